@@ -1,7 +1,6 @@
 /* Files that users write or pass on, each of them small: the first byte says which ('a': the first of the readers below).
  * What reads holds what its header promises, and what there is a writer for is read back as it was. */
-#include "cost/calibrate/gemm_samples.h"
-#include "cost/calibrate/links.h"
+#include "cost/calibrate/samples.h"
 #include "dataset/layout.h"
 #include "devices/calibration.h"
 #include "devices/tables.h"
@@ -114,8 +113,8 @@ static void read_calibration(const char *text, size_t length)
     for (int i = 0; i < table.count; i++) {
         require(table_find(&table, table.generations[i].name) == &table.generations[i]);
         for (int j = 0; j < count; j++)
-            require(is_within(field_get(&table.generations[i], &parameters[j]), parameters[j].least,
-                              parameters[j].most));
+            require(is_within(field_get(&table.generations[i], &parameters[j]), parameters[j].min,
+                              parameters[j].max));
     }
     table_release(&table);
 }

@@ -30,7 +30,7 @@ static void check_table(struct mixed_table *table)
         return;
     }
     check_rows(table);
-    require(mixed_table_score(table, NULL, true, &score, &err));
+    require(mixed_table_score(table, NULL, MIXED_SECONDS, true, &score, &err));
     require(!(fabs(score.rank) > 1.0 + 1e-9));
 }
 

@@ -3,7 +3,7 @@
 #include "core/doc.h"
 #include "core/text.h"
 #include "core/unit.h"
-#include "devices/usual.h"
+#include "devices/device.h"
 
 #include <float.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 /* A tree moves a little less than a ring (NCCL src/graph/tuning.cc: busBw of trees times 0.92). */
 #define TREE_RATE 0.92
 
-/* One- and two-shot kernels: their launch, and the most bytes they are used for (openxla/xla
+/* One- and two-shot kernels: their launch, and the maximum bytes they are used for (openxla/xla
  * xla/service/gpu/model/all_reduce_analysis and xla/backends/gpu/runtime/all_reduce.h). */
 #define SHOT_LAUNCH    1e-6
 #define ONE_SHOT_BYTES (256.0 * 1024)
@@ -29,7 +29,7 @@ static struct collective_time pipelined(double base, double steps, double transf
 
 static const struct collective_time never = {.seconds = INFINITY};
 
-/* ---- who takes part, and over what ---- */
+/* ---- devices and links ---- */
 
 struct route {
     enum collective_kind kind;
@@ -53,8 +53,8 @@ static struct route route_of(enum collective_kind kind, const struct collective_
     return route;
 }
 
-/* What a protocol's steps and bytes cost on the way: the slowest link limits, and the devices of a node share all its
- * ports. */
+/* The cost of a protocol's steps and bytes on a route: the slowest link limits it, and the devices of a node share all
+ * ports of the node. */
 struct lane {
     double base, inside_hop, across_hop; /* seconds */
     double rate;                         /* bytes/s, of a ring through all devices */
@@ -106,7 +106,7 @@ static struct collective_time tree(const struct route *route, const struct lane 
     return pipelined(lane->base, steps, 2.0 * bytes / (TREE_RATE * lane->rate), ALGORITHM_TREE);
 }
 
-/* To every peer its part; inside and between nodes at the same time. */
+/* Each device sends every peer its part, inside and between nodes at the same time. */
 static struct collective_time direct(const struct route *route, const struct lane *lane,
                                      enum link_protocol_name name, double bytes)
 {
@@ -154,7 +154,7 @@ static struct collective_time under(const struct route *route, enum link_protoco
 }
 
 /* The library takes the protocol that is faster, of those it allows for the size. Fewer of them for more bytes, each
- * slower for more bytes: so is their least. */
+ * slower for more bytes: so the minimum grows with the bytes, too. */
 static struct collective_time by_protocol(const struct route *route, double bytes)
 {
     struct collective_time best = never;
@@ -165,7 +165,7 @@ static struct collective_time by_protocol(const struct route *route, double byte
 
 /* ---- algorithms without protocols ---- */
 
-/* In the switch: every byte goes up once and comes down once. */
+/* The switch reduces: every byte goes up once and comes down once. */
 static struct collective_time nvls(const struct route *route, double bytes)
 {
     if (!route->inside || route->nodes > 1)
@@ -244,13 +244,14 @@ struct collective_time collective_time(enum collective_kind kind, const struct c
     return fastest(&route, bytes);
 }
 
-const char *collective_algorithm_name(enum collective_algorithm algorithm)
+double transfer_seconds(enum collective_kind kind, const struct collective_group *group, double bytes,
+                        const struct calibration *calibration)
 {
-    static const char *const names[] = {
-        [ALGORITHM_RING] = "ring",         [ALGORITHM_TREE] = "tree",
-        [ALGORITHM_ONE_SHOT] = "one-shot", [ALGORITHM_TWO_SHOT] = "two-shot",
-        [ALGORITHM_DIRECT] = "direct",     [ALGORITHM_HIERARCHICAL] = "hierarchical",
-        [ALGORITHM_NVLS] = "nvls",
-    };
-    return (unsigned)algorithm < sizeof names / sizeof *names ? names[algorithm] : NULL;
+    if (group->devices <= 1 || bytes <= 0.0)
+        return 0.0;
+    double share = kind == COLLECTIVE_ALL_TO_ALL              ? calibration->exchange
+                   : group->devices_per_node < group->devices ? calibration->across
+                                                              : calibration->inside;
+    struct collective_time time = collective_time(kind, group, bytes);
+    return time.latency_seconds + (time.seconds - time.latency_seconds) / share;
 }

@@ -2,6 +2,7 @@
 #ifndef REHEARSE_COST_COLLECTIVE_H
 #define REHEARSE_COST_COLLECTIVE_H
 
+#include "devices/calibration.h"
 #include "devices/link.h"
 
 enum collective_algorithm {
@@ -33,6 +34,9 @@ struct collective_time {
 struct collective_time collective_time(enum collective_kind kind, const struct collective_group *group,
                                        double bytes);
 
-const char *collective_algorithm_name(enum collective_algorithm algorithm);
+/* Returns the seconds of a collective in training, on links shared with kernels and other transfers: its latency alone,
+ * and the rest of its time divided by the share of the bandwidth that training reaches. */
+double transfer_seconds(enum collective_kind kind, const struct collective_group *group, double bytes,
+                        const struct calibration *calibration);
 
 #endif

@@ -3,11 +3,11 @@
 #include <math.h>
 #include <stddef.h>
 
-/* What differs little between generations, in units of the device's own numbers. Like the parameters of
- * cost/device.h fitted, and to the same measurements. */
-#define UNIT_FROM_MEMORY  2.5    /* what one unit can draw from memory, in shares of the bandwidth per unit */
+/* Numbers that differ little between generations, in units of the device's own. They were fitted to the same
+ * measurements as the parameters in devices/device.h. */
+#define UNIT_FROM_MEMORY  2.5    /* maximum of one unit from memory, in shares of the bandwidth per unit */
 #define UNIT_FROM_L2      9.0    /* the same from L2 */
-#define L2_BANDWIDTH      1.3    /* of what stays in L2 from kernel to kernel, in memory bandwidths */
+#define L2_BANDWIDTH      1.3    /* of values that stay in L2 from kernel to kernel, in memory bandwidths */
 #define L2_KEPT           0.62   /* of L2: up to here inputs and outputs stay in it ... */
 #define L2_LOST           0.84   /* ... and from here on nothing does */
 #define WARM_SECONDS      2.5e-3 /* of work at which half of the throttling is reached */
@@ -15,7 +15,7 @@
 #define MIN_SPLIT         128    /* elements of k of a part, at least */
 #define ACCUMULATOR_BYTES 4      /* parts of a split are added in fp32 */
 
-/* What the libraries' kernels divide the product into. Larger ones work better and waste more at the edges. */
+/* The tiles of the libraries' kernels. Larger tiles are more efficient and waste more at the edges. */
 static const struct tile {
     int m, n;
 } tiles[] = {
@@ -148,10 +148,10 @@ static void try_tile(const struct problem *p, const struct tile *tile, struct ge
 {
     const struct gemm_parameters *gemm = p->gemm;
     struct tile_cost cost = cost_of_tile(p, tile);
-    double least = MIN_SPLIT + gemm->split_least * sqrt(cost.blocks / p->units);
+    double min_part = MIN_SPLIT + gemm->split_least * sqrt(cost.blocks / p->units);
     for (size_t i = 0; i < sizeof splits / sizeof *splits; i++) {
         double split = splits[i];
-        if (split > 1 && p->k < split * least)
+        if (split > 1 && p->k < split * min_part)
             break;
         double blocks = cost.blocks * split;
         double k = K_STEP * round_up(p->k / (split * K_STEP));
@@ -162,7 +162,7 @@ static void try_tile(const struct problem *p, const struct tile *tile, struct ge
         memory = wave_memory_seconds(p, tile, memory, split, k);
         double seconds = overlap(matrix, memory) + (split > 1 ? gemm->split : 0);
         if (seconds < best->seconds)
-            *best = (struct gemm_time){seconds, matrix, memory, tile->m, tile->n, splits[i]};
+            *best = (struct gemm_time){seconds, matrix, memory};
     }
 }
 

@@ -13,7 +13,6 @@ struct gemm_time {
     double seconds;
     double matrix_seconds; /* of the matrix units alone, waves and tile efficiency included */
     double memory_seconds; /* of the memory alone */
-    int tile_m, tile_n, split;
 };
 
 /* Returns the time of `batch` products of m x k by k x n on one device, launch included. All sizes are at

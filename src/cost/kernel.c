@@ -58,7 +58,7 @@ static struct kernel_time gemm_kernel(const struct kernel *kernel, const struct 
     return time;
 }
 
-/* FlashAttention-3 and what is like it need asynchronous matrix units; others run FlashAttention-2. */
+/* FlashAttention-3 and similar kernels need asynchronous matrix units; other devices run FlashAttention-2. */
 static bool has_flash3(const struct cost_device *device)
 {
     return strcmp(device->generation, "hopper") == 0 || strcmp(device->generation, "blackwell") == 0;
@@ -96,7 +96,7 @@ static struct kernel_time stream_kernel(const struct kernel *kernel, const struc
 {
     double share = kernel->kind == KERNEL_QUANTIZE ? calibration->quantize : calibration->stream;
     double lanes = kernel->lane_flops / (2.0 * device->units * device->lanes * device->clock);
-    /* what training costs is traffic: the start of a kernel takes as long as alone */
+    /* training shares the bandwidth, not the start of a kernel */
     double memory =
         (kernel->bytes / share + device->stream_half) / (device->bandwidth * device->stream_efficiency);
     struct kernel_time time = {

@@ -1,13 +1,13 @@
 #include "cost/layer.h"
 
-#include "cost/transfer.h"
+#include "cost/collective.h"
 
 #include <limits.h>
 #include <math.h>
 #include <string.h>
 
-/* What is made on the way, for the time of making a layer. */
-struct making {
+/* A layer being made. */
+struct layer_maker {
     struct layer_cost *layer;
     const struct layer_options *options;
     struct module_count counts, backward_counts;
@@ -23,7 +23,7 @@ static bool has_fusions(const struct op_graph *graph)
     return false;
 }
 
-static bool set_parameters(struct making *m, const struct op_graph *graph, const char *path)
+static bool set_parameters(struct layer_maker *m, const struct op_graph *graph, const char *path)
 {
     const struct layer_options *options = m->options;
     for (int i = 0; options->parameters && i < graph->parameter_count; i++)
@@ -60,7 +60,7 @@ static void add_parameter(struct layer_cost *layer, const struct hlo_shape *shap
     layer->optimizer.lane_flops += ADAM_FLOPS * (double)elements;
 }
 
-static bool sum_bytes(struct making *m, const struct op_graph *graph)
+static bool sum_bytes(struct layer_maker *m, const struct op_graph *graph)
 {
     struct layer_cost *layer = m->layer;
     layer->optimizer =
@@ -79,7 +79,7 @@ static bool sum_bytes(struct making *m, const struct op_graph *graph)
     return derive_result_bytes(graph, &layer->output_bytes, &layer->kept_bytes, m->err);
 }
 
-static void *joined(struct making *m, const void *first, int first_count, const void *second,
+static void *joined(struct layer_maker *m, const void *first, int first_count, const void *second,
                     int second_count, size_t size)
 {
     size_t head = (size_t)first_count * size, tail = (size_t)second_count * size;
@@ -91,7 +91,7 @@ static void *joined(struct making *m, const void *first, int first_count, const 
     return both;
 }
 
-static bool append(struct making *m, struct fused *to, const struct fused *from, double times)
+static bool append(struct layer_maker *m, struct fused *to, const struct fused *from, double times)
 {
     to->kernels =
         joined(m, to->kernels, to->kernel_count, from->kernels, from->kernel_count, sizeof *to->kernels);
@@ -108,7 +108,7 @@ static bool append(struct making *m, struct fused *to, const struct fused *from,
 }
 
 /* The backward pass, and which values the forward pass must keep for it. */
-static bool derive(struct making *m, const struct op_graph *graph, const bool **kept)
+static bool derive(struct layer_maker *m, const struct op_graph *graph, const bool **kept)
 {
     struct layer_cost *layer = m->layer;
     struct derived derived;
@@ -135,8 +135,8 @@ static bool derive(struct making *m, const struct op_graph *graph, const bool **
     return true;
 }
 
-/* The given one: what it reads but parameters is what the forward pass returned for it and its inputs. */
-static bool read_backward(struct making *m, const struct hlo_module *backward)
+/* Reads a given backward pass: besides parameters it reads the results and inputs of the forward pass. */
+static bool read_backward(struct layer_maker *m, const struct hlo_module *backward)
 {
     struct layer_cost *layer = m->layer;
     struct count_options count = {.rules = COUNT_REHEARSE};
@@ -149,7 +149,7 @@ static bool read_backward(struct making *m, const struct hlo_module *backward)
            fuse_graph(&layer->backward, &layer->arena, &graph, &fuse, m->err);
 }
 
-/* Groups that are not said are all devices of the module. */
+/* A collective without groups is one of all devices of the module. */
 static void set_groups(struct fused *fused, const struct hlo_module *module)
 {
     for (int i = 0; i < fused->transfer_count; i++)
@@ -157,9 +157,9 @@ static void set_groups(struct fused *fused, const struct hlo_module *module)
             fused->transfers[i].group = module->replica_count * module->partition_count;
 }
 
-/* The forward pass holds inputs and what its kernels make; the backward pass what is kept, the gradient of the
- * output and what its kernels make, gradients of parameters included. */
-static bool finish(struct making *m)
+/* The forward pass holds its inputs and the results of its kernels; the backward pass holds the kept values, the gradient
+ * of the output and the results of its kernels, with the gradients of parameters. */
+static bool finish(struct layer_maker *m)
 {
     struct layer_cost *layer = m->layer;
     int64_t forward = layer->input_bytes + (int64_t)layer->forward.peak_bytes;
@@ -174,7 +174,7 @@ static bool finish(struct making *m)
     return append(m, &layer->backward, &layer->forward, 1.0);
 }
 
-static bool make(struct making *m, const struct hlo_module *forward, const struct hlo_module *backward)
+static bool make(struct layer_maker *m, const struct hlo_module *forward, const struct hlo_module *backward)
 {
     struct layer_cost *layer = m->layer;
     struct count_options count = {.rules = COUNT_REHEARSE};
@@ -182,7 +182,6 @@ static bool make(struct making *m, const struct hlo_module *forward, const struc
     if (!module_count(&m->counts, forward, &count, m->err) ||
         !op_graph_flatten(&graph, &layer->arena, forward->entry, &m->counts, false, m->err))
         return false;
-    layer->forward_instructions = graph.count;
     if (m->options->attention != ATTENTION_UNFUSED)
         attention_rewrite(&graph);
     if (!op_graph_check(&graph, m->err) || !derive_arguments(&graph, &layer->arena, &m->arguments, m->err))
@@ -191,7 +190,7 @@ static bool make(struct making *m, const struct hlo_module *forward, const struc
     if (!set_parameters(m, &graph, forward->path) || !sum_bytes(m, &graph) ||
         !(backward ? read_backward(m, backward) : derive(m, &graph, &fuse.kept)))
         return false;
-    /* the module's own fusions run as they are, though the backward pass was derived from what is in them */
+    /* the module's own fusions run as they are, though the backward pass was derived from their instructions */
     if (!op_graph_flatten(&whole, &layer->arena, forward->entry, &m->counts, true, m->err))
         return false;
     if (has_fusions(&whole)) {
@@ -209,10 +208,10 @@ bool layer_cost(struct layer_cost *layer, const struct hlo_module *forward, cons
                 const struct layer_options *options, struct error *err)
 {
     *layer = (struct layer_cost){0};
-    struct making making = {.layer = layer, .options = options, .err = err};
-    bool made = make(&making, forward, backward);
-    module_count_release(&making.counts);
-    module_count_release(&making.backward_counts);
+    struct layer_maker maker = {.layer = layer, .options = options, .err = err};
+    bool made = make(&maker, forward, backward);
+    module_count_release(&maker.counts);
+    module_count_release(&maker.backward_counts);
     if (!made)
         layer_release(layer);
     return made;
@@ -226,7 +225,7 @@ void layer_release(struct layer_cost *layer)
 
 /* ---- time ---- */
 
-/* What a product reads and writes of its own. */
+/* Bytes of the operands and the result of a product. */
 static double operand_bytes(const struct kernel *kernel)
 {
     double m = (double)kernel->m, n = (double)kernel->n, k = (double)kernel->k;

@@ -27,7 +27,6 @@ struct layer_options {
 
 struct layer_cost {
     struct arena arena;
-    int forward_instructions; /* of the flattened forward pass */
     struct fused forward;
     struct fused backward;   /* includes the kernels of backward loops */
     struct kernel optimizer; /* the step that follows all micro-batches: Adam, its states in fp32 */

@@ -1,17 +1,17 @@
-/* Layers from files, and their times on several devices. */
+/* Profiles of layers from files. */
 #include "core/file.h"
 #include "core/hash.h"
 #include "cost/count/fork.h"
 #include "cost/count/xla_time.h"
 #include "cost/layer.h"
-#include "cost/profile_links.h"
+#include "cost/profile_devices.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* One layer of the profile. */
-struct made {
+struct layer_job {
     const struct layer_file *file;
     int same;           /* index of the layer with the same text; its own: it is made */
     uint64_t digest[2]; /* of its text, and that of its backward pass */
@@ -23,15 +23,15 @@ struct made {
     struct error err; /* when it is not */
 };
 
-struct making {
-    struct made *layers;
-    int *distinct; /* indices of what is made */
+struct profile_job {
+    struct layer_job *layers;
+    int *distinct; /* indices of the layers to make */
     const struct layer_profile_options *options;
 };
 
 /* ---- equal files ---- */
 
-static bool digest_file(struct made *layer, const char *path, struct error *err)
+static bool digest_file(struct layer_job *layer, const char *path, struct error *err)
 {
     char *data;
     size_t length;
@@ -44,11 +44,11 @@ static bool digest_file(struct made *layer, const char *path, struct error *err)
     return true;
 }
 
-/* The first layer has no layer before it: it is like no other when that matters. */
-static bool find_same(struct making *m, int file_count, int *distinct_count, struct error *err)
+/* A first layer that needs no input gradients equals no other. */
+static bool find_same(struct profile_job *m, int file_count, int *distinct_count, struct error *err)
 {
     for (int i = 0; i < file_count; i++) {
-        struct made *layer = &m->layers[i];
+        struct layer_job *layer = &m->layers[i];
         layer->digest[0] = 0; /* two hashes, from two starts */
         layer->digest[1] = 1;
         layer->same = i;
@@ -67,7 +67,7 @@ static bool find_same(struct making *m, int file_count, int *distinct_count, str
 
 /* ---- making them ---- */
 
-static bool check_known(struct made *layer, int count, const char *const *unknown)
+static bool check_known(struct layer_job *layer, int count, const char *const *unknown)
 {
     return count == 0 ||
            error_set(&layer->err, ERROR_INPUT,
@@ -75,7 +75,7 @@ static bool check_known(struct made *layer, int count, const char *const *unknow
                      layer->file->path, unknown[0]);
 }
 
-static bool count_layer(struct made *layer, enum count_rules rules)
+static bool count_layer(struct layer_job *layer, enum count_rules rules)
 {
     struct count_options count = {.rules = rules};
     return module_count(&layer->forward_count, &layer->forward, &count, &layer->err) &&
@@ -85,7 +85,7 @@ static bool count_layer(struct made *layer, enum count_rules rules)
              check_known(layer, layer->backward_count.unknown_count, layer->backward_count.unknown)));
 }
 
-static bool make_layer(struct made *layer, const struct layer_options *options, enum count_rules rules)
+static bool make_layer(struct layer_job *layer, const struct layer_options *options, enum count_rules rules)
 {
     const struct layer_cost *cost = &layer->cost;
     if (!hlo_load(&layer->forward, layer->file->path, &layer->err))
@@ -107,11 +107,11 @@ static bool make_layer(struct made *layer, const struct layer_options *options, 
 
 static void make_layers(void *context, size_t first, size_t last, int thread)
 {
-    struct making *m = context;
+    struct profile_job *m = context;
     (void)thread;
     for (size_t i = first; i < last; i++) {
         struct layer_options options = m->options->layer;
-        struct made *layer = &m->layers[m->distinct[i]];
+        struct layer_job *layer = &m->layers[m->distinct[i]];
         options.is_first = m->options->layer.is_first && m->distinct[i] == 0;
         layer->is_made = make_layer(layer, &options, m->options->rules);
     }
@@ -134,16 +134,16 @@ static const char *folder(struct arena *arena, const char *path)
                  : arena_string(arena, ".");
 }
 
-/* To a quarter of a nanosecond: more digits would claim more than is known. A profile has no zeros: what has no
- * gradient takes a launch. */
+/* Rounds to a quarter of a nanosecond: more digits would claim more than is known. A profile has no zeros: a pass without
+ * kernels takes one launch. */
 static double presentable(double seconds, const struct cost_device *device)
 {
     double rounded = nearbyint(seconds * 4e9) / 4e9;
     return rounded > 0.0 ? rounded : device->launch;
 }
 
-static void time_layer(const struct making *m, const struct made *layer, const struct cost_device *device,
-                       double *forward, double *backward)
+static void time_made(const struct profile_job *m, const struct layer_job *layer,
+                      const struct cost_device *device, double *forward, double *backward)
 {
     const struct layer_options *options = &m->options->layer;
     struct xla_device xla = xla_device_of(device);
@@ -165,27 +165,17 @@ static void time_layer(const struct making *m, const struct made *layer, const s
     *backward = presentable(*backward, device);
 }
 
-static bool fill_device(struct profile *profile, struct profile_device *device, const struct making *m,
-                        const struct cost_device *from)
+static void time_layer(void *context, struct profile_device *to, int layer, const struct cost_device *device)
 {
-    device->name = arena_string(&profile->arena, from->name);
-    device->path = profile->path;
-    device->forward = ARENA_ARRAY(&profile->arena, (size_t)profile->layer_count, double);
-    device->backward = ARENA_ARRAY(&profile->arena, (size_t)profile->layer_count, double);
-    if (!device->name || !device->forward || !device->backward)
-        return false;
-    for (int i = 0; i < profile->layer_count; i++) {
-        int same = m->layers[i].same;
-        if (same == i)
-            time_layer(m, &m->layers[i], from, &device->forward[i], &device->backward[i]);
-        device->forward[i] = device->forward[same];
-        device->backward[i] = device->backward[same];
-    }
-    return profile_fill_allreduce(profile, device, tables_link(m->options->layer.tables, from->link),
-                                  m->options->layer.across, m->options->devices_per_node, m->options->nodes);
+    const struct profile_job *m = context;
+    int same = m->layers[layer].same;
+    if (same == layer)
+        time_made(m, &m->layers[layer], device, &to->forward[layer], &to->backward[layer]);
+    to->forward[layer] = to->forward[same];
+    to->backward[layer] = to->backward[same];
 }
 
-static const char *describe(struct arena *arena, const struct making *m, int count)
+static const char *describe(struct arena *arena, const struct profile_job *m, int count)
 {
     static const char *const made_by[] = {
         [COUNT_REHEARSE] = "computed: kernels of HLO",
@@ -201,7 +191,7 @@ static const char *describe(struct arena *arena, const struct making *m, int cou
     return text;
 }
 
-static bool fill_profile(struct profile *profile, const struct making *m, int count,
+static bool fill_profile(struct profile *profile, struct profile_job *m, int count,
                          const struct cost_device *const *devices, int device_count)
 {
     struct arena *arena = &profile->arena;
@@ -210,8 +200,7 @@ static bool fill_profile(struct profile *profile, const struct making *m, int co
     profile->microbatch_size = m->options->microbatch_size;
     profile->layer_count = count;
     profile->layers = ARENA_ARRAY(arena, (size_t)count, struct profile_layer);
-    profile->devices = ARENA_ARRAY(arena, (size_t)device_count, struct profile_device);
-    if (!profile->path || !profile->source || !profile->layers || !profile->devices)
+    if (!profile->path || !profile->source || !profile->layers)
         return false;
     for (int i = 0; i < count; i++) {
         const struct layer_cost *cost = &m->layers[m->layers[i].same].cost;
@@ -226,11 +215,16 @@ static bool fill_profile(struct profile *profile, const struct making *m, int co
         if (!profile->layers[i].name)
             return false;
     }
-    for (; profile->device_count < device_count; profile->device_count++)
-        if (!fill_device(profile, &profile->devices[profile->device_count], m,
-                         devices[profile->device_count]))
-            return false;
-    return true;
+    const struct profile_maker maker = {
+        .profile = profile,
+        .tables = m->options->layer.tables,
+        .across = m->options->layer.across,
+        .devices_per_node = m->options->devices_per_node,
+        .nodes = m->options->nodes,
+        .time_layer = time_layer,
+        .context = m,
+    };
+    return profile_make_devices(&maker, devices, device_count);
 }
 
 static bool check_rules(const struct layer_file *files, int file_count,
@@ -241,8 +235,7 @@ static bool check_rules(const struct layer_file *files, int file_count,
         return error_set(err, ERROR_USAGE, "the rules xla count and have no times: take xla-gpu");
     for (int i = 0; rules == COUNT_XLA_GPU && i < file_count; i++)
         if (!files[i].backward)
-            return error_set(err, ERROR_USAGE,
-                             "%s: XLA times what it is given: name the backward pass with --backward",
+            return error_set(err, ERROR_USAGE, "%s: XLA derives no backward pass: name it with --backward",
                              files[i].path);
     for (int i = 0; rules == COUNT_XLA_FORK && i < device_count; i++)
         if (!fork_device_find(devices[i]->name))
@@ -262,7 +255,7 @@ static bool check_counts(int file_count, int device_count, struct error *err)
     return true;
 }
 
-static bool make_profile(struct profile *profile, struct making *m, int file_count,
+static bool make_profile(struct profile *profile, struct profile_job *m, int file_count,
                          const struct cost_device *const *devices, int device_count, struct parallel *pool,
                          struct error *err)
 {
@@ -289,7 +282,7 @@ bool layer_profile(struct profile *profile, const struct layer_file *files, int 
     if (!check_counts(file_count, device_count, err) ||
         !check_rules(files, file_count, devices, device_count, options->rules, err))
         return false;
-    struct making m = {.options = options};
+    struct profile_job m = {.options = options};
     m.layers = calloc((size_t)file_count, sizeof *m.layers);
     m.distinct = calloc((size_t)file_count, sizeof *m.distinct);
     for (int i = 0; m.layers && i < file_count; i++)

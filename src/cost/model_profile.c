@@ -1,7 +1,7 @@
 #include "cost/model_profile.h"
 
-#include "cost/profile_links.h"
-#include "cost/transfer.h"
+#include "cost/collective.h"
+#include "cost/profile_devices.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -96,11 +96,12 @@ static double kernels(const struct layer_work *work, int first, int count, const
     return seconds;
 }
 
-static void time_layer(struct maker *m, struct profile_device *to, int layer,
-                       const struct cost_device *device)
+static void time_layer(void *context, struct profile_device *to, int layer, const struct cost_device *device)
 {
+    struct maker *m = context;
     const struct calibration *calibration = tables_calibration(m->options->tables, device);
     struct layer_work work;
+    m->split.type = model_type(device, m->options->precision);
     work_of(m, layer, &work);
     double forward = kernels(&work, 0, work.forward_count, device, calibration);
     double backward =
@@ -129,23 +130,6 @@ static void time_layer(struct maker *m, struct profile_device *to, int layer,
     to->backward[layer] = rounded(backward);
 }
 
-static bool fill_device(struct maker *m, struct profile_device *to, const struct cost_device *device)
-{
-    struct profile *profile = m->profile;
-    to->name = arena_string(&profile->arena, device->name);
-    to->path = profile->path;
-    to->forward = ARENA_ARRAY(&profile->arena, (size_t)profile->layer_count, double);
-    to->backward = ARENA_ARRAY(&profile->arena, (size_t)profile->layer_count, double);
-    if (!to->name || !to->forward || !to->backward)
-        return false;
-    m->split.type = model_type(device, m->options->precision);
-    for (int i = 0; i < profile->layer_count; i++)
-        time_layer(m, to, i, device);
-    return profile_fill_allreduce(profile, to, tables_link(m->options->tables, device->link),
-                                  tables_link(m->options->tables, m->options->across),
-                                  m->options->devices_per_node, m->options->nodes);
-}
-
 static bool fill_profile(struct maker *m, const struct cost_device *const *devices, int device_count)
 {
     static const char *const precisions[] = {"mixed precision", "fp32", "fp8"};
@@ -157,13 +141,17 @@ static bool fill_profile(struct maker *m, const struct cost_device *const *devic
         arena, "computed: %s, sequences of %" PRId64 " tokens, tensor parallel %d, %s",
         precisions[m->options->precision], m->split.sequence, m->split.tensor, m->split.software->name);
     profile->microbatch_size = (int)m->split.microbatch;
-    profile->devices = ARENA_ARRAY(arena, (size_t)device_count, struct profile_device);
-    if (!profile->path || !profile->model || !profile->source || !profile->devices || !fill_layers(m))
-        return false;
-    for (; profile->device_count < device_count; profile->device_count++)
-        if (!fill_device(m, &profile->devices[profile->device_count], devices[profile->device_count]))
-            return false;
-    return true;
+    const struct profile_maker maker = {
+        .profile = profile,
+        .tables = m->options->tables,
+        .across = tables_link(m->options->tables, m->options->across),
+        .devices_per_node = m->options->devices_per_node,
+        .nodes = m->options->nodes,
+        .time_layer = time_layer,
+        .context = m,
+    };
+    return profile->path && profile->model && profile->source && fill_layers(m) &&
+           profile_make_devices(&maker, devices, device_count);
 }
 
 static bool check(const struct architecture *model, const struct cost_device *const *devices,

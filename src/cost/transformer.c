@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A matrix of weights on this device: what a token's vector of width `in` is multiplied by. */
+/* A matrix of weights on this device, by which the vector of each token, of width `in`, is multiplied. */
 struct linear {
     const char *name;
     int64_t copies; /* experts: products of their own */
@@ -19,8 +19,6 @@ struct builder {
     int64_t tokens; /* of a micro-batch on this device */
     double width;   /* bytes of an activation's number */
     double share;   /* of the tokens that a tensor parallel rank keeps outside of the split matrices */
-    struct linear linears[16];
-    int linear_count;
     struct kernel backward[LAYER_MAX_KERNELS / 2];
     int backward_count;
 };
@@ -103,14 +101,13 @@ static void add_quantize(struct builder *b, const struct linear *linear)
     add_backward(b, (struct kernel){.kind = KERNEL_QUANTIZE, .name = "cast", .bytes = QUANTIZE_BYTES * out});
 }
 
-/* One product forward; two backward: the gradients of its input and of its weights. */
+/* Adds a matrix: its parameters, one product forward, and two backward: the gradients of its input and of its weights. */
 static void add_linear(struct builder *b, struct linear linear)
 {
     enum cost_type type = b->split->type;
-    if (linear.copies == 0)
-        linear.copies = 1;
     double weights = (double)linear.in * (double)linear.out;
     b->work->largest_matrix = fmax(b->work->largest_matrix, weights);
+    b->work->parameters += (double)linear.copies * weights;
     add_quantize(b, &linear);
     struct kernel kernel = {.kind = KERNEL_GEMM, .type = type, .name = linear.name, .batch = linear.copies};
     if (linear.copies > 1)
@@ -171,7 +168,8 @@ static void add_attention(struct builder *b, int64_t queries, int64_t keys, int6
     work->attention_count = work->forward_count - work->attention_first;
 }
 
-/* Query, key and value; what they are attended with; back to the width of the model. Returns bytes kept. */
+/* Adds the matrices of query, key and value, attention, and the matrix back to the width of the model. Returns bytes
+ * kept. */
 static double add_plain_attention(struct builder *b, bool causal, int64_t keys)
 {
     const struct architecture *model = b->model;
@@ -183,7 +181,6 @@ static double add_plain_attention(struct builder *b, bool causal, int64_t keys)
         b, (struct linear){"query, key, value", 1, b->tokens, model->hidden, queries_width + 2 * keys_width});
     add_attention(b, cut(b->split->sequence, b->split->context), keys, model->head_width, causal);
     add_linear(b, (struct linear){"attention output", 1, b->tokens, queries_width, model->hidden});
-    b->work->parameters += (double)model->hidden * (2.0 * (double)queries_width + 2.0 * (double)keys_width);
     b->work->context_bytes = b->width * tokens * 2.0 * (double)keys_width;
     return b->width * tokens * (2.0 * (double)queries_width + 2.0 * (double)keys_width);
 }
@@ -201,8 +198,7 @@ static double add_cross_attention(struct builder *b)
                   false);
     add_linear(b, (struct linear){"cross output", 1, b->tokens, queries_width, model->hidden});
     b->work->attention_first = first, b->work->attention_count = count; /* one stretch of kernels */
-    b->work->parameters +=
-        (double)model->hidden * (2.0 * (double)queries_width + 2.0 * (double)keys_width + 1.0);
+    b->work->parameters += (double)model->hidden;
     return b->width * (double)b->tokens * (2.0 * (double)queries_width + 2.0 * (double)keys_width);
 }
 
@@ -225,10 +221,6 @@ static double add_latent_attention(struct builder *b, bool causal, int64_t keys)
     add_linear(b, (struct linear){"attention output", 1, tokens, heads * model->value_width, model->hidden});
     double down = (double)model->query_rank + (double)model->kv_rank + (double)model->rope_width;
     double up = (double)heads * (double)(query + model->nope_width + 2 * model->value_width);
-    b->work->parameters +=
-        (double)model->hidden * down + (double)into_query * (double)(heads * query) +
-        (double)model->kv_rank * (double)(heads * (model->nope_width + model->value_width)) +
-        (double)(heads * model->value_width) * (double)model->hidden;
     b->work->context_bytes = b->width * (double)tokens * (double)(heads * (query + model->value_width));
     return b->width * (double)tokens * (down + up);
 }
@@ -241,7 +233,7 @@ static double add_mlp(struct builder *b, const char *const names[2], int64_t cop
     int64_t in = model->gated ? 2 * width : width;
     double middle = b->width * (double)copies * (double)tokens * (double)width * b->software->middle;
     add_linear(b, (struct linear){names[0], copies, tokens, model->hidden, in});
-    /* reads what the first matrix makes and writes what the second takes; backward reads the gradient too */
+    /* reads the result of the first matrix, writes the input of the second; backward also reads the gradient */
     add_stream(b, "activation", middle * (model->gated ? 3.0 : 2.0), middle * (model->gated ? 5.0 : 3.0));
     add_linear(b, (struct linear){names[1], copies, tokens, width, model->hidden});
     return b->width * (double)copies * (double)tokens * (double)(in + width);
@@ -252,7 +244,6 @@ static double add_dense_mlp(struct builder *b)
     static const char *const names[2] = {"mlp in", "mlp out"};
     const struct architecture *model = b->model;
     int64_t width = cut(model->ffn, b->split->tensor);
-    b->work->parameters += (double)model->hidden * (double)width * (model->gated ? 3.0 : 2.0);
     return add_mlp(b, names, 1, b->tokens, width);
 }
 
@@ -271,15 +262,14 @@ static double add_experts(struct builder *b)
     double sent = (double)tokens * (double)model->active_experts * (double)model->hidden * b->width;
     add_linear(b, (struct linear){"router", 1, tokens, model->hidden, model->experts});
     add_stream(b, "dispatch, combine", 4.0 * sent, 6.0 * sent);
+    double others = b->work->parameters;
     double kept =
         add_mlp(b, names, experts, cut(tokens * model->active_experts, experts), width) + 2.0 * sent;
-    double matrices = model->gated ? 3.0 : 2.0;
     b->work->expert_bytes = whole ? sent : 0.0;
-    b->work->parameters += (double)model->hidden * (double)model->experts;
-    b->work->expert_parameters = (double)experts * (double)model->hidden * (double)width * matrices;
+    b->work->expert_parameters = b->work->parameters - others;
+    b->work->parameters = others;
     if (model->shared_experts > 0) {
         int64_t shared = cut(model->shared_experts * model->expert_ffn, split->tensor);
-        b->work->parameters += (double)model->hidden * (double)shared * matrices;
         kept += add_mlp(b, shared_names, 1, b->tokens, shared);
     }
     return kept;
@@ -294,7 +284,7 @@ void transformer_embedding(struct layer_work *work, const struct architecture *m
     if (model->patch > 0) {
         int64_t pixels = 3 * model->patch * model->patch;
         add_linear(&b, (struct linear){"patches", 1, b.tokens, pixels, model->hidden});
-        work->parameters = (double)pixels * hidden + hidden;
+        work->parameters += hidden;
     }
     add_stream(&b, "embedding", 3.0 * moved, 4.0 * moved);
     work->parameters += ceil((double)model->vocabulary / split->tensor) * hidden +
@@ -364,8 +354,11 @@ void transformer_head(struct layer_work *work, const struct architecture *model,
         add_linear(&b, (struct linear){"transform", 1, tokens, model->hidden, model->hidden});
     add_linear(&b, (struct linear){"logits", 1, tokens, model->hidden, width});
     add_stream(&b, "loss", split->software->loss * logits / 2.0, split->software->loss * logits / 2.0);
-    work->parameters = (model->tied ? 0.0 : hidden * (double)width) + hidden * (model->rms_norm ? 1.0 : 2.0) +
-                       (model->masked ? hidden * hidden + 3.0 * hidden + (double)width : 0.0);
+    work->parameters += hidden * (model->rms_norm ? 1.0 : 2.0);
+    if (model->masked)
+        work->parameters += 3.0 * hidden + (double)width;
+    if (model->tied) /* the matrix of the embedding */
+        work->parameters -= hidden * (double)width;
     work->activation_bytes = work->selective_bytes = 2.0 * row + logits * split->software->loss_kept;
     work->input_bytes = row;
     work->output_bytes = 0.0;

@@ -10,7 +10,7 @@
 #define MAX_EXPERTS    (INT64_C(1) << 16)
 #define MAX_PARAMETERS 0x1p53
 
-/* The keys of a model that are numbers or flags. Numbers that may be left out are 0 then. */
+/* The keys of a model. Numbers that are left out are 0. */
 #define NUMBER(member, type, min, max) FIELD(struct architecture, member, type, min, max)
 #define FLAG(member)                   FIELD(struct architecture, member, FIELD_FLAG, 0, 1)
 
@@ -59,8 +59,6 @@ static const struct field fields[] = {
 };
 
 #define FIELD_COUNT (sizeof fields / sizeof *fields)
-
-/* What goes together. */
 
 static bool in_range(const struct architecture *model, const char *place, struct error *err)
 {

@@ -52,6 +52,29 @@ enum cost_type cost_device_type(const struct cost_device *device, enum cost_type
     return type;
 }
 
+/* ---- usual nodes ---- */
+
+/* The ports of the vendor's own systems: DGX A100: 8 x 200 Gb/s, DGX H100 and B200: 8 x 400 Gb/s. */
+static const struct {
+    const char *generation;
+    const char *across;
+} networks[] = {
+    {"volta", "ib-100g"}, {"turing", "ib-100g"}, {"ampere", "ib-200g"},
+    {"ada", "ib-200g"},   {"hopper", "ib-400g"}, {"blackwell", "ib-400g"},
+};
+
+struct usual_node usual_node(const struct cost_device *device)
+{
+    struct usual_node node = {8, "ib-400g"};
+    for (size_t i = 0; i < sizeof networks / sizeof *networks; i++)
+        if (strcmp(networks[i].generation, device->generation) == 0)
+            node.across = networks[i].across;
+    /* GB200 and GB300 NVL72: 72 devices in one NVLink domain */
+    if (strcmp(device->name, "gb200") == 0 || strcmp(device->name, "gb300") == 0)
+        node.devices = 72;
+    return node;
+}
+
 /* ---- peaks and fitted parameters, by type ---- */
 
 /* A map with types as keys. */
@@ -81,8 +104,8 @@ static bool read_peaks(struct table_reader *r, const struct doc_node *map, struc
     return true;
 }
 
-/* Where a type without parameters of its own takes them: tensor cores of a generation differ less between types than
- * from one generation to the next. */
+/* The types whose parameters a type without its own takes, the nearest first: tensor cores differ less between types than
+ * between generations. */
 static const enum cost_type nearest_types[COST_TYPE_COUNT][COST_TYPE_COUNT] = {
     [COST_FP64] = {COST_FP32, COST_TF32, COST_BF16, COST_FP16},
     [COST_FP32] = {COST_TF32, COST_BF16, COST_FP16},

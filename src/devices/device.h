@@ -77,6 +77,13 @@ void cost_device_write(const struct cost_device *device, struct text *out);
  * replacement: 4 bits as 8, 8 bits as 16, bf16 as fp16, and the rest in fp32. */
 enum cost_type cost_device_type(const struct cost_device *device, enum cost_type type);
 
+/* The usual node of a device, as a default. */
+struct usual_node {
+    int devices;
+    const char *across; /* link between nodes, as seen by one device */
+};
+struct usual_node usual_node(const struct cost_device *device);
+
 /* Gives types without own parameters those of the nearest type that has some. */
 void device_fill_types(struct cost_device *device);
 

@@ -8,7 +8,7 @@
 #define MAX_WORDS   12
 #define WORD_LENGTH 32
 
-/* By how much a size in a name (in units of 1000 or 1024, all of it or what is left for use) may differ from the
+/* The maximum difference of a size in a name (in units of 1000 or 1024, with or without reserved memory) from the
  * table's. */
 #define SIZE_SPREAD 0.12
 
@@ -113,7 +113,7 @@ static bool goes_by(const struct cost_device *device, const struct words *words)
     return false;
 }
 
-/* Of the known devices; a user's that takes the place of one of them comes instead. */
+/* Finds a known device, or the user's device that replaces it. */
 static const struct cost_device *find(const struct tables *tables, const struct words *words)
 {
     const struct table *table = tables_known(TABLE_DEVICES);
@@ -123,7 +123,7 @@ static const struct cost_device *find(const struct tables *tables, const struct 
     return NULL;
 }
 
-/* The words without those of memory, whose size *size becomes (0: it is not said). */
+/* Returns the words without those of memory. *size is the size of memory that they give; 0: none. */
 static struct words without_memory(const struct words *words, double *size)
 {
     struct words rest = {0};

@@ -25,14 +25,14 @@
     .tensor_shown = 1, .data_shown = 1, .gradient_bytes = 2, .parameter_bytes = 2, .matrix_working = 0,      \
     .selective_kept = 1, .selective = 0.0
 
-/* As NVIDIA ran it. */
+/* NVIDIA's own runs. */
 #define NVIDIA                                                                                               \
     .block_forward = 12.2, .block_backward = 16.9, .softmax_forward = 5, .softmax_backward = 7,              \
     .accumulate = 6, .stored_gradient_bytes = 2, .state_bytes = 15, .backward_working = 1,                   \
     .runtime_share = 0.04, .zero = 3, .zero_staged = 3,                                                      \
     .offers = OFFERS_TENSOR | OFFERS_PIPELINE | OFFERS_CHUNKS
 
-/* As BigScience ran it, with DeepSpeed's ZeRO. */
+/* BigScience's runs, with DeepSpeed's ZeRO. */
 #define BIGSCIENCE                                                                                           \
     .block_forward = 60, .block_backward = 80, .softmax_forward = 3.96, .softmax_backward = 5.91,            \
     .state_bytes = 17, .backward_working = 4.3, .runtime_share = 0.072, .sharded = true, .zero = 15,         \

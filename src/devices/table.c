@@ -32,12 +32,26 @@ void *table_find(const struct table *table, const char *name)
 const char *table_nearest(const struct table *first, const struct table *second, const char *name)
 {
     const struct table *tables[] = {first, second};
-    const char *names[2 * TABLE_MAX_ENTRIES];
-    size_t count = 0;
-    for (size_t t = 0; t < 2; t++)
-        for (int i = 0; tables[t] && i < tables[t]->count; i++)
-            names[count++] = entry_at(tables[t], i)->name;
-    return text_nearest(name, names, count);
+    const char *names[2 * TABLE_MAX_ENTRIES], *nearest = NULL;
+    for (int aliases = 0; aliases < 2 && !nearest; aliases++) {
+        size_t count = 0;
+        for (size_t t = 0; t < 2; t++)
+            for (int i = 0; tables[t] && i < tables[t]->count; i++) {
+                const struct table_entry *entry = entry_at(tables[t], i);
+                const char *alias = text_nearest(name, entry->aliases, (size_t)entry->alias_count);
+                if (!aliases || alias)
+                    names[count++] = aliases ? alias : entry->name;
+            }
+        nearest = text_nearest(name, names, count);
+    }
+    return nearest;
+}
+
+bool table_unknown(const char *noun, const char *name, const char *nearest, const char *hint,
+                   struct error *err)
+{
+    return error_set(err, ERROR_USAGE, "%s '%s'%s%s%s", noun, name, nearest ? ", did you mean '" : hint,
+                     nearest ? nearest : "", nearest ? "'?" : "");
 }
 
 /* ---- an entry ---- */

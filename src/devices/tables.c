@@ -2,6 +2,7 @@
 
 #include "core/once.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* data/….yaml, by scripts/embed. */
@@ -124,10 +125,9 @@ bool tables_load(const struct tables *tables, enum table_of which, struct table 
         return tables_read(table, which, name, err);
     const void *entry = find(tables, which, name);
     if (!entry) {
-        const char *nearest = table_nearest(&built_in[which], NULL, name);
-        return nearest ? error_set(err, ERROR_USAGE, "unknown %s '%s', did you mean '%s'?", kind->noun, name,
-                                   nearest)
-                       : error_set(err, ERROR_USAGE, "unknown %s '%s'", kind->noun, name);
+        char noun[32];
+        snprintf(noun, sizeof noun, "unknown %s", kind->noun);
+        return table_unknown(noun, name, table_nearest(&built_in[which], NULL, name), "", err);
     }
     table->entries = arena_alloc(&table->arena, 1, kind->size);
     if (!table->entries)

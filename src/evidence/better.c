@@ -9,7 +9,7 @@
 struct finder {
     struct better *betters;
     const struct validation *validation;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* of the members below */
     bool failed;
     struct error err;
 };
@@ -66,7 +66,7 @@ static bool find(struct better *better, const struct run *run, struct error *err
     struct job_search search;
     better->seconds = run->predicted.seconds;
     better->used_fits = run->predicted_memory.total <= memory;
-    if (!better->used_fits) /* it ran: what is predicted to need no more does, too */
+    if (!better->used_fits) /* it ran: a plan that is predicted to need no more runs, too */
         question.headroom = 1.0 - run->predicted_memory.total / memory * (1.0 + 1e-9);
     if (!job_search(&search, &question, &(struct job_search_options){.top = 1}, err))
         return err->kind != ERROR_FAILED;

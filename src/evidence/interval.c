@@ -9,8 +9,8 @@
 
 #define FORMAT "rehearse-residuals/1"
 
-/* How many of the nearest residuals make an interval, and the share of them that it holds; the share is a little
- * over 0.8, for a quantile of few values is narrower than that of all. */
+/* The number of nearest residuals that make an interval, and the share of them inside. The share is a little over 0.8,
+ * because a quantile of few values is narrower than that of all. */
 #define NEIGHBOURS 24
 #define SHARE      0.84
 

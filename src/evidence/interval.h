@@ -1,8 +1,8 @@
 /* The uncertainty of a prediction, from the errors of similar predictions.
  *
- * The residuals of published runs (data/residuals.yaml, written by `rehearse validate --residuals`) are kept with what
- * a run is like: device generation, software, width of the numbers, experts or none, and the sizes of job and model. The interval of a
- * prediction is that of the residuals of its nearest runs. */
+ * The residuals of published runs (data/residuals.yaml, written by `rehearse validate --residuals`) are kept with
+ * features of the run: device generation, software, width of the numbers, experts or none, and the sizes of job and
+ * model. The interval of a prediction is that of the residuals of its nearest runs. */
 #ifndef REHEARSE_EVIDENCE_INTERVAL_H
 #define REHEARSE_EVIDENCE_INTERVAL_H
 

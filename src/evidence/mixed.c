@@ -73,7 +73,7 @@ static double message_bytes(const struct mixed_plan *plan, int stage)
     return plan->model->outputs[plan->first[stage + 1] - 1];
 }
 
-/* What all pipelines send between two stages goes at the same time, and over the same ports. */
+/* All pipelines send between two stages at the same time, over the same ports. */
 static void load_boundary(const struct mixed_plan *plan, int stage, struct traffic *traffic)
 {
     for (int d = 0; d < plan->pipelines; d++) {
@@ -89,7 +89,7 @@ static void load_boundary(const struct mixed_plan *plan, int stage, struct traff
     }
 }
 
-/* Of one micro-batch from a stage to the next, or of its gradient back. */
+/* The seconds of sending one micro-batch from a stage to the next, or its gradient back. */
 static double send_seconds(const struct mixed_plan *plan, int stage, int pipeline,
                            const struct traffic *traffic)
 {
@@ -103,7 +103,7 @@ static double send_seconds(const struct mixed_plan *plan, int stage, int pipelin
            fmax(a->network.latency, b->network.latency);
 }
 
-/* Forward, backward, and what the stage waits for. A stage that has ended a backward pass sends the gradient, and only
+/* Adds the forward and backward pass of a stage, and its waiting. A stage that has ended a backward pass sends the gradient, and only
  * then is sent the next activation (deepspeed/runtime/pipe/schedule.py, TrainSchedule.steps: RecvGrad comes before
  * SendActivation): it waits for both. Its own message to the next stage and that one's gradient keep it waiting only
  * where they do not fit the communication library's buffer, which takes and delivers messages while kernels run. */
@@ -147,12 +147,12 @@ static double lane_seconds(const struct lane *lane, int64_t microbatches)
 
 static double drain(const struct mixed_plan *plan, const struct traffic *traffic)
 {
-    double most = 0.0;
+    double slowest = 0.0;
     for (int n = 0; n < plan->node_count; n++)
         if (traffic->bytes[n] > 0.0)
-            most = fmax(most, traffic->bytes[n] / plan->nodes[n].network.bandwidth +
-                                  plan->nodes[n].network.latency);
-    return most;
+            slowest = fmax(slowest, traffic->bytes[n] / plan->nodes[n].network.bandwidth +
+                                        plan->nodes[n].network.latency);
+    return slowest;
 }
 
 static bool leaves_node(const struct mixed_plan *plan, int stage)
@@ -216,11 +216,11 @@ static double tied_seconds(const struct mixed_plan *plan)
 
 static double update_seconds(const struct mixed_plan *plan)
 {
-    double most = 0.0;
+    double slowest = 0.0;
     for (int i = 0; i < plan->stages; i++)
         for (int d = 0; d < plan->pipelines; d++)
-            most = fmax(most, of_stage(plan, replica_at(plan, i, d)->times->update, i));
-    return most;
+            slowest = fmax(slowest, of_stage(plan, replica_at(plan, i, d)->times->update, i));
+    return slowest;
 }
 
 /* ---- the whole ---- */

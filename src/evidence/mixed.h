@@ -23,8 +23,8 @@ struct mixed_node {
     struct cluster_link network; /* of all its devices together */
 };
 
-/* What the layers take on a device type at a tensor parallel degree, one micro-batch of the plan. Sums: entry l is that
- * of the layers before l, so that a stage is one subtraction. */
+/* Times and bytes of the layers on a device type at a tensor parallel degree, for one micro-batch of the plan. Sums: entry l
+ * is that of the layers before l, so that a stage is one subtraction. */
 struct mixed_times {
     const double *seconds; /* [layer_count + 1] forward and backward */
     const double *launch;  /* [layer_count + 1] of those, host time in which nothing runs; NULL: not known */
@@ -81,7 +81,7 @@ struct mixed_time {
     int pipeline, stage; /* the slowest */
     bool
         launch_bound; /* on tensor parallel devices of a pipeline with several stages, kernels are shorter than
-                            launching them takes: what waiting costs there is not modelled, seconds is a lower bound */
+                            launching them takes: the waiting there is not modelled, seconds is a lower bound */
 };
 
 /* Checks the order of layers, that nodes exist, and limits. */
@@ -93,9 +93,9 @@ struct mixed_time mixed_time(const struct mixed_plan *plan);
 /* Bytes on each device of a replica: parameters, gradients, optimizer, activations of the micro-batches in flight. */
 double mixed_memory(const struct mixed_plan *plan, int stage, int pipeline);
 
-/* Fills `sums`, of layer_count + 1 entries, from forward times of single samples, each run alone: `launch` of a layer's seconds is host time, which a training
- * step takes once per micro-batch, and the rest is kernels, of which the backward pass has twice as many and which grow
- * with the micro-batch. `launches` may be NULL. */
+/* Fills `sums`, of layer_count + 1 entries, from forward times of single samples, each run alone: `launch` of a layer's
+ * seconds is host time, which a training step takes once per micro-batch, and the rest is kernels, of which the backward
+ * pass has twice as many and which grow with the micro-batch. `launches` may be NULL. */
 void mixed_sums_of_forward(const double *forward, const double *launch, int layer_count, int64_t microbatch,
                            double *sums, double *launches);
 

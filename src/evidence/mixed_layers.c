@@ -27,11 +27,11 @@ static bool find_columns(const struct csv *csv, struct columns *at, struct error
            csv_need(csv, measured ? "fwd_s" : "cost", &at->forward, err);
 }
 
-static bool whole(const struct csv *csv, int row, int column, double least, double most, int64_t *value,
+static bool whole(const struct csv *csv, int row, int column, double min, double max, int64_t *value,
                   struct error *err)
 {
     double read;
-    if (!csv_number(csv, row, column, least, most, &read, err))
+    if (!csv_number(csv, row, column, min, max, &read, err))
         return false;
     *value = (int64_t)read;
     return read == floor(read) || csv_error(csv, row, column, err, "expected a whole number, found '%s'",
@@ -112,29 +112,29 @@ static const struct mixed_entry *find_entry(const struct mixed_place *place, con
     return NULL;
 }
 
-/* A small micro-batch takes no longer than a large one: what is measured above that is the measurement's. */
-static double least_of_larger(const struct mixed_place *place, const struct mixed_entry *entry, int layer,
-                              bool forward)
+/* A small micro-batch takes no longer than a larger one: a longer measured time is an error of the measurement. */
+static double shortest_of_larger(const struct mixed_place *place, const struct mixed_entry *entry, int layer,
+                                 bool forward)
 {
-    double least = forward ? entry->forward[layer] : entry->backward[layer];
+    double shortest = forward ? entry->forward[layer] : entry->backward[layer];
     for (int i = 0; i < place->entries->count; i++) {
         const struct mixed_entry *other = &place->entries->entries[i];
         if (other->microbatch > entry->microbatch && other->tensor == entry->tensor &&
             other->layer_count == entry->layer_count && strcmp(other->model, entry->model) == 0 &&
             strcmp(other->device, entry->device) == 0)
-            least = fmin(least, forward ? other->forward[layer] : other->backward[layer]);
+            shortest = fmin(shortest, forward ? other->forward[layer] : other->backward[layer]);
     }
-    return least;
+    return shortest;
 }
 
 static void sum_measured(const struct mixed_place *place, const struct mixed_entry *entry, double *seconds)
 {
     for (int l = 0; l < entry->layer_count; l++)
-        seconds[l + 1] =
-            seconds[l] + least_of_larger(place, entry, l, true) + least_of_larger(place, entry, l, false);
+        seconds[l + 1] = seconds[l] + shortest_of_larger(place, entry, l, true) +
+                         shortest_of_larger(place, entry, l, false);
 }
 
-/* Host time of each layer: given for blocks, or what is left beside kernels that are known from another device. */
+/* Host time of each layer: given for blocks, or the rest beside kernels that are known from another device. */
 static bool find_launch(const struct mixed_place *place, const struct mixed_entry *entry,
                         const struct mixed_device *device, double *launch)
 {

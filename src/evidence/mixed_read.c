@@ -1,13 +1,11 @@
 #include "evidence/mixed_read.h"
 
 #include "core/text.h"
+#include "evidence/cells.h"
 #include "evidence/mixed_layers.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MAX_DEVICES 65536
@@ -19,69 +17,36 @@ struct reader {
     const struct mixed_architecture *model;
     const struct mixed_cluster *cluster;
     struct mixed_row *row;
-    int index; /* of the row */
+    struct cells cells;
     int64_t batch, microbatch;
     int tensor, data, pipeline;
     const char **device_of; /* of each node */
-    bool no_memory;
 };
 
 /* ---- cells ---- */
 
+#define cannot(r, ...) cells_refuse(&(r)->cells, __VA_ARGS__)
+
 static const char *cell(const struct reader *r, const char *column)
 {
-    return csv_cell(&r->table->plans, r->index, csv_column(&r->table->plans, column));
-}
-
-/* The first reason stays. Returns false. */
-static bool cannot(struct reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static bool cannot(struct reader *r, const char *format, ...)
-{
-    char text[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    if (!r->row->reason)
-        r->row->reason = arena_string(&r->table->arena, text);
-    r->no_memory |= !r->row->reason;
-    return false;
+    return cells_text(&r->cells, column);
 }
 
 static void *room(struct reader *r, size_t count, size_t size)
 {
     void *items = arena_alloc(&r->table->arena, count, size);
-    r->no_memory |= !items;
+    r->cells.no_memory |= !items;
     return items;
 }
 
-static bool degree(struct reader *r, const char *column, int64_t most, int64_t *value)
+static bool degree(struct reader *r, const char *column, int64_t max, int64_t *value)
 {
-    const char *text = cell(r, column);
-    char *end;
-    double read = text_number(text, &end);
-    *value = 0;
-    if (end == text || *end != '\0' || read != floor(read) || !(read >= 1.0 && read <= (double)most))
-        return cannot(r, "%s: expected a whole number from 1 to %" PRId64 ", found '%s'", column, most, text);
-    *value = (int64_t)read;
-    return true;
+    *value = cells_whole(&r->cells, column, 1, max, 0);
+    return *value > 0 || cannot(r, "%s: expected a whole number from 1 to %" PRId64 ", found '%s'", column,
+                                max, cell(r, column));
 }
 
-/* A measurement; 0 where there is none. */
-static double measured(struct reader *r, const char *column)
-{
-    const char *text = cell(r, column);
-    char *end;
-    double read = text_number(text, &end);
-    if (*text == '\0')
-        return 0.0;
-    if (end != text && *end == '\0' && read > 0.0 && isfinite(read))
-        return read;
-    cannot(r, "%s: expected a positive number, found '%s'", column, text);
-    return 0.0;
-}
-
-/* ---- what both kinds of tables have ---- */
+/* ---- both kinds of tables ---- */
 
 static bool is_amp(const struct csv *csv)
 {
@@ -249,7 +214,7 @@ static bool place_stages(struct reader *r, struct mixed_replica *replicas)
     return true;
 }
 
-/* ---- what replicas take ---- */
+/* ---- times of replicas ---- */
 
 /* Replicas alike share their times. */
 static bool find_times(struct reader *r, struct mixed_replica *replicas, int index)
@@ -271,7 +236,7 @@ static bool find_times(struct reader *r, struct mixed_replica *replicas, int ind
     replicas[index].times = mixed_times_at(&place, &r->table->arena, &reason);
     if (replicas[index].times)
         return true;
-    r->no_memory |= !reason;
+    r->cells.no_memory |= !reason;
     return reason && cannot(r, "%s", reason);
 }
 
@@ -318,7 +283,7 @@ static bool make_plan(struct reader *r)
     struct error err = {0};
     if (mixed_check(plan, &err))
         return true;
-    r->no_memory |= err.kind == ERROR_FAILED;
+    r->cells.no_memory |= err.kind == ERROR_FAILED;
     return cannot(r, "%s", err.text);
 }
 
@@ -328,8 +293,8 @@ static void read_measurements(struct reader *r)
 {
     const char *outcome = cell(r, "outcome");
     bool amp = is_amp(&r->table->plans);
-    r->row->measured = measured(r, amp ? "real_s" : "real_s_per_iter");
-    r->row->measured_memory = amp ? 0.0 : measured(r, "max_mem_bytes");
+    r->row->measured = cells_number(&r->cells, amp ? "real_s" : "real_s_per_iter", DOC_POSITIVE, INFINITY);
+    r->row->measured_memory = amp ? 0.0 : cells_number(&r->cells, "max_mem_bytes", DOC_POSITIVE, INFINITY);
     if (*outcome && strcmp(outcome, "ok") != 0)
         cannot(r, "did not run: %s", outcome);
 }
@@ -337,13 +302,13 @@ static void read_measurements(struct reader *r)
 static void read_row(struct reader *r)
 {
     const char *name = cell(r, is_amp(&r->table->plans) ? "experiment" : "cluster");
-    r->row->line = r->table->plans.lines[r->index];
+    r->row->line = r->table->plans.lines[r->cells.row];
     r->cluster = mixed_cluster_find(&r->table->setup, name);
     r->model = mixed_architecture_find(&r->table->setup, cell(r, "model"));
     r->row->cluster = r->cluster ? r->cluster->name : name;
     r->row->label = arena_format(&r->table->arena, "%s: mbs %s, tp %s, dp %s, pp %s", cell(r, "model"),
                                  cell(r, "mbs"), cell(r, "tp"), cell(r, "dp"), cell(r, "pp"));
-    r->no_memory |= !r->row->label;
+    r->cells.no_memory |= !r->row->label;
     read_measurements(r);
     if (!r->cluster)
         cannot(r, "cluster '%.80s' is not in the setup", name);
@@ -368,11 +333,11 @@ static void mark_copies(struct mixed_table *table)
 
 static double fullest(const struct mixed_plan *plan)
 {
-    double most = 0.0;
+    double bytes = 0.0;
     for (int i = 0; i < plan->stages; i++)
         for (int d = 0; d < plan->pipelines; d++)
-            most = fmax(most, mixed_memory(plan, i, d));
-    return most;
+            bytes = fmax(bytes, mixed_memory(plan, i, d));
+    return bytes;
 }
 
 static void predict(struct mixed_table *table)
@@ -392,7 +357,7 @@ static void predict(struct mixed_table *table)
 
 bool mixed_table_make(struct mixed_table *table, struct error *err)
 {
-    struct reader r = {.table = table};
+    struct reader r = {.table = table, .cells = {.csv = &table->plans, .arena = &table->arena}};
     if (table->plans.row_count > MIXED_MAX_ROWS)
         return error_set(err, ERROR_INPUT, "%s: more than %d plans", table->plans.path, MIXED_MAX_ROWS);
     if (!mixed_entries_read(&r.entries, &table->layers, &table->arena, err))
@@ -401,11 +366,12 @@ bool mixed_table_make(struct mixed_table *table, struct error *err)
     if (!table->rows)
         return error_memory(err);
     for (table->count = 0; table->count < table->plans.row_count; table->count++) {
-        r.index = table->count;
         r.row = &table->rows[table->count];
+        r.cells.row = table->count;
+        r.cells.reason = &r.row->reason;
         read_row(&r);
     }
-    if (r.no_memory)
+    if (r.cells.no_memory)
         return error_memory(err);
     mark_copies(table);
     predict(table);

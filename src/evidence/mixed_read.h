@@ -39,7 +39,7 @@ struct mixed_table {
     struct mixed_row *rows; /* in the order of the table */
 };
 
-/* Is this a table of plans on mixed devices? By its columns. */
+/* Returns whether the columns are those of a table of plans on mixed devices. */
 bool mixed_table_is(const struct csv *csv);
 
 /* Reads and predicts. On failure *table holds nothing; on success the caller ends it with mixed_table_release. */
@@ -49,6 +49,9 @@ void mixed_table_release(struct mixed_table *table);
 
 /* The same from plans, layers and setup that have been read; on failure they are still the caller's to end. */
 bool mixed_table_make(struct mixed_table *table, struct error *err);
+
+/* Sets `planner` of every row that is modelled, by the formula that pipelines are searched with (plan/fleet/fleet.h). */
+bool fleet_score_measured(struct mixed_table *table, struct error *err);
 
 /* Predicted values that are compared with measured ones. */
 enum mixed_quantity {

@@ -25,7 +25,7 @@ struct mixed_architecture {
     double hidden, heads, sequence, vocabulary, positions;
     double element; /* bytes of an activation */
     bool tied;
-    bool dropout; /* keeps its masks and what it made */
+    bool dropout; /* keeps its masks and its results */
     int layer_count;
     enum mixed_layer_kind *kinds;
 };

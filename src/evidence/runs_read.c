@@ -3,21 +3,18 @@
 #include "core/text.h"
 #include "devices/device_name.h"
 #include "devices/tables.h"
-#include "devices/usual.h"
+#include "evidence/cells.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #define GIGABYTE 0x1p30
 
-/* What a cell may say at most: far above what there is, and small enough that products of degrees, and of batches, do
- * not overflow. */
+/* Maxima of cells: far above any real run, and small enough that products of degrees, and of batches, do not overflow. */
 #define MAX_DEGREE     65536
 #define MAX_DEVICES    1048576
 #define MAX_BATCH      ((int64_t)1 << 30)
@@ -25,7 +22,7 @@
 #define MAX_LAYERS     100000
 #define MAX_WIDTH      ((int64_t)1 << 30)
 
-/* Where published runs ran, when it is not one fast network port per device. */
+/* Clusters of published runs without one fast network port per device. */
 static const struct site {
     const char *source, *gpu; /* the gpu's beginning */
     int devices_per_node;
@@ -38,86 +35,34 @@ static const struct site {
 };
 
 struct reader {
-    struct validation *validation;
-    const struct csv *csv;
+    struct cells cells;
     const struct validation_defaults *defaults;
-    int row;
     struct run *run;
 };
 
 /* ---- cells ---- */
 
-/* The first reason stays. Returns false. */
-static bool cannot(const struct reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static bool cannot(const struct reader *r, const char *format, ...)
-{
-    char text[512];
-    va_list args;
-    if (r->run->reason)
-        return false;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    r->run->reason = arena_string(&r->validation->arena, text);
-    r->validation->no_memory |= !r->run->reason;
-    return false;
-}
+#define cannot(r, ...) cells_refuse(&(r)->cells, __VA_ARGS__)
 
 static const char *cell(const struct reader *r, const char *column)
 {
-    return csv_cell(r->csv, r->row, csv_column(r->csv, column));
+    return cells_text(&r->cells, column);
 }
 
-/* A cell, or what is taken for all rows where the table does not have the column. */
+static bool has_column(const struct reader *r, const char *column)
+{
+    return csv_column(r->cells.csv, column) >= 0;
+}
+
+/* A cell, or the default where the table does not have the column. */
 static const char *cell_or(const struct reader *r, const char *column, const char *otherwise)
 {
-    return csv_column(r->csv, column) < 0 && otherwise ? otherwise : cell(r, column);
+    return !has_column(r, column) && otherwise ? otherwise : cell(r, column);
 }
 
-/* How tables write that they do not say. */
-static bool is_unsaid(const char *text)
+static int64_t whole(struct reader *r, const char *column, int64_t min, int64_t max, int64_t missing)
 {
-    static const char *const words[] = {"", "-", "n/a", "null"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcasecmp(text, words[i]) == 0)
-            return true;
-    return false;
-}
-
-/* Is all of the text this number, blanks after it aside? */
-static bool read_number(const char *text, double *value)
-{
-    char *end;
-    *value = text_number(text, &end);
-    bool any = end != text && isfinite(*value);
-    return any && end[strspn(end, " ")] == '\0';
-}
-
-/* A whole number of a cell; `missing` where it says none, and where what it says is a reason not to model the row. */
-static int64_t whole(const struct reader *r, const char *column, int64_t least, int64_t most, int64_t missing)
-{
-    const char *text = cell(r, column);
-    double value;
-    if (is_unsaid(text))
-        return missing;
-    if (read_number(text, &value) && value == floor(value) && value >= (double)least && value <= (double)most)
-        return (int64_t)value;
-    cannot(r, "%s: expected a whole number from %" PRId64 " to %" PRId64 ", found '%s'", column, least, most,
-           text);
-    return missing;
-}
-
-/* The same of a measurement; 0 where there is none. */
-static double number(const struct reader *r, const char *column, double least, double most)
-{
-    const char *text = cell(r, column);
-    double value;
-    if (is_unsaid(text))
-        return 0.0;
-    if (read_number(text, &value) && value >= least && value <= most)
-        return value;
-    cannot(r, "%s: expected a number from %g to %g, found '%s'", column, least, most, text);
-    return 0.0;
+    return cells_whole(&r->cells, column, min, max, missing);
 }
 
 static bool contains(const char *text, const char *part)
@@ -181,14 +126,14 @@ static void read_layers(struct reader *r, struct architecture *model)
     model->layers = layers;
 }
 
-/* The row's own numbers over those of the model it names. */
+/* The row's own numbers replace those of the model that it names. */
 static bool read_model(struct reader *r)
 {
     struct run *run = r->run;
     const struct architecture *known = named_model(run->model_name);
     struct architecture *model = &run->model;
-    if (!known &&
-        (is_unsaid(cell(r, "layers")) || is_unsaid(cell(r, "hidden")) || is_unsaid(cell(r, "heads"))))
+    if (!known && (cells_is_empty(cell(r, "layers")) || cells_is_empty(cell(r, "hidden")) ||
+                   cells_is_empty(cell(r, "heads"))))
         return cannot(r, "no layers, hidden or heads are given, and model '%s' is not known",
                       run->model_name);
     if (known)
@@ -199,7 +144,7 @@ static bool read_model(struct reader *r)
     read_layers(r, model);
     if (!read_widths(r, model))
         return false;
-    /* images have patches in the place of a vocabulary; GPT-2's is what most runs that do not say had */
+    /* images have patches instead of a vocabulary; most runs without one have GPT-2's */
     int64_t vocabulary = model->vocabulary > 0 || model->patch > 0 ? model->vocabulary : 50257;
     model->vocabulary = whole(r, "vocab", 1, MAX_WIDTH, vocabulary);
     model->sequence = whole(r, "seq", 1, MAX_WIDTH, model->sequence);
@@ -212,7 +157,7 @@ static bool read_model(struct reader *r)
     return !r->run->reason;
 }
 
-/* ---- how it is computed, and on what ---- */
+/* ---- type, device and software ---- */
 
 bool run_type_named(const char *text, enum cost_type *type)
 {
@@ -237,7 +182,7 @@ static bool read_type(struct reader *r)
     return run_type_named(text, &r->run->job.type) || cannot(r, "no precision that is known: '%s'", text);
 }
 
-/* Nodes nothing is said about. */
+/* The nodes of a run that does not describe them. */
 static struct usual_node nodes_of(const struct run *run)
 {
     struct usual_node node = usual_node(run->job.device);
@@ -257,14 +202,14 @@ static bool read_device(struct reader *r)
         return cannot(r, "device '%s' is not in the table", run->gpu);
     job->calibration = tables_calibration(defaults->tables, job->device);
     job->inside = tables_link(defaults->tables, job->device->link);
-    const char *said = cell_or(r, "across", defaults->across);
+    const char *link = cell_or(r, "across", defaults->across);
     struct usual_node node = nodes_of(run);
-    if (csv_column(r->csv, "devices_per_node") < 0 && defaults->devices_per_node > 0)
+    if (!has_column(r, "devices_per_node") && defaults->devices_per_node > 0)
         node.devices = defaults->devices_per_node;
     job->devices_per_node = (int)whole(r, "devices_per_node", 1, MAX_DEGREE, node.devices);
-    job->across = tables_link(defaults->tables, is_unsaid(said) ? node.across : said);
-    if (!job->across && !is_unsaid(said))
-        return cannot(r, "across: link '%s' is not known", said);
+    job->across = tables_link(defaults->tables, cells_is_empty(link) ? node.across : link);
+    if (!job->across && !cells_is_empty(link))
+        return cannot(r, "across: link '%s' is not known", link);
     if (!job->inside || !job->across)
         return cannot(r, "no link for device '%s'", run->gpu);
     return !run->reason;
@@ -289,9 +234,9 @@ static bool read_software(struct reader *r)
     return true;
 }
 
-/* ---- how it is split ---- */
+/* ---- degrees ---- */
 
-static int degree(const struct reader *r, const char *column)
+static int degree(struct reader *r, const char *column)
 {
     return (int)whole(r, column, 1, MAX_DEGREE, 1);
 }
@@ -352,10 +297,10 @@ bool run_recompute_named(const char *text, enum recompute *recompute)
 static bool read_recompute(struct reader *r)
 {
     const char *text = cell_or(r, "recompute", r->defaults->recompute);
-    bool said = !is_unsaid(text);
+    bool given = !cells_is_empty(text);
     r->run->job.recompute = RECOMPUTE_NONE;
-    r->run->says_all = said && !is_unsaid(cell(r, "zero"));
-    return !said || run_recompute_named(text, &r->run->job.recompute) ||
+    r->run->says_all = given && !cells_is_empty(cell(r, "zero"));
+    return !given || run_recompute_named(text, &r->run->job.recompute) ||
            cannot(r, "recompute: expected full, selective or none, found '%s'", text);
 }
 
@@ -398,31 +343,34 @@ static bool check_job(struct reader *r)
 static void read_measured(struct reader *r)
 {
     struct run *run = r->run;
-    bool milliseconds = csv_column(r->csv, "real_ms") >= 0;
+    bool milliseconds = has_column(r, "real_ms");
     /* a microsecond to a year */
-    run->seconds =
-        milliseconds ? 1e-3 * number(r, "real_ms", 1e-3, 3.2e10) : number(r, "sec_per_iter", 1e-6, 3.2e7);
-    const char *column = csv_column(r->csv, "real_mem_gib") < 0 ? "mem_gb" : "real_mem_gib";
-    run->memory = number(r, column, 1e-6, 1e6) * GIGABYTE;
+    run->seconds = milliseconds ? 1e-3 * cells_number(&r->cells, "real_ms", 1e-3, 3.2e10)
+                                : cells_number(&r->cells, "sec_per_iter", 1e-6, 3.2e7);
+    const char *column = has_column(r, "real_mem_gib") ? "real_mem_gib" : "mem_gb";
+    run->memory = cells_number(&r->cells, column, 1e-6, 1e6) * GIGABYTE;
     if (strcmp(cell(r, "mem_basis"), "analytic") == 0) /* computed, not measured */
         run->memory = 0.0;
     run->ran_out = strcasecmp(cell(r, "outcome"), "OOM") == 0;
     const char *basis = cell(r, "sec_basis");
-    run->scored =
-        run->seconds > 0.0 && (csv_column(r->csv, "sec_basis") < 0 || strcmp(basis, "printed") == 0 ||
-                               strcmp(basis, "from_tokens_per_s") == 0);
+    run->scored = run->seconds > 0.0 && (!has_column(r, "sec_basis") || strcmp(basis, "printed") == 0 ||
+                                         strcmp(basis, "from_tokens_per_s") == 0);
 }
 
 static void read_run(struct validation *validation, const struct validation_defaults *defaults, int row)
 {
     struct run *run = &validation->runs[row];
-    struct reader *r = &(struct reader){validation, &validation->csv, defaults, row, run};
+    struct reader *r = &(struct reader){
+        .cells = {&validation->csv, row, &validation->arena, &run->reason, false},
+        .defaults = defaults,
+        .run = run,
+    };
     run->id = cell(r, "id");
     run->source = cell(r, "source_repo");
     run->gpu = cell_or(r, "gpu", defaults->gpu);
     run->model_name = cell(r, "model");
     run->framework = cell_or(r, "framework", defaults->framework);
-    run->line = r->csv->lines[row];
+    run->line = validation->csv.lines[row];
     run->job.model = &run->model;
     run->job.frozen = contains(run->model_name, "LoRA");
     /* NeMo fine-tunes on packed sequences of SQuAD, whose questions have some 250 tokens with their texts */
@@ -432,6 +380,7 @@ static void read_run(struct validation *validation, const struct validation_defa
     if (!run->reason && read_software(r) && read_device(r) && read_model(r) && read_type(r) &&
         read_degrees(r) && read_batch(r) && read_recompute(r))
         check_job(r);
+    validation->no_memory |= r->cells.no_memory;
 }
 
 static bool read_runs(struct validation *validation, const struct validation_defaults *defaults,
@@ -454,7 +403,6 @@ static bool read_runs(struct validation *validation, const struct validation_def
     return !validation->no_memory || error_memory(err);
 }
 
-/* Of a table that is read. */
 static bool finish(struct validation *validation, const struct validation_defaults *defaults,
                    struct error *err)
 {

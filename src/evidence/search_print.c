@@ -75,7 +75,7 @@ static void print_split(const struct job_search_report *report, struct text *out
 
 static void print_parts(const struct job_time *time, struct text *out)
 {
-    static const char *const what[JOB_TIME_PARTS] = {
+    static const char *const descriptions[JOB_TIME_PARTS] = {
         "all micro-batches of the slowest stage",
         "filling and draining the pipeline",
         "exposed tensor, context and expert parallel communication",
@@ -90,7 +90,7 @@ static void print_parts(const struct job_time *time, struct text *out)
         double part = field_get(time, &job_time_parts[i]);
         if (part > 0.0)
             text_format(out, "  %-12s %10s  %5.1f %%  %s\n", job_time_parts[i].key,
-                        unit_text(&texts, part, UNIT_TIME), 100.0 * part / time->seconds, what[i]);
+                        unit_text(&texts, part, UNIT_TIME), 100.0 * part / time->seconds, descriptions[i]);
     }
 }
 
@@ -166,7 +166,7 @@ static void print_stages(const struct job_choice *plan, struct text *out)
     struct unit_texts texts = {0};
     if (job->pipeline == 1)
         return;
-    text_add(out, "\n   stages  blocks  and        per micro-batch  compute  transfers  after  waits  memory "
+    text_add(out, "\n   stages  blocks  and        micro-batch  compute  transfers  after  waits  memory "
                   "per device\n");
     for (int stage = 0, end; stage < job->pipeline; stage = end) {
         struct stage_row row = stage_row(plan, &layers, stage), last = row;
@@ -181,7 +181,7 @@ static void print_stages(const struct job_choice *plan, struct text *out)
         snprintf(memory, sizeof memory, row.memory > last.memory ? "%s to %s" : "%s",
                  unit_text(&texts, row.memory, UNIT_BYTES), unit_text(&texts, last.memory, UNIT_BYTES));
         double waits = fmax(1.0 - row.compute - row.transfers - row.after, 0.0);
-        text_format(out, "%9s  %6d  %-9s  %15s  %5.1f %%    %5.1f %% %4.1f %% %4.1f %%  %s\n", range,
+        text_format(out, "%9s  %6d  %-9s  %11s  %5.1f %%    %5.1f %% %4.1f %% %4.1f %%  %s\n", range,
                     row.blocks, row.ends, unit_text(&texts, row.seconds, UNIT_TIME), 100.0 * row.compute,
                     100.0 * row.transfers, 100.0 * row.after, 100.0 * waits, memory);
     }
@@ -216,7 +216,7 @@ static void print_plans(const struct job_search_report *report, struct text *out
         text_add(out, "* Pareto-optimal by time, memory and number of devices\n");
 }
 
-/* ---- what more would give ---- */
+/* ---- more of a resource ---- */
 
 static void print_sensitivity(const struct job_search_report *report, struct text *out)
 {

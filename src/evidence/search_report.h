@@ -1,4 +1,4 @@
-/* What a search found, for people. */
+/* The report of a search for the split of a job, for people. */
 #ifndef REHEARSE_EVIDENCE_SEARCH_REPORT_H
 #define REHEARSE_EVIDENCE_SEARCH_REPORT_H
 

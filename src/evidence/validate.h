@@ -51,7 +51,7 @@ struct validation {
 struct validation_defaults {
     const char *gpu, *framework, *precision, *recompute;
     const char *across;          /* link between nodes; without either, the device's usual one */
-    int devices_per_node;        /* likewise; 0: not said */
+    int devices_per_node;        /* likewise; 0: not given */
     const struct tables *tables; /* the user's; NULL: none */
 };
 

@@ -1,6 +1,6 @@
 #include "plan/parts.h"
 
-#include "devices/usual.h"
+#include "devices/device.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "plan/planning.h"
 
-#include "cost/profile_links.h"
+#include "cost/profile_devices.h"
 #include "plan/pipeline_plan.h"
 
 #include <string.h>

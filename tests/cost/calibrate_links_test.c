@@ -1,5 +1,6 @@
 /* Fitting links: parameters that are known come back, tables are read strictly, published ones are fitted well. */
 #include "cost/calibrate/links.h"
+#include "cost/collective.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -206,7 +207,8 @@ static void wrong_tables_are_refused(void **state)
         {"collective,ranks,bytes,time_us\nallreduce,2,-1,1\n", NULL, "bytes"},
         {"collective,ranks,nodes,bytes,time_us\nallreduce,2,4,1,1\n", NULL, "as many nodes"},
         {"collective,ranks,bytes,time_us\nallreduce,1,1,1\n", NULL, "no row to fit to"},
-        {"gpu,collective,ranks,bytes,time_us\na,allreduce,2,1,1\nb,allreduce,2,1,1\n", NULL, "choose one"},
+        {"gpu,collective,ranks,bytes,time_us\na,allreduce,2,1,1\nb,allreduce,2,1,1\n", NULL,
+         "a second device, 'b' besides 'a'"},
         {"gpu,collective,ranks,bytes,time_us\na,allreduce,2,1,1\n", "c", "no row of 'c'"},
     };
     (void)state;

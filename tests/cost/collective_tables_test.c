@@ -4,6 +4,7 @@
  * and that on rows a fit did not see. Both are
  * printed. */
 #include "cost/calibrate/links.h"
+#include "cost/collective.h"
 
 #include "core/csv.h"
 #include "core/text.h"

@@ -338,14 +338,6 @@ static void newer_links_are_faster(void **state)
         }
 }
 
-static void algorithms_have_names(void **state)
-{
-    (void)state;
-    assert_string_equal(collective_algorithm_name(ALGORITHM_TWO_SHOT), "two-shot");
-    assert_string_equal(collective_algorithm_name(ALGORITHM_NVLS), "nvls");
-    assert_null(collective_algorithm_name((enum collective_algorithm)99));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -370,7 +362,6 @@ int main(void)
         cmocka_unit_test(nodes_do_not_start_faster_than_one),
         cmocka_unit_test(large_all_reduces_come_near_the_ports),
         cmocka_unit_test(newer_links_are_faster),
-        cmocka_unit_test(algorithms_have_names),
     };
     return cmocka_run_group_tests_name("collective", tests, read_links, release_links);
 }

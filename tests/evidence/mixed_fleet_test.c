@@ -1,4 +1,4 @@
-#include "evidence/mixed_fleet.h"
+#include "evidence/mixed_read.h"
 #include "support/mixed_reference.h"
 
 #include <setjmp.h>

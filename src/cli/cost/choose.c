@@ -4,7 +4,6 @@
 #include "core/text.h"
 #include "devices/tables.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 void cost_chosen_release(struct cost_chosen *chosen)
@@ -15,7 +14,7 @@ void cost_chosen_release(struct cost_chosen *chosen)
         table_release(&chosen->tables[i]);
 }
 
-/* Names of models have dots too ("opt-1.3b"), so what has another ending needs a slash. */
+/* Names of models have dots, too ("opt-1.3b"): a file of another ending needs a slash. */
 static bool is_model_file(const char *name)
 {
     return strchr(name, '/') || doc_is_name(name);
@@ -45,31 +44,6 @@ static bool load_model(struct cost_chosen *chosen, const char *file, struct erro
     return true;
 }
 
-/* A name is answered before an alias: the table shows names. */
-static bool unknown_model(const char *name, struct error *err)
-{
-    const struct table *table = tables_known(TABLE_MODELS);
-    size_t most = 0, count = 0;
-    for (int i = 0; i < table->count; i++)
-        most += 1 + (size_t)table->models[i].alias_count;
-    const char **names = calloc(most + 1, sizeof *names);
-    if (!names)
-        return error_memory(err);
-    for (int i = 0; i < table->count; i++)
-        names[count++] = table->models[i].name;
-    const char *nearest = text_nearest(name, names, count);
-    count = 0;
-    for (int i = 0; i < table->count; i++)
-        for (int a = 0; a < table->models[i].alias_count; a++)
-            names[count++] = table->models[i].aliases[a];
-    if (!nearest)
-        nearest = text_nearest(name, names, count);
-    free(names);
-    if (nearest)
-        return error_set(err, ERROR_USAGE, "--model: unknown '%s', did you mean '%s'?", name, nearest);
-    return error_set(err, ERROR_USAGE, "--model: unknown '%s', see 'rehearse cost --list'", name);
-}
-
 bool cost_choose_model(struct cost_chosen *chosen, const char *name, struct error *err)
 {
     if (is_model_file(name))
@@ -77,10 +51,12 @@ bool cost_choose_model(struct cost_chosen *chosen, const char *name, struct erro
     if (!tables_ready(err))
         return false;
     chosen->model = architecture_find(name);
-    return chosen->model ? true : unknown_model(name, err);
+    return chosen->model ||
+           table_unknown("--model: unknown", name, table_nearest(tables_known(TABLE_MODELS), NULL, name),
+                         ", see 'rehearse cost --list'", err);
 }
 
-/* A name, or a file with one or more. */
+/* Adds the device of this name, or those of a file. */
 static bool choose_device(struct cost_chosen *chosen, const char *name, struct error *err)
 {
     struct table *table = &chosen->tables[chosen->table_count];

@@ -54,7 +54,7 @@ static struct text *add_file(struct report *report, const char *name)
     return &report->files[report->file_count++].text;
 }
 
-/* ---- the rows of a table that are meant ---- */
+/* ---- the rows of the device ---- */
 
 /* "NVIDIA H100 80GB HBM3", "h100_sxm" and "H100-SXM": letters and digits count, the maker does not. */
 static void simplify(const char *name, char *out, size_t size)
@@ -87,7 +87,7 @@ static bool is_of_device(const char *cell, const struct cost_device *device)
     return same;
 }
 
-/* What the table calls the device: *name is NULL where it has no column that says. */
+/* Finds the device's name in the table; *name is NULL if the table has no column of devices. */
 static bool find_rows(const struct report *report, const struct csv *csv, const char **name,
                       struct error *err)
 {

@@ -1,6 +1,5 @@
 #include "cli/command.h"
 #include "cli/cost/choose.h"
-#include "cli/cost/counts.h"
 #include "cli/cost/explain.h"
 #include "cli/cost/interval.h"
 #include "cli/cost/list.h"
@@ -29,7 +28,7 @@ struct cost_options {
     const char *model, *devices, *software, *across, *links, *calibration, *parameters, *output;
     int64_t microbatch_size, sequence, tensor, devices_per_node, nodes;
     int precision, recompute, attention, rules, to;
-    bool explain, keep_all, no_tf32, first, list, json;
+    bool explain, wide, keep_all, no_tf32, first, list, json;
 };
 
 /* ---- profiles ---- */
@@ -97,7 +96,7 @@ static bool price_model(const struct cost_options *given, struct cost_chosen *ch
 
 /* ---- files ---- */
 
-/* What files of HLO are priced with. */
+/* How files of HLO are priced. */
 struct pricing {
     struct layer_profile_options options;
     struct layer_file *files;
@@ -105,7 +104,7 @@ struct pricing {
     size_t parameter_capacity;
 };
 
-/* "2-17,20": ascending or not, each at most once is not asked for. */
+/* Reads "2-17,20", in any order. */
 static bool read_parameters(const char *list, struct pricing *pricing, struct error *err)
 {
     struct layer_options *options = &pricing->options.layer;
@@ -173,55 +172,88 @@ static bool begin_pricing(struct pricing *pricing, const struct cost_options *gi
     return read_parameters(given->parameters, pricing, err);
 }
 
-static bool explain_file(const struct cost_options *given, const struct pricing *pricing, int file,
-                         const struct cost_chosen *chosen, struct json *json, struct text *out,
-                         struct error *err)
+/* ---- reports of files ---- */
+
+struct report {
+    const struct cost_options *given;
+    const struct pricing *pricing; /* NULL: files are only counted */
+    const struct cost_chosen *chosen;
+    struct text text;
+    struct json json;
+};
+
+static bool count_file(struct report *report, size_t file, struct error *err)
 {
-    const struct layer_file *of = &pricing->files[file];
+    struct hlo_module module;
+    struct module_count count;
+    struct count_options options = {.rules = (enum count_rules)report->given->rules};
+    if (!hlo_load(&module, report->given->files.items[file], err))
+        return false;
+    bool counted = module_count(&count, &module, &options, err);
+    if (counted) {
+        if (report->given->json)
+            cost_counts_write(&module, &count, &report->json);
+        else
+            cost_counts_print(&module, &count, &report->text);
+        module_count_release(&count);
+    }
+    hlo_release(&module);
+    return counted;
+}
+
+static bool explain_file(struct report *report, size_t file, struct error *err)
+{
+    const struct layer_file *of = &report->pricing->files[file];
     struct hlo_module forward = {0}, backward = {0};
     struct layer_cost layer = {0};
     struct cost_explain explain = {
         .path = of->path,
         .layer = &layer,
-        .options = &pricing->options.layer,
-        .devices = chosen->devices,
-        .device_count = chosen->device_count,
+        .options = &report->pricing->options.layer,
+        .devices = report->chosen->devices,
+        .device_count = report->chosen->device_count,
+        .wide = report->given->wide,
     };
     bool done = hlo_load(&forward, of->path, err) &&
                 (!of->backward || hlo_load(&backward, of->backward, err)) &&
-                layer_cost(&layer, &forward, of->backward ? &backward : NULL, &pricing->options.layer, err);
-    if (done && given->json)
-        cost_explain_write(&explain, json);
+                layer_cost(&layer, &forward, of->backward ? &backward : NULL, explain.options, err);
+    if (done && report->given->json)
+        cost_explain_write(&explain, &report->json);
     else if (done)
-        cost_explain_print(&explain, out);
+        cost_explain_print(&explain, &report->text);
     layer_release(&layer);
     hlo_release(&backward);
     hlo_release(&forward);
     return done;
 }
 
-static bool explain_files(const struct cost_options *given, const struct pricing *pricing,
-                          const struct cost_chosen *chosen, struct error *err)
+/* Explains files, or counts them. As JSON one file is one map, several are a list of them. */
+static bool report_files(const struct cost_options *given, const struct pricing *pricing,
+                         const struct cost_chosen *chosen, struct error *err)
 {
-    struct text text = {0};
-    struct json json = {.out = &text};
-    bool several = given->files.count > 1, done = true;
-    if (given->rules != COUNT_REHEARSE)
+    struct report report = {.given = given, .pricing = pricing, .chosen = chosen};
+    bool list = given->json && given->files.count > 1, done = true;
+    report.json.out = &report.text;
+    if (pricing && given->rules != COUNT_REHEARSE)
         return error_set(err, ERROR_USAGE, "--explain shows our own times: it does not go with --rules %s",
                          cost_rules[given->rules]);
-    if (given->json && several)
-        json_open(&json, NULL, '[');
+    if (list)
+        json_open(&report.json, NULL, '[');
+    if (!given->json && !pricing)
+        cost_counts_print_header(&report.text);
     for (size_t i = 0; i < given->files.count && done; i++) {
-        if (!given->json && i > 0)
-            text_add(&text, "\n");
-        done = explain_file(given, pricing, (int)i, chosen, &json, &text, err);
+        if (!given->json && pricing && i > 0)
+            text_add(&report.text, "\n");
+        done = pricing ? explain_file(&report, i, err) : count_file(&report, i, err);
     }
-    if (given->json && several)
-        json_close(&json);
-    done = done && output_text(given->output, &text, err);
-    text_release(&text);
+    if (list)
+        json_close(&report.json);
+    done = done && output_text(given->output, &report.text, err);
+    text_release(&report.text);
     return done;
 }
+
+/* ---- profiles of files ---- */
 
 static bool profile_files(const struct cost_options *given, const struct pricing *pricing,
                           const struct cost_chosen *chosen, struct error *err)
@@ -248,51 +280,10 @@ static bool price_files(const struct cost_options *given, struct cost_chosen *ch
         return error_set(err, ERROR_USAGE, "expected at most %d files", PROFILE_MAX_LAYERS);
     bool done = cost_choose_devices(chosen, given->devices ? given->devices : EXPLAINED_DEVICE, err) &&
                 begin_pricing(&pricing, given, &chosen->added, err) &&
-                (given->explain ? explain_files(given, &pricing, chosen, err)
+                (given->explain ? report_files(given, &pricing, chosen, err)
                                 : profile_files(given, &pricing, chosen, err));
     free(pricing.files);
     free(pricing.parameters);
-    return done;
-}
-
-/* ---- counts ---- */
-
-static bool count_file(const struct cost_options *given, const char *path, struct json *json,
-                       struct text *out, struct error *err)
-{
-    struct hlo_module module;
-    struct module_count count;
-    struct count_options options = {.rules = (enum count_rules)given->rules};
-    if (!hlo_load(&module, path, err))
-        return false;
-    bool counted = module_count(&count, &module, &options, err);
-    if (counted) {
-        if (given->json)
-            cost_counts_write(&module, &count, json);
-        else
-            cost_counts_print(&module, &count, out);
-        module_count_release(&count);
-    }
-    hlo_release(&module);
-    return counted;
-}
-
-/* One file is one map, several are a list of them. */
-static bool count_files(const struct cost_options *given, struct error *err)
-{
-    struct text text = {0};
-    struct json json = {.out = &text};
-    bool several = given->files.count > 1, done = true;
-    if (given->json && several)
-        json_open(&json, NULL, '[');
-    if (!given->json)
-        cost_counts_print_header(&text);
-    for (size_t i = 0; i < given->files.count && done; i++)
-        done = count_file(given, given->files.items[i], &json, &text, err);
-    if (given->json && several)
-        json_close(&json);
-    done = done && output_text(given->output, &text, err);
-    text_release(&text);
     return done;
 }
 
@@ -315,7 +306,7 @@ static bool list(const struct cost_options *given, struct error *err)
     return output_and_release(given->output, &text, err);
 }
 
-/* Options that say nothing to what is asked for are not passed over in silence. */
+/* Refuses options that would have no effect. */
 static bool check_options(const struct cost_options *given, struct error *err)
 {
     const struct {
@@ -360,7 +351,8 @@ static bool run_with(const struct cost_options *given, struct cost_chosen *chose
         return false;
     if (given->model)
         return price_model(given, chosen, err);
-    return given->devices || given->explain ? price_files(given, chosen, err) : count_files(given, err);
+    return given->devices || given->explain ? price_files(given, chosen, err)
+                                            : report_files(given, NULL, NULL, err);
 }
 
 static bool run(void *context, struct error *err)
@@ -445,6 +437,8 @@ static const struct option_spec options[] = {
            .help =
                "show where the time of files goes: kernels, what bounds them, memory; on " EXPLAINED_DEVICE
                " unless --device names others"),
+    OPTION(cost_options, wide, OPTION_FLAG, "wide", .letter = 'w',
+           .help = "with --explain, also print work, bytes and instructions, wider than 100 columns"),
     OPTION(cost_options, list, OPTION_FLAG, "list",
            .help = "list the known models, devices, links and software"),
     OPTION(cost_options, to, OPTION_CHOICE, "to", .argument = "FORMAT", .initial = "by-output",

@@ -1,6 +1,7 @@
 #include "cli/cost/explain.h"
 
 #include "cli/cost/interval.h"
+#include "core/fields.h"
 #include "core/unit.h"
 #include "devices/calibration.h"
 
@@ -8,19 +9,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_OPCODES 4 /* of a kernel that are named */
+#define MAX_OPCODES 4 /* named of one kernel */
 
 enum pass { PASS_FORWARD, PASS_BACKWARD };
 
 static const char *const pass_names[] = {"forward", "backward"};
 
-/* Kernels that are alike. */
+/* Equal kernels. */
 struct row {
     enum pass pass;
     const char *what;        /* "gemm 1024 x 768 x 768 tf32 + add" */
-    const char *instruction; /* the first one's hero */
-    double count;            /* how often it runs */
+    const char *instruction; /* the first of the first kernel */
+    double count;            /* number of runs */
     double flops, bytes, seconds;
+    double share;     /* of the time of both passes */
+    double intensity; /* flops per byte */
     const char *bound;
 };
 
@@ -29,13 +32,14 @@ struct rows {
     struct row *rows;
     int count;
     double seconds[2];        /* of the passes */
+    double optimizer;         /* seconds of its step */
     struct interval interval; /* as shares of times */
     bool failed;
 };
 
-/* ---- what a kernel is called ---- */
+/* ---- names of kernels ---- */
 
-/* " + add, erf": opcodes of its instructions but the hero of a product, each once. */
+/* Appends the opcodes of its instructions, each once, without the product itself: " + add, erf". */
 static void add_opcodes(struct text *text, const struct fused_kernel *kernel)
 {
     bool product = kernel->kernel.kind != KERNEL_STREAM;
@@ -124,17 +128,21 @@ static int compare_number(double a, double b)
     return (a > b) - (a < b);
 }
 
-/* Rows that are alike side by side. */
-static int by_kind(const void *a, const void *b)
+/* Returns 0 for rows that are merged. */
+static int compare_rows(const struct row *x, const struct row *y)
 {
-    const struct row *x = a, *y = b;
     int order = (x->pass > y->pass) - (x->pass < y->pass);
     if (!order)
         order = strcmp(x->what, y->what);
     if (!order)
         order = compare_number(x->bytes / x->count, y->bytes / y->count);
-    if (!order)
-        order = compare_number(x->seconds / x->count, y->seconds / y->count);
+    return order ? order : compare_number(x->seconds / x->count, y->seconds / y->count);
+}
+
+static int by_kind(const void *a, const void *b)
+{
+    const struct row *x = a, *y = b;
+    int order = compare_rows(x, y);
     return order ? order : strcmp(x->instruction, y->instruction);
 }
 
@@ -145,19 +153,13 @@ static int by_time(const void *a, const void *b)
     return order ? order : by_kind(a, b);
 }
 
-static bool alike(const struct row *a, const struct row *b)
-{
-    return a->pass == b->pass && strcmp(a->what, b->what) == 0 &&
-           a->bytes / a->count == b->bytes / b->count && a->seconds / a->count == b->seconds / b->count;
-}
-
 static void merge(struct rows *rows)
 {
     int kept = 0;
     qsort(rows->rows, (size_t)rows->count, sizeof *rows->rows, by_kind);
     for (int i = 0; i < rows->count; i++) {
         struct row *last = kept ? &rows->rows[kept - 1] : NULL;
-        if (!last || !alike(last, &rows->rows[i])) {
+        if (!last || compare_rows(last, &rows->rows[i]) != 0) {
             rows->rows[kept++] = rows->rows[i];
             continue;
         }
@@ -179,38 +181,34 @@ static bool rows_make(struct rows *rows, const struct cost_explain *explain, con
     for (int p = 0; p < 2; p++)
         room += (size_t)passes[p]->kernel_count + (size_t)passes[p]->transfer_count;
     rows->rows = ARENA_ARRAY(&rows->arena, room, struct row);
-    if (rows->rows) {
-        add_pass(rows, explain, device, PASS_FORWARD);
-        add_pass(rows, explain, device, PASS_BACKWARD);
-    }
-    if (rows->rows && !rows->failed && rows->count)
+    if (!rows->rows)
+        return false;
+    add_pass(rows, explain, device, PASS_FORWARD);
+    add_pass(rows, explain, device, PASS_BACKWARD);
+    if (!rows->failed && rows->count)
         merge(rows);
-    return rows->rows && !rows->failed && cost_interval_of_device(device, &rows->interval, &err);
-}
-
-static double share_of(const struct rows *rows, const struct row *row)
-{
     double sum = rows->seconds[PASS_FORWARD] + rows->seconds[PASS_BACKWARD];
-    return sum > 0.0 ? row->seconds / sum : 0.0;
-}
-
-static double intensity_of(const struct row *row)
-{
-    return row->bytes > 0.0 ? row->flops / row->bytes : 0.0;
+    for (int i = 0; i < rows->count; i++) {
+        struct row *row = &rows->rows[i];
+        row->share = sum > 0.0 ? row->seconds / sum : 0.0;
+        row->intensity = row->bytes > 0.0 ? row->flops / row->bytes : 0.0;
+    }
+    rows->optimizer = layer_kernel_time(&explain->layer->optimizer, device, explain->options).seconds;
+    return !rows->failed && cost_interval_of_device(device, &rows->interval, &err);
 }
 
 /* ---- for people ---- */
 
 static void print_memory(const struct layer_cost *layer, struct text *out)
 {
-    char text[5][32];
-    const int64_t bytes[] = {layer->parameter_bytes, layer->gradient_bytes, layer->optimizer_bytes,
-                             layer->kept_bytes, layer->peak_bytes};
-    for (int i = 0; i < 5; i++)
-        unit_format(text[i], sizeof text[i], (double)bytes[i], UNIT_BYTES, 4);
-    text_format(out,
-                "  memory: parameters %s, gradients %s, optimizer states %s, kept for backward %s, peak %s\n",
-                text[0], text[1], text[2], text[3], text[4]);
+    struct unit_texts texts = {0};
+    text_format(out, "  memory: parameters %s, gradients %s, optimizer states %s,\n",
+                unit_text(&texts, (double)layer->parameter_bytes, UNIT_BYTES),
+                unit_text(&texts, (double)layer->gradient_bytes, UNIT_BYTES),
+                unit_text(&texts, (double)layer->optimizer_bytes, UNIT_BYTES));
+    text_format(out, "          kept for backward %s, peak %s\n",
+                unit_text(&texts, (double)layer->kept_bytes, UNIT_BYTES),
+                unit_text(&texts, (double)layer->peak_bytes, UNIT_BYTES));
 }
 
 static void print_unknown(const struct layer_cost *layer, struct text *out)
@@ -226,43 +224,48 @@ static void print_unknown(const struct layer_cost *layer, struct text *out)
     }
 }
 
-static void print_row(const struct rows *rows, const struct row *row, struct text *out)
+/* The work and the instruction are printed only in a wide table. */
+static void print_row(const struct row *row, bool wide, struct text *out)
 {
-    char seconds[32], bytes[32];
-    text_format(out, "  %10s %6.1f %%  %-8s %6.0f %10.4g %10s %10.4g  %-12s  %s  (%s)\n",
-                unit_format(seconds, sizeof seconds, row->seconds, UNIT_TIME, 4), 100.0 * share_of(rows, row),
-                pass_names[row->pass], row->count, row->flops / 1e9,
-                unit_format(bytes, sizeof bytes, row->bytes, UNIT_BYTES, 4), intensity_of(row), row->bound,
-                row->what, row->instruction);
+    struct unit_texts texts = {0};
+    text_format(out, "  %10s %6.1f %%  %-8s %6.0f", unit_text(&texts, row->seconds, UNIT_TIME),
+                100.0 * row->share, pass_names[row->pass], row->count);
+    if (wide)
+        text_format(out, " %10.4g %10s %10.4g  %-12s  %s  (%s)\n", row->flops / 1e9,
+                    unit_text(&texts, row->bytes, UNIT_BYTES), row->intensity, row->bound, row->what,
+                    row->instruction);
+    else
+        text_format(out, "  %-12s  %.44s\n", row->bound, row->what);
+}
+
+static void print_rows(const struct rows *rows, const struct cost_explain *explain, struct text *out)
+{
+    text_format(out, "  %10s %8s  %-8s %6s", "time", "share", "pass", "count");
+    if (explain->wide)
+        text_format(out, " %10s %10s %10s  %-12s  kernel (its first instruction)\n", "GFLOP", "bytes",
+                    "flops/byte", "bound");
+    else
+        text_format(out, "  %-12s  kernel\n", "bound");
+    for (int i = 0; i < rows->count; i++)
+        print_row(&rows->rows[i], explain->wide, out);
 }
 
 static void print_device(const struct cost_explain *explain, const struct cost_device *device,
-                         struct text *out)
+                         const struct rows *rows, struct text *out)
 {
-    struct rows rows;
-    char text[3][32];
+    struct unit_texts texts = {0};
     const struct calibration *calibration = tables_calibration(explain->options->tables, device);
-    if (!rows_make(&rows, explain, device)) {
-        arena_release(&rows.arena);
-        out->failed = true;
-        return;
-    }
-    double adam = layer_kernel_time(&explain->layer->optimizer, device, explain->options).seconds;
     text_format(out, "\n%s: forward %s, backward %s per micro-batch; optimizer step %s\n", device->name,
-                unit_format(text[0], sizeof text[0], rows.seconds[PASS_FORWARD], UNIT_TIME, 4),
-                unit_format(text[1], sizeof text[1], rows.seconds[PASS_BACKWARD], UNIT_TIME, 4),
-                unit_format(text[2], sizeof text[2], adam, UNIT_TIME, 4));
+                unit_text(&texts, rows->seconds[PASS_FORWARD], UNIT_TIME),
+                unit_text(&texts, rows->seconds[PASS_BACKWARD], UNIT_TIME),
+                unit_text(&texts, rows->optimizer, UNIT_TIME));
     text_format(out, "  80 %% interval of whole training runs: %.2f to %.2f of these times%s\n",
-                rows.interval.low, rows.interval.high, rows.interval.extrapolates ? ", extrapolated" : "");
+                rows->interval.low, rows->interval.high, rows->interval.extrapolates ? ", extrapolated" : "");
     text_format(out, "  products: %s\n",
                 device->fitted ? device->fitted : "no measured error in the device's description");
     text_format(out, "  the rest: %s\n",
                 calibration->fitted ? calibration->fitted : "no measured error of its generation");
-    text_format(out, "  %10s %8s  %-8s %6s %10s %10s %10s  %-12s  %s\n", "time", "share", "pass", "count",
-                "GFLOP", "bytes", "flops/byte", "bound", "kernel (its first instruction)");
-    for (int i = 0; i < rows.count; i++)
-        print_row(&rows, &rows.rows[i], out);
-    arena_release(&rows.arena);
+    print_rows(rows, explain, out);
 }
 
 void cost_explain_print(const struct cost_explain *explain, struct text *out)
@@ -270,55 +273,62 @@ void cost_explain_print(const struct cost_explain *explain, struct text *out)
     text_format(out, "%s\n", explain->path);
     print_memory(explain->layer, out);
     print_unknown(explain->layer, out);
-    for (int i = 0; i < explain->device_count; i++)
-        print_device(explain, explain->devices[i], out);
+    for (int i = 0; i < explain->device_count; i++) {
+        struct rows rows;
+        if (rows_make(&rows, explain, explain->devices[i]))
+            print_device(explain, explain->devices[i], &rows, out);
+        else
+            out->failed = true;
+        arena_release(&rows.arena);
+    }
 }
 
 /* ---- for programs ---- */
 
-static void write_row(const struct rows *rows, const struct row *row, struct json *json)
-{
-    json_open_flat(json, NULL, '{');
-    json_string(json, "pass", pass_names[row->pass]);
-    json_string(json, "kernel", row->what);
-    json_string(json, "instruction", row->instruction);
-    json_number(json, "count", row->count);
-    json_number(json, "flops", row->flops);
-    json_number(json, "bytes", row->bytes);
-    json_number(json, "intensity", intensity_of(row));
-    json_string(json, "bound", row->bound);
-    json_number(json, "seconds", row->seconds);
-    json_number(json, "share", share_of(rows, row));
-    json_close(json);
-}
+static const struct field row_fields[] = {
+    FIELD_OUT(struct row, "kernel", what, FIELD_TEXT),
+    FIELD_OUT(struct row, "instruction", instruction, FIELD_TEXT),
+    FIELD_OUT(struct row, "count", count, FIELD_DOUBLE),
+    FIELD_OUT(struct row, "flops", flops, FIELD_DOUBLE),
+    FIELD_OUT(struct row, "bytes", bytes, FIELD_DOUBLE),
+    FIELD_OUT(struct row, "intensity", intensity, FIELD_DOUBLE),
+    FIELD_OUT(struct row, "bound", bound, FIELD_TEXT),
+    FIELD_OUT(struct row, "seconds", seconds, FIELD_DOUBLE),
+    FIELD_OUT(struct row, "share", share, FIELD_DOUBLE),
+};
+
+static const struct field layer_fields[] = {
+    FIELD_OUT(struct layer_cost, "parameter_bytes", parameter_bytes, FIELD_INT64),
+    FIELD_OUT(struct layer_cost, "gradient_bytes", gradient_bytes, FIELD_INT64),
+    FIELD_OUT(struct layer_cost, "optimizer_bytes", optimizer_bytes, FIELD_INT64),
+    FIELD_OUT(struct layer_cost, "activation_bytes", kept_bytes, FIELD_INT64),
+    FIELD_OUT(struct layer_cost, "output_bytes", output_bytes, FIELD_INT64),
+    FIELD_OUT(struct layer_cost, "peak_bytes", peak_bytes, FIELD_INT64),
+};
 
 static void write_device(const struct cost_explain *explain, const struct cost_device *device,
-                         struct json *json)
+                         const struct rows *rows, struct json *json)
 {
-    struct rows rows;
     const struct calibration *calibration = tables_calibration(explain->options->tables, device);
-    if (!rows_make(&rows, explain, device)) {
-        arena_release(&rows.arena);
-        json->out->failed = true;
-        return;
-    }
     json_open(json, NULL, '{');
     json_string(json, "device", device->name);
-    json_number(json, "forward_seconds", rows.seconds[PASS_FORWARD]);
-    json_number(json, "backward_seconds", rows.seconds[PASS_BACKWARD]);
-    json_number(json, "optimizer_seconds",
-                layer_kernel_time(&explain->layer->optimizer, device, explain->options).seconds);
-    interval_write(&rows.interval, json);
+    json_number(json, "forward_seconds", rows->seconds[PASS_FORWARD]);
+    json_number(json, "backward_seconds", rows->seconds[PASS_BACKWARD]);
+    json_number(json, "optimizer_seconds", rows->optimizer);
+    interval_write(&rows->interval, json);
     if (device->fitted)
         json_string(json, "products_fitted", device->fitted);
     if (calibration->fitted)
         json_string(json, "rest_fitted", calibration->fitted);
     json_open(json, "kernels", '[');
-    for (int i = 0; i < rows.count; i++)
-        write_row(&rows, &rows.rows[i], json);
+    for (int i = 0; i < rows->count; i++) {
+        json_open_flat(json, NULL, '{');
+        json_string(json, "pass", pass_names[rows->rows[i].pass]);
+        fields_write(&rows->rows[i], row_fields, sizeof row_fields / sizeof *row_fields, json);
+        json_close(json);
+    }
     json_close(json);
     json_close(json);
-    arena_release(&rows.arena);
 }
 
 void cost_explain_write(const struct cost_explain *explain, struct json *json)
@@ -327,12 +337,7 @@ void cost_explain_write(const struct cost_explain *explain, struct json *json)
     const struct fused *passes[] = {&layer->forward, &layer->backward};
     json_open_document(json, "rehearse-cost-explanation/1");
     json_string(json, "file", explain->path);
-    json_integer(json, "parameter_bytes", layer->parameter_bytes);
-    json_integer(json, "gradient_bytes", layer->gradient_bytes);
-    json_integer(json, "optimizer_bytes", layer->optimizer_bytes);
-    json_integer(json, "activation_bytes", layer->kept_bytes);
-    json_integer(json, "output_bytes", layer->output_bytes);
-    json_integer(json, "peak_bytes", layer->peak_bytes);
+    fields_write(layer, layer_fields, sizeof layer_fields / sizeof *layer_fields, json);
     json_open_flat(json, "unknown", '[');
     for (int p = 0; p < 2; p++)
         for (int i = 0; i < passes[p]->unknown_count; i++)
@@ -340,8 +345,79 @@ void cost_explain_write(const struct cost_explain *explain, struct json *json)
     json_close(json);
     json_number(json, "unbounded_loops", layer->forward.unbounded_loops + layer->backward.unbounded_loops);
     json_open(json, "devices", '[');
-    for (int i = 0; i < explain->device_count; i++)
-        write_device(explain, explain->devices[i], json);
+    for (int i = 0; i < explain->device_count; i++) {
+        struct rows rows;
+        if (rows_make(&rows, explain, explain->devices[i]))
+            write_device(explain, explain->devices[i], &rows, json);
+        else
+            json->out->failed = true;
+        arena_release(&rows.arena);
+    }
     json_close(json);
     json_close(json);
+}
+
+/* ---- counts ---- */
+
+const char *const cost_rules[] = {"rehearse", "xla", "xla-gpu", "xla-fork", NULL};
+
+static void write_instruction(const struct hlo_instruction *instruction,
+                              const struct instruction_count *count, struct json *json)
+{
+    json_open_flat(json, NULL, '{');
+    json_string(json, "name", instruction->name);
+    json_string(json, "opcode", hlo_opcode_name(instruction->opcode));
+    json_number(json, "flops", count->flops);
+    json_number(json, "transcendentals", count->transcendentals);
+    json_number(json, "bytes", count->bytes);
+    json_open_flat(json, "operand_bytes", '[');
+    for (int i = 0; i < instruction->operand_count; i++)
+        json_number(json, NULL, count->operand_bytes[i]);
+    json_close(json);
+    json_number(json, "output_bytes", count->output_bytes);
+    if (count->unknown)
+        json_bool(json, "unknown", true);
+    json_close(json);
+}
+
+void cost_counts_write(const struct hlo_module *module, const struct module_count *count, struct json *json)
+{
+    const struct hlo_computation *entry = module->entry;
+    json_open_document(json, "rehearse-counts/1");
+    json_string(json, "file", module->path);
+    json_string(json, "module", module->name);
+    json_string(json, "rules", cost_rules[count->rules]);
+    json_number(json, "flops", count->flops);
+    json_number(json, "transcendentals", count->transcendentals);
+    json_number(json, "bytes", count->bytes);
+    json_open_flat(json, "unknown", '[');
+    for (int i = 0; i < count->unknown_count; i++)
+        json_string(json, NULL, count->unknown[i]);
+    json_close(json);
+    json_integer(json, "unbounded_loops", count->unbounded_loops);
+    json_open(json, "instructions", '[');
+    for (int i = 0; i < entry->count; i++)
+        write_instruction(entry->instructions[i], &count->computations[entry->index][i], json);
+    json_close(json);
+    json_close(json);
+}
+
+void cost_counts_print_header(struct text *out)
+{
+    text_format(out, "%15s %15s %15s %12s  %s\n", "flops", "transcendentals", "bytes", "instructions",
+                "file");
+}
+
+void cost_counts_print(const struct hlo_module *module, const struct module_count *count, struct text *out)
+{
+    int instructions = 0;
+    for (int i = 0; i < module->count; i++)
+        instructions += module->computations[i]->count;
+    text_format(out, "%15.0f %15.0f %15.0f %12d  %s\n", count->flops, count->transcendentals, count->bytes,
+                instructions, module->path);
+    for (int i = 0; i < count->unknown_count; i++)
+        text_format(out, "%15s custom call '%s' is not known and not in the sums\n", "", count->unknown[i]);
+    if (count->unbounded_loops > 0)
+        text_format(out, "%15s %d loops whose number of turns cannot be told are counted once\n", "",
+                    count->unbounded_loops);
 }

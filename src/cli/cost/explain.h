@@ -1,9 +1,10 @@
-/* What `rehearse cost --explain` shows: where the time of a layer goes. */
+/* Reports of `rehearse cost` on files: where the time of a layer goes, and counts of operations and bytes. */
 #ifndef REHEARSE_CLI_COST_EXPLAIN_H
 #define REHEARSE_CLI_COST_EXPLAIN_H
 
 #include "core/json.h"
 #include "core/text.h"
+#include "cost/count/count.h"
 #include "cost/layer.h"
 
 struct cost_explain {
@@ -12,12 +13,23 @@ struct cost_explain {
     const struct layer_options *options;
     const struct cost_device *const *devices;
     int device_count;
+    bool wide; /* print all columns */
 };
 
-/* Memory, then a table per device: kernels that are alike in one row, by time. */
+/* Prints the memory, then a table per device: equal kernels in one row, by time. */
 void cost_explain_print(const struct cost_explain *explain, struct text *out);
 
-/* The same as a map. */
+/* Writes the same as a map. */
 void cost_explain_write(const struct cost_explain *explain, struct json *json);
+
+/* Writes a module's totals and the instructions of its entry computation as a map. */
+void cost_counts_write(const struct hlo_module *module, const struct module_count *count, struct json *json);
+
+/* Prints the totals in one line, and the calls and loops that could not be counted. */
+void cost_counts_print_header(struct text *out);
+void cost_counts_print(const struct hlo_module *module, const struct module_count *count, struct text *out);
+
+/* "rehearse", "xla", …, in the order of enum count_rules, ended by NULL. */
+extern const char *const cost_rules[];
 
 #endif

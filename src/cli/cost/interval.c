@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-/* Files are compiled, attention as they have it: what software that is like most. */
+/* The software that is most like compiled files, with attention as it is written. */
 #define SOFTWARE_OF_FILES "fsdp"
 
-/* A profile has no job yet: it is taken for one on a node. */
+/* A profile has no job yet: the job on one node stands for it. */
 static struct interval interval_on(const struct architecture *model, const struct cost_device *device,
                                    const struct model_options *options, const struct residuals *known)
 {
@@ -45,52 +45,39 @@ bool cost_interval_of_device(const struct cost_device *device, struct interval *
     return true;
 }
 
-static void note(struct text *text, const struct cost_device *device, const struct interval *interval)
+/* Appends the interval of each device type to the profile's source. */
+static bool note(struct profile *profile, const char *of, const struct cost_device *const *devices,
+                 const struct interval *intervals, struct error *err)
 {
-    text_format(text, " %s %.2f to %.2f%s", device->name, interval->low, interval->high,
-                interval->extrapolates ? " (extrapolated)" : "");
-}
-
-static bool end_note(struct profile *profile, struct text *text, struct error *err)
-{
-    profile->source = text->failed ? NULL : arena_string(&profile->arena, text->data);
-    text_release(text);
+    struct text text = {0};
+    text_format(&text, "%s; 80 %% interval%s, as shares of these times:", profile->source, of);
+    for (int i = 0; i < profile->device_count; i++)
+        text_format(&text, "%s %s %.2f to %.2f%s", i > 0 ? "," : "", devices[i]->name, intervals[i].low,
+                    intervals[i].high, intervals[i].extrapolates ? " (extrapolated)" : "");
+    profile->source = text.failed ? NULL : arena_string(&profile->arena, text.data);
+    text_release(&text);
     return profile->source || error_memory(err);
 }
-
-#define SHARES       "; 80 %% interval, as shares of these times:"
-#define SHARES_FILES "; 80 %% interval of whole training runs, as shares of these times:"
 
 bool cost_interval_note_files(struct profile *profile, const struct cost_device *const *devices,
                               struct error *err)
 {
-    struct text text = {0};
-    text_format(&text, "%s" SHARES_FILES, profile->source);
-    for (int i = 0; i < profile->device_count; i++) {
-        struct interval interval;
-        if (!cost_interval_of_device(devices[i], &interval, err)) {
-            text_release(&text);
+    struct interval intervals[PROFILE_MAX_DEVICES];
+    for (int i = 0; i < profile->device_count; i++)
+        if (!cost_interval_of_device(devices[i], &intervals[i], err))
             return false;
-        }
-        text_add(&text, i > 0 ? "," : "");
-        note(&text, devices[i], &interval);
-    }
-    return end_note(profile, &text, err);
+    return note(profile, " of whole training runs", devices, intervals, err);
 }
 
 bool cost_interval_note(struct profile *profile, const struct architecture *model,
                         const struct cost_device *const *devices, const struct model_options *options,
                         struct error *err)
 {
+    struct interval intervals[PROFILE_MAX_DEVICES];
     const struct residuals *known = residuals_known(err);
-    struct text text = {0};
     if (!known)
         return false;
-    text_format(&text, "%s" SHARES, profile->source);
-    for (int i = 0; i < profile->device_count; i++) {
-        struct interval interval = interval_on(model, devices[i], options, known);
-        text_add(&text, i > 0 ? "," : "");
-        note(&text, devices[i], &interval);
-    }
-    return end_note(profile, &text, err);
+    for (int i = 0; i < profile->device_count; i++)
+        intervals[i] = interval_on(model, devices[i], options, known);
+    return note(profile, "", devices, intervals, err);
 }

@@ -1,4 +1,4 @@
-/* How far off the computed times of a model's layers may be. */
+/* Intervals of the computed times of a model's layers. */
 #ifndef REHEARSE_CLI_COST_INTERVAL_H
 #define REHEARSE_CLI_COST_INTERVAL_H
 
@@ -6,13 +6,13 @@
 #include "cost/model_profile.h"
 #include "evidence/interval.h"
 
-/* Adds to the profile's source, per device, between which shares of its computed times eight in ten published runs
- * like it were measured, and whether no published run is like it. */
+/* Adds the 80 % interval of each device type, as shares of its computed times, to the profile's source, and whether it is
+ * extrapolated. */
 bool cost_interval_note(struct profile *profile, const struct architecture *model,
                         const struct cost_device *const *devices, const struct model_options *options,
                         struct error *err);
 
-/* The same for a profile of files, which do not say what they are part of: of all runs on the devices' generations. */
+/* The same for a profile of files, which name no model: of all runs on the devices' generations. */
 bool cost_interval_note_files(struct profile *profile, const struct cost_device *const *devices,
                               struct error *err);
 

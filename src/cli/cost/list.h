@@ -1,4 +1,4 @@
-/* What `rehearse cost --list` shows: the embedded tables. */
+/* The report of `rehearse cost --list`: the embedded tables. */
 #ifndef REHEARSE_CLI_COST_LIST_H
 #define REHEARSE_CLI_COST_LIST_H
 

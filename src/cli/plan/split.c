@@ -8,7 +8,6 @@
 #include "core/file.h"
 #include "cost/model_profile.h"
 #include "devices/tables.h"
-#include "devices/usual.h"
 #include "evidence/search_report.h"
 
 #include <inttypes.h>

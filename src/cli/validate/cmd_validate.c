@@ -36,12 +36,6 @@ static bool add_tables(struct tables *tables, const struct validate_options *giv
            tables_add(tables, TABLE_CALIBRATIONS, given->calibration, err);
 }
 
-static bool unknown(const char *option, const char *word, const char *nearest, struct error *err)
-{
-    return error_set(err, ERROR_USAGE, "--%s: unknown '%s'%s%s%s", option, word,
-                     nearest ? ", did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
-}
-
 /* Checks the words of the command line, which would else be the reason of every row. */
 static bool check_defaults(const struct tables *tables, const struct validate_options *given,
                            struct error *err)
@@ -54,19 +48,22 @@ static bool check_defaults(const struct tables *tables, const struct validate_op
     if (!tables_ready(err))
         return false;
     if (given->gpu && !device_named(tables, given->gpu))
-        return unknown("gpu", given->gpu, table_nearest(tables_known(TABLE_DEVICES), NULL, given->gpu), err);
+        return table_unknown("--gpu: unknown", given->gpu,
+                             table_nearest(tables_known(TABLE_DEVICES), NULL, given->gpu), "", err);
     if (given->across && !tables_link(tables, given->across))
-        return unknown("across", given->across, table_nearest(tables_known(TABLE_LINKS), NULL, given->across),
-                       err);
+        return table_unknown("--across: unknown", given->across,
+                             table_nearest(tables_known(TABLE_LINKS), NULL, given->across), "", err);
     for (int i = 0; i < SOFTWARE_COUNT; i++)
         names[i] = software_all[i].name;
     if (!software_published(given->software))
-        return unknown("software", given->software, text_nearest(given->software, names, SOFTWARE_COUNT),
-                       err);
+        return table_unknown("--software: unknown", given->software,
+                             text_nearest(given->software, names, SOFTWARE_COUNT), "", err);
     if (!run_type_named(given->precision, &type))
-        return unknown("precision", given->precision, text_nearest(given->precision, types, 6), err);
+        return table_unknown("--precision: unknown", given->precision,
+                             text_nearest(given->precision, types, 6), "", err);
     return !given->recompute || run_recompute_named(given->recompute, &recompute) ||
-           unknown("recompute", given->recompute, text_nearest(given->recompute, recomputes, 3), err);
+           table_unknown("--recompute: unknown", given->recompute,
+                         text_nearest(given->recompute, recomputes, 3), "", err);
 }
 
 /* ---- the command ---- */

@@ -2,7 +2,7 @@
 
 #include "cli/output.h"
 #include "core/fields.h"
-#include "evidence/mixed_fleet.h"
+#include "evidence/mixed_read.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -124,7 +124,7 @@ static void move(struct simplex *s, int best, int worst, int second)
         shrink(s, best, 1 - 1 / n);
 }
 
-/* From the best point known until the simplex has closed; returns the new best value. */
+/* Starts from the best point known and ends when the simplex has closed. Returns the new best value. */
 static double descend(struct simplex *s, double *x, double value, const double *step, double scale)
 {
     int best;

@@ -24,7 +24,7 @@ struct rows {
     double *errors; /* room for as many */
 };
 
-/* By what was measured, not by its place, so that the same rows in another order give the same fit. */
+/* Orders rows by their sizes, so that the same rows in another order give the same fit. */
 static uint64_t key_of(const struct gemm_sample *sample)
 {
     uint64_t key = random_mix((uint64_t)sample->m);
@@ -93,7 +93,7 @@ bool gemm_error_of(struct error_score *error, const struct cost_device *device,
 
 /* ---- one fit ---- */
 
-struct fitting {
+struct trial {
     struct cost_device device;
     enum cost_type type;
     const struct rows *rows;
@@ -102,14 +102,14 @@ struct fitting {
 };
 
 static const double bounds[][2] = {
-#define X(name, text, least, most) {least, most},
+#define X(name, text, min, max) {min, max},
     GEMM_PARAMETERS(X)
 #undef X
 };
 
-static bool left_out(const struct fitting *fitting, int row)
+static bool left_out(const struct trial *trial, int row)
 {
-    return row % GEMM_FIT_FOLDS == fitting->fold;
+    return row % GEMM_FIT_FOLDS == trial->fold;
 }
 
 /* Parameters from their logarithms; returns how far these are out of bounds. */
@@ -118,34 +118,32 @@ static double set_parameters(struct gemm_parameters *parameters, const double *x
     double *values = (double *)parameters;
     double outside = 0;
     for (int i = 0; i < PARAMETERS; i++) {
-        double least = log(bounds[i][0]);
-        double most = log(bounds[i][1]);
-        double inside = fmin(fmax(x[i], least), most);
+        double inside = fmin(fmax(x[i], log(bounds[i][0])), log(bounds[i][1]));
         outside += fabs(x[i] - inside);
         values[i] = fmin(fmax(exp(inside), bounds[i][0]), bounds[i][1]);
     }
     return outside;
 }
 
-/* How far the largest tile would be above the peak: tables that hold no large product leave that open. */
+/* Returns by how much the largest tile would exceed the peak: tables without a large product do not tell. */
 static double above_peak(const struct gemm_parameters *gemm)
 {
     double share = gemm->efficiency / (1 + gemm->small_tile * gemm->small_tile / LARGEST_TILE);
     return share > 1 ? log(share) : 0;
 }
 
-/* Mean error and half of the median one: what is far off must not decide alone. */
+/* The mean error and half of the median error: a few rows with large errors must not decide alone. */
 static double objective(const double *x, void *context)
 {
-    struct fitting *fitting = context;
-    const struct rows *rows = fitting->rows;
-    double outside = set_parameters(&fitting->device.gemm[fitting->type], x);
+    struct trial *trial = context;
+    const struct rows *rows = trial->rows;
+    double outside = set_parameters(&trial->device.gemm[trial->type], x);
     int count = 0;
-    for (int row = 0; row < rows->count; row += fitting->stride)
-        if (!left_out(fitting, row))
-            rows->errors[count++] = error_at(&fitting->device, rows->samples[row]);
+    for (int row = 0; row < rows->count; row += trial->stride)
+        if (!left_out(trial, row))
+            rows->errors[count++] = error_at(&trial->device, rows->samples[row]);
     struct error_score error = score_of(rows->errors, count);
-    outside += above_peak(&fitting->device.gemm[fitting->type]);
+    outside += above_peak(&trial->device.gemm[trial->type]);
     return error.mean + error.median / 2 + PENALTY * outside;
 }
 
@@ -156,25 +154,25 @@ static int stride_for(int rows)
     return stride % GEMM_FIT_FOLDS == 0 ? stride + 1 : stride;
 }
 
-static bool fit_fold(struct fitting *fitting, const struct gemm_parameters *start, int fold, double *value,
+static bool fit_fold(struct trial *trial, const struct gemm_parameters *start, int fold, double *value,
                      struct error *err)
 {
     double x[PARAMETERS];
     double step[PARAMETERS];
-    fitting->fold = fold;
+    trial->fold = fold;
     for (int i = 0; i < PARAMETERS; i++) {
         x[i] = log(((const double *)start)[i]);
         step[i] = FIRST_STEP;
     }
-    if (!fit_minimise(objective, fitting, x, step, PARAMETERS, EVALUATIONS, value))
+    if (!fit_minimise(objective, trial, x, step, PARAMETERS, EVALUATIONS, value))
         return error_memory(err);
-    set_parameters(&fitting->device.gemm[fitting->type], x);
+    set_parameters(&trial->device.gemm[trial->type], x);
     return true;
 }
 
 /* A fit ends near where it starts: from the device as it is, and from one whose kernels want large tiles, long parts
  * and cheap splits, as those of tf32 on Hopper do. */
-static bool fit_all_rows(struct fitting *fitting, const struct gemm_parameters *start,
+static bool fit_all_rows(struct trial *trial, const struct gemm_parameters *start,
                          struct gemm_parameters *best, struct error *err)
 {
     struct gemm_parameters large = *start;
@@ -185,13 +183,13 @@ static bool fit_all_rows(struct fitting *fitting, const struct gemm_parameters *
     large.step = 6.5e-9;
     large.split = 4e-7;
     large.split_least = 240;
-    if (!fit_fold(fitting, start, -1, &value, err))
+    if (!fit_fold(trial, start, -1, &value, err))
         return false;
-    *best = fitting->device.gemm[fitting->type];
-    if (!fit_fold(fitting, &large, -1, &other, err))
+    *best = trial->device.gemm[trial->type];
+    if (!fit_fold(trial, &large, -1, &other, err))
         return false;
     if (other < value)
-        *best = fitting->device.gemm[fitting->type];
+        *best = trial->device.gemm[trial->type];
     return true;
 }
 
@@ -199,22 +197,22 @@ static bool fit_all_rows(struct fitting *fitting, const struct gemm_parameters *
  * do not remember single ones. */
 static bool fit_type(struct gemm_fit *fit, const struct rows *rows, enum cost_type type, struct error *err)
 {
-    struct fitting fitting = {.device = fit->device, .type = type, .rows = rows};
-    fitting.stride = stride_for(rows->count);
+    struct trial trial = {.device = fit->device, .type = type, .rows = rows};
+    trial.stride = stride_for(rows->count);
     struct gemm_parameters best;
-    if (!fit_all_rows(&fitting, &fit->device.gemm[type], &best, err))
+    if (!fit_all_rows(&trial, &fit->device.gemm[type], &best, err))
         return false;
     double *errors = malloc((size_t)rows->count * sizeof *errors);
     if (!errors)
         return error_memory(err);
     int count = 0;
     for (int fold = 0; fold < GEMM_FIT_FOLDS; fold++) {
-        if (!fit_fold(&fitting, &best, fold, NULL, err)) {
+        if (!fit_fold(&trial, &best, fold, NULL, err)) {
             free(errors);
             return false;
         }
         for (int row = fold; row < rows->count; row += GEMM_FIT_FOLDS)
-            errors[count++] = error_at(&fitting.device, rows->samples[row]);
+            errors[count++] = error_at(&trial.device, rows->samples[row]);
     }
     fit->types[type] = score_of(errors, count);
     fit->device.gemm[type] = best;

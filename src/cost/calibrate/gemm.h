@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "core/statistics.h"
 #include "core/text.h"
-#include "cost/calibrate/gemm_samples.h"
+#include "cost/calibrate/samples.h"
 #include "devices/device.h"
 
 #include <stdbool.h>

@@ -1,7 +1,9 @@
 #include "cost/calibrate/links.h"
 
+#include "core/fields.h"
 #include "core/parallel.h"
 #include "cost/calibrate/fit.h"
+#include "cost/collective.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -11,10 +13,10 @@
 #define EVALUATIONS 16000
 /* Errors smaller than this count as noise: below it the objective is a square, above it a modulus. */
 #define NOISE 0.02
-/* How dear a parameter outside its bounds is, per unit of its logarithm. */
+/* The penalty of a parameter outside its bounds, per unit of its logarithm. */
 #define PENALTY 0.1
 
-/* What is moved, as logarithms: a link's parameters are positive and differ by orders of magnitude. */
+/* The parameters that are fitted, by their logarithms: they are positive and differ by orders of magnitude. */
 enum {
     OWN,
     BASE,                                  /* of LL, then hop and rate; then those of LL128 and Simple */
@@ -24,81 +26,59 @@ enum {
     PARAMETERS = SHARE + LINK_MAX_SHARES
 };
 
-/* Where parameters mean something. Without a least value a table of few numbers of devices gives all latency to `base`,
+#define BOUND(member, min, max) FIELD(struct link_transfer, member, FIELD_DOUBLE, min, max)
+
+/* Where parameters mean something. Without a minimum a table of few numbers of devices gives all latency to `base`,
  * and rings through many nodes come out too fast: of Simple it is NCCL's 3.4 us per step on NVLink times its factor 1.4
  * for rings on their plateau, of the others about half of its 0.6 and 1.9 us (src/graph/tuning.cc). LL sends 4 bytes of
- * flag with 4 of data, LL128 8 with 120. */
-static const struct {
-    double least, most, step;
-} bounds[SHARE] = {
-    [OWN] = {1e-3, 4, 0.4},
-    [BASE] = {0.5e-6, 3e-3, 0.4}, /* LL */
-    [BASE + 1] = {0.3e-6, 1e-3, 0.4},
-    [BASE + 2] = {1e-3, 0.5, 0.4},
-    [BASE + 3] = {0.5e-6, 3e-3, 0.4}, /* LL128 */
-    [BASE + 4] = {0.5e-6, 1e-3, 0.4},
-    [BASE + 5] = {5e-3, 0.94, 0.4},
-    [BASE + 6] = {0.5e-6, 3e-3, 0.4}, /* Simple */
-    [BASE + 7] = {4.8e-6, 1e-3, 0.4},
-    [BASE + 8] = {5e-3, 1.1, 0.4},
-    [UPTO] = {64, 1e12, 1.0},
-    [UPTO + 1] = {64, 1e12, 1.0},
-    [NVLS_BASE] = {0.5e-6, 3e-3, 0.4},
-    [NVLS_BASE + 1] = {0.01, 1.5, 0.4},
+ * flag with 4 of data, LL128 8 with 120. Few devices may have many more paths each, or far fewer, than many. */
+static const struct field parameters[PARAMETERS] = {
+    BOUND(own, 1e-3, 4),
+    BOUND(protocols[LINK_LL].base, 0.5e-6, 3e-3),
+    BOUND(protocols[LINK_LL].hop, 0.3e-6, 1e-3),
+    BOUND(protocols[LINK_LL].rate, 1e-3, 0.5),
+    BOUND(protocols[LINK_LL128].base, 0.5e-6, 3e-3),
+    BOUND(protocols[LINK_LL128].hop, 0.5e-6, 1e-3),
+    BOUND(protocols[LINK_LL128].rate, 5e-3, 0.94),
+    BOUND(protocols[LINK_SIMPLE].base, 0.5e-6, 3e-3),
+    BOUND(protocols[LINK_SIMPLE].hop, 4.8e-6, 1e-3),
+    BOUND(protocols[LINK_SIMPLE].rate, 5e-3, 1.1),
+    BOUND(protocols[LINK_LL].upto, 64, 1e12),
+    BOUND(protocols[LINK_LL128].upto, 64, 1e12),
+    BOUND(nvls.base, 0.5e-6, 3e-3),
+    BOUND(nvls.rate, 0.01, 1.5),
+    BOUND(shares[0].share, 0.005, 50),
+    BOUND(shares[1].share, 0.005, 50),
+    BOUND(shares[2].share, 0.005, 50),
+    BOUND(shares[3].share, 0.005, 50),
+    BOUND(shares[4].share, 0.005, 50),
+    BOUND(shares[5].share, 0.005, 50),
+    BOUND(shares[6].share, 0.005, 50),
+    BOUND(shares[7].share, 0.005, 50),
 };
 
 /* More bytes per device than this is no bound at all. */
 #define UPTO_ALL 1e9
 
-/* Few devices may have many more paths each, or far fewer, than many. */
-#define MIN_SHARE  0.005
-#define MAX_SHARE  50.0
-#define SHARE_STEP 0.2
-
 /* Peers are sent to at the same time, without waiting for one another. */
 #define MIN_DIRECT_HOP 1e-8
 
-static double *protocol_field(struct link_transfer *transfer, int parameter)
+static double minimum(enum collective_kind kind, int parameter)
 {
-    struct link_protocol *protocol = &transfer->protocols[(parameter - BASE) / 3];
-    double *const fields[] = {&protocol->base, &protocol->hop, &protocol->rate};
-    return fields[(parameter - BASE) % 3];
-}
-
-static double *field(struct link_transfer *transfer, int parameter)
-{
-    if (parameter == OWN)
-        return &transfer->own;
-    if (parameter < UPTO)
-        return protocol_field(transfer, parameter);
-    if (parameter < NVLS_BASE)
-        return &transfer->protocols[parameter - UPTO].upto;
-    if (parameter < SHARE)
-        return parameter == NVLS_BASE ? &transfer->nvls.base : &transfer->nvls.rate;
-    return &transfer->shares[parameter - SHARE].share;
-}
-
-static bool is_ring(enum collective_kind kind)
-{
-    return kind != COLLECTIVE_SEND && kind != COLLECTIVE_ALL_TO_ALL;
-}
-
-static double least(enum collective_kind kind, int parameter)
-{
-    if (parameter >= SHARE)
-        return MIN_SHARE;
+    bool direct = kind == COLLECTIVE_SEND || kind == COLLECTIVE_ALL_TO_ALL;
     bool hop = parameter > BASE && parameter < UPTO && (parameter - BASE) % 3 == 1;
-    return hop && !is_ring(kind) ? MIN_DIRECT_HOP : bounds[parameter].least;
+    return hop && direct ? MIN_DIRECT_HOP : parameters[parameter].min;
 }
 
-static double most(int parameter)
+/* The first move of a parameter's logarithm. */
+static double first_step(int parameter)
 {
-    return parameter >= SHARE ? MAX_SHARE : bounds[parameter].most;
+    return parameter >= SHARE ? 0.2 : parameter >= UPTO && parameter < NVLS_BASE ? 1.0 : 0.4;
 }
 
 /* ---- one fit: a kind, on the rows that are not of one fold ---- */
 
-struct fitting {
+struct trial {
     const struct link_samples *samples;
     const struct cost_link *inside; /* NULL: it is the one that is fitted */
     enum collective_kind kind;
@@ -130,59 +110,59 @@ static double predict(const struct cost_link *link, const struct cost_link *insi
     return collective_time(sample->kind, &group, sample->bytes).seconds;
 }
 
-static double outside_bounds(const struct fitting *fitting, const double *x)
+static double outside_bounds(const struct trial *trial, const double *x)
 {
     double sum = 0.0;
     for (int i = 0; i < PARAMETERS; i++)
-        if (fitting->moves[i])
-            sum += fmax(0.0, log(least(fitting->kind, i)) - x[i]) + fmax(0.0, x[i] - log(most(i)));
+        if (trial->moves[i])
+            sum += fmax(0.0, log(minimum(trial->kind, i)) - x[i]) + fmax(0.0, x[i] - log(parameters[i].max));
     return sum;
 }
 
-static void take(struct fitting *fitting, const double *x)
+static void take(struct trial *trial, const double *x)
 {
     for (int i = 0; i < PARAMETERS; i++)
-        if (fitting->moves[i])
-            *field(&fitting->link.transfers[fitting->kind], i) = exp(x[i]);
+        if (trial->moves[i])
+            field_set(&trial->link.transfers[trial->kind], &parameters[i], exp(x[i]));
 }
 
-static bool is_seen(const struct fitting *fitting, int row)
+static bool is_seen(const struct trial *trial, int row)
 {
-    const struct link_sample *sample = &fitting->samples->samples[row];
-    return sample->kind == fitting->kind && belongs(sample, fitting->inside) && fold_of(row) != fitting->fold;
+    const struct link_sample *sample = &trial->samples->samples[row];
+    return sample->kind == trial->kind && belongs(sample, trial->inside) && fold_of(row) != trial->fold;
 }
 
 static double objective(const double *x, void *context)
 {
-    struct fitting *fitting = context;
+    struct trial *trial = context;
     double sum = 0.0;
     int rows = 0;
-    take(fitting, x);
-    for (int row = 0; row < fitting->samples->count; row++) {
-        const struct link_sample *sample = &fitting->samples->samples[row];
-        if (!is_seen(fitting, row))
+    take(trial, x);
+    for (int row = 0; row < trial->samples->count; row++) {
+        const struct link_sample *sample = &trial->samples->samples[row];
+        if (!is_seen(trial, row))
             continue;
-        sum += hypot(log(predict(&fitting->link, fitting->inside, sample) / sample->seconds), NOISE);
+        sum += hypot(log(predict(&trial->link, trial->inside, sample) / sample->seconds), NOISE);
         rows++;
     }
-    return sum / fmax(rows, 1) + PENALTY * outside_bounds(fitting, x);
+    return sum / fmax(rows, 1) + PENALTY * outside_bounds(trial, x);
 }
 
-/* A start from the rows alone: the least time is a latency, the best rate the link's. */
-static void start_from_rows(const struct fitting *fitting, struct link_transfer *transfer)
+/* A start from the rows alone: the minimum time is a latency, the maximum rate the link's. */
+static void start_from_rows(const struct trial *trial, struct link_transfer *transfer)
 {
     double shortest = INFINITY;
     double rate = 0.0;
-    for (int row = 0; row < fitting->samples->count; row++) {
-        const struct link_sample *sample = &fitting->samples->samples[row];
+    for (int row = 0; row < trial->samples->count; row++) {
+        const struct link_sample *sample = &trial->samples->samples[row];
         double n = sample->devices;
-        if (!is_seen(fitting, row))
+        if (!is_seen(trial, row))
             continue;
-        double sent = fitting->kind == COLLECTIVE_SEND         ? 1.0
-                      : fitting->kind == COLLECTIVE_ALL_REDUCE ? 2.0 * (n - 1.0) / n
-                                                               : (n - 1.0) / n;
+        double sent = trial->kind == COLLECTIVE_SEND         ? 1.0
+                      : trial->kind == COLLECTIVE_ALL_REDUCE ? 2.0 * (n - 1.0) / n
+                                                             : (n - 1.0) / n;
         shortest = fmin(shortest, sample->seconds);
-        rate = fmax(rate, sent * sample->bytes / sample->seconds / fitting->link.bandwidth);
+        rate = fmax(rate, sent * sample->bytes / sample->seconds / trial->link.bandwidth);
     }
     static const double hops[LINK_PROTOCOLS] = {0.2, 0.3, 0.5};
     static const double rates[LINK_PROTOCOLS] = {0.15, 0.6, 1.0};
@@ -199,35 +179,34 @@ static void start_from_rows(const struct fitting *fitting, struct link_transfer 
         transfer->nvls = (struct link_switch){2.0 * shortest, rate, transfer->nvls.from};
 }
 
-/* What is fitted: all that the link has; between nodes the library is free in its choice of protocol. */
-static void choose_moves(struct fitting *fitting)
+/* All parameters that the link has are fitted; between nodes also `upto`, where the library chooses the protocol. */
+static void choose_moves(struct trial *trial)
 {
-    const struct link_transfer *transfer = &fitting->link.transfers[fitting->kind];
+    const struct link_transfer *transfer = &trial->link.transfers[trial->kind];
     for (int i = 0; i < PARAMETERS; i++)
-        fitting->moves[i] = true;
-    if (fitting->kind == COLLECTIVE_SEND)
-        fitting->moves[OWN] = false;
+        trial->moves[i] = true;
+    if (trial->kind == COLLECTIVE_SEND)
+        trial->moves[OWN] = false;
     for (int i = UPTO; i < NVLS_BASE; i++)
-        fitting->moves[i] = !fitting->inside;
+        trial->moves[i] = !trial->inside;
     for (int i = NVLS_BASE; i < SHARE; i++)
-        fitting->moves[i] = transfer->nvls.rate > 0.0;
+        trial->moves[i] = transfer->nvls.rate > 0.0;
     for (int i = SHARE; i < PARAMETERS; i++)
-        fitting->moves[i] = !fitting->inside && i - SHARE < transfer->share_count;
+        trial->moves[i] = !trial->inside && i - SHARE < transfer->share_count;
 }
 
-static bool minimise(struct fitting *fitting, const struct link_transfer *start, double *x, double *best)
+static bool minimise(struct trial *trial, const struct link_transfer *start, double *x, double *best)
 {
-    struct link_transfer from = *start;
     double step[PARAMETERS];
     for (int i = 0; i < PARAMETERS; i++) {
-        double value = fmin(fmax(*field(&from, i), least(fitting->kind, i)), most(i));
-        x[i] = fitting->moves[i] ? log(value) : 0.0;
-        step[i] = !fitting->moves[i] ? 0.0 : i >= SHARE ? SHARE_STEP : bounds[i].step;
+        double value = fmax(field_get(start, &parameters[i]), minimum(trial->kind, i));
+        x[i] = trial->moves[i] ? log(fmin(value, parameters[i].max)) : 0.0;
+        step[i] = trial->moves[i] ? first_step(i) : 0.0;
     }
-    return fit_minimise(objective, fitting, x, step, PARAMETERS, EVALUATIONS, best);
+    return fit_minimise(objective, trial, x, step, PARAMETERS, EVALUATIONS, best);
 }
 
-/* Which of the two is called LL a fit cannot tell: the slower one is. */
+/* A fit cannot tell LL from LL128: the slower one is LL. */
 static void order(struct link_transfer *transfer)
 {
     struct link_protocol *protocols = transfer->protocols;
@@ -238,29 +217,29 @@ static void order(struct link_transfer *transfer)
     protocols[LINK_LL128] = faster;
 }
 
-/* From the link's own parameters and from the rows: the better of both. */
-static bool fit_one(struct fitting *fitting)
+/* Fits from the link's own parameters and from those that the rows suggest, and keeps the better fit. */
+static bool fit_one(struct trial *trial)
 {
-    struct link_transfer start = fitting->link.transfers[fitting->kind];
+    struct link_transfer start = trial->link.transfers[trial->kind];
     struct link_transfer rows = start;
     double own_x[PARAMETERS];
     double rows_x[PARAMETERS];
-    choose_moves(fitting);
-    start_from_rows(fitting, &rows);
+    choose_moves(trial);
+    start_from_rows(trial, &rows);
     for (int p = 0; p < LINK_PROTOCOLS; p++)
         if (start.protocols[p].rate <= 0.0)
             start.protocols[p] = rows.protocols[p];
-    fitting->link.transfers[fitting->kind] = start;
+    trial->link.transfers[trial->kind] = start;
     double own, other;
-    if (!minimise(fitting, &start, own_x, &own) || !minimise(fitting, &rows, rows_x, &other))
+    if (!minimise(trial, &start, own_x, &own) || !minimise(trial, &rows, rows_x, &other))
         return false;
-    take(fitting, other < own ? rows_x : own_x);
+    take(trial, other < own ? rows_x : own_x);
     for (int p = 0; p < LINK_SIMPLE; p++) {
-        double *upto = &fitting->link.transfers[fitting->kind].protocols[p].upto;
+        double *upto = &trial->link.transfers[trial->kind].protocols[p].upto;
         if (*upto > UPTO_ALL)
             *upto = INFINITY;
     }
-    order(&fitting->link.transfers[fitting->kind]);
+    order(&trial->link.transfers[trial->kind]);
     return isfinite(fmin(own, other));
 }
 
@@ -270,7 +249,7 @@ static bool fit_one(struct fitting *fitting)
 #define FITS (LINK_FIT_FOLDS + 1)
 
 struct work {
-    struct fitting fittings[COLLECTIVE_KINDS][FITS];
+    struct trial trials[COLLECTIVE_KINDS][FITS];
     bool done[COLLECTIVE_KINDS][FITS];
     int rows[COLLECTIVE_KINDS];
 };
@@ -282,7 +261,7 @@ static void fit_some(void *context, size_t first, size_t last, int thread)
     for (size_t i = first; i < last; i++) {
         size_t kind = i / FITS;
         size_t fold = i % FITS;
-        work->done[kind][fold] = work->rows[kind] < LINK_FIT_MIN || fit_one(&work->fittings[kind][fold]);
+        work->done[kind][fold] = work->rows[kind] < LINK_FIT_MIN || fit_one(&work->trials[kind][fold]);
     }
 }
 
@@ -314,7 +293,7 @@ static void judge(struct link_fit *fit, const struct work *work, const struct li
             const struct link_sample *sample = &samples->samples[row];
             if ((int)sample->kind != k || !belongs(sample, inside))
                 continue;
-            const struct fitting *blind = &work->fittings[k][fold_of(row)];
+            const struct trial *blind = &work->trials[k][fold_of(row)];
             errors[all + count++] = fabs(predict(&blind->link, inside, sample) / sample->seconds - 1.0);
         }
         fit->kinds[k] = fit_score(errors + all, count);
@@ -337,11 +316,11 @@ static bool prepare(struct work *work, const struct link_samples *samples, const
                          samples->path, LINK_FIT_MIN, inside ? "between nodes" : "inside a node", rows);
     for (int k = 0; k < COLLECTIVE_KINDS; k++)
         for (int fold = 0; fold < FITS; fold++)
-            work->fittings[k][fold] = (struct fitting){.samples = samples,
-                                                       .inside = inside,
-                                                       .kind = (enum collective_kind)k,
-                                                       .fold = fold,
-                                                       .link = *start};
+            work->trials[k][fold] = (struct trial){.samples = samples,
+                                                   .inside = inside,
+                                                   .kind = (enum collective_kind)k,
+                                                   .fold = fold,
+                                                   .link = *start};
     return true;
 }
 
@@ -388,7 +367,7 @@ static bool fit_all(struct link_fit *fit, struct work *work, const struct link_s
     fit->link = *start;
     for (int k = 0; k < COLLECTIVE_KINDS; k++)
         if (work->rows[k] >= LINK_FIT_MIN)
-            fit->link.transfers[k] = work->fittings[k][LINK_FIT_FOLDS].link.transfers[k];
+            fit->link.transfers[k] = work->trials[k][LINK_FIT_FOLDS].link.transfers[k];
     judge(fit, work, samples, inside, errors);
     return describe(fit, samples, start, name) || error_memory(err);
 }

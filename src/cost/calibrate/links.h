@@ -3,37 +3,15 @@
 #define REHEARSE_COST_CALIBRATE_LINKS_H
 
 #include "core/arena.h"
-#include "core/csv.h"
 #include "core/error.h"
 #include "core/statistics.h"
 #include "core/text.h"
-#include "cost/collective.h"
+#include "cost/calibrate/samples.h"
 
 #include <stdbool.h>
 
 #define LINK_FIT_FOLDS 5
 #define LINK_FIT_MIN   12 /* minimum rows of a kind; with fewer its parameters stay unchanged */
-
-struct link_sample {
-    enum collective_kind kind;
-    int devices, nodes;
-    double bytes; /* as in cost/link.h */
-    double seconds;
-};
-
-struct link_samples {
-    struct arena arena;
-    const char *path;
-    int count, skipped; /* skipped: one device, no bytes or no time */
-    struct link_sample *samples;
-};
-
-/* Reads a table with columns collective or opcode; ranks or devices; bytes; time_us, time_ms or seconds;
- * optional nodes (else 1) and gpu or device. Rows of devices other than `device` are skipped; NULL takes all,
- * an error if there are several. On failure *samples holds nothing. */
-bool link_samples_read(struct link_samples *samples, const struct csv *csv, const char *device,
-                       struct error *err);
-void link_samples_release(struct link_samples *samples);
 
 struct link_fit {
     struct arena arena;

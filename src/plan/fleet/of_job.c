@@ -1,7 +1,7 @@
 #include "plan/fleet/of_job.h"
 
 #include "core/vector.h"
-#include "cost/transfer.h"
+#include "cost/collective.h"
 #include "plan/fleet/classes.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 #include "plan/split/job.h"
 
-#include "cost/transfer.h"
+#include "cost/collective.h"
 
 #include <math.h>
 

@@ -1,14 +1,14 @@
-/* Tables of measured matrix products. */
-#ifndef REHEARSE_COST_CALIBRATE_GEMM_SAMPLES_H
-#define REHEARSE_COST_CALIBRATE_GEMM_SAMPLES_H
+/* Tables of measured matrix products and collectives. */
+#ifndef REHEARSE_COST_CALIBRATE_SAMPLES_H
+#define REHEARSE_COST_CALIBRATE_SAMPLES_H
 
 #include "core/arena.h"
 #include "core/csv.h"
 #include "core/error.h"
 #include "devices/device.h"
+#include "devices/link.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct gemm_sample {
@@ -31,5 +31,25 @@ struct gemm_samples {
 bool gemm_samples_read(struct gemm_samples *samples, const struct csv *csv, const char *device,
                        enum cost_type type, struct error *err);
 void gemm_samples_release(struct gemm_samples *samples);
+
+struct link_sample {
+    enum collective_kind kind;
+    int devices, nodes;
+    double bytes; /* as in devices/link.h */
+    double seconds;
+};
+
+struct link_samples {
+    struct arena arena;
+    const char *path;
+    int count, skipped; /* skipped: other devices; one device, no bytes or no time */
+    struct link_sample *samples;
+};
+
+/* The same of a table with columns collective or opcode; ranks or devices; bytes; time_us, time_ms or seconds;
+ * optional nodes (else 1), gpu or device. */
+bool link_samples_read(struct link_samples *samples, const struct csv *csv, const char *device,
+                       struct error *err);
+void link_samples_release(struct link_samples *samples);
 
 #endif
