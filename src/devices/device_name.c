@@ -1,4 +1,4 @@
-#include "devices/device_name.h"
+#include "devices/tables.h"
 
 #include <ctype.h>
 #include <stdio.h>

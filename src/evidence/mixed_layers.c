@@ -1,4 +1,4 @@
-#include "evidence/mixed_layers.h"
+#include "evidence/mixed_setup.h"
 
 #include "core/text.h"
 

@@ -2,7 +2,7 @@
 
 #include "core/text.h"
 #include "evidence/cells.h"
-#include "evidence/mixed_layers.h"
+#include "evidence/mixed_setup.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,7 +1,6 @@
-#include "evidence/runs_read.h"
+#include "evidence/validate.h"
 
 #include "core/text.h"
-#include "devices/device_name.h"
 #include "devices/tables.h"
 #include "evidence/cells.h"
 

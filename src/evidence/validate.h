@@ -78,4 +78,8 @@ struct error_score validation_score(const struct validation *validation,
                                     bool (*matches)(const struct run *run, const void *context),
                                     const void *context);
 
+/* Read a cell of the column `precision` or `recompute`. False: it is unknown. */
+bool run_type_named(const char *text, enum cost_type *type);
+bool run_recompute_named(const char *text, enum recompute *recompute);
+
 #endif

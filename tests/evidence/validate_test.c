@@ -1,4 +1,4 @@
-#include "devices/device_name.h"
+#include "devices/tables.h"
 #include "evidence/interval.h"
 #include "evidence/validate.h"
 #include "support/reference.h"

@@ -2,7 +2,6 @@
 #include "cli/cost/choose.h"
 #include "cli/cost/explain.h"
 #include "cli/cost/interval.h"
-#include "cli/cost/list.h"
 #include "cli/output.h"
 #include "core/file.h"
 #include "core/json.h"

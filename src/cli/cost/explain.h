@@ -1,4 +1,4 @@
-/* Reports of `rehearse cost` on files: where the time of a layer goes, and counts of operations and bytes. */
+/* Reports of `rehearse cost`: the time of a layer by kernels, counts of operations and bytes, the built-in tables. */
 #ifndef REHEARSE_CLI_COST_EXPLAIN_H
 #define REHEARSE_CLI_COST_EXPLAIN_H
 
@@ -31,5 +31,9 @@ void cost_counts_print(const struct hlo_module *module, const struct module_coun
 
 /* "rehearse", "xla", …, in the order of enum count_rules, ended by NULL. */
 extern const char *const cost_rules[];
+
+/* The built-in tables, for --list. */
+void cost_list_print(struct text *out);
+void cost_list_write(struct text *out); /* JSON */
 
 #endif

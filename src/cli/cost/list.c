@@ -1,4 +1,4 @@
-#include "cli/cost/list.h"
+#include "cli/cost/explain.h"
 
 #include "core/fields.h"
 #include "core/unit.h"

@@ -1,13 +1,10 @@
 #include "cli/command.h"
 #include "cli/output.h"
-#include "cli/validate/mixed.h"
 #include "cli/validate/report.h"
 #include "core/file.h"
 #include "core/json.h"
-#include "devices/device_name.h"
 #include "devices/tables.h"
 #include "evidence/interval.h"
-#include "evidence/runs_read.h"
 #include "evidence/validate.h"
 #include "figure/scatter.h"
 

@@ -1,4 +1,4 @@
-#include "cli/validate/mixed.h"
+#include "cli/validate/report.h"
 
 #include "cli/output.h"
 #include "core/fields.h"

@@ -26,4 +26,12 @@ void validate_write(const struct validate_report *report, struct text *out); /* 
 /* Names the sources of the runs, each once. */
 void validate_name_sources(const struct validation *validation, struct text *out);
 
+struct validate_mixed {
+    const char *plans, *layers, *setup; /* files */
+    const char *output;                 /* NULL: standard output */
+    bool rows, wide, json;
+};
+
+bool validate_mixed(const struct validate_mixed *given, struct error *err);
+
 #endif
