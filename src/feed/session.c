@@ -256,7 +256,8 @@ void session_close(struct session *session)
     if (run->layout)
         dataset_layout_release(&session->layout);
     free(session->hosts);
-    free(session->host_texts);
+    free(session->cpuinfo);
+    free(session->meminfo);
     *session = (struct session){0};
 }
 

@@ -4,7 +4,7 @@
  *     if (!session_open(&session, &options, err))
  *         return false;
  *     bool done = session_run(&session, err) && session_judge(&session, err) &&
- *                 session_save(&session, folder, err);
+ *                 result_save(&session, folder, err);
  *     session_close(&session);
  *
  * All ranks call every function; functions that return bool set *err when they return false. */
@@ -13,8 +13,7 @@
 
 #include "dataset/layout.h"
 #include "feed/checkpoint/plan.h"
-#include "feed/result/json.h"
-#include "feed/result/rules.h"
+#include "feed/result/metrics_figures.h"
 #include "feed/run.h"
 #include "feed/workload/storage.h"
 
@@ -32,7 +31,33 @@ struct session_options {
     bool timeline;           /* session_save also writes R_timeline.pfw */
 };
 
+/* A host of the run. */
+struct session_host {
+    char name[72], system[200]; /* system: "Linux 6.1.0 x86_64"; "": unknown */
+    int cpus, accelerators, processes;
+    int64_t memory;      /* bytes */
+    double cpu_seconds;  /* user and system time of the run */
+    double read_busy;    /* seconds, sum of all reading threads */
+    double read_delayed; /* part of it without a processor */
+    double throttled;    /* seconds that control groups throttled its processes */
+};
+
 #define SESSION_MAX_CHECKS 8
+
+enum session_state {
+    SESSION_FAILED,
+    SESSION_PASSED,
+    SESSION_OPEN, /* unknown: another check has the reason */
+};
+
+/* A condition for a valid run, such as samples read and expected. */
+struct session_check {
+    const char *name;
+    enum session_state state;
+    int64_t expected, found;
+    char text[384];   /* the fault, or a remark; "": none */
+    int64_t left_out; /* samples that no accelerator reads in an epoch */
+};
 
 /* The verdict on the storage. All but the first fail the run. */
 enum session_verdict {
@@ -43,6 +68,25 @@ enum session_verdict {
     SESSION_NO_RESULT,   /* no verdict: the run was stopped, or did not read all its data */
 };
 const char *session_verdict_name(enum session_verdict verdict);
+
+/* The rules of MLPerf Storage v2.0 (session_rules.c). A result is closed if no rule fails, open if only changes
+ * that OPEN allows were made, else invalid. Unknown rules do not change the category. */
+enum rules_verdict { RULES_PASS, RULES_FAIL, RULES_UNKNOWN };
+enum rules_category { RULES_CLOSED, RULES_OPEN, RULES_INVALID };
+#define RULES_MAX_FINDINGS 16
+
+struct rules_report {
+    struct rules_finding {
+        const char *rule;    /* a word: "dataset-size" */
+        const char *section; /* of the rules: "7" */
+        enum rules_verdict verdict;
+        char text[320];
+    } findings[RULES_MAX_FINDINGS];
+    int count, failed, unknown;
+    enum rules_category category;
+};
+const char *rules_verdict_name(enum rules_verdict verdict);    /* "pass", "fail", "unknown" */
+const char *rules_category_name(enum rules_category category); /* "closed", "open", "invalid" */
 
 struct session {
     struct session_options options;
@@ -56,15 +100,16 @@ struct session {
     /* Set by session_run: */
     int64_t opened; /* nanoseconds of CLOCK_MONOTONIC */
     struct run_result run;
-    struct result_host *hosts; /* on rank 0 */
-    char (*host_texts)[512];   /* host names and operating systems */
-    int host_count;
     int64_t data_set;                    /* bytes; -1: unknown */
     int64_t device_read, device_written; /* bytes of all hosts; -1: unknown */
 
+    /* Set by session_judge, on all ranks: */
+    struct session_host *hosts;
+    int host_count;
+    char *cpuinfo, *meminfo; /* texts of /proc of this host; NULL: unknown */
+
     /* Set by session_judge, on rank 0: */
-    struct result_check checks[SESSION_MAX_CHECKS];
-    char check_texts[SESSION_MAX_CHECKS][384];
+    struct session_check checks[SESSION_MAX_CHECKS];
     int check_count;
     enum session_verdict verdict;
     char verdict_text[512];
@@ -86,16 +131,19 @@ bool session_run(struct session *session, struct error *err);
 bool session_run_with(struct session *session, const struct run_options *options, struct error *err);
 
 /* Shares of the time that the host may have cost. Valid on rank 0, after session_judge. */
-struct session_host {
+struct session_loss {
     double late;       /* deadlines were noticed late */
     double delayed;    /* share of the readers' time spent waiting for a processor */
     double throttled;  /* control groups throttled the run */
     double au_at_best; /* upper bound of AU without these three */
 };
-struct session_host session_host_of(const struct session *session, const struct metrics_figures *figures);
+struct session_loss session_loss_of(const struct session *session, const struct metrics_figures *figures);
 
-/* Checks the run and, if asked for, the rules. Only rank 0 does anything. */
+/* Gathers the facts of all hosts; then rank 0 checks the run and, if requested, the rules. */
 bool session_judge(struct session *session, struct error *err);
+
+/* Checks the rules, as far as the figures of one run can show, and sets session->rules. On rank 0. */
+void session_check_rules(struct session *session);
 
 /* ---- How many accelerators the storage keeps busy (session_max.c) ---- */
 
@@ -123,14 +171,10 @@ struct session_max {
  * session_passed. */
 bool session_find_max(struct session *session, int limit, struct session_max *found, struct error *err);
 
-/* Writes DLIO's files and result.json into the folder. */
-bool session_save(struct session *session, const char *folder, struct error *err);
-
 /* Returns true if checks, AU and rules passed; else the error says which failed. On rank 0. */
 bool session_passed(const struct session *session, struct error *err);
 
-/* Write result.json and the result of session_find_max, for programs. */
-bool session_write_json(struct session *session, struct text *out, struct error *err);
+/* Writes the result of session_find_max as JSON. */
 void session_write_max(const struct session_max *max, double target, int processes, struct text *out);
 
 #endif

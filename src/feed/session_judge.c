@@ -1,11 +1,18 @@
-/* What a session is judged by: what must be so, what can be said of the storage, and the rules. */
-#include "feed/session_internal.h"
+/* The facts of all hosts, the checks of a run, and the verdict on the storage. */
+#include "core/file.h"
+#include "core/unit.h"
+#include "feed/session.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#define MAX_PROC ((size_t)16 << 20) /* bytes of /proc/cpuinfo of thousands of processors */
 
 /* Checks that a verdict quotes. */
 #define CHECK_HOST     "the host kept up"
@@ -13,36 +20,133 @@
 #define CHECK_RESTORED "restored from the storage"
 #define CHECK_AU       "AU"
 
-/* ---- what must be so ---- */
+/* ---- the facts of all ranks ---- */
 
-/* Its text is set afterwards: what is wrong, or worth knowing; none: nothing. */
-static struct result_check *add_check(struct session *session, const char *name, enum result_state state,
-                                      int64_t expected, int64_t found)
+/* The message of one rank to rank 0. */
+struct rank_facts {
+    struct session_host host; /* with the numbers of this rank */
+    bool first_of_host;
+    int64_t device_read, device_written; /* -1: unknown */
+};
+
+static struct rank_facts own_facts(const struct session *session)
 {
-    int at = session->check_count++;
-    session->checks[at] =
-        (struct result_check){.name = name, .state = state, .expected = expected, .found = found};
-    return &session->checks[at];
+    const struct run_result *run = &session->run;
+    const struct comm *comm = session->options.run.comm;
+    struct rank_facts facts = {
+        .host =
+            {
+                .cpus = (int)sysconf(_SC_NPROCESSORS_ONLN),
+                .accelerators = session->options.run.accelerators,
+                .processes = 1,
+                .memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE),
+                .cpu_seconds = run->cpu_seconds,
+                .read_busy = run->counts.busy,
+                .read_delayed = run->counts.delayed,
+                .throttled = run->throttled,
+            },
+        .first_of_host = comm_local_rank(comm) == 0,
+        .device_read = run->device_counted ? run->device_read : -1,
+        .device_written = run->device_counted ? run->device_written : -1,
+    };
+    struct utsname system;
+    snprintf(facts.host.name, sizeof facts.host.name, "%s", comm_host(comm, comm_rank(comm)));
+    if (uname(&system) == 0)
+        snprintf(facts.host.system, sizeof facts.host.system, "%.30s %.100s %.60s", system.sysname,
+                 system.release, system.machine);
+    return facts;
 }
 
-PRINTF_LIKE(3, 4)
-static void say(struct session *session, struct result_check *check, const char *format, ...)
+static int64_t add_known(int64_t sum, int64_t value)
 {
-    char *text = session->check_texts[check - session->checks];
+    return sum < 0 || value < 0 ? -1 : sum + value;
+}
+
+static bool add_rank(void *context, int rank, const char *bytes, size_t length, struct error *err)
+{
+    struct session *session = context;
+    struct rank_facts facts;
+    int at = 0;
+    if (length != sizeof facts)
+        return error_set(err, ERROR_FAILED, "rank %d is another version of this program", rank);
+    memcpy(&facts, bytes, sizeof facts);
+    while (at < session->host_count && *session->hosts[at].name &&
+           strcmp(session->hosts[at].name, facts.host.name) != 0)
+        at++;
+    if (at == session->host_count)
+        return error_set(err, ERROR_FAILED, "rank %d is on no known host", rank);
+    if (facts.first_of_host) {
+        session->device_read = add_known(session->device_read, facts.device_read);
+        session->device_written = add_known(session->device_written, facts.device_written);
+    }
+    struct session_host *host = &session->hosts[at];
+    if (!*host->name) {
+        *host = facts.host;
+        return true;
+    }
+    host->accelerators += facts.host.accelerators;
+    host->processes++;
+    host->cpu_seconds += facts.host.cpu_seconds;
+    host->read_busy += facts.host.read_busy;
+    host->read_delayed += facts.host.read_delayed;
+    host->throttled = fmax(host->throttled, facts.host.throttled);
+    return true;
+}
+
+/* Returns the text of a file of this host, which the caller frees; NULL: unknown. */
+static char *proc_text(const char *path)
+{
+    struct error ignored;
+    char *text;
+    size_t length;
+    return file_read(path, MAX_PROC, &text, &length, &ignored) ? text : NULL;
+}
+
+static bool gather(struct session *session, struct error *err)
+{
+    struct comm *comm = session->options.run.comm;
+    const struct rank_facts own = own_facts(session);
+    if (!session->hosts) {
+        session->cpuinfo = proc_text("/proc/cpuinfo");
+        session->meminfo = proc_text("/proc/meminfo");
+    }
+    free(session->hosts);
+    session->device_read = session->device_written = 0;
+    session->host_count = comm_hosts(comm);
+    session->hosts = calloc((size_t)session->host_count, sizeof *session->hosts);
+    return comm_agree(comm, session->hosts || error_memory(err), "the facts of hosts", err) &&
+           comm_gather(comm, &own, sizeof own, add_rank, session, "the facts of hosts", err) &&
+           comm_broadcast(comm, session->hosts, (size_t)session->host_count * sizeof *session->hosts,
+                          "the facts of hosts", err);
+}
+
+/* ---- checks ---- */
+
+/* Adds a check, whose text is set afterwards. */
+static struct session_check *add_check(struct session *session, const char *name, enum session_state state,
+                                       int64_t expected, int64_t found)
+{
+    struct session_check *check = &session->checks[session->check_count++];
+    *check = (struct session_check){.name = name, .state = state, .expected = expected, .found = found};
+    return check;
+}
+
+PRINTF_LIKE(2, 3)
+static void say(struct session_check *check, const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof session->check_texts[0], format, args);
+    vsnprintf(check->text, sizeof check->text, format, args);
     va_end(args);
-    check->text = text;
 }
 
 static void check_complete(struct session *session)
 {
     bool complete = session->run.complete;
-    struct result_check *check =
-        add_check(session, "ran to its end", complete ? RESULT_PASSED : RESULT_FAILED, 1, complete);
+    struct session_check *check =
+        add_check(session, "ran to its end", complete ? SESSION_PASSED : SESSION_FAILED, 1, complete);
     if (!complete)
-        say(session, check, "the run was stopped before its end");
+        say(check, "the run was stopped before its end");
 }
 
 static int64_t samples_of(const struct session *session, enum metrics_phase phase)
@@ -52,25 +156,24 @@ static int64_t samples_of(const struct session *session, enum metrics_phase phas
     return metrics_figures(&session->run.whole, phase, METRICS_RUN, &figures, &err) ? figures.all_samples : 0;
 }
 
-/* What no accelerator reads in an epoch, and whether that is the same in every one. */
-static void say_left_out(struct session *session, struct result_check *check)
+/* Reports the samples that no accelerator reads in an epoch, and whether they are the same in every epoch. */
+static void say_left_out(const struct run_result *run, struct session_check *check)
 {
-    const struct order *order = &session->run.train;
-    int64_t all = order->samples + session->run.short_samples;
+    const struct order *order = &run->train;
+    int64_t all = order->samples + run->short_samples;
     bool shuffled = order->options.file_shuffle != ORDER_OFF || order->options.sample_shuffle != ORDER_OFF;
     bool others =
         shuffled && (order->options.seed_change_epoch || order->options.file_shuffle == ORDER_RANDOM ||
                      order->options.sample_shuffle == ORDER_RANDOM);
-    int64_t steps = session->run.full_steps;
     if (order->dropped == 0)
         return;
-    if (order->steps < steps)
-        say(session, check,
+    if (order->steps < run->full_steps)
+        say(check,
             "but %" PRId64 " of %" PRId64 " are left out of each epoch, which ends after %" PRId64
             " of %" PRId64 " steps",
-            order->dropped, all, order->steps, steps);
+            order->dropped, all, order->steps, run->full_steps);
     else
-        say(session, check,
+        say(check,
             "but %" PRId64 " of %" PRId64
             " (%.3g %%) are left out of each epoch, %s: they do not fill a batch of "
             "%" PRId64 " on %d accelerator%s",
@@ -85,24 +188,24 @@ static void check_samples(struct session *session)
     struct error why = {0};
     int64_t expected =
         run->train.steps * run->train.options.batch * run->train.options.accelerators * run->epochs;
-    if (run->train.steps == 0 || !run->complete) /* of a part nobody knows what should have been read */
+    if (run->train.steps == 0 || !run->complete) /* nothing is known of a part of a run */
         return;
     bool passed = run_check_samples(run, &why);
-    struct result_check *check =
-        add_check(session, "every sample once", passed ? RESULT_PASSED : RESULT_FAILED, expected,
+    struct session_check *check =
+        add_check(session, "every sample once", passed ? SESSION_PASSED : SESSION_FAILED, expected,
                   samples_of(session, METRICS_TRAIN));
     check->left_out = run->train.dropped;
     if (passed)
-        say_left_out(session, check);
+        say_left_out(&session->run, check);
     else
-        say(session, check, "%s", why.text);
+        say(check, "%s", why.text);
 }
 
 /* ---- the host ---- */
 
-struct session_host session_host_of(const struct session *session, const struct metrics_figures *figures)
+struct session_loss session_loss_of(const struct session *session, const struct metrics_figures *figures)
 {
-    struct session_host host = {.late = figures->lost};
+    struct session_loss host = {.late = figures->lost};
     double wall = 1e-9 * (double)(session->run.end - session->run.start), busy = 0.0, delayed = 0.0;
     for (int i = 0; i < session->host_count; i++) {
         busy += session->hosts[i].read_busy;
@@ -111,31 +214,30 @@ struct session_host session_host_of(const struct session *session, const struct 
             host.throttled = fmax(host.throttled, fmin(session->hosts[i].throttled / wall, 1.0));
     }
     host.delayed = busy > 0.0 ? fmin(delayed / busy, 1.0) : 0.0;
-    /* All that the host can have cost: the storage would do no better than this without. At the barrier accelerators wait
-     * for one that waits for data. */
+    /* An upper bound of what the host cost. At the barrier accelerators wait for one that waits for data. */
     double waited = figures->load + figures->barrier;
     double cost = fmin(host.late + waited * fmax(host.delayed, host.throttled), 1.0);
     host.au_at_best = cost < 1.0 ? fmin(figures->au / (1.0 - cost), 1.0) : 1.0;
     return host;
 }
 
-/* A host that is late lowers AU, it never raises it: what met its target did so in spite of it. */
+/* A late host only lowers AU: a run that met its target did so in spite of it. */
 static bool check_host(struct session *session, const struct metrics_figures *figures)
 {
-    const struct session_host host = session_host_of(session, figures);
+    const struct session_loss host = session_loss_of(session, figures);
     bool kept_up = figures->met || host.au_at_best < session->run.whole.options.au_target;
-    struct result_check *check = add_check(session, CHECK_HOST, kept_up ? RESULT_PASSED : RESULT_FAILED,
-                                           (int64_t)llround(1e6 * session->run.whole.options.au_target),
-                                           (int64_t)llround(1e6 * host.au_at_best));
+    struct session_check *check = add_check(session, CHECK_HOST, kept_up ? SESSION_PASSED : SESSION_FAILED,
+                                            (int64_t)llround(1e6 * session->run.whole.options.au_target),
+                                            (int64_t)llround(1e6 * host.au_at_best));
     if (!kept_up)
-        say(session, check,
+        say(check,
             "deadlines were noticed late by %.1f %% of the time, readers waited for a processor %.1f %% of "
             "theirs, control groups held the run back %.1f %%; without, AU is up to %.1f %%",
             100.0 * host.late, 100.0 * host.delayed, 100.0 * host.throttled, 100.0 * host.au_at_best);
     return kept_up;
 }
 
-/* ---- where the bytes came from ---- */
+/* ---- the origin of the bytes ---- */
 
 static bool check_origin(struct session *session, const char *name, const struct origin *origin)
 {
@@ -143,20 +245,20 @@ static bool check_origin(struct session *session, const char *name, const struct
     double share = origin_share(origin);
     struct unit_texts texts = {0};
     const char *size = unit_text(&texts, (double)origin->needed, UNIT_BYTES);
-    struct result_check *check = add_check(session, name, cold || warm ? RESULT_PASSED : RESULT_FAILED,
-                                           origin->needed, origin->from_storage);
+    struct session_check *check = add_check(session, name, cold || warm ? SESSION_PASSED : SESSION_FAILED,
+                                            origin->needed, origin->from_storage);
     if (origin->needed == 0)
         return true;
     if (isnan(share))
-        say(session, check, "of %s an unknown part (%s)%s", size, origin_words(origin->evidence),
+        say(check, "of %s an unknown part (%s)%s", size, origin_words(origin->evidence),
             warm ? "; warm caches were asked for" : "");
     else
-        say(session, check, "%.3g %% of %s (%s)%s%s", 100.0 * share, size, origin_words(origin->evidence),
+        say(check, "%.3g %% of %s (%s)%s%s", 100.0 * share, size, origin_words(origin->evidence),
             cold ? "" : ", the rest from memory", warm ? "; warm caches were asked for" : "");
     return cold || warm;
 }
 
-/* Of what was restored. *cold: nothing, or from the storage. */
+/* Checks the origin of restored bytes. *cold: they came from the storage, or there are none. */
 static bool check_restored(struct session *session, bool *cold, struct error *err)
 {
     struct metrics_checkpoints restored;
@@ -180,22 +282,22 @@ static bool check_restored(struct session *session, bool *cold, struct error *er
     return true;
 }
 
-/* ---- AU, and what follows ---- */
+/* ---- AU and the verdict ---- */
 
 static void check_utilisation(struct session *session, const struct metrics_figures *figures, bool judged)
 {
     double target = session->run.whole.options.au_target;
-    enum result_state state = !judged ? RESULT_OPEN : figures->met ? RESULT_PASSED : RESULT_FAILED;
-    struct result_check *check = add_check(session, CHECK_AU, state, (int64_t)llround(1e6 * target),
-                                           (int64_t)llround(1e6 * figures->au));
+    enum session_state state = !judged ? SESSION_OPEN : figures->met ? SESSION_PASSED : SESSION_FAILED;
+    struct session_check *check = add_check(session, CHECK_AU, state, (int64_t)llround(1e6 * target),
+                                            (int64_t)llround(1e6 * figures->au));
     if (!judged)
-        say(session, check, "%.1f %%, which says nothing about the storage", 100.0 * figures->au);
+        say(check, "%.1f %%, which says nothing about the storage", 100.0 * figures->au);
     else if (!figures->met)
-        say(session, check, "AU is %.1f %%, below the %.0f %% that the workload asks for",
-            100.0 * figures->au, 100.0 * target);
+        say(check, "AU is %.1f %%, below the %.0f %% that the workload asks for", 100.0 * figures->au,
+            100.0 * target);
 }
 
-/* What is too slow with the help of memory is too slow without: that holds. What is fast enough says nothing then. */
+/* A storage that is too slow even with the help of memory is too slow; one that is fast enough may not be. */
 static enum session_verdict judge_training(struct session *session)
 {
     struct metrics_figures figures;
@@ -203,7 +305,7 @@ static enum session_verdict judge_training(struct session *session)
     if (session->run.train.steps == 0)
         return SESSION_OK;
     if (!metrics_figures(&session->run.whole, METRICS_TRAIN, METRICS_RUN, &figures, &why)) {
-        say(session, add_check(session, CHECK_AU, RESULT_FAILED, 1, 0), "%s", why.text);
+        say(add_check(session, CHECK_AU, SESSION_FAILED, 1, 0), "%s", why.text);
         return SESSION_NO_RESULT;
     }
     bool kept_up = check_host(session, &figures);
@@ -225,7 +327,7 @@ const char *session_verdict_name(enum session_verdict verdict)
 static const char *text_of(const struct session *session, const char *name)
 {
     for (int i = 0; i < session->check_count; i++)
-        if (strcmp(session->checks[i].name, name) == 0 && session->checks[i].text)
+        if (strcmp(session->checks[i].name, name) == 0)
             return session->checks[i].text;
     return "";
 }
@@ -233,7 +335,7 @@ static const char *text_of(const struct session *session, const char *name)
 static const char *first_failed(const struct session *session)
 {
     for (int i = 0; i < session->check_count; i++)
-        if (session->checks[i].state == RESULT_FAILED)
+        if (session->checks[i].state == SESSION_FAILED)
             return session->checks[i].text;
     return NULL;
 }
@@ -281,77 +383,9 @@ static bool judge(struct session *session, struct error *err)
     return true;
 }
 
-/* ---- the rules of MLPerf Storage ---- */
-
-/* A file is known by the model in it. */
-static const char *known_as(const struct workload *workload)
-{
-    return strpbrk(workload->name, "./") ? workload->model.name : workload->name;
-}
-
-static bool check_rules(struct session *session, struct error *err)
-{
-    const struct session_options *options = &session->options;
-    const struct workload *workload = options->run.workload;
-    struct metrics_figures figures = {0};
-    struct error ignored;
-    struct rules_host *hosts = calloc((size_t)session->host_count + 1, sizeof *hosts);
-    struct rules_parameter *parameters = calloc((size_t)options->override_count + 1, sizeof *parameters);
-    char *names = calloc((size_t)options->override_count + 1, 256);
-    bool made = hosts && parameters && names;
-    for (int i = 0; made && i < session->host_count; i++)
-        hosts[i] = (struct rules_host){session->hosts[i].name, session->hosts[i].accelerators,
-                                       session->hosts[i].memory};
-    for (int i = 0; made && i < options->override_count; i++) {
-        const char *text = workload_override_plain(options->overrides[i]);
-        const char *equals = strchr(text, '=');
-        char *name = names + 256 * (size_t)i;
-        snprintf(name, 256, "%.*s", equals && equals - text < 255 ? (int)(equals - text) : 255, text);
-        parameters[i] = (struct rules_parameter){name, equals ? equals + 1 : ""};
-    }
-    if (made && workload->workflow.train) {
-        metrics_figures(&session->run.whole, METRICS_TRAIN, METRICS_RUN, &figures, &ignored);
-        const struct rules_run run = {workload->train.seed, figures.au, figures.samples_per_second};
-        const struct rules_training facts = {
-            .workload = known_as(workload),
-            .files = session->layout.files_train,
-            .samples_per_file = session->layout.samples_per_file,
-            .record_length = workload->dataset.record_length_bytes,
-            .batch = workload->reader.batch_size,
-            .hosts = hosts,
-            .host_count = session->host_count,
-            .parameters = parameters,
-            .parameter_count = options->override_count,
-            .runs = &run,
-            .run_count = 1,
-            .warmed_up = RULES_NOT_KNOWN,
-        };
-        rules_check_training(&facts, &session->rules);
-    } else if (made) {
-        const struct rules_checkpointing facts = {
-            .model = known_as(workload),
-            .subset = workload->checkpoint.mode == WORKLOAD_CHECKPOINT_SUBSET,
-            .hosts = hosts,
-            .host_count = session->host_count,
-            .parameters = parameters,
-            .parameter_count = options->override_count,
-            .writes = (int)fmax((double)workload->checkpoint.num_checkpoints_write, 0.0),
-            .reads = (int)fmax((double)workload->checkpoint.num_checkpoints_read, 0.0),
-            .synced = workload->checkpoint.fsync ? RULES_YES : RULES_NO,
-            .cache_cleared = options->run.drop != RUN_DROP_NOTHING ? RULES_YES : RULES_NO,
-        };
-        rules_check_checkpointing(&facts, &session->rules);
-    }
-    session->has_rules = made;
-    free(hosts);
-    free(parameters);
-    free(names);
-    return made ? true : error_memory(err);
-}
-
 bool session_judge(struct session *session, struct error *err)
 {
-    if (!session_gather(session, err))
+    if (!gather(session, err))
         return false;
     if (comm_rank(session->options.run.comm) > 0)
         return true;
@@ -359,8 +393,12 @@ bool session_judge(struct session *session, struct error *err)
     session->data_set = session->options.run.layout ? dataset_layout_bytes(&session->layout) : -1;
     if (session->options.run.layout && resident->before.files >= session->layout.files_train &&
         session->run.eval.steps == 0)
-        session->data_set = resident->before.bytes; /* what is really there */
-    return judge(session, err) && (!session->options.rules || check_rules(session, err));
+        session->data_set = resident->before.bytes; /* the size of the files on disk */
+    if (!judge(session, err))
+        return false;
+    if (session->options.rules)
+        session_check_rules(session);
+    return true;
 }
 
 bool session_passed(const struct session *session, struct error *err)

@@ -1,6 +1,7 @@
 /* How many accelerators a storage can keep busy: sessions of one epoch, each judged as any other. */
-#include "feed/result/metrics_figures.h"
 #include "feed/session.h"
+
+#include "core/json.h"
 
 #include <math.h>
 
@@ -142,4 +143,26 @@ bool session_find_max(struct session *session, int limit, struct session_max *fo
     found->certain = (good.accelerators == 0 || (good.met && is_certain(&good, target))) &&
                      (!found->bounded || (!bad.met && is_certain(&bad, target)));
     return true;
+}
+
+void session_write_max(const struct session_max *max, double target, int processes, struct text *out)
+{
+    struct json json = {.out = out};
+    json_open_document(&json, "rehearse-max-accelerators/1");
+    json_integer(&json, "accelerators", (int64_t)max->accelerators * processes);
+    json_number(&json, "au_target", target);
+    if (max->bounded)
+        json_integer(&json, "fails_at", (int64_t)max->fails_at * processes);
+    json_bool(&json, "certain", max->certain);
+    json_open(&json, "probes", '[');
+    for (int i = 0; i < max->probe_count; i++) {
+        json_open_flat(&json, NULL, '{');
+        json_integer(&json, "accelerators", (int64_t)max->probes[i].accelerators * processes);
+        json_number(&json, "au", max->probes[i].au);
+        json_number(&json, "standard_error", max->probes[i].error);
+        json_bool(&json, "met", max->probes[i].met);
+        json_close(&json);
+    }
+    json_close(&json);
+    json_close(&json);
 }

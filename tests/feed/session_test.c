@@ -1,6 +1,6 @@
 /* A session, from a workload's text to its figures: what is asked for happens. */
 #include "core/clock.h"
-#include "feed/session.h"
+#include "feed/result/result.h"
 
 #include "dataset/format.h"
 
@@ -279,7 +279,7 @@ static void samples_of_every_format_are_verified(void **state)
     verifies = false;
 }
 
-static const struct result_check *check(const char *name)
+static const struct session_check *check(const char *name)
 {
     for (int i = 0; i < session.check_count; i++)
         if (strcmp(session.checks[i].name, name) == 0)
@@ -306,8 +306,8 @@ static void memory_is_no_storage(void **state)
     warm = false;
     verdict = SESSION_FROM_MEMORY;
     RUN("train.epochs=3");
-    assert_int_equal(check("read from the storage")->state, RESULT_FAILED);
-    assert_int_equal(check("AU")->state, RESULT_OPEN);
+    assert_int_equal(check("read from the storage")->state, SESSION_FAILED);
+    assert_int_equal(check("AU")->state, SESSION_OPEN);
     assert_non_null(strstr(session.verdict_text, "no verdict, from memory"));
     drop = RUN_DROP_FILES;
     verdict = SESSION_OK;
@@ -328,11 +328,11 @@ static void restored_from_memory_is_no_storage_either(void **state)
     warm = false;
     verdict = SESSION_FROM_MEMORY;
     RUN(SAVE_ONLY, "checkpoint.num_checkpoints_read=2");
-    assert_int_equal(check("restored from the storage")->state, RESULT_FAILED);
+    assert_int_equal(check("restored from the storage")->state, SESSION_FAILED);
     drop = RUN_DROP_FILES;
     verdict = SESSION_OK;
     RUN(SAVE_ONLY, "checkpoint.num_checkpoints_read=2");
-    assert_int_equal(check("restored from the storage")->state, RESULT_PASSED);
+    assert_int_equal(check("restored from the storage")->state, SESSION_PASSED);
 }
 
 /* What is too slow even with the help of memory is too slow. */
@@ -342,7 +342,7 @@ static void too_slow_from_memory_is_too_slow(void **state)
     warm = false;
     verdict = SESSION_TOO_SLOW;
     RUN("metric.au=1", "train.computation_time=0");
-    assert_int_equal(check("AU")->state, RESULT_FAILED);
+    assert_int_equal(check("AU")->state, SESSION_FAILED);
     assert_non_null(strstr(session.verdict_text, "AU is 0.0 %"));
 }
 
@@ -367,8 +367,8 @@ static void a_host_that_is_late_leaves_no_verdict(void **state)
         assert_true(session_judge(&session, &err));
         /* without, AU would be 100 %; then 78 %: that is the storage */
         assert_int_equal(session.verdict, step == 0 ? SESSION_HOST : SESSION_TOO_SLOW);
-        assert_int_equal(check("the host kept up")->state, step == 0 ? RESULT_FAILED : RESULT_PASSED);
-        assert_int_equal(check("AU")->state, step == 0 ? RESULT_OPEN : RESULT_FAILED);
+        assert_int_equal(check("the host kept up")->state, step == 0 ? SESSION_FAILED : SESSION_PASSED);
+        assert_int_equal(check("AU")->state, step == 0 ? SESSION_OPEN : SESSION_FAILED);
         assert_true((strstr(session.verdict_text, "no verdict: the host could not keep up") != NULL) ==
                     (step == 0));
     }
@@ -483,8 +483,8 @@ static void samples_left_out_are_said(void **state)
 {
     (void)state;
     RUN("reader.batch_size=10", "output.metric.exclude_start_steps=0");
-    const struct result_check *once = check("every sample once");
-    assert_int_equal(once->state, RESULT_PASSED);
+    const struct session_check *once = check("every sample once");
+    assert_int_equal(once->state, SESSION_PASSED);
     assert_int_equal(once->left_out, 4);
     assert_non_null(strstr(once->text, "4 of 24 (16.7 %) are left out of each epoch, others each time"));
     RUN("reader.batch_size=10", "reader.file_shuffle=off", "reader.sample_shuffle=off",
@@ -495,7 +495,7 @@ static void samples_left_out_are_said(void **state)
     assert_int_equal(once->left_out, 6);
     assert_non_null(strstr(once->text, "ends after 3 of 4 steps"));
     RUN("train.epochs=1");
-    assert_null(check("every sample once")->text);
+    assert_string_equal(check("every sample once")->text, "");
     assert_int_equal(check("every sample once")->left_out, 0);
 }
 

@@ -8,8 +8,7 @@
 #include "core/json.h"
 #include "core/progress.h"
 #include "feed/demand.h"
-#include "feed/result/dlio.h"
-#include "feed/session.h"
+#include "feed/result/result.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -278,13 +277,13 @@ static bool run(struct feed_job *job, const char *folder, struct error *err)
     struct session *session = &job->session;
     struct text text = {0};
     if (!session_run(session, err) || !session_judge(session, err) ||
-        (folder && !session_save(session, folder, err)))
+        (folder && !result_save(session, folder, err)))
         return false;
     if (comm_rank(job->comm) > 0)
         return true;
     if (!job->given->json) {
         feed_report(session, &text);
-    } else if (!session_write_json(session, &text, err)) {
+    } else if (!result_json(session, &text, err)) {
         text_release(&text);
         return false;
     }

@@ -179,11 +179,10 @@ static void report_checks(const struct session *session, struct text *out)
 {
     text_add(out, "checks\n");
     static const char *const states[] = {
-        [RESULT_FAILED] = "FAIL", [RESULT_PASSED] = "ok", [RESULT_OPEN] = "--"};
+        [SESSION_FAILED] = "FAIL", [SESSION_PASSED] = "ok", [SESSION_OPEN] = "--"};
     for (int i = 0; i < session->check_count; i++)
         text_format(out, "  %-4s %s%s%s\n", states[session->checks[i].state], session->checks[i].name,
-                    session->checks[i].text ? ": " : "",
-                    session->checks[i].text ? session->checks[i].text : "");
+                    *session->checks[i].text ? ": " : "", session->checks[i].text);
     text_format(out, "verdict\n  %s\n", session->verdict_text);
 }
 

@@ -190,6 +190,14 @@ bool checkpoint_crew_add(struct checkpoint_crew *crew, struct checkpoint_job job
     return VECTOR_ADD(crew->jobs, crew->count, crew->capacity, job) || error_memory(err);
 }
 
+bool checkpoint_crew_add_file(struct checkpoint_crew *crew, size_t file, int64_t rank, struct error *err)
+{
+    const struct checkpoint_file *whole = &crew->manifest->files[file];
+    struct checkpoint_job job = {
+        .file = file, .rank = (int)rank, .turn = whole->index, .length = whole->shard.bytes};
+    return rank < 0 || rank >= crew->checkpoint->options.count || checkpoint_crew_add(crew, job, err);
+}
+
 bool checkpoint_not_stopped(struct checkpoint *checkpoint, const char *folder, struct error *err)
 {
     const atomic_bool *stop = checkpoint->options.stop;

@@ -61,6 +61,9 @@ struct checkpoint_crew {
 
 bool checkpoint_crew_add(struct checkpoint_crew *crew, struct checkpoint_job job, struct error *err);
 
+/* Adds a whole file for a rank that is counted from this process's first; the ranks of others are skipped. */
+bool checkpoint_crew_add_file(struct checkpoint_crew *crew, size_t file, int64_t rank, struct error *err);
+
 /* Runs all jobs with all threads and fills checkpoint->parts. Ends early if a job fails. */
 bool checkpoint_crew_run(struct checkpoint_crew *crew, struct error *err);
 

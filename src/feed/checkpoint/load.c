@@ -84,13 +84,8 @@ static bool add_same(struct checkpoint_crew *crew, struct error *err)
     const struct checkpoint_manifest *manifest = crew->manifest;
     int64_t shift = options->shift % manifest->ranks, origin = options->first + shift + manifest->ranks;
     for (size_t i = 0; i < manifest->count; i++) {
-        const struct checkpoint_file *file = &manifest->files[i];
-        int64_t rank = (file->rank - origin % manifest->ranks + manifest->ranks) % manifest->ranks;
-        if (rank >= options->count)
-            continue;
-        struct checkpoint_job job = {
-            .file = i, .rank = (int)rank, .turn = file->index, .length = file->shard.bytes};
-        if (!checkpoint_crew_add(crew, job, err))
+        int64_t rank = manifest->files[i].rank - origin % manifest->ranks + manifest->ranks;
+        if (!checkpoint_crew_add_file(crew, i, rank % manifest->ranks, err))
             return false;
     }
     return true;

@@ -52,17 +52,10 @@ static bool save_file(struct checkpoint_crew *crew, const struct checkpoint_job 
 
 static bool add_jobs(struct checkpoint_crew *crew, struct error *err)
 {
-    const struct checkpoint_options *options = &crew->checkpoint->options;
-    for (size_t i = 0; i < crew->manifest->count; i++) {
-        const struct checkpoint_file *file = &crew->manifest->files[i];
-        int64_t rank = file->rank - options->first;
-        if (rank < 0 || rank >= options->count)
-            continue;
-        struct checkpoint_job job = {
-            .file = i, .rank = (int)rank, .turn = file->index, .length = file->shard.bytes};
-        if (!checkpoint_crew_add(crew, job, err))
+    for (size_t i = 0; i < crew->manifest->count; i++)
+        if (!checkpoint_crew_add_file(crew, i,
+                                      crew->manifest->files[i].rank - crew->checkpoint->options.first, err))
             return false;
-    }
     return true;
 }
 

@@ -1,40 +1,18 @@
-#include "feed/result/dlio.h"
+#include "feed/result/result.h"
 
-#include "core/file_output.h"
 #include "core/json.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define GIB (1024.0 * 1024 * 1024)
 
-void result_time(char text[40], int64_t realtime, const char *zone)
-{
-    time_t seconds = (time_t)(realtime / 1000000000);
-    struct tm parts;
-    char day[24] = "";
-    if (gmtime_r(&seconds, &parts))
-        strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &parts);
-    snprintf(text, 40, "%s.%06d%s", day, (int)(realtime % 1000000000 / 1000), zone);
-}
-
-bool result_save(const char *folder, const char *name, struct text *text, struct error *err)
-{
-    char *path = NULL;
-    bool ok = !text->failed && asprintf(&path, "%s/%s", folder, name) >= 0;
-    ok = ok ? file_write(path, text->data, text->length, err) : error_memory(err);
-    free(path);
-    text_release(text);
-    return ok;
-}
-
-static void write_time(struct json *json, const char *key, const struct result_dlio *facts, int64_t at)
+static void write_time(struct json *json, const char *key, const struct session *session, int64_t at)
 {
     char text[40];
-    result_time(text, at + facts->realtime, "");
+    result_time(text, at + session->run.realtime, "");
     json_string(json, key, text);
 }
 
@@ -91,23 +69,41 @@ static void write_proc(struct json *json, const char *key, const char *text)
     json_close(json);
 }
 
-static int per_host(const struct metrics *metrics, const struct result_dlio *facts)
+/* The processor's name in /proc/cpuinfo. */
+static void write_processor(struct json *json, const char *cpuinfo)
 {
-    int accelerators = metrics->options.accelerators;
-    return accelerators > facts->hosts ? accelerators / facts->hosts : 1;
+    const char *line = cpuinfo ? strstr(cpuinfo, "model name") : NULL;
+    const char *colon = line ? strchr(line, ':') : NULL;
+    char name[128] = "";
+    if (colon)
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(colon + 1 + strspn(colon + 1, " "), "\n"),
+                 colon + 1 + strspn(colon + 1, " "));
+    json_string(json, "host_processor_name", name);
 }
 
-/* As DLIO reckons, in whole samples of the mean length. */
-static double data_per_host(const struct metrics *metrics, const struct result_dlio *facts)
+static int per_host(const struct session *session)
 {
-    int64_t samples = per_host(metrics, facts) * facts->samples_per_file * facts->files_train /
-                      metrics->options.accelerators;
-    return (double)samples * facts->record_length / GIB;
+    int accelerators = session->run.metrics.options.accelerators;
+    return accelerators > session->host_count ? accelerators / session->host_count : 1;
 }
 
-static bool may_cache(const struct metrics *metrics, const struct result_dlio *facts, int host)
+/* Returns GiB as DLIO computes them, in whole samples of the mean length. */
+static double data_per_host(const struct session *session)
 {
-    return (double)facts->host_memory[host] / GIB > data_per_host(metrics, facts);
+    int64_t samples = per_host(session) * session->layout.samples_per_file * session->layout.files_train /
+                      session->run.metrics.options.accelerators;
+    return (double)samples * session->options.run.workload->dataset.record_length_bytes / GIB;
+}
+
+static bool may_cache(const struct session *session, int host)
+{
+    return (double)session->hosts[host].memory / GIB > data_per_host(session);
+}
+
+static const char *own_host(const struct session *session)
+{
+    const struct comm *comm = session->options.run.comm;
+    return comm_host(comm, comm_rank(comm));
 }
 
 static void write_name(struct json *json, const char *phase, const char *rest, double value)
@@ -158,70 +154,70 @@ static bool write_checkpoints(struct json *json, const struct metrics *metrics, 
     return true;
 }
 
-static bool write_metric(struct json *json, const struct metrics *metrics, const struct result_dlio *facts,
-                         size_t *epochs, struct error *err)
+static bool write_metric(struct json *json, const struct session *session, size_t *epochs, struct error *err)
 {
+    const struct workload *workload = session->options.run.workload;
+    const struct metrics *metrics = &session->run.whole;
+    bool saves = workload->workflow.checkpoint, ok = true;
     size_t evaluations;
-    bool ok = true;
     *epochs = 0;
     json_open(json, "metric", '{');
-    if (facts->save)
+    if (saves)
         ok = write_checkpoints(json, metrics, METRICS_SAVE, err);
-    if (ok && facts->load)
+    if (ok && saves && workload->checkpoint.num_checkpoints_read > 0)
         ok = write_checkpoints(json, metrics, METRICS_LOAD, err);
-    if (facts->save || facts->load)
-        json_number(json, "checkpoint_size_GB", (double)facts->checkpoint_bytes / GIB);
-    if (ok && facts->train)
+    if (saves)
+        json_number(json, "checkpoint_size_GB", session->checkpoint_bytes / GIB);
+    if (ok && session->run.train.steps > 0)
         ok = write_phase(json, metrics, METRICS_TRAIN, epochs, err);
-    if (ok && facts->eval)
+    if (ok && session->run.eval.steps > 0)
         ok = write_phase(json, metrics, METRICS_EVAL, &evaluations, err);
     json_close(json);
     return ok;
 }
 
-static void write_hosts(struct json *json, const struct metrics *metrics, const struct result_dlio *facts)
+static void write_hosts(struct json *json, const struct session *session)
 {
     json_open(json, "host_cpu_count", '[');
-    for (int host = 0; host < facts->hosts; host++)
-        json_integer(json, NULL, facts->host_cpus[host]);
+    for (int host = 0; host < session->host_count; host++)
+        json_integer(json, NULL, session->hosts[host].cpus);
     json_close(json);
-    json_string(json, "host_processor_name", facts->processor ? facts->processor : "");
+    write_processor(json, session->cpuinfo);
     json_open(json, "potential_caching", '[');
-    for (int host = 0; host < facts->hosts; host++)
-        json_integer(json, NULL, may_cache(metrics, facts, host));
+    for (int host = 0; host < session->host_count; host++)
+        json_integer(json, NULL, may_cache(session, host));
     json_close(json);
-    write_proc(json, "host_cpuinfo", facts->cpuinfo);
-    write_proc(json, "host_meminfo", facts->meminfo);
+    write_proc(json, "host_cpuinfo", session->cpuinfo);
+    write_proc(json, "host_meminfo", session->meminfo);
     json_open(json, "host_memory_GB", '[');
-    for (int host = 0; host < facts->hosts; host++)
-        json_number(json, NULL, (double)facts->host_memory[host] / GIB);
+    for (int host = 0; host < session->host_count; host++)
+        json_number(json, NULL, (double)session->hosts[host].memory / GIB);
     json_close(json);
 }
 
-bool result_dlio_summary(struct text *out, const struct metrics *metrics, const struct result_dlio *facts,
-                         struct error *err)
+bool result_dlio_summary(const struct session *session, struct text *out, struct error *err)
 {
     struct json json = {.out = out};
     size_t epochs;
     json_open(&json, NULL, '{');
-    write_time(&json, "start", facts, facts->start);
-    json_integer(&json, "num_accelerators", metrics->options.accelerators);
-    json_integer(&json, "num_hosts", facts->hosts);
-    json_string(&json, "hostname", facts->hostname);
-    if (!write_metric(&json, metrics, facts, &epochs, err))
+    write_time(&json, "start", session, session->run.start);
+    json_integer(&json, "num_accelerators", session->run.whole.options.accelerators);
+    json_integer(&json, "num_hosts", session->host_count);
+    json_string(&json, "hostname", own_host(session));
+    if (!write_metric(&json, session, &epochs, err))
         return false;
-    json_integer(&json, "num_files_train", facts->files_train);
-    json_integer(&json, "num_files_eval", facts->files_eval);
-    json_integer(&json, "num_samples_per_file", facts->samples_per_file);
-    write_hosts(&json, metrics, facts);
-    json_number(&json, "data_size_per_host_GB", data_per_host(metrics, facts));
+    json_integer(&json, "num_files_train", session->layout.files_train);
+    json_integer(&json, "num_files_eval", session->layout.files_eval);
+    json_integer(&json, "num_samples_per_file", session->layout.samples_per_file);
+    write_hosts(&json, session);
+    json_number(&json, "data_size_per_host_GB", data_per_host(session));
     json_integer(&json, "epochs", (int64_t)epochs);
-    write_time(&json, "end", facts, facts->end);
+    write_time(&json, "end", session, session->run.end);
     json_close(&json);
     return !out->failed || error_memory(err);
 }
 
-/* What one accelerator did, by epoch. */
+/* The blocks and checkpoints of one accelerator. */
 struct own {
     const struct metrics_block **blocks;
     const struct metrics_checkpoint **checkpoints;
@@ -273,54 +269,54 @@ static const char *block_name(char name[32], const struct metrics_block *block)
     return name;
 }
 
-static void write_block(struct json *json, const struct metrics_block *block, const struct result_dlio *facts)
+static void write_block(struct json *json, const struct metrics_block *block, const struct session *session)
 {
     char name[32];
     json_open(json, block_name(name, block), '{');
-    write_time(json, "start", facts, block->start);
-    write_time(json, "end", facts, block->end);
+    write_time(json, "start", session, block->start);
+    write_time(json, "end", session, block->end);
     write_seconds(json, "duration", block->end - block->start);
     json_close(json);
 }
 
 static void write_checkpoint(struct json *json, const struct metrics_checkpoint *part,
-                             const struct result_dlio *facts)
+                             const struct session *session)
 {
     char name[32];
     double seconds = (double)(part->end - part->start) / 1e9;
     snprintf(name, sizeof name, "%s_ckpt%d", part->kind == METRICS_SAVE ? "save" : "load", part->block);
     json_open(json, name, '{');
-    write_time(json, "start", facts, part->start);
-    write_time(json, "end", facts, part->end);
+    write_time(json, "start", session, part->start);
+    write_time(json, "end", session, part->end);
     json_number(json, "duration", seconds);
-    json_number(json, "throughput", (double)facts->checkpoint_bytes / GIB / seconds);
+    json_number(json, "throughput", session->checkpoint_bytes / GIB / seconds);
     json_close(json);
 }
 
 static void write_epoch(struct json *json, const struct own *own, const struct metrics_row *row, int epoch,
-                        const struct result_dlio *facts)
+                        const struct session *session)
 {
     char name[32];
     snprintf(name, sizeof name, "%d", epoch + 1);
     json_open(json, name, '{');
-    write_time(json, "start", facts, row->start);
+    write_time(json, "start", session, row->start);
     for (size_t i = 0; i < own->block_count; i++)
         if (own->blocks[i]->epoch == epoch && own->blocks[i]->phase == METRICS_TRAIN)
-            write_block(json, own->blocks[i], facts);
+            write_block(json, own->blocks[i], session);
     for (size_t i = 0; i < own->checkpoint_count; i++)
         if (own->checkpoints[i]->epoch == epoch)
-            write_checkpoint(json, own->checkpoints[i], facts);
-    write_time(json, "end", facts, row->end);
+            write_checkpoint(json, own->checkpoints[i], session);
+    write_time(json, "end", session, row->end);
     write_seconds(json, "duration", row->end - row->start);
     for (size_t i = 0; i < own->block_count; i++)
         if (own->blocks[i]->epoch == epoch && own->blocks[i]->phase == METRICS_EVAL)
-            write_block(json, own->blocks[i], facts);
+            write_block(json, own->blocks[i], session);
     json_close(json);
 }
 
-bool result_dlio_epochs(struct text *out, const struct metrics *metrics, int accelerator,
-                        const struct result_dlio *facts, struct error *err)
+bool result_dlio_epochs(const struct session *session, int accelerator, struct text *out, struct error *err)
 {
+    const struct metrics *metrics = &session->run.metrics;
     struct json json = {.out = out};
     struct own own;
     if (!own_init(&own, metrics, accelerator, err))
@@ -328,7 +324,7 @@ bool result_dlio_epochs(struct text *out, const struct metrics *metrics, int acc
     json_open(&json, NULL, '{');
     for (int epoch = 0; epoch < metrics->options.epochs; epoch++)
         if (own_epoch(&own, epoch))
-            write_epoch(&json, &own, metrics_row(metrics, accelerator, epoch, METRICS_TRAIN), epoch, facts);
+            write_epoch(&json, &own, metrics_row(metrics, accelerator, epoch, METRICS_TRAIN), epoch, session);
     json_close(&json);
     own_release(&own);
     return !out->failed || error_memory(err);
@@ -385,10 +381,11 @@ static void write_values(struct json *json, const char *key, const struct own *o
     json_close(json);
 }
 
-static bool write_output(struct json *json, const struct own *own, const struct metrics *metrics,
-                         const struct result_steps *steps, int accelerator, const struct result_dlio *facts,
-                         struct error *err)
+static bool write_output(struct json *json, const struct own *own, const struct session *session,
+                         int accelerator, struct error *err)
 {
+    const struct metrics *metrics = &session->run.metrics;
+    const struct result_steps *steps = &session->each;
     for (int epoch = 0; epoch < metrics->options.epochs; epoch++) {
         char name[32];
         if (!own_epoch(own, epoch))
@@ -403,69 +400,31 @@ static bool write_output(struct json *json, const struct own *own, const struct 
         write_values(json, "au", own, epoch, true);
         if (!write_lists(json, "compute", LIST_COMPUTE, steps, own, epoch, err))
             return false;
-        write_time(json, "start", facts, row->start);
-        write_time(json, "end", facts, row->end);
+        write_time(json, "start", session, row->start);
+        write_time(json, "end", session, row->end);
         json_close(json);
     }
     return true;
 }
 
-bool result_dlio_output(struct text *out, const struct metrics *metrics, const struct result_steps *steps,
-                        int accelerator, const struct result_dlio *facts, struct error *err)
+bool result_dlio_output(const struct session *session, int accelerator, struct text *out, struct error *err)
 {
     struct json json = {.out = out};
     struct own own;
-    int host = accelerator / per_host(metrics, facts);
-    if (!own_init(&own, metrics, accelerator, err))
+    int host = accelerator / per_host(session);
+    if (!own_init(&own, &session->run.metrics, accelerator, err))
         return false;
-    host = host < facts->hosts ? host : facts->hosts - 1;
+    host = host < session->host_count ? host : session->host_count - 1;
     json_open(&json, NULL, '{');
-    json_number(&json, "host_memory_GB", (double)facts->host_memory[host] / GIB);
-    json_integer(&json, "host_cpu_count", facts->host_cpus[host]);
-    json_string(&json, "host_processor_name", facts->processor ? facts->processor : "");
-    json_integer(&json, "potential_caching", may_cache(metrics, facts, host));
-    write_proc(&json, "host_cpuinfo", facts->cpuinfo);
-    write_proc(&json, "host_meminfo", facts->meminfo);
-    bool ok = write_output(&json, &own, metrics, steps, accelerator, facts, err);
-    json_string(&json, "hostname", facts->hostname);
+    json_number(&json, "host_memory_GB", (double)session->hosts[host].memory / GIB);
+    json_integer(&json, "host_cpu_count", session->hosts[host].cpus);
+    write_processor(&json, session->cpuinfo);
+    json_integer(&json, "potential_caching", may_cache(session, host));
+    write_proc(&json, "host_cpuinfo", session->cpuinfo);
+    write_proc(&json, "host_meminfo", session->meminfo);
+    bool ok = write_output(&json, &own, session, accelerator, err);
+    json_string(&json, "hostname", own_host(session));
     json_close(&json);
     own_release(&own);
     return ok && (!out->failed || error_memory(err));
-}
-
-bool result_dlio_save_summary(const char *folder, const struct metrics *metrics,
-                              const struct result_dlio *facts, struct error *err)
-{
-    struct text text = {0};
-    if (result_dlio_summary(&text, metrics, facts, err))
-        return result_save(folder, "summary.json", &text, err);
-    text_release(&text);
-    return false;
-}
-
-static bool save_rank(const char *folder, const struct metrics *metrics, const struct result_steps *steps,
-                      int accelerator, const struct result_dlio *facts, struct error *err)
-{
-    struct text text = {0};
-    char name[48];
-    snprintf(name, sizeof name, "%d_per_epoch_stats.json", accelerator);
-    bool ok =
-        result_dlio_epochs(&text, metrics, accelerator, facts, err) && result_save(folder, name, &text, err);
-    if (ok && steps) {
-        snprintf(name, sizeof name, "%d_output.json", accelerator);
-        ok = result_dlio_output(&text, metrics, steps, accelerator, facts, err) &&
-             result_save(folder, name, &text, err);
-    }
-    text_release(&text);
-    return ok;
-}
-
-bool result_dlio_save_ranks(const char *folder, const struct metrics *metrics,
-                            const struct result_steps *steps, const struct result_dlio *facts,
-                            struct error *err)
-{
-    for (int a = metrics->first; a < metrics->first + metrics->count; a++)
-        if (!save_rank(folder, metrics, steps, a, facts, err))
-            return false;
-    return true;
 }

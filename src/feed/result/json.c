@@ -1,11 +1,16 @@
-#include "feed/result/json.h"
+/* result.json: the corrected figures and DLIO's, with all facts needed to judge and to repeat the run. Its layout is
+ * "rehearse-feed-result/1"; AU and shares are 0..1, times seconds, rates bytes/s. */
+#include "feed/result/result.h"
 
-#include "feed/result/dlio.h"
+#include "core/json.h"
+#include "storage/facts.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-/* A negative number is null. */
+#define FORMAT "rehearse-feed-result/1"
+
+/* Writes a number; a negative one is null. */
 static void write_known(struct json *json, const char *key, int64_t value)
 {
     if (value < 0)
@@ -14,7 +19,7 @@ static void write_known(struct json *json, const char *key, int64_t value)
         json_integer(json, key, value);
 }
 
-/* A number of JSON is a double to many readers: 64 bits go as text. */
+/* Writes 64 bits as text: many readers take a number for a double. */
 static void write_bits(struct json *json, const char *key, uint64_t value)
 {
     char text[24];
@@ -124,7 +129,7 @@ static void write_accelerators(struct json *json, const struct metrics *metrics,
     json_close(json);
 }
 
-/* Is what was asked of this phase reached? */
+/* Returns true if the phase met its target. */
 static bool write_phase(struct json *json, const char *key, const struct metrics *metrics,
                         enum metrics_phase phase)
 {
@@ -194,22 +199,19 @@ static bool write_dlio(struct json *json, const char *key, const struct metrics 
     return true;
 }
 
-static void write_hosts(struct json *json, const struct result_json *facts)
+static void write_hosts(struct json *json, const struct session *session)
 {
     json_open(json, "hosts", '[');
-    for (int i = 0; i < facts->host_count; i++) {
-        const struct result_host *host = &facts->hosts[i];
+    for (int i = 0; i < session->host_count; i++) {
+        const struct session_host *host = &session->hosts[i];
         json_open(json, NULL, '{');
         json_string(json, "name", host->name);
-        json_string(json, "system", host->system);
+        json_string(json, "system", *host->system ? host->system : NULL);
         json_integer(json, "cpus", host->cpus);
         json_integer(json, "memory", host->memory);
         json_integer(json, "accelerators", host->accelerators);
         json_integer(json, "processes", host->processes);
-        if (host->cpu_seconds < 0)
-            json_null(json, "cpu_seconds");
-        else
-            json_number(json, "cpu_seconds", host->cpu_seconds);
+        json_number(json, "cpu_seconds", host->cpu_seconds);
         json_number(json, "read_seconds", host->read_busy);
         json_number(json, "read_seconds_without_processor", host->read_delayed);
         json_number(json, "throttled_seconds", host->throttled);
@@ -218,13 +220,31 @@ static void write_hosts(struct json *json, const struct result_json *facts)
     json_close(json);
 }
 
-/* Where the bytes came from that were trained on. */
-static void write_origin(struct json *json, const struct origin *origin)
+static bool write_storage(struct json *json, const struct session *session, struct error *err)
 {
-    if (!origin) {
-        json_null(json, "origin");
-        return;
-    }
+    static const char *const drops[] = {
+        [RUN_DROP_NOTHING] = NULL, [RUN_DROP_FILES] = "file", [RUN_DROP_SYSTEM] = "system"};
+    const struct storage_options *used = storage_options(session->options.run.storage);
+    const struct run_look *before = &session->run.resident.before, *after = &session->run.resident.after;
+    const struct origin *origin = &session->run.origin;
+    struct storage_facts facts = {0};
+    bool local = used->method != STORAGE_S3 && storage_facts(used->root ? used->root : ".", &facts, err);
+    if (used->method != STORAGE_S3 && !local && error_is_memory(err))
+        return false;
+    json_open(json, "storage", '{');
+    json_string(json, "path", used->root);
+    json_string(json, "file_system", local ? facts.file_system : NULL);
+    json_string(json, "device", local ? facts.device : NULL);
+    json_string(json, "method", storage_kind_name(used->method));
+    json_bool(json, "direct", used->direct);
+    json_string(json, "drop_caches", drops[session->options.run.drop]);
+    json_bool(json, "warm", session->options.warm);
+    write_known(json, "data_set", session->data_set);
+    write_known(json, "looked_at", before->known ? before->bytes : -1);
+    write_known(json, "resident_before", before->known ? before->resident : -1);
+    write_known(json, "resident_after", after->known ? after->resident : -1);
+    write_known(json, "device_read", session->device_read);
+    write_known(json, "device_written", session->device_written);
     json_open_flat(json, "origin", '{');
     json_string(json, "evidence", origin_name(origin->evidence));
     json_integer(json, "delivered", origin->delivered);
@@ -232,88 +252,83 @@ static void write_origin(struct json *json, const struct origin *origin)
     write_known(json, "from_storage", origin->from_storage);
     json_number(json, "share", origin_share(origin));
     json_close(json);
-}
-
-static void write_storage(struct json *json, const struct result_storage *storage)
-{
-    json_open(json, "storage", '{');
-    json_string(json, "path", storage->path);
-    json_string(json, "file_system", storage->file_system);
-    json_string(json, "device", storage->device);
-    json_string(json, "method", storage->method);
-    json_bool(json, "direct", storage->direct);
-    json_string(json, "drop_caches", storage->drop_caches);
-    json_bool(json, "warm", storage->warm);
-    write_known(json, "data_set", storage->data_set);
-    write_known(json, "looked_at", storage->looked_at);
-    write_known(json, "resident_before", storage->resident_before);
-    write_known(json, "resident_after", storage->resident_after);
-    write_known(json, "device_read", storage->device_read);
-    write_known(json, "device_written", storage->device_written);
-    write_origin(json, storage->origin);
     json_close(json);
+    return true;
 }
 
-static bool write_checks(struct json *json, const struct result_json *facts)
+static bool write_checks(struct json *json, const struct session *session)
 {
     bool passed = true;
     json_open(json, "checks", '[');
-    for (int i = 0; i < facts->check_count; i++) {
-        const struct result_check *check = &facts->checks[i];
+    for (int i = 0; i < session->check_count; i++) {
+        const struct session_check *check = &session->checks[i];
         json_open_flat(json, NULL, '{');
         json_string(json, "name", check->name);
-        if (check->state == RESULT_OPEN)
+        if (check->state == SESSION_OPEN)
             json_null(json, "passed");
         else
-            json_bool(json, "passed", check->state == RESULT_PASSED);
+            json_bool(json, "passed", check->state == SESSION_PASSED);
         json_integer(json, "expected", check->expected);
         json_integer(json, "found", check->found);
-        json_string(json, "text", check->text);
+        json_string(json, "text", *check->text ? check->text : NULL);
         if (check->left_out > 0)
             json_integer(json, "left_out_of_each_epoch", check->left_out);
         json_close(json);
-        passed = passed && check->state == RESULT_PASSED;
+        passed = passed && check->state == SESSION_PASSED;
     }
     json_close(json);
     return passed;
 }
 
-static void write_configuration(struct json *json, const struct result_json *facts)
+static void write_rules(struct json *json, const struct rules_report *report)
 {
-    json_open(json, "overrides", '[');
-    for (int i = 0; i < facts->override_count; i++)
-        json_string(json, NULL, facts->overrides[i]);
+    json_open(json, "rules", '{');
+    json_string(json, "rules", "MLPerf Storage v2.0");
+    json_string(json, "category", rules_category_name(report->category));
+    json_integer(json, "failed", report->failed);
+    json_integer(json, "unknown", report->unknown);
+    json_open(json, "findings", '[');
+    for (int i = 0; i < report->count; i++) {
+        const struct rules_finding *finding = &report->findings[i];
+        json_open(json, NULL, '{');
+        json_string(json, "rule", finding->rule);
+        json_string(json, "section", finding->section);
+        json_string(json, "verdict", rules_verdict_name(finding->verdict));
+        json_string(json, "text", finding->text);
+        json_close(json);
+    }
     json_close(json);
-    if (facts->write_configuration)
-        facts->write_configuration(facts->configuration, json, "configuration");
-    else
-        json_null(json, "configuration");
+    json_close(json);
 }
 
-static void write_run(struct json *json, const struct metrics *metrics, const struct result_json *facts)
+static void write_run(struct json *json, const struct session *session)
 {
-    json_string(json, "schema", RESULT_FORMAT);
-    json_string(json, "version", facts->version);
-    json_string(json, "workload", facts->workload);
-    write_time(json, "start", facts->start);
-    write_time(json, "end", facts->end);
-    write_bits(json, "seed", facts->seed);
-    write_bits(json, "entropy", facts->entropy);
-    json_integer(json, "accelerators", metrics->options.accelerators);
-    json_integer(json, "exclude_start_steps", metrics->options.exclude_start);
-    json_integer(json, "exclude_end_steps", metrics->options.exclude_end);
+    const struct metrics_options *options = &session->run.whole.options;
+    const struct workload *workload = session->options.run.workload;
+    json_string(json, "schema", FORMAT);
+    json_string(json, "version", session->options.version);
+    json_string(json, "workload", workload->name);
+    write_time(json, "start", session->run.start + session->run.realtime);
+    write_time(json, "end", session->run.end + session->run.realtime);
+    write_bits(json, "seed", (uint64_t)workload->train.seed);
+    write_bits(json, "entropy", session->options.run.entropy);
+    json_integer(json, "accelerators", options->accelerators);
+    json_integer(json, "exclude_start_steps", options->exclude_start);
+    json_integer(json, "exclude_end_steps", options->exclude_end);
 }
 
-static bool write_results(struct json *json, const struct metrics *metrics, const struct result_json *facts,
-                          bool *passed, struct error *err)
+/* Writes the phases; *passed: the training met its target, or there was none. */
+static bool write_results(struct json *json, const struct session *session, bool *passed, struct error *err)
 {
+    const struct metrics *metrics = &session->run.whole;
+    bool eval = session->run.eval.steps > 0;
     bool trains = metrics->options.steps[METRICS_TRAIN] > 0 || metrics_ran(metrics, METRICS_TRAIN, 0);
     *passed = true;
     if (trains)
         *passed = write_phase(json, "training", metrics, METRICS_TRAIN);
     else
         json_null(json, "training");
-    if (facts->eval)
+    if (eval)
         write_phase(json, "evaluation", metrics, METRICS_EVAL);
     else
         json_null(json, "evaluation");
@@ -324,39 +339,35 @@ static bool write_results(struct json *json, const struct metrics *metrics, cons
     json_close(json);
     json_open(json, "as_dlio", '{');
     if ((trains && !write_dlio(json, "train", metrics, METRICS_TRAIN, err)) ||
-        (facts->eval && !write_dlio(json, "eval", metrics, METRICS_EVAL, err)))
+        (eval && !write_dlio(json, "eval", metrics, METRICS_EVAL, err)))
         return false;
     json_close(json);
     return true;
 }
 
-bool result_json(struct text *out, const struct metrics *metrics, const struct result_json *facts,
-                 bool *passed, struct error *err)
+bool result_json(const struct session *session, struct text *out, struct error *err)
 {
+    const struct session_options *options = &session->options;
     struct json json = {.out = out};
-    json_open_document(&json, RESULT_FORMAT);
-    write_run(&json, metrics, facts);
-    if (!write_results(&json, metrics, facts, passed, err))
+    bool passed;
+    json_open_document(&json, FORMAT);
+    write_run(&json, session);
+    if (!write_results(&json, session, &passed, err))
         return false;
-    *passed = write_checks(&json, facts) && *passed;
-    json_bool(&json, "passed", *passed);
-    json_string(&json, "verdict", facts->verdict);
-    json_string(&json, "verdict_text", facts->verdict_text);
-    if (facts->rules)
-        rules_write_json(facts->rules, &json, "rules");
-    write_hosts(&json, facts);
-    write_storage(&json, &facts->storage);
-    write_configuration(&json, facts);
+    passed = write_checks(&json, session) && passed;
+    json_bool(&json, "passed", passed);
+    json_string(&json, "verdict", session_verdict_name(session->verdict));
+    json_string(&json, "verdict_text", session->verdict_text);
+    if (session->has_rules)
+        write_rules(&json, &session->rules);
+    write_hosts(&json, session);
+    if (!write_storage(&json, session, err))
+        return false;
+    json_open(&json, "overrides", '[');
+    for (int i = 0; i < options->override_count; i++)
+        json_string(&json, NULL, options->overrides[i]);
+    json_close(&json);
+    workload_write_json(options->run.workload, &json, "configuration");
     json_close(&json);
     return !out->failed || error_memory(err);
-}
-
-bool result_json_save(const char *folder, const struct metrics *metrics, const struct result_json *facts,
-                      bool *passed, struct error *err)
-{
-    struct text text = {0};
-    if (result_json(&text, metrics, facts, passed, err))
-        return result_save(folder, "result.json", &text, err);
-    text_release(&text);
-    return false;
 }

@@ -1,4 +1,4 @@
-#include "feed/result/timeline.h"
+#include "feed/result/result.h"
 
 #include "core/file_output.h"
 #include "trace/export/file.h"
@@ -80,8 +80,7 @@ static void write_phase(struct timeline *timeline, const char *name, int64_t sta
 }
 
 /* INIT is what comes before the first block of steps or checkpoint. A restore belongs to no phase. */
-static void write_phases(struct timeline *timeline, const struct metrics *metrics,
-                         const struct result_timeline *facts)
+static void write_phases(struct timeline *timeline, const struct metrics *metrics, int64_t opened)
 {
     int64_t first = INT64_MAX;
     for (size_t i = 0; i < metrics->block_count; i++) {
@@ -99,15 +98,14 @@ static void write_phases(struct timeline *timeline, const struct metrics *metric
         if (checkpoint->kind == METRICS_SAVE)
             write_phase(timeline, "CHECKPOINT", checkpoint->start, checkpoint->end);
     }
-    if (first < INT64_MAX && first > facts->start)
-        write_phase(timeline, "INIT", facts->start, first);
+    if (first < INT64_MAX && first > opened)
+        write_phase(timeline, "INIT", opened, first);
 }
 
-static bool save_one(const char *folder, const struct metrics *metrics, const struct result_steps *steps,
-                     int accelerator, const struct result_timeline *facts, struct error *err)
+static bool save_one(const struct session *session, const char *folder, int accelerator, struct error *err)
 {
     struct file_output file;
-    struct timeline timeline = {.realtime = facts->realtime, .accelerator = accelerator};
+    struct timeline timeline = {.realtime = session->run.realtime, .accelerator = accelerator};
     char path[4096];
     if (snprintf(path, sizeof path, "%s/%d_timeline.pfw", folder, accelerator) >= (int)sizeof path)
         return error_set(err, ERROR_USAGE, "%s: the name is too long", folder);
@@ -115,18 +113,18 @@ static bool save_one(const char *folder, const struct metrics *metrics, const st
         return false;
     timeline.out = file.out;
     fputs("[\n", file.out);
-    bool done = write_steps(&timeline, steps, err);
-    write_checkpoints(&timeline, metrics);
+    bool done = write_steps(&timeline, &session->each, err);
+    write_checkpoints(&timeline, &session->run.metrics);
     if (accelerator == 0)
-        write_phases(&timeline, metrics, facts);
+        write_phases(&timeline, &session->run.metrics, session->opened);
     return file_output_close(&file, done, err);
 }
 
-bool result_timeline_save(const char *folder, const struct metrics *metrics, const struct result_steps *steps,
-                          const struct result_timeline *facts, struct error *err)
+bool result_timeline(const struct session *session, const char *folder, struct error *err)
 {
+    const struct metrics *metrics = &session->run.metrics;
     for (int a = metrics->first; a < metrics->first + metrics->count; a++)
-        if (!save_one(folder, metrics, steps, a, facts, err))
+        if (!save_one(session, folder, a, err))
             return false;
     return true;
 }

@@ -1,7 +1,6 @@
 #include "core/doc.h"
 #include "core/file.h"
-#include "feed/result/dlio.h"
-#include "feed/result/json.h"
+#include "feed/result/result.h"
 #include "support/reference.h"
 
 #include <math.h>
@@ -29,15 +28,15 @@ static void ok(bool done)
 }
 
 /* 2 accelerators, 2 epochs of 4 steps with a checkpoint after each, an evaluation of 2 steps in the second. */
-struct run {
-    struct metrics metrics;
-    struct result_steps steps;
-};
+static struct session session;
+static struct workload workload;
+static struct comm *comm;
+static struct storage *storage;
 
-static int64_t play(struct run *run, enum metrics_phase phase, int epoch, int block, int steps, int64_t now)
+static int64_t play(enum metrics_phase phase, int epoch, int block, int steps, int64_t now)
 {
     for (int a = 0; a < 2; a++)
-        metrics_block_start(&run->metrics, a, phase, epoch, block, now);
+        metrics_block_start(&session.run.metrics, a, phase, epoch, block, now);
     for (int s = 0; s < steps; s++, now += 100 * MS)
         for (int a = 0; a < 2; a++) {
             struct metrics_step step = {
@@ -51,15 +50,15 @@ static int64_t play(struct run *run, enum metrics_phase phase, int epoch, int bl
                 .bytes = 1000,
                 .samples = 2,
             };
-            metrics_step(&run->metrics, a, &step);
-            ok(result_steps_add(&run->steps, a, &step, &err));
+            metrics_step(&session.run.metrics, a, &step);
+            ok(result_steps_add(&session.each, a, &step, &err));
         }
     for (int a = 0; a < 2; a++)
-        ok(metrics_block_end(&run->metrics, a, now, &err));
+        ok(metrics_block_end(&session.run.metrics, a, now, &err));
     return now;
 }
 
-static int64_t save(struct run *run, int epoch, int64_t now)
+static int64_t save(int epoch, int64_t now)
 {
     for (int rank = 0; rank < 2; rank++) {
         struct metrics_checkpoint checkpoint = {
@@ -71,13 +70,30 @@ static int64_t save(struct run *run, int epoch, int64_t now)
             .end = now + (rank + 1) * 250 * MS,
             .bytes = GIB,
         };
-        ok(metrics_checkpoint(&run->metrics, &checkpoint, &err));
+        ok(metrics_checkpoint(&session.run.metrics, &checkpoint, &err));
     }
     return now + 500 * MS;
 }
 
-static void run_init(struct run *run)
+/* Merges what was measured so far, as rank 0 does. */
+static void merge(void)
 {
+    const struct metrics_options options = session.run.metrics.options;
+    metrics_release(&session.run.whole);
+    ok(metrics_init(&session.run.whole, &options, 0, 2, &err));
+    ok(metrics_merge(&session.run.whole, &session.run.metrics, &err));
+}
+
+static const char config[] =
+    "framework: pytorch\n"
+    "workflow: {train: true, evaluation: true, checkpoint: true}\n"
+    "dataset: {format: npz, num_files_train: 16, num_files_eval: 4, record_length_bytes: 500}\n"
+    "reader: {batch_size: 2}\n"
+    "train: {seed: 9007199254740992}\n";
+
+static int run_start(void **state)
+{
+    static const char *const overrides[] = {"reader.read_threads=8"};
     struct metrics_options options = {
         .accelerators = 2,
         .epochs = 2,
@@ -87,46 +103,73 @@ static void run_init(struct run *run)
         .record_length = 500,
         .au_target = 0.5,
     };
-    ok(metrics_init(&run->metrics, &options, 0, 2, &err));
-    ok(result_steps_init(&run->steps, folder, 0, 2, &err));
+    const struct workload_options given = {.overrides = overrides, .override_count = 1, .strict = true};
+    (void)state;
+    ok(workload_parse(&workload, "test.yaml", config, strlen(config), &given, &err));
+    comm = comm_open(0, &err);
+    storage = storage_new(&(struct storage_options){.root = folder}, &err);
+    assert_true(comm && storage);
+    session = (struct session){
+        .options = {.run = {.workload = &workload, .comm = comm, .storage = storage, .each = &session.each},
+                    .version = "0.1.0",
+                    .overrides = overrides,
+                    .override_count = 1},
+        .layout = {.files_train = 16, .files_eval = 4, .samples_per_file = 1},
+        .checkpoint_bytes = 2 * GIB,
+        .run = {.train = {.steps = 4},
+                .eval = {.steps = 2},
+                .start = 900 * MS,
+                .end = 5000 * MS,
+                .realtime = INT64_C(1795228956) * 1000 * MS + 389815000, /* 2026-11-21T02:42:36.389815 */
+                .origin =
+                    {.evidence = ORIGIN_PROCESS, .delivered = 20000, .needed = 20000, .from_storage = 5000}},
+        .hosts = calloc(1, sizeof *session.hosts),
+        .host_count = 1,
+        .cpuinfo = strdup("processor\t: 0\nvendor_id\t: GenuineIntel\n\nprocessor\t: 1\nvendor_id\t: "
+                          "Other\nmodel name\t: Some CPU\nflags\t\t: fpu vme\n\n"),
+        .meminfo = strdup("MemTotal:       24684092 kB\nMemFree:        1 kB\n"),
+        .data_set = 16000,
+        .device_read = 5000,
+        .checks = {{.name = "samples of epoch 1",
+                    .state = SESSION_PASSED,
+                    .expected = 16,
+                    .found = 16,
+                    .left_out = 3},
+                   {.name = "samples of epoch 2", .state = SESSION_PASSED, .expected = 16, .found = 16}},
+        .check_count = 2,
+        .verdict_text = "ok",
+    };
+    assert_non_null(session.hosts);
+    session.hosts[0] = (struct session_host){.name = "here",
+                                             .cpus = 16,
+                                             .memory = 64 * GIB,
+                                             .accelerators = 2,
+                                             .processes = 1,
+                                             .cpu_seconds = 1.5};
+    ok(metrics_init(&session.run.metrics, &options, 0, 2, &err));
+    ok(result_steps_init(&session.each, folder, 0, 2, &err));
     int64_t now = 1000 * MS;
     for (int epoch = 0; epoch < 2; epoch++) {
         int64_t start = now;
-        now = save(run, epoch, play(run, METRICS_TRAIN, epoch, 1, 4, now));
-        metrics_epoch(&run->metrics, 0, epoch, start, now);
-        metrics_epoch(&run->metrics, 1, epoch, start, now);
+        now = save(epoch, play(METRICS_TRAIN, epoch, 1, 4, now));
+        metrics_epoch(&session.run.metrics, 0, epoch, start, now);
+        metrics_epoch(&session.run.metrics, 1, epoch, start, now);
     }
-    play(run, METRICS_EVAL, 1, 0, 2, now);
+    play(METRICS_EVAL, 1, 0, 2, now);
+    merge();
+    return 0;
 }
 
-static void run_release(struct run *run)
+static int run_end(void **state)
 {
-    metrics_release(&run->metrics);
-    result_steps_release(&run->steps);
+    (void)state;
+    session.options.run.layout = NULL;
+    session.storage = storage;
+    session_close(&session);
+    workload_release(&workload);
+    comm_close(comm);
+    return 0;
 }
-
-static const int64_t memory[] = {64 * GIB};
-static const int cpus[] = {16};
-static const struct result_dlio facts = {
-    .train = true,
-    .eval = true,
-    .save = true,
-    .hosts = 1,
-    .hostname = "here",
-    .host_memory = memory,
-    .host_cpus = cpus,
-    .files_train = 16,
-    .files_eval = 4,
-    .samples_per_file = 1,
-    .record_length = 500,
-    .checkpoint_bytes = 2 * GIB,
-    .start = 900 * MS,
-    .end = 5000 * MS,
-    .realtime = INT64_C(1795228956) * 1000 * MS + 389815000, /* 2026-11-21T02:42:36.389815 */
-    .cpuinfo = "processor\t: 0\nvendor_id\t: GenuineIntel\n\nprocessor\t: 1\nvendor_id\t: Other\nflags\t\t: "
-               "fpu vme\n\n",
-    .meminfo = "MemTotal:       24684092 kB\nMemFree:        1 kB\n",
-};
 
 static void parse(struct doc *doc, const struct text *text)
 {
@@ -163,12 +206,10 @@ static bool near(double a, double b)
 
 static void summary_has_dlios_figures(void **state)
 {
-    struct run run;
     struct text text = {0};
     struct doc doc;
     (void)state;
-    run_init(&run);
-    ok(result_dlio_summary(&text, &run.metrics, &facts, &err));
+    ok(result_dlio_summary(&session, &text, &err));
     parse(&doc, &text);
     /* T = 0.4 - (30 + 5 + 51) ms, C = 3 · 51 ms, two steps of two samples on each of two */
     assert_true(near(number(&doc, "metric/train_au_mean_percentage"), 100 * 0.153 / 0.314));
@@ -182,20 +223,18 @@ static void summary_has_dlios_figures(void **state)
     assert_true(number(&doc, "epochs") == 2);
     doc_release(&doc);
     text_release(&text);
-    run_release(&run);
 }
 
 static void summary_says_where_and_when(void **state)
 {
-    struct run run;
     struct text text = {0};
     struct doc doc;
     (void)state;
-    run_init(&run);
-    ok(result_dlio_summary(&text, &run.metrics, &facts, &err));
+    ok(result_dlio_summary(&session, &text, &err));
     parse(&doc, &text);
     assert_string_equal(at(&doc, "start")->text, "2026-11-21T02:42:37.289815");
-    assert_string_equal(at(&doc, "hostname")->text, "here");
+    assert_string_equal(at(&doc, "hostname")->text, comm_host(comm, 0));
+    assert_string_equal(at(&doc, "host_processor_name")->text, "Some CPU");
     assert_true(number(&doc, "num_accelerators") == 2 && number(&doc, "num_hosts") == 1);
     assert_true(at(&doc, "host_memory_GB")->first_child->number == 64);
     assert_true(at(&doc, "potential_caching")->first_child->number == 1);
@@ -205,7 +244,6 @@ static void summary_says_where_and_when(void **state)
     assert_string_equal(at(&doc, "host_meminfo/MemTotal")->text, "24684092 kB");
     doc_release(&doc);
     text_release(&text);
-    run_release(&run);
 }
 
 static void each_key_is_in(const struct doc_node *theirs, const struct doc_node *ours, const char *path)
@@ -249,33 +287,29 @@ static void assert_keys_of(const char *name, const struct text *text)
 /* A run of DLIO's with two evaluations; ours has one. */
 static void all_of_dlios_keys_are_there(void **state)
 {
-    struct run run;
     struct text summary = {0}, epochs = {0}, output = {0};
     (void)state;
-    run_init(&run);
-    play(&run, METRICS_EVAL, 0, 0, 2, 9000 * MS);
-    ok(result_dlio_summary(&summary, &run.metrics, &facts, &err));
-    ok(result_dlio_epochs(&epochs, &run.metrics, 1, &facts, &err));
-    ok(result_dlio_output(&output, &run.metrics, &run.steps, 1, &facts, &err));
+    play(METRICS_EVAL, 0, 0, 2, 9000 * MS);
+    merge();
+    ok(result_dlio_summary(&session, &summary, &err));
+    ok(result_dlio_epochs(&session, 1, &epochs, &err));
+    ok(result_dlio_output(&session, 1, &output, &err));
     assert_keys_of("summary.json", &summary);
     assert_keys_of("0_per_epoch_stats.json", &epochs);
     assert_keys_of("0_output.json", &output);
     text_release(&summary);
     text_release(&epochs);
     text_release(&output);
-    run_release(&run);
 }
 
 /* DLIO writes NaN, which is no JSON. */
 static void no_checkpoint_is_null(void **state)
 {
-    struct run run;
     struct text text = {0};
     struct doc doc;
     (void)state;
-    run_init(&run);
-    run.metrics.checkpoint_count = 0;
-    ok(result_dlio_summary(&text, &run.metrics, &facts, &err));
+    session.run.whole.checkpoint_count = 0;
+    ok(result_dlio_summary(&session, &text, &err));
     assert_null(strstr(text.data, "nan"));
     assert_null(strstr(text.data, "NaN"));
     parse(&doc, &text);
@@ -283,17 +317,14 @@ static void no_checkpoint_is_null(void **state)
     assert_int_equal(at(&doc, "metric/save_checkpoint_duration_stdev_seconds")->type, DOC_NULL);
     doc_release(&doc);
     text_release(&text);
-    run_release(&run);
 }
 
 static void epochs_have_blocks_checkpoints_and_evaluations(void **state)
 {
-    struct run run;
     struct text text = {0};
     struct doc doc;
     (void)state;
-    run_init(&run);
-    ok(result_dlio_epochs(&text, &run.metrics, 1, &facts, &err));
+    ok(result_dlio_epochs(&session, 1, &text, &err));
     parse(&doc, &text);
     assert_string_equal(at(&doc, "1/start")->text, "2026-11-21T02:42:37.389815");
     assert_string_equal(at(&doc, "1/duration")->text, "0.90");
@@ -304,17 +335,14 @@ static void epochs_have_blocks_checkpoints_and_evaluations(void **state)
     assert_null(doc_find(at(&doc, "1"), "eval"));
     doc_release(&doc);
     text_release(&text);
-    run_release(&run);
 }
 
 static void output_lists_each_step(void **state)
 {
-    struct run run;
     struct text text = {0};
     struct doc doc;
     (void)state;
-    run_init(&run);
-    ok(result_dlio_output(&text, &run.metrics, &run.steps, 0, &facts, &err));
+    ok(result_dlio_output(&session, 0, &text, &err));
     parse(&doc, &text);
     const struct doc_node *load_list = at(&doc, "2/load/block1");
     assert_int_equal(load_list->count, 4);
@@ -327,7 +355,6 @@ static void output_lists_each_step(void **state)
     assert_null(doc_find(at(&doc, "1/load"), "eval"));
     doc_release(&doc);
     text_release(&text);
-    run_release(&run);
 }
 
 static void steps_come_back_from_disk(void **state)
@@ -355,80 +382,41 @@ static void files_are_written_whole(void **state)
 {
     static const char *const names[] = {
         "summary.json", "0_per_epoch_stats.json", "1_per_epoch_stats.json", "0_output.json", "1_output.json",
+        "result.json",  "rehearse_metadata.json",
     };
-    struct run run;
+    char path[128];
     (void)state;
-    run_init(&run);
-    ok(result_dlio_save_summary(folder, &run.metrics, &facts, &err));
-    ok(result_dlio_save_ranks(folder, &run.metrics, &run.steps, &facts, &err));
+    ok(result_save(&session, folder, &err));
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         struct doc doc;
-        char path[128];
         snprintf(path, sizeof path, "%s/%s", folder, names[i]);
         ok(doc_load(&doc, path, &err));
         doc_release(&doc);
         unlink(path);
     }
-    assert_false(result_dlio_save_summary("/no/such/folder", &run.metrics, &facts, &err));
-    run_release(&run);
+    for (int i = 0; i < 3; i++) {
+        static const char *const yaml[] = {"config", "overrides", "hydra"};
+        snprintf(path, sizeof path, "%s/dlio_config/%s.yaml", folder, yaml[i]);
+        assert_int_equal(unlink(path), 0);
+    }
+    snprintf(path, sizeof path, "%s/dlio_config", folder);
+    assert_int_equal(rmdir(path), 0);
+    assert_false(result_save(&session, "/no/such/folder", &err));
 }
 
-static const struct result_host hosts[] = {
-    {.name = "here", .cpus = 16, .memory = 64 * GIB, .accelerators = 2, .processes = 1, .cpu_seconds = 1.5}};
-static const struct result_check checks[] = {
-    {.name = "samples of epoch 1", .state = RESULT_PASSED, .expected = 16, .found = 16, .left_out = 3},
-    {.name = "samples of epoch 2", .state = RESULT_PASSED, .expected = 16, .found = 16},
-};
-static const struct origin origin = {
-    .evidence = ORIGIN_PROCESS, .delivered = 20000, .needed = 20000, .from_storage = 5000};
-static const struct result_json own_facts = {
-    .version = "0.1.0",
-    .workload = "unet3d_h100",
-    .seed = UINT64_MAX,
-    .start = INT64_C(1795228956) * 1000 * MS,
-    .end = INT64_C(1795228960) * 1000 * MS,
-    .hosts = hosts,
-    .host_count = 1,
-    .storage = {.path = "data",
-                .method = "posix",
-                .data_set = 16000,
-                .resident_before = -1,
-                .resident_after = -1,
-                .device_read = 5000,
-                .device_written = 0,
-                .origin = &origin},
-    .verdict = "ok",
-    .verdict_text = "ok",
-    .checks = checks,
-    .check_count = 2,
-    .overrides = (const char *const[]){"reader.read_threads=8"},
-    .override_count = 1,
-    .eval = true,
-};
-
-static void write_batch(const void *configuration, struct json *json, const char *key)
-{
-    json_open(json, key, '{');
-    json_integer(json, "batch_size", *(const int *)configuration);
-    json_close(json);
-}
-
-static void own(struct run *run, const struct result_json *given, struct doc *doc, bool *passed)
+static void own(struct doc *doc)
 {
     struct text text = {0};
-    ok(result_json(&text, &run->metrics, given, passed, &err));
+    ok(result_json(&session, &text, &err));
     parse(doc, &text);
     text_release(&text);
 }
 
 static void our_result_has_the_corrected_figures(void **state)
 {
-    struct run run;
     struct doc doc;
-    bool passed;
     (void)state;
-    run_init(&run);
-    own(&run, &own_facts, &doc, &passed);
+    own(&doc);
     assert_string_equal(at(&doc, "schema")->text, "rehearse-feed-result/1");
     assert_true(near(number(&doc, "training/au"), 0.5));
     assert_true(near(number(&doc, "training/samples_per_second"), 40));
@@ -442,26 +430,18 @@ static void our_result_has_the_corrected_figures(void **state)
     assert_true(near(number(&doc, "checkpoints/save/duration_mean"), 0.5));
     assert_int_equal(at(&doc, "checkpoints/load")->type, DOC_NULL);
     assert_true(near(number(&doc, "as_dlio/train/au_mean_percentage"), 100 * 0.153 / 0.314));
-    assert_true(passed);
+    assert_true(at(&doc, "passed")->boolean);
     doc_release(&doc);
-    run_release(&run);
 }
 
 static void our_result_says_what_is_needed_to_repeat_it(void **state)
 {
-    struct run run;
     struct doc doc;
-    struct result_json given = own_facts;
-    int batch = 7;
-    bool passed;
     (void)state;
-    given.write_configuration = write_batch;
-    given.configuration = &batch;
-    run_init(&run);
-    own(&run, &given, &doc, &passed);
-    assert_string_equal(at(&doc, "seed")->text, "18446744073709551615");
-    assert_string_equal(at(&doc, "start")->text, "2026-11-21T02:42:36.000000Z");
-    assert_true(number(&doc, "configuration/batch_size") == 7);
+    own(&doc);
+    assert_string_equal(at(&doc, "seed")->text, "9007199254740992");
+    assert_string_equal(at(&doc, "start")->text, "2026-11-21T02:42:37.289815Z");
+    assert_true(number(&doc, "configuration/reader/batch_size") == 2);
     assert_string_equal(at(&doc, "overrides")->first_child->text, "reader.read_threads=8");
     assert_int_equal(at(&doc, "storage/resident_before")->type, DOC_NULL);
     assert_true(near(number(&doc, "storage/origin/share"), 0.25));
@@ -470,69 +450,50 @@ static void our_result_says_what_is_needed_to_repeat_it(void **state)
     assert_string_equal(at(&doc, "verdict")->text, "ok");
     assert_true(doc_find(at(&doc, "checks")->first_child, "left_out_of_each_epoch")->number == 3);
     doc_release(&doc);
-    run_release(&run);
 }
 
 static void what_does_not_hold_is_not_passed(void **state)
 {
-    struct run run;
     struct doc doc;
-    struct result_json given = own_facts;
-    struct result_check wrong = {.name = "samples of epoch 1",
-                                 .expected = 16,
-                                 .found = 15,
-                                 .text = "15 samples were read, expected 16"};
-    bool passed;
     (void)state;
-    run_init(&run);
-    given.checks = &wrong;
-    given.check_count = 1;
-    own(&run, &given, &doc, &passed);
-    assert_false(passed);
+    session.checks[0].state = SESSION_FAILED;
+    own(&doc);
+    assert_false(at(&doc, "passed")->boolean);
     assert_false(at(&doc, "passed")->boolean);
     doc_release(&doc);
-    run.metrics.options.au_target = 0.6;
-    own(&run, &own_facts, &doc, &passed);
-    assert_false(passed);
+    session.checks[0].state = SESSION_PASSED;
+    session.run.whole.options.au_target = 0.6;
+    own(&doc);
+    assert_false(at(&doc, "passed")->boolean);
     assert_false(at(&doc, "training/au_met")->boolean);
     doc_release(&doc);
-    run_release(&run);
 }
 
 /* DLIO ends a run of 0 steps with exit status 0. */
 static void a_run_without_steps_is_not_passed(void **state)
 {
-    struct run run;
     struct doc doc;
-    bool passed;
     (void)state;
-    run_init(&run);
-    struct metrics_options options = run.metrics.options;
-    metrics_release(&run.metrics);
-    ok(metrics_init(&run.metrics, &options, 0, 2, &err));
-    own(&run, &own_facts, &doc, &passed);
-    assert_false(passed);
+    struct metrics_options options = session.run.whole.options;
+    metrics_release(&session.run.whole);
+    ok(metrics_init(&session.run.whole, &options, 0, 2, &err));
+    own(&doc);
+    assert_false(at(&doc, "passed")->boolean);
     assert_string_equal(at(&doc, "training/error")->text, "no training step was run");
     doc_release(&doc);
-    run_release(&run);
 }
 
 static void rules_go_with_the_result(void **state)
 {
-    struct run run;
     struct doc doc;
-    struct rules_report report = {.category = RULES_INVALID, .count = 1, .failed = 1};
-    struct result_json given = own_facts;
-    bool passed;
     (void)state;
-    report.findings[0] = (struct rules_finding){"au", "4", RULES_FAIL, "AU of run 1 is 50.00 %"};
-    given.rules = &report;
-    run_init(&run);
-    own(&run, &given, &doc, &passed);
+    session.has_rules = true;
+    session.rules = (struct rules_report){.category = RULES_INVALID, .count = 1, .failed = 1};
+    session.rules.findings[0] = (struct rules_finding){"au", "4", RULES_FAIL, "AU of run 1 is 50.00 %"};
+    own(&doc);
     assert_string_equal(at(&doc, "rules/category")->text, "invalid");
     assert_string_equal(doc_find(at(&doc, "rules/findings")->first_child, "verdict")->text, "fail");
     doc_release(&doc);
-    run_release(&run);
 }
 
 static int make_folder(void **state)
@@ -544,45 +505,28 @@ static int make_folder(void **state)
 
 static int remove_folder(void **state)
 {
-    char path[96];
     (void)state;
-    snprintf(path, sizeof path, "%s/result.json", folder);
-    unlink(path);
     return rmdir(folder);
 }
 
-static void our_result_is_written_whole(void **state)
-{
-    struct run run;
-    struct doc doc;
-    char path[96];
-    bool passed;
-    (void)state;
-    run_init(&run);
-    ok(result_json_save(folder, &run.metrics, &own_facts, &passed, &err));
-    snprintf(path, sizeof path, "%s/result.json", folder);
-    ok(doc_load(&doc, path, &err));
-    doc_release(&doc);
-    run_release(&run);
-}
+#define TEST(name) cmocka_unit_test_setup_teardown(name, run_start, run_end)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(summary_has_dlios_figures),
-        cmocka_unit_test(summary_says_where_and_when),
-        cmocka_unit_test(all_of_dlios_keys_are_there),
-        cmocka_unit_test(no_checkpoint_is_null),
-        cmocka_unit_test(epochs_have_blocks_checkpoints_and_evaluations),
-        cmocka_unit_test(output_lists_each_step),
-        cmocka_unit_test(steps_come_back_from_disk),
-        cmocka_unit_test(files_are_written_whole),
-        cmocka_unit_test(our_result_has_the_corrected_figures),
-        cmocka_unit_test(our_result_says_what_is_needed_to_repeat_it),
-        cmocka_unit_test(what_does_not_hold_is_not_passed),
-        cmocka_unit_test(a_run_without_steps_is_not_passed),
-        cmocka_unit_test(rules_go_with_the_result),
-        cmocka_unit_test(our_result_is_written_whole),
+        TEST(summary_has_dlios_figures),
+        TEST(summary_says_where_and_when),
+        TEST(all_of_dlios_keys_are_there),
+        TEST(no_checkpoint_is_null),
+        TEST(epochs_have_blocks_checkpoints_and_evaluations),
+        TEST(output_lists_each_step),
+        TEST(steps_come_back_from_disk),
+        TEST(files_are_written_whole),
+        TEST(our_result_has_the_corrected_figures),
+        TEST(our_result_says_what_is_needed_to_repeat_it),
+        TEST(what_does_not_hold_is_not_passed),
+        TEST(a_run_without_steps_is_not_passed),
+        TEST(rules_go_with_the_result),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

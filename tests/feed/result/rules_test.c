@@ -1,4 +1,4 @@
-#include "feed/result/rules.h"
+#include "feed/session.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,263 +12,217 @@
 
 #define GIB (INT64_C(1) << 30)
 
-static const struct rules_run runs[] = {
-    {1, 0.93, 100}, {2, 0.92, 101}, {3, 0.94, 99}, {4, 0.91, 100}, {5, 0.95, 100},
-};
-static const struct rules_host hosts[] = {{"a", 4, 64 * GIB}, {"b", 4, 64 * GIB}};
+static struct session session;
+static struct workload workload;
 
-/* 500 · 7 · 8 = 28000 samples; 5 · 128 GiB / 146600628 B = 4687.6. */
-static const struct rules_training good = {
-    .workload = "unet3d_h100",
-    .files = 28000,
-    .samples_per_file = 1,
-    .record_length = 146600628,
-    .batch = 7,
-    .hosts = hosts,
-    .host_count = 2,
-    .runs = runs,
-    .run_count = 5,
-    .warmed_up = RULES_YES,
-};
-
-static const struct rules_host wide[] = {{"a", 8, 64 * GIB}};
-static const struct rules_checkpointing good_8b = {
-    .model = "llama_8b_zero3",
-    .hosts = wide,
-    .host_count = 1,
-    .writes = 10,
-    .reads = 10,
-    .synced = RULES_YES,
-    .cache_cleared = RULES_YES,
-};
-
-static const struct rules_finding *finding(const struct rules_report *report, const char *rule)
+/* One with the facts of a run that keeps all rules: 500 · 7 · 8 = 28000 samples; 5 · 128 GiB / 146600628 B = 4687.6. */
+static void begin(const char *name)
 {
-    for (int i = 0; i < report->count; i++)
-        if (strcmp(report->findings[i].rule, rule) == 0)
-            return &report->findings[i];
-    fail_msg("no rule '%s'", rule);
-    return NULL;
+    struct error err;
+    struct metrics_options options = {
+        .accelerators = 8, .epochs = 1, .steps = {4}, .batch = {7}, .au_target = 0.9};
+    if (!workload_open(&workload, name, NULL, &err) ||
+        !metrics_init(&session.run.whole, &options, 0, 8, &err))
+        fail_msg("%s", err.text);
+    session.options.run.workload = &workload;
+    session.options.run.drop = RUN_DROP_FILES;
+    session.layout.files_train = 28000;
+    session.layout.samples_per_file = 1;
+    session.hosts = calloc(2, sizeof *session.hosts);
+    assert_non_null(session.hosts);
+    session.host_count = 2;
+    for (int i = 0; i < 2; i++)
+        session.hosts[i] =
+            (struct session_host){.name = {(char)('a' + i)}, .accelerators = 4, .memory = 64 * GIB};
+    for (int a = 0; a < 8; a++) {
+        metrics_row(&session.run.whole, a, 0, METRICS_TRAIN)->counted =
+            (struct metrics_sums){.steps = 1, .samples = 7, .compute_asked = 93, .time = 100};
+    }
 }
 
-static void assert_finding(const struct rules_report *report, const char *rule, enum rules_verdict verdict,
-                           const char *text)
+static int start_training(void **state)
 {
-    const struct rules_finding *found = finding(report, rule);
-    if (found->verdict != verdict)
-        fail_msg("%s: %s: %s", rule, rules_verdict_name(found->verdict), found->text);
-    if (!strstr(found->text, text))
-        fail_msg("%s: %s", rule, found->text);
-}
-
-static void check(const struct rules_training *facts, struct rules_report *report)
-{
-    rules_check_training(facts, report);
-}
-
-static void what_keeps_to_the_rules_is_closed(void **state)
-{
-    struct rules_report report;
     (void)state;
-    check(&good, &report);
-    for (int i = 0; i < report.count; i++)
-        if (report.findings[i].verdict != RULES_PASS)
-            fail_msg("%s: %s", report.findings[i].rule, report.findings[i].text);
-    assert_int_equal(report.category, RULES_CLOSED);
-    assert_int_equal(report.failed + report.unknown, 0);
-    rules_check_checkpointing(&good_8b, &report);
-    assert_int_equal(report.category, RULES_CLOSED);
-    assert_int_equal(report.failed + report.unknown, 0);
+    begin("unet3d_h100");
+    return 0;
+}
+
+static int start_checkpoints(void **state)
+{
+    (void)state;
+    begin("llama_8b_zero3");
+    workload.checkpoint.fsync = true;
+    session.host_count = 1;
+    session.hosts[0].accelerators = 8;
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    metrics_release(&session.run.whole);
+    free(session.hosts);
+    session = (struct session){0};
+    workload_release(&workload);
+    return 0;
+}
+
+static void assert_finding(const char *rule, enum rules_verdict verdict, const char *text)
+{
+    const struct rules_report *report = &session.rules;
+    session_check_rules(&session);
+    for (int i = 0; i < report->count; i++) {
+        const struct rules_finding *found = &report->findings[i];
+        if (strcmp(found->rule, rule) == 0) {
+            if (found->verdict != verdict || !strstr(found->text, text))
+                fail_msg("%s: %s: %s", rule, rules_verdict_name(found->verdict), found->text);
+            return;
+        }
+    }
+    fail_msg("no rule '%s'", rule);
+}
+
+static void assert_category(enum rules_category category, int failed, int unknown)
+{
+    session_check_rules(&session);
+    assert_true(session.has_rules);
+    assert_string_equal(rules_category_name(session.rules.category), rules_category_name(category));
+    assert_int_equal(session.rules.failed, failed);
+    assert_int_equal(session.rules.unknown, unknown);
+}
+
+/* What one run cannot show is unknown, and leaves the category. */
+static void a_run_that_keeps_to_the_rules_is_closed(void **state)
+{
+    (void)state;
+    assert_category(RULES_CLOSED, 0, 4);
+    assert_finding("runs", RULES_UNKNOWN, "1 of 5 runs");
+    assert_finding("seeds", RULES_UNKNOWN, "there is 1");
+    assert_finding("replicable", RULES_UNKNOWN, "one run");
+    assert_finding("warm-up", RULES_UNKNOWN, "not known");
+}
+
+static void checkpoints_that_keep_to_the_rules_are_closed(void **state)
+{
+    (void)state;
+    assert_category(RULES_CLOSED, 0, 0);
 }
 
 static void the_data_set_is_large_enough_by_steps(void **state)
 {
-    struct rules_report report;
-    struct rules_training facts = good;
     (void)state;
-    facts.files = 27999;
-    check(&facts, &report);
-    assert_finding(&report, "dataset-size", RULES_FAIL, "27999 files, at least 28000 are needed");
-    assert_int_equal(report.category, RULES_INVALID);
+    session.layout.files_train = 27999;
+    assert_finding("dataset-size", RULES_FAIL, "27999 files, at least 28000 are needed");
+    assert_category(RULES_INVALID, 1, 4);
 }
 
 static void the_data_set_is_large_enough_by_memory(void **state)
 {
-    static const struct rules_host large[] = {{"a", 1, 1024 * GIB}};
-    struct rules_report report;
-    struct rules_training facts = good;
     (void)state;
-    facts.hosts = large;
-    facts.host_count = 1;
-    assert_int_equal(rules_minimum_files(7, 1, (double)(1024 * GIB), 146600628, 1), 37501); /* 37500.2 */
-    facts.files = 37501;
-    check(&facts, &report);
-    assert_finding(&report, "dataset-size", RULES_PASS, "1024.0 GiB");
-    facts.files = 37500;
-    check(&facts, &report);
-    assert_finding(&report, "dataset-size", RULES_FAIL, "at least 37501");
+    session.host_count = 1;
+    session.hosts[0].memory = 1024 * GIB;
+    session.layout.files_train = 37501; /* 37500.2 */
+    assert_finding("dataset-size", RULES_PASS, "1024.0 GiB");
+    session.layout.files_train = 37500;
+    assert_finding("dataset-size", RULES_FAIL, "at least 37501");
 }
 
 static void samples_of_a_file_count(void **state)
 {
     (void)state;
-    assert_int_equal(rules_minimum_files(400, 8, 0, 114660, 1251), 1279); /* 1600000 / 1251 */
-}
-
-static void a_target_is_per_workload(void **state)
-{
-    (void)state;
-    assert_true(rules_au("unet3d") == 0.9 && rules_au("resnet50_a100") == 0.9 &&
-                rules_au("cosmoflow_h100") == 0.7);
-    assert_true(rules_au("unet3dx") == 0 && rules_au("bert_v100") == 0);
+    session.layout.samples_per_file = 1251;
+    workload.reader.batch_size = 400;
+    workload.dataset.record_length_bytes = 1e9;
+    assert_finding("dataset-size", RULES_PASS, "at least 1279"); /* 1600000 / 1251 */
 }
 
 /* The validator of v2.0 does not look at AU. */
-static void each_run_reaches_its_au(void **state)
+static void a_run_reaches_the_au_of_its_workload(void **state)
 {
-    struct rules_run low[5];
-    struct rules_report report;
-    struct rules_training facts = good;
     (void)state;
-    memcpy(low, runs, sizeof low);
-    low[3].au = 0.8999;
-    facts.runs = low;
-    check(&facts, &report);
-    assert_finding(&report, "au", RULES_FAIL, "AU of run 4 is 89.99 %, at least 90 %");
-    facts.workload = "cosmoflow_a100";
-    check(&facts, &report);
-    assert_finding(&report, "au", RULES_PASS, "at least 70 %");
-}
-
-static void seeds_change_from_run_to_run(void **state)
-{
-    struct rules_run same[5];
-    struct rules_report report;
-    struct rules_training facts = good;
-    (void)state;
-    memcpy(same, runs, sizeof same);
-    same[4].seed = 2;
-    facts.runs = same;
-    check(&facts, &report);
-    assert_finding(&report, "seeds", RULES_FAIL, "runs 2 and 5 have the same seed, 2");
-}
-
-static void one_run_leaves_rules_unknown_and_the_category(void **state)
-{
-    struct rules_report report;
-    struct rules_training facts = good;
-    (void)state;
-    facts.run_count = 1;
-    facts.warmed_up = RULES_NOT_KNOWN;
-    check(&facts, &report);
-    assert_finding(&report, "runs", RULES_UNKNOWN, "1 of 5 runs");
-    assert_finding(&report, "seeds", RULES_UNKNOWN, "there is 1");
-    assert_finding(&report, "replicable", RULES_UNKNOWN, "one run");
-    assert_finding(&report, "warm-up", RULES_UNKNOWN, "not known");
-    assert_int_equal(report.unknown, 4);
-    assert_int_equal(report.category, RULES_CLOSED);
-    facts.warmed_up = RULES_NO;
-    check(&facts, &report);
-    assert_finding(&report, "warm-up", RULES_FAIL, "no run before");
-}
-
-static void runs_are_near_each_other(void **state)
-{
-    struct rules_run apart[5];
-    struct rules_report report;
-    struct rules_training facts = good;
-    (void)state;
-    memcpy(apart, runs, sizeof apart);
-    apart[1].samples_per_second = 120; /* mean 103.8 */
-    facts.runs = apart;
-    check(&facts, &report);
-    assert_finding(&report, "replicable", RULES_FAIL, "run 2 is 15.6 % from the mean");
-}
-
-static void hosts_are_alike(void **state)
-{
-    static const struct rules_host uneven[] = {{"a", 4, 64 * GIB}, {"b", 3, 64 * GIB}};
-    struct rules_report report;
-    struct rules_training facts = good;
-    (void)state;
-    facts.hosts = uneven;
-    check(&facts, &report);
-    assert_finding(&report, "equal-hosts", RULES_FAIL, "4 accelerators on a and 3 on b");
-}
-
-static void hosts_have_memory_for_their_accelerators(void **state)
-{
-    static const struct rules_host poor[] = {{"a", 4, 64 * GIB}, {"b", 4, GIB}};
-    struct rules_report report;
-    struct rules_training facts = good;
-    (void)state;
-    facts.hosts = poor;
-    check(&facts, &report);
-    assert_finding(&report, "host-memory", RULES_FAIL, "0.25 GiB of memory per accelerator on b");
-}
-
-static void with_parameters(const char *name, const char *value, const char *workload,
-                            struct rules_report *report)
-{
-    struct rules_parameter parameters[] = {{"workload.reader.read_threads", "8"}, {name, value}};
-    struct rules_training facts = good;
-    facts.workload = workload;
-    facts.parameters = parameters;
-    facts.parameter_count = 2;
-    check(&facts, report);
-}
-
-static void parameters_decide_on_the_category(void **state)
-{
-    struct rules_report report;
-    (void)state;
-    with_parameters("data_reader.prefetch_size", "2", "unet3d", &report);
-    assert_int_equal(report.category, RULES_CLOSED);
-    with_parameters("workload.dataset.format", "hdf5", "unet3d", &report);
-    assert_int_equal(report.category, RULES_OPEN);
-    assert_finding(&report, "parameters", RULES_PASS, "dataset.format may be changed in OPEN only");
-    with_parameters("train.computation_time", "0.1", "unet3d", &report);
-    assert_int_equal(report.category, RULES_INVALID);
-    assert_finding(&report, "parameters", RULES_FAIL, "train.computation_time may not be changed");
-}
-
-static void some_parameters_have_limits(void **state)
-{
-    struct rules_report report;
-    (void)state;
-    with_parameters("reader.prefetch_size", "4", "unet3d", &report);
-    assert_finding(&report, "parameters", RULES_FAIL, "reader.prefetch_size is 4");
-    with_parameters("reader.odirect", "True", "unet3d_a100", &report);
-    assert_finding(&report, "parameters", RULES_PASS, "2 parameters");
-    with_parameters("reader.odirect", "True", "cosmoflow_a100", &report);
-    assert_finding(&report, "parameters", RULES_FAIL, "for unet3d only");
-}
-
-static void all_wrong_parameters_are_counted(void **state)
-{
-    struct rules_parameter parameters[40];
-    struct rules_report report;
-    struct rules_training facts = good;
-    (void)state;
-    for (int i = 0; i < 40; i++)
-        parameters[i] = (struct rules_parameter){"reader.batch_size", "1"};
-    facts.parameters = parameters;
-    facts.parameter_count = 40;
-    check(&facts, &report);
-    assert_finding(&report, "parameters", RULES_FAIL, "reader.batch_size may not be changed");
-    assert_finding(&report, "parameters", RULES_FAIL, "and 39 others");
-    assert_finding(&report, "replicable", RULES_PASS, "");
+    assert_finding("au", RULES_PASS, "AU of run 1 is 93.00 %, at least 90 %");
+    for (int a = 0; a < 8; a++)
+        metrics_row(&session.run.whole, a, 0, METRICS_TRAIN)->counted.time = 104;
+    assert_finding("au", RULES_FAIL, "AU of run 1 is 89.42 %, at least 90 %");
+    workload.name = "resnet50_a100";
+    assert_finding("au", RULES_FAIL, "at least 90 %");
+    workload.name = "cosmoflow_a100";
+    assert_finding("au", RULES_PASS, "at least 70 %");
 }
 
 static void other_workloads_are_not_theirs(void **state)
 {
-    struct rules_report report;
-    struct rules_training facts = good;
+    static const char *const names[] = {"bert_v100", "unet3dx", "unet3d.yaml"};
     (void)state;
-    facts.workload = "bert_v100";
-    check(&facts, &report);
-    assert_finding(&report, "workload", RULES_FAIL, "bert_v100 is not one of");
-    assert_int_equal(report.category, RULES_INVALID);
+    workload.model.name = "mine"; /* a file is known by its model */
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        workload.name = names[i];
+        assert_finding("workload", RULES_FAIL, "is not one of");
+    }
+    workload.model.name = "unet3d";
+    assert_finding("workload", RULES_PASS, "unet3d is one of");
+}
+
+static void hosts_are_alike(void **state)
+{
+    (void)state;
+    session.hosts[1].accelerators = 3;
+    assert_finding("equal-hosts", RULES_FAIL, "4 accelerators on a and 3 on b");
+}
+
+static void hosts_have_memory_for_their_accelerators(void **state)
+{
+    (void)state;
+    session.hosts[1].memory = GIB;
+    assert_finding("host-memory", RULES_FAIL, "0.25 GiB of memory per accelerator on b");
+}
+
+static void override(const char *override, const char *name)
+{
+    static const char *overrides[] = {"++workload.reader.read_threads=8", NULL};
+    overrides[1] = override;
+    workload.name = name;
+    session.options.overrides = overrides;
+    session.options.override_count = 2;
+}
+
+static void parameters_decide_on_the_category(void **state)
+{
+    (void)state;
+    override("data_reader.prefetch_size=2", "unet3d");
+    assert_category(RULES_CLOSED, 0, 4);
+    override("++workload.dataset.format=hdf5", "unet3d");
+    assert_category(RULES_OPEN, 0, 4);
+    assert_finding("parameters", RULES_PASS, "dataset.format may be changed in OPEN only");
+    override("train.computation_time=0.1", "unet3d");
+    assert_category(RULES_INVALID, 1, 4);
+    assert_finding("parameters", RULES_FAIL, "train.computation_time may not be changed");
+}
+
+static void some_parameters_have_limits(void **state)
+{
+    (void)state;
+    override("reader.prefetch_size=4", "unet3d");
+    assert_finding("parameters", RULES_FAIL, "reader.prefetch_size is 4");
+    override("data_reader.prefetch_size=4", "unet3d");
+    assert_finding("parameters", RULES_FAIL, "reader.prefetch_size is 4");
+    override("reader.odirect=True", "unet3d_a100");
+    assert_finding("parameters", RULES_PASS, "2 parameters");
+    override("reader.odirect=True", "cosmoflow_a100");
+    assert_finding("parameters", RULES_FAIL, "for unet3d only");
+}
+
+static void all_wrong_parameters_are_counted(void **state)
+{
+    const char *overrides[40];
+    (void)state;
+    for (int i = 0; i < 40; i++)
+        overrides[i] = "reader.batch_size=1";
+    session.options.overrides = overrides;
+    session.options.override_count = 40;
+    assert_finding("parameters", RULES_FAIL, "reader.batch_size may not be changed");
+    assert_finding("parameters", RULES_FAIL, "and 39 others");
+    assert_finding("replicable", RULES_UNKNOWN, "");
 }
 
 static void a_model_has_its_number_of_processes(void **state)
@@ -293,71 +247,61 @@ static void a_model_has_its_number_of_processes(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct rules_host host = {"a", cases[i].processes, 64 * GIB};
-        struct rules_checkpointing facts = good_8b;
-        struct rules_report report;
-        facts.model = cases[i].model;
-        facts.subset = cases[i].subset;
-        facts.hosts = &host;
-        rules_check_checkpointing(&facts, &report);
-        if (report.category != cases[i].category)
+        workload.name = cases[i].model;
+        workload.checkpoint.mode = cases[i].subset ? WORKLOAD_CHECKPOINT_SUBSET : WORKLOAD_CHECKPOINT_DEFAULT;
+        session.hosts[0].accelerators = cases[i].processes;
+        session_check_rules(&session);
+        if (session.rules.category != cases[i].category)
             fail_msg("%s on %d: %s", cases[i].model, cases[i].processes,
-                     rules_category_name(report.category));
+                     rules_category_name(session.rules.category));
     }
 }
 
 static void checkpoints_are_ten_synced_and_not_from_the_cache(void **state)
 {
-    struct rules_report report;
-    struct rules_checkpointing facts = good_8b;
     (void)state;
-    facts.writes = 9;
-    facts.reads = 11;
-    facts.synced = RULES_NO;
-    facts.cache_cleared = RULES_NOT_KNOWN;
-    rules_check_checkpointing(&facts, &report);
-    assert_finding(&report, "writes", RULES_FAIL, "9 checkpoints written, 10");
-    assert_finding(&report, "reads", RULES_FAIL, "11 checkpoints read");
-    assert_finding(&report, "fsync", RULES_FAIL, "no: fsync");
-    assert_finding(&report, "cache-cleared", RULES_UNKNOWN, "not known");
-    assert_int_equal(report.failed, 3);
-    assert_int_equal(report.unknown, 1);
+    workload.checkpoint.num_checkpoints_write = 9;
+    workload.checkpoint.num_checkpoints_read = 11;
+    workload.checkpoint.fsync = false;
+    session.options.run.drop = RUN_DROP_NOTHING;
+    assert_finding("writes", RULES_FAIL, "9 checkpoints written, 10");
+    assert_finding("reads", RULES_FAIL, "11 checkpoints read");
+    assert_finding("fsync", RULES_FAIL, "no: fsync");
+    assert_finding("cache-cleared", RULES_FAIL, "no: the page cache");
+    assert_category(RULES_INVALID, 4, 0);
 }
 
 static void hosts_have_at_least_four_processes(void **state)
 {
-    static const struct rules_host thin[] = {{"a", 5, 64 * GIB}, {"b", 3, 64 * GIB}};
-    struct rules_report report;
-    struct rules_checkpointing facts = good_8b;
     (void)state;
-    facts.hosts = thin;
-    facts.host_count = 2;
-    rules_check_checkpointing(&facts, &report);
-    assert_finding(&report, "processes-per-host", RULES_FAIL, "3 processes on b");
-    assert_finding(&report, "processes", RULES_PASS, "8 processes");
+    session.host_count = 2;
+    session.hosts[0].accelerators = 5;
+    session.hosts[1].accelerators = 3;
+    assert_finding("processes-per-host", RULES_FAIL, "3 processes on b");
+    assert_finding("processes", RULES_PASS, "8 processes");
 }
+
+#define TRAINING(name)    cmocka_unit_test_setup_teardown(name, start_training, end)
+#define CHECKPOINTS(name) cmocka_unit_test_setup_teardown(name, start_checkpoints, end)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_keeps_to_the_rules_is_closed),
-        cmocka_unit_test(the_data_set_is_large_enough_by_steps),
-        cmocka_unit_test(the_data_set_is_large_enough_by_memory),
-        cmocka_unit_test(samples_of_a_file_count),
-        cmocka_unit_test(a_target_is_per_workload),
-        cmocka_unit_test(each_run_reaches_its_au),
-        cmocka_unit_test(seeds_change_from_run_to_run),
-        cmocka_unit_test(one_run_leaves_rules_unknown_and_the_category),
-        cmocka_unit_test(runs_are_near_each_other),
-        cmocka_unit_test(hosts_are_alike),
-        cmocka_unit_test(hosts_have_memory_for_their_accelerators),
-        cmocka_unit_test(parameters_decide_on_the_category),
-        cmocka_unit_test(some_parameters_have_limits),
-        cmocka_unit_test(all_wrong_parameters_are_counted),
-        cmocka_unit_test(other_workloads_are_not_theirs),
-        cmocka_unit_test(a_model_has_its_number_of_processes),
-        cmocka_unit_test(checkpoints_are_ten_synced_and_not_from_the_cache),
-        cmocka_unit_test(hosts_have_at_least_four_processes),
+        TRAINING(a_run_that_keeps_to_the_rules_is_closed),
+        CHECKPOINTS(checkpoints_that_keep_to_the_rules_are_closed),
+        TRAINING(the_data_set_is_large_enough_by_steps),
+        TRAINING(the_data_set_is_large_enough_by_memory),
+        TRAINING(samples_of_a_file_count),
+        TRAINING(a_run_reaches_the_au_of_its_workload),
+        TRAINING(other_workloads_are_not_theirs),
+        TRAINING(hosts_are_alike),
+        TRAINING(hosts_have_memory_for_their_accelerators),
+        TRAINING(parameters_decide_on_the_category),
+        TRAINING(some_parameters_have_limits),
+        TRAINING(all_wrong_parameters_are_counted),
+        CHECKPOINTS(a_model_has_its_number_of_processes),
+        CHECKPOINTS(checkpoints_are_ten_synced_and_not_from_the_cache),
+        CHECKPOINTS(hosts_have_at_least_four_processes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
