@@ -1,4 +1,4 @@
-/* What of the data set is in the page cache, what the device under it did, and how to begin without. */
+/* The page cache of the data set's files, and the counters of the device under them. */
 #include "feed/run_internal.h"
 
 #include "storage/facts.h"
@@ -15,26 +15,6 @@ static bool is_local(const struct run *run)
 static bool one_of_host(const struct run *run)
 {
     return comm_local_rank(run->options->comm) == 0;
-}
-
-typedef bool file_action(void *context, const char *path, struct error *err);
-
-/* For the file's data, and its other parts where they are there. */
-static bool for_file(const struct run *run, int64_t number, file_action *action, void *context,
-                     struct error *err)
-{
-    struct dataset_file file;
-    struct text name = {0};
-    bool ok = true;
-    dataset_file_init(&file, run->options->layout, number);
-    for (int part = 0; part < dataset_file_parts(&file) && ok; part++) {
-        ok = dataset_file_path(&file, part, &name) || error_memory(err);
-        char *path = ok ? storage_path(run->options->storage, name.data, err) : NULL;
-        ok = path && (action(context, path, err) || (part > 0 && err->kind == ERROR_INPUT));
-        free(path);
-    }
-    text_release(&name);
-    return ok;
 }
 
 bool run_is_stopped(const struct run *run)
@@ -60,8 +40,8 @@ static int64_t unique(int64_t *numbers, int64_t count)
     return kept;
 }
 
-/* Of this process's accelerators, where they read fewer samples than there are files; else *numbers is NULL: they may read
- * any file. The caller frees it. */
+/* Lists the files of this process's accelerators, if these read fewer samples than there are files; else *numbers is
+ * NULL. The caller frees it. */
 static bool find_own_files(const struct run *run, const struct order *order, int64_t epoch, int64_t **numbers,
                            int64_t *count, struct error *err)
 {
@@ -94,9 +74,8 @@ struct look {
     struct run_look *seen;
 };
 
-static bool look_at(void *context, const char *path, struct error *err)
+static bool look_at_part(struct look *look, const char *path, struct error *err)
 {
-    const struct look *look = context;
     struct storage_cached cached;
     if (!(look->drop ? storage_drop_file(path, look->run->options->stop, &cached, err)
                      : storage_resident(path, &cached, err)))
@@ -109,15 +88,26 @@ static bool look_at(void *context, const char *path, struct error *err)
     return true;
 }
 
-/* Whoever stops the run need not wait for all files. */
+/* Looks at the file's data, and at its other parts where they exist. A stop ends it without an error. */
 static bool look_at_file(struct look *look, int64_t number, struct error *err)
 {
-    bool ok = for_file(look->run, number, look_at, look, err);
+    const struct run_options *options = look->run->options;
+    struct dataset_file file;
+    struct text name = {0};
+    bool ok = true;
+    dataset_file_init(&file, options->layout, number);
+    for (int part = 0; part < dataset_file_parts(&file) && ok; part++) {
+        ok = dataset_file_path(&file, part, &name) || error_memory(err);
+        char *path = ok ? storage_path(options->storage, name.data, err) : NULL;
+        ok = path && (look_at_part(look, path, err) || (part > 0 && err->kind == ERROR_INPUT));
+        free(path);
+    }
+    text_release(&name);
     look->seen->files++;
     return ok || run_is_stopped(look->run);
 }
 
-/* The files of a phase, or of all of them a process's share on this host. */
+/* Looks at the files that this process reads in a phase; if it may read any, at its share of all on this host. */
 static bool look_at_phase(struct look *look, enum metrics_phase phase, int64_t epoch, struct error *err)
 {
     const struct run *run = look->run;
@@ -151,7 +141,7 @@ bool run_drop_system(const struct run *run, struct error *err)
            storage_drop_system(err);
 }
 
-/* What cannot be known is no error. */
+/* Reads the device's counters; false if they are unknown, which is no error. */
 static bool counters(const struct run *run, int64_t *read, int64_t *written)
 {
     struct storage_facts facts;

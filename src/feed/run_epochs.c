@@ -21,7 +21,7 @@ static bool together(struct run *run, bool ok, const char *what, struct error *e
     return comm_agree(run->options->comm, ok, what, err);
 }
 
-/* A checkpoint that failed because the user ends the run is no failure of the run: what was measured so far counts. */
+/* Returns true if a checkpoint failed because the user stopped the run; the measurements so far then count. */
 static bool stopped_within(struct run *run)
 {
     struct error lost;
@@ -96,7 +96,7 @@ static bool train(struct run *run, int epoch, struct error *err)
     return run->stopped || !run_saves_after(run, epoch) || save(run, epoch, steps, block - 1, err);
 }
 
-/* The files that it reads: dropped from the page cache if asked for, and looked at. */
+/* Looks up the epoch's files in the page cache, and drops them first if requested. */
 static bool prepare(struct run *run, int epoch, struct error *err)
 {
     struct run_look looks[METRICS_PHASES];
@@ -151,7 +151,7 @@ static bool run_all(struct run *run, struct error *err)
     return true;
 }
 
-/* A stopped run has no results of the epochs that it never began, of which there may be millions. */
+/* A stopped run has no results of epochs that never began; there may be millions. */
 static bool end_at_last_begun(struct run *run, struct error *err)
 {
     int64_t begun = run->begun;
@@ -171,7 +171,7 @@ static bool replaces(const void *run, const struct checkpoint_moment *moment)
     return run_saves_at(run, moment->epoch, moment->step);
 }
 
-/* Said before the first step, not when the disk is full. */
+/* Checks the free space before the first step. */
 static bool has_room(const struct run *run, struct error *err)
 {
     return !run->save || run->options->force ||
@@ -191,28 +191,10 @@ static bool begin(struct run *run, struct error *err)
     return true;
 }
 
-static void add_counts(struct loader_counts *sum, const struct loader_counts *counts)
-{
-    sum->samples += counts->samples;
-    sum->bytes += counts->bytes;
-    sum->opened += counts->opened;
-    sum->read_cpu += counts->read_cpu;
-    sum->decode_cpu += counts->decode_cpu;
-    sum->verify_cpu += counts->verify_cpu;
-    sum->busy += counts->busy;
-    sum->delayed += counts->delayed;
-    sum->threads += counts->threads;
-}
-
 static bool add_rank(void *context, int rank, const char *bytes, size_t length, struct error *err)
 {
-    struct metrics metrics;
     (void)rank;
-    if (!metrics_unpack(&metrics, bytes, length, err))
-        return false;
-    bool merged = metrics_merge(context, &metrics, err);
-    metrics_release(&metrics);
-    return merged;
+    return metrics_merge(context, bytes, length, err);
 }
 
 static bool gather(struct run *run, struct error *err)
@@ -243,8 +225,7 @@ static bool finish(struct run *run, struct error *err)
     for (int phase = 0; phase < METRICS_PHASES; phase++) {
         if (!run->loaders[phase])
             continue;
-        struct loader_counts counts = loader_counts(run->loaders[phase]);
-        add_counts(&result->counts, &counts);
+        loader_add_counts(run->loaders[phase], &result->counts);
         histogram_merge(&result->late, accelerators_late(run->accelerators[phase]));
     }
     if (!end_at_last_begun(run, err))
@@ -255,7 +236,7 @@ static bool finish(struct run *run, struct error *err)
            gather(run, err);
 }
 
-/* One whose storage does not answer, in a run that was stopped, is left behind. */
+/* Frees the loader; in a stopped run whose storage does not answer, it is left behind. */
 static void release_loader(struct run *run, struct loader *loader, bool ok)
 {
     bool stopped = !ok || run->stopped;
@@ -286,7 +267,7 @@ void run_release(struct run_result *result)
     metrics_release(&result->whole);
 }
 
-/* Of one epoch or evaluation. */
+/* Checks one epoch or its evaluations. */
 static bool check_epoch(const struct run_result *result, enum metrics_phase phase, const struct order *order,
                         int epoch, struct error *err)
 {

@@ -1,5 +1,5 @@
-/* How much of what accelerators were given came from the storage: counted by each process in each epoch, put together
- * by rank 0 for each host. */
+/* The part of the delivered bytes that came from the storage: each process counts in each epoch, and rank 0 adds up the
+ * processes of a host. */
 #include "feed/run_internal.h"
 
 #include <stdlib.h>
@@ -20,7 +20,10 @@ bool run_origin_begin(struct run *run, struct error *err)
 
 static int64_t delivered(const struct run *run, enum metrics_phase phase)
 {
-    return run->loaders[phase] ? loader_counts(run->loaders[phase]).bytes : 0;
+    struct loader_counts counts = {0};
+    if (run->loaders[phase])
+        loader_add_counts(run->loaders[phase], &counts);
+    return counts.bytes;
 }
 
 void run_origin_epoch(struct run *run, int epoch, const struct run_look looks[METRICS_PHASES])
@@ -54,7 +57,7 @@ void run_origin_epoch_end(struct run *run, int epoch)
 
 /* ---- Put together ---- */
 
-/* In front of a rank's counts. */
+/* Begins a rank's message; its counts follow. */
 struct message {
     enum origin_evidence evidence;
     struct run_look before, after;

@@ -29,6 +29,13 @@ struct set {
 
 static struct set set;
 
+static inline struct loader_counts set_counts(struct loader *loader)
+{
+    struct loader_counts counts = {0};
+    loader_add_counts(loader, &counts);
+    return counts;
+}
+
 /* What a test begins from: 12 files of 4 samples of 1000 bytes, 3 to evaluate with. */
 static inline void set_start(const char *format)
 {

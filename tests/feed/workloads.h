@@ -2,6 +2,7 @@
 #ifndef REHEARSE_TESTS_FEED_WORKLOADS_H
 #define REHEARSE_TESTS_FEED_WORKLOADS_H
 
+#include "core/json.h"
 #include "feed/workload/workload.h"
 
 #include <setjmp.h>
@@ -39,6 +40,20 @@ static inline struct workload open_workload(const char *name)
     if (!workload_open(&workload, name, NULL, &err))
         fail_msg("%s: %s", name, err.text);
     return workload;
+}
+
+/* Returns true if both workloads have the same value. */
+static inline bool key_equal(const struct workload *a, const struct workload *b,
+                             const struct workload_key *key)
+{
+    struct text first = {0}, second = {0};
+    struct json json_a = {.out = &first}, json_b = {.out = &second};
+    workload_write_value(a, key, &json_a, NULL);
+    workload_write_value(b, key, &json_b, NULL);
+    bool equal = strcmp(text_within(&first, &second), second.data) == 0;
+    text_release(&first);
+    text_release(&second);
+    return equal;
 }
 
 #endif

@@ -103,16 +103,6 @@ void checkpoint_free(struct checkpoint *checkpoint)
     free(checkpoint);
 }
 
-char *checkpoint_name(const char *folder, const char *name, struct error *err)
-{
-    char *path;
-    if (asprintf(&path, "%s/%s", folder, name) < 0) {
-        error_memory(err);
-        return NULL;
-    }
-    return path;
-}
-
 char *checkpoint_folder_of(const struct checkpoint *checkpoint, const struct checkpoint_moment *moment,
                            struct error *err)
 {

@@ -57,12 +57,9 @@ static bool remove_listed(const struct checkpoint *checkpoint, const char *folde
                           struct error *err)
 {
     struct checkpoint_manifest manifest;
-    char *list = checkpoint_name(folder, name, err);
-    bool ok = list && checkpoint_manifest_read(&manifest, checkpoint->options.storage, list, err);
-    free(list);
-    if (!ok)
+    if (!checkpoint_manifest_read(&manifest, checkpoint->options.storage, folder, name, err))
         return false;
-    ok = remove_files(checkpoint, folder, &manifest, err) && remove_one(checkpoint, folder, name, err);
+    bool ok = remove_files(checkpoint, folder, &manifest, err) && remove_one(checkpoint, folder, name, err);
     checkpoint_manifest_release(&manifest);
     return ok;
 }
@@ -71,16 +68,12 @@ static bool remove_listed(const struct checkpoint *checkpoint, const char *folde
 static bool note(const struct checkpoint *checkpoint, const char *folder, struct error *err)
 {
     struct checkpoint_manifest manifest;
-    char *from = checkpoint_name(folder, CHECKPOINT_MANIFEST, err);
-    char *to = from ? checkpoint_name(folder, CHECKPOINT_UNFINISHED, err) : NULL;
-    struct storage *storage = checkpoint->options.storage;
-    bool ok = to && checkpoint_manifest_read(&manifest, storage, from, err);
-    if (ok) {
-        ok = checkpoint_manifest_write(&manifest, storage, to, checkpoint->options.sync, err);
-        checkpoint_manifest_release(&manifest);
-    }
-    free(from);
-    free(to);
+    const struct checkpoint_options *options = &checkpoint->options;
+    if (!checkpoint_manifest_read(&manifest, options->storage, folder, CHECKPOINT_MANIFEST, err))
+        return false;
+    bool ok = checkpoint_manifest_write(&manifest, options->storage, folder, CHECKPOINT_UNFINISHED,
+                                        options->sync, err);
+    checkpoint_manifest_release(&manifest);
     return ok;
 }
 

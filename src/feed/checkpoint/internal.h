@@ -79,9 +79,6 @@ bool checkpoint_together(const struct checkpoint *checkpoint, bool ok, const cha
 /* Returns true in the process of rank 0. */
 bool checkpoint_leads(const struct checkpoint *checkpoint);
 
-/* Returns FOLDER/NAME, which the caller frees. */
-char *checkpoint_name(const char *folder, const char *name, struct error *err);
-
 /* Returns the folder of a moment below options.folder, which the caller frees. */
 char *checkpoint_folder_of(const struct checkpoint *checkpoint, const struct checkpoint_moment *moment,
                            struct error *err);

@@ -171,15 +171,15 @@ static bool read_manifest(const struct checkpoint *checkpoint, const char *folde
         return false;
     if (!found.manifest)
         return not_complete(checkpoint, folder, err);
-    char *name = checkpoint_name(folder, CHECKPOINT_MANIFEST, err);
-    bool ok = name && checkpoint_manifest_read(manifest, checkpoint->options.storage, name, err);
-    if (ok && (manifest->epoch != moment->epoch || manifest->step != moment->step)) {
-        ok = error_set(err, ERROR_INPUT, "%s: of epoch %lld, step %lld: not what the folder says", name,
-                       (long long)manifest->epoch, (long long)manifest->step);
-        checkpoint_manifest_release(manifest);
-    }
-    free(name);
-    return ok;
+    if (!checkpoint_manifest_read(manifest, checkpoint->options.storage, folder, CHECKPOINT_MANIFEST, err))
+        return false;
+    if (manifest->epoch == moment->epoch && manifest->step == moment->step)
+        return true;
+    error_set(err, ERROR_INPUT,
+              "%s/" CHECKPOINT_MANIFEST ": of epoch %lld, step %lld, which the folder's name is not", folder,
+              (long long)manifest->epoch, (long long)manifest->step);
+    checkpoint_manifest_release(manifest);
+    return false;
 }
 
 /* Drops the pages of a file from the cache, if requested, and counts them. */

@@ -53,6 +53,16 @@ bool checkpoint_manifest_make(struct checkpoint_manifest *manifest, const struct
     return true;
 }
 
+char *checkpoint_name(const char *folder, const char *name, struct error *err)
+{
+    char *path;
+    if (asprintf(&path, "%s/%s", folder, name) < 0) {
+        error_memory(err);
+        return NULL;
+    }
+    return path;
+}
+
 /* --- out ------------------------------------------------------------------------------------------------------ */
 
 static int64_t all_bytes(const struct checkpoint_manifest *manifest)
@@ -93,19 +103,20 @@ static void write_text(const struct checkpoint_manifest *manifest, struct text *
 }
 
 bool checkpoint_manifest_write(const struct checkpoint_manifest *manifest, struct storage *storage,
-                               const char *name, bool sync, struct error *err)
+                               const char *folder, const char *name, bool sync, struct error *err)
 {
     struct text text = {0};
     write_text(manifest, &text);
     struct storage_write_options options = {.sync = sync, .sync_folder = sync};
-    struct storage_writer *writer =
-        text.failed ? (error_memory(err), NULL) : storage_create(storage, name, &options, err);
+    char *path = text.failed ? (error_memory(err), NULL) : checkpoint_name(folder, name, err);
+    struct storage_writer *writer = path ? storage_create(storage, path, &options, err) : NULL;
     bool ok = writer && storage_write(writer, text.data, text.length, err);
     if (ok)
         ok = storage_commit(writer, NULL, err);
     else
         storage_discard(writer);
     text_release(&text);
+    free(path);
     return ok;
 }
 
@@ -265,20 +276,20 @@ bool checkpoint_manifest_parse(struct checkpoint_manifest *manifest, const char 
     return ok;
 }
 
-bool checkpoint_manifest_read(struct checkpoint_manifest *manifest, struct storage *storage, const char *name,
-                              struct error *err)
+bool checkpoint_manifest_read(struct checkpoint_manifest *manifest, struct storage *storage,
+                              const char *folder, const char *name, struct error *err)
 {
     *manifest = (struct checkpoint_manifest){0};
-    char *data, *path = storage_path(storage, name, err);
+    char *data, *file = checkpoint_name(folder, name, err);
+    char *path = file ? storage_path(storage, file, err) : NULL;
     size_t length = 0;
-    if (!path)
-        return false;
-    bool ok = load_text(storage, name, &data, &length, err);
+    bool ok = path && load_text(storage, file, &data, &length, err);
     if (ok) {
         ok = checkpoint_manifest_parse(manifest, path, data, length, err);
         free(data);
     }
     free(path);
+    free(file);
     return ok;
 }
 

@@ -26,10 +26,14 @@ bool checkpoint_manifest_make(struct checkpoint_manifest *manifest, const struct
                               const struct checkpoint_moment *moment, struct error *err);
 void checkpoint_manifest_release(struct checkpoint_manifest *manifest);
 
+/* Returns FOLDER/NAME, which the caller frees. */
+char *checkpoint_name(const char *folder, const char *name, struct error *err);
+
+/* Write and read FOLDER/NAME. */
 bool checkpoint_manifest_write(const struct checkpoint_manifest *manifest, struct storage *storage,
-                               const char *name, bool sync, struct error *err);
-bool checkpoint_manifest_read(struct checkpoint_manifest *manifest, struct storage *storage, const char *name,
-                              struct error *err);
+                               const char *folder, const char *name, bool sync, struct error *err);
+bool checkpoint_manifest_read(struct checkpoint_manifest *manifest, struct storage *storage,
+                              const char *folder, const char *name, struct error *err);
 
 /* Parses text; `path` is for errors. */
 bool checkpoint_manifest_parse(struct checkpoint_manifest *manifest, const char *path, const char *text,

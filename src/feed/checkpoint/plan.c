@@ -27,17 +27,9 @@ static bool not_sized(struct checkpoint_of_plan *of, const char *format, ...)
     return false;
 }
 
-static bool in_plan(const struct plan *plan, struct error *err, const char *format, ...) PRINTF_LIKE(3, 4);
-
-static bool in_plan(const struct plan *plan, struct error *err, const char *format, ...)
+static const char *name_of(const struct plan *plan)
 {
-    char message[256];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
-    va_end(args);
-    return error_set(err, ERROR_INPUT, "%s%s%s", plan->path ? plan->path : "", plan->path ? ": " : "",
-                     message);
+    return plan->path ? plan->path : "the plan";
 }
 
 /* False: the stages of the plan hold unlike shares of the model, or the plan does not say which model it is. */
@@ -75,7 +67,8 @@ static bool element_bytes(const struct plan *plan, int64_t *weight, int64_t *sta
 {
     enum cost_type type;
     if (!cost_type_find(plan->precision, &type))
-        return in_plan(plan, err, "precision: '%.80s' is no type of number", plan->precision);
+        return error_set(err, ERROR_INPUT, "%s: precision: '%.80s' is no type of number", name_of(plan),
+                         plan->precision);
     *weight = (int64_t)fmax(cost_type_bytes(type), 2);
     *states = *weight == 2 ? 12 : 8;
     return true;
@@ -150,8 +143,8 @@ static bool size(struct checkpoint_of_plan *of, const struct plan *plan, const s
     if (!element_bytes(plan, &weight, &states, err) || !tables_ready(err))
         return false;
     if (degrees->expert > stage)
-        return in_plan(plan, err, "ep is %lld, tp x dp x cp %lld", (long long)degrees->expert,
-                       (long long)stage);
+        return error_set(err, ERROR_INPUT, "%s: ep is %lld, tp x dp x cp %lld", name_of(plan),
+                         (long long)degrees->expert, (long long)stage);
     if (!model)
         model = architecture_find(plan->model);
     if (!model)
@@ -177,9 +170,8 @@ bool checkpoint_of_plan(struct checkpoint_of_plan *of, const struct plan *plan, 
     if (!of->sized || ranks == 0)
         return true;
     if (ranks < 0 || ranks > of->devices)
-        return error_set(err, ERROR_USAGE, "%s%s%lld ranks; the plan uses %lld devices",
-                         plan->path ? plan->path : "", plan->path ? ": " : "", (long long)ranks,
-                         (long long)of->devices);
+        return error_set(err, ERROR_USAGE, "%s: %lld ranks; the plan uses %lld devices", name_of(plan),
+                         (long long)ranks, (long long)of->devices);
     of->shards.ranks = ranks;
     return true;
 }

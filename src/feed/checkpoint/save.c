@@ -62,32 +62,27 @@ static bool add_jobs(struct checkpoint_crew *crew, struct error *err)
 /* Removes an earlier checkpoint of the same name or its remains, and lists the files that this save may leave. */
 static bool begin(const struct checkpoint_crew *crew, struct error *err)
 {
-    const struct checkpoint *checkpoint = crew->checkpoint;
-    if (!checkpoint_leads(checkpoint))
-        return true;
-    char *name = checkpoint_name(crew->folder, CHECKPOINT_UNFINISHED, err);
-    bool ok = name && checkpoint_remove(checkpoint, crew->folder, err) &&
-              checkpoint_manifest_write(crew->manifest, checkpoint->options.storage, name,
-                                        checkpoint->options.sync, err);
-    free(name);
-    return ok;
+    const struct checkpoint_options *options = &crew->checkpoint->options;
+    return !checkpoint_leads(crew->checkpoint) ||
+           (checkpoint_remove(crew->checkpoint, crew->folder, err) &&
+            checkpoint_manifest_write(crew->manifest, options->storage, crew->folder, CHECKPOINT_UNFINISHED,
+                                      options->sync, err));
 }
 
 /* Writes the manifest, now that all files have their names. */
 static bool finish(const struct checkpoint_crew *crew, struct error *err)
 {
     struct checkpoint *checkpoint = crew->checkpoint;
+    const struct checkpoint_options *options = &checkpoint->options;
     if (!checkpoint_leads(checkpoint))
         return true;
     int64_t started = clock_nanoseconds();
-    char *manifest = checkpoint_name(crew->folder, CHECKPOINT_MANIFEST, err);
-    char *unfinished = manifest ? checkpoint_name(crew->folder, CHECKPOINT_UNFINISHED, err) : NULL;
-    struct storage *storage = checkpoint->options.storage;
+    char *unfinished = checkpoint_name(crew->folder, CHECKPOINT_UNFINISHED, err);
     bool ok = unfinished &&
-              checkpoint_manifest_write(crew->manifest, storage, manifest, checkpoint->options.sync, err) &&
-              storage_remove(storage, unfinished, err);
+              checkpoint_manifest_write(crew->manifest, options->storage, crew->folder, CHECKPOINT_MANIFEST,
+                                        options->sync, err) &&
+              storage_remove(options->storage, unfinished, err);
     checkpoint->parts[0].end += clock_nanoseconds() - started;
-    free(manifest);
     free(unfinished);
     return ok;
 }

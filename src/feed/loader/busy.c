@@ -1,4 +1,4 @@
-/* What the loader's threads are busy with, and what they have done. */
+/* The work that the loader's threads do and have done. */
 #include "core/clock.h"
 #include "feed/host.h"
 #include "feed/loader/internal.h"
@@ -24,7 +24,7 @@ void loader_busy_end(struct loader_thread *thread)
         thread->busy_counted += length;
 }
 
-/* A piece that ends meanwhile may be missed: that is as long as this takes. */
+/* A piece that ends during this call may be missed. */
 struct loader_busy loader_busy_now(struct loader *loader)
 {
     struct loader_busy busy = {.at = clock_nanoseconds()};
@@ -55,22 +55,21 @@ static double cpu_of(pthread_t thread)
     return pthread_getcpuclockid(thread, &clock) == 0 ? 1e-9 * (double)clock_read(clock) : 0;
 }
 
-struct loader_counts loader_counts(struct loader *loader)
+void loader_add_counts(struct loader *loader, struct loader_counts *counts)
 {
-    struct loader_counts counts = {.threads = loader->thread_count};
+    counts->threads += loader->thread_count;
     for (int i = 0; i < loader->thread_count; i++) {
         struct loader_thread *thread = &loader->threads[i];
         double decode = 1e-9 * (double)thread->decode_cpu, verify = 1e-9 * (double)thread->verify_cpu;
-        counts.samples += thread->samples;
-        counts.bytes += thread->bytes;
-        counts.opened += thread->opened;
-        counts.busy += 1e-9 * (double)(thread->busy_excluded + thread->busy_counted);
-        counts.delayed += 1e-9 * (double)(thread->tid > 0 ? host_thread_delay(thread->tid) : 0);
-        counts.decode_cpu += decode;
-        counts.verify_cpu += verify;
-        counts.read_cpu += cpu_of(thread->thread) - decode - verify;
+        counts->samples += thread->samples;
+        counts->bytes += thread->bytes;
+        counts->opened += thread->opened;
+        counts->busy += 1e-9 * (double)(thread->busy_excluded + thread->busy_counted);
+        counts->delayed += 1e-9 * (double)(thread->tid > 0 ? host_thread_delay(thread->tid) : 0);
+        counts->decode_cpu += decode;
+        counts->verify_cpu += verify;
+        counts->read_cpu += cpu_of(thread->thread) - decode - verify;
     }
-    return counts;
 }
 
 struct loader_depth loader_depth(struct loader *loader)

@@ -2,7 +2,7 @@
  * not depend on the number of steps.
  *
  * One struct metrics covers the accelerators [first, first + count) and is used by one thread at a time; a
- * process has one per thread, and metrics_merge joins those of all threads and (through metrics_pack) ranks.
+ * process has one, and metrics_pack and metrics_merge join those of all ranks.
  * Times are nanoseconds of CLOCK_MONOTONIC. metrics_figures.h derives the corrected figures and DLIO's.
  *
  * Counted steps: the first exclude_start and the last exclude_end steps of each epoch (and of each
@@ -140,12 +140,10 @@ bool metrics_checkpoint(struct metrics *metrics, const struct metrics_checkpoint
 struct metrics_row *metrics_row(const struct metrics *metrics, int accelerator, int epoch,
                                 enum metrics_phase phase);
 
-/* Adds the metrics of another thread or rank; `into` must cover its accelerators and have no data of them.
- * Blocks stay with their rank, which writes them. */
-bool metrics_merge(struct metrics *into, const struct metrics *from, struct error *err);
-
-/* Convert to bytes for a message between processes of the same build, and back. */
+/* Writes all but the blocks as bytes for a process of the same build. Blocks stay with their rank, which writes them. */
 void metrics_pack(const struct metrics *metrics, struct text *out);
-bool metrics_unpack(struct metrics *metrics, const char *bytes, size_t length, struct error *err);
+
+/* Adds the packed metrics of a rank; `into` must cover its accelerators and have no data of them. */
+bool metrics_merge(struct metrics *into, const char *bytes, size_t length, struct error *err);
 
 #endif

@@ -129,7 +129,6 @@ static void add_checkpoint(struct metrics_checkpoints *figures, const struct met
     lists->throughput[figures->count] = bytes / longest;
     lists->dlio_duration[figures->count] = root;
     lists->dlio_throughput[figures->count] = size / root;
-    figures->dlio_size = size;
     figures->count++;
 }
 

@@ -94,7 +94,7 @@ struct metrics_checkpoints {
     int rank_least_at;
     double sync; /* share of the ranks' time in fsync, close and rename */
     double dlio_duration_mean, dlio_duration_stdev;
-    double dlio_throughput_mean, dlio_throughput_stdev, dlio_size; /* GiB/s and GiB, called GB */
+    double dlio_throughput_mean, dlio_throughput_stdev; /* GiB/s, called GB/s */
 };
 
 /* count is 0 if there are none. */

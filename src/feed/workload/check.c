@@ -1,4 +1,4 @@
-/* What contradicts itself. The range of each value alone is the table's (workload_keys.c). */
+/* Checks of values that contradict each other. The range of each value alone is in the table of keys.c. */
 #include "feed/workload/internal.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #define MAX_SAMPLES 0x1p62
 #define MAX_BYTES   0x1p62
 
-/* At the place where the key was given, else at the workload's name. */
+/* Sets an error at the place where the key was given, else at the workload's name. */
 __attribute__((format(printf, 4, 5))) static bool wrong(const struct workload *workload, const char *path,
                                                         struct error *err, const char *format, ...)
 {
@@ -88,7 +88,7 @@ static bool check_dims(const struct workload *workload, struct error *err)
 static bool check_dataset(const struct workload *workload, struct error *err)
 {
     const struct workload_dataset *data = &workload->dataset;
-    if (is_image(workload) && data->record_element_type != WORKLOAD_UINT8)
+    if (is_image(workload) && strcmp(data->record_element_type, "uint8") != 0)
         return wrong(workload, "dataset.record_element_type", err, "%s has uint8 alone", data->format);
     if (data->enable_chunking && data->chunk_size == 0 && data->chunk_dims.count == 0)
         return wrong(workload, "dataset.enable_chunking", err,

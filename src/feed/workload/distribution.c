@@ -162,25 +162,6 @@ double distribution_mean(const struct distribution *distribution)
     }
 }
 
-double distribution_stdev(const struct distribution *distribution)
-{
-    double first = distribution->first, second = distribution->second;
-    switch (distribution->type) {
-    case DISTRIBUTION_NORMAL:
-        return second;
-    case DISTRIBUTION_UNIFORM:
-        return (second - first) / sqrt(12);
-    case DISTRIBUTION_GAMMA:
-        return sqrt(first) * second;
-    case DISTRIBUTION_EXPONENTIAL:
-        return first;
-    case DISTRIBUTION_POISSON:
-        return sqrt(first);
-    default:
-        return 0;
-    }
-}
-
 /* --- in and out --------------------------------------------------------------------------------------------- */
 
 static const struct {

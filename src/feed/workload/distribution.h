@@ -58,9 +58,8 @@ double distribution_sample(const struct distribution *distribution, struct distr
 #define DISTRIBUTION_NEVER INT64_C(1000000000000000000) /* 31 years */
 int64_t distribution_nanoseconds(double seconds);
 
-/* Return the parameters' mean and deviation, before negative draws are clipped or mirrored. */
+/* Returns the mean, before negative draws are clipped or mirrored. */
 double distribution_mean(const struct distribution *distribution);
-double distribution_stdev(const struct distribution *distribution);
 
 /* Reads a number, {mean[, stdev]}, or {type: …, its parameters}; each may have `mirror`. */
 bool distribution_read(struct distribution *distribution, const struct doc *doc, const struct doc_node *node,

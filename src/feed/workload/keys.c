@@ -1,55 +1,36 @@
 /* The table of keys: DLIO main's, those of the VLDB study's fork and of MLPerf Storage v3, and our own. */
 #include "feed/workload/internal.h"
 
+#include "dataset/types.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#define MOST  9007199254740992.0 /* WORKLOAD_MAX_INTEGER */
-#define LIST  ((double)WORKLOAD_MAX_LIST)
-#define RANKS 16777216.0
-#define TIME  1e9 /* seconds */
+#define MAX_INTEGER 9007199254740992.0 /* WORKLOAD_MAX_INTEGER */
+#define LIST        ((double)WORKLOAD_MAX_LIST)
+#define RANKS       16777216.0
+#define TIME        1e9 /* seconds */
 
 #define AT(field) offsetof(struct workload, field)
-#define TEXT(path, field, json, meaning)                                                                     \
+#define KEY(path, type, unit, field, json, low, high, words, secret, meaning)                                \
     {                                                                                                        \
-        path, WORKLOAD_TEXT, 0, AT(field), json, 0, 0, NULL, false, meaning                                  \
+        path, WORKLOAD_##type, unit, AT(field), json, low, high, words, secret, meaning                      \
     }
-#define SECRET(path, field, meaning)                                                                         \
-    {                                                                                                        \
-        path, WORKLOAD_TEXT, 0, AT(field), "null", 0, 0, NULL, true, meaning                                 \
-    }
-#define NAMED(path, field, json, words, meaning)                                                             \
-    {                                                                                                        \
-        path, WORKLOAD_TEXT, 0, AT(field), json, 0, 0, words, false, meaning                                 \
-    }
-#define WORD(path, field, json, words, meaning)                                                              \
-    {                                                                                                        \
-        path, WORKLOAD_WORD, 0, AT(field), json, 0, 0, words, false, meaning                                 \
-    }
-#define BOOL(path, field, json, meaning)                                                                     \
-    {                                                                                                        \
-        path, WORKLOAD_BOOL, 0, AT(field), json, 0, 0, NULL, false, meaning                                  \
-    }
+#define TEXT(path, field, json, meaning)         KEY(path, TEXT, 0, field, json, 0, 0, NULL, false, meaning)
+#define SECRET(path, field, meaning)             KEY(path, TEXT, 0, field, "null", 0, 0, NULL, true, meaning)
+#define NAMED(path, field, json, words, meaning) KEY(path, TEXT, 0, field, json, 0, 0, words, false, meaning)
+#define WORD(path, field, json, words, meaning)  KEY(path, WORD, 0, field, json, 0, 0, words, false, meaning)
+#define BOOL(path, field, json, meaning)         KEY(path, BOOL, 0, field, json, 0, 0, NULL, false, meaning)
 #define WHOLE(path, field, json, low, high, meaning)                                                         \
-    {                                                                                                        \
-        path, WORKLOAD_INTEGER, 0, AT(field), json, low, high, NULL, false, meaning                          \
-    }
+    KEY(path, INTEGER, 0, field, json, low, high, NULL, false, meaning)
 #define BYTES(path, field, json, low, meaning)                                                               \
-    {                                                                                                        \
-        path, WORKLOAD_INTEGER, WORKLOAD_BYTES, AT(field), json, low, MOST, NULL, false, meaning             \
-    }
+    KEY(path, INTEGER, WORKLOAD_BYTES, field, json, low, MAX_INTEGER, NULL, false, meaning)
 #define NUMBER(path, unit, field, json, low, high, meaning)                                                  \
-    {                                                                                                        \
-        path, WORKLOAD_NUMBER, unit, AT(field), json, low, high, NULL, false, meaning                        \
-    }
+    KEY(path, NUMBER, unit, field, json, low, high, NULL, false, meaning)
 #define WHOLES(path, field, low, high, meaning)                                                              \
-    {                                                                                                        \
-        path, WORKLOAD_INTEGERS, 0, AT(field), "[]", low, high, NULL, false, meaning                         \
-    }
+    KEY(path, INTEGERS, 0, field, "[]", low, high, NULL, false, meaning)
 #define TIMES(path, field, meaning)                                                                          \
-    {                                                                                                        \
-        path, WORKLOAD_DISTRIBUTION, WORKLOAD_SECONDS, AT(field), "0", 0, TIME, NULL, false, meaning         \
-    }
+    KEY(path, DISTRIBUTION, WORKLOAD_SECONDS, field, "0", 0, TIME, NULL, false, meaning)
 
 /* In the order of the enums. */
 static const char *const frameworks[] = {"tensorflow", "pytorch", NULL};
@@ -108,9 +89,9 @@ static const struct workload_key keys[] = {
     WORD("model.optimizer_datatype", model.optimizer_datatype, "\"fp32\"", datatypes,
          "of the optimizer's state"),
     WHOLE("model.num_layers", model.num_layers, "-1", -1, 100000, "blocks; up to 0: there are none"),
-    WHOLES("model.optimization_groups", model.optimization_groups, 0, MOST,
+    WHOLES("model.optimization_groups", model.optimization_groups, 0, MAX_INTEGER,
            "bytes of the groups of the optimizer, of each rank; each is saved three times"),
-    WHOLES("model.layer_parameters", model.layer_parameters, 0, MOST,
+    WHOLES("model.layer_parameters", model.layer_parameters, 0, MAX_INTEGER,
            "bytes of each layer, split among the tensor ranks"),
     WHOLE("model.parallelism.tensor", model.tensor, "1", 1, RANKS, "ranks that share each layer"),
     WHOLE("model.parallelism.pipeline", model.pipeline, "1", 1, RANKS, "stages"),
@@ -141,31 +122,31 @@ static const struct workload_key keys[] = {
     WHOLE("dataset.num_samples_per_file", dataset.num_samples_per_file, "1", 1, 1e12, ""),
     WHOLE("dataset.eval_num_samples_per_file", dataset.eval_num_samples_per_file, "0", 0, 1e12,
           "the study's; 0: as `num_samples_per_file`"),
-    NUMBER("dataset.record_length_bytes", WORKLOAD_BYTES, dataset.record_length_bytes, "65536", 1, MOST,
-           "mean of a sample; also `record_length`"),
+    NUMBER("dataset.record_length_bytes", WORKLOAD_BYTES, dataset.record_length_bytes, "65536", 1,
+           MAX_INTEGER, "mean of a sample; also `record_length`"),
     NUMBER("dataset.record_length_bytes_stdev", WORKLOAD_BYTES, dataset.record_length_bytes_stdev, "0", 0,
-           MOST, "between files; also `record_length_stdev`"),
+           MAX_INTEGER, "between files; also `record_length_stdev`"),
     NUMBER("dataset.record_length_bytes_resize", WORKLOAD_BYTES, dataset.record_length_bytes_resize, "0", 0,
-           MOST, "of a sample after preprocessing; 0: as it is read"),
+           MAX_INTEGER, "of a sample after preprocessing; 0: as it is read"),
     WHOLE("dataset.num_subfolders_train", dataset.num_subfolders_train, "0", 0, 1e9, "0: none"),
     WHOLE("dataset.num_subfolders_eval", dataset.num_subfolders_eval, "0", 0, 1e9, "0: none"),
     TEXT("dataset.file_prefix", dataset.file_prefix, "\"img\"", "of the files' names"),
-    WORD("dataset.compression", dataset.compression, "\"none\"", compressions,
-         "`zip` deflates the members of npz, which DLIO does not; the last three are Parquet's"),
+    NAMED("dataset.compression", dataset.compression, "\"none\"", compressions,
+          "`zip` deflates the members of npz, which DLIO does not; the last three are Parquet's"),
     WHOLE("dataset.compression_level", dataset.compression_level, "4", 0, 22, ""),
     BOOL("dataset.enable_chunking", dataset.enable_chunking, "false", "HDF5"),
     BYTES("dataset.chunk_size", dataset.chunk_size, "0", 0, "HDF5"),
     BOOL("dataset.keep_files", dataset.keep_files, "true", "no effect: data stay"),
     BYTES("dataset.generation_buffer_size", dataset.generation_buffer_size, "2147483648", 1,
           "no effect: files are made in small pieces"),
-    WHOLES("dataset.record_dims", dataset.record_dims, 1, MOST,
+    WHOLES("dataset.record_dims", dataset.record_dims, 1, MAX_INTEGER,
            "of a sample, instead of the square that `record_length_bytes` gives"),
-    WORD("dataset.record_element_type", dataset.record_element_type, "\"uint8\"", elements,
-         "of a sample's numbers"),
+    NAMED("dataset.record_element_type", dataset.record_element_type, "\"uint8\"", elements,
+          "of a sample's numbers"),
     WHOLE("dataset.record_element_bytes", dataset.record_element_bytes, "0", 0, 8,
           "no effect: `record_element_type` says it"),
-    WHOLES("dataset.hdf5.chunk_dims", dataset.chunk_dims, 1, MOST, ""),
-    WHOLES("dataset.hdf5.max_shape", dataset.max_shape, -1, MOST, "-1: without limit"),
+    WHOLES("dataset.hdf5.chunk_dims", dataset.chunk_dims, 1, MAX_INTEGER, ""),
+    WHOLES("dataset.hdf5.max_shape", dataset.max_shape, -1, MAX_INTEGER, "-1: without limit"),
     WHOLE("dataset.hdf5.num_dset_per_record", dataset.num_dset_per_record, "1", 1, 100000,
           "divides the first of `record_dims`"),
     WHOLE("dataset.parquet.row_group_size", dataset.row_group_size, "0", 0, 1e12,
@@ -175,7 +156,7 @@ static const struct workload_key keys[] = {
      "list of {name, dtype, size, read, count}; `count` so many columns alike"},
     NUMBER("dataset.compressibility", 0, dataset.compressibility, "0", 0, 1,
            "ours: how much of the content repeats itself; 0: random bytes"),
-    WHOLE("dataset.seed", dataset.seed, "123", 0, MOST, "ours: of sizes and content"),
+    WHOLE("dataset.seed", dataset.seed, "123", 0, MAX_INTEGER, "ours: of sizes and content"),
 
     WORD("reader.data_loader", reader.data_loader, "null", loaders, "left out: that of the framework"),
     WHOLE("reader.batch_size", reader.batch_size, "1", 1, 1e9, "samples per step and accelerator"),
@@ -211,10 +192,10 @@ static const struct workload_key keys[] = {
     WORD("reader.data_loader_sampler", reader.data_loader_sampler, "null", samplers,
          "`iterative`: files are dealt to the accelerators; `index`: samples are; left out: iterative with "
          "TensorFlow"),
-    WHOLES("reader.transformed_record_dims", reader.transformed_record_dims, 1, MOST,
+    WHOLES("reader.transformed_record_dims", reader.transformed_record_dims, 1, MAX_INTEGER,
            "of a sample after preprocessing"),
-    WORD("reader.transformed_record_element_type", reader.transformed_record_element_type, "\"uint8\"",
-         elements, ""),
+    NAMED("reader.transformed_record_element_type", reader.transformed_record_element_type, "\"uint8\"",
+          elements, ""),
 
     WHOLE("train.epochs", train.epochs, "1", 0, 1e9, ""),
     TIMES("train.computation_time", train.computation_time, "of a step"),
@@ -222,9 +203,9 @@ static const struct workload_key keys[] = {
            "makes a constant `computation_time` a normal one"),
     WORD("train.computation_model", train.computation_model, "\"none\"", computation_models,
          "ours: the study's formula for GPUs and batch, or its table, instead of `computation_time`"),
-    WHOLE("train.total_training_steps", train.total_training_steps, "-1", -1, MOST,
+    WHOLE("train.total_training_steps", train.total_training_steps, "-1", -1, MAX_INTEGER,
           "-1: all that the data give"),
-    WHOLE("train.seed", train.seed, "123", 0, MOST, "of orders and times"),
+    WHOLE("train.seed", train.seed, "123", 0, MAX_INTEGER, "of orders and times"),
     BOOL("train.seed_change_epoch", train.seed_change_epoch, "true", "another order in every epoch"),
 
     TIMES("evaluation.eval_time", evaluation.eval_time, "of a step"),
@@ -232,21 +213,21 @@ static const struct workload_key keys[] = {
            "makes a constant `eval_time` a normal one"),
     WHOLE("evaluation.eval_after_epoch", evaluation.eval_after_epoch, "1", -1, 1e9, "the first evaluation"),
     WHOLE("evaluation.epochs_between_evals", evaluation.epochs_between_evals, "1", -1, 1e9, ""),
-    WHOLE("evaluation.steps_between_evals", evaluation.steps_between_evals, "-1", -1, MOST,
+    WHOLE("evaluation.steps_between_evals", evaluation.steps_between_evals, "-1", -1, MAX_INTEGER,
           "the study's; -1: none within epochs"),
-    WHOLE("evaluation.total_eval_steps", evaluation.total_eval_steps, "-1", -1, MOST,
+    WHOLE("evaluation.total_eval_steps", evaluation.total_eval_steps, "-1", -1, MAX_INTEGER,
           "the study's, also below `train`, also `num_eval_steps`; -1: all that the data give"),
 
     TEXT("checkpoint.checkpoint_folder", checkpoint.checkpoint_folder, "\"./checkpoints\"", ""),
     WHOLE("checkpoint.checkpoint_after_epoch", checkpoint.checkpoint_after_epoch, "1", -1, 1e9,
           "the first checkpoint"),
     WHOLE("checkpoint.epochs_between_checkpoints", checkpoint.epochs_between_checkpoints, "1", -1, 1e9, ""),
-    WHOLE("checkpoint.checkpoint_after_step", checkpoint.checkpoint_after_step, "-1", -1, MOST,
+    WHOLE("checkpoint.checkpoint_after_step", checkpoint.checkpoint_after_step, "-1", -1, MAX_INTEGER,
           "the study's"),
-    WHOLE("checkpoint.steps_between_checkpoints", checkpoint.steps_between_checkpoints, "-1", -1, MOST,
+    WHOLE("checkpoint.steps_between_checkpoints", checkpoint.steps_between_checkpoints, "-1", -1, MAX_INTEGER,
           "-1: none within epochs"),
-    WORD("checkpoint.type", checkpoint.type, "\"rank_zero\"", checkpoint_types,
-         "no effect: `zero_stage` and parallelism say who writes"),
+    NAMED("checkpoint.type", checkpoint.type, "\"rank_zero\"", checkpoint_types,
+          "no effect: `zero_stage` and parallelism say who writes"),
     WORD("checkpoint.mode", checkpoint.mode, "\"default\"", checkpoint_modes,
          "`subset`: the ranks that run are the first of `parallelism` tensor x pipeline x data"),
     TEXT("checkpoint.checkpoint_mechanism_classname", checkpoint.checkpoint_mechanism_classname, "null",
@@ -264,18 +245,18 @@ static const struct workload_key keys[] = {
     BOOL("checkpoint.rank_sync", checkpoint.rank_sync, "false",
          "no effect: ranks always meet after a checkpoint"),
     BOOL("checkpoint.randomize_tensor", checkpoint.randomize_tensor, "true", "false: all bytes alike"),
-    WHOLE("checkpoint.ksm.madv_mergeable_id", checkpoint.madv_mergeable_id, "12", 0, MOST,
+    WHOLE("checkpoint.ksm.madv_mergeable_id", checkpoint.madv_mergeable_id, "12", 0, MAX_INTEGER,
           "no effect: nothing is kept in memory"),
     NUMBER("checkpoint.ksm.high_ram_trigger", 0, checkpoint.high_ram_trigger, "30", 0, 100, "no effect"),
     NUMBER("checkpoint.ksm.low_ram_exit", 0, checkpoint.low_ram_exit, "15", 0, 100, "no effect"),
-    WHOLE("checkpoint.ksm.await_time", checkpoint.await_time, "200", 0, MOST, "no effect"),
-    NUMBER("checkpoint.ckpt_write_sz_q1", WORKLOAD_BYTES, checkpoint.write_size_q1, "0", 0, MOST,
+    WHOLE("checkpoint.ksm.await_time", checkpoint.await_time, "200", 0, MAX_INTEGER, "no effect"),
+    NUMBER("checkpoint.ckpt_write_sz_q1", WORKLOAD_BYTES, checkpoint.write_size_q1, "0", 0, MAX_INTEGER,
            "no effect: writes are of one size"),
-    NUMBER("checkpoint.ckpt_write_sz_mean", WORKLOAD_BYTES, checkpoint.write_size_mean, "0", 0, MOST,
+    NUMBER("checkpoint.ckpt_write_sz_mean", WORKLOAD_BYTES, checkpoint.write_size_mean, "0", 0, MAX_INTEGER,
            "no effect"),
-    NUMBER("checkpoint.ckpt_write_sz_std", WORKLOAD_BYTES, checkpoint.write_size_std, "0", 0, MOST,
+    NUMBER("checkpoint.ckpt_write_sz_std", WORKLOAD_BYTES, checkpoint.write_size_std, "0", 0, MAX_INTEGER,
            "no effect"),
-    NUMBER("checkpoint.ckpt_write_sz_min", WORKLOAD_BYTES, checkpoint.write_size_min, "0", 0, MOST,
+    NUMBER("checkpoint.ckpt_write_sz_min", WORKLOAD_BYTES, checkpoint.write_size_min, "0", 0, MAX_INTEGER,
            "no effect"),
 
     WORD("storage.storage_type", storage.storage_type, "\"local_fs\"", storage_types,
@@ -292,16 +273,17 @@ static const struct workload_key keys[] = {
          "the bucket in the path, not in the host's name"),
     WHOLE("storage.storage_options.s3_max_attempts", storage.s3_max_attempts, "5", 1, 1000, "of a request"),
 
-    WORD("profiling.profiler", profiling.profiler, "\"iostat\"", profilers,
-         "no effect: device counters are always read"),
+    NAMED("profiling.profiler", profiling.profiler, "\"iostat\"", profilers,
+          "no effect: device counters are always read"),
     {"profiling.iostat_devices", WORKLOAD_TEXTS, 0, AT(profiling.iostat_devices), "[]", 0, LIST, NULL, false,
      "no effect: the device of the data is reported"},
 
     TEXT("output.folder", output.folder, "null", "left out: what the command says"),
     TEXT("output.log_file", output.log_file, "\"dlio.log\"", "no effect: there is no log"),
-    WHOLE("output.metric.exclude_start_steps", output.exclude_start_steps, "1", 0, MOST,
+    WHOLE("output.metric.exclude_start_steps", output.exclude_start_steps, "1", 0, MAX_INTEGER,
           "steps of an epoch that do not count"),
-    WHOLE("output.metric.exclude_end_steps", output.exclude_end_steps, "0", 0, MOST, "the same at its end"),
+    WHOLE("output.metric.exclude_end_steps", output.exclude_end_steps, "0", 0, MAX_INTEGER,
+          "the same at its end"),
 
     NUMBER("metric.au", 0, metric.au, "0.9", 0, 1, "accelerator utilisation that is to be met"),
 };
@@ -363,16 +345,12 @@ bool workload_key_given(const struct workload *workload, const struct workload_k
     return workload->given[workload_key_index(key)] != NULL;
 }
 
-/* --- what words mean ------------------------------------------------------------------------------------------ */
+/* --- sizes -------------------------------------------------------------------------------------------------- */
 
-int64_t workload_element_bytes(enum workload_element element)
+int64_t workload_element_bytes(const char *element)
 {
-    static const int64_t bytes[] = {
-        [WORKLOAD_UINT8] = 1,   [WORKLOAD_INT8] = 1,    [WORKLOAD_UINT16] = 2,  [WORKLOAD_INT16] = 2,
-        [WORKLOAD_UINT32] = 4,  [WORKLOAD_INT32] = 4,   [WORKLOAD_UINT64] = 8,  [WORKLOAD_INT64] = 8,
-        [WORKLOAD_FLOAT16] = 2, [WORKLOAD_FLOAT32] = 4, [WORKLOAD_FLOAT64] = 8,
-    };
-    return bytes[element];
+    enum dataset_element found;
+    return dataset_element_find(element, &found) ? dataset_element_bytes(found) : 1;
 }
 
 int64_t workload_datatype_bytes(enum workload_datatype datatype)

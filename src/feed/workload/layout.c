@@ -5,11 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *word_of(const char *path, int index)
-{
-    return workload_key_find(path)->words[index];
-}
-
 static bool take_dims(int64_t *dims, int *count, const struct workload_integers *list, const char *path,
                       struct error *err)
 {
@@ -33,17 +28,16 @@ static bool take_format(struct dataset_layout *layout, const struct workload_dat
 
 static bool take_words(struct dataset_layout *layout, const struct workload_dataset *data, struct error *err)
 {
-    const char *element = word_of("dataset.record_element_type", (int)data->record_element_type);
-    const char *compression = word_of("dataset.compression", (int)data->compression);
     if (strlen(data->file_prefix) >= sizeof layout->prefix)
         return error_set(err, ERROR_INPUT, "dataset.file_prefix: at most %zu bytes",
                          sizeof layout->prefix - 1);
     snprintf(layout->prefix, sizeof layout->prefix, "%s", data->file_prefix);
-    if (!dataset_element_find(element, &layout->element))
+    if (!dataset_element_find(data->record_element_type, &layout->element))
         return error_set(err, ERROR_INPUT, "dataset.record_element_type: '%s' is not known to data sets",
-                         element);
-    if (!dataset_compression_find(compression, &layout->compression))
-        return error_set(err, ERROR_INPUT, "dataset.compression: '%s' is for Parquet alone", compression);
+                         data->record_element_type);
+    if (!dataset_compression_find(data->compression, &layout->compression))
+        return error_set(err, ERROR_INPUT, "dataset.compression: '%s' is for Parquet alone",
+                         data->compression);
     return true;
 }
 

@@ -186,7 +186,7 @@ static bool read_column(struct workload *workload, struct workload_column *colum
     static const char *const known[] = {"name", "dtype", "size", "read", "count"};
     const char *const *elements = workload_key_find("dataset.record_element_type")->words;
     const char *name = NULL;
-    *column = (struct workload_column){.type = WORKLOAD_FLOAT32, .size = 1, .count = 1, .read = true};
+    *column = (struct workload_column){.type = "float32", .size = 1, .count = 1, .read = true};
     if (!doc_is_map(doc, map, err) || !doc_only_keys(doc, map, known, sizeof known / sizeof *known, err))
         return false;
     const struct doc_node *type = doc_find(map, "dtype"), *size = doc_find(map, "size");
@@ -198,7 +198,7 @@ static bool read_column(struct workload *workload, struct workload_column *colum
         int word = read_word(elements, doc, type, err);
         if (word < 0)
             return false;
-        column->type = (enum workload_element)word;
+        column->type = elements[word];
     }
     if ((size && !doc_integer(doc, size, 1, INT64_C(1) << 40, &column->size, err)) ||
         (count && !doc_integer(doc, count, 1, WORKLOAD_MAX_LIST, &column->count, err)) ||

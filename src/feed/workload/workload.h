@@ -43,30 +43,6 @@ enum workload_loader {
 enum workload_shuffle { WORKLOAD_SHUFFLE_OFF, WORKLOAD_SHUFFLE_SEED, WORKLOAD_SHUFFLE_RANDOM };
 enum workload_read_type { WORKLOAD_READ_ON_DEMAND, WORKLOAD_READ_MEMORY };
 enum workload_sampler { WORKLOAD_SAMPLER_ITERATIVE, WORKLOAD_SAMPLER_INDEX };
-enum workload_compression {
-    WORKLOAD_COMPRESSION_NONE,
-    WORKLOAD_COMPRESSION_GZIP,
-    WORKLOAD_COMPRESSION_LZF,
-    WORKLOAD_COMPRESSION_BZ2,
-    WORKLOAD_COMPRESSION_ZIP,
-    WORKLOAD_COMPRESSION_XZ,
-    WORKLOAD_COMPRESSION_SNAPPY, /* this and the next two: Parquet's */
-    WORKLOAD_COMPRESSION_LZ4,
-    WORKLOAD_COMPRESSION_ZSTD,
-};
-enum workload_element { /* NumPy's types */
-                        WORKLOAD_UINT8,
-                        WORKLOAD_INT8,
-                        WORKLOAD_UINT16,
-                        WORKLOAD_INT16,
-                        WORKLOAD_UINT32,
-                        WORKLOAD_INT32,
-                        WORKLOAD_UINT64,
-                        WORKLOAD_INT64,
-                        WORKLOAD_FLOAT16,
-                        WORKLOAD_FLOAT32,
-                        WORKLOAD_FLOAT64,
-};
 enum workload_datatype { /* of model and optimizer */
                          WORKLOAD_DATATYPE_INT8,
                          WORKLOAD_DATATYPE_UINT8,
@@ -75,19 +51,12 @@ enum workload_datatype { /* of model and optimizer */
                          WORKLOAD_DATATYPE_FP32,
                          WORKLOAD_DATATYPE_FP64,
 };
-enum workload_checkpoint_type { WORKLOAD_CHECKPOINT_RANK_ZERO, WORKLOAD_CHECKPOINT_ALL_RANKS };
 enum workload_checkpoint_mode { WORKLOAD_CHECKPOINT_DEFAULT, WORKLOAD_CHECKPOINT_SUBSET };
 enum workload_storage_type {
     WORKLOAD_STORAGE_LOCAL_FS,
     WORKLOAD_STORAGE_PARALLEL_FS, /* treated like local_fs: a mounted file system */
     WORKLOAD_STORAGE_S3,
     WORKLOAD_STORAGE_AISTORE, /* not supported */
-};
-enum workload_profiler {
-    WORKLOAD_PROFILER_NONE,
-    WORKLOAD_PROFILER_IOSTAT,
-    WORKLOAD_PROFILER_DARSHAN,
-    WORKLOAD_PROFILER_TENSORBOARD,
 };
 /* The source of a step's compute time (compute_time.h). */
 enum workload_computation_model {
@@ -111,10 +80,10 @@ struct workload_texts {
 /* A group of identical columns of a Parquet file. */
 struct workload_column {
     const char *name;
-    enum workload_element type;
-    int64_t size;  /* elements per row */
-    int64_t count; /* number of such columns */
-    bool read;     /* false: stored in the file but not read */
+    const char *type; /* NumPy's name: "uint8" */
+    int64_t size;     /* elements per row */
+    int64_t count;    /* number of such columns */
+    bool read;        /* false: stored in the file but not read */
 };
 
 struct workload_columns {
@@ -146,14 +115,14 @@ struct workload_dataset {
     double record_length_bytes, record_length_bytes_stdev, record_length_bytes_resize; /* bytes */
     int64_t num_subfolders_train, num_subfolders_eval;
     const char *file_prefix;
-    enum workload_compression compression;
+    const char *compression; /* a word of the table: "gzip" */
     int64_t compression_level;
     bool enable_chunking;
     int64_t chunk_size; /* bytes */
     bool keep_files;
     int64_t generation_buffer_size; /* bytes */
     struct workload_integers record_dims;
-    enum workload_element record_element_type;
+    const char *record_element_type; /* NumPy's name: "uint8" */
     int64_t record_element_bytes;
     struct workload_integers chunk_dims, max_shape; /* HDF5 */
     int64_t num_dset_per_record;
@@ -181,7 +150,7 @@ struct workload_reader {
     const char *reader_classname, *data_loader_classname;
     enum workload_sampler data_loader_sampler;
     struct workload_integers transformed_record_dims;
-    enum workload_element transformed_record_element_type;
+    const char *transformed_record_element_type;
 };
 
 struct workload_train {
@@ -206,7 +175,7 @@ struct workload_checkpoint {
     const char *checkpoint_folder; /* without a trailing slash */
     int64_t checkpoint_after_epoch, epochs_between_checkpoints;
     int64_t checkpoint_after_step, steps_between_checkpoints; /* -1: between epochs only */
-    enum workload_checkpoint_type type;
+    const char *type;
     enum workload_checkpoint_mode mode;
     const char *checkpoint_mechanism_classname;
     bool fsync;
@@ -227,7 +196,7 @@ struct workload_storage {
 };
 
 struct workload_profiling {
-    enum workload_profiler profiler;
+    const char *profiler;
     struct workload_texts iostat_devices;
 };
 
@@ -290,7 +259,7 @@ bool workload_check(const struct workload *workload, int64_t ranks, struct error
 const char *const *workload_builtins(int *count);
 
 bool workload_is_transformer(const struct workload *workload);
-int64_t workload_element_bytes(enum workload_element element);
+int64_t workload_element_bytes(const char *element); /* of NumPy's name */
 int64_t workload_datatype_bytes(enum workload_datatype datatype);
 
 /* Returns the samples per file of the evaluation. */
@@ -329,9 +298,6 @@ const struct workload_key *workload_keys(int *count);
 
 /* Finds a key, also by an alias: "data_reader.batch_size", "model.model_size". NULL: unknown. */
 const struct workload_key *workload_key_find(const char *path);
-
-/* Returns true if both have the same value. */
-bool workload_key_equal(const struct workload *a, const struct workload *b, const struct workload_key *key);
 
 /* Returns an override without Hydra's prefix: "reader.batch_size=8" of "++workload.reader.batch_size=8". */
 const char *workload_override_plain(const char *text);

@@ -7,10 +7,9 @@
 
 static void write_column(const struct workload_column *column, struct json *json)
 {
-    const char *const *elements = workload_key_find("dataset.record_element_type")->words;
     json_open_flat(json, NULL, '{');
     json_string(json, "name", column->name);
-    json_string(json, "dtype", elements[column->type]);
+    json_string(json, "dtype", column->type);
     json_integer(json, "size", column->size);
     json_integer(json, "count", column->count);
     json_bool(json, "read", column->read);
@@ -154,25 +153,6 @@ void workload_write_json(const struct workload *workload, struct json *json, con
     for (int depth = open.count; depth > 0; depth--)
         json_close(json);
     json_close(json);
-}
-
-/* --- comparing ------------------------------------------------------------------------------------------------ */
-
-bool workload_key_equal(const struct workload *a, const struct workload *b, const struct workload_key *key)
-{
-    if (key->secret) {
-        const char *first = *(const char *const *)workload_field_of(a, key);
-        const char *second = *(const char *const *)workload_field_of(b, key);
-        return first == second || (first && second && strcmp(first, second) == 0);
-    }
-    struct text first = {0}, second = {0};
-    struct json json_a = {.out = &first}, json_b = {.out = &second};
-    workload_write_value(a, key, &json_a, NULL);
-    workload_write_value(b, key, &json_b, NULL);
-    bool equal = first.data && second.data && strcmp(first.data, second.data) == 0;
-    text_release(&first);
-    text_release(&second);
-    return equal;
 }
 
 /* --- the documentation ---------------------------------------------------------------------------------------- */

@@ -217,7 +217,7 @@ static atomic_bool asked_to_stop;
 static void *stop_when_it_computes(void *argument)
 {
     (void)argument;
-    while (loader_counts(set.loader).samples < (int64_t)3 * ACCELERATORS * 4) /* two are read ahead */
+    while (set_counts(set.loader).samples < (int64_t)3 * ACCELERATORS * 4) /* two are read ahead */
         usleep(1000);
     atomic_store(&asked_to_stop, true);
     return NULL;

@@ -59,7 +59,7 @@ static void test_verifying_finds_nothing_in_what_was_generated(void **state)
     set_order(2, 4);
     set_pass(0);
     set_take_all(2);
-    struct loader_counts counts = loader_counts(set.loader);
+    struct loader_counts counts = set_counts(set.loader);
     assert_true(counts.decode_cpu > 0 && counts.verify_cpu > 0);
 }
 

@@ -30,7 +30,7 @@ static void require_each_sample_once(int accelerators, int threads)
         assert_int_equal(all.samples, 48);
         assert_true(all.mark == order_checksum(&set.order, epoch));
     }
-    assert_int_equal(loader_counts(set.loader).samples, 3 * 48);
+    assert_int_equal(set_counts(set.loader).samples, 3 * 48);
 }
 
 static void test_one_thread_reads_each_sample_once(void **state)
@@ -43,7 +43,7 @@ static void test_many_threads_read_each_sample_once(void **state)
 {
     (void)state;
     require_each_sample_once(3, 4);
-    assert_int_equal(loader_counts(set.loader).threads, 4);
+    assert_int_equal(set_counts(set.loader).threads, 4);
 }
 
 static void test_threads_are_as_many_as_accelerators_have(void **state)
@@ -51,7 +51,7 @@ static void test_threads_are_as_many_as_accelerators_have(void **state)
     (void)state;
     struct loader_options options = set_loader_options(3);
     set_loader(&options);
-    assert_int_equal(loader_counts(set.loader).threads, 6);
+    assert_int_equal(set_counts(set.loader).threads, 6);
 }
 
 static void test_a_batch_is_the_same_for_any_number_of_threads(void **state)
@@ -103,7 +103,7 @@ static void test_whole_files_are_read_for_every_sample_by_readers_that_reopen(vo
     set_order(1, 4);
     set_pass(0);
     struct loader_batch all = set_take_all(1);
-    assert_int_equal(loader_counts(set.loader).opened, 48);
+    assert_int_equal(set_counts(set.loader).opened, 48);
     assert_true(all.bytes >= 48 * 4000);
 }
 
@@ -117,7 +117,7 @@ static void test_an_open_file_is_read_once_for_all_its_samples(void **state)
     set.order.options.sample_shuffle = ORDER_OFF;
     set_pass(0);
     struct loader_batch all = set_take_all(1);
-    assert_int_equal(loader_counts(set.loader).opened, 12);
+    assert_int_equal(set_counts(set.loader).opened, 12);
     assert_true(all.bytes >= 12 * 4000 && all.bytes < 12 * 6000);
 }
 
@@ -160,7 +160,7 @@ static void test_no_more_than_the_window_is_read_ahead(void **state)
     set_pass(0);
     let_it_read();
     assert_int_equal(loader_depth(set.loader).ready, 6);
-    assert_int_equal(loader_counts(set.loader).samples, 6 * 4);
+    assert_int_equal(set_counts(set.loader).samples, 6 * 4);
 }
 
 static void test_a_batch_that_is_taken_makes_room_for_one(void **state)
@@ -175,7 +175,7 @@ static void test_a_batch_that_is_taken_makes_room_for_one(void **state)
     let_it_read();
     assert_true(set_take(0, 0, &batch, &err));
     let_it_read();
-    assert_int_equal(loader_counts(set.loader).samples, 3 * 4);
+    assert_int_equal(set_counts(set.loader).samples, 3 * 4);
 }
 
 static void test_without_a_window_nothing_is_read_before_it_is_asked_for(void **state)
@@ -189,11 +189,11 @@ static void test_without_a_window_nothing_is_read_before_it_is_asked_for(void **
     set_order(1, 4);
     set_pass(0);
     let_it_read();
-    assert_int_equal(loader_counts(set.loader).samples, 0);
+    assert_int_equal(set_counts(set.loader).samples, 0);
     assert_true(set_take(0, 0, &batch, &err));
     assert_true(set_take(0, 1, &batch, &err));
     let_it_read();
-    assert_int_equal(loader_counts(set.loader).samples, 8);
+    assert_int_equal(set_counts(set.loader).samples, 8);
 }
 
 /* Sequence of the samples as they are read, by the offsets in files without a header. */

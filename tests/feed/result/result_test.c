@@ -81,7 +81,10 @@ static void merge(void)
     const struct metrics_options options = session.run.metrics.options;
     metrics_release(&session.run.whole);
     ok(metrics_init(&session.run.whole, &options, 0, 2, &err));
-    ok(metrics_merge(&session.run.whole, &session.run.metrics, &err));
+    struct text packed = {0};
+    metrics_pack(&session.run.metrics, &packed);
+    ok(metrics_merge(&session.run.whole, packed.data, packed.length, &err));
+    text_release(&packed);
 }
 
 static const char config[] =

@@ -83,7 +83,7 @@ static void assert_same(const struct workload *ours, const struct workload *thei
     int count;
     const struct workload_key *keys = workload_keys(&count);
     for (int i = 0; i < count; i++)
-        if (workload_key_equal(ours, theirs, &keys[i]) == differs_on_purpose(name, keys[i].path))
+        if (key_equal(ours, theirs, &keys[i]) == differs_on_purpose(name, keys[i].path))
             fail_msg("%s: %s", name, keys[i].path);
 }
 

@@ -36,7 +36,7 @@ static void the_element_types_are_those_of_data_sets(void **state)
     for (int i = 0; words[i]; i++) {
         enum dataset_element element;
         assert_true(dataset_element_find(words[i], &element));
-        assert_int_equal(dataset_element_bytes(element), workload_element_bytes((enum workload_element)i));
+        assert_int_equal(dataset_element_bytes(element), workload_element_bytes(words[i]));
     }
 }
 

@@ -392,7 +392,7 @@ static void what_is_printed_as_yaml_reads_back_the_same(void **state)
         workload_write_yaml(&first, &text);
         struct workload second = read_with(text.data, &strict);
         for (int k = 0; k < key_count; k++)
-            if (!keys[k].secret && !workload_key_equal(&first, &second, &keys[k]))
+            if (!keys[k].secret && !key_equal(&first, &second, &keys[k]))
                 fail_msg("%s: %s", names[i], keys[k].path);
         workload_release(&second);
         workload_release(&first);
