@@ -17,7 +17,7 @@ static char *read_text(const char *path)
     return file_read(path, MAX_TEXT, &text, &length, &ignored) ? text : NULL;
 }
 
-/* A number of digits; less than 0 or none: 0. */
+/* Reads a number; a negative or missing one is 0. */
 static int64_t number_at(const char *text)
 {
     int64_t number = strtoll(text, NULL, 10);
@@ -40,7 +40,7 @@ int64_t host_thread_delay(int tid)
     return delay;
 }
 
-/* The line's rest behind its first word; NULL: there is no such line. */
+/* Returns the rest of the line that begins with a word; NULL: there is none. */
 static const char *line_of(const char *text, const char *word)
 {
     size_t length = strlen(word);
@@ -61,7 +61,7 @@ int64_t host_throttled_of(const char *cpu_stat)
     return nanoseconds ? number_at(nanoseconds) : 0;
 }
 
-/* Is the word one of a list with commas, which ends where `end` says? */
+/* Returns true if the word is in a list with commas, which ends at `end`. */
 static bool in_list(const char *list, const char *end, const char *word)
 {
     size_t length = strlen(word);
@@ -125,7 +125,7 @@ bool host_mount_of(const char *mountinfo, int version, char root[HOST_PATH], cha
     return false;
 }
 
-/* Of the group and all above it, up to where it is mounted. */
+/* Sums up the group and its parents, up to the mount. */
 static int64_t throttled_below(const char *point, char *group)
 {
     int64_t sum = 0;
@@ -150,7 +150,7 @@ int64_t host_throttled(void)
     for (int version = 1; cgroup && mounts && version <= 2; version++) {
         if (!host_group_of(cgroup, version, group) || !host_mount_of(mounts, version, root, point))
             continue;
-        size_t above = strcmp(root, "/") == 0 ? 0 : strlen(root); /* what lies above the mount is not seen */
+        size_t above = strcmp(root, "/") == 0 ? 0 : strlen(root); /* parents above the mount are invisible */
         if (strncmp(group, root, above) != 0)
             continue;
         char *below = group + above;

@@ -37,7 +37,7 @@ enum origin_evidence origin_evidence_of(const struct storage_options *storage, e
     return storage->direct ? ORIGIN_DIRECT : ORIGIN_CACHE;
 }
 
-/* Of the path, or of the nearest folder above it that is there. */
+/* Finds the facts of the path, or of its nearest existing parent. */
 static bool find_facts(char *path, struct storage_facts *facts, struct error *err)
 {
     bool found = storage_facts(path, facts, err);
@@ -86,7 +86,7 @@ int64_t origin_needed(const struct origin_count *count)
     return count->size > 0 ? smaller(count->delivered, count->size) : count->delivered;
 }
 
-/* What was not in memory had to be brought there. */
+/* Returns the needed bytes that were not in memory; -1: unknown. */
 static int64_t not_resident(const struct origin_count *count)
 {
     if (count->resident < 0 || count->size <= 0)
@@ -116,7 +116,7 @@ int64_t origin_from_storage(enum origin_evidence evidence, const struct origin_c
     }
 }
 
-/* The one further down proves less; the unknown proves nothing. */
+/* Orders evidence from strong to weak, with unknown last. */
 static int weight(enum origin_evidence evidence)
 {
     return evidence == ORIGIN_UNKNOWN ? ORIGIN_MEMORY + 1 : (int)evidence;

@@ -14,13 +14,14 @@ struct feed_place {
 /* A folder of a file system is faster through dataset_place_posix: its threads share a file. */
 struct dataset_place feed_place_of(struct feed_place *place);
 
-/* The ranks write a data set together, work->rank of them each its share: after a look at the free space, unless `force`.
- * All ranks call it; *made is of this rank, also on failure. */
+/* The ranks write a data set together, work->rank of them each its share: after a look at the free space,
+ * unless `force`. All ranks call it; *made is of this rank, also on failure. */
 bool feed_generate(const struct dataset_layout *layout, const struct dataset_place *place,
                    const struct dataset_work *work, struct comm *comm, bool force,
                    struct dataset_generated *made, struct error *err);
 
-/* Returns true if all ranks have the same layout. All call it; `ok` false: this one has none, and *err says why. */
+/* Returns true if all ranks have the same layout. All call it; `ok` false: this one has none, and *err
+ * says why. */
 bool feed_same_layout(struct comm *comm, const struct dataset_layout *layout, bool ok, struct error *err);
 
 #endif

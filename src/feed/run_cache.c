@@ -40,8 +40,8 @@ static int64_t unique(int64_t *numbers, int64_t count)
     return kept;
 }
 
-/* Lists the files of this process's accelerators, if these read fewer samples than there are files; else *numbers is
- * NULL. The caller frees it. */
+/* Lists the files of this process's accelerators, if these read fewer samples than there are files; else
+ * *numbers is NULL. The caller frees it. */
 static bool find_own_files(const struct run *run, const struct order *order, int64_t epoch, int64_t **numbers,
                            int64_t *count, struct error *err)
 {
@@ -107,7 +107,8 @@ static bool look_at_file(struct look *look, int64_t number, struct error *err)
     return ok || run_is_stopped(look->run);
 }
 
-/* Looks at the files that this process reads in a phase; if it may read any, at its share of all on this host. */
+/* Looks at the files that this process reads in a phase; if it may read any, at its share of all on this
+ * host. */
 static bool look_at_phase(struct look *look, enum metrics_phase phase, int64_t epoch, struct error *err)
 {
     const struct run *run = look->run;

@@ -21,7 +21,8 @@ static bool together(struct run *run, bool ok, const char *what, struct error *e
     return comm_agree(run->options->comm, ok, what, err);
 }
 
-/* Returns true if a checkpoint failed because the user stopped the run; the measurements so far then count. */
+/* Returns true if a checkpoint failed because the user stopped the run; the measurements so far then
+ * count. */
 static bool stopped_within(struct run *run)
 {
     struct error lost;

@@ -1,4 +1,4 @@
-/* Inside a run: run_epochs.c goes through the epochs, run_setup.c derives what they are made of, run_cache.c looks at the page
+/* Inside a run: run_epochs.c runs the epochs, run_setup.c prepares them, run_cache.c looks at the page
  * cache. */
 #ifndef REHEARSE_FEED_RUN_INTERNAL_H
 #define REHEARSE_FEED_RUN_INTERNAL_H
@@ -6,7 +6,7 @@
 #include "feed/loader/accelerator.h"
 #include "feed/run.h"
 
-/* Every how many steps something happens within an epoch. */
+/* The steps of an epoch after which something happens. */
 struct run_rhythm {
     int64_t first, every; /* steps, from 1; 0: never */
 };
@@ -25,42 +25,42 @@ struct run {
     double cpu;
     int64_t throttled; /* when it began */
     bool stopped;
-    enum origin_evidence evidence; /* of where this process's bytes come from */
-    bool process_counts;           /* the kernel says what this process reads */
-    int64_t process_read;          /* when it was asked last */
+    enum origin_evidence evidence; /* for the origin of this process's bytes */
+    bool process_counts;           /* the kernel counts what this process reads */
+    int64_t process_read;          /* at the last look */
     struct origin_count *origins;  /* [epochs][METRICS_PHASES], of this process */
-    struct run_look before;        /* as the first epoch finds them */
+    struct run_look before;        /* before the first epoch */
 };
 
-/* Sets all of it up; what was made so far is the caller's to release on failure, too. */
+/* Sets up the run. On failure the caller releases what was made so far. */
 bool run_setup(struct run *run, struct error *err);
 
-/* Does it happen after this step of an epoch? */
+/* Returns true if it happens after this step of an epoch. */
 bool run_is_due(const struct run_rhythm *rhythm, int64_t step);
 
-/* The first step after `step` (0: none yet) after which something happens, at most `last`. */
+/* Returns the next step, from `step` (0: none yet), after which something happens; at most `last`. */
 int64_t run_next(const struct run *run, int64_t step, int64_t last);
 
-/* Evaluations of an epoch, from 0. */
+/* Returns the number of evaluations of an epoch; epochs count from 0. */
 int64_t run_evaluations(const struct run *run, int epoch);
 
-/* Checkpoints of the whole run; and is one of them saved at this moment? */
+/* Return the checkpoints of the whole run, and whether one of them is saved at this moment. */
 int64_t run_saves(const struct run *run);
 bool run_saves_at(const struct run *run, int64_t epoch, int64_t step);
 
-/* Is there a checkpoint after this epoch, from 0? */
+/* Returns true if a checkpoint follows this epoch, from 0. */
 bool run_saves_after(const struct run *run, int epoch);
 
-bool run_is_stopped(const struct run *run); /* does the user want it to end? */
+bool run_is_stopped(const struct run *run); /* by the user */
 
-/* What of the files that this process answers for is in the page cache (run_cache.c); `drop`: it is dropped first. Without an
- * error it ends early when the run is stopped. */
+/* Looks up this process's files in the page cache (run_cache.c); `drop`: drops them first. A stop ends it
+ * early, without an error. */
 bool run_look(const struct run *run, enum metrics_phase phase, int64_t epoch, bool drop,
               struct run_look *seen, struct error *err);
 bool run_drop_system(const struct run *run, struct error *err);
 
-/* Where bytes come from (run_origin.c): an epoch begins after its files have been looked at; after each phase of it
- * run_origin_read says whose the reads since then are; at the run's end rank 0 gets the sum. */
+/* The origin of bytes (run_origin.c): run_origin_epoch begins an epoch after its files were looked up,
+ * run_origin_read counts the reads of each phase, and run_origin_gather gives rank 0 the sum. */
 bool run_origin_begin(struct run *run, struct error *err);
 void run_origin_epoch(struct run *run, int epoch, const struct run_look looks[METRICS_PHASES]);
 void run_origin_read(struct run *run, int epoch, enum metrics_phase phase);

@@ -1,5 +1,5 @@
-/* The part of the delivered bytes that came from the storage: each process counts in each epoch, and rank 0 adds up the
- * processes of a host. */
+/* The part of the delivered bytes that came from the storage: each process counts in each epoch, and rank
+ * 0 adds up the processes of a host. */
 #include "feed/run_internal.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What a run is made of, as the workload says. */
+/* Derives the parts of a run from its workload. */
 #include "feed/run_internal.h"
 
 #include "dataset/format.h"
@@ -8,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-#define PREPROCESS_STREAM UINT64_C(0x70726570) /* preprocessing draws times of its own */
-#define MAX_SAVES         ((int64_t)1 << 40)   /* that are counted */
+#define PREPROCESS_STREAM UINT64_C(0x70726570) /* random numbers of preprocessing */
+#define MAX_SAVES         ((int64_t)1 << 40)   /* maximum that is counted */
 
 static enum order_shuffle shuffle_of(enum workload_shuffle shuffle)
 {
@@ -18,15 +18,15 @@ static enum order_shuffle shuffle_of(enum workload_shuffle shuffle)
                                               : ORDER_RANDOM;
 }
 
-/* Files are dealt out where there is one for each accelerator at least, as DLIO does it; else samples. */
+/* Deals out files, as DLIO does, if each accelerator gets one; else samples. */
 static enum order_shard shard_of(const struct run *run, int64_t files)
 {
     bool by_file = run->options->workload->reader.data_loader_sampler == WORKLOAD_SAMPLER_ITERATIVE;
     return by_file && files >= run->total ? ORDER_BY_FILE : ORDER_CONTIGUOUS;
 }
 
-/* The last file of a set of a given size may have fewer samples: it is read where it is the only one. Returns those that
- * nobody reads. */
+/* Leaves out a last file with fewer samples than the others, unless it is the only one. Returns the
+ * samples that no accelerator reads. */
 static int64_t leave_short_file(const struct dataset_layout *layout, bool eval, int64_t *files,
                                 int64_t *samples)
 {
@@ -68,13 +68,13 @@ static bool make_order(const struct run *run, enum metrics_phase phase, struct o
     return true;
 }
 
-/* Of the files that are read. */
+/* Returns the samples that do not fill a step. */
 static int64_t left_over(const struct order *order)
 {
     return order->samples - order->steps * order->options.batch * order->options.accelerators;
 }
 
-/* The least of those that are not negative. */
+/* Limits the steps; a negative limit is none. */
 static void shorten(struct order *order, int64_t limit)
 {
     if (limit >= 0 && limit < order->steps) {
@@ -165,7 +165,7 @@ bool run_saves_after(const struct run *run, int epoch)
            after_epoch(checkpoint->checkpoint_after_epoch, checkpoint->epochs_between_checkpoints, epoch);
 }
 
-/* As `train` and checkpoint_run save them: epochs and steps of a moment count from 1. */
+/* Follows `train` and checkpoint_run; epochs and steps of a moment count from 1. */
 bool run_saves_at(const struct run *run, int64_t epoch, int64_t step)
 {
     int64_t steps = run->result->train.steps;
@@ -202,7 +202,7 @@ static bool make_times(struct run *run, struct error *err)
     return !run->train || compute_time_of_step(workload, run->total, &run->compute, err);
 }
 
-/* More steps than these there are none. */
+/* Clamps a number to the range of int. */
 static int at_most_int(int64_t number)
 {
     return number < INT_MAX ? (int)number : INT_MAX;
@@ -231,7 +231,7 @@ static bool make_metrics(struct run *run, struct error *err)
     return metrics_init(&result->metrics, &options, run->first, run->options->accelerators, err);
 }
 
-/* DLIO's readers for PyTorch open the file for each sample; those of indexed files keep them and their index. */
+/* DLIO's readers for PyTorch open the file for each sample, except for indexed files. */
 static bool reopens(const struct run *run)
 {
     enum workload_loader loader = run->options->workload->reader.data_loader;
@@ -240,7 +240,7 @@ static bool reopens(const struct run *run)
            !strstr(format, "indexed_binary") && strcmp(format, "raw") != 0;
 }
 
-/* TensorFlow preprocesses in threads of their own, PyTorch's workers do both. */
+/* TensorFlow preprocesses in separate threads, PyTorch in its readers. */
 static int workers_of(const struct workload_reader *reader)
 {
     return (int)(reader->data_loader == WORKLOAD_LOADER_TENSORFLOW ? reader->computation_threads
@@ -272,7 +272,7 @@ static bool make_loader(struct run *run, enum metrics_phase phase, struct error 
     return run->loaders[phase] != NULL;
 }
 
-/* Bytes of a sample after preprocessing; 0: as it was read. */
+/* Returns the bytes of a sample after preprocessing; 0: as it was read. */
 static double copied_bytes(const struct workload *workload)
 {
     const struct workload_integers *dims = &workload->reader.transformed_record_dims;

@@ -69,8 +69,8 @@ enum session_verdict {
 };
 const char *session_verdict_name(enum session_verdict verdict);
 
-/* The rules of MLPerf Storage v2.0 (session_rules.c). A result is closed if no rule fails, open if only changes
- * that OPEN allows were made, else invalid. Unknown rules do not change the category. */
+/* The rules of MLPerf Storage v2.0 (session_rules.c). A result is closed if no rule fails, open if only
+ * changes that OPEN allows were made, else invalid. Unknown rules do not change the category. */
 enum rules_verdict { RULES_PASS, RULES_FAIL, RULES_UNKNOWN };
 enum rules_category { RULES_CLOSED, RULES_OPEN, RULES_INVALID };
 #define RULES_MAX_FINDINGS 16

@@ -1,4 +1,5 @@
-/* How many accelerators a storage can keep busy: sessions of one epoch, each judged as any other. */
+/* The maximum number of accelerators that a storage keeps busy: runs of one epoch, each judged as any
+ * other. */
 #include "feed/session.h"
 
 #include "core/json.h"
@@ -11,7 +12,7 @@ struct search {
     struct session_max *found;
 };
 
-/* The standard error of AU, as the accelerators of all processes differ in it. */
+/* Returns the standard error of AU, from the spread between all accelerators. */
 static double error_of(const struct metrics *metrics)
 {
     int count = metrics->count;
@@ -26,7 +27,7 @@ static double error_of(const struct metrics *metrics)
     return count > 1 && variance > 0 ? sqrt(variance / (count - 1)) : 0;
 }
 
-/* Rank 0 has the verdict, and tells the others. */
+/* Judges the probe on rank 0, which tells the others. */
 static bool measure(struct session *session, struct session_probe *probe, struct error *err)
 {
     struct metrics_figures figures;
@@ -34,7 +35,7 @@ static bool measure(struct session *session, struct session_probe *probe, struct
     const struct metrics *whole = &session->run.whole;
     bool ok = session_judge(session, err);
     if (ok && comm_rank(comm) == 0) {
-        /* A miss is a measurement like any other; all else that is not ok leaves nothing measured. */
+        /* A miss is a measurement, too; any other failure is none. */
         ok = session->verdict == SESSION_TOO_SLOW || session_passed(session, err);
         ok = ok && metrics_figures(whole, METRICS_TRAIN, METRICS_RUN, &figures, err);
         if (ok) {
@@ -58,7 +59,7 @@ static bool probe(struct search *search, int accelerators, struct session_probe 
     if (!session_run_with(session, &options, err))
         return false;
     if (!session->run.complete)
-        return error_set(err, ERROR_FAILED, "stopped before the greatest number of accelerators was found");
+        return error_set(err, ERROR_FAILED, "stopped before the maximum number of accelerators was found");
     if (!measure(session, to, err))
         return error_is_memory(err) ? false
                                     : error_set(err, err->kind, "with %d accelerator%s: %s", accelerators,
@@ -68,13 +69,13 @@ static bool probe(struct search *search, int accelerators, struct session_probe 
     return true;
 }
 
-/* Of two runs of the same compute as one: what was asked for over the time of both, not the mean of shares. */
+/* Returns the AU of two runs of equal compute: its sum over the sum of times, not the mean of shares. */
 static double together(double au, double again)
 {
     return au > 0 && again > 0 ? 2 / (1 / au + 1 / again) : 0;
 }
 
-/* Runs it once more: AU of both together, and an error that their difference is in. */
+/* Repeats a probe: AU of both runs together, and an error that includes their difference. */
 static bool repeat(struct search *search, struct session_probe *known, struct error *err)
 {
     struct session_probe again;
@@ -92,7 +93,7 @@ static bool is_certain(const struct session_probe *probe, double target)
     return fabs(probe->au - target) > 2 * probe->error;
 }
 
-/* Between a number that meets the target and one that misses it. */
+/* Bisects between a number that meets the target and one that misses it. */
 static bool halve(struct search *search, struct session_probe *good, struct session_probe *bad,
                   struct error *err)
 {

@@ -1,5 +1,6 @@
-/* The rules of MLPerf Storage v2.0 (mlcommons/storage, Submission_guidelines.md; section numbers are its), as far as the
- * figures of one run can check them: each passes, fails or is unknown, with a sentence that names the figure. */
+/* The rules of MLPerf Storage v2.0 (mlcommons/storage, Submission_guidelines.md; section numbers are its),
+ * as far as the figures of one run can check them: each passes, fails or is unknown, with a sentence that
+ * names the figure. */
 #include "feed/session.h"
 
 #include <math.h>

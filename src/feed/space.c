@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What one process says of itself. */
+/* The message of one process. */
 struct share {
     struct storage_space space;
     int64_t bytes, files;
@@ -18,7 +18,7 @@ struct sums {
     size_t count, capacity;
 };
 
-/* What is removed before the first byte may make a share negative. */
+/* Adds without overflow; a share is negative if more is removed than written. */
 static int64_t add(int64_t a, int64_t b)
 {
     int64_t sum;

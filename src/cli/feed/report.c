@@ -52,7 +52,7 @@ static void report_percentiles(const char *name, const struct histogram *histogr
         text_format(out, "  %-12s p50 %s, p90 %s, p99 %s, p99.9 %s, max %s\n", name,
                     unit_text(&texts, p.p50, UNIT_TIME), unit_text(&texts, p.p90, UNIT_TIME),
                     unit_text(&texts, p.p99, UNIT_TIME), unit_text(&texts, p.p999, UNIT_TIME),
-                    unit_text(&texts, p.most, UNIT_TIME));
+                    unit_text(&texts, p.max, UNIT_TIME));
 }
 
 static void report_phase(const struct session *session, enum metrics_phase phase, struct text *out)
@@ -81,11 +81,11 @@ static void report_phase(const struct session *session, enum metrics_phase phase
     text_format(out, ", late %.2f %%\n", 100.0 * f.late);
     report_percentiles("wait", &whole->wait[phase], out);
     report_percentiles("step", &whole->step[phase], out);
-    if (f.accelerators > 1 && f.last_range.most > 0)
+    if (f.accelerators > 1 && f.last_range.max > 0)
         text_format(
             out, "  %-12s accelerator %d waited longest for data (%s); accelerator %d was last %.0f times\n",
-            "laggards", f.load_range.most_at, unit_text(&texts, f.load_range.most, UNIT_TIME),
-            f.last_range.most_at, f.last_range.most);
+            "laggards", f.load_range.max_at, unit_text(&texts, f.load_range.max, UNIT_TIME),
+            f.last_range.max_at, f.last_range.max);
 }
 
 static void report_saves(const struct session *session, enum metrics_kind kind, struct text *out)
@@ -100,7 +100,7 @@ static void report_saves(const struct session *session, enum metrics_kind kind, 
     text_format(out, "checkpoints %s\n", kind == METRICS_SAVE ? "saved" : "restored");
     text_format(out, "  %d of %s, each in %s on average (max %s)", c.count,
                 unit_text(&texts, (double)c.bytes, UNIT_BYTES), unit_text(&texts, c.duration_mean, UNIT_TIME),
-                unit_text(&texts, c.duration_most, UNIT_TIME));
+                unit_text(&texts, c.duration_max, UNIT_TIME));
     text_format(out, ": %s", unit_text(&texts, c.throughput_mean, UNIT_RATE));
     if (kind == METRICS_SAVE)
         text_format(out, ", %.0f %% of the time in fsync, close and rename", 100.0 * c.sync);
@@ -110,8 +110,7 @@ static void report_saves(const struct session *session, enum metrics_kind kind, 
     if (kind == METRICS_LOAD && c.from_storage >= 0 && c.all_bytes > 0)
         text_format(out, ", %.3g %% of it from the storage",
                     100.0 * (double)c.from_storage / (double)c.all_bytes);
-    text_format(out, "\n  slowest rank %d, %s\n", c.rank_least_at,
-                unit_text(&texts, c.rank_least, UNIT_RATE));
+    text_format(out, "\n  slowest rank %d, %s\n", c.rank_min_at, unit_text(&texts, c.rank_min, UNIT_RATE));
 }
 
 /* Returns the bytes delivered to all accelerators. */

@@ -90,7 +90,8 @@ bool checkpoint_stopped(const struct checkpoint *checkpoint);
 bool checkpoint_clean(struct checkpoint *checkpoint, struct error *err);
 
 /* Returns true if the folder's file system has room for `saves` checkpoints. Called before the first save;
- * existing checkpoints for which `replaces` is true count as removed. S3 has no limit. All processes call it. */
+ * existing checkpoints for which `replaces` is true count as removed. S3 has no limit. All processes call
+ * it. */
 typedef bool checkpoint_replaces(const void *context, const struct checkpoint_moment *moment);
 bool checkpoint_fits(const struct checkpoint *checkpoint, struct comm *comm, int64_t saves,
                      checkpoint_replaces *replaces, const void *context, struct error *err);

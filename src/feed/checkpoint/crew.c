@@ -141,7 +141,8 @@ bool checkpoint_together(const struct checkpoint *checkpoint, bool ok, const cha
     return peers->agree ? peers->agree(peers->context, ok, what, err) : ok;
 }
 
-/* Returns a rank's time in fsync, close and rename. Threads overlap, so their share of all busy time is taken. */
+/* Returns a rank's time in fsync, close and rename. Threads overlap, so their share of all busy time is
+ * taken. */
 static int64_t sync_of(const struct checkpoint_part *part)
 {
     double sync = part->sync + part->rename + part->sync_folder;

@@ -77,7 +77,8 @@ static bool note(const struct checkpoint *checkpoint, const char *folder, struct
     return ok;
 }
 
-/* A complete checkpoint becomes an unfinished one first, so that a kill never leaves a part that looks whole. */
+/* A complete checkpoint becomes an unfinished one first, so that a kill never leaves a part that looks
+ * whole. */
 bool checkpoint_remove(const struct checkpoint *checkpoint, const char *folder, struct error *err)
 {
     struct checkpoint_found found;

@@ -32,7 +32,8 @@ static const char *name_of(const struct plan *plan)
     return plan->path ? plan->path : "the plan";
 }
 
-/* False: the stages of the plan hold unlike shares of the model, or the plan does not say which model it is. */
+/* False: the stages of the plan hold unlike shares of the model, or the plan does not say which model it
+ * is. */
 static bool find_degrees(struct checkpoint_of_plan *of, const struct plan *plan, struct degrees *degrees)
 {
     const struct plan_pipeline *pipeline = &plan->pipelines[0];
@@ -74,8 +75,8 @@ static bool element_bytes(const struct plan *plan, int64_t *weight, int64_t *sta
     return true;
 }
 
-/* ZeRO 3 splits experts over all ranks, as it does the rest. Else they are apart where their ranks are others than those
- * of the rest: an expert is not split between tensor ranks then. */
+/* ZeRO 3 splits experts over all ranks, as it does the rest. Else they are apart where their ranks are
+ * others than those of the rest: an expert is not split between tensor ranks then. */
 static double split_experts(struct checkpoint_shards *shards, const struct degrees *degrees,
                             const struct architecture *model)
 {

@@ -19,14 +19,16 @@ struct checkpoint_of_plan {
     struct checkpoint_shards shards;
 };
 
-/* Sizes are known of a plan for devices that are alike, whose stages have the same degrees. `ranks`: that run, the first
- * of the plan's devices; 0: all. `model`: NULL: the built-in one of the name that the plan gives.
+/* Sizes are known of a plan for devices that are alike, whose stages have the same degrees. `ranks`: that
+ * run, the first of the plan's devices; 0: all. `model`: NULL: the built-in one of the name that the plan
+ * gives.
  *
- * Weights are in the precision of the products, but 2 bytes at least (8-bit products keep weights of 16 bit); the
- * optimizer's two moments in fp32 and, beside weights of 16 bit, a master copy: 12 bytes per parameter, else 8. Those are
- * the 14 bytes of MLPerf Storage's checkpoints. Ranks of a context parallel group hold the same weights and count as
- * data parallel. Every tensor rank has an equal share of a layer, its norms too. Experts are the same share of every
- * block, and each of `ep` ranks of a stage holds some of them whole. Expert parallelism without ZeRO has no sizes. */
+ * Weights are in the precision of the products, but 2 bytes at least (8-bit products keep weights of 16
+ * bit); the optimizer's two moments in fp32 and, beside weights of 16 bit, a master copy: 12 bytes per
+ * parameter, else 8. Those are the 14 bytes of MLPerf Storage's checkpoints. Ranks of a context parallel
+ * group hold the same weights and count as data parallel. Every tensor rank has an equal share of a layer,
+ * its norms too. Experts are the same share of every block, and each of `ep` ranks of a stage holds some
+ * of them whole. Expert parallelism without ZeRO has no sizes. */
 bool checkpoint_of_plan(struct checkpoint_of_plan *of, const struct plan *plan, int64_t ranks,
                         const struct architecture *model, struct error *err);
 

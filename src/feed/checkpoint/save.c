@@ -59,7 +59,8 @@ static bool add_jobs(struct checkpoint_crew *crew, struct error *err)
     return true;
 }
 
-/* Removes an earlier checkpoint of the same name or its remains, and lists the files that this save may leave. */
+/* Removes an earlier checkpoint of the same name or its remains, and lists the files that this save may
+ * leave. */
 static bool begin(const struct checkpoint_crew *crew, struct error *err)
 {
     const struct checkpoint_options *options = &crew->checkpoint->options;

@@ -15,7 +15,8 @@ static int64_t kv_width(const struct workload_model *model)
     return model->hidden_size / model->num_attention_heads * model->num_kv_heads;
 }
 
-/* Of a block: query, key and value; projection; the two matrices into a gated MLP; the one out of it; two norms. */
+/* Of a block: query, key and value; projection; the two matrices into a gated MLP; the one out of it; two
+ * norms. */
 static double block_parameters(const struct workload_model *model)
 {
     double h = (double)model->hidden_size, ffn = (double)model->ffn_hidden_size;

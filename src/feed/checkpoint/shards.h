@@ -2,8 +2,8 @@
  * checkpointing/base_checkpointing.py of argonne-lcf/dlio_benchmark).
  *
  * Ranks are numbered tensor first, then pipeline, then data. A model that is no transformer is one file of
- * model_size_bytes. A transformer's layers are 0 (embedding), 1 to L, L + 1 (head) and L + 2 (last norm), dealt to
- * the stages in order. Nothing is listed: each file follows from its rank and index.
+ * model_size_bytes. A transformer's layers are 0 (embedding), 1 to L, L + 1 (head) and L + 2 (last norm),
+ * dealt to the stages in order. Nothing is listed: each file follows from its rank and index.
  *
  *   ZeRO 0       ranks of the first replica write their part of the model and all of its optimizer's state
  *   ZeRO 1, 2    the first replica writes the model, every rank its part of the optimizer's state

@@ -1,8 +1,9 @@
 /* Waiting for other ranks, with an end.
  *
- * A rank whose time is up tells rank 0 (LATE). Rank 0, told so or late itself, asks every rank (ASK); who waits in a
- * collective answers (HERE), who does not answer for a while is late or dead. Rank 0 then tells those that wait whom
- * they wait for (VERDICT). Where rank 0 itself is the one that is missed nobody asks, and that is said. */
+ * A rank whose time is up tells rank 0 (LATE). Rank 0, on this message or late itself, asks every rank
+ * (ASK); a rank that waits in a collective answers (HERE), one that does not answer within GRACE is late
+ * or dead. Rank 0 then sends the names of the missing ranks to those that wait (VERDICT). If rank 0 itself
+ * is missing, no rank is asked. */
 #include "core/clock.h"
 #include "feed/comm/internal.h"
 
@@ -14,11 +15,11 @@
 #define LISTEN       0.01   /* between two looks for such messages */
 #define SPIN         20e-6  /* without sleep */
 #define MIN_SLEEP    20000  /* nanoseconds */
-#define MAX_SLEEP    200000 /* so much a meeting of many hosts may be noticed late */
+#define MAX_SLEEP    200000 /* maximum delay of noticing a meeting of many hosts */
 #define MESSAGE_SIZE 900
 #define NAMED        8 /* ranks, the others are counted */
 
-/* Sent and forgotten: the run is over, and what a dead rank does not fetch nobody can wait for. */
+/* Outlives its sends: the run is over, and a dead rank never fetches its message. */
 static char outgoing[MESSAGE_SIZE];
 
 static void tell(struct comm *comm, int to, int tag)
@@ -55,7 +56,7 @@ static void name_missing(const struct comm *comm, const bool *here, char *text, 
         snprintf(text, size, "none of the ranks: all wait, and the network between them carries nothing");
 }
 
-/* Rank 0. */
+/* Finds the missing ranks and tells the others. On rank 0. */
 static bool find_missing(struct comm *comm, double waited, const char *what, struct error *err)
 {
     bool *here = calloc((size_t)comm->size, sizeof *here);
@@ -77,7 +78,7 @@ static bool find_missing(struct comm *comm, double waited, const char *what, str
     return error_set(err, ERROR_FAILED, "%s", outgoing);
 }
 
-/* What another rank has to say meanwhile. True: the wait is over, *err says why. */
+/* Handles messages of other ranks. True: the wait is over, with the reason in *err. */
 static bool listen(struct comm *comm, double started, const char *what, struct error *err)
 {
     char message[MESSAGE_SIZE];
@@ -96,7 +97,7 @@ static bool listen(struct comm *comm, double started, const char *what, struct e
     return false;
 }
 
-/* The time is up. */
+/* Ends a wait whose time is up. */
 static bool give_up(struct comm *comm, double started, const char *what, struct error *err)
 {
     if (comm->rank == 0)

@@ -1,10 +1,11 @@
 /* The processes of a run: one, or as many as mpirun or srun has started.
  *
  * All ranks call every function except the getters in the same order, from one thread each. Calls time out
- * after `timeout` seconds with an error that names the missing ranks; then only comm_close may be called. With one process they do nothing and cost nothing.
+ * after `timeout` seconds with an error that names the missing ranks; then only comm_close may be called.
+ * With one process they do nothing and cost nothing.
  *
- * MPI is a separate module (feed/comm/module.h), loaded only if a launcher has started more than one process:
- * loading libmpi takes longer than the rest of a start. */
+ * MPI is a separate module (feed/comm/module.h), loaded only if a launcher has started more than one
+ * process: loading libmpi takes longer than the rest of a start. */
 #ifndef REHEARSE_FEED_COMM_COMM_H
 #define REHEARSE_FEED_COMM_COMM_H
 

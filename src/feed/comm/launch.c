@@ -1,4 +1,4 @@
-/* Was this process started together with others, and where is the module that reaches them? */
+/* The number of processes that a launcher started, and the module that connects them. */
 #include "feed/comm/internal.h"
 #include "feed/comm/module.h"
 
@@ -11,8 +11,8 @@
 
 #define MODULE "rehearse-mpi.so"
 
-/* What launchers say in the environment: Open MPI's mpirun; MPICH's, and srun --mpi=pmi2; srun alone. srun also sets
- * SLURM_NTASKS in a batch script, where a program is one process: SLURM_STEP_NUM_TASKS it sets for its own tasks. */
+/* Variables of launchers: Open MPI's mpirun; MPICH's, and srun --mpi=pmi2; srun alone. SLURM_NTASKS is no
+ * sign of several processes, as a batch script has it, too. */
 static const char *const counts[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
 
 int comm_launched(void)
@@ -29,7 +29,7 @@ int comm_launched(void)
 
 #ifdef REHEARSE_HAVE_MPI
 
-/* The folder of the program, with the final slash. */
+/* Gets the folder of the program, with the final slash. */
 static bool program_folder(char folder[PATH_MAX])
 {
     ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
@@ -43,7 +43,7 @@ static bool program_folder(char folder[PATH_MAX])
     return true;
 }
 
-/* libmpi looks its own parts up among all symbols, so they must be there for all. */
+/* Opens a module with global symbols: libmpi looks up its own parts among them. */
 static void *open_at(const char *folder, const char *name)
 {
     char path[2 * PATH_MAX];

@@ -12,22 +12,23 @@
 #define EVAL_STREAM UINT64_C(0x6576616c) /* evaluations draw times of their own */
 #define WATCH_EVERY ((int64_t)200000000)
 #define RANKS_EVERY ((int64_t)1000000000)
-#define STOP_EVERY  ((int64_t)100000000) /* a signal may be noticed so late */
+#define STOP_EVERY  ((int64_t)100000000) /* maximum delay of noticing a signal */
 #define WHAT        80
 
-/* What ranks say when they meet; the greatest holds. */
+/* The word of a rank at a barrier; the greatest of all ranks holds. */
 enum word { WORD_ON, WORD_STOP, WORD_FAILED };
 
 struct accelerator {
     int64_t step;
-    int64_t start, ready, copied; /* asked for its batch; had it; had it copied */
-    int64_t asked;                /* compute */
+    int64_t start, ready, copied; /* of the request for its batch; when it was there; when it was copied */
+    int64_t asked;                /* configured compute time */
     int64_t deadline;
     int64_t arrived;
     struct loader_batch batch;
 };
 
-/* Who came last to a barrier of several processes is known one step later, when all have said how long they waited. */
+/* The last arrival at a barrier of several processes: confirmed one step later, when all ranks report
+ * their waits. */
 struct unsettled {
     bool set;
     int index;
@@ -114,7 +115,7 @@ static int take_first(struct accelerators *all)
     return all->deadlines[--all->computing];
 }
 
-/* ---- What is told to who watches ---- */
+/* ---- The live state ---- */
 
 static bool add_laggard(void *context, int rank, const char *bytes, size_t length, struct error *err)
 {
@@ -132,7 +133,8 @@ static bool add_laggard(void *context, int rank, const char *bytes, size_t lengt
     return true;
 }
 
-/* All ranks: how much of the time since the last exchange each waited for batches. */
+/* Exchanges the share of time that each rank waited for batches since the last exchange. All ranks call
+ * it. */
 static bool exchange(struct accelerators *all, struct error *err)
 {
     double wait = all->times > 0 ? (double)all->loads / (double)all->times : 0;
@@ -233,7 +235,7 @@ static bool record(struct accelerators *all, int index, const struct metrics_ste
     return !all->options.each || result_steps_add(all->options.each, accelerator, step, err);
 }
 
-/* `least`: the shortest time that a rank waited in that barrier. */
+/* Records the pending step; `min`: the shortest time that a rank waited in that barrier. */
 static bool settle(struct accelerators *all, int64_t least, struct error *err)
 {
     struct unsettled *unsettled = &all->unsettled;
@@ -244,7 +246,7 @@ static bool settle(struct accelerators *all, int64_t least, struct error *err)
     return record(all, unsettled->index, &unsettled->step, err);
 }
 
-/* Meets the other ranks and hears their worst. */
+/* Meets the other ranks; *word becomes the greatest of all. */
 static bool meet(struct accelerators *all, enum word *word, struct error *err)
 {
     char what[WHAT];
@@ -266,7 +268,8 @@ static bool meet(struct accelerators *all, enum word *word, struct error *err)
     all->waited = several ? clock_nanoseconds() - start : 0;
     *word = (enum word)values[0];
     struct error lost;
-    bool settled = settle(all, -values[1], err); /* the exchange is everybody's, whatever comes of this */
+    bool settled =
+        settle(all, -values[1], err); /* all ranks take part in the exchange, even if this failed */
     bool exchanged = values[2] == 0 || *word == WORD_FAILED || exchange(all, settled ? err : &lost);
     return settled && exchanged;
 }
@@ -276,7 +279,7 @@ static enum word own_word(const struct accelerators *all)
     return all->options.stop && atomic_load(all->options.stop) ? WORD_STOP : WORD_ON;
 }
 
-/* When the last accelerator of this process was to be done. */
+/* Returns the last deadline of this process. */
 static int64_t last_deadline(const struct accelerators *all)
 {
     int64_t last = all->each[0].deadline;
@@ -286,7 +289,7 @@ static int64_t last_deadline(const struct accelerators *all)
     return last;
 }
 
-/* All accelerators of this process have computed. */
+/* Ends the step: all accelerators of this process have computed. */
 static bool barrier(struct accelerators *all, enum word *word, struct error *err)
 {
     *word = own_word(all);
@@ -316,7 +319,7 @@ static bool barrier(struct accelerators *all, enum word *word, struct error *err
     return true;
 }
 
-/* Without barriers an accelerator goes on at once. */
+/* Ends the step of one accelerator, without a barrier. */
 static bool go_on(struct accelerators *all, int index, struct error *err)
 {
     struct accelerator *a = &all->each[index];
@@ -333,7 +336,7 @@ static bool go_on(struct accelerators *all, int index, struct error *err)
     return true;
 }
 
-/* Those whose time has come. */
+/* Ends the compute of all accelerators whose deadline has passed. */
 static bool arrive(struct accelerators *all, enum word *word, struct error *err)
 {
     while (all->computing > 0) {
@@ -375,8 +378,8 @@ static bool wait(struct accelerators *all, struct error *err)
     return told >= 0;
 }
 
-/* The step is given up: it may wait for storage that does not answer, or compute for hours. The other ranks hear of it at
- * the barrier to which it would have come. */
+/* Gives up the step, which may wait for storage that does not answer, or compute for hours. The other
+ * ranks learn of it at their next barrier. */
 static bool stop_within(struct accelerators *all, enum word *word, struct error *err)
 {
     *word = WORD_STOP;
@@ -402,11 +405,11 @@ static bool steps(struct accelerators *all, enum word *word, struct error *err)
     return true;
 }
 
-/* The ranks' last word on the block, also that of one that cannot go on. */
+/* Exchanges the ranks' words at the end of the block, also if this one failed. */
 static bool conclude(struct accelerators *all, bool ok, enum word *word, struct error *err)
 {
     struct error lost;
-    bool heard = ok && *word == WORD_FAILED; /* at a barrier, which the failed rank has left for here */
+    bool heard = ok && *word == WORD_FAILED; /* at a barrier; the failed rank is already here */
     if (!ok)
         *word = WORD_FAILED;
     else if (all->stop)

@@ -1,9 +1,10 @@
 /* The emulated accelerators of a process: hundreds, by one thread.
  *
- * A step of each: it asks for its batch (load), copies it (copy), computes until an absolute deadline of CLOCK_MONOTONIC
- * (compute), and meets all others of all processes (barrier). Nobody is kept busy: what remains is a heap of deadlines
- * and the loader's word that a batch is there. A deadline counts from when the batch was there, not from when this
- * thread noticed; only a late end of the compute is the emulation's own doing, and is measured: `late`.
+ * A step of each: it asks for its batch (load), copies it (copy), computes until an absolute deadline of
+ * CLOCK_MONOTONIC (compute), and meets all others of all processes (barrier). No processor is kept busy:
+ * one thread has a heap of deadlines and waits for the loader. A deadline counts from the time when the
+ * batch was ready, not when this thread noticed it; only the end of the compute can be noticed late, and
+ * this delay is measured: `late`.
  *
  * Without a barrier at each step accelerators go on alone, and meet at the end of the block. */
 #ifndef REHEARSE_FEED_LOADER_ACCELERATOR_H
@@ -36,7 +37,7 @@ struct accelerators_options {
     int epochs;                /* for the watch */
 };
 
-/* Steps of one pass of the loader, between two checkpoints or evaluations. */
+/* The steps of one pass of the loader between two checkpoints or evaluations. */
 struct accelerators_block {
     enum metrics_phase phase;
     int epoch, block;            /* as metrics_block_start takes them */
@@ -48,12 +49,12 @@ struct accelerators_block {
 struct accelerators *accelerators_new(const struct accelerators_options *options, struct error *err);
 void accelerators_free(struct accelerators *all);
 
-/* All ranks call it together. *stopped: it ended before its last step, after the same step everywhere (with a barrier
- * at each step). A rank's failure is that of all. */
+/* Runs a block; all ranks call it. *stopped: it ended before its last step, with barriers after the same
+ * step on all ranks. If a rank fails, all fail. */
 bool accelerators_run(struct accelerators *all, const struct accelerators_block *block, bool *stopped,
                       struct error *err);
 
-/* Nanoseconds from a deadline to when it was noticed, of all steps so far. */
+/* Returns the nanoseconds from each deadline until it was noticed. */
 const struct histogram *accelerators_late(const struct accelerators *all);
 
 #endif

@@ -15,7 +15,7 @@
 struct loader_slot {
     int accelerator; /* of this process, from 0 */
     int64_t step;
-    int64_t deadline;     /* about when it is needed */
+    int64_t deadline;     /* approximate time when it is needed */
     int64_t next;         /* first sample that no thread reads yet; the queue's lock */
     _Atomic int64_t left; /* samples not yet read */
     _Atomic int64_t bytes;
@@ -25,18 +25,18 @@ struct loader_slot {
     int64_t ready, ahead;
 };
 
-/* Batches that wait, a heap: the earliest deadline comes first. */
+/* The batches that wait: a heap with the earliest deadline first. */
 struct loader_queue {
     pthread_mutex_t lock;
-    pthread_cond_t work; /* there is some, or the end */
-    pthread_cond_t rest; /* nobody works */
+    pthread_cond_t work; /* signals new work, or the end */
+    pthread_cond_t rest; /* signals that no thread works */
     struct loader_slot **slots;
     int count;
     int idle, busy; /* threads */
     bool ending;
 };
 
-/* Nanoseconds of all threads together, until `at`. */
+/* Nanoseconds of work of all threads together, until `at`. */
 struct loader_busy {
     int64_t at;
     int64_t excluded, counted; /* for steps that are not measured, and that are */
@@ -44,11 +44,11 @@ struct loader_busy {
 
 struct loader_window {
     struct loader_slot *slots; /* [window], step s in slot s mod window */
-    int64_t asked;             /* steps below are asked for, or done with */
-    int64_t wanted;            /* the step that loader_take has refused, -1: none; the lock of what is done */
-    int64_t preprocessed;      /* steps below have been; the lock of what is done */
-    int64_t done_count;        /* slots that can be taken; the lock of what is done */
-    /* When loader_take refused a step that is not measured; the lock of what is done. */
+    int64_t asked;             /* steps below have been requested */
+    int64_t wanted;            /* the step that loader_take refused; -1: none; loader.lock */
+    int64_t preprocessed;      /* steps below have been preprocessed; loader.lock */
+    int64_t done_count;        /* slots that can be taken; loader.lock */
+    /* The state when loader_take refused a step that is not measured; loader.lock. */
     struct loader_busy waited;
     int64_t *workers; /* [options.workers] until when each preprocesses */
 };
@@ -60,7 +60,7 @@ struct loader_file {
     struct storage_file *parts[DATASET_MAX_PARTS];
     int64_t sizes[DATASET_MAX_PARTS];
     struct dataset_index index;
-    bool read_open;  /* what opening takes has been read */
+    bool read_open;  /* the extents of opening have been read */
     bool read_whole; /* the array that holds all samples has been read */
     int64_t used;
 };
@@ -83,8 +83,8 @@ struct loader_thread {
     _Atomic int tid;               /* 0: it has not begun */
     _Atomic int64_t busy_excluded; /* nanoseconds in pieces that are done */
     _Atomic int64_t busy_counted;
-    _Atomic int64_t began;      /* the piece it is at; 0: none */
-    atomic_bool begun_excluded; /* whose that is */
+    _Atomic int64_t began;      /* when the current piece began; 0: none */
+    atomic_bool begun_excluded; /* the kind of its step */
 };
 
 struct loader {
@@ -113,8 +113,8 @@ struct loader {
 bool loader_read_sample(struct loader_thread *thread, const struct order_place *place, int64_t *bytes,
                         struct error *err);
 
-/* What threads are busy with (loader_busy.c): a piece of a step begins and ends; all of it until now; and the part of a wait
- * in which they read for other steps. */
+/* The work of threads (busy.c): begin and end a piece of a step; return all work until now, and the part
+ * of a wait in which threads read for other steps. */
 void loader_busy_begin(struct loader_thread *thread, int64_t step);
 void loader_busy_end(struct loader_thread *thread);
 struct loader_busy loader_busy_now(struct loader *loader);

@@ -7,9 +7,9 @@
 #define ROUNDS  8 /* even: see walk() */
 #define LARGEST (INT64_C(1) << 62)
 
-/* The generalised Feistel cipher of Black and Rogaway, "Ciphers with arbitrary finite domains" (CT-RSA 2002,
- * method 3): x = right·a + left with a·b ≥ n; a result outside [0, n) is enciphered again (cycle walking). With
- * a ≈ √n and b = ⌈n/a⌉ fewer than a numbers lie outside, so a second walk is rare. */
+/* The generalised Feistel cipher of Black and Rogaway, "Ciphers with arbitrary finite domains" (CT-RSA
+ * 2002, method 3): x = right·a + left with a·b ≥ n; a result outside [0, n) is enciphered again (cycle
+ * walking). With a ≈ √n and b = ⌈n/a⌉ fewer than a numbers lie outside, so a second walk is rare. */
 struct halves {
     uint64_t a, b;
 };
@@ -48,8 +48,8 @@ uint64_t order_permute(uint64_t n, uint64_t key, uint64_t x)
     return x;
 }
 
-/* Returns the samples of an accelerator. Samples or files are dealt out; the first (units mod P) accelerators get one more
- * than the others. */
+/* Returns the samples of an accelerator. Samples or files are dealt out; the first (units mod P)
+ * accelerators get one more than the others. */
 static int64_t samples_of(const struct order *order, int accelerator)
 {
     const struct order_options *o = &order->options;

@@ -1,11 +1,12 @@
 /* The next sample of an accelerator: the order of an epoch as a function, not a list.
  *
- * An epoch is a sequence of samples. Files are put in order (file_shuffle), their samples follow one another,
- * and the resulting sequence is shuffled (sample_shuffle). It does not depend on the number of accelerators. It
- * is then dealt to the accelerators (shard) and cut into full batches; every accelerator has as many.
+ * An epoch is a sequence of samples. Files are put in order (file_shuffle), their samples follow one
+ * another, and the resulting sequence is shuffled (sample_shuffle). It does not depend on the number of
+ * accelerators. It is then dealt to the accelerators (shard) and cut into full batches; every accelerator
+ * has as many.
  *
- * Everything is computed from (seed, epoch, position) in constant time and memory, so that any thread of any
- * process can find any sample without communication. */
+ * Everything is computed from (seed, epoch, position) in constant time and memory, so that any thread of
+ * any process can find any sample without communication. */
 #ifndef REHEARSE_FEED_LOADER_ORDER_H
 #define REHEARSE_FEED_LOADER_ORDER_H
 

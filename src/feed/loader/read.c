@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Pieces of a file with less between them are read as one: a request costs more than so many bytes. */
+/* Pieces of a file with a smaller gap are read as one: a request costs more than reading the gap. */
 #define NEAR ((int64_t)65536)
 
 static void close_file(struct loader_file *file)
@@ -44,7 +44,7 @@ static bool open_part(struct loader_thread *thread, struct loader_file *file, in
     return storage_file_size(thread->reader, file->parts[part], &file->sizes[part], err);
 }
 
-/* The file, as people know it: with its folder. */
+/* Returns the path of a file for messages. */
 static const char *shown(struct loader_thread *thread, const struct loader_file *file)
 {
     struct error ignored;
@@ -71,7 +71,7 @@ static bool read_source(void *context, int64_t offset, void *to, size_t n, struc
     return storage_read(source->thread->reader, source->file, &extent, 1, err);
 }
 
-/* As the framework does it: by reading. */
+/* Finds the samples by reading, as the framework does. */
 static bool locate(struct loader_thread *thread, struct loader_file *file, struct error *err)
 {
     struct source contexts[DATASET_MAX_PARTS];
@@ -102,8 +102,8 @@ static bool wrong_size(struct loader_thread *thread, const struct loader_file *f
                      file->sizes[0] < expected ? "truncated: " : "", file->sizes[0], expected);
 }
 
-/* A file that has the size it should is what it should be, and nothing need be read to know where its samples lie; unless
- * they are to be decoded: then its container is, too. */
+/* Finds the places of the samples. In a file of the expected size they follow from the layout; it is read
+ * only if its container must be decoded as well. */
 static bool find_samples(struct loader_thread *thread, struct loader_file *file, struct error *err)
 {
     const struct dataset_format *format = file->file.layout->format;
@@ -172,7 +172,7 @@ static int compare_extents(const void *a, const void *b)
     return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* Of sorted extents. Returns how many are left. */
+/* Joins sorted extents that are near each other, and returns their number. */
 static int64_t join(struct dataset_extent *extents, int64_t count)
 {
     int64_t last = 0;
@@ -187,7 +187,7 @@ static int64_t join(struct dataset_extent *extents, int64_t count)
     return count > 0 ? last + 1 : 0;
 }
 
-/* All extents of each part in one call. They are sorted by part. */
+/* Reads all extents of each part in one call; they are sorted by part. */
 static bool read_parts(struct loader_thread *thread, struct loader_file *file, int64_t count,
                        struct error *err)
 {
@@ -202,7 +202,7 @@ static bool read_parts(struct loader_thread *thread, struct loader_file *file, i
     return true;
 }
 
-/* What opening takes, unless it has been read. Returns how many extents that is. */
+/* Adds the extents that opening reads, unless they have been read; returns their number. */
 static int64_t add_open(struct loader_thread *thread, struct loader_file *file)
 {
     if (file->read_open)
@@ -228,7 +228,7 @@ static bool let_go(struct loader_thread *thread, struct loader_file *file, int64
     return read_parts(thread, file, count, err);
 }
 
-/* The bytes of the sample, joined, at *at. */
+/* Reads a sample into memory, joined, at *at. */
 static bool keep(struct loader_thread *thread, struct loader_file *file, int64_t sample, char **at,
                  int64_t *length, struct error *err)
 {
@@ -288,7 +288,7 @@ static bool verify(struct loader_thread *thread, const struct loader_file *file,
                      shown(thread, file), sample, d.offset, d.found, d.expected);
 }
 
-/* Decoders know no names. */
+/* Adds the name of the file, which decoders do not know. */
 static bool decode_failed(struct loader_thread *thread, const struct loader_file *file, int64_t sample,
                           struct error *err)
 {
@@ -316,7 +316,7 @@ static bool decode(struct loader_thread *thread, struct loader_file *file, int64
     return ok;
 }
 
-/* Is it in memory already? From now on it is. */
+/* Returns true if the sample was read before, and marks it as read. */
 static bool read_before(struct loader *loader, int64_t number)
 {
     if (!loader->once)

@@ -8,14 +8,14 @@
 #include <string.h>
 
 #define MAX_WINDOW  65536
-#define PIECE_BYTES ((int64_t)1 << 20) /* of one piece of work, about */
+#define PIECE_BYTES ((int64_t)1 << 20) /* of one piece of work, approximately */
 #define MAX_PIECE   ((int64_t)64)      /* samples */
 #define STACK       ((size_t)1 << 20)
-#define MAX_ONCE    ((int64_t)1 << 33) /* samples whose being read is noted: 1 GiB of bits */
+#define MAX_ONCE    ((int64_t)1 << 33) /* samples: 1 GiB of bits */
 
 /* ---- The queue ---- */
 
-/* Is a needed before b? */
+/* Returns true if the left slot is needed first. */
 static bool before(const void *left, const void *right, const void *context)
 {
     const struct loader_slot *a = *(struct loader_slot *const *)left,
@@ -43,8 +43,8 @@ struct piece {
     int64_t first, count;
 };
 
-/* The next piece of the batch that is needed first. False: the end. One thread wakes the next while there is work, so
- * that who adds work wakes one only. */
+/* Takes the next piece of the batch that is needed first; false at the end. Each thread wakes the next
+ * while there is work, so that adding work needs to wake only one. */
 static bool take_piece(struct loader *loader, struct piece *piece)
 {
     struct loader_queue *queue = &loader->queue;
@@ -79,7 +79,7 @@ static void piece_done(struct loader *loader)
     pthread_mutex_unlock(&queue->lock);
 }
 
-/* Forgets what nobody has begun, and waits for those who have. */
+/* Drops the work that no thread has begun, and waits for the rest. */
 static void queue_clear(struct loader *loader)
 {
     struct loader_queue *queue = &loader->queue;
@@ -92,7 +92,8 @@ static void queue_clear(struct loader *loader)
 
 /* ---- Batches ---- */
 
-/* When the last sample of a batch leaves the emulated workers: each takes the next sample that is there. */
+/* Returns the time when the last sample leaves the emulated workers; each takes the next sample that was
+ * read. */
 static int64_t preprocessed(struct loader *loader, const struct loader_slot *slot)
 {
     const struct loader_options *options = &loader->options;
@@ -118,7 +119,7 @@ static int64_t preprocessed(struct loader *loader, const struct loader_slot *slo
     return last;
 }
 
-/* It may be taken. True: loader_wait is to tell so. */
+/* Marks the batch ready. Returns true if loader_wait must be woken. */
 static bool batch_ready(struct loader *loader, struct loader_slot *slot, int64_t ready)
 {
     struct loader_window *window = &loader->windows[slot->accelerator];
@@ -137,7 +138,7 @@ static bool batch_ready(struct loader *loader, struct loader_slot *slot, int64_t
     return true;
 }
 
-/* The emulated workers take batches in their order, whichever was read first. */
+/* Passes batches through the emulated workers in their order, whichever was read first. */
 static bool preprocess(struct loader *loader, struct loader_window *window)
 {
     bool told = false;
@@ -150,7 +151,7 @@ static bool preprocess(struct loader *loader, struct loader_window *window)
     return told;
 }
 
-/* Its last sample was read. */
+/* Ends the reading of a batch. */
 static void batch_done(struct loader *loader, struct loader_slot *slot)
 {
     bool told;
@@ -189,7 +190,7 @@ static bool read_piece(struct loader_thread *thread, const struct piece *piece, 
     uint64_t mark = 0;
     struct order_place place;
     for (int64_t i = piece->first; i < piece->first + piece->count; i++) {
-        if (atomic_load(&loader->failed)) /* of others: what follows is for nobody */
+        if (atomic_load(&loader->failed)) /* another thread failed */
             return error_set(err, ERROR_FAILED, "reading was given up");
         if (!order_at(loader->pass.order, loader->pass.epoch, loader->options.first + slot->accelerator,
                       slot->step, i, &place))
@@ -227,7 +228,8 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* Asks for the next batch of an accelerator's window. `now`: of the batch before those in the window. */
+/* Requests the next batch of an accelerator's window. `now`: the time of the batch before those in the
+ * window. */
 static void ask(struct loader *loader, int accelerator, int64_t now)
 {
     struct loader_window *window = &loader->windows[accelerator];
@@ -310,8 +312,8 @@ static bool make_windows(struct loader *loader, struct error *err)
 
 static int thread_count(const struct loader_options *options)
 {
-    int most = options->max_threads > 0 ? options->max_threads : LOADER_THREADS;
-    return options->count < most / options->read_threads ? options->count * options->read_threads : most;
+    int max = options->max_threads > 0 ? options->max_threads : LOADER_THREADS;
+    return options->count < max / options->read_threads ? options->count * options->read_threads : max;
 }
 
 static bool start_threads(struct loader *loader, struct error *err)
@@ -441,7 +443,7 @@ static bool set_batch(struct loader *loader, int64_t batch, struct error *err)
     return true;
 }
 
-/* Small samples are taken several at a time, yet so that all threads find some. */
+/* Returns the samples of one piece: several small ones, but few enough for all threads to get some. */
 static int64_t piece_of(const struct loader *loader)
 {
     const struct dataset_layout *layout = loader->options.layout;

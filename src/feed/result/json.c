@@ -1,5 +1,5 @@
-/* result.json: the corrected figures and DLIO's, with all facts needed to judge and to repeat the run. Its layout is
- * "rehearse-feed-result/1"; AU and shares are 0..1, times seconds, rates bytes/s. */
+/* result.json: the corrected figures and DLIO's, with all facts needed to judge and to repeat the run. Its
+ * layout is "rehearse-feed-result/1"; AU and shares are 0..1, times seconds, rates bytes/s. */
 #include "feed/result/result.h"
 
 #include "core/json.h"
@@ -37,10 +37,10 @@ static void write_time(struct json *json, const char *key, int64_t at)
 static void write_range(struct json *json, const char *key, const struct metrics_range *range)
 {
     json_open_flat(json, key, '{');
-    json_number(json, "least", range->least);
-    json_integer(json, "least_at", range->least_at);
-    json_number(json, "most", range->most);
-    json_integer(json, "most_at", range->most_at);
+    json_number(json, "least", range->min);
+    json_integer(json, "least_at", range->min_at);
+    json_number(json, "most", range->max);
+    json_integer(json, "most_at", range->max_at);
     json_close(json);
 }
 
@@ -48,12 +48,12 @@ static void write_percentiles(struct json *json, const char *key, const struct h
 {
     struct metrics_percentiles p = metrics_percentiles(histogram);
     json_open_flat(json, key, '{');
-    json_number(json, "least", p.least);
+    json_number(json, "least", p.min);
     json_number(json, "p50", p.p50);
     json_number(json, "p90", p.p90);
     json_number(json, "p99", p.p99);
     json_number(json, "p99.9", p.p999);
-    json_number(json, "most", p.most);
+    json_number(json, "most", p.max);
     json_close(json);
 }
 
@@ -170,13 +170,13 @@ static bool write_checkpoints(struct json *json, const char *key, const struct m
         write_known(json, "from_storage", figures.from_storage);
     json_number(json, "duration_mean", figures.duration_mean);
     json_number(json, "duration_stdev", figures.duration_stdev);
-    json_number(json, "duration_most", figures.duration_most);
+    json_number(json, "duration_most", figures.duration_max);
     json_number(json, "bytes_per_second_mean", figures.throughput_mean);
     json_number(json, "bytes_per_second_stdev", figures.throughput_stdev);
-    json_number(json, "bytes_per_second_least", figures.throughput_least);
+    json_number(json, "bytes_per_second_least", figures.throughput_min);
     json_open_flat(json, "slowest_rank", '{');
-    json_integer(json, "rank", figures.rank_least_at);
-    json_number(json, "bytes_per_second", figures.rank_least);
+    json_integer(json, "rank", figures.rank_min_at);
+    json_number(json, "bytes_per_second", figures.rank_min);
     json_close(json);
     json_number(json, "sync_share", figures.sync);
     json_close(json);

@@ -161,8 +161,8 @@ void metrics_step(struct metrics *metrics, int accelerator, const struct metrics
     state->steps++;
 }
 
-/* DLIO's figures of a block, with what is wrong about them: of training n - 2 steps, whatever was excluded, over the
- * time of the counted ones; of an evaluation all steps over all the time. */
+/* DLIO's figures of a block, with what is wrong about them: of training n - 2 steps, whatever was
+ * excluded, over the time of the counted ones; of an evaluation all steps over all the time. */
 static void dlio_figures(const struct metrics_options *options, const struct metrics_state *state,
                          struct metrics_block *block)
 {

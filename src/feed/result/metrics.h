@@ -140,7 +140,8 @@ bool metrics_checkpoint(struct metrics *metrics, const struct metrics_checkpoint
 struct metrics_row *metrics_row(const struct metrics *metrics, int accelerator, int epoch,
                                 enum metrics_phase phase);
 
-/* Writes all but the blocks as bytes for a process of the same build. Blocks stay with their rank, which writes them. */
+/* Writes all but the blocks as bytes for a process of the same build. Blocks stay with their rank, which
+ * writes them. */
 void metrics_pack(const struct metrics *metrics, struct text *out);
 
 /* Adds the packed metrics of a rank; `into` must cover its accelerators and have no data of them. */

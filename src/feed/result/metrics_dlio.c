@@ -108,9 +108,9 @@ static void add_rank(struct metrics_checkpoints *figures, const struct metrics_c
     figures->all_bytes += part->bytes;
     figures->from_storage =
         figures->from_storage < 0 || part->from_storage < 0 ? -1 : figures->from_storage + part->from_storage;
-    if (part->bytes > 0 && (figures->rank_least == 0 || rate < figures->rank_least)) {
-        figures->rank_least = rate;
-        figures->rank_least_at = part->rank;
+    if (part->bytes > 0 && (figures->rank_min == 0 || rate < figures->rank_min)) {
+        figures->rank_min = rate;
+        figures->rank_min_at = part->rank;
     }
 }
 
@@ -145,11 +145,11 @@ static void finish(struct metrics_checkpoints *figures, const struct lists *list
                        &figures->dlio_duration_stdev);
     metrics_mean_stdev(lists->dlio_throughput, count, &figures->dlio_throughput_mean,
                        &figures->dlio_throughput_stdev);
-    figures->duration_most = lists->duration[0];
-    figures->throughput_least = lists->throughput[0];
+    figures->duration_max = lists->duration[0];
+    figures->throughput_min = lists->throughput[0];
     for (size_t i = 1; i < count; i++) {
-        figures->duration_most = fmax(figures->duration_most, lists->duration[i]);
-        figures->throughput_least = fmin(figures->throughput_least, lists->throughput[i]);
+        figures->duration_max = fmax(figures->duration_max, lists->duration[i]);
+        figures->throughput_min = fmin(figures->throughput_min, lists->throughput[i]);
     }
 }
 

@@ -41,26 +41,26 @@ double metrics_au(const struct metrics_sums *sums)
 
 static void widen(struct metrics_range *range, bool first, double value, int accelerator)
 {
-    if (first || value < range->least) {
-        range->least = value;
-        range->least_at = accelerator;
+    if (first || value < range->min) {
+        range->min = value;
+        range->min_at = accelerator;
     }
-    if (first || value > range->most) {
-        range->most = value;
-        range->most_at = accelerator;
+    if (first || value > range->max) {
+        range->max = value;
+        range->max_at = accelerator;
     }
 }
 
 /* The longest time that any accelerator took for an epoch's steps, counted or all. */
 static double longest(const struct metrics *metrics, enum metrics_phase phase, int epoch, bool counted)
 {
-    int64_t most = 0;
+    int64_t max = 0;
     for (int a = metrics->first; a < metrics->first + metrics->count; a++) {
         const struct metrics_row *row = metrics_row(metrics, a, epoch, phase);
         int64_t time = counted ? row->counted.time : row->all.time;
-        most = time > most ? time : most;
+        max = time > max ? time : max;
     }
-    return (double)most / 1e9;
+    return (double)max / 1e9;
 }
 
 static void add_times(const struct metrics *metrics, enum metrics_phase phase, int epoch,
@@ -144,12 +144,12 @@ bool metrics_figures(const struct metrics *metrics, enum metrics_phase phase, in
 struct metrics_percentiles metrics_percentiles(const struct histogram *histogram)
 {
     return (struct metrics_percentiles){
-        .least = histogram->count > 0 ? (double)histogram->min / 1e9 : 0,
+        .min = histogram->count > 0 ? (double)histogram->min / 1e9 : 0,
         .p50 = histogram_quantile(histogram, 0.5) / 1e9,
         .p90 = histogram_quantile(histogram, 0.9) / 1e9,
         .p99 = histogram_quantile(histogram, 0.99) / 1e9,
         .p999 = histogram_quantile(histogram, 0.999) / 1e9,
-        .most = histogram->count > 0 ? (double)histogram->max / 1e9 : 0,
+        .max = histogram->count > 0 ? (double)histogram->max / 1e9 : 0,
     };
 }
 

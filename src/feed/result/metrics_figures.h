@@ -1,6 +1,7 @@
 /* Figures from the measurements: the corrected ones, and those that DLIO would print.
  *
- * Corrected, over the counted steps of all accelerators that `metrics` covers (feed/metrics.h says which count):
+ * Corrected, over the counted steps of all accelerators that `metrics` covers (feed/metrics.h says which
+ * count):
  *   AU                  asked compute / time that covers the steps. What a sleep took longer than asked is the host's
  *                       fault and not the accelerator's work; au_measured has it in, as DLIO does.
  *   AU without barrier  the same with the time at the barrier taken off: what storage alone would allow
@@ -20,13 +21,13 @@
 
 /* Minimum and maximum over the accelerators. */
 struct metrics_range {
-    double least, most;
-    int least_at, most_at;
+    double min, max;
+    int min_at, max_at;
 };
 
 /* Seconds; percentiles within 0.8 %, minimum and maximum exact. */
 struct metrics_percentiles {
-    double least, p50, p90, p99, p999, most;
+    double min, p50, p90, p99, p999, max;
 };
 
 struct metrics_figures {
@@ -35,11 +36,9 @@ struct metrics_figures {
     double seconds;                /* duration of the counted steps, summed over epochs */
     double au, au_without_barrier, au_measured;
     double samples_per_second, bytes_per_second;
-    double load, copy, compute, late, barrier,
-        other; /* shares of the accelerators' time; they sum up to 1. late:
-                                                         compute beyond what was asked */
-    double
-        lost; /* share of the time by which the host's delays made steps longer; part of late and barrier */
+    /* Shares of the accelerators' time, which sum up to 1; late: compute beyond the configured time. */
+    double load, copy, compute, late, barrier, other;
+    double lost; /* share of the time by which the host's delays made steps longer; in late and barrier */
     struct metrics_range au_range;             /* of one accelerator */
     struct metrics_range load_range;           /* seconds that one accelerator waited for batches */
     struct metrics_range last_range;           /* times that one accelerator came last to the barrier */
@@ -85,13 +84,13 @@ void metrics_dlio_release(struct metrics_dlio *dlio);
  * ranks, its throughput the minimum, that is, all its bytes over that duration. */
 struct metrics_checkpoints {
     int count;
-    int64_t bytes;                                       /* of one, all ranks: the mean */
-    double duration_mean, duration_stdev, duration_most; /* seconds */
-    double throughput_mean;                    /* bytes/s: all bytes over the sum of the durations */
-    double throughput_stdev, throughput_least; /* over single checkpoints */
+    int64_t bytes;                                      /* of one, all ranks: the mean */
+    double duration_mean, duration_stdev, duration_max; /* seconds */
+    double throughput_mean;                             /* bytes/s: all bytes over the sum of the durations */
+    double throughput_stdev, throughput_min;            /* over single checkpoints */
     int64_t all_bytes, from_storage; /* of all checkpoints; restored bytes not from memory: -1: unknown */
-    double rank_least;               /* bytes/s: minimum of the ranks' bytes over their times */
-    int rank_least_at;
+    double rank_min;                 /* bytes/s: minimum of the ranks' bytes over their times */
+    int rank_min_at;
     double sync; /* share of the ranks' time in fsync, close and rename */
     double dlio_duration_mean, dlio_duration_stdev;
     double dlio_throughput_mean, dlio_throughput_stdev; /* GiB/s, called GB/s */

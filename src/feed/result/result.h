@@ -4,23 +4,24 @@
 
 #include "feed/session.h"
 
-/* Writes all files into the folder: DLIO's, result.json, those of MLPerf Storage's verifier and, if requested, the
- * timeline. Every rank writes the files of its own accelerators; all call it. */
+/* Writes all files into the folder: DLIO's, result.json, those of MLPerf Storage's verifier and, if
+ * requested, the timeline. Every rank writes the files of its own accelerators; all call it. */
 bool result_save(const struct session *session, const char *folder, struct error *err);
 
-/* Writes result.json. "passed" (the exit status) requires a counted training step, AU at its target and all checks.
- * Without training AU is ignored. On rank 0. */
+/* Writes result.json. "passed" (the exit status) requires a counted training step, AU at its target and
+ * all checks. Without training AU is ignored. On rank 0. */
 bool result_json(const struct session *session, struct text *out, struct error *err);
 
-/* DLIO's own result files for its tools and MLPerf Storage's: summary.json (rank 0), R_per_epoch_stats.json and
- * R_output.json, with its keys and formulas (metrics_figures.h lists their errors). Unlike DLIO's they are always valid
- * JSON (null instead of NaN), are written atomically, and have true UTC times. */
+/* DLIO's own result files for its tools and MLPerf Storage's: summary.json (rank 0),
+ * R_per_epoch_stats.json and R_output.json, with its keys and formulas (metrics_figures.h lists their
+ * errors). Unlike DLIO's they are always valid JSON (null instead of NaN), are written atomically, and
+ * have true UTC times. */
 bool result_dlio_summary(const struct session *session, struct text *out, struct error *err);
 bool result_dlio_epochs(const struct session *session, int accelerator, struct text *out, struct error *err);
 bool result_dlio_output(const struct session *session, int accelerator, struct text *out, struct error *err);
 
-/* Writes folder/R_timeline.pfw for each accelerator R of this rank: spans in DFTracer's format, which Perfetto and
- * `rehearse trace import` read. Accelerator 0's file has the run's phases. */
+/* Writes folder/R_timeline.pfw for each accelerator R of this rank: spans in DFTracer's format, which
+ * Perfetto and `rehearse trace import` read. Accelerator 0's file has the run's phases. */
 bool result_timeline(const struct session *session, const char *folder, struct error *err);
 
 /* Writes 2026-11-21T02:42:36.904443 and `zone`; `realtime` is nanoseconds since 1970. */

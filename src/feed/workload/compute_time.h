@@ -1,8 +1,9 @@
-/* The time of a training step: as configured, or by the models of the VLDB study (data/compute-times.yaml).
+/* The time of a training step: as configured, or by the models of the VLDB study
+ * (data/compute-times.yaml).
  *
- * Linear: mean and standard deviation are each a plane over GPUs and batch; a standard deviation that is not
- * positive makes the time constant. Table: DLRM's measured times, with straight lines between the logarithms of
- * batch and time, and between GPUs; the plane is 15 % off it on average, 46 % at worst. */
+ * Linear: mean and standard deviation are each a plane over GPUs and batch; a standard deviation that is
+ * not positive makes the time constant. Table: DLRM's measured times, with straight lines between the
+ * logarithms of batch and time, and between GPUs; the plane is 15 % off it on average, 46 % at worst. */
 #ifndef REHEARSE_FEED_WORKLOAD_COMPUTE_TIME_H
 #define REHEARSE_FEED_WORKLOAD_COMPUTE_TIME_H
 

@@ -63,7 +63,8 @@ static double normal(struct source *source)
     return radius * cos(2 * M_PI * next(source));
 }
 
-/* Marsaglia and Tsang, A Simple Method for Generating Gamma Variables, 2000; shapes below 1 by their section 6. */
+/* Marsaglia and Tsang, A Simple Method for Generating Gamma Variables, 2000; shapes below 1 by their
+ * section 6. */
 static double gamma_of(struct source *source, double shape)
 {
     double boost = shape < 1 ? pow(next(source), 1 / shape) : 1;
@@ -100,7 +101,8 @@ static double poisson_many(struct source *source, double lam)
     }
 }
 
-/* Events until the product of uniform numbers falls below e^-lam (Knuth, The Art of Computer Programming, 3.4.1). */
+/* Events until the product of uniform numbers falls below e^-lam (Knuth, The Art of Computer Programming,
+ * 3.4.1). */
 static double poisson(struct source *source, double lam)
 {
     if (lam >= FEW_EVENTS)

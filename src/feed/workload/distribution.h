@@ -1,11 +1,11 @@
 /* Random times: compute, preprocessing and evaluation times of a workload.
  *
- * A sample depends only on (seed, stream, step), through the counter-based generator Philox4x32-10 (Salmon et
- * al., Parallel Random Numbers: As Easy as 1, 2, 3, SC 2011): any thread can draw the time of any
+ * A sample depends only on (seed, stream, step), through the counter-based generator Philox4x32-10 (Salmon
+ * et al., Parallel Random Numbers: As Easy as 1, 2, 3, SC 2011): any thread can draw the time of any
  * accelerator's step, in any order, and a run repeats exactly with any number of threads.
  *
- * A normal distribution reaches below 0. DLIO takes the absolute value, which raises the mean; here a negative
- * draw is 0 unless the configuration says `mirror: true`. */
+ * A normal distribution reaches below 0. DLIO takes the absolute value, which raises the mean; here a
+ * negative draw is 0 unless the configuration says `mirror: true`. */
 #ifndef REHEARSE_FEED_WORKLOAD_DISTRIBUTION_H
 #define REHEARSE_FEED_WORKLOAD_DISTRIBUTION_H
 

@@ -17,24 +17,24 @@ static inline const void *workload_field_of(const struct workload *workload, con
     return (const char *)workload + key->offset;
 }
 
-/* The index of an enum's field. */
+/* Returns the index that an enum's field holds. */
 int workload_word(const struct workload *workload, const struct workload_key *key);
 
-/* Sets the field from a value of a document, whatever it held. Nulls are the caller's. */
+/* Sets the field from a value of a document; the caller handles nulls. */
 bool workload_set(struct workload *workload, const struct workload_key *key, const struct doc *doc,
                   const struct doc_node *node, struct error *err);
 
-/* Everything below `map`, whose keys are relative to `section` ("" for the whole file). */
+/* Sets all fields below `map`, whose keys are relative to `section` ("" for the whole file). */
 bool workload_apply(struct workload *workload, const struct doc *doc, const struct doc_node *map,
                     const char *section, bool strict, struct error *err);
 
 bool workload_warn(struct workload *workload, struct error *err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Of a checkpoint's ranks; `ranks` 0: not known yet. */
+/* Checks the parallelism of a checkpoint's ranks; `ranks` 0: not known yet. */
 bool workload_check_parallelism(const struct workload *workload, int64_t ranks, struct error *err);
 
-/* Applies a built-in workload, and those that it builds on. */
+/* Applies a built-in workload, after those that it is based on. */
 bool workload_apply_builtin(struct workload *workload, const char *name, struct error *err);
 
 #endif

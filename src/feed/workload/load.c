@@ -9,7 +9,7 @@
 
 #define LONGEST_PATH 256
 
-/* Keys of DLIO's tools that say nothing about the workload. */
+/* Keys of DLIO's tools that do not concern the workload. */
 static const char *const ignored[] = {"defaults", "hydra", "workflow.query"};
 
 bool workload_is_transformer(const struct workload *workload)
@@ -69,7 +69,7 @@ static bool set_default(struct workload *workload, const struct workload_key *ke
     return ok;
 }
 
-/* All defaults as one list: one document is much quicker than one for each key. */
+/* Parses all defaults as one list: one document is much quicker than one for each key. */
 static bool set_defaults(struct workload *workload, struct error *err)
 {
     int count;
@@ -93,7 +93,7 @@ static bool set_defaults(struct workload *workload, struct error *err)
 
 /* --- a tree of values ----------------------------------------------------------------------------------------- */
 
-struct reading {
+struct tree_reader {
     struct workload *workload;
     const struct doc *doc;
     bool strict;
@@ -119,7 +119,7 @@ static const char *last_part(const char *path)
     return dot ? dot + 1 : path;
 }
 
-/* What was meant: the key of this name in another section, else the most similar one. */
+/* Returns the key of this name in another section, else the most similar one. */
 static const char *nearest_key(const char *path)
 {
     const char *paths[WORKLOAD_MAX_KEYS];
@@ -133,77 +133,77 @@ static const char *nearest_key(const char *path)
     return text_nearest(path, paths, (size_t)count);
 }
 
-static bool unknown_key(struct reading *reading, const struct doc_node *node, const char *path,
+static bool unknown_key(struct tree_reader *reader, const struct doc_node *node, const char *path,
                         struct error *err)
 {
     const char *near = nearest_key(path);
     const char *ask = near ? "; did you mean '" : "", *end = near ? "'?" : "";
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
         if (strcmp(path, ignored[i]) == 0)
-            return workload_warn(reading->workload, err, "%s:%u:%u: '%s' is not looked at",
-                                 reading->doc->path, node->line, node->column, path);
-    if (reading->strict)
-        return doc_error(reading->doc, node, err, "unknown key%s%s%s", ask, near ? near : "", end);
-    return workload_warn(reading->workload, err, "%s:%u:%u: %s: unknown key, not looked at%s%s%s",
-                         reading->doc->path, node->line, node->column, path, ask, near ? near : "", end);
+            return workload_warn(reader->workload, err, "%s:%u:%u: '%s' is not looked at", reader->doc->path,
+                                 node->line, node->column, path);
+    if (reader->strict)
+        return doc_error(reader->doc, node, err, "unknown key%s%s%s", ask, near ? near : "", end);
+    return workload_warn(reader->workload, err, "%s:%u:%u: %s: unknown key, not looked at%s%s%s",
+                         reader->doc->path, node->line, node->column, path, ask, near ? near : "", end);
 }
 
-static bool apply_value(struct reading *reading, const struct workload_key *key, const struct doc_node *node,
-                        struct error *err)
+static bool apply_value(struct tree_reader *reader, const struct workload_key *key,
+                        const struct doc_node *node, struct error *err)
 {
-    struct workload *workload = reading->workload;
+    struct workload *workload = reader->workload;
     int index = workload_key_index(key);
-    if (reading->seen[index])
-        return doc_error(reading->doc, node, err, "given twice: it is another name of '%s'", key->path);
-    reading->seen[index] = true;
+    if (reader->seen[index])
+        return doc_error(reader->doc, node, err, "given twice: it is another name of '%s'", key->path);
+    reader->seen[index] = true;
     if (node->type == DOC_NULL)
         return set_default(workload, key, err);
-    if (!workload_set(workload, key, reading->doc, node, err))
+    if (!workload_set(workload, key, reader->doc, node, err))
         return false;
     workload->given[index] =
-        arena_format(&workload->arena, "%s:%u:%u", reading->doc->path, node->line, node->column);
+        arena_format(&workload->arena, "%s:%u:%u", reader->doc->path, node->line, node->column);
     return workload->given[index] || error_memory(err);
 }
 
-/* Is this value of the key `format` the one of workloads? */
+/* Returns true if this value of the key `format` is that of workloads. */
 static bool is_format(const struct doc_node *node)
 {
     return node->type == DOC_STRING && strcmp(node->text, WORKLOAD_FORMAT) == 0;
 }
 
-static bool apply_map(struct reading *reading, const struct doc_node *map, const char *section,
+static bool apply_map(struct tree_reader *reader, const struct doc_node *map, const char *section,
                       struct error *err);
 
-static bool apply_node(struct reading *reading, const struct doc_node *node, const char *path,
+static bool apply_node(struct tree_reader *reader, const struct doc_node *node, const char *path,
                        struct error *err)
 {
     const struct workload_key *key = workload_key_find(path);
     if (key)
-        return apply_value(reading, key, node, err);
+        return apply_value(reader, key, node, err);
     if (strcmp(path, "format") == 0 && is_format(node))
         return true;
     if (!is_section(path))
-        return unknown_key(reading, node, path, err);
+        return unknown_key(reader, node, path, err);
     if (node->type == DOC_NULL)
         return true;
     if (strcmp(path, "model") == 0 && node->type == DOC_STRING) {
-        reading->workload->of_study = true;
-        return apply_value(reading, workload_key_find("model.name"), node, err);
+        reader->workload->of_study = true;
+        return apply_value(reader, workload_key_find("model.name"), node, err);
     }
-    return apply_map(reading, node, path, err);
+    return apply_map(reader, node, path, err);
 }
 
-static bool apply_map(struct reading *reading, const struct doc_node *map, const char *section,
+static bool apply_map(struct tree_reader *reader, const struct doc_node *map, const char *section,
                       struct error *err)
 {
-    if (!doc_is_map(reading->doc, map, err))
+    if (!doc_is_map(reader->doc, map, err))
         return false;
     for (const struct doc_node *node = map->first_child; node; node = node->next) {
         char path[LONGEST_PATH];
         int length = snprintf(path, sizeof path, "%s%s%s", section, *section ? "." : "", node->key);
         if (length < 0 || (size_t)length >= sizeof path)
-            return doc_error(reading->doc, node, err, "a key of more than %d bytes", LONGEST_PATH);
-        if (!apply_node(reading, node, path, err))
+            return doc_error(reader->doc, node, err, "a key of more than %d bytes", LONGEST_PATH);
+        if (!apply_node(reader, node, path, err))
             return false;
     }
     return true;
@@ -212,15 +212,15 @@ static bool apply_map(struct reading *reading, const struct doc_node *map, const
 bool workload_apply(struct workload *workload, const struct doc *doc, const struct doc_node *map,
                     const char *section, bool strict, struct error *err)
 {
-    struct reading reading = {.workload = workload, .doc = doc, .strict = strict};
-    /* What DLIO leaves beside its results has all of it below `workload`. */
+    struct tree_reader reader = {.workload = workload, .doc = doc, .strict = strict};
+    /* DLIO's copy beside its results has all keys below `workload`. */
     const struct doc_node *inner = *section ? NULL : doc_find(map, "workload");
-    return apply_map(&reading, inner && inner->type == DOC_MAP ? inner : map, section, err);
+    return apply_map(&reader, inner && inner->type == DOC_MAP ? inner : map, section, err);
 }
 
 /* --- overrides ------------------------------------------------------------------------------------------------ */
 
-/* "override 'a.b':1:1: expected …" has no line: take it out. */
+/* Removes the line and column from "override 'a.b':1:1: expected …". */
 static void drop_place(struct error *err, const char *start)
 {
     size_t length = strlen(start);
@@ -237,8 +237,8 @@ static bool apply_override(struct workload *workload, const char *path, const ch
     struct doc doc;
     if (!doc_parse(&doc, DOC_YAML, where, value, strlen(value), err))
         return false;
-    struct reading reading = {.workload = workload, .doc = &doc, .strict = true};
-    bool ok = apply_node(&reading, doc.root, path, err);
+    struct tree_reader reader = {.workload = workload, .doc = &doc, .strict = true};
+    bool ok = apply_node(&reader, doc.root, path, err);
     doc_release(&doc);
     return ok;
 }
@@ -267,7 +267,7 @@ static bool read_override(struct workload *workload, const char *text, struct er
     return false;
 }
 
-/* --- what follows --------------------------------------------------------------------------------------------- */
+/* --- derived values --------------------------------------------------------------------------------------------- */
 
 static bool take_stdev(const struct workload *workload, struct distribution *time, double *stdev,
                        const char *path, struct error *err)
@@ -292,7 +292,7 @@ static bool drop_slashes(struct workload *workload, const char **folder, struct 
     return *folder || error_memory(err);
 }
 
-/* The fork has a formula where no time is given. */
+/* Chooses the formula that the fork uses where no time is given. */
 static void choose_study_model(struct workload *workload)
 {
     static const char *const names[] = {NULL, "unet3d", "bert", "dlrm"};

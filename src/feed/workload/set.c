@@ -1,4 +1,4 @@
-/* One value of a document into one field. */
+/* Sets a field of a workload from a value of a document. */
 #include "feed/workload/internal.h"
 
 #include "core/unit.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* YAML 1.1 knows these beside true and false. */
+/* Reads a flag, also in the words of YAML 1.1. */
 static bool read_bool(bool *value, const struct doc *doc, const struct doc_node *node, struct error *err)
 {
     static const char *const words[][2] = {{"no", "yes"}, {"off", "on"}, {"false", "true"}, {"0", "1"}};
@@ -21,7 +21,7 @@ static bool read_bool(bool *value, const struct doc *doc, const struct doc_node 
     return doc_error(doc, node, err, "expected true or false");
 }
 
-/* Numbers that YAML 1.2 takes for text: "1_000_000", "'8'", and bytes as "64 KiB". */
+/* Reads numbers that are text in YAML 1.2: "1_000_000", "'8'", and bytes such as "64 KiB". */
 static bool number_of_text(const char *text, enum workload_unit unit, double *value)
 {
     char digits[64];
@@ -38,7 +38,7 @@ static bool number_of_text(const char *text, enum workload_unit unit, double *va
            (unit == WORKLOAD_BYTES && unit_parse(digits, UNIT_BYTES, value));
 }
 
-/* `node` as a number, where it can be read as one; as it is, where it cannot. */
+/* Returns the node as a number if it can be read as one, else unchanged. */
 static struct doc_node as_number(const struct doc_node *node, enum workload_unit unit)
 {
     struct doc_node copy = *node;
@@ -48,12 +48,12 @@ static struct doc_node as_number(const struct doc_node *node, enum workload_unit
     return copy;
 }
 
-/* -1 is "none" to keys that can be -1; what lies between it and 0 is a mistake. */
+/* Keys that can be -1 mean "none" by it; other negative numbers are mistakes. */
 static bool read_number(double *value, const struct workload_key *key, const struct doc *doc,
                         const struct doc_node *node, struct error *err)
 {
     struct doc_node number = as_number(node, key->unit);
-    return doc_number(doc, &number, key->least, key->most, value, err) &&
+    return doc_number(doc, &number, key->min, key->max, value, err) &&
            (*value >= 0 || *value == -1 || doc_error(doc, node, err, "expected -1 or at least 0"));
 }
 
@@ -61,7 +61,7 @@ static bool read_integer(int64_t *value, const struct workload_key *key, const s
                          const struct doc_node *node, struct error *err)
 {
     struct doc_node number = as_number(node, key->unit);
-    return doc_integer(doc, &number, (int64_t)key->least, (int64_t)key->most, value, err);
+    return doc_integer(doc, &number, (int64_t)key->min, (int64_t)key->max, value, err);
 }
 
 static bool is_unresolved(const struct doc_node *node)
@@ -69,7 +69,7 @@ static bool is_unresolved(const struct doc_node *node)
     return node->type == DOC_STRING && (strcmp(node->text, "???") == 0 || strstr(node->text, "${") != NULL);
 }
 
-/* Which of the words it is; -1 is an error. */
+/* Returns the index of the word; -1: an error. */
 static int read_word(const char *const *words, const struct doc *doc, const struct doc_node *node,
                      struct error *err)
 {
@@ -127,7 +127,7 @@ static bool set_text(struct workload *workload, const struct workload_key *key, 
     return *field || error_memory(err);
 }
 
-/* A list, or one item without brackets. */
+/* Gets the length of a list; one item needs no brackets. */
 static bool list_length(int *count, const struct doc *doc, const struct doc_node *node, struct error *err)
 {
     if (node->type == DOC_LIST && node->count > WORKLOAD_MAX_LIST)

@@ -287,7 +287,7 @@ struct workload_key {
     enum workload_unit unit;  /* a number of bytes may be written "64 KiB" */
     size_t offset;            /* of the field in struct workload */
     const char *default_json; /* "null": not set */
-    double least, most;       /* range of numbers and of list lengths, inclusive */
+    double min, max;          /* range of numbers and of list lengths, inclusive */
     const char *const *words; /* ends in NULL */
     bool secret;              /* printed as "***" */
     const char *meaning;

@@ -217,7 +217,7 @@ static void metrics_are_those_of_the_parts(void **state)
         slowest = part->end - part->start > slowest ? part->end - part->start : slowest;
     }
     assert_true(metrics_checkpoints(&metrics, METRICS_SAVE, &figures, &err));
-    near(figures.duration_most, 1e-9 * (double)slowest);
+    near(figures.duration_max, 1e-9 * (double)slowest);
     metrics_release(&metrics);
     checkpoint_free(checkpoint);
     storage_free(storage);

@@ -141,9 +141,9 @@ static void percentiles_of_a_session_have_the_counted_steps_only(void **state)
     struct metrics_percentiles wait = metrics_percentiles(&metrics.wait[METRICS_TRAIN]),
                                step = metrics_percentiles(&metrics.step[METRICS_TRAIN]),
                                barrier = metrics_percentiles(&metrics.barrier[METRICS_TRAIN]);
-    assert_true(wait.least == 0 && wait.most == 0.100);
-    assert_true(step.least == 0.055 && step.most == 0.155);
-    assert_true(barrier.least == 0 && barrier.most == 0.100);
+    assert_true(wait.min == 0 && wait.max == 0.100);
+    assert_true(step.min == 0.055 && step.max == 0.155);
+    assert_true(barrier.min == 0 && barrier.max == 0.100);
     metrics_release(&metrics);
 }
 

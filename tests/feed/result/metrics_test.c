@@ -67,12 +67,12 @@ static void who_was_slow_is_named(void **state)
     init(&metrics, 2, 1, 4, 1, 0);
     play_block(&metrics, METRICS_TRAIN, 0, 1, 2, 4, uneven, 0);
     ok(metrics_figures(&metrics, METRICS_TRAIN, 0, &f, &err));
-    assert_int_equal(f.load_range.most_at, 1); /* 80 ms; the other 40 */
-    assert_true(near(f.load_range.most, 0.080));
-    assert_true(near(f.load_range.least, 0.040));
-    assert_int_equal(f.last_range.most_at, 1);
-    assert_true(f.last_range.most == 2 && f.last_range.least == 1);
-    assert_true(near(f.au_range.least, 150.0 / 256));
+    assert_int_equal(f.load_range.max_at, 1); /* 80 ms; the other 40 */
+    assert_true(near(f.load_range.max, 0.080));
+    assert_true(near(f.load_range.min, 0.040));
+    assert_int_equal(f.last_range.max_at, 1);
+    assert_true(f.last_range.max == 2 && f.last_range.min == 1);
+    assert_true(near(f.au_range.min, 150.0 / 256));
     metrics_release(&metrics);
 }
 
@@ -84,11 +84,11 @@ static void percentiles_are_those_of_the_counted_steps(void **state)
     play_block(&metrics, METRICS_TRAIN, 0, 1, 2, 4, uneven, 0);
     struct metrics_percentiles wait =
         metrics_percentiles(&metrics.wait[METRICS_TRAIN]); /* 10 10 10 20 30 40 */
-    assert_true(wait.least == 0.010 && wait.most == 0.040);
+    assert_true(wait.min == 0.010 && wait.max == 0.040);
     assert_true(fabs(wait.p50 / 0.010 - 1) < 1.0 / 128);
     assert_true(fabs(wait.p90 / 0.040 - 1) < 1.0 / 128);
     struct metrics_percentiles step = metrics_percentiles(&metrics.step[METRICS_TRAIN]);
-    assert_true(step.least == 0.076 && step.most == 0.095);
+    assert_true(step.min == 0.076 && step.max == 0.095);
     metrics_release(&metrics);
 }
 
@@ -349,12 +349,12 @@ static void a_checkpoint_takes_as_long_as_its_slowest_rank(void **state)
     assert_int_equal(f.bytes, 4 * gib);
     assert_true(near(f.duration_mean, 0.6));
     assert_true(near(f.duration_stdev, 0.2));
-    assert_true(near(f.duration_most, 0.8));
+    assert_true(near(f.duration_max, 0.8));
     assert_true(near(f.throughput_mean, 8 / 1.2 * (double)gib)); /* not 7.5, the mean of 5 and 10 */
     assert_int_equal(f.all_bytes, 8 * gib);
-    assert_true(near(f.throughput_least, 5 * (double)gib));
-    assert_true(near(f.rank_least, 3.75 * (double)gib));
-    assert_int_equal(f.rank_least_at, 1);
+    assert_true(near(f.throughput_min, 5 * (double)gib));
+    assert_true(near(f.rank_min, 3.75 * (double)gib));
+    assert_int_equal(f.rank_min_at, 1);
     assert_true(near(f.sync, 0.25));
     assert_true(near(f.dlio_duration_mean, 0.15));
     assert_true(near(f.dlio_throughput_mean, 30));
