@@ -256,7 +256,7 @@ static void print_late(const char *name, int count, const struct histogram *late
 {
     printf("%-6d%-18s %8.0f %8.0f %8.0f %8.0f", count, name, histogram_quantile(late, 0.5) / 1e3,
            histogram_quantile(late, 0.99) / 1e3, histogram_quantile(late, 0.999) / 1e3,
-           (double)late->most / 1e3);
+           (double)late->max / 1e3);
 }
 
 /* Deadlines with a barrier at each step; data so small that reading is nothing. */
@@ -265,7 +265,7 @@ static void bench_deadlines(void)
     static const int counts[] = {1, 100, 1000};
     struct set set;
     printf("how late deadlines are noticed, steps of 50 ms\n%-24s %8s %8s %8s %8s   %s\n", "accelerators",
-           "p50 µs", "p99 µs", "p99.9 µs", "most µs", "cores busy");
+           "p50 µs", "p99 µs", "p99.9 µs", "max µs", "cores busy");
     set_init(&set, "late", "default",
              (const char *const[]){
                  "dataset.format=tfrecord", "dataset.num_files_train=8", "dataset.num_samples_per_file=50000",
