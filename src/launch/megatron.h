@@ -6,15 +6,16 @@
 
 #include "launch/launch.h"
 
-/* X(identifier, name, kind), in the order of writing */
-#define MEGATRON_OPTIONS(X)                                                                                  \
-    X(LAYERS, "--num-layers", NUMBER)                                                                        \
-    X(HIDDEN, "--hidden-size", NUMBER)                                                                       \
-    X(FFN, "--ffn-hidden-size", NUMBER)                                                                      \
-    X(HEADS, "--num-attention-heads", NUMBER)                                                                \
-    X(HEAD_WIDTH, "--kv-channels", NUMBER)                                                                   \
+/* X(identifier, name, kind), or S(identifier, name, setting) if the number is a setting of struct launch_options; in the
+ * order of writing */
+#define MEGATRON_OPTIONS(X, S)                                                                               \
+    S(LAYERS, "--num-layers", layers)                                                                        \
+    S(HIDDEN, "--hidden-size", hidden)                                                                       \
+    S(FFN, "--ffn-hidden-size", ffn)                                                                         \
+    S(HEADS, "--num-attention-heads", heads)                                                                 \
+    S(HEAD_WIDTH, "--kv-channels", head_width)                                                               \
     X(GROUPED, "--group-query-attention", FLAG)                                                              \
-    X(KV_HEADS, "--num-query-groups", NUMBER)                                                                \
+    S(KV_HEADS, "--num-query-groups", kv_heads)                                                              \
     X(LATENT, "--multi-latent-attention", FLAG)                                                              \
     X(QUERY_RANK, "--q-lora-rank", NUMBER)                                                                   \
     X(KV_RANK, "--kv-lora-rank", NUMBER)                                                                     \
@@ -27,9 +28,9 @@
     X(WINDOW_EVERY, "--window-attn-skip-freq", WORD)                                                         \
     X(ATTENTION, "--attention-backend", WORD)                                                                \
     X(POSITION_TYPE, "--position-embedding-type", WORD)                                                      \
-    X(SEQUENCE, "--seq-length", NUMBER)                                                                      \
+    S(SEQUENCE, "--seq-length", sequence)                                                                    \
     X(POSITIONS, "--max-position-embeddings", NUMBER)                                                        \
-    X(VOCABULARY, "--vocab-size", NUMBER)                                                                    \
+    S(VOCABULARY, "--vocab-size", vocabulary)                                                                \
     X(NORM, "--normalization", WORD)                                                                         \
     X(GATED, "--swiglu", FLAG)                                                                               \
     X(UNBIASED, "--disable-bias-linear", FLAG)                                                               \
@@ -37,26 +38,26 @@
     X(UNTIED, "--untie-embeddings-and-output-weights", FLAG)                                                 \
     X(HIDDEN_DROPOUT, "--hidden-dropout", WORD)                                                              \
     X(ATTENTION_DROPOUT, "--attention-dropout", WORD)                                                        \
-    X(EXPERTS, "--num-experts", NUMBER)                                                                      \
-    X(ACTIVE_EXPERTS, "--moe-router-topk", NUMBER)                                                           \
-    X(EXPERT_FFN, "--moe-ffn-hidden-size", NUMBER)                                                           \
+    S(EXPERTS, "--num-experts", experts)                                                                     \
+    S(ACTIVE_EXPERTS, "--moe-router-topk", active_experts)                                                   \
+    S(EXPERT_FFN, "--moe-ffn-hidden-size", expert_ffn)                                                       \
     X(SHARED_FFN, "--moe-shared-expert-intermediate-size", NUMBER)                                           \
     X(EXPERT_LAYERS, "--moe-layer-freq", WORD)                                                               \
     X(GROUPED_GEMM, "--moe-grouped-gemm", FLAG)                                                              \
     X(DISPATCHER, "--moe-token-dispatcher-type", WORD)                                                       \
-    X(TENSOR, "--tensor-model-parallel-size", NUMBER)                                                        \
+    S(TENSOR, "--tensor-model-parallel-size", tensor)                                                        \
     X(SEQUENCE_PARALLEL, "--sequence-parallel", FLAG)                                                        \
-    X(PIPELINE, "--pipeline-model-parallel-size", NUMBER)                                                    \
-    X(CHUNKS, "--num-virtual-stages-per-pipeline-rank", NUMBER)                                              \
-    X(CHUNK_BLOCKS, "--num-layers-per-virtual-pipeline-stage", NUMBER)                                       \
+    S(PIPELINE, "--pipeline-model-parallel-size", pipeline)                                                  \
+    S(CHUNKS, "--num-virtual-stages-per-pipeline-rank", chunks)                                              \
+    S(CHUNK_BLOCKS, "--num-layers-per-virtual-pipeline-stage", chunk_blocks)                                 \
     X(CHUNK_GROUP, "--microbatch-group-size-per-virtual-pipeline-stage", NUMBER)                             \
     X(COUNTS_EMBEDDING, "--account-for-embedding-in-pipeline-split", FLAG)                                   \
     X(COUNTS_HEAD, "--account-for-loss-in-pipeline-split", FLAG)                                             \
-    X(FIRST_BLOCKS, "--decoder-first-pipeline-num-layers", NUMBER)                                           \
-    X(LAST_BLOCKS, "--decoder-last-pipeline-num-layers", NUMBER)                                             \
+    S(FIRST_BLOCKS, "--decoder-first-pipeline-num-layers", first_blocks)                                     \
+    S(LAST_BLOCKS, "--decoder-last-pipeline-num-layers", last_blocks)                                        \
     X(LAYOUT, "--pipeline-model-parallel-layout", WORD)                                                      \
-    X(CONTEXT, "--context-parallel-size", NUMBER)                                                            \
-    X(EXPERT, "--expert-model-parallel-size", NUMBER)                                                        \
+    S(CONTEXT, "--context-parallel-size", context)                                                           \
+    S(EXPERT, "--expert-model-parallel-size", expert)                                                        \
     X(EXPERT_TENSOR, "--expert-tensor-parallel-size", NUMBER)                                                \
     X(DISTRIBUTED_OPTIMIZER, "--use-distributed-optimizer", FLAG)                                            \
     X(FSDP, "--use-megatron-fsdp", FLAG)                                                                     \
@@ -64,8 +65,8 @@
     X(CHECKPOINT, "--ckpt-format", WORD)                                                                     \
     X(OVERLAP_REDUCE, "--overlap-grad-reduce", FLAG)                                                         \
     X(OVERLAP_GATHER, "--overlap-param-gather", FLAG)                                                        \
-    X(MICROBATCH, "--micro-batch-size", NUMBER)                                                              \
-    X(BATCH, "--global-batch-size", NUMBER)                                                                  \
+    S(MICROBATCH, "--micro-batch-size", microbatch)                                                          \
+    S(BATCH, "--global-batch-size", batch)                                                                   \
     X(RECOMPUTE_SELECTIVE, "--recompute-activations", FLAG)                                                  \
     X(RECOMPUTE, "--recompute-granularity", WORD)                                                            \
     X(RECOMPUTE_METHOD, "--recompute-method", WORD)                                                          \
@@ -77,7 +78,7 @@
 
 enum megatron_option {
 #define X(id, name, kind) MEGATRON_##id,
-    MEGATRON_OPTIONS(X)
+    MEGATRON_OPTIONS(X, X)
 #undef X
         MEGATRON_COUNT
 };

@@ -13,13 +13,6 @@ static double known(double value)
     return isnan(value) ? 0.0 : value;
 }
 
-/* Returns the seconds of a micro-batch's forward pass with transfers between tensor parallel ranks. Both passes transfer
- * equally much (transformer.h: tensor_forward, tensor_backward), and full recomputation once more. */
-static double forward_of(const struct plan_stage *stage, bool recomputes)
-{
-    return known(stage->seconds.forward) + known(stage->seconds.collectives) / (recomputes ? 3.0 : 2.0);
-}
-
 static double time_of(const struct plan_stage *stage)
 {
     const struct plan_seconds *seconds = &stage->seconds;
@@ -159,7 +152,9 @@ static void write_times(const struct launch_subject *of, const struct plan_pipel
                         struct json *json)
 {
     const struct plan_stage *slowest = &pipeline->stages[slowest_of(pipeline)];
-    double ahead = forward_of(slowest, of->job->recompute == RECOMPUTE_FULL);
+    /* both passes transfer equally much (transformer.h: tensor_forward, tensor_backward), full recomputation once more */
+    double passes = of->job->recompute == RECOMPUTE_FULL ? 3.0 : 2.0;
+    double ahead = known(slowest->seconds.forward) + known(slowest->seconds.collectives) / passes;
     double activations = 0.0, persistent = 0.0;
     for (int s = 0; s < pipeline->stage_count; s++) {
         const struct plan_bytes *bytes = &pipeline->stages[s].bytes;

@@ -12,32 +12,11 @@ static const struct {
     enum megatron_option option;
     size_t at;
 } numbers[] = {
-#define NUMBER(option, field)                                                                                \
-    {                                                                                                        \
-        MEGATRON_##option, offsetof(struct launch_options, field)                                            \
-    }
-    NUMBER(TENSOR, tensor),
-    NUMBER(PIPELINE, pipeline),
-    NUMBER(CONTEXT, context),
-    NUMBER(EXPERT, expert),
-    NUMBER(CHUNKS, chunks),
-    NUMBER(CHUNK_BLOCKS, chunk_blocks),
-    NUMBER(MICROBATCH, microbatch),
-    NUMBER(BATCH, batch),
-    NUMBER(SEQUENCE, sequence),
-    NUMBER(FIRST_BLOCKS, first_blocks),
-    NUMBER(LAST_BLOCKS, last_blocks),
-    NUMBER(LAYERS, layers),
-    NUMBER(HIDDEN, hidden),
-    NUMBER(HEADS, heads),
-    NUMBER(KV_HEADS, kv_heads),
-    NUMBER(HEAD_WIDTH, head_width),
-    NUMBER(FFN, ffn),
-    NUMBER(VOCABULARY, vocabulary),
-    NUMBER(EXPERTS, experts),
-    NUMBER(ACTIVE_EXPERTS, active_experts),
-    NUMBER(EXPERT_FFN, expert_ffn),
-#undef NUMBER
+#define X(id, name, kind)
+#define S(id, name, setting) {MEGATRON_##id, offsetof(struct launch_options, setting)},
+    MEGATRON_OPTIONS(X, S)
+#undef X
+#undef S
 };
 
 /* Words that stand for a setting of the job. */

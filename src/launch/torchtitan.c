@@ -1,7 +1,6 @@
 /* A job as torchtitan's configuration (torchtitan/config/job_config.py). */
 #include "devices/tables.h"
 #include "launch/part.h"
-#include "plan/split/search.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -83,13 +82,6 @@ static void write_training(const struct job *job, struct text *out)
                 whole ? "float32" : "bfloat16");
 }
 
-static void write_recompute(const struct job *job, struct text *out)
-{
-    text_format(out, "\n[activation_checkpoint]\nmode = \"%s\"\n", job_recompute_name(job->recompute));
-    if (job->recompute == RECOMPUTE_SELECTIVE)
-        text_add(out, "selective_ac_option = \"op\"\n");
-}
-
 static void write_model(const struct job *job, struct text *out)
 {
     int flavor = flavor_of(job);
@@ -141,7 +133,9 @@ bool launch_write_torchtitan(const struct launch_subject *of, struct text *out, 
     write_model(job, out);
     write_training(job, out);
     write_parallelism(job, out);
-    write_recompute(job, out);
+    text_format(out, "\n[activation_checkpoint]\nmode = \"%s\"\n", job_recompute_name(job->recompute));
+    if (job->recompute == RECOMPUTE_SELECTIVE)
+        text_add(out, "selective_ac_option = \"op\"\n");
     text_add(out, "\n[compile]\nenable = ");
     text_add(out, strcmp(job->software->name, "torchtitan-eager") == 0 ? "false\n" : "true\n");
     if (job->type == COST_FP8)

@@ -59,14 +59,6 @@ static inline bool bits_inside(const uint64_t *inner, const uint64_t *outer, int
     return true;
 }
 
-static inline int bits_count(const uint64_t *set, int words)
-{
-    int count = 0;
-    for (int w = 0; w < words; w++)
-        count += __builtin_popcountll(set[w]);
-    return count;
-}
-
 /* Returns the first element from `from` on; `count` if there is none below it. */
 static inline int bits_next(const uint64_t *set, int from, int count)
 {

@@ -260,7 +260,7 @@ static bool prepare(struct search *s)
     s->kept_count = 1; /* the empty ideal */
     s->ready = s->done + s->words;
     for (int i = 0; i < graph->node_count; i++)
-        if (bits_count(row(s, s->needs, i), s->words) == 0)
+        if (bits_next(row(s, s->needs, i), 0, graph->node_count) == graph->node_count)
             bits_set(s->ready, i);
     return true;
 }

@@ -1,4 +1,4 @@
-/* Which format a profile has, and the reader for it. */
+/* Recognises the format of a profile, loads it, and looks up its parts. */
 #include "core/doc.h"
 #include "core/file.h"
 #include "model/graph.h"
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A file of any format: text that looks like a graph, else a document. The samples of a graph may be in its
- * name; where they are not, they are those asked for. */
+/* Loads a file of any format: text that looks like a graph, else a document. If the name of a graph does not tell its
+ * samples, they are the requested ones. */
 static bool load_file(struct profile *profile, const char *path, int microbatch_size, struct error *err)
 {
     struct graph graph;
@@ -62,4 +62,28 @@ bool profile_parse(struct profile *profile, const char *path, const char *data, 
     bool done = profile_from_doc(profile, &doc, err);
     doc_release(&doc);
     return done;
+}
+
+void profile_release(struct profile *profile)
+{
+    arena_release(&profile->arena);
+    memset(profile, 0, sizeof *profile);
+}
+
+const struct profile_device *profile_find_device(const struct profile *profile, const char *name)
+{
+    for (int d = 0; d < profile->device_count; d++)
+        if (profile->devices[d].name && strcmp(profile->devices[d].name, name) == 0)
+            return &profile->devices[d];
+    return NULL;
+}
+
+bool profile_allreduce_find(const struct profile_allreduce *allreduce, int devices, double *seconds)
+{
+    for (int i = 0; i < allreduce->count; i++)
+        if (allreduce->devices[i] == devices) {
+            *seconds = allreduce->seconds[i];
+            return true;
+        }
+    return false;
 }

@@ -1,4 +1,4 @@
-/* Oobleck's files out. */
+/* Writes Oobleck's files. */
 #include "core/file.h"
 #include "core/file_output.h"
 #include "core/json.h"
@@ -10,14 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool reads_back(double milliseconds, double seconds)
-{
-    return milliseconds / 1e3 == seconds;
-}
-
-/* The reader divides by 1e3, and several numbers of milliseconds may give the same seconds. Of 15 digits at
- * most one fits, and it is the shortest if there is one. Seconds that no double of milliseconds leads to
- * (about one in fifty that did not come from milliseconds) are off by one part in 10^16. */
+/* The reader divides by 1e3, and several numbers of milliseconds may give the same seconds. At most one of 15 digits
+ * does, and then it is the shortest. Seconds that no number of milliseconds gives (about one in fifty that did not come
+ * from milliseconds) are off by one part in 10^16. */
 double oobleck_milliseconds(double seconds)
 {
     double product = seconds * 1e3;
@@ -25,12 +20,12 @@ double oobleck_milliseconds(double seconds)
         char buffer[40];
         snprintf(buffer, sizeof buffer, "%.*g", digits, product);
         double candidate = strtod(buffer, NULL);
-        if (reads_back(candidate, seconds))
+        if (candidate / 1e3 == seconds)
             return candidate;
     }
     const double candidates[] = {product, nextafter(product, 0), nextafter(product, INFINITY)};
     for (int i = 0; i < 3; i++)
-        if (reads_back(candidates[i], seconds))
+        if (candidates[i] / 1e3 == seconds)
             return candidates[i];
     return product;
 }
@@ -60,7 +55,7 @@ static void write_allreduce(struct text *out, const struct profile *profile,
     for (int i = 0; i < profile->layer_count; i++) {
         double alone;
         json_open_flat(&json, NULL, '{');
-        /* Oobleck looks "1" up whatever the group, and fails without it. */
+        /* Oobleck looks up "1" for any group, and fails without it. */
         if (!allreduce || !profile_allreduce_find(&allreduce[i], 1, &alone))
             json_number(&json, "1", 0);
         for (int k = 0; allreduce && k < allreduce[i].count; k++) {
@@ -94,8 +89,7 @@ static void write_content(struct text *out, const struct profile *profile,
 static bool save_file(const struct profile *profile, const struct profile_device *device, const char *folder,
                       enum oobleck_file file, struct error *err)
 {
-    struct text path = {0};
-    struct text content = {0};
+    struct text path = {0}, content = {0};
     const char *name = oobleck_file_name(file);
     if (name)
         text_format(&path, "%s/%s", folder, name);

@@ -6,8 +6,7 @@
 #include "cli/plan/range.h"
 #include "cli/plan/sweep.h"
 #include "core/clock.h"
-#include "plan/dapple/input.h"
-#include "plan/dapple/plan.h"
+#include "plan/dapple/report.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,7 +5,6 @@
 #include "cli/plan/range.h"
 #include "cli/plan/split.h"
 #include "plan/fleet/plan.h"
-#include "plan/fleet/report.h"
 
 struct report {
     const struct fleet_answer *answer;

@@ -157,4 +157,15 @@ bool dapple_search_hpgo(const struct dapple_problem *problem, struct dapple_spli
 bool dapple_search_exact(const struct dapple_problem *problem, const struct dapple_options *options,
                          struct dapple_split *plan, struct error *err);
 
+/* Values missing in the files. */
+struct dapple_input_options {
+    int64_t profile_batch;              /* samples of the measured graph; 0: from its file name */
+    double state_factor, sample_memory; /* as in struct dapple_problem */
+};
+
+/* Loads a chain. `as_hpgo`: layers as HPGO counts them. `given_batch` 0: samples from the file's name. On
+ * failure *chain holds nothing; on success the caller releases it with chain_release. */
+bool dapple_input_load(struct chain *chain, double *profile_batch, const char *path, bool as_hpgo,
+                       int64_t given_batch, struct error *err);
+
 #endif

@@ -1,11 +1,11 @@
 /* HPGO's models of plain data parallelism (data_parallel.rs, gradient_accumulation.rs): every device holds the whole
- * model, gradients are all-reduced layer by layer, and what the rest of the backward pass (and, with P3, of the next
- * forward pass) does not hide is added. */
+ * model, gradients are all-reduced layer by layer, and the part that the rest of the backward pass (and, with P3, the
+ * next forward pass) does not hide is added. */
 #include "plan/dapple/model.h"
 
 #include <math.h>
 
-/* Samples that fit beside the model; HPGO saturates at 0 and then divides by it. */
+/* Returns the samples that fit beside the model; HPGO saturates at 0 and then divides by it. */
 static double max_samples(const struct dapple_problem *problem)
 {
     int layers = problem->chain->layer_count;
@@ -17,8 +17,8 @@ static double max_samples(const struct dapple_problem *problem)
     return left > 0 ? fmin(left, 4294967295.0) : 0;
 }
 
-/* Of `batch` samples, how many go through together: all, or the share of the first number of passes from the least
- * on that divides the batch. */
+/* Returns how many of `batch` samples go through together: all, or the share of the minimum number of passes that
+ * divides the batch. */
 static double samples_together(double max, double batch)
 {
     if (max >= batch)
@@ -29,18 +29,8 @@ static double samples_together(double max, double batch)
     return floor(batch / passes);
 }
 
-static double samples_best(double max, double batch)
-{
-    return max >= batch ? batch : 2 * max >= batch ? floor(batch / 2) : max;
-}
-
-static double layer_time(const struct dapple_problem *problem, int layer)
-{
-    return dapple_compute(problem, layer, layer);
-}
-
-/* Seconds of all-reduce that stay visible when `part` of the batch's computation is there to hide it. Layer r counts
- * from the last; `priority` lets the next forward pass hide it, too (with HPGO's index, which counts from the first). */
+/* Returns the exposed seconds of the all-reduce if the computation of `part` of the batch can hide it. Layer r counts
+ * from the last; with `priority` the next forward pass hides it, too (HPGO's index, which counts from the first). */
 static double exposed(const struct dapple_problem *problem, bool priority, double part)
 {
     const struct dapple_cluster *cluster = problem->cluster;
@@ -48,9 +38,9 @@ static double exposed(const struct dapple_problem *problem, bool priority, doubl
     bool spans = cluster->machine_count > 1;
     double off = dapple_ring(cluster, devices, spans, dapple_parameters(problem, 0, 0)), excess = 0;
     for (int r = layers - 2; r >= 0; r--) {
-        double slot = layer_time(problem, layers - 2 - r) * part / 2;
+        double slot = dapple_compute(problem, layers - 2 - r, layers - 2 - r) * part / 2;
         if (priority)
-            slot += layer_time(problem, r + 1) * part / 2;
+            slot += dapple_compute(problem, r + 1, r + 1) * part / 2;
         double reduce =
             dapple_ring(cluster, devices, spans, dapple_parameters(problem, layers - 1 - r, layers - 1 - r));
         double late = reduce - slot;
@@ -90,6 +80,9 @@ struct dapple_data_parallel dapple_data_parallel(const struct dapple_problem *pr
     result.window = samples_together(result.max_samples, batch);
     result.overlap = speedup(problem, false, result.window);
     result.priority = speedup(problem, true, result.window);
-    result.priority_best = speedup(problem, true, samples_best(result.max_samples, batch));
+    double best = result.max_samples >= batch       ? batch
+                  : 2 * result.max_samples >= batch ? floor(batch / 2)
+                                                    : result.max_samples;
+    result.priority_best = speedup(problem, true, best);
     return result;
 }

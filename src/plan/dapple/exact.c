@@ -1,20 +1,20 @@
 /* The optimum of DAPPLE's objective, with a proof.
  *
  * Problem. Every number of outer replicas r, every way to cut the chain into stages of layers that belong together,
- * every number of devices for each and every placement of them; devices may be idle (dapple.h).
+ * every number of devices for each stage and every placement of them; devices may be idle (dapple.h).
  *
- * Bound. For given r and an interval of the pivot's seconds a dynamic program (dapple_program.h) gives a lower bound on
- * all plans whose pivot is in it, for both k, and a plan, which is scored as it is: an upper bound.
+ * Bound. For given r and an interval of the pivot's seconds, a dynamic program (program.h) gives a lower bound on all
+ * plans whose pivot is in the interval, for both k. Its plan, scored by itself, is an upper bound.
  *
- * Search. Best first over intervals of all r together: the least bound is solved, dropped when that reaches the best
- * plan, else cut in two, in the end at values that a stage or a transfer can take. Where only one such value is left,
- * bound and plan are equal, so the search ends. A slower pivot is never better where there are no more stages than
- * micro-batches: its block counts M - 1 times, and hides less than M - 1 blocks of all-reduce. Elsewhere programs for
- * each k have to reach the interval's lower end (solve_region). DAPPLE_FIXED has no drain that shrinks with the pivot
- * and needs one program for each r.
+ * Search. Best first over intervals of all r together: the interval with the minimum bound is solved, dropped if its
+ * bound reaches the best plan, and otherwise cut in two, finally at values that a stage or transfer can take. If only
+ * one such value is left, bound and plan are equal, so the search ends. With no more stages than micro-batches a slower
+ * pivot is never better: its block counts M - 1 times, and hides less than M - 1 blocks of all-reduce. With more stages,
+ * programs for each k have to reach the interval's lower end (solve_region). The drain of DAPPLE_FIXED does not shrink
+ * with the pivot, so one program for each r is enough.
  *
- * Placements. All of them where they are few; else bounds come from a relaxation and plans from packing what it finds,
- * or from placements in order, and what they differ by remains as a gap.
+ * Placements. All of them if they are few. Otherwise bounds come from a relaxation, and plans from packing the
+ * relaxation's plans or from placements in order; their difference remains as a gap.
  *
  * Check. Equal to brute force on thousands of small cases (tests/plan/dapple_random_test.c). The number of programs at
  * a time does not depend on the threads, and so neither do the answers. */
@@ -27,7 +27,7 @@
 #include <string.h>
 
 #define AT_A_TIME  4
-#define MAX_STEPS  60000    /* of every placement; beyond that the search itself would be too slow */
+#define MAX_STEPS  60000    /* of all placements; with more the search itself would be too slow */
 #define MAX_LOOSE  50000000 /* memory only */
 #define FEW_LAYERS 256      /* see by_items */
 #define NARROW     1.02     /* high / low */
@@ -36,8 +36,8 @@
 struct region {
     int replicas;
     double low, high; /* seconds for the whole batch */
-    double bound;     /* no plan in here takes less */
-    bool fresh;       /* nothing was solved for this r yet */
+    double bound;     /* minimum seconds of its plans */
+    bool fresh;       /* no program was solved for this r yet */
 };
 
 struct task {
@@ -45,7 +45,7 @@ struct task {
     struct dapple_workspace work;
     struct dapple_answer answer, other;
     double bound;
-    struct dapple_split plan; /* the best of the programs'; no stages: none */
+    struct dapple_split plan; /* the best plan of the programs; no stages: none */
     bool failed;
     struct error err;
 };
@@ -53,22 +53,22 @@ struct task {
 struct exact {
     const struct dapple_problem *problem;
     const struct dapple_options *options;
-    struct places places, ordered; /* ordered: only where places are not all */
+    struct places places, ordered; /* ordered: only if loose */
     bool loose;
-    double *rates; /* that transfers out of a stage may have, ascending */
+    double *rates; /* possible rates of transfers out of a stage, ascending */
     int rate_count;
     struct region *regions;
     int region_count;
     size_t region_room;
     struct task tasks[AT_A_TIME];
     int task_count;
-    double unresolved; /* least bound of what could not be decided */
+    double unresolved; /* minimum bound of undecided regions */
     struct dapple_split best;
     int64_t programs;
     double deadline;
 };
 
-/* --- what the pivot can be ---------------------------------------------------------------------------------------- */
+/* --- possible pivots ---------------------------------------------------------------------------------------- */
 
 static int compare_doubles(const void *a, const void *b)
 {
@@ -95,7 +95,7 @@ static bool list_rates(struct exact *exact)
     return true;
 }
 
-/* The first rate of at least this much; rate_count: none. */
+/* Returns the first rate that is not lower; rate_count: none. */
 static int first_rate(const struct exact *exact, double min)
 {
     int low = 0, high = exact->rate_count;
@@ -109,7 +109,7 @@ static int first_rate(const struct exact *exact, double min)
     return low;
 }
 
-/* The longest time of a stage or a transfer up to `max`, and the shortest above it; -INFINITY and INFINITY: none. */
+/* The longest time of a stage or transfer up to a value, and the shortest above it; -INFINITY and INFINITY: none. */
 struct around {
     double below, above;
 };
@@ -122,7 +122,7 @@ static void see_item(struct around *around, double max, double item)
         around->above = fmin(around->above, item);
 }
 
-/* May a slower pivot be better, and so k = 2? */
+/* Returns the maximum k: 2 if a slower pivot may be better. */
 static int max_factor(const struct exact *exact, int replicas)
 {
     bool slower = exact->problem->rules == DAPPLE_ORIGINAL &&
@@ -130,7 +130,7 @@ static int max_factor(const struct exact *exact, int replicas)
     return slower ? 2 : 1;
 }
 
-/* The times of a stage near `max`, on any number of units. */
+/* Adds the times of a stage on any number of units that are nearest to the value. */
 static void see_stage(struct around *around, double max, double compute, int replicas, int units)
 {
     double count = ceil(compute / (max * replicas));
@@ -159,8 +159,8 @@ static struct around items_around(const struct exact *exact, const struct region
     return around;
 }
 
-/* Values are looked for where that is soon done, and where they are few: with many layers a wide interval has some
- * nearly everywhere. */
+/* Are regions cut at values of stages and transfers? If the chain is short, or the region narrow: with many layers a wide
+ * region has values nearly everywhere. */
 static bool by_items(const struct exact *exact, const struct region *region)
 {
     return exact->problem->chain->layer_count <= FEW_LAYERS || region->high < region->low * NARROW;
@@ -187,7 +187,7 @@ static bool is_better(const struct dapple_split *plan, const struct dapple_split
     return plan->stage_count < best->stage_count;
 }
 
-/* With the k that is better for it. */
+/* Scores a plan with the k that is better for it. */
 static void score(const struct dapple_problem *problem, struct dapple_split *plan)
 {
     plan->factor = 2;
@@ -212,7 +212,7 @@ static void keep_better(struct dapple_split *best, struct dapple_split *plan)
     *plan = (struct dapple_split){0};
 }
 
-/* The plan of an answer, scored; kept when it is the task's best so far. *found: it could be placed. */
+/* Scores the plan of an answer and keeps it if it is the task's best so far. *found: it could be placed. */
 static bool place(const struct exact *exact, const struct places *places, const struct dapple_answer *answer,
                   struct task *task, bool *found)
 {
@@ -260,7 +260,7 @@ static double steady_share(const struct exact *exact, const struct region *regio
     return exact->problem->rules == DAPPLE_ORIGINAL ? (count - 1) / count : 0;
 }
 
-/* Everything that may be better than the best plan, for one r. */
+/* Adds the region of one r that may hold better plans than the best. */
 static bool start_region(struct exact *exact, int replicas, struct error *err)
 {
     const struct dapple_problem *problem = exact->problem;
@@ -296,8 +296,8 @@ static bool start_regions(struct exact *exact, struct error *err)
     return true;
 }
 
-/* Many replicas leave few units and a program that is soon solved: they come first, and one by one, for the good plans
- * that they give to the others. Then the least bound; the first of equals. */
+/* Fresh regions with many replicas come first, one by one: their programs have few units and are soon solved, and the
+ * others profit from their plans. Then the region with the minimum bound, the first of equals. */
 static bool comes_before(const struct region *region, const struct region *other)
 {
     if (!region->fresh || !other->fresh)
@@ -359,7 +359,7 @@ static bool finish_task(struct exact *exact, struct task *task, struct error *er
 
 /* --- programs ----------------------------------------------------------------------------------------------------- */
 
-/* A program of the task's region into *answer, its plan into the task; false: failed. */
+/* Solves a program of the task's region into *answer, and keeps its plan in the task. */
 static bool solve(const struct exact *exact, const struct places *places, int factor, bool reach_low,
                   struct task *task, struct dapple_answer *answer, bool *found)
 {
@@ -379,10 +379,10 @@ static bool solve(const struct exact *exact, const struct places *places, int fa
            place(exact, places, answer, task, found);
 }
 
-/* k = 1 allows all that k = 2 does, so the first program's bound is for both. What it is made of may be a plan whose
- * pivot is below the interval. With no more stages than micro-batches it is no slower with its own pivot than with the
- * interval's: the bound comes as near to it as the interval is narrow. With more stages it may be slower, and never
- * be as good as the bound; then programs that keep to pivots of the interval, for both k, tell more. */
+/* k = 1 allows all plans of k = 2, so the first program's bound is for both. Its plan may have a pivot below the
+ * interval. With no more stages than micro-batches the plan is no slower with its own pivot than with the interval's, so
+ * the bound is as close as the interval is narrow. With more stages it may be slower and never reach the bound; then
+ * programs limited to pivots in the interval, for both k, give better bounds. */
 static bool solve_region(const struct exact *exact, struct task *task, bool *found)
 {
     const struct region *region = &task->region;
@@ -452,7 +452,7 @@ static bool search(struct exact *exact, struct error *err)
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-/* Where machines have one device each, what the relaxation counts is all there is: a placement always exists. */
+/* With machines of one device each the relaxation is exact: a placement always exists. */
 static bool find_places(struct exact *exact, struct error *err)
 {
     const struct dapple_cluster *cluster = exact->problem->cluster;
@@ -464,7 +464,7 @@ static bool find_places(struct exact *exact, struct error *err)
            places_init(&exact->ordered, cluster, PLACES_ORDERED, MAX_LOOSE, err);
 }
 
-/* HPGO's choice to begin with; it may find nothing. */
+/* Begins with HPGO's choice, if it finds one. */
 static bool seed(struct exact *exact, struct error *err)
 {
     if (dapple_search_hpgo(exact->problem, &exact->best, err))

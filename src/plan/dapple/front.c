@@ -1,15 +1,15 @@
-/* The least that what is put in front of some stages can add to a plan: a bound for every label.
+/* Bounds on the minimum that stages in front of some others add to a plan, for every label.
  *
  * Let stages before layer e be left to place, from a state of the devices, in front of stages with the label (X, D).
  * With S stages in front, of transfers X' and drain D', the plan's X + D becomes X + X' + max(D', D - S b), and for any
- * part p in [0, 1], with F the all-reduce of the first stage of all, which is no more than D',
+ * part p in [0, 1], with F the all-reduce of the very first stage, which is no more than D',
  *
  *     X' + max(D', D - S b)  >=  X' + (1 - p) F + p (D - S b)  >=  p D + min (X' + (1 - p) F - p S b).
  *
- * Such a minimum for some p, and that of X' + D' itself, are found stage by stage: behind a front (X', D') of S stages
- * another one adds its transfer, and D' becomes max(D', allreduce - S b), bounded in the same way. They are wanted
- * only where a label comes to, so they are found on demand. Stages have as many units as they need, or as make their
- * transfer shorter, or within a machine their all-reduce while that counts (worth_trying). */
+ * This minimum for some p, and that of X' + D' itself, are found stage by stage: behind a front (X', D') of S stages
+ * another stage adds its transfer, and D' becomes max(D', allreduce - S b), bounded in the same way. Only states that a
+ * label reaches need them, so they are computed on demand. Stages have as many units as they need, or as shorten their
+ * transfer, or within a machine their all-reduce while it counts (worth_trying). */
 #include "plan/dapple/solver.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ struct stage {
     double crossing, reduced;
 };
 
-/* One number of devices. Says whether the all-reduce within a machine never counts. */
+/* Tries one number of devices. Returns whether the all-reduce within a machine never counts. */
 static bool try_devices(const struct solver *solver, const struct stage *stage, int units, bool hidden,
                         struct dapple_front *min)
 {

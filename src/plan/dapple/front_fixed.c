@@ -1,27 +1,27 @@
-/* DAPPLE_FIXED's bounds on what is put in front of some stages: dapple_front.c's for the formulas of dapple_fixed.h.
+/* The bounds of front.c for DAPPLE_FIXED.
  *
- * Placements are left out: a stage of n devices all-reduces, and sends what is behind it, as fast as n devices anywhere
- * can. What remains is the number of units left. In front of stages with the label (L, W) a front comes to
+ * Placements are left out: a stage of n devices all-reduces, and sends its output, as fast as n devices anywhere can.
+ * Only the number of units left remains. In front of stages with the label (L, W) a front comes to at least
  *
  *     max (front alone, L + its forward passes, W + its passes and the all-reduce that ends last)
  *
- * at least, as each of its resources adds F to L and F + B to W; and the last stage of the front makes a label of its
- * own for the stages in front of it, so that the minima are found stage by stage. Fewer units are never better. */
-#include "plan/dapple/fixed.h"
+ * as each of its resources adds F to L and F + B to W; and the last stage of the front makes a label of its own for the
+ * stages in front of it, so that the minima are found stage by stage. Fewer units are never better. */
+#include "plan/dapple/model.h"
 #include "plan/dapple/solver.h"
 
 #include <math.h>
 
 /* The last stage of a front and the transfer behind it, on n devices: seconds per micro-batch. */
 struct stage {
-    double send, slow; /* as fast, and as slowly, as may be */
+    double send, slow; /* seconds of the transfer: minimum, maximum */
     double forward, pass, allreduce;
     struct dapple_fixed alone;
     double spare_l,
         spare_w; /* by which alone is more than the forward pass with its all-reduce, and than all passes */
 };
 
-/* The fastest way out of n devices: into the same machine, where the next stage has r devices or more. */
+/* Returns the maximum rate out of n devices: into the same machine, if the next stage has r devices or more there. */
 static double best_rate(const struct solver *solver, int devices)
 {
     const struct dapple_cluster *cluster = solver->problem->cluster;
@@ -70,9 +70,9 @@ static struct dapple_fixed_front *row_of(const struct solver *solver, int end)
     return &solver->work->fixed_fronts[(size_t)end * (size_t)(solver->units + 1)];
 }
 
-/* Fronts that end with this stage, for every number of units. Behind it W comes to the front with all passes, and as
- * far as an all-reduce with its own and then the forward passes. The stage alone is already more than its part of that
- * by spare_w, whichever of the two is longer. */
+/* Adds the fronts that end with this stage, for every number of units. W passes all of the front; an all-reduce starts
+ * after the stage's own passes and then only the forward passes follow. The stage alone exceeds its part of that by
+ * spare_w, whichever of the two is longer. */
 static void put_behind(const struct solver *solver, const struct stage *stage, int first, int end, int units)
 {
     const struct dapple_fixed_front *rest = row_of(solver, first);

@@ -1,4 +1,3 @@
-#include "plan/dapple/input.h"
 
 #include "core/file.h"
 #include "model/graph.h"

@@ -214,11 +214,6 @@ static void start_layout(const struct build *build, struct layout *layout)
     qsort(layout->machines, (size_t)build->machine_count, sizeof *layout->machines, by_left);
 }
 
-static void steps_of_all(struct scratch *scratch, int count)
-{
-    for_all_steps(&scratch->build, count, emit_to_table);
-}
-
 /* --- devices in order --------------------------------------------------------------------------------------------- */
 
 /* State 2 p + current: devices 0 … p - 1 are left. */
@@ -323,7 +318,7 @@ static void make_steps(struct scratch *scratch)
             if (count == 0 || count > places->left[state])
                 continue;
             if (places->kind == PLACES_ALL)
-                steps_of_all(scratch, count);
+                for_all_steps(build, count, emit_to_table);
             else if (places->kind == PLACES_ORDERED)
                 steps_of_ordered(build, state, count);
             else

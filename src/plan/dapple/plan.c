@@ -1,6 +1,5 @@
-#include "plan/dapple/plan.h"
+#include "plan/dapple/report.h"
 
-#include "plan/dapple/fixed.h"
 #include "plan/dapple/model.h"
 #include "plan/plan_digest.h"
 

@@ -1,7 +1,6 @@
 #include "plan/dapple/report.h"
 
 #include "core/unit.h"
-#include "plan/dapple/fixed.h"
 #include "plan/dapple/model.h"
 #include "plan/plan.h"
 

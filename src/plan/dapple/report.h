@@ -1,9 +1,10 @@
-/* A readable report on DAPPLE's plans. */
+/* DAPPLE's plans as a readable report; conversion from and to a plan. */
 #ifndef REHEARSE_PLAN_DAPPLE_REPORT_H
 #define REHEARSE_PLAN_DAPPLE_REPORT_H
 
 #include "core/text.h"
 #include "plan/dapple/dapple.h"
+#include "plan/plan.h"
 
 struct dapple_report {
     const struct dapple_problem *problem;
@@ -30,5 +31,14 @@ const char *dapple_rules_name(enum dapple_rules rules);
 char *dapple_shape(const struct dapple_split *plan, char *buffer, size_t size);
 
 void dapple_print(const struct dapple_report *report, struct text *out);
+
+/* Fills in an initialised plan: `replicas` copies of a pipeline with data degrees. Releases it on failure. */
+bool plan_of_dapple(struct plan *plan, const struct dapple_report *report, struct error *err);
+
+/* Puts a plan's stages on the problem's machines and scores them. ERROR_INPUT if the plan is not DAPPLE's:
+ * several kinds of pipelines, tensor degrees, unnamed devices. On failure *split holds nothing; on success
+ * the caller releases it with dapple_split_release. */
+bool dapple_of_plan(struct dapple_split *split, const struct dapple_problem *problem, const struct plan *plan,
+                    struct error *err);
 
 #endif

@@ -1,7 +1,6 @@
 /* The score of a plan, term by term in HPGO's order of operations, so that values agree to the last bits. */
 #include "plan/dapple/dapple.h"
 
-#include "plan/dapple/fixed.h"
 #include "plan/dapple/model.h"
 #include "plan/score/memory.h"
 

@@ -1,8 +1,8 @@
-/* Labels of one first layer against those of states that are at least as good.
+/* Compares the labels of one first layer with those of states that are at least as good.
  *
- * States come by what they leave `there`, most first, so that what is seen before is at least as good in that. Stairs
- * hold the best (X, D) seen so far for everything that leaves `here` devices or more: a label under a stair is
- * dropped. Whatever may be put in front of it may be put in front of the label that made the stair, at no more cost. */
+ * States come by descending devices `there`, so that earlier states are at least as good in that. Stairs hold the best
+ * (X, D) seen so far for all states with `here` devices or more: a label under a stair is dropped. Any stages that can
+ * stand in front of it can stand in front of the label that made the stair, at no more cost. */
 #include "core/vector.h"
 #include "plan/dapple/solver.h"
 

@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_LABELS (1 << 21)   /* DAPPLE_FIXED, one program at a time; half of it where there are several */
-#define FIRST_MORE (1.0 / 512) /* of the bound, that plans may take more; see solve_above */
+#define MAX_LABELS (1 << 21)   /* DAPPLE_FIXED, one program at a time; half as many if there are several */
+#define FIRST_MORE (1.0 / 512) /* of the bound: first margin of plans above it; see solve_above */
 #define NEXT_MORE  1.4
-#define HASTE      1.0 /* a label's bound grows by so much of that, from the last layer to the first */
+#define HASTE                                                                                                \
+    1.0 /* share of the margin by which a label's bound is raised, from the last layer to the first */
 #define MAX_MORE   4
-#define MAX_FRONTS (1 << 21) /* layers and states; more have no bounds on what is put in front */
+#define MAX_FRONTS (1 << 21) /* layers x states; with more there are no bounds on the stages in front */
 
 /* One stage, on some number of devices, while it is put in front of the stages behind it. */
 struct front {
@@ -50,7 +51,7 @@ static bool no_better(const struct dapple_label *label, const struct dapple_labe
     return label->x >= than->x && label->y >= than->y && label->rank <= than->rank;
 }
 
-/* Keeps a label unless one there is as good; drops those that it beats. */
+/* Keeps a label unless another is as good; drops labels that it beats. */
 static void keep_label(struct solver *solver, struct dapple_label *label, int state)
 {
     int32_t *head = head_of(solver, label->first_layer, state), *link = head;
@@ -88,7 +89,7 @@ static const struct dapple_fixed_front *fixed_front_of(const struct solver *solv
                                        (size_t)front->units_before];
 }
 
-/* No plan that ends with this takes less; `state` is that of the devices. */
+/* Returns the minimum value of plans that end with this label; `state` is that of the devices. */
 static double value_bound(const struct solver *solver, const struct front *front,
                           const struct dapple_label *label, int state)
 {
@@ -110,7 +111,7 @@ struct link {
     double send, block;
 };
 
-/* X and D, or L and W, of the stage in front of a label. */
+/* Sets X and D, or L and W, of the stage in front of a label. */
 static void put_in_front(const struct solver *solver, const struct front *front, const struct link *link,
                          const struct dapple_label *behind, struct dapple_label *label)
 {
@@ -130,7 +131,7 @@ static void put_in_front(const struct solver *solver, const struct front *front,
     label->y = state.drained;
 }
 
-/* Can it still become the best plan? */
+/* Can the label still become the best plan? */
 static bool may_win(const struct solver *solver, const struct front *front, const struct link *link,
                     const struct dapple_label *label)
 {
@@ -177,7 +178,7 @@ static void extend_label(struct solver *solver, const struct front *front, const
     keep_label(solver, &label, link->step->target);
 }
 
-/* The stage in front of all labels of a state; nothing to do where it is too much for the best of both their numbers. */
+/* Puts the stage in front of all labels of a state, unless even the best of both their numbers is too much. */
 static void extend_labels(struct solver *solver, const struct front *front, const struct link *link,
                           const struct dapple_label *ideal, int32_t head)
 {
@@ -195,7 +196,7 @@ static void extend_labels(struct solver *solver, const struct front *front, cons
     }
 }
 
-/* The most stages behind one on these devices, so that it fits into their memory; -1: not even the last does. */
+/* Returns the maximum number of stages behind one that fits into the memory of its devices; -1: it never fits. */
 static int max_behind(const struct solver *solver, const struct front *front)
 {
     int fits = -1, max = solver->problem->chain->layer_count;
@@ -210,7 +211,7 @@ static int max_behind(const struct solver *solver, const struct front *front)
     return fits;
 }
 
-/* Does a label's drain, or nothing, hide the stage's all-reduce within a machine, for all of them? */
+/* Is the stage's all-reduce within a machine hidden for all labels? */
 static bool is_hidden(const struct solver *solver, const struct front *front, int32_t head)
 {
     for (int32_t i = head; i >= 0; i = solver->work->labels[i].next)
@@ -219,7 +220,7 @@ static bool is_hidden(const struct solver *solver, const struct front *front, in
     return head >= 0 || front->allreduce[0] <= 0;
 }
 
-/* A stage on a number of devices in front of all labels of a state. */
+/* Puts a stage on a number of devices in front of all labels of a state. */
 static void add_stage(struct solver *solver, struct front *front, int state, int32_t head,
                       const struct dapple_label *ideal, int extra, bool *hidden)
 {
@@ -253,7 +254,7 @@ static void add_stage(struct solver *solver, struct front *front, int state, int
     *hidden = *hidden || is_hidden(solver, front, head);
 }
 
-/* A stage on every number of devices worth a try. */
+/* Puts a stage on every number of devices that is worth trying. */
 static void add_stages(struct solver *solver, struct front *front, int state, int32_t head,
                        const struct dapple_label *ideal)
 {
@@ -269,7 +270,7 @@ static void add_stages(struct solver *solver, struct front *front, int state, in
     }
 }
 
-/* As good as the best of them in both numbers. */
+/* Returns a label as good as the best of all in both numbers. */
 static struct dapple_label ideal_label(const struct solver *solver, int32_t head)
 {
     struct dapple_label ideal = {.stages = 0};
@@ -282,7 +283,7 @@ static struct dapple_label ideal_label(const struct solver *solver, int32_t head
     return ideal;
 }
 
-/* All stages that end with layer end - 1, in front of one state. */
+/* Puts all stages that end with layer end - 1 in front of one state. */
 static void extend_state(struct solver *solver, int end, int state, int32_t head)
 {
     const struct dapple_problem *problem = solver->problem;
@@ -352,7 +353,7 @@ static bool take_answer(struct solver *solver, struct dapple_answer *answer)
     return true;
 }
 
-/* Labels, and the best plan of less than best_value. */
+/* Finds the best plan below best_value. */
 static bool solve_below(struct solver *solver, struct error *err)
 {
     struct dapple_workspace *work = solver->work;
@@ -374,7 +375,7 @@ static bool solve_below(struct solver *solver, struct error *err)
     return true;
 }
 
-/* No plan in the interval takes less. */
+/* Returns the minimum value of plans in the interval. */
 static double min_of_all(struct solver *solver)
 {
     int layers = solver->problem->chain->layer_count;
@@ -386,9 +387,9 @@ static double min_of_all(struct solver *solver)
     return solver->work->fixed_fronts[(size_t)(layers + 1) * (size_t)(solver->units + 1) - 1].min;
 }
 
-/* The nearer the value that a plan has to stay below, the fewer labels. So plans little above the bound are looked for
- * first, then plans that take more and more, in haste: a label is also dropped when its bound is too near to the value
- * for how many layers are left, as bounds grow with every stage. What that finds is the value for the real round. */
+/* The closer the limit on plans, the fewer labels. So the first rounds look for plans slightly above the bound, then for
+ * slower and slower ones, in haste: a label is also dropped if its bound is too close to the limit for the number of
+ * layers left, as bounds grow with every stage. The value found is the limit of the final round. */
 static bool solve_above(struct solver *solver, double min, struct error *err)
 {
     double cutoff = solver->program->cutoff;

@@ -2,7 +2,7 @@
 #ifndef REHEARSE_PLAN_DAPPLE_SOLVER_H
 #define REHEARSE_PLAN_DAPPLE_SOLVER_H
 
-#include "plan/dapple/fixed.h"
+#include "plan/dapple/model.h"
 #include "plan/dapple/program.h"
 
 #include <math.h>

@@ -4,6 +4,7 @@
 #define REHEARSE_PLAN_FLEET_CLASSES_H
 
 #include "plan/fleet/fleet.h"
+#include "plan/plan.h"
 
 /* Properties of the pipelines that are known or assumed. */
 struct fleet_spread {
@@ -44,5 +45,16 @@ bool fleet_search_classes(struct fleet_choice *plan, struct fleet_problem *probl
  * each stage. *problem becomes that of the last kind of pipeline, with options in plan->arena. False: out of
  * memory. */
 bool fleet_rescore(struct fleet_choice *plan, struct fleet_problem *problem, const struct fleet_maker *maker);
+
+struct fleet_given {
+    const struct plan *plan;
+    int type_of[PLAN_MAX_TYPES]; /* index in the problem of each device type of the plan */
+};
+
+/* As fleet_search_classes, without a bound and without a check of memory. Micro-batches that the plan does
+ * not distribute go to the pipeline that ends them first. ERROR_INPUT or ERROR_INFEASIBLE if a stage is
+ * impossible or the number of micro-batches differs from the problem's. */
+bool fleet_take_given(struct fleet_choice *choice, struct fleet_problem *problem,
+                      const struct fleet_maker *maker, const struct fleet_given *given, struct error *err);
 
 #endif

@@ -1,4 +1,4 @@
-#include "plan/fleet/given.h"
+#include "plan/fleet/classes.h"
 
 #include <inttypes.h>
 #include <math.h>

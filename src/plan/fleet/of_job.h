@@ -1,5 +1,5 @@
-/* A training job over different groups of nodes: prices the layers on every device type and finds the best
- * pipelines over all of them (fleet.h). */
+/* A training job, or a measured profile, over different groups of nodes: prices the layers on every device type and
+ * finds the best pipelines over all of them (fleet.h). */
 #ifndef REHEARSE_PLAN_FLEET_OF_JOB_H
 #define REHEARSE_PLAN_FLEET_OF_JOB_H
 
@@ -7,8 +7,9 @@
 #include "core/parallel.h"
 #include "core/progress.h"
 #include "cost/model_profile.h"
+#include "plan/fleet/classes.h"
 #include "plan/fleet/fleet.h"
-#include "plan/fleet/given.h"
+#include "plan/planning.h"
 #include "plan/split/search.h"
 
 struct fleet_question {
@@ -59,5 +60,26 @@ void fleet_answer_release(struct fleet_answer *answer);
 bool fleet_score_job(struct fleet_answer *answer, const struct fleet_question *question,
                      const struct fleet_given *given, int64_t microbatch, enum recompute recompute,
                      struct error *err);
+
+struct fleet_profile_question {
+    const struct plan_problem *problem; /* layer times on every group, as plan/problem.h counts them */
+    const struct profile *profile;
+    const struct cluster *cluster;    /* has the problem's groups; a missing link takes no time */
+    int64_t microbatches, microbatch; /* of an iteration, and its samples; 0: not known */
+    double headroom;                  /* share of each memory kept free */
+};
+
+/* Makes the question of so many samples from an opened planning, which must outlive it. ERROR_INFEASIBLE if they are no
+ * whole number of the profile's micro-batches. */
+bool fleet_ask_profile(struct fleet_profile_question *question, const struct planning *planning,
+                       int64_t batch, double headroom, struct error *err);
+
+/* As fleet_plan_job. */
+bool fleet_plan_profile(struct fleet_answer *answer, const struct fleet_profile_question *question,
+                        struct error *err);
+
+/* As fleet_score_job. */
+bool fleet_score_profile(struct fleet_answer *answer, const struct fleet_profile_question *question,
+                         const struct fleet_given *given, struct error *err);
 
 #endif

@@ -1,4 +1,4 @@
-#include "plan/fleet/of_profile.h"
+#include "plan/fleet/of_job.h"
 
 #include "plan/fleet/classes.h"
 

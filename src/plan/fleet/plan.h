@@ -1,9 +1,9 @@
-/* Converts pipelines over several device types into a plan. */
+/* Pipelines over several device types as a plan, and as a readable report. */
 #ifndef REHEARSE_PLAN_FLEET_PLAN_H
 #define REHEARSE_PLAN_FLEET_PLAN_H
 
+#include "core/text.h"
 #include "plan/fleet/of_job.h"
-#include "plan/fleet/of_profile.h"
 #include "plan/plan.h"
 
 /* Fills in a plan that has the answer's device types in order; the caller sets model, software, batch,
@@ -18,5 +18,11 @@ bool plan_of_fleet_job(struct plan *plan, const struct fleet_answer *answer,
 /* The same for a measured profile: model and device types come from the question. */
 bool plan_of_fleet_profile(struct plan *plan, const struct fleet_answer *answer,
                            const struct fleet_profile_question *question, struct error *err);
+
+/* `plan`: made of the answer; names of model, software and device types, memory, batch and sequence are its own. */
+void fleet_print(const struct fleet_answer *answer, const struct plan *plan, struct text *out);
+
+/* Returns the number of devices of a type that no pipeline uses. */
+int fleet_idle(const struct fleet_answer *answer, int type);
 
 #endif

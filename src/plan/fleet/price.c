@@ -445,12 +445,6 @@ static bool raise_toll(const struct search *q, struct toll *toll, const struct f
     return squares > 0.0;
 }
 
-/* Notes that no pipeline with these cycles has a higher value than the bound. */
-static void settle(struct search *q, int last, double bound)
-{
-    q->late = fmax(q->late, bound * q->pricer->cycles[last].max);
-}
-
 /* Returns a bound on the value of pipelines with these cycles. */
 static double quick_bound(const struct search *q, int first, int last, const struct toll *toll)
 {
@@ -498,7 +492,7 @@ static void search_cycles(struct search *q, int first, int last, struct toll tol
     /* with tolls the bound may stay above its goal, however close the cycles are */
     bool given_up = q->query->limits && q->paths >= MAX_PATHS;
     if (bound <= ignored_value(q, last) || first == last || given_up) {
-        settle(q, last, bound);
+        q->late = fmax(q->late, bound * q->pricer->cycles[last].max);
         return;
     }
     int middle = first + (last - first) / 2;

@@ -1,5 +1,5 @@
 #include "core/unit.h"
-#include "plan/fleet/report.h"
+#include "plan/fleet/plan.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Hybrids of data and pipeline parallelism by DAPPLE's rules. */
 #include "plan/dapple/dapple.h"
 
-#include "plan/dapple/plan.h"
+#include "plan/dapple/report.h"
 #include "plan/score/objective.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef REHEARSE_PLAN_SCORE_OPTIONS_H
 #define REHEARSE_PLAN_SCORE_OPTIONS_H
 
-#include "plan/dapple/input.h"
+#include "plan/dapple/dapple.h"
 #include "plan/parts.h"
 #include "plan/planning.h"
 

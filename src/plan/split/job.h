@@ -181,4 +181,37 @@ struct job_memory job_stage_memory(const struct job *job, const struct job_layer
 struct job_time job_time(const struct job *job);
 struct job_memory job_memory(const struct job *job);
 
+/* ---- the question: allowed degrees and other dimensions of a job ---- */
+
+enum job_dimension {
+    JOB_TENSOR,
+    JOB_PIPELINE,
+    JOB_DATA,
+    JOB_CONTEXT,
+    JOB_EXPERT,
+    JOB_MICROBATCH,
+    JOB_CHUNKS,
+    JOB_SHARDING,
+    JOB_RECOMPUTE,
+    JOB_DIMENSIONS
+};
+
+/* "tp", "pp", "dp", "cp", "ep", "mbs", "vp", "zero", "recompute", as launch scripts abbreviate them. */
+const char *job_dimension_name(enum job_dimension dimension);
+const char *job_recompute_name(enum recompute recompute); /* "none", "selective", "full" */
+int64_t job_dimension_value(const struct job *job, enum job_dimension dimension);
+
+struct job_range {
+    int64_t min, max;
+    bool given; /* false: everything that the software supports */
+};
+
+struct job_question {
+    struct job job; /* its degrees, micro-batch, chunks, sharding, recomputation and layout are ignored */
+    struct job_range ranges[JOB_DIMENSIONS];
+    const int *stage_blocks; /* a given layout of stage_count stages; NULL: the best one */
+    int stage_count;
+    double headroom; /* share of the memory kept free: below 1; negative to exceed it */
+};
+
 #endif

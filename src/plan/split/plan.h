@@ -5,7 +5,6 @@
 #include "plan/parts.h"
 #include "plan/plan.h"
 #include "plan/split/search.h"
-#include "plan/split/sensitivity.h"
 
 struct job_answer {
     const struct job_question *question;

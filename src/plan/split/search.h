@@ -23,41 +23,6 @@
 #include "core/progress.h"
 #include "plan/split/job.h"
 
-/* ---- the question: allowed degrees and other dimensions of a job ---- */
-
-enum job_dimension {
-    JOB_TENSOR,
-    JOB_PIPELINE,
-    JOB_DATA,
-    JOB_CONTEXT,
-    JOB_EXPERT,
-    JOB_MICROBATCH,
-    JOB_CHUNKS,
-    JOB_SHARDING,
-    JOB_RECOMPUTE,
-    JOB_DIMENSIONS
-};
-
-/* "tp", "pp", "dp", "cp", "ep", "mbs", "vp", "zero", "recompute", as launch scripts abbreviate them. */
-const char *job_dimension_name(enum job_dimension dimension);
-const char *job_recompute_name(enum recompute recompute); /* "none", "selective", "full" */
-int64_t job_dimension_value(const struct job *job, enum job_dimension dimension);
-
-struct job_range {
-    int64_t min, max;
-    bool given; /* false: everything that the software supports */
-};
-
-struct job_question {
-    struct job job; /* its degrees, micro-batch, chunks, sharding, recomputation and layout are ignored */
-    struct job_range ranges[JOB_DIMENSIONS];
-    const int *stage_blocks; /* a given layout of stage_count stages; NULL: the best one */
-    int stage_count;
-    double headroom; /* share of the memory kept free: below 1; negative to exceed it */
-};
-
-/* ---- the answer ---- */
-
 struct job_choice {
     struct job job; /* devices: those used; stage_blocks: in the search's arena, or NULL */
     struct job_time time;
@@ -94,5 +59,28 @@ void job_search_release(struct job_search *search);
 /* Finds the minimum pace and its layout, blocks[job->pipeline], with `memory` bytes per device. Chunks count
  * as one. False: none fits. */
 bool job_layout(const struct job *job, const struct job_layers *layers, double memory, int *blocks);
+
+enum job_resource {
+    JOB_MORE_COMPUTE,   /* rate of the matrix units */
+    JOB_MORE_BANDWIDTH, /* of the devices' memory */
+    JOB_MORE_MEMORY,
+    JOB_MORE_INSIDE,  /* link inside a node */
+    JOB_MORE_ACROSS,  /* link between nodes */
+    JOB_MORE_DEVICES, /* rounded up to whole nodes, at least one */
+    JOB_ALL_MEMORY,   /* as much as any split needs */
+    JOB_RESOURCES
+};
+
+const char *job_resource_name(enum job_resource resource);
+
+struct job_sensitivity {
+    double seconds; /* of the best plan with more of it, never above the time without */
+    bool differs;   /* its split differs from the best one without */
+    int devices;    /* of JOB_MORE_DEVICES: the new number of devices */
+};
+
+/* Fills in `results`. `more`: 0.1 is 10 % more. `best`: the best plan without. False: out of memory. */
+bool job_sensitivity(struct job_sensitivity results[JOB_RESOURCES], const struct job_question *question,
+                     const struct job_choice *best, double more, struct parallel *pool, struct error *err);
 
 #endif

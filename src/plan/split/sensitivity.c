@@ -1,4 +1,4 @@
-#include "plan/split/sensitivity.h"
+#include "plan/split/search.h"
 
 #include <math.h>
 

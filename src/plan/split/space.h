@@ -3,7 +3,7 @@
 #define REHEARSE_PLAN_SPLIT_SPACE_H
 
 #include "core/arena.h"
-#include "plan/split/search.h"
+#include "plan/split/job.h"
 
 #define SPACE_MICROBATCHES 512 /* sequences, unless the question allows more */
 

@@ -1,7 +1,7 @@
 /* Fleets of training jobs against the prices of jobs on devices that are alike (plan/split). */
 #include "devices/tables.h"
 #include "plan/fleet/of_job.h"
-#include "plan/fleet/report.h"
+#include "plan/fleet/plan.h"
 #include "plan/fleet/small.h"
 #include "support/jobs.h"
 

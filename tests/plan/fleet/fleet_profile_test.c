@@ -1,6 +1,6 @@
 /* Fleets of measured profiles: small ones whose prices are known, and all ways to share micro-batches. */
-#include "plan/fleet/of_profile.h"
-#include "plan/fleet/report.h"
+#include "plan/fleet/of_job.h"
+#include "plan/fleet/plan.h"
 #include "plan/fleet/small.h"
 #include "plan/search.h"
 #include "support/random_problem.h"

@@ -1,6 +1,5 @@
 /* What people are shown of a fleet that was made by hand: 2 copies of a pipeline of three stages and a lone device. */
 #include "plan/fleet/plan.h"
-#include "plan/fleet/report.h"
 #include "plan/fleet/small.h"
 
 static const double fast[] = {0, 1, 2, 3, 4}, slow[] = {0, 2, 4, 6, 8}, kept[] = {0, 1e8, 2e8, 3e8, 4e8};
