@@ -321,37 +321,6 @@ static void large_fleets_are_near_their_bound(void **state)
 
 /* ---- what depends on the number of pipelines ---- */
 
-/* Of what a layer takes afterwards, D pipelines take 2 (D - 1) / D, less where those that are alike stand together; what a
- * layer holds is half its states, spread over D. */
-static double share_afterwards(const struct fleet_spread *spread, int tensor)
-{
-    return 2.0 * (spread->gradients - 1) / spread->gradients / fleet_together(spread, 2, tensor);
-}
-
-static bool make_spread(const void *context, const struct fleet_spread *spread, struct fleet_problem *problem,
-                        struct arena *arena)
-{
-    const struct small *small = context;
-    *problem = small->problem;
-    problem->max_pipelines = spread->max;
-    for (int o = 0; o < problem->option_count; o++) {
-        double *after = ARENA_ARRAY(arena, LAYERS + 1, double),
-               *updated = ARENA_ARRAY(arena, LAYERS + 1, double),
-               *held = ARENA_ARRAY(arena, LAYERS + 1, double);
-        if (!after || !updated || !held)
-            return false;
-        for (int l = 0; l <= problem->layer_count; l++) {
-            after[l] = small->after[o][l] * share_afterwards(spread, problem->options[o].tensor);
-            updated[l] = 0.25 * after[l];
-            held[l] = small->held[o][l] * (0.5 + 0.5 / spread->states);
-        }
-        problem->options[o].after = after;
-        problem->options[o].updated = updated;
-        problem->options[o].held = held;
-    }
-    return true;
-}
-
 /* A set of pipelines with what its number makes of it; INFINITY: it does not fit. */
 static double finish_spread(const struct slow *slow, const struct small *small)
 {
@@ -364,7 +333,7 @@ static double finish_spread(const struct slow *slow, const struct small *small)
         struct fleet_spread spread = {slow->chosen_count, slow->chosen_count, 0, 0};
         for (int j = 0; j < slow->chosen_count; j++)
             spread.alike += slow->chosen[j] == slow->chosen[i];
-        assert_true(make_spread(small, &spread, &problem, &arena));
+        assert_true(small_spread(small, &spread, &problem, &arena));
         own[i] = *slow->chosen[i];
         fits &= fleet_pipeline_fits(&problem, &own[i]);
         fleet_pipeline_score(&problem, &own[i]);
@@ -408,7 +377,7 @@ static void check_gradients(const struct small *small, const struct fleet_choice
             int tensor = small->problem.options[stage->option].tensor;
             double after =
                 (small->after[stage->option][stage->last] - small->after[stage->option][stage->first]) *
-                share_afterwards(&spread, tensor);
+                small_share(&spread, tensor);
             assert_true(SMALL_SAME(p->gradients[i], 0.75 * after));
             slowest = fmax(slowest, after);
         }
@@ -430,8 +399,8 @@ static void numbers_of_pipelines_are_counted(void **state)
         for (int t = 0; t < small.problem.type_count; t++) /* few enough to list all sets */
             small.problem.types[t].devices =
                 small.problem.types[t].devices > 2 ? 2 : small.problem.types[t].devices;
-        const struct fleet_maker maker = {&small, make_spread};
-        assert_true(make_spread(&small, &FLEET_SPREAD_ANY, &any, &arena));
+        const struct fleet_maker maker = {&small, small_spread};
+        assert_true(small_spread(&small, &FLEET_SPREAD_ANY, &any, &arena));
         struct slow slow = {.problem = &any, .best = INFINITY};
         small_pipelines(&slow.list, &any);
         for (int t = 0; t < any.type_count; t++)

@@ -2,7 +2,7 @@
 #ifndef REHEARSE_TESTS_FLEET_SMALL_H
 #define REHEARSE_TESTS_FLEET_SMALL_H
 
-#include "plan/fleet/fleet.h"
+#include "plan/fleet/classes.h"
 #include "support/random_problem.h"
 
 #include <math.h>
@@ -123,6 +123,37 @@ static inline void small_pipelines(struct small_list *list, const struct fleet_p
     *list = (struct small_list){problem, malloc(SMALL_PIPELINES * sizeof *list->all), 0};
     assert_non_null(list->all);
     small_cut(list, stages, 0, problem->layer_count);
+}
+
+/* Returns the factor on the seconds afterwards: D pipelines take 2 (D - 1) / D, less if alike ones share a node. Half of
+ * what a layer holds is states that are sharded over D. */
+static inline double small_share(const struct fleet_spread *spread, int tensor)
+{
+    return 2.0 * (spread->gradients - 1) / spread->gradients / fleet_together(spread, 2, tensor);
+}
+
+static inline bool small_spread(const void *context, const struct fleet_spread *spread,
+                                struct fleet_problem *problem, struct arena *arena)
+{
+    const struct small *small = context;
+    *problem = small->problem;
+    problem->max_pipelines = spread->max;
+    for (int o = 0; o < problem->option_count; o++) {
+        double *after = ARENA_ARRAY(arena, LAYERS + 1, double),
+               *updated = ARENA_ARRAY(arena, LAYERS + 1, double),
+               *held = ARENA_ARRAY(arena, LAYERS + 1, double);
+        if (!after || !updated || !held)
+            return false;
+        for (int l = 0; l <= problem->layer_count; l++) {
+            after[l] = small->after[o][l] * small_share(spread, problem->options[o].tensor);
+            updated[l] = 0.25 * after[l];
+            held[l] = small->held[o][l] * (0.5 + 0.5 / spread->states);
+        }
+        problem->options[o].after = after;
+        problem->options[o].updated = updated;
+        problem->options[o].held = held;
+    }
+    return true;
 }
 
 #endif
