@@ -17,6 +17,12 @@ struct ideal {
     int operation;    /* added to the parent */
 };
 
+struct ideals {
+    struct ideal *items;
+    int count;
+    size_t room;
+};
+
 struct level {
     int *parent, *operation; /* per ideal that was kept */
 };
@@ -29,12 +35,9 @@ struct search {
     uint64_t *users;        /* per operation, the operations that need its output */
     int *twin;              /* per operation, the twin to come right after it; -1: none */
     uint64_t *keys;         /* per operation, its random number */
-    struct ideal *kept;     /* this level */
+    struct ideals kept;     /* this level */
+    struct ideals reached;  /* the next level, as far as it was found */
     uint64_t *done, *ready; /* per kept ideal, its set and the operations that may come next */
-    int kept_count;
-    struct ideal *reached; /* the next level: found so far */
-    int reached_count;
-    size_t kept_room, reached_room;
     struct hash_map places; /* hashes of reached ideals: their index + 1 */
     struct level *levels;
     int64_t work; /* 64-bit words that may yet be looked at */
@@ -122,18 +125,18 @@ static bool reach(struct search *s, const struct ideal *ideal)
     if (!place)
         return false;
     if (*place == 0) {
-        *place = s->reached_count + 1;
-        return VECTOR_ADD(s->reached, s->reached_count, s->reached_room, *ideal);
+        *place = s->reached.count + 1;
+        return VECTOR_ADD(s->reached.items, s->reached.count, s->reached.room, *ideal);
     }
-    if (ideal->cost < s->reached[*place - 1].cost)
-        s->reached[*place - 1] = *ideal;
+    if (ideal->cost < s->reached.items[*place - 1].cost)
+        s->reached.items[*place - 1] = *ideal;
     return true;
 }
 
 static bool expand(struct search *s, int parent)
 {
     int count = s->graph->node_count;
-    const struct ideal *from = &s->kept[parent];
+    const struct ideal *from = &s->kept.items[parent];
     const uint64_t *ready = row(s, s->ready, parent);
     for (int v = bits_next(ready, 0, count); v < count; v = bits_next(ready, v + 1, count)) {
         int64_t crossing = from->crossing + crossing_change(s, row(s, s->done, parent), v);
@@ -178,17 +181,17 @@ static int max_kept(const struct search *s, int level)
     int left = s->graph->node_count - level - 1;
     int64_t share = left && s->work > 0 ? s->work / left : 0;
     int64_t max = share / (2 * (int64_t)s->words);
-    return max < 1 ? 1 : max < s->reached_count ? (int)max : s->reached_count;
+    return max < 1 ? 1 : max < s->reached.count ? (int)max : s->reached.count;
 }
 
 /* The reached ideals become this level's. */
 static bool descend(struct search *s, int level)
 {
-    qsort(s->reached, (size_t)s->reached_count, sizeof *s->reached, compare_ideals);
+    qsort(s->reached.items, (size_t)s->reached.count, sizeof *s->reached.items, compare_ideals);
     int kept_count = max_kept(s, level);
-    s->minimal = s->minimal && kept_count == s->reached_count;
-    s->reached_count = kept_count;
-    size_t count = (size_t)s->reached_count;
+    s->minimal = s->minimal && kept_count == s->reached.count;
+    s->reached.count = kept_count;
+    size_t count = (size_t)s->reached.count;
     struct level *record = &s->levels[level];
     uint64_t *sets = calloc(2 * count * (size_t)s->words, sizeof *sets);
     record->parent = ARENA_ARRAY(&s->arena, count, int);
@@ -197,22 +200,18 @@ static bool descend(struct search *s, int level)
         free(sets);
         return false;
     }
-    for (int i = 0; i < s->reached_count; i++) {
-        build(s, &s->reached[i], row(s, sets, i), row(s, sets, s->reached_count + i));
-        record->parent[i] = s->reached[i].parent;
-        record->operation[i] = s->reached[i].operation;
+    for (int i = 0; i < s->reached.count; i++) {
+        build(s, &s->reached.items[i], row(s, sets, i), row(s, sets, s->reached.count + i));
+        record->parent[i] = s->reached.items[i].parent;
+        record->operation[i] = s->reached.items[i].operation;
     }
     free(s->done);
     s->done = sets;
-    s->ready = row(s, sets, s->reached_count);
-    struct ideal *kept = s->kept;
-    size_t room = s->kept_room;
+    s->ready = row(s, sets, s->reached.count);
+    struct ideals spare = s->kept;
+    spare.count = 0;
     s->kept = s->reached;
-    s->kept_room = s->reached_room;
-    s->kept_count = s->reached_count;
-    s->reached = kept;
-    s->reached_room = room;
-    s->reached_count = 0;
+    s->reached = spare;
     hash_map_release(&s->places);
     return true;
 }
@@ -221,7 +220,7 @@ static bool descend(struct search *s, int level)
 static bool take_level(struct search *s, int level)
 {
     int64_t until = s->work - s->work / (s->graph->node_count - level);
-    for (int i = 0; i < s->kept_count; i++) {
+    for (int i = 0; i < s->kept.count; i++) {
         if (i > 0 && s->work <= until) {
             s->minimal = false;
             break;
@@ -244,9 +243,9 @@ static bool prepare(struct search *s)
     s->twin = ARENA_ARRAY(&s->arena, count, int);
     s->keys = ARENA_ARRAY(&s->arena, count, uint64_t);
     s->levels = ARENA_ARRAY(&s->arena, count, struct level);
-    s->kept = calloc(1, sizeof *s->kept);
+    s->kept.items = calloc(1, sizeof *s->kept.items);
     s->done = calloc(2 * (size_t)s->words, sizeof *s->done);
-    if (!s->needs || !s->users || !s->twin || !s->keys || !s->levels || !s->kept || !s->done)
+    if (!s->needs || !s->users || !s->twin || !s->keys || !s->levels || !s->kept.items || !s->done)
         return false;
     for (int i = 0; i < graph->node_count; i++) {
         s->keys[i] = random_mix(((uint64_t)i + 1) * RANDOM_GOLDEN);
@@ -257,7 +256,7 @@ static bool prepare(struct search *s)
     }
     if (!order_twins(s))
         return false;
-    s->kept_count = 1; /* the empty ideal */
+    s->kept.count = 1; /* the empty ideal */
     s->ready = s->done + s->words;
     for (int i = 0; i < graph->node_count; i++)
         if (bits_next(row(s, s->needs, i), 0, graph->node_count) == graph->node_count)
@@ -318,8 +317,8 @@ bool graph_chain(const struct graph *graph, struct chain *chain, struct error *e
     bool done = make_chain(&s, chain, err);
     if (!done)
         chain_release(chain);
-    free(s.kept);
-    free(s.reached);
+    free(s.kept.items);
+    free(s.reached.items);
     hash_map_release(&s.places);
     free(s.done);
     arena_release(&s.arena);

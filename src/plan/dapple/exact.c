@@ -407,21 +407,17 @@ static bool solve_region(const struct exact *exact, struct task *task, bool *fou
     return true;
 }
 
-static void solve_task(const struct exact *exact, struct task *task)
-{
-    bool found = true;
-    task->bound = 0;
-    task->failed = !solve_region(exact, task, &found);
-    if (!found && !task->failed && !solve(exact, &exact->ordered, 1, false, task, &task->other, &found))
-        task->failed = true;
-}
-
 static void solve_tasks(void *context, size_t first, size_t last, int thread)
 {
     struct exact *exact = context;
     (void)thread;
-    for (size_t i = first; i < last; i++)
-        solve_task(exact, &exact->tasks[i]);
+    for (size_t i = first; i < last; i++) {
+        struct task *task = &exact->tasks[i];
+        bool found = true;
+        task->bound = 0;
+        task->failed = !solve_region(exact, task, &found) ||
+                       (!found && !solve(exact, &exact->ordered, 1, false, task, &task->other, &found));
+    }
 }
 
 static bool stopped(const struct exact *exact)

@@ -222,14 +222,14 @@ static double try_cycles(struct fitter *f, const double *cycles, int count, doub
 }
 
 double fleet_fit(const struct fleet_problem *problem, const struct fleet_pricer *pricer,
-                 const struct fleet_fit_quest *quest, struct fleet_pipeline *best)
+                 const struct fleet_fit_query *query, struct fleet_pipeline *best)
 {
-    struct fitter f = {.problem = problem, .limits = quest->limits, .after = quest->after};
-    double cycles[MAX_CYCLES], max = quest->above, deadline = quest->deadline;
+    struct fitter f = {.problem = problem, .limits = query->limits, .after = query->after};
+    double cycles[MAX_CYCLES], max = query->above, deadline = query->deadline;
     size_t row = (size_t)problem->layer_count + 1;
     int devices = 0;
     for (int t = 0; t < problem->type_count; t++)
-        devices += quest->limits[t];
+        devices += query->limits[t];
     f.stages = devices < problem->layer_count ? devices : problem->layer_count;
     f.stages = f.stages < FLEET_MAX_STAGES ? f.stages : FLEET_MAX_STAGES;
     f.cells = malloc(((size_t)f.stages + 1) * row * sizeof *f.cells);
@@ -246,5 +246,5 @@ double fleet_fit(const struct fleet_problem *problem, const struct fleet_pricer 
     }
     free(f.cells);
     free(f.work);
-    return max > quest->above ? max : 0.0;
+    return max > query->above ? max : 0.0;
 }

@@ -364,7 +364,7 @@ static double shortest(struct path path, struct fleet_pipeline *pipeline)
 
 struct search {
     struct fleet_pricer *pricer;
-    const struct fleet_quest *query;
+    const struct fleet_price_query *query;
     struct fleet_pipeline *best;
     double value, late;
     int paths; /* number of searches for a path */
@@ -526,15 +526,15 @@ int fleet_cycles(const struct fleet_pricer *pricer, double shortest, double dead
     return count;
 }
 
-double fleet_price(struct fleet_pricer *pricer, const struct fleet_quest *quest, struct fleet_pipeline *best,
-                   double *late)
+double fleet_price(struct fleet_pricer *pricer, const struct fleet_price_query *query,
+                   struct fleet_pipeline *best, double *late)
 {
-    struct search q = {pricer, quest, best, quest->above, 0.0, 0};
+    struct search q = {pricer, query, best, query->above, 0.0, 0};
     struct toll toll = {.returned = 0.0};
-    int count = cycles_below(pricer, quest->deadline);
-    memcpy(toll.prices, quest->prices, (size_t)pricer->problem->type_count * sizeof *toll.prices);
+    int count = cycles_below(pricer, query->deadline);
+    memcpy(toll.prices, query->prices, (size_t)pricer->problem->type_count * sizeof *toll.prices);
     if (count > 0)
         search_cycles(&q, 0, count - 1, toll);
     *late = q.late;
-    return q.value > quest->above ? q.value : -INFINITY;
+    return q.value > query->above ? q.value : -INFINITY;
 }

@@ -89,9 +89,9 @@ static bool improve(struct fleet_searcher *s, double deadline, double value, dou
     double wanted = (double)s->problem->microbatches, prices[FLEET_MAX_ROWS];
     for (int t = 0; t < fleet_rows(s->problem); t++)
         prices[t] = s->prices[t] * (value > 0.0 && value < wanted ? wanted / value : 1.0);
-    const struct fleet_quest quest = {deadline, 1e-9, tolerance, prices, NULL, fleet_offer_column, s};
+    const struct fleet_price_query query = {deadline, 1e-9, tolerance, prices, NULL, fleet_offer_column, s};
     int before = s->column_count;
-    if (isinf(fleet_price(s->pricer, &quest, &found, late)))
+    if (isinf(fleet_price(s->pricer, &query, &found, late)))
         return false;
     fleet_add_column(s, &found); /* unless it was offered on the way */
     return s->column_count > before;

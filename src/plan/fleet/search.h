@@ -16,7 +16,7 @@ void fleet_pricer_free(struct fleet_pricer *pricer);
 /* Limits each stage's `after`; initially INFINITY. */
 void fleet_pricer_limit(struct fleet_pricer *pricer, double after);
 
-struct fleet_quest {
+struct fleet_price_query {
     double deadline, above, tolerance;
     const double *prices; /* per row */
     const int *limits;    /* maximum per row; NULL: no limit */
@@ -24,17 +24,17 @@ struct fleet_quest {
                   const struct fleet_pipeline *pipeline); /* called for every nearly as good pipeline */
     void *context;
 };
-double fleet_price(struct fleet_pricer *pricer, const struct fleet_quest *quest, struct fleet_pipeline *best,
-                   double *late);
+double fleet_price(struct fleet_pricer *pricer, const struct fleet_price_query *query,
+                   struct fleet_pipeline *best, double *late);
 
 /* Returns the maximum number of whole micro-batches by the deadline of one pipeline within these devices and
  * at most `after` afterwards; 0: none exceeds `above`. With many devices it may miss the maximum. */
-struct fleet_fit_quest {
+struct fleet_fit_query {
     const int *limits;
     double deadline, after, above;
 };
 double fleet_fit(const struct fleet_problem *problem, const struct fleet_pricer *pricer,
-                 const struct fleet_fit_quest *quest, struct fleet_pipeline *best);
+                 const struct fleet_fit_query *query, struct fleet_pipeline *best);
 
 /* Fills in at most `max` cycles from `shortest` seconds on, evenly chosen; returns their number. */
 int fleet_cycles(const struct fleet_pricer *pricer, double shortest, double deadline, int max,
@@ -78,7 +78,7 @@ struct fleet_searcher {
 /* Returns false if the column exists already or there is no room. */
 bool fleet_add_column(struct fleet_searcher *s, const struct fleet_pipeline *pipeline);
 
-/* The same, with less room, for pipelines that a pricing passes; a fleet_quest's `found`. */
+/* The same, with less room, for pipelines that a pricing passes; a fleet_price_query's `found`. */
 void fleet_offer_column(void *searcher, const struct fleet_pipeline *pipeline);
 
 /* Returns the micro-batches done by a deadline. The program counts fractions, as its pricing does. */

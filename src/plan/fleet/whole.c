@@ -12,7 +12,7 @@
 
 /* ---- whole pipelines ---- */
 
-struct filling {
+struct fill {
     struct fleet_searcher *s;
     double wanted, deadline;
     int visits;
@@ -59,8 +59,9 @@ static bool add_within(struct fleet_searcher *s, double deadline, const int *lef
     struct fleet_pipeline found;
     double late;
     int before = s->column_count;
-    const struct fleet_quest quest = {deadline, 1e-9, FLEET_COARSE, prices, left, fleet_offer_column, s};
-    if (isfinite(fleet_price(s->pricer, &quest, &found, &late)))
+    const struct fleet_price_query query = {deadline,           1e-9, FLEET_COARSE, prices, left,
+                                            fleet_offer_column, s};
+    if (isfinite(fleet_price(s->pricer, &query, &found, &late)))
         fleet_add_column(s, &found);
     for (int i = before; i < s->column_count; i++)
         s->values[i] = fleet_done_by(&s->columns[i], deadline, true);
@@ -68,7 +69,7 @@ static bool add_within(struct fleet_searcher *s, double deadline, const int *lef
 }
 
 /* Can the remaining devices do `wanted` micro-batches, by the program's bound? */
-static bool reaches(struct filling *f, const int *left, double wanted, bool rest)
+static bool reaches(struct fill *f, const int *left, double wanted, bool rest)
 {
     while (solve_rest(f->s, left) < wanted)
         if (!rest || --f->s->pricings < 0 || !add_within(f->s, f->deadline, left, f->s->rest_prices))
@@ -79,47 +80,39 @@ static bool reaches(struct filling *f, const int *left, double wanted, bool rest
 /* Takes the whole parts of the program's amounts, then again for the devices they leave; if all amounts are below 1,
  * one pipeline of each column in turn. The program for the rest is a bound (except for columns not found yet), so
  * combinations that cannot reach what is wanted are left early. */
-static bool fill(struct filling *f, const int *devices, double done)
+static bool fill(struct fill *f, const int *devices, double done)
 {
     struct fleet_searcher *s = f->s;
     int left[FLEET_MAX_ROWS], parts[FLEET_MAX_ROWS], taken[FLEET_MAX_ROWS], count = 0;
+    bool any_whole = false;
     if (done >= f->wanted)
         return true;
     if (++f->visits > MAX_VISITS || !reaches(f, devices, f->wanted - done, done > 0.0 || s->any))
         return false;
-    memcpy(left, devices, sizeof left);
-    double more = 0.0;
-    for (int i = 0; i < s->column_count; i++) {
-        if (s->amounts[i] <= 0.0 || count == FLEET_MAX_TYPES)
+    for (int i = 0; i < s->column_count && count < FLEET_MAX_TYPES; i++)
+        if (s->amounts[i] > 0.0) {
+            parts[count] = i;
+            taken[count] = (int)floor(s->amounts[i] + 1e-9);
+            any_whole |= taken[count++] > 0;
+        }
+    /* the whole parts, or one fewer of one column */
+    for (int fewer = -1; fewer < count && any_whole; fewer++) {
+        if (fewer >= 0 && taken[fewer] == 0)
             continue;
-        parts[count] = i;
-        taken[count] = (int)floor(s->amounts[i] + 1e-9);
-        take(s, left, i, taken[count]);
-        more += taken[count++] * s->values[i];
-    }
-    if (more > 0.0) {
-        if (fill(f, left, done + more))
+        double more = 0.0;
+        memcpy(left, devices, sizeof left);
+        for (int i = 0; i < count; i++) {
+            int times = taken[i] - (i == fewer);
+            take(s, left, parts[i], times);
+            more += times * s->values[parts[i]];
+        }
+        if (more > 0.0 && fill(f, left, done + more))
             return true;
         for (int i = 0; i < count; i++)
-            s->copies[parts[i]] -= taken[i];
-        /* or one fewer of one column */
-        for (int i = 0; i < count; i++) {
-            if (taken[i] == 0)
-                continue;
-            memcpy(left, devices, sizeof left);
-            double fewer = 0.0;
-            for (int j = 0; j < count; j++) {
-                int n = taken[j] - (i == j);
-                take(s, left, parts[j], n);
-                fewer += n * s->values[parts[j]];
-            }
-            if (fewer > 0.0 && fill(f, left, done + fewer))
-                return true;
-            for (int j = 0; j < count; j++)
-                s->copies[parts[j]] -= taken[j] - (i == j);
-        }
-        return false;
+            s->copies[parts[i]] -= taken[i] - (i == fewer);
     }
+    if (any_whole)
+        return false;
     for (int i = 0; i < count; i++) {
         memcpy(left, devices, sizeof left);
         take(s, left, parts[i], 1);
@@ -133,7 +126,7 @@ static bool fill(struct filling *f, const int *devices, double done)
 /* Do whole pipelines complete all micro-batches by the deadline? */
 static bool fill_by(struct fleet_searcher *s, double deadline)
 {
-    struct filling f = {s, (double)s->problem->microbatches, deadline, 0};
+    struct fill f = {s, (double)s->problem->microbatches, deadline, 0};
     int devices[FLEET_MAX_ROWS] = {0};
     for (int t = 0; t < fleet_rows(s->problem); t++)
         devices[t] = fleet_limit(s->problem, t);
@@ -189,8 +182,8 @@ static void add_fit(struct fleet_searcher *s, const int *devices, int parts, dou
             (!s->any && (sum > MAX_FIT || s->fits < 0.0)))
             return;
         int best = best_within(s, limits);
-        struct fleet_fit_quest quest = {limits, deadline, s->after, best < 0 ? 0.0 : s->values[best]};
-        bool better = fleet_fit(s->problem, s->pricer, &quest, &found) > 0.0;
+        struct fleet_fit_query query = {limits, deadline, s->after, best < 0 ? 0.0 : s->values[best]};
+        bool better = fleet_fit(s->problem, s->pricer, &query, &found) > 0.0;
         if (!better && best < 0)
             return;
         if (better && fleet_add_column(s, &found))

@@ -331,9 +331,9 @@ static void prices_within_limits_find_the_best_pipeline(void **state)
             if (limited.list.all[k].after <= limited.after && limited.list.all[k].cycle <= limited.deadline)
                 best = fmax(best, value_of(&limited, &limited.list.all[k], limited.deadline));
         struct fleet_pipeline pipeline;
-        const struct fleet_quest quest = {limited.deadline, above,      1e-8,   limited.prices,
-                                          limited.limits,   take_offer, &offers};
-        double value = fleet_price(limited.pricer, &quest, &pipeline, &late);
+        const struct fleet_price_query query = {limited.deadline, above,      1e-8,   limited.prices,
+                                                limited.limits,   take_offer, &offers};
+        double value = fleet_price(limited.pricer, &query, &pipeline, &late);
         assert_true(late >= 0.0);
         if (isfinite(value)) {
             assert_true(value > above && value <= best + 1e-9);
@@ -370,8 +370,8 @@ static void pipelines_made_to_fit_do_the_most(void **state)
         for (int k = 0; k < limited.list.count; k++)
             if (limited.list.all[k].after <= limited.after)
                 best = fmax(best, fleet_done_by(&limited.list.all[k], limited.deadline, true));
-        const struct fleet_fit_quest quest = {limited.limits, limited.deadline, limited.after, above};
-        double done = fleet_fit(&limited.small.problem, limited.pricer, &quest, &pipeline);
+        const struct fleet_fit_query query = {limited.limits, limited.deadline, limited.after, above};
+        double done = fleet_fit(&limited.small.problem, limited.pricer, &query, &pipeline);
         assert_true(done <= best);
         if (best <= above)
             assert_true(done == 0.0);

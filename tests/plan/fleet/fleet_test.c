@@ -161,8 +161,8 @@ static void prices_find_the_best_pipeline(void **state)
         fleet_pricer_limit(pricer, after);
         struct fleet_pipeline pipeline;
         double late;
-        const struct fleet_quest quest = {deadline, 0.0, 1e-8, prices, limits, NULL, NULL};
-        double value = fleet_price(pricer, &quest, &pipeline, &late);
+        const struct fleet_price_query query = {deadline, 0.0, 1e-8, prices, limits, NULL, NULL};
+        double value = fleet_price(pricer, &query, &pipeline, &late);
         for (int k = 0; k < slow.list.count; k++) {
             double then = (deadline - late - slow.list.all[k].fill) / slow.list.all[k].cycle + 1.0;
             for (int t = 0; t < fleet_rows(p); t++)
