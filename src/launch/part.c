@@ -122,7 +122,7 @@ bool launch_check_job(const struct launch_subject *of, const char *software, str
     return of->is_job ||
            error_set(err, ERROR_INFEASIBLE,
                      "%s takes a training job whose stages all have the same degrees on one device "
-                     "type, and this plan is none",
+                     "type, and this plan is not one",
                      software);
 }
 

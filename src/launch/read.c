@@ -150,7 +150,7 @@ static bool read_layout(const struct reader *r)
     int64_t pipeline = options->pipeline.given ? options->pipeline.value : 1;
     if (count % pipeline != 0)
         return error_set(r->err, ERROR_INPUT,
-                         "%s:%d: %s has %d stages, no multiple of the pipeline's %" PRId64, r->path,
+                         "%s:%d: %s has %d stages, not a multiple of the pipeline's %" PRId64, r->path,
                          value->line, megatron_name(MEGATRON_LAYOUT), count, pipeline);
     for (int i = (int)pipeline; i < count; i++)
         blocks[i % pipeline] += blocks[i];

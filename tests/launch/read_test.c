@@ -213,7 +213,7 @@ static void refuses_bad_layouts(void **state)
                                                      "stages as in 'Et*3|(tt|)*29,m|L', at most 65536, "
                                                      "found 'Ex|L'");
     refuses("--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout Et|t|tL",
-            "run.sh:1: --pipeline-model-parallel-layout has 3 stages, no multiple of the pipeline's 2");
+            "run.sh:1: --pipeline-model-parallel-layout has 3 stages, not a multiple of the pipeline's 2");
     refuses("--pipeline-model-parallel-layout |*65536",
             "run.sh:1: --pipeline-model-parallel-layout: expected stages as in 'Et*3|(tt|)*29,m|L', at most "
             "65536, "

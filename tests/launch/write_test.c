@@ -301,7 +301,7 @@ static void torchtitan_refuses_what_it_has_not(void **state)
     job = job_of("mixtral-8x7b", 1, 1, 1, 8);
     job.expert = 8, job.sharding = 0;
     refuses(LAUNCH_TORCHTITAN, &job,
-            "torchtitan spreads experts over sharded ranks: 1 are no multiple of expert parallel 8");
+            "torchtitan spreads experts over sharded ranks: 1 are not a multiple of expert parallel 8");
 }
 
 /* ---- torch.distributed.pipelining ---- */

@@ -152,7 +152,7 @@ struct dapple_options {
  * of two candidates. On success the caller releases *plan with dapple_split_release. */
 bool dapple_search_hpgo(const struct dapple_problem *problem, struct dapple_split *plan, struct error *err);
 
-/* Finds the optimum; if stopped early, *plan is the best found and lower_bound what is proven. Ties: fewer
+/* Finds the optimum; if stopped early, *plan is the best found and lower_bound the proven bound. Ties: fewer
  * devices, fewer stages, then the first in an order independent of threads. */
 bool dapple_search_exact(const struct dapple_problem *problem, const struct dapple_options *options,
                          struct dapple_split *plan, struct error *err);

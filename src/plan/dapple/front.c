@@ -49,7 +49,7 @@ static bool try_devices(const struct solver *solver, const struct stage *stage, 
                 lesser(min->hiding[i], seconds + first - dapple_parts[i] * solver->block + rest->hiding[i]);
         }
         if (loose && step->spans)
-            break; /* the relaxation's first step that spans machines costs least and leaves the same */
+            break; /* the relaxation's first step that spans machines costs the minimum and leaves the same devices */
     }
     return hidden || now_hidden;
 }

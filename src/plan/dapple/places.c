@@ -247,7 +247,7 @@ static void steps_of_ordered(struct build *build, int state, int count)
 
 /* --- devices counted ---------------------------------------------------------------------------------------------- */
 
-/* State 1 + left * (largest + 2) + what is left in the current machine and 1, or 0. */
+/* State 1 + left * (largest + 2) + the devices left in the current machine and 1, or 0. */
 static int loose_state(int max, int left, int current_left)
 {
     return 1 + left * (max + 2) + (current_left < left ? current_left : left) + 1;

@@ -226,7 +226,7 @@ static void add_stage(struct solver *solver, struct front *front, int state, int
 {
     const struct dapple_cluster *cluster = solver->places->cluster;
     const struct places_step *end, *first = places_steps(solver->places, state, front->devices, &end);
-    /* the relaxation's first step that spans machines costs least and leaves the same */
+    /* the relaxation's first step that spans machines costs the minimum and leaves the same devices */
     bool spanned = false, loose = solver->places->kind == PLACES_LOOSE;
     int needed_to_span = solver->program->replicas == 1 ? 1 : 0; /* one device cannot */
     double count = (double)solver->program->microbatches;

@@ -213,7 +213,7 @@ static bool make_problem(struct fleet_problem *problem, const struct fleet_price
     return true;
 }
 
-/* ---- what comes after the pipelines ---- */
+/* ---- after the pipelines ---- */
 
 static void time_all(struct fleet_answer *answer, const struct fleet_price_queryion *question)
 {

@@ -10,7 +10,7 @@
 #define THIN         5e-2 /* of the gap: a band this narrow is not halved */
 #define MAX_PRICINGS 60   /* of leftovers, in one search; each deadline takes a quarter of those left */
 #define MAX_FITS                                                                                             \
-    1.5e4 /* devices x layers of pipelines made to fit; each deadline takes an eighth of what is left */
+    1.5e4 /* devices x layers of pipelines made to fit; each deadline takes an eighth of the rest */
 
 /* ---- columns ---- */
 
@@ -135,7 +135,7 @@ static bool find_deadline(struct fleet_searcher *s, double enough, double *deadl
         low = at;
         at = fmin(fmax(next, at * (1.0 + SHARP)), 4.0 * at);
     }
-    *deadline = at * (1.0 + SHARP); /* columns ran out: what they can do, and the bound so far */
+    *deadline = at * (1.0 + SHARP); /* columns ran out: the best deadline with these, and the bound so far */
     return *bound < enough * (1.0 - CLOSE) && fleet_solve(s, *deadline, false) >= wanted;
 }
 

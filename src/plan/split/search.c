@@ -30,7 +30,7 @@ struct searcher {
     int *blocks; /* [top][max_stages]: layouts of the plans */
     int max_stages;
     double combinations;
-    struct job_choice smallest; /* the combination that needs the least memory, while none fits */
+    struct job_choice smallest; /* the combination with the minimum memory, while none fits */
     double left;                /* minimum bound of the tasks not decided in time */
     int done;
     _Atomic double
@@ -377,7 +377,7 @@ static bool list_tasks(struct searcher *s, struct arena *arena)
                 (space->question->stage_blocks && pipeline != space->question->stage_count))
                 continue;
             if (is_late(s))
-                return true; /* of what is not bounded nothing can be said */
+                return true; /* without a bound on all tasks the search has none */
             task.bound = task_bound(space, task.cut, pipeline);
             if (isfinite(task.bound))
                 s->tasks[s->task_count++] = task;

@@ -25,7 +25,7 @@ int64_t job_dimension_value(const struct job *job, enum job_dimension dimension)
     return values[dimension];
 }
 
-/* ---- what is allowed ---- */
+/* ---- allowed values ---- */
 
 static bool offers(const struct space *space, unsigned what)
 {
