@@ -52,7 +52,7 @@ struct fleet_given {
 };
 
 /* As fleet_search_classes, without a bound and without a check of memory. Micro-batches that the plan does
- * not distribute go to the pipeline that ends them first. ERROR_INPUT or ERROR_INFEASIBLE if a stage is
+ * not distribute are shared out so that the last pipeline ends earliest. ERROR_INPUT or ERROR_INFEASIBLE if a stage is
  * impossible or the number of micro-batches differs from the problem's. */
 bool fleet_take_given(struct fleet_choice *choice, struct fleet_problem *problem,
                       const struct fleet_maker *maker, const struct fleet_given *given, struct error *err);

@@ -193,13 +193,6 @@ static void follow(const struct fitter *f, int behind, int chosen, struct fleet_
     fleet_pipeline_score(f->problem, pipeline);
 }
 
-static double done_by(const struct fleet_pipeline *pipeline, double deadline)
-{
-    return pipeline->fill <= deadline
-               ? floor((deadline - pipeline->fill) / pipeline->cycle * (1.0 + 1e-12)) + 1.0
-               : 0.0;
-}
-
 /* Returns the maximum number of micro-batches with one of these cycles, or `max` if that is larger. */
 static double try_cycles(struct fitter *f, const double *cycles, int count, double deadline, double max,
                          struct fleet_pipeline *best)
@@ -211,7 +204,7 @@ static double try_cycles(struct fitter *f, const double *cycles, int count, doub
             for (int i = 0; i < cell_at(f, behind, 0)->count; i++) {
                 struct fleet_pipeline found;
                 follow(f, behind, i, &found);
-                double done = done_by(&found, deadline);
+                double done = fleet_done_by(&found, deadline, true);
                 if (done > max) {
                     max = done;
                     *best = found;

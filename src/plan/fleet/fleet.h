@@ -151,11 +151,24 @@ static inline double fleet_stage_memory(const struct fleet_problem *problem, con
         &bytes, memory_in_flight(MEMORY_IN_FLIGHT, (double)problem->microbatches, (double)in_flight));
 }
 
+/* Returns the micro-batches of the copy with the largest share. */
+static inline int64_t fleet_largest_share(const struct fleet_pipeline *pipeline)
+{
+    return (pipeline->microbatches + pipeline->copies - 1) / pipeline->copies;
+}
+
+/* Returns the seconds until all copies have completed their micro-batches. */
+static inline double fleet_pipeline_seconds(const struct fleet_pipeline *pipeline)
+{
+    int64_t share = fleet_largest_share(pipeline);
+    return share > 0 ? pipeline->fill + (double)(share - 1) * pipeline->cycle : 0.0;
+}
+
 /* Returns how many micro-batches a stage of a chosen pipeline holds at once: the stages from it to the end, or the
  * largest share of a copy. */
 static inline int64_t fleet_in_flight(const struct fleet_pipeline *pipeline, int stage)
 {
-    int64_t share = (pipeline->microbatches + pipeline->copies - 1) / pipeline->copies;
+    int64_t share = fleet_largest_share(pipeline);
     int64_t from_end = pipeline->stage_count - stage;
     return share < from_end ? share : from_end;
 }
@@ -178,6 +191,9 @@ static inline int fleet_limit(const struct fleet_problem *problem, int row)
 }
 
 bool fleet_pipeline_fits(const struct fleet_problem *problem, const struct fleet_pipeline *pipeline);
+
+/* Shares micro-batches out over all copies of pipelines so that the last one ends earliest; returns that time. */
+double fleet_share(struct fleet_pipeline *pipelines, int count, int64_t microbatches);
 
 /* Sets fill, cycle, after and devices. */
 void fleet_pipeline_score(const struct fleet_problem *problem, struct fleet_pipeline *pipeline);

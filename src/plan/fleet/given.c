@@ -61,54 +61,6 @@ static bool take_pipeline(struct fleet_pipeline *to, const struct fleet_problem 
     return true;
 }
 
-/* Seconds until all copies are done. */
-static double done(const struct fleet_pipeline *pipeline, int64_t microbatches)
-{
-    int64_t each = (microbatches + pipeline->copies - 1) / pipeline->copies;
-    return each > 0 ? pipeline->fill + (double)(each - 1) * pipeline->cycle : 0;
-}
-
-/* Returns the micro-batches that all copies of a pipeline complete by a deadline. */
-static int64_t by_deadline(const struct fleet_pipeline *pipeline, double deadline)
-{
-    double each = floor((deadline - pipeline->fill) / pipeline->cycle) + 1;
-    return each > 0 ? (int64_t)each * pipeline->copies : 0;
-}
-
-static int64_t all_by_deadline(const struct fleet_choice *choice, double deadline)
-{
-    int64_t all = 0;
-    for (int k = 0; k < choice->pipeline_count; k++)
-        all += by_deadline(&choice->pipelines[k], deadline);
-    return all;
-}
-
-/* Shares the micro-batches out: all that are complete before the last one ends, then each of the few left to the
- * pipeline that completes it first. */
-static void share_out(struct fleet_choice *choice, int64_t microbatches)
-{
-    double early = 0, late = choice->pipelines[0].fill + (double)microbatches * choice->pipelines[0].cycle;
-    for (int i = 0; i < 100; i++) {
-        double middle = early + (late - early) / 2;
-        if (all_by_deadline(choice, middle) < microbatches)
-            early = middle;
-        else
-            late = middle;
-    }
-    for (int k = 0; k < choice->pipeline_count; k++) {
-        choice->pipelines[k].microbatches = by_deadline(&choice->pipelines[k], early);
-        microbatches -= choice->pipelines[k].microbatches;
-    }
-    for (; microbatches > 0; microbatches--) {
-        struct fleet_pipeline *first = &choice->pipelines[0];
-        for (int k = 1; k < choice->pipeline_count; k++)
-            if (done(&choice->pipelines[k], choice->pipelines[k].microbatches + 1) <
-                done(first, first->microbatches + 1))
-                first = &choice->pipelines[k];
-        first->microbatches++;
-    }
-}
-
 /* Version 1 gives the micro-batches of copies rounded up. */
 static bool check_share(struct fleet_choice *choice, const struct fleet_problem *problem,
                         const struct plan *plan, struct error *err)
@@ -116,7 +68,7 @@ static bool check_share(struct fleet_choice *choice, const struct fleet_problem 
     int64_t sum = 0;
     for (int k = 0; k < choice->pipeline_count; k++) {
         if (choice->pipelines[k].microbatches == 0) {
-            share_out(choice, problem->microbatches);
+            fleet_share(choice->pipelines, choice->pipeline_count, problem->microbatches);
             return true;
         }
         sum += choice->pipelines[k].microbatches;
@@ -143,8 +95,7 @@ static bool take_all(struct fleet_choice *choice, struct fleet_problem *problem,
     if (!check_share(choice, problem, plan, err))
         return false;
     for (int k = 0; k < choice->pipeline_count; k++)
-        choice->seconds =
-            fmax(choice->seconds, done(&choice->pipelines[k], choice->pipelines[k].microbatches));
+        choice->seconds = fmax(choice->seconds, fleet_pipeline_seconds(&choice->pipelines[k]));
     choice->seconds += choice->after;
     return true;
 }

@@ -56,14 +56,11 @@ static void print_head(const struct fleet_answer *answer, const struct plan *pla
                         plan->types[t].name);
 }
 
-struct row {
-    int option, layers;
-    double seconds;
-};
-
-static struct row row_of(const struct fleet_problem *problem, const struct fleet_stage *stage)
+static bool share_row(const struct fleet_problem *problem, const struct fleet_stage *a,
+                      const struct fleet_stage *b)
 {
-    return (struct row){stage->option, stage->last - stage->first, fleet_stage_seconds(problem, stage)};
+    return a->option == b->option && a->last - a->first == b->last - b->first &&
+           fabs(fleet_stage_seconds(problem, b) / fleet_stage_seconds(problem, a) - 1.0) <= 1e-9;
 }
 
 /* Neighbouring stages that differ only in memory share a row. */
@@ -72,14 +69,11 @@ static void print_stages(const struct fleet_problem *problem, const struct plan 
 {
     struct unit_texts texts = {0};
     for (int i = 0, end; i < pipeline->stage_count; i = end) {
-        struct row row = row_of(problem, &pipeline->stages[i]);
-        const struct fleet_option *option = &problem->options[row.option];
-        for (end = i + 1; end < pipeline->stage_count; end++) {
-            struct row next = row_of(problem, &pipeline->stages[end]);
-            if (next.option != row.option || next.layers != row.layers ||
-                fabs(next.seconds / row.seconds - 1.0) > 1e-9)
-                break;
-        }
+        const struct fleet_stage *stage = &pipeline->stages[i];
+        const struct fleet_option *option = &problem->options[stage->option];
+        end = i + 1;
+        while (end < pipeline->stage_count && share_row(problem, stage, &pipeline->stages[end]))
+            end++;
         char stages[32], layers[32], memory[80];
         double first = fleet_stage_memory(problem, &pipeline->stages[i], fleet_in_flight(pipeline, i));
         double last =
@@ -90,7 +84,8 @@ static void print_stages(const struct fleet_problem *problem, const struct plan 
         snprintf(memory, sizeof memory, first > last ? "%s to %s" : "%s",
                  unit_text(&texts, first, UNIT_BYTES), unit_text(&texts, last, UNIT_BYTES));
         text_format(out, "  %7s  %9s  %-14s  %6d  %15s  %s", stages, layers, plan->types[option->type].name,
-                    option->tensor, unit_text(&texts, row.seconds, UNIT_TIME), memory);
+                    option->tensor, unit_text(&texts, fleet_stage_seconds(problem, stage), UNIT_TIME),
+                    memory);
         if (plan->types[option->type].memory > 0)
             text_format(out, " of %s",
                         unit_text(&texts, (double)plan->types[option->type].memory, UNIT_BYTES));

@@ -215,30 +215,26 @@ static void add_fits(struct fleet_searcher *s, double deadline)
     add_fit(s, left, 1, deadline);
 }
 
-/* Sets the share of each chosen pipeline for the minimum deadline, and returns that deadline. */
-static double share(const struct fleet_searcher *s, struct fleet_choice *plan)
+double fleet_share(struct fleet_pipeline *pipelines, int count, int64_t microbatches)
 {
-    double wanted = (double)s->problem->microbatches, low = 0.0, high = 0.0, slowest = 0.0;
-    for (int k = 0; k < plan->pipeline_count; k++)
-        high = fmax(high, plan->pipelines[k].fill + wanted * plan->pipelines[k].cycle);
+    double wanted = (double)microbatches, low = 0.0, high = 0.0, slowest = 0.0;
+    for (int k = 0; k < count; k++)
+        high = fmax(high, pipelines[k].fill + wanted * pipelines[k].cycle);
     for (int i = 0; i < 100; i++) {
         double middle = 0.5 * (low + high), done = 0.0;
-        for (int k = 0; k < plan->pipeline_count; k++)
-            done += plan->pipelines[k].copies * fleet_done_by(&plan->pipelines[k], middle, true);
+        for (int k = 0; k < count; k++)
+            done += pipelines[k].copies * fleet_done_by(&pipelines[k], middle, true);
         if (done >= wanted)
             high = middle;
         else
             low = middle;
     }
-    int64_t left = s->problem->microbatches;
-    for (int k = 0; k < plan->pipeline_count; k++) {
-        struct fleet_pipeline *p = &plan->pipelines[k];
+    for (int k = 0; k < count; k++) {
+        struct fleet_pipeline *p = &pipelines[k];
         int64_t own = (int64_t)fleet_done_by(p, high, true) * p->copies;
-        p->microbatches = own < left ? own : left;
-        left -= p->microbatches;
-        int64_t each = (p->microbatches + p->copies - 1) / p->copies;
-        if (each > 0)
-            slowest = fmax(slowest, p->fill + (double)(each - 1) * p->cycle);
+        p->microbatches = own < microbatches ? own : microbatches;
+        microbatches -= p->microbatches;
+        slowest = fmax(slowest, fleet_pipeline_seconds(p));
     }
     return slowest;
 }
@@ -258,7 +254,7 @@ static bool take_plan(const struct fleet_searcher *s, struct fleet_choice *plan,
             next.pipelines[next.pipeline_count] = s->columns[i];
             next.pipelines[next.pipeline_count++].copies = s->copies[i];
         }
-    next.seconds = share(s, &next);
+    next.seconds = fleet_share(next.pipelines, next.pipeline_count, s->problem->microbatches);
     /* drop pipelines without micro-batches */
     int kept = 0;
     for (int k = 0; k < next.pipeline_count; k++)

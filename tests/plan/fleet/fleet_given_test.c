@@ -1,6 +1,8 @@
 /* Pipelines that a plan gives: their shares of the batch against a slow twin, and what is refused. */
 #include "plan/fleet/small.h"
 
+#include <stdio.h>
+
 #define KINDS 3
 
 struct given_case {
@@ -217,7 +219,10 @@ static void stages_that_no_option_runs_are_refused(void **state)
     c.plan.path = "plan.json";
     c.plan.pipelines[0].stages[last].last_layer++;
     is_refused(&c, "plan.json: pipelines[0].stages[");
-    is_refused(&c, "]: ends with layer ");
+    char message[160];
+    snprintf(message, sizeof message, "stages[%d]: ends with layer %d, the last layer of the model is %d",
+             last, c.small.problem.layer_count, c.small.problem.layer_count - 1);
+    is_refused(&c, message);
     end_case(&c);
 }
 
