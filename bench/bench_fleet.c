@@ -102,9 +102,9 @@ static const struct bench_case {
      {{"v100-32gb", 1}, {"a100-40gb", 2}, {"h100", 1}}},
 };
 
-static bool ask(const struct bench_case *c, struct fleet_price_queryion *question)
+static bool ask(const struct bench_case *c, struct fleet_question *question)
 {
-    *question = (struct fleet_price_queryion){
+    *question = (struct fleet_question){
         .job = {.model = architecture_find(c->model),
                 .software = software_find(c->software),
                 .batch = c->batch,
@@ -130,7 +130,7 @@ static bool ask(const struct bench_case *c, struct fleet_price_queryion *questio
     return known;
 }
 
-static void print_pipelines(const struct fleet_answer *answer, const struct fleet_price_queryion *question)
+static void print_pipelines(const struct fleet_answer *answer, const struct fleet_question *question)
 {
     for (int k = 0; k < answer->plan.pipeline_count; k++) {
         const struct fleet_pipeline *p = &answer->plan.pipelines[k];
@@ -147,7 +147,7 @@ static void print_pipelines(const struct fleet_answer *answer, const struct flee
 
 static bool measure(const struct bench_case *c, struct parallel *pool)
 {
-    struct fleet_price_queryion question;
+    struct fleet_question question;
     struct fleet_answer answer;
     struct error err;
     if (!ask(c, &question)) {

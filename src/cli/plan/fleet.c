@@ -35,7 +35,7 @@ static bool refuse(const struct plan_options *given, struct error *err)
 
 /* ---- a model ---- */
 
-static bool take_ranges(const struct plan_options *given, struct fleet_price_queryion *question, struct error *err)
+static bool take_ranges(const struct plan_options *given, struct fleet_question *question, struct error *err)
 {
     struct job_range ranges[JOB_DIMENSIONS] = {{0}};
     if (!fix_parse("fix", &given->fix, ranges, err))
@@ -50,7 +50,7 @@ static bool take_ranges(const struct plan_options *given, struct fleet_price_que
     return true;
 }
 
-static bool search(const struct plan_options *given, const struct fleet_price_queryion *question,
+static bool search(const struct plan_options *given, const struct fleet_question *question,
                    struct fleet_answer *answer, struct error *err)
 {
     struct progress progress;
@@ -67,7 +67,7 @@ static bool search(const struct plan_options *given, const struct fleet_price_qu
 static bool plan_model(const struct plan_options *given, const struct split *split,
                        const struct cluster *cluster, struct error *err)
 {
-    struct fleet_price_queryion question = {
+    struct fleet_question question = {
         .job = split->question.job,
         .precision = (enum model_precision)given->model.precision,
         .headroom = given->headroom / 100.0,

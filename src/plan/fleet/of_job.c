@@ -32,7 +32,7 @@ struct outcome {
 };
 
 struct planner {
-    const struct fleet_price_queryion *question;
+    const struct fleet_question *question;
     struct combination *combinations;
     int count, done;
     size_t capacity;
@@ -44,8 +44,7 @@ struct planner {
     struct progress *progress;
 };
 
-bool fleet_take_cluster(struct fleet_price_queryion *question, const struct cluster *cluster,
-                        struct error *err)
+bool fleet_take_cluster(struct fleet_question *question, const struct cluster *cluster, struct error *err)
 {
     question->group_count = cluster->group_count;
     if (cluster->group_count > FLEET_MAX_TYPES)
@@ -58,7 +57,7 @@ bool fleet_take_cluster(struct fleet_price_queryion *question, const struct clus
 
 /* ---- layers ---- */
 
-static struct job job_on(const struct fleet_price_queryion *question, int group, int tensor)
+static struct job job_on(const struct fleet_question *question, int group, int tensor)
 {
     const struct cluster_group *g = &question->groups[group];
     struct job job = question->job;
@@ -72,7 +71,7 @@ static struct job job_on(const struct fleet_price_queryion *question, int group,
     return job;
 }
 
-static bool tensor_allowed(const struct fleet_price_queryion *question, int group, int tensor)
+static bool tensor_allowed(const struct fleet_question *question, int group, int tensor)
 {
     const struct architecture *model = question->job.model;
     const struct job_range *range = &question->tensor;
@@ -83,7 +82,7 @@ static bool tensor_allowed(const struct fleet_price_queryion *question, int grou
                             model->kv_heads % tensor == 0 && model->ffn % tensor == 0));
 }
 
-static int nodes_of(const struct fleet_price_queryion *question)
+static int nodes_of(const struct fleet_question *question)
 {
     int nodes = 0;
     for (int g = 0; g < question->group_count; g++)
@@ -109,7 +108,7 @@ struct rates {
 
 #define EXCHANGED 1e9 /* bytes of a message so large that latency does not count */
 
-static struct rates rates_of(const struct fleet_price_queryion *question, int group, int tensor,
+static struct rates rates_of(const struct fleet_question *question, int group, int tensor,
                              const struct fleet_spread *spread)
 {
     const struct software *software = question->job.software;
@@ -149,7 +148,7 @@ static void add_layer(struct fleet_sums *sums, int at, const struct job_layer *l
 }
 
 /* Adds an option: embedding, blocks and head on one device type with one tensor degree. */
-static bool add_option(struct fleet_problem *problem, const struct fleet_price_queryion *question, int group,
+static bool add_option(struct fleet_problem *problem, const struct fleet_question *question, int group,
                        int tensor, const struct combination *chosen, const struct fleet_spread *spread,
                        struct arena *arena)
 {
@@ -188,7 +187,7 @@ static bool add_option(struct fleet_problem *problem, const struct fleet_price_q
     return true;
 }
 
-static bool make_problem(struct fleet_problem *problem, const struct fleet_price_queryion *question,
+static bool make_problem(struct fleet_problem *problem, const struct fleet_question *question,
                          const struct combination *chosen, const struct fleet_spread *spread,
                          struct arena *arena)
 {
@@ -215,7 +214,7 @@ static bool make_problem(struct fleet_problem *problem, const struct fleet_price
 
 /* ---- after the pipelines ---- */
 
-static void time_all(struct fleet_answer *answer, const struct fleet_price_queryion *question)
+static void time_all(struct fleet_answer *answer, const struct fleet_question *question)
 {
     struct fleet_time *time = &answer->time;
     time->pipelines = answer->plan.seconds - answer->plan.after;
@@ -230,7 +229,7 @@ static void time_all(struct fleet_answer *answer, const struct fleet_price_query
 }
 
 /* Returns the minimum of the other seconds of any plan. */
-static double min_other(const struct fleet_price_queryion *question)
+static double min_other(const struct fleet_question *question)
 {
     double min = INFINITY;
     for (int g = 0; g < question->group_count; g++)
@@ -241,7 +240,7 @@ static double min_other(const struct fleet_price_queryion *question)
 /* ---- one combination ---- */
 
 struct task {
-    const struct fleet_price_queryion *question;
+    const struct fleet_question *question;
     const struct combination *chosen;
 };
 
@@ -288,7 +287,7 @@ static bool allowed(const struct job_range *range, int64_t value, int64_t max)
 
 static bool list_combinations(struct planner *p)
 {
-    const struct fleet_price_queryion *question = p->question;
+    const struct fleet_question *question = p->question;
     const struct software *software = question->job.software;
     bool same = software->attention != ATTENTION_UNFUSED && software->selective_kept >= 1.0;
     for (int64_t m = 1; m <= question->job.batch && m <= LARGEST; m++) {
@@ -404,8 +403,8 @@ static bool plan_all(struct planner *p, struct parallel *pool, struct error *err
     return ok ? true : error_memory(err);
 }
 
-bool fleet_plan_job(struct fleet_answer *answer, const struct fleet_price_queryion *question,
-                    struct parallel *pool, struct progress *progress, struct error *err)
+bool fleet_plan_job(struct fleet_answer *answer, const struct fleet_question *question, struct parallel *pool,
+                    struct progress *progress, struct error *err)
 {
     *answer = (struct fleet_answer){0};
     if (question->job.model->layers + question->job.model->encoder_layers + 2 > FLEET_MAX_LAYERS)
@@ -436,7 +435,7 @@ bool fleet_plan_job(struct fleet_answer *answer, const struct fleet_price_queryi
     return ok;
 }
 
-bool fleet_score_job(struct fleet_answer *answer, const struct fleet_price_queryion *question,
+bool fleet_score_job(struct fleet_answer *answer, const struct fleet_question *question,
                      const struct fleet_given *given, int64_t microbatch, enum recompute recompute,
                      struct error *err)
 {

@@ -12,7 +12,7 @@
 #include "plan/planning.h"
 #include "plan/split/search.h"
 
-struct fleet_price_queryion {
+struct fleet_question {
     struct job job; /* model, software, batch, sequence; the rest is ignored */
     enum model_precision precision;
     int group_count;
@@ -22,8 +22,7 @@ struct fleet_price_queryion {
 };
 
 /* Takes over the groups of a resolved cluster. ERROR_INPUT if it has too many. */
-bool fleet_take_cluster(struct fleet_price_queryion *question, const struct cluster *cluster,
-                        struct error *err);
+bool fleet_take_cluster(struct fleet_question *question, const struct cluster *cluster, struct error *err);
 
 /* Seconds of one iteration; the parts add up. */
 struct fleet_time {
@@ -53,12 +52,12 @@ struct fleet_answer {
 
 /* Finds the best plan. ERROR_INFEASIBLE if nothing fits. On failure *answer holds nothing; on success the
  * caller releases it with fleet_answer_release. The result does not depend on the number of threads. */
-bool fleet_plan_job(struct fleet_answer *answer, const struct fleet_price_queryion *question,
-                    struct parallel *pool, struct progress *progress, struct error *err);
+bool fleet_plan_job(struct fleet_answer *answer, const struct fleet_question *question, struct parallel *pool,
+                    struct progress *progress, struct error *err);
 void fleet_answer_release(struct fleet_answer *answer);
 
 /* Prices given pipelines as a search would; there is no bound. */
-bool fleet_score_job(struct fleet_answer *answer, const struct fleet_price_queryion *question,
+bool fleet_score_job(struct fleet_answer *answer, const struct fleet_question *question,
                      const struct fleet_given *given, int64_t microbatch, enum recompute recompute,
                      struct error *err);
 

@@ -135,7 +135,7 @@ bool plan_of_fleet(struct plan *plan, const struct fleet_answer *answer, struct 
 }
 
 bool plan_of_fleet_job(struct plan *plan, const struct fleet_answer *answer,
-                       const struct fleet_price_queryion *question, struct error *err)
+                       const struct fleet_question *question, struct error *err)
 {
     bool ok = plan_add_types(plan, question->group_count, err);
     plan->model = arena_string(&plan->arena, question->job.model->name);

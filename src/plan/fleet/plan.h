@@ -13,7 +13,7 @@ bool plan_of_fleet(struct plan *plan, const struct fleet_answer *answer, struct 
 
 /* The same for a training job: model, software, batch and device types come from the question. */
 bool plan_of_fleet_job(struct plan *plan, const struct fleet_answer *answer,
-                       const struct fleet_price_queryion *question, struct error *err);
+                       const struct fleet_question *question, struct error *err);
 
 /* The same for a measured profile: model and device types come from the question. */
 bool plan_of_fleet_profile(struct plan *plan, const struct fleet_answer *answer,

@@ -10,7 +10,7 @@
 struct question {
     struct fleet_given given;
     /* a model */
-    struct fleet_price_queryion job;
+    struct fleet_question job;
     struct cluster cluster; /* of a file */
     int64_t microbatch;
     enum recompute recompute;

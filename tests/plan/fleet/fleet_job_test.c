@@ -19,16 +19,16 @@ static const struct architecture tiny = {
     .causal = true,
 };
 
-static struct fleet_price_queryion question_on(const struct architecture *model, int64_t batch)
+static struct fleet_question question_on(const struct architecture *model, int64_t batch)
 {
-    struct fleet_price_queryion question = {.job = job_example(), .precision = MODEL_MIXED};
+    struct fleet_question question = {.job = job_example(), .precision = MODEL_MIXED};
     question.job.model = model;
     question.job.batch = batch;
     question.job.sequence = 1024;
     return question;
 }
 
-static void add_group(struct fleet_price_queryion *question, const char *name, int nodes, int per_node,
+static void add_group(struct fleet_question *question, const char *name, int nodes, int per_node,
                       double memory)
 {
     const struct cost_device *device = tables_device(NULL, name);
@@ -49,7 +49,7 @@ static struct job_range only(int64_t value)
     return (struct job_range){value, value, true};
 }
 
-static void plan(struct fleet_answer *answer, const struct fleet_price_queryion *question)
+static void plan(struct fleet_answer *answer, const struct fleet_question *question)
 {
     struct error err;
     if (!fleet_plan_job(answer, question, NULL, NULL, &err))
@@ -57,7 +57,7 @@ static void plan(struct fleet_answer *answer, const struct fleet_price_queryion 
 }
 
 /* The job of pipelines that are alike, one device a stage. */
-static struct job job_of(const struct fleet_price_queryion *question, const struct fleet_answer *answer)
+static struct job job_of(const struct fleet_question *question, const struct fleet_answer *answer)
 {
     const struct cluster_group *g = &question->groups[0];
     const struct fleet_pipeline *pipeline = &answer->plan.pipelines[0];
@@ -88,7 +88,7 @@ static void copies_of_one_device_are_data_parallel_ranks(void **state)
             for (int tied = 0; tied < 2; tied++) {
                 struct architecture model = tiny;
                 model.tied = tied;
-                struct fleet_price_queryion question = question_on(&model, 64);
+                struct fleet_question question = question_on(&model, 64);
                 struct fleet_answer answer;
                 question.microbatch = only(2);
                 question.recompute = only(r);
@@ -123,7 +123,7 @@ static void nodes_apart_wait_and_exchange_more(void **state)
 {
     (void)state;
     for (int nodes = 2; nodes <= 4; nodes *= 2) {
-        struct fleet_price_queryion question = question_on(&tiny, 64);
+        struct fleet_question question = question_on(&tiny, 64);
         struct fleet_answer answer;
         question.microbatch = only(2);
         question.recompute = only(RECOMPUTE_NONE);
@@ -141,7 +141,7 @@ static void tensor_parallel_stages_are_priced_as_the_jobs(void **state)
 {
     (void)state;
     for (int tensor = 2; tensor <= 4; tensor *= 2) {
-        struct fleet_price_queryion question = question_on(&tiny, 32);
+        struct fleet_question question = question_on(&tiny, 32);
         struct fleet_answer answer;
         question.microbatch = only(1);
         question.recompute = only(RECOMPUTE_NONE);
@@ -161,7 +161,7 @@ static void tensor_parallel_stages_are_priced_as_the_jobs(void **state)
 static void pipelines_hold_what_their_stages_do(void **state)
 {
     (void)state;
-    struct fleet_price_queryion question = question_on(&tiny, 32);
+    struct fleet_question question = question_on(&tiny, 32);
     struct fleet_answer answer;
     question.microbatch = only(1);
     question.recompute = only(RECOMPUTE_NONE);
@@ -210,7 +210,7 @@ static void alike_devices_are_used_as_well_as_by_jobs(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct architecture *model = architecture_find(cases[i].model);
         assert_non_null(model);
-        struct fleet_price_queryion question = question_on(model, cases[i].batch);
+        struct fleet_question question = question_on(model, cases[i].batch);
         struct fleet_answer answer;
         question.job.sequence = 512;
         question.recompute = only(RECOMPUTE_NONE);
@@ -248,7 +248,7 @@ static void alike_devices_are_used_as_well_as_by_jobs(void **state)
 static void the_best_of_all_choices_is_found(void **state)
 {
     (void)state;
-    struct fleet_price_queryion question = question_on(&tiny, 12);
+    struct fleet_question question = question_on(&tiny, 12);
     struct fleet_answer all, one;
     add_group(&question, "v100-32gb", 1, 2, 4e9);
     add_group(&question, "a100-40gb", 1, 2, 4e9);
@@ -285,7 +285,7 @@ static void the_best_of_all_choices_is_found(void **state)
 static void ranges_are_kept(void **state)
 {
     (void)state;
-    struct fleet_price_queryion question = question_on(&tiny, 256);
+    struct fleet_question question = question_on(&tiny, 256);
     struct fleet_answer answer;
     add_group(&question, "h100", 1, 4, 0);
     question.recompute = only(RECOMPUTE_FULL);
@@ -328,7 +328,7 @@ static void tensor_degrees_divide_the_model(void **state)
             model.ffn = 4097;
         if (i == 4)
             software.offers = 0;
-        struct fleet_price_queryion question = question_on(&model, 4);
+        struct fleet_question question = question_on(&model, 4);
         question.job.software = &software;
         question.microbatch = only(1);
         question.recompute = only(RECOMPUTE_NONE);
@@ -346,7 +346,7 @@ static void more_devices_are_not_slower(void **state)
     (void)state;
     double seconds[3];
     for (int i = 0; i < 3; i++) {
-        struct fleet_price_queryion question = question_on(&tiny, 48);
+        struct fleet_question question = question_on(&tiny, 48);
         struct fleet_answer answer;
         question.microbatch = only(1);
         question.recompute = only(RECOMPUTE_NONE);
@@ -376,7 +376,7 @@ static void more_devices_are_not_slower(void **state)
 static void fixed_seconds_are_the_slowest_devices(void **state)
 {
     (void)state;
-    struct fleet_price_queryion question = question_on(&tiny, 48);
+    struct fleet_question question = question_on(&tiny, 48);
     struct calibration slow, fast;
     struct fleet_answer answer;
     question.microbatch = only(1);
@@ -400,7 +400,7 @@ static void fixed_seconds_are_the_slowest_devices(void **state)
 static void threads_change_nothing(void **state)
 {
     (void)state;
-    struct fleet_price_queryion question = question_on(&tiny, 16);
+    struct fleet_question question = question_on(&tiny, 16);
     struct fleet_answer one, many;
     struct error err;
     add_group(&question, "v100-32gb", 1, 2, 3e9);
@@ -421,7 +421,7 @@ static void threads_change_nothing(void **state)
 static void models_too_large_are_refused(void **state)
 {
     (void)state;
-    struct fleet_price_queryion question = question_on(&tiny, 8);
+    struct fleet_question question = question_on(&tiny, 8);
     struct fleet_answer answer;
     struct error err;
     add_group(&question, "v100-32gb", 1, 2, 1e8);
