@@ -418,6 +418,25 @@ static void threads_change_nothing(void **state)
     parallel_free(pool);
 }
 
+static void clusters_have_as_many_groups_as_a_fleet_has_types(void **state)
+{
+    (void)state;
+    struct cluster_group groups[FLEET_MAX_TYPES + 1] = {{.nodes = 0}};
+    struct cluster cluster = {.path = "many.yaml", .group_count = FLEET_MAX_TYPES, .groups = groups};
+    struct fleet_question question;
+    struct error err;
+    for (int g = 0; g <= FLEET_MAX_TYPES; g++)
+        groups[g].nodes = g + 1;
+    assert_true(fleet_take_cluster(&question, &cluster, &err));
+    assert_int_equal(question.group_count, FLEET_MAX_TYPES);
+    for (int g = 0; g < FLEET_MAX_TYPES; g++)
+        assert_int_equal(question.groups[g].nodes, g + 1);
+    cluster.group_count++;
+    assert_false(fleet_take_cluster(&question, &cluster, &err));
+    assert_int_equal(err.kind, ERROR_INPUT);
+    assert_string_equal(err.text, "many.yaml: expected at most 8 groups, found 9");
+}
+
 static void models_too_large_are_refused(void **state)
 {
     (void)state;
@@ -450,6 +469,7 @@ int main(void)
         cmocka_unit_test(more_devices_are_not_slower),
         cmocka_unit_test(fixed_seconds_are_the_slowest_devices),
         cmocka_unit_test(threads_change_nothing),
+        cmocka_unit_test(clusters_have_as_many_groups_as_a_fleet_has_types),
         cmocka_unit_test(models_too_large_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -244,6 +244,84 @@ static void memory_is_kept_free(void **state)
     fleet_answer_release(&answer);
 }
 
+/* A profile of unknown micro-batch counts as one of a sample. */
+static void batches_are_shared_by_the_profiles_micro_batch(void **state)
+{
+    (void)state;
+    static const struct {
+        int microbatch_size, microbatch;
+        int64_t batch, microbatches;
+    } cases[] = {{0, 1, 7, 7}, {1, 1, 32, 32}, {4, 4, 32, 8}, {32, 32, 32, 1}, {4, 4, 33, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        static struct planning planning;
+        struct fleet_profile_question question;
+        struct error err;
+        planning.profile.microbatch_size = cases[i].microbatch_size;
+        bool asked = fleet_ask_profile(&question, &planning, cases[i].batch, 0.125, &err);
+        assert_int_equal(asked, cases[i].microbatches > 0);
+        if (!asked) {
+            assert_int_equal(err.kind, ERROR_INFEASIBLE);
+            assert_string_equal(err.text,
+                                "--global-batch: 33 is not a multiple of the profile's micro-batch of 4");
+            continue;
+        }
+        assert_int_equal(question.microbatches, cases[i].microbatches);
+        assert_int_equal(question.microbatch, cases[i].microbatch);
+        assert_true(question.headroom == 0.125);
+        assert_ptr_equal(question.profile, &planning.profile);
+    }
+}
+
+/* A plan that was found, given back, takes as long, with the same gradients of each stage. */
+static void plans_score_as_they_were_found(void **state)
+{
+    (void)state;
+    struct random_source source = {3};
+    int several = 0;
+    for (int i = 0; i < 60; i++) {
+        struct measured m;
+        struct fleet_answer answer, scored;
+        struct plan found, again;
+        struct error err;
+        make_measured(&m, 2, random_range(&source, 1, 30));
+        m.cluster.inter_node = (struct cluster_link){random_range(&source, 200, 4000), 0.0};
+        for (int g = 0; g < 2; g++)
+            set_nodes(&m, g, random_range(&source, 1, 2), random_range(&source, 1, 2), 1);
+        plan(&answer, &m);
+        plan_init(&found);
+        plan_init(&again);
+        assert_true(plan_add_types(&found, 2, &err) && plan_add_types(&again, 2, &err));
+        for (int g = 0; g < 2; g++) {
+            found.types[g].nodes = again.types[g].nodes = m.groups[g].nodes;
+            found.types[g].per_node = again.types[g].per_node = m.groups[g].devices_per_node;
+        }
+        assert_true(plan_of_fleet(&found, &answer, &err));
+        const struct fleet_given given = {.plan = &found, .type_of = {0, 1}};
+        if (!fleet_score_profile(&scored, &m.question, &given, &err))
+            fail_msg("case %d: %s", i, err.text);
+        assert_true(SMALL_SAME(scored.time.seconds, answer.time.seconds));
+        assert_true(SMALL_SAME(scored.time.after, answer.time.after));
+        assert_int_equal(scored.pipelines, answer.pipelines);
+        assert_int_equal(scored.combinations, 0);
+        assert_true(plan_of_fleet(&again, &scored, &err));
+        assert_int_equal(again.pipeline_count, found.pipeline_count);
+        for (int p = 0; p < found.pipeline_count; p++)
+            for (int s = 0; s < found.pipelines[p].stage_count; s++) {
+                const struct plan_stage *a = &found.pipelines[p].stages[s];
+                const struct plan_stage *b = &again.pipelines[p].stages[s];
+                assert_true(SMALL_SAME(a->seconds.gradients, b->seconds.gradients));
+                assert_true(SMALL_SAME(a->bytes.total, b->bytes.total));
+                assert_true(a->bytes.in_flight <= (double)found.pipelines[p].microbatches);
+            }
+        several += answer.pipelines > 1;
+        plan_release(&found);
+        plan_release(&again);
+        fleet_answer_release(&answer);
+        fleet_answer_release(&scored);
+    }
+    assert_in_range(several, 10, 60);
+}
+
 static void too_many_groups_or_layers_are_refused(void **state)
 {
     (void)state;
@@ -269,6 +347,8 @@ int main(void)
         cmocka_unit_test(stages_are_priced_as_the_problem_says),
         cmocka_unit_test(gradients_go_round_a_ring),
         cmocka_unit_test(memory_is_kept_free),
+        cmocka_unit_test(batches_are_shared_by_the_profiles_micro_batch),
+        cmocka_unit_test(plans_score_as_they_were_found),
         cmocka_unit_test(too_many_groups_or_layers_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
