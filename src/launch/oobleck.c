@@ -258,7 +258,7 @@ bool launch_write_oobleck(const struct launch_subject *of, struct text *out, str
         {true,
          "fingerprint: hardware and cornstarch_version are the job's own, else load_templates refuses them"},
         {true, "global_batch_size and microbatch_size: OobleckConfig"},
-        {!job->model, "fingerprint: model and dtype, which the plan does not know; layers are the profile's"},
+        {!of->is_job, "fingerprint: model and dtype, which the plan does not know; layers are the profile's"},
         {job->recompute != RECOMPUTE_NONE, "recomputation: the model's own code"},
         {job->document > 0 || job->frozen,
          "packed sequences and frozen weights (LoRA): the model's own code"},

@@ -65,7 +65,7 @@ static bool list_cycles(struct fleet_pricer *p)
                     all[count++] = seconds;
             }
     qsort(all, count, sizeof *all, compare_numbers);
-    p->cycles = malloc((count + 1) * sizeof *p->cycles);
+    p->cycles = calloc(count + 1, sizeof *p->cycles);
     for (size_t i = 0; p->cycles && i < count; i++) {
         struct cycles *last = &p->cycles[p->cycle_count - 1];
         if (p->cycle_count > 0 && all[i] <= last->min * (1.0 + NARROW))
