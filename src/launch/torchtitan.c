@@ -99,7 +99,8 @@ static bool check(const struct job *job, struct error *err)
 {
     int64_t ranks = (int64_t)(job->sharding >= 1 ? job->data : 1) * job->context * job->tensor;
     if (job->model->encoder_layers > 0 || job->model->masked || job->model->patch > 0)
-        return error_set(err, ERROR_INFEASIBLE, "torchtitan trains only decoders, not '%s'", job->model->name);
+        return error_set(err, ERROR_INFEASIBLE, "torchtitan trains only decoders, not '%s'",
+                         job->model->name);
     if (job->frozen)
         return error_set(err, ERROR_INFEASIBLE, "torchtitan has no options for frozen weights (LoRA)");
     if (job->type == COST_FP64 || job->type == COST_FP16 || job->type == COST_INT8 || job->type == COST_FP4)
