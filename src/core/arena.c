@@ -47,6 +47,20 @@ void *arena_alloc(struct arena *arena, size_t count, size_t size)
     return memory;
 }
 
+void *arena_grow(struct arena *arena, void *items, int count, int *room, size_t size)
+{
+    if (count < *room)
+        return items;
+    int more = *room ? 2 * *room : 16;
+    void *copy = arena_alloc(arena, (size_t)more, size);
+    if (!copy)
+        return NULL;
+    if (count)
+        memcpy(copy, items, (size_t)count * size);
+    *room = more;
+    return copy;
+}
+
 char *arena_copy(struct arena *arena, const char *text, size_t length)
 {
     char *copy = arena_alloc(arena, length + 1, 1);

@@ -285,7 +285,7 @@ static double value_reads(const struct counter *c, const struct users *users,
 
 /* ---- The fusion ---- */
 
-struct fusing {
+struct fusion_context {
     const struct counter *c;
     const struct hlo_computation *fused;
     struct users users;
@@ -293,7 +293,7 @@ struct fusing {
     struct arena scratch;
 };
 
-static double reads(const struct fusing *f, const struct hlo_instruction *value)
+static double reads(const struct fusion_context *f, const struct hlo_instruction *value)
 {
     if (!f->c->gpu)
         return value_reads(f->c, &f->users, value);
@@ -303,8 +303,8 @@ static double reads(const struct fusing *f, const struct hlo_instruction *value)
 
 /* Of a tuple the leaves, each through the get-tuple-element that takes it out; where there is none, the
  * tuple that it lies in stands for it. */
-static bool leaf_reads(struct fusing *f, const struct hlo_shape *shape, const struct hlo_instruction *value,
-                       double *bytes)
+static bool leaf_reads(struct fusion_context *f, const struct hlo_shape *shape,
+                       const struct hlo_instruction *value, double *bytes)
 {
     if (shape->type != HLO_TYPE_TUPLE) {
         *bytes += reads(f, value);
@@ -326,7 +326,7 @@ static bool leaf_reads(struct fusing *f, const struct hlo_shape *shape, const st
     return true;
 }
 
-static bool count_parameters(struct fusing *f, const struct hlo_instruction *fusion,
+static bool count_parameters(struct fusion_context *f, const struct hlo_instruction *fusion,
                              struct instruction_count *count)
 {
     struct count_sum *sum = &f->c->sums[f->fused->index];
@@ -348,7 +348,7 @@ static bool count_parameters(struct fusing *f, const struct hlo_instruction *fus
 }
 
 /* An output that is updated in place writes the update, and the place needs no reading. */
-static double written_bytes(const struct fusing *f, const struct hlo_instruction *producer,
+static double written_bytes(const struct fusion_context *f, const struct hlo_instruction *producer,
                             const struct hlo_shape *shape)
 {
     if (producer->opcode != HLO_DYNAMIC_UPDATE_SLICE || shape->type == HLO_TYPE_TUPLE)
@@ -357,7 +357,7 @@ static double written_bytes(const struct fusing *f, const struct hlo_instruction
     return (double)hlo_bytes(producer->operands[1]->shape);
 }
 
-static void count_output(const struct fusing *f, const struct hlo_instruction *fusion,
+static void count_output(const struct fusion_context *f, const struct hlo_instruction *fusion,
                          struct instruction_count *count)
 {
     const struct hlo_instruction *root = f->fused->root;
@@ -372,7 +372,7 @@ static void count_output(const struct fusing *f, const struct hlo_instruction *f
 }
 
 /* Those of one element, and on a GPU some more, are part of the code. */
-static void count_constants(const struct fusing *f, struct instruction_count *count)
+static void count_constants(const struct fusion_context *f, struct instruction_count *count)
 {
     double most = f->c->gpu ? 8 : 1;
     for (int i = 0; i < f->fused->count; i++) {
@@ -385,7 +385,7 @@ static void count_constants(const struct fusing *f, struct instruction_count *co
 }
 
 /* What is computed several times takes that many times the operations. */
-static void count_uses(const struct fusing *f, struct instruction_count *count)
+static void count_uses(const struct fusion_context *f, struct instruction_count *count)
 {
     const struct instruction_count *counts = count_of(f->c, f->fused);
     count->flops = count->emitted = 0;
@@ -395,7 +395,7 @@ static void count_uses(const struct fusing *f, struct instruction_count *count)
     }
 }
 
-static bool count_fused(struct fusing *f, const struct hlo_instruction *fusion,
+static bool count_fused(struct fusion_context *f, const struct hlo_instruction *fusion,
                         struct instruction_count *count)
 {
     const struct count_sum *sum = &f->c->sums[f->fused->index];
@@ -457,7 +457,7 @@ bool count_fusion(const struct counter *c, const struct hlo_instruction *fusion,
         copy_counts(count, sum);
         return true;
     }
-    struct fusing f = {.c = c, .fused = fusion->callees[0]};
+    struct fusion_context f = {.c = c, .fused = fusion->callees[0]};
     bool done = count_fused(&f, fusion, count);
     arena_release(&f.scratch);
     sum->fused = count;

@@ -218,18 +218,16 @@ bool count_estimate(const struct hlo_instruction *call, struct instruction_count
     return flops || bytes;
 }
 
-static bool count_custom_call(const struct counter *c, const struct hlo_instruction *call,
+static void count_custom_call(const struct counter *c, const struct hlo_instruction *call,
                               struct instruction_count *count)
 {
     const char *target = call->attributes->target;
-    if (count_is_gemm(target) && count_gemm(call, count))
-        return true;
-    if (count_is_convolution(target) && count_convolution_call(call, count))
-        return true;
+    if ((count_is_gemm(target) && count_gemm(call, count)) ||
+        (count_is_convolution(target) && count_convolution_call(call, count)))
+        return;
     count_unknown(c, call, count);
     if (c->options.rules == COUNT_XLA_GPU && count_estimate(call, count))
         count->unknown = false;
-    return true;
 }
 
 /* XLA of April 2024 took cycles of unary and binary operations only. */
@@ -262,9 +260,8 @@ static bool count_collective(const struct counter *c, const struct hlo_instructi
 }
 
 bool count_gpu(const struct counter *c, const struct hlo_instruction *instruction,
-               struct instruction_count *count, bool *done)
+               struct instruction_count *count)
 {
-    *done = true;
     count->transferred = count_transferred(instruction);
     if (takes_cycles(c, instruction->opcode)) {
         count->flops = count_cycles(c, instruction->opcode, instruction->shape->type) *
@@ -283,9 +280,9 @@ bool count_gpu(const struct counter *c, const struct hlo_instruction *instructio
         count_reduce(c, instruction, count);
         return true;
     case HLO_CUSTOM_CALL:
-        return count_custom_call(c, instruction, count);
-    default:
-        *done = c->options.rules == COUNT_XLA_GPU && count_collective(c, instruction, count);
+        count_custom_call(c, instruction, count);
         return true;
+    default:
+        return c->options.rules == COUNT_XLA_GPU && count_collective(c, instruction, count);
     }
 }

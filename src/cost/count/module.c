@@ -119,17 +119,14 @@ void count_unknown(const struct counter *c, const struct hlo_instruction *instru
 static bool count_instruction(struct counter *c, const struct hlo_instruction *instruction,
                               struct instruction_count *count)
 {
-    bool done = false;
     const struct hlo_operation *op = &hlo_operations[instruction->opcode];
     if (instruction->operand_count < op->min && !(op->traits & HLO_CAPTURES)) /* the rules look at them */
         return error_set(c->err, ERROR_INPUT, "%s:%u:%u: %s of %d operands, expected at least %d",
                          c->module->path, instruction->line, instruction->column, op->name,
                          instruction->operand_count, op->min);
     count_default(c, instruction, count);
-    if (c->gpu && !count_gpu(c, instruction, count, &done))
-        return false;
-    if (c->options.rules == COUNT_REHEARSE && !count_rehearse(c, instruction, count, &done))
-        return false;
+    bool done = (c->gpu && count_gpu(c, instruction, count)) ||
+                (c->options.rules == COUNT_REHEARSE && count_rehearse(c, instruction, count));
     return done || count_xla(c, instruction, count);
 }
 

@@ -39,15 +39,6 @@ static double topk_flops(double elements, double k)
     return elements * fmax(1, count_ceil_log2(k));
 }
 
-static bool has(const struct hlo_ints *dimensions, const struct hlo_ints *others)
-{
-    for (int i = 0; i < others->count; i++)
-        for (int j = 0; j < dimensions->count; j++)
-            if (dimensions->at[j] == others->at[i])
-                return true;
-    return false;
-}
-
 /* Each row belongs to one group. When rows are what is ragged, each meets one group's matrix: a dot of the
  * output's size. When the contracted dimension is, the output holds one product per group, and all groups
  * together contract it once. */
@@ -55,7 +46,8 @@ static double ragged_dot_flops(const struct hlo_instruction *instruction)
 {
     const struct hlo_attributes *a = instruction->attributes;
     double flops = count_dot_flops(instruction->operands[0]->shape, instruction->shape, &a->lhs_contracting);
-    if (has(&a->lhs_contracting, &a->lhs_ragged) && instruction->shape->rank && instruction->shape->dims[0])
+    bool contracts = a->lhs_ragged.count && hlo_ints_have(a->lhs_contracting, a->lhs_ragged.at[0]);
+    if (contracts && instruction->shape->rank && instruction->shape->dims[0])
         flops /= (double)instruction->shape->dims[0];
     return flops;
 }
@@ -147,23 +139,21 @@ static void count_custom_call(const struct counter *c, const struct hlo_instruct
 }
 
 bool count_rehearse(const struct counter *c, const struct hlo_instruction *instruction,
-                    struct instruction_count *count, bool *done)
+                    struct instruction_count *count)
 {
-    *done = true;
     count->transferred = count_transferred(instruction);
     switch (instruction->opcode) {
     case HLO_CUSTOM_CALL:
         count_custom_call(c, instruction, count);
-        break;
+        return true;
     case HLO_TOPK:
         count->flops = topk_flops((double)hlo_elements(instruction->operands[0]->shape),
                                   (double)instruction->attributes->index);
-        break;
+        return true;
     case HLO_RAGGED_DOT:
         count->flops = ragged_dot_flops(instruction);
-        break;
+        return true;
     default:
-        *done = count_batch_norm(instruction, count);
+        return count_batch_norm(instruction, count);
     }
-    return true;
 }

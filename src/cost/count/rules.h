@@ -68,13 +68,13 @@ void count_unknown(const struct counter *c, const struct hlo_instruction *instru
                    struct instruction_count *count);
 
 /* The sets of rules, for an instruction whose count holds the default. GPU's and rehearse's cover only their
- * differences from XLA's and set *done if they apply. Each returns false on failure. */
+ * differences from XLA's and return whether they apply; XLA's return false on failure. */
 bool count_xla(const struct counter *c, const struct hlo_instruction *instruction,
                struct instruction_count *count);
 bool count_gpu(const struct counter *c, const struct hlo_instruction *instruction,
-               struct instruction_count *count, bool *done);
+               struct instruction_count *count);
 bool count_rehearse(const struct counter *c, const struct hlo_instruction *instruction,
-                    struct instruction_count *count, bool *done);
+                    struct instruction_count *count);
 
 void count_gather(const struct hlo_instruction *gather, const struct hlo_instruction *instruction,
                   struct instruction_count *count);

@@ -124,15 +124,6 @@ static bool positions(const struct sliding *s, double *count)
     return true;
 }
 
-/* The size of the dimension with this label, 0 when there is none. */
-static int64_t labelled(const struct hlo_shape *shape, const struct hlo_ints *labels, int64_t label)
-{
-    for (int i = 0; i < labels->count && i < shape->rank; i++)
-        if (labels->at[i] == label)
-            return shape->dims[i];
-    return 0;
-}
-
 bool count_convolution_flops(const struct hlo_instruction *convolution, double *flops, struct error *err)
 {
     const struct hlo_attributes *a = convolution->attributes;
@@ -142,18 +133,18 @@ bool count_convolution_flops(const struct hlo_instruction *convolution, double *
     const struct hlo_shape *input = convolution->operands[0]->shape,
                            *kernel = convolution->operands[1]->shape;
     const struct hlo_shape *output = count_first(convolution->shape);
-    int64_t features = labelled(input, &a->input_labels, HLO_LABEL_FEATURE);
-    int64_t batch = labelled(input, &a->input_labels, HLO_LABEL_BATCH);
+    int64_t features = hlo_labelled_size(input, a->input_labels, HLO_LABEL_FEATURE);
+    int64_t batch = hlo_labelled_size(input, a->input_labels, HLO_LABEL_BATCH);
     if (a->feature_groups > 1)
         features /= a->feature_groups;
     if (a->batch_groups > 1)
         batch /= a->batch_groups;
-    double count =
-        (double)features * (double)batch * (double)labelled(output, &a->output_labels, HLO_LABEL_FEATURE);
+    double count = (double)features * (double)batch *
+                   (double)hlo_labelled_size(output, a->output_labels, HLO_LABEL_FEATURE);
     for (int i = 0; i < a->window_rank; i++) {
-        struct sliding s = {.input = labelled(input, &a->input_labels, i),
-                            .kernel = labelled(kernel, &a->kernel_labels, i),
-                            .output = labelled(output, &a->output_labels, i),
+        struct sliding s = {.input = hlo_labelled_size(input, a->input_labels, i),
+                            .kernel = hlo_labelled_size(kernel, a->kernel_labels, i),
+                            .output = hlo_labelled_size(output, a->output_labels, i),
                             .window = a->window[i]};
         double met;
         if (!positions(&s, &met))

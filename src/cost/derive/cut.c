@@ -26,24 +26,19 @@ bool cut_init(struct cut *cut, struct arena *arena, int node_count)
 
 static void add(struct cut *cut, int from, int to, int64_t capacity)
 {
+    struct cut_edge *edges =
+        arena_grow(cut->arena, cut->edges, cut->edge_count, &cut->edge_room, sizeof *cut->edges);
+    if (!edges) {
+        cut->failed = true;
+        return;
+    }
+    cut->edges = edges;
     cut->edges[cut->edge_count] = (struct cut_edge){to, cut->first[from], capacity};
     cut->first[from] = cut->edge_count++;
 }
 
 void cut_connect(struct cut *cut, int from, int to, int64_t capacity)
 {
-    if (cut->edge_count + 2 > cut->edge_room) {
-        int room = cut->edge_room ? 2 * cut->edge_room : 1024;
-        struct cut_edge *edges = ARENA_ARRAY(cut->arena, (size_t)room, struct cut_edge);
-        if (!edges) {
-            cut->failed = true;
-            return;
-        }
-        if (cut->edge_count)
-            memcpy(edges, cut->edges, (size_t)cut->edge_count * sizeof *edges);
-        cut->edges = edges;
-        cut->edge_room = room;
-    }
     add(cut, from, to, capacity);
     add(cut, to, from, 0);
 }

@@ -6,22 +6,6 @@
 
 typedef struct hlo_instruction *value;
 
-/* All dimensions of `shape` but those in `without`. */
-static struct hlo_ints other_dims(struct op_graph *graph, const struct hlo_shape *shape,
-                                  struct hlo_ints without)
-{
-    int64_t dims[HLO_MAX_RANK];
-    int count = 0;
-    for (int i = 0; i < shape->rank; i++) {
-        bool left_out = false;
-        for (int w = 0; w < without.count; w++)
-            left_out = left_out || without.at[w] == i;
-        if (!left_out)
-            dims[count++] = i;
-    }
-    return op_graph_ints(graph, count, dims);
-}
-
 static value multiply(struct op_graph *graph, value a, value b)
 {
     return op_graph_binary(graph, HLO_MULTIPLY, a, b);
@@ -49,23 +33,6 @@ static value variance(struct op_graph *graph, value a, value average, struct hlo
 {
     value squares = mean(graph, multiply(graph, a, a), dims);
     return op_graph_binary(graph, HLO_SUBTRACT, squares, multiply(graph, average, average));
-}
-
-static value tuple(struct op_graph *graph, int count, const value *parts)
-{
-    const struct hlo_shape **shapes = ARENA_ARRAY(graph->arena, (size_t)count, const struct hlo_shape *);
-    struct hlo_shape *shape = ARENA_NEW(graph->arena, struct hlo_shape);
-    if (!shapes || !shape) {
-        graph->failed = true;
-        return NULL;
-    }
-    for (int i = 0; i < count; i++) {
-        if (!parts[i])
-            return NULL;
-        shapes[i] = parts[i]->shape;
-    }
-    *shape = (struct hlo_shape){.type = HLO_TYPE_TUPLE, .part_count = count, .parts = shapes};
-    return op_graph_make(graph, HLO_TUPLE, shape, count, parts, NULL);
 }
 
 /* (x - mean) * factor, both broadcast along `kept` */
@@ -110,13 +77,13 @@ static value batch_norm(struct op_graph *graph, enum hlo_opcode opcode, const va
     if (!feature_dim(graph, operands, count, &feature))
         return NULL;
     value x = operands[0], gamma = operands[1];
-    struct hlo_ints rest = other_dims(graph, x->shape, feature);
+    struct hlo_ints rest = op_graph_other_dims(graph, x->shape, feature);
     if (opcode == HLO_BATCH_NORM_TRAINING) {
         value average = mean(graph, x, rest);
         value spread = variance(graph, x, average, rest);
         value factor = op_graph_unary(graph, HLO_RSQRT, shift(graph, spread));
         value y = affine(graph, normalised(graph, x, average, factor, feature), gamma, operands[2], feature);
-        return tuple(graph, 3, (value[]){y, average, spread});
+        return op_graph_tuple(graph, 3, (value[]){y, average, spread});
     }
     if (count < 5)
         return NULL;
@@ -133,7 +100,7 @@ static value batch_norm(struct op_graph *graph, enum hlo_opcode opcode, const va
     value all = op_graph_binary(graph, HLO_ADD, part, op_graph_broadcast(graph, doffset, x->shape, feature));
     value dx = op_graph_binary(graph, HLO_SUBTRACT, dy, scale(graph, all));
     dx = multiply(graph, dx, op_graph_broadcast(graph, multiply(graph, factor, gamma), x->shape, feature));
-    return tuple(graph, 3, (value[]){dx, dscale, doffset});
+    return op_graph_tuple(graph, 3, (value[]){dx, dscale, doffset});
 }
 
 /* ---- custom calls that are known by the last word of their target ---- */
@@ -144,7 +111,7 @@ static value softmax(struct op_graph *graph, value x, bool logarithm)
     if (x->shape->rank == 0)
         return NULL;
     struct hlo_ints last = op_graph_ints(graph, 1, &(int64_t){x->shape->rank - 1});
-    struct hlo_ints rest = other_dims(graph, x->shape, last);
+    struct hlo_ints rest = op_graph_other_dims(graph, x->shape, last);
     if (graph->failed)
         return NULL;
     value most = op_graph_broadcast(graph, op_graph_reduce(graph, HLO_MAXIMUM, x, last), x->shape, rest);
@@ -173,7 +140,7 @@ static value norm_results(struct op_graph *graph, const struct hlo_shape *shape,
             return NULL;
         parts[i] = op_graph_reshape(graph, parts[i], shape->parts[i]);
     }
-    return tuple(graph, shape->part_count, parts);
+    return op_graph_tuple(graph, shape->part_count, parts);
 }
 
 /* Ba et al. 2016, arXiv:1607.06450; without a mean Zhang and Sennrich 2019, arXiv:1910.07467. The last
@@ -189,7 +156,7 @@ static value norm(struct op_graph *graph, const struct hlo_shape *shape, const v
     for (int i = 0; i < width; i++)
         dims[i] = x->shape->rank - width + i;
     struct hlo_ints last = op_graph_ints(graph, width, dims);
-    struct hlo_ints rest = other_dims(graph, x->shape, last);
+    struct hlo_ints rest = op_graph_other_dims(graph, x->shape, last);
     if (graph->failed)
         return NULL;
     value average = centred ? mean(graph, x, last) : NULL;
@@ -219,7 +186,7 @@ static value nll_loss(struct op_graph *graph, const struct hlo_shape *shape, con
         mean(graph, op_graph_unary(graph, HLO_NEGATE, picked), op_graph_ints(graph, 1, &(int64_t){0}));
     if (!loss)
         return NULL;
-    return tuple(
+    return op_graph_tuple(
         graph, 2,
         (value[]){op_graph_reshape(graph, loss, shape->parts[0]), op_graph_splat(graph, shape->parts[1])});
 }

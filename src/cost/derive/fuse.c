@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Everything that becomes kernels: a graph, and the bodies of its loops. */
-struct fusing {
+struct fusion_context {
     struct fused *fused;
     struct arena *arena;
     const struct fuse_options *options;
@@ -18,28 +18,15 @@ struct fusing {
     struct error *err;
 };
 
-static bool fuse_part(struct fusing *work, const struct op_graph *graph, int first, const bool *kept);
+static bool fuse_part(struct fusion_context *work, const struct op_graph *graph, int first, const bool *kept);
 
 /* ---- lists that grow ---- */
 
-static void *grown(struct arena *arena, void *items, int count, int *room, size_t size)
-{
-    if (count < *room)
-        return items;
-    int more = *room ? 2 * *room : 16;
-    void *copy = arena_alloc(arena, (size_t)more, size);
-    if (copy && count)
-        memcpy(copy, items, (size_t)count * size);
-    if (copy)
-        *room = more;
-    return copy;
-}
-
-static struct fused_kernel *add_kernel(struct fusing *work)
+static struct fused_kernel *add_kernel(struct fusion_context *work)
 {
     struct fused *fused = work->fused;
-    fused->kernels =
-        grown(work->arena, fused->kernels, fused->kernel_count, &work->kernel_room, sizeof *fused->kernels);
+    fused->kernels = arena_grow(work->arena, fused->kernels, fused->kernel_count, &work->kernel_room,
+                                sizeof *fused->kernels);
     if (!fused->kernels)
         return error_memory(work->err), NULL;
     struct fused_kernel *added = &fused->kernels[fused->kernel_count++];
@@ -73,14 +60,14 @@ static int64_t transfer_bytes(const struct hlo_instruction *instruction)
     }
 }
 
-static bool add_transfer(struct fusing *work, const struct hlo_instruction *instruction)
+static bool add_transfer(struct fusion_context *work, const struct hlo_instruction *instruction)
 {
     struct fused *fused = work->fused;
     int64_t bytes = transfer_bytes(instruction);
     if (bytes == 0)
         return true;
-    fused->transfers = grown(work->arena, fused->transfers, fused->transfer_count, &work->transfer_room,
-                             sizeof *fused->transfers);
+    fused->transfers = arena_grow(work->arena, fused->transfers, fused->transfer_count, &work->transfer_room,
+                                  sizeof *fused->transfers);
     if (!fused->transfers)
         return error_memory(work->err);
     fused->transfers[fused->transfer_count++] = (struct fused_transfer){
@@ -92,15 +79,15 @@ static bool add_transfer(struct fusing *work, const struct hlo_instruction *inst
     return true;
 }
 
-static bool add_unknown(struct fusing *work, const char *target)
+static bool add_unknown(struct fusion_context *work, const char *target)
 {
     struct fused *fused = work->fused;
     target = target ? target : "custom call without a target";
     for (int i = 0; i < fused->unknown_count; i++)
         if (strcmp(fused->unknown[i], target) == 0)
             return true;
-    fused->unknown =
-        grown(work->arena, fused->unknown, fused->unknown_count, &work->unknown_room, sizeof *fused->unknown);
+    fused->unknown = arena_grow(work->arena, fused->unknown, fused->unknown_count, &work->unknown_room,
+                                sizeof *fused->unknown);
     if (!fused->unknown)
         return error_memory(work->err);
     fused->unknown[fused->unknown_count++] = target;
@@ -197,8 +184,8 @@ static int compare_instructions(const void *a, const void *b)
     return ((*x)->index > (*y)->index) - ((*x)->index < (*y)->index);
 }
 
-static bool list_instructions(struct fusing *work, const struct fuser *f, const struct fuse_group *group,
-                              struct fused_kernel *kernel)
+static bool list_instructions(struct fusion_context *work, const struct fuser *f,
+                              const struct fuse_group *group, struct fused_kernel *kernel)
 {
     kernel->instructions = ARENA_ARRAY(work->arena, (size_t)group->count, const struct hlo_instruction *);
     if (!kernel->instructions)
@@ -260,7 +247,7 @@ static void set_attention(struct kernel *kernel, const struct hlo_instruction *i
     kernel->attention = attention == ATTENTION_UNFUSED ? ATTENTION_FLASH2 : attention;
 }
 
-static bool group_kernel(struct fusing *work, const struct fuser *f, int at, struct reading *reading)
+static bool group_kernel(struct fusion_context *work, const struct fuser *f, int at, struct reading *reading)
 {
     const struct fuse_group *group = &f->groups[at];
     const struct hlo_instruction *hero = f->graph->at[group->hero];
@@ -286,7 +273,7 @@ static bool group_kernel(struct fusing *work, const struct fuser *f, int at, str
 
 /* ---- what stands alone ---- */
 
-static struct fused_kernel *lone_kernel(struct fusing *work, const struct op_graph *graph, int index)
+static struct fused_kernel *lone_kernel(struct fusion_context *work, const struct op_graph *graph, int index)
 {
     const struct hlo_instruction *instruction = graph->at[index];
     const struct instruction_count *count = graph->counts[index];
@@ -325,7 +312,7 @@ static bool library_product(const struct hlo_instruction *call, double flops, st
     return op_product(&like, product);
 }
 
-static bool custom_kernel(struct fusing *work, const struct op_graph *graph, int index)
+static bool custom_kernel(struct fusion_context *work, const struct op_graph *graph, int index)
 {
     const struct hlo_instruction *call = graph->at[index];
     const struct instruction_count *count = graph->counts[index];
@@ -370,7 +357,8 @@ static const struct hlo_instruction *find_products(const struct hlo_computation 
     return found;
 }
 
-static bool fuse_computation(struct fusing *work, const struct hlo_computation *computation, double times)
+static bool fuse_computation(struct fusion_context *work, const struct hlo_computation *computation,
+                             double times)
 {
     struct op_graph graph;
     double repeats = work->repeats;
@@ -385,7 +373,7 @@ static bool fuse_computation(struct fusing *work, const struct hlo_computation *
 }
 
 /* One kernel, as its maker meant it; one with several products is taken apart. */
-static bool fusion_kernel(struct fusing *work, const struct op_graph *graph, int index)
+static bool fusion_kernel(struct fusion_context *work, const struct op_graph *graph, int index)
 {
     const struct hlo_instruction *fusion = graph->at[index];
     int products = 0;
@@ -405,7 +393,7 @@ static bool fusion_kernel(struct fusing *work, const struct op_graph *graph, int
     return true;
 }
 
-static bool loop_kernels(struct fusing *work, const struct hlo_instruction *loop)
+static bool loop_kernels(struct fusion_context *work, const struct hlo_instruction *loop)
 {
     int64_t trips = hlo_trip_count(loop);
     if (trips < 0) {
@@ -418,7 +406,7 @@ static bool loop_kernels(struct fusing *work, const struct hlo_instruction *loop
     return true;
 }
 
-static bool lone_group(struct fusing *work, const struct fuser *f, const struct fuse_group *group)
+static bool lone_group(struct fusion_context *work, const struct fuser *f, const struct fuse_group *group)
 {
     const struct hlo_instruction *instruction = f->graph->at[group->hero];
     if (group->kind == OP_LOOP)
@@ -443,7 +431,7 @@ static bool find_order(struct fuser *f)
     return f->before_count > 0;
 }
 
-static bool add_kernels(struct fusing *work, struct fuser *f)
+static bool add_kernels(struct fusion_context *work, struct fuser *f)
 {
     size_t count = (size_t)f->graph->count + 1;
     struct reading reading = {
@@ -468,7 +456,7 @@ static bool add_kernels(struct fusing *work, struct fuser *f)
     return true;
 }
 
-static bool fuse_part(struct fusing *work, const struct op_graph *graph, int first, const bool *kept)
+static bool fuse_part(struct fusion_context *work, const struct op_graph *graph, int first, const bool *kept)
 {
     struct arena scratch = {0};
     struct fuser f = {.arena = &scratch,
@@ -486,7 +474,8 @@ bool fuse_graph(struct fused *fused, struct arena *arena, const struct op_graph 
                 const struct fuse_options *options, struct error *err)
 {
     *fused = (struct fused){0};
-    struct fusing work = {.fused = fused, .arena = arena, .options = options, .repeats = 1.0, .err = err};
+    struct fusion_context work = {
+        .fused = fused, .arena = arena, .options = options, .repeats = 1.0, .err = err};
     return fuse_part(&work, graph, options->first, options->kept);
 }
 

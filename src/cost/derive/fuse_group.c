@@ -16,20 +16,18 @@
 static bool reduced_dims(const struct hlo_instruction *reduce, struct fuse_group *group)
 {
     const struct hlo_shape *shape = reduce->operands[0]->shape;
-    bool reduced[HLO_MAX_RANK] = {false};
-    for (int i = 0; i < reduce->attributes->dimensions.count; i++)
-        reduced[reduce->attributes->dimensions.at[i]] = true;
     int stage = 0; /* before, in, after the reduced dimensions */
     group->outer = group->width = group->inner = 1;
     for (int i = 0; i < shape->rank; i++) {
         int64_t dim = shape->dims[i];
+        bool reduced = hlo_ints_have(reduce->attributes->dimensions, i);
         if (dim == 1)
             continue;
-        if (reduced[i] ? stage == 2 : stage == 1)
+        if (reduced ? stage == 2 : stage == 1)
             stage++;
-        else if (reduced[i] && stage == 0)
+        else if (reduced && stage == 0)
             stage = 1;
-        if (stage > 2 || (reduced[i] && stage == 2))
+        if (stage > 2 || (reduced && stage == 2))
             return false;
         *(stage == 0 ? &group->outer : stage == 1 ? &group->width : &group->inner) *= dim;
     }

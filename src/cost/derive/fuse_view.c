@@ -112,16 +112,9 @@ static void find_bases(struct fuser *f)
 
 static bool add_edge(struct fuser *f, const struct fuse_node *read)
 {
-    if (f->edge_count == f->edge_room) {
-        int room = f->edge_room ? 2 * f->edge_room : 1024;
-        struct fuse_edge *edges = ARENA_ARRAY(f->arena, (size_t)room, struct fuse_edge);
-        if (!edges)
-            return error_memory(f->err);
-        for (int i = 0; i < f->edge_count; i++)
-            edges[i] = f->edges[i];
-        f->edges = edges;
-        f->edge_room = room;
-    }
+    f->edges = arena_grow(f->arena, f->edges, f->edge_count, &f->edge_room, sizeof *f->edges);
+    if (!f->edges)
+        return error_memory(f->err);
     f->edges[f->edge_count++] = (struct fuse_edge){read->base, read->part, read->bytes, read->moved};
     return true;
 }

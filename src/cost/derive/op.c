@@ -252,14 +252,13 @@ static bool convolution_product(const struct hlo_instruction *convolution, struc
 {
     const struct hlo_attributes *attributes = convolution->attributes;
     const struct hlo_shape *kernel = convolution->operands[1]->shape;
-    int64_t out = hlo_elements(convolution->shape), features = 1, dilation = 1;
+    int64_t out = hlo_elements(convolution->shape), dilation = 1;
+    int64_t features = hlo_labelled_size(kernel, attributes->kernel_labels, HLO_LABEL_FEATURE);
     int64_t groups = attributes->feature_groups > 1 ? attributes->feature_groups
                      : attributes->batch_groups > 1 ? attributes->batch_groups
                                                     : 1;
     product->k = hlo_elements(kernel);
-    for (int i = 0; i < kernel->rank && i < attributes->kernel_labels.count; i++)
-        if (attributes->kernel_labels.at[i] == HLO_LABEL_FEATURE)
-            features = kernel->dims[i];
+    features = features ? features : 1;
     for (int i = 0; i < attributes->window_rank; i++)
         dilation *= attributes->window[i].base_dilation > 1 ? attributes->window[i].base_dilation : 1;
     if (out == 0 || product->k == 0 || hlo_elements(convolution->operands[0]->shape) == 0)

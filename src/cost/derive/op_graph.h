@@ -77,6 +77,14 @@ struct hlo_instruction *op_graph_broadcast(struct op_graph *graph, struct hlo_in
 struct hlo_instruction *op_graph_reduce(struct op_graph *graph, enum hlo_opcode opcode,
                                         struct hlo_instruction *a, struct hlo_ints dims);
 struct hlo_instruction *op_graph_tuple_part(struct op_graph *graph, struct hlo_instruction *a, int64_t index);
+/* A tuple of values, and its shape. */
+struct hlo_instruction *op_graph_tuple(struct op_graph *graph, int count,
+                                       struct hlo_instruction *const *parts);
+const struct hlo_shape *op_graph_tuple_shape(struct op_graph *graph, int count,
+                                             struct hlo_instruction *const *parts);
+/* Lists the dimensions of a shape, without some. */
+struct hlo_ints op_graph_other_dims(struct op_graph *graph, const struct hlo_shape *shape,
+                                    struct hlo_ints without);
 struct hlo_ints op_graph_ints(struct op_graph *graph, int count, const int64_t *at);
 struct hlo_attributes *op_graph_attributes(struct op_graph *graph); /* of a new instruction; never NULL */
 

@@ -105,6 +105,40 @@ struct hlo_ints op_graph_ints(struct op_graph *graph, int count, const int64_t *
     return (struct hlo_ints){count, copy};
 }
 
+struct hlo_ints op_graph_other_dims(struct op_graph *graph, const struct hlo_shape *shape,
+                                    struct hlo_ints without)
+{
+    int64_t dims[HLO_MAX_RANK];
+    int count = 0;
+    for (int i = 0; i < shape->rank; i++)
+        if (!hlo_ints_have(without, i))
+            dims[count++] = i;
+    return op_graph_ints(graph, count, dims);
+}
+
+const struct hlo_shape *op_graph_tuple_shape(struct op_graph *graph, int count,
+                                             struct hlo_instruction *const *parts)
+{
+    const struct hlo_shape **shapes = ARENA_ARRAY(graph->arena, (size_t)count, const struct hlo_shape *);
+    struct hlo_shape *shape = ARENA_NEW(graph->arena, struct hlo_shape);
+    if (!shapes || !shape)
+        return graph->failed = true, NULL;
+    for (int i = 0; i < count; i++) {
+        if (!parts[i])
+            return NULL;
+        shapes[i] = parts[i]->shape;
+    }
+    *shape = (struct hlo_shape){.type = HLO_TYPE_TUPLE, .part_count = count, .parts = shapes};
+    return shape;
+}
+
+struct hlo_instruction *op_graph_tuple(struct op_graph *graph, int count,
+                                       struct hlo_instruction *const *parts)
+{
+    const struct hlo_shape *shape = op_graph_tuple_shape(graph, count, parts);
+    return shape ? op_graph_make(graph, HLO_TUPLE, shape, count, parts, NULL) : NULL;
+}
+
 struct hlo_attributes *op_graph_attributes(struct op_graph *graph)
 {
     static _Thread_local struct hlo_attributes spare; /* for a graph that failed: it is not used */
@@ -195,25 +229,21 @@ struct hlo_instruction *op_graph_broadcast(struct op_graph *graph, struct hlo_in
                          attributes);
 }
 
-static struct hlo_instruction add_root = {.opcode = HLO_ADD, .name = "add"};
-static struct hlo_instruction maximum_root = {.opcode = HLO_MAXIMUM, .name = "maximum"};
-static struct hlo_computation add_computation = {.name = "add", .root = &add_root};
-static struct hlo_computation maximum_computation = {.name = "maximum", .root = &maximum_root};
-static struct hlo_computation *add_callee[] = {&add_computation};
-static struct hlo_computation *maximum_callee[] = {&maximum_computation};
+static struct hlo_instruction roots[] = {{.opcode = HLO_ADD, .name = "add"},
+                                         {.opcode = HLO_MAXIMUM, .name = "maximum"}};
+static struct hlo_computation computations[] = {{.name = "add", .root = &roots[0]},
+                                                {.name = "maximum", .root = &roots[1]}};
+static struct hlo_computation *callees[] = {&computations[0], &computations[1]};
 
 struct hlo_instruction *op_graph_reduce(struct op_graph *graph, enum hlo_opcode opcode,
                                         struct hlo_instruction *a, struct hlo_ints dims)
 {
     if (!a)
         return NULL;
-    bool reduced[HLO_MAX_RANK] = {false};
     int64_t kept[HLO_MAX_RANK];
     int rank = 0;
-    for (int i = 0; i < dims.count; i++)
-        reduced[dims.at[i]] = true;
     for (int i = 0; i < a->shape->rank; i++)
-        if (!reduced[i])
+        if (!hlo_ints_have(dims, i))
             kept[rank++] = a->shape->dims[i];
     struct hlo_attributes *attributes = op_graph_attributes(graph);
     attributes->dimensions = op_graph_ints(graph, dims.count, dims.at);
@@ -223,7 +253,7 @@ struct hlo_instruction *op_graph_reduce(struct op_graph *graph, enum hlo_opcode 
                       (struct hlo_instruction *[]){a, start}, attributes);
     if (reduce) {
         reduce->callee_count = 1;
-        reduce->callees = opcode == HLO_MAXIMUM ? maximum_callee : add_callee;
+        reduce->callees = &callees[opcode == HLO_MAXIMUM];
     }
     return reduce;
 }

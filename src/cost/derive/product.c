@@ -15,17 +15,12 @@ static struct side side_of(const struct hlo_shape *shape, const struct hlo_ints 
                            const struct hlo_ints *contracted)
 {
     struct side side = {.batch_dims = batch, .contracted_dims = contracted};
-    bool is_batch[HLO_MAX_RANK] = {false}, is_contracted[HLO_MAX_RANK] = {false};
-    for (int i = 0; i < batch->count; i++) {
-        is_batch[batch->at[i]] = true;
+    for (int i = 0; i < batch->count; i++)
         side.batches[side.batch++] = batch->at[i];
-    }
-    for (int i = 0; i < contracted->count; i++)
-        is_contracted[contracted->at[i]] = true;
     for (int i = 0; i < shape->rank; i++)
-        if (is_contracted[i])
+        if (hlo_ints_have(*contracted, i))
             side.contractions[side.contracted++] = i;
-        else if (!is_batch[i])
+        else if (!hlo_ints_have(*batch, i))
             side.frees[side.free++] = i;
     return side;
 }
@@ -120,11 +115,8 @@ static void derive_sizes(struct deriver *d, value of, value gradient)
     gradient = op_graph_convert(d->graph, gradient, lhs->shape->type);
     int64_t m = p.m, n = p.k;
     if (of->opcode == HLO_CONVOLUTION) {
-        const struct hlo_attributes *attributes = of->attributes;
-        int64_t features = 1;
-        for (int i = 0; i < lhs->shape->rank && i < attributes->input_labels.count; i++)
-            if (attributes->input_labels.at[i] == HLO_LABEL_FEATURE)
-                features = lhs->shape->dims[i];
+        int64_t features = hlo_labelled_size(lhs->shape, of->attributes->input_labels, HLO_LABEL_FEATURE);
+        features = features ? features : 1;
         n = features / p.batch > 0 ? features / p.batch : 1;
         m = hlo_elements(lhs->shape) / features;
     }
@@ -148,15 +140,7 @@ void derive_product(struct deriver *d, value of, value gradient)
  * the result and its gradient the gradients of the first three. */
 void derive_attention(struct deriver *d, value attention, value gradient)
 {
-    const struct hlo_shape **shapes = ARENA_ARRAY(d->graph->arena, 3, const struct hlo_shape *);
-    struct hlo_shape *tuple = ARENA_NEW(d->graph->arena, struct hlo_shape);
-    if (!shapes || !tuple) {
-        d->graph->failed = true;
-        return;
-    }
-    for (int i = 0; i < 3; i++)
-        shapes[i] = attention->operands[i]->shape;
-    *tuple = (struct hlo_shape){.type = HLO_TYPE_TUPLE, .part_count = 3, .parts = shapes};
+    const struct hlo_shape *tuple = op_graph_tuple_shape(d->graph, 3, attention->operands);
     struct hlo_attributes *attributes = op_graph_attributes(d->graph);
     attributes->target = OP_TARGET_ATTENTION_BACKWARD;
     attributes->sizes = attention->attributes->sizes;

@@ -260,15 +260,7 @@ static void view_gradient(struct deriver *d, value f, value g)
 static void reduce_gradient(struct deriver *d, value f, value g)
 {
     value x = f->operands[0];
-    int64_t kept[HLO_MAX_RANK];
-    bool reduced[HLO_MAX_RANK] = {false};
-    int count = 0;
-    for (int i = 0; i < f->attributes->dimensions.count; i++)
-        reduced[f->attributes->dimensions.at[i]] = true;
-    for (int i = 0; i < x->shape->rank; i++)
-        if (!reduced[i])
-            kept[count++] = i;
-    struct hlo_ints dims = op_graph_ints(d->graph, count, kept);
+    struct hlo_ints dims = op_graph_other_dims(d->graph, x->shape, f->attributes->dimensions);
     value wide = op_graph_broadcast(d->graph, g, x->shape, dims);
     if (op_reducer(f) == HLO_ADD || f->shape->part_count) {
         derive_give(d, x, wide);
@@ -377,21 +369,12 @@ static void lone_gradient(struct deriver *d, value f, value g)
 static bool add_loop(struct deriver *d, const struct derived *body, double times)
 {
     struct derived *all = d->derived;
-    int room = d->loop_room;
-    while (room < all->loop_count + body->loop_count + 1)
-        room = room ? 2 * room : 4;
-    if (room != d->loop_room) {
-        struct derived_loop *loops = ARENA_ARRAY(d->arena, (size_t)room, struct derived_loop);
-        if (!loops)
+    const struct derived_loop own = {body->graph, body->first, 1};
+    for (int i = -1; i < body->loop_count; i++) {
+        all->loops = arena_grow(d->arena, all->loops, all->loop_count, &d->loop_room, sizeof *all->loops);
+        if (!all->loops)
             return error_memory(d->err);
-        for (int i = 0; i < all->loop_count; i++)
-            loops[i] = all->loops[i];
-        all->loops = loops;
-        d->loop_room = room;
-    }
-    all->loops[all->loop_count++] = (struct derived_loop){body->graph, body->first, times};
-    for (int i = 0; i < body->loop_count; i++) {
-        all->loops[all->loop_count] = body->loops[i];
+        all->loops[all->loop_count] = i < 0 ? own : body->loops[i];
         all->loops[all->loop_count++].times *= times;
     }
     all->kept_bytes += (int64_t)(times * (double)body->kept_bytes);

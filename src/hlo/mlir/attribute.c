@@ -36,18 +36,8 @@ bool mlir_dictionary(struct mlir_reader *reader, struct mlir_op *op, char end)
     return mlir_need(reader, (char[]){end, '\0'});
 }
 
-const struct mlir_attribute *mlir_find(const struct mlir_reader *reader, const struct mlir_op *op,
-                                       const char *key)
-{
-    const struct mlir_attribute *all = reader->attributes.items;
-    for (size_t i = 0; i < op->attributes; i++)
-        if (mlir_same(all[op->first_attribute + i].key, key))
-            return &all[op->first_attribute + i];
-    return NULL;
-}
-
-const struct mlir_attribute *mlir_find_any(const struct mlir_reader *reader, const struct mlir_op *op,
-                                           const char *keys)
+static const struct mlir_attribute *find(const struct mlir_reader *reader, const struct mlir_op *op,
+                                         const char *keys)
 {
     const struct mlir_attribute *all = reader->attributes.items;
     for (size_t i = 0; i < op->attributes; i++) {
@@ -60,6 +50,17 @@ const struct mlir_attribute *mlir_find_any(const struct mlir_reader *reader, con
         }
     }
     return NULL;
+}
+
+bool mlir_has(const struct mlir_reader *reader, const struct mlir_op *op, const char *key)
+{
+    return find(reader, op, key) != NULL;
+}
+
+const char *mlir_find(const struct mlir_reader *reader, const struct mlir_op *op, const char *keys)
+{
+    const struct mlir_attribute *attribute = find(reader, op, keys);
+    return attribute ? attribute->value : NULL;
 }
 
 /* Locations are by far the most, and nothing asks for them. */
@@ -272,8 +273,7 @@ static bool read_ints(struct mlir_reader *reader, const char *value, int64_t *ro
     return mlir_take(reader, '>') || (mlir_need(reader, ":") && read_list(reader, '>', rows));
 }
 
-bool mlir_read_ints(struct mlir_reader *reader, const struct mlir_attribute *attribute,
-                    struct hlo_ints *values, int64_t *rows)
+bool mlir_read_ints(struct mlir_reader *reader, const char *value, struct hlo_ints *values, int64_t *rows)
 {
     const char *after = reader->p;
     size_t first = reader->numbers.count;
@@ -281,11 +281,9 @@ bool mlir_read_ints(struct mlir_reader *reader, const struct mlir_attribute *att
     rows = rows ? rows : &unused;
     *values = (struct hlo_ints){0};
     *rows = 0;
-    if (!attribute)
+    if (!value)
         return true;
-    if (!attribute->value)
-        return mlir_error(reader, attribute->key.at, "expected a list of numbers");
-    if (!read_ints(reader, attribute->value, rows))
+    if (!read_ints(reader, value, rows))
         return false;
     size_t count = reader->numbers.count - first;
     reader->numbers.count = first;
@@ -308,21 +306,18 @@ static bool missing(struct mlir_reader *reader, const struct mlir_op *op, const 
 bool mlir_find_ints(struct mlir_reader *reader, const struct mlir_op *op, const char *keys, bool required,
                     struct hlo_ints *values)
 {
-    const struct mlir_attribute *attribute = mlir_find_any(reader, op, keys);
-    if (!attribute && required)
-        return missing(reader, op, keys);
-    return mlir_read_ints(reader, attribute, values, NULL);
+    const char *value = mlir_find(reader, op, keys);
+    return value || !required ? mlir_read_ints(reader, value, values, NULL) : missing(reader, op, keys);
 }
 
 bool mlir_find_integer(struct mlir_reader *reader, const struct mlir_op *op, const char *keys, bool required,
                        int64_t *value)
 {
-    const char *after = reader->p;
-    const struct mlir_attribute *attribute = mlir_find_any(reader, op, keys);
-    if (!attribute || !attribute->value)
+    const char *after = reader->p, *found = mlir_find(reader, op, keys);
+    if (!found)
         return !required || missing(reader, op, keys);
-    bool bracket = *attribute->value == '['; /* get_tuple_element %x[0] */
-    if (!go_to(reader, attribute->value + bracket) || !mlir_integer(reader, value))
+    bool bracket = *found == '['; /* get_tuple_element %x[0] */
+    if (!go_to(reader, found + bracket) || !mlir_integer(reader, value))
         return false;
     reader->p = after;
     return true;
@@ -331,11 +326,10 @@ bool mlir_find_integer(struct mlir_reader *reader, const struct mlir_op *op, con
 bool mlir_find_enum(struct mlir_reader *reader, const struct mlir_op *op, const char *keys,
                     struct mlir_span *word)
 {
-    const char *after = reader->p;
-    const struct mlir_attribute *attribute = mlir_find_any(reader, op, keys);
-    if (!attribute || !attribute->value)
+    const char *after = reader->p, *found = mlir_find(reader, op, keys);
+    if (!found)
         return missing(reader, op, keys);
-    if (!go_to(reader, attribute->value))
+    if (!go_to(reader, found))
         return false;
     *word = (struct mlir_span){reader->p, 0};
     bool more = true;
@@ -343,8 +337,7 @@ bool mlir_find_enum(struct mlir_reader *reader, const struct mlir_op *op, const 
         mlir_take(reader, '#');
         mlir_take(reader, '<');
         mlir_take(reader, '"');
-        more = mlir_word(reader, word) && mlir_peek(reader) != '>' && mlir_peek(reader) != ',' &&
-               mlir_peek(reader) != '}' && mlir_peek(reader) != '"' && attribute->value != word->at;
+        more = mlir_word(reader, word) && !strchr(">,}\"", mlir_peek(reader)) && found != word->at;
     }
     reader->p = after;
     return true;
@@ -375,15 +368,14 @@ static const char *unescape(struct mlir_reader *reader, struct mlir_span text)
     return copy;
 }
 
-bool mlir_find_text(struct mlir_reader *reader, const struct mlir_op *op, const char *key, const char **text)
+bool mlir_find_text(struct mlir_reader *reader, const struct mlir_op *op, const char *keys, const char **text)
 {
-    const char *after = reader->p;
-    const struct mlir_attribute *attribute = mlir_find(reader, op, key);
+    const char *after = reader->p, *value = mlir_find(reader, op, keys);
     struct mlir_span found = {0};
     *text = NULL;
-    if (!attribute || !attribute->value)
+    if (!value)
         return true;
-    if (!go_to(reader, attribute->value))
+    if (!go_to(reader, value))
         return false;
     char c = mlir_peek(reader);
     const char *start = reader->p;
@@ -399,13 +391,12 @@ bool mlir_find_text(struct mlir_reader *reader, const struct mlir_op *op, const 
     return *text || error_memory(reader->err);
 }
 
-bool mlir_find_field(struct mlir_reader *reader, const struct mlir_attribute *attribute, const char *key,
-                     struct mlir_attribute *field)
+bool mlir_find_field(struct mlir_reader *reader, const char *fields, const char *key, const char **field)
 {
     const char *after = reader->p;
     struct mlir_span name;
-    *field = (struct mlir_attribute){0};
-    if (!go_to(reader, attribute->value))
+    *field = NULL;
+    if (!go_to(reader, fields))
         return false;
     if (mlir_take(reader, '#') && !mlir_word(reader, &name))
         return mlir_expected(reader, "an attribute's name");
@@ -420,7 +411,7 @@ bool mlir_find_field(struct mlir_reader *reader, const struct mlir_attribute *at
         if (!mlir_skip_value(reader))
             return false;
         if (mlir_same(name, key))
-            *field = (struct mlir_attribute){name, value};
+            *field = value;
         mlir_take(reader, ',');
     }
     if (!mlir_need(reader, ">"))
@@ -460,10 +451,16 @@ bool mlir_read_scalar(struct mlir_reader *reader, const char *value, bool *known
     return true;
 }
 
-bool mlir_read_field(struct mlir_reader *reader, const struct mlir_attribute *numbers, const char *key,
-                     struct hlo_ints *values)
+bool mlir_read_field(struct mlir_reader *reader, const char *fields, const char *key, struct hlo_ints *values)
 {
-    struct mlir_attribute field;
-    return mlir_find_field(reader, numbers, key, &field) &&
-           mlir_read_ints(reader, field.key.at ? &field : NULL, values, NULL);
+    const char *field;
+    return mlir_find_field(reader, fields, key, &field) && mlir_read_ints(reader, field, values, NULL);
+}
+
+bool mlir_read_number(struct mlir_reader *reader, const char *fields, const char *key, int64_t *number)
+{
+    struct hlo_ints found = {0};
+    bool read = mlir_read_field(reader, fields, key, &found);
+    *number = found.count == 1 ? found.at[0] : 0;
+    return read;
 }

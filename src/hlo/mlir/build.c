@@ -293,7 +293,7 @@ static bool find_direction(struct mlir_reader *reader, struct mlir_op *op, enum 
 bool mlir_build_compare(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_attributes *set = mlir_set(reader, op);
-    return set && find_direction(reader, op, &set->direction) && mlir_build_elementwise(reader, op);
+    return find_direction(reader, op, &set->direction) && mlir_build_elementwise(reader, op);
 }
 
 static bool is_integer(enum hlo_type type)
@@ -313,34 +313,34 @@ static bool is_splat(const struct mlir_reader *reader, const char *value)
 /* Of the values, only a scalar integer's is kept. */
 bool mlir_build_constant(struct mlir_reader *reader, struct mlir_op *op)
 {
-    const struct mlir_attribute *value = mlir_find(reader, op, "value");
+    const char *value = mlir_find(reader, op, "value");
     if (!mlir_one_array(reader, op))
         return false;
-    if (!value || !value->value)
+    if (!value)
         return mlir_op_error(reader, op, "'value' is missing");
-    if (op->arrow && !mlir_check_value_type(reader, op, value->value, mlir_result_type(reader, op, 0)))
+    if (op->arrow && !mlir_check_value_type(reader, op, value, mlir_result_type(reader, op, 0)))
         return false;
     if (!mlir_finish(reader, op, HLO_CONSTANT))
         return false;
     struct hlo_instruction *constant = op->instruction;
-    constant->splat = is_splat(reader, value->value);
-    mlir_note_sizes(reader, constant, value->value);
+    constant->splat = is_splat(reader, value);
+    mlir_note_sizes(reader, constant, value);
     if (constant->shape->rank || !is_integer(constant->shape->type))
         return true;
-    return mlir_read_scalar(reader, value->value, &constant->has_value, &constant->value);
+    return mlir_read_scalar(reader, value, &constant->has_value, &constant->value);
 }
 
 bool mlir_build_constant_like(struct mlir_reader *reader, struct mlir_op *op)
 {
-    const struct mlir_attribute *value = mlir_find(reader, op, "value");
+    const char *value = mlir_find(reader, op, "value");
     if (!mlir_one_array(reader, op))
         return false;
     const struct hlo_shape *like = mlir_operand_type(reader, op, 0),
                            *scalar = mlir_scalar_shape(reader, mlir_result_type(reader, op, 0)->type);
-    if (!value || !value->value)
+    if (!value)
         return mlir_op_error(reader, op, "'value' is missing");
     if (!mlir_result_dims(reader, op, 0, like->dims, like->rank) || !scalar ||
-        !mlir_check_value_type(reader, op, value->value, scalar))
+        !mlir_check_value_type(reader, op, value, scalar))
         return false;
     op->operands = 0;
     return mlir_finish(reader, op, HLO_CONSTANT);
@@ -366,13 +366,13 @@ static bool note_call(struct mlir_reader *reader, struct mlir_op *op, struct mli
 bool mlir_build_call(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct mlir_span name;
-    const struct mlir_attribute *callee = mlir_find_any(reader, op, "callee|decomposition|@");
-    if (!callee || !callee->value)
+    const char *callee = mlir_find(reader, op, "callee|decomposition|@");
+    if (!callee)
         return mlir_op_error(reader, op, "expected the function that is called");
-    if (mlir_same(callee->key, "decomposition") && !mlir_verify_composite(reader, op))
+    if (mlir_find(reader, op, "decomposition") && !mlir_verify_composite(reader, op))
         return false;
     const char *after = reader->p;
-    reader->p = callee->value;
+    reader->p = callee;
     if (!mlir_symbol(reader, &name) || !mlir_finish(reader, op, HLO_CALL))
         return false;
     reader->p = after;
@@ -383,13 +383,13 @@ bool mlir_build_call(struct mlir_reader *reader, struct mlir_op *op)
 /* called_computations = [@f, @g]; those that are not in the text are left out. */
 static bool note_called(struct mlir_reader *reader, struct mlir_op *op)
 {
-    const struct mlir_attribute *called = mlir_find(reader, op, "called_computations");
+    const char *called = mlir_find(reader, op, "called_computations");
     const char *after = reader->p;
     struct mlir_span name;
     size_t count = 0;
-    if (!called || !called->value)
+    if (!called)
         return true;
-    reader->p = called->value;
+    reader->p = called;
     if (!mlir_need(reader, "["))
         return false;
     if (!mlir_take(reader, ']')) {
@@ -409,10 +409,8 @@ static bool note_called(struct mlir_reader *reader, struct mlir_op *op)
 bool mlir_build_custom(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_attributes *set = mlir_set(reader, op);
-    const char *config = mlir_find(reader, op, "backend_config") ? "backend_config" : "mhlo.backend_config";
-    const char *target = mlir_find(reader, op, "call_target_name") ? "call_target_name" : "@";
-    if (!set || !mlir_find_text(reader, op, target, &set->target) ||
-        !mlir_find_text(reader, op, config, &set->backend_config))
+    if (!mlir_find_text(reader, op, "call_target_name|@", &set->target) ||
+        !mlir_find_text(reader, op, "backend_config|mhlo.backend_config", &set->backend_config))
         return false;
     if (!set->target)
         return mlir_op_error(reader, op, "'call_target_name' is missing");
@@ -424,8 +422,6 @@ bool mlir_build_custom(struct mlir_reader *reader, struct mlir_op *op)
 bool mlir_build_foreign(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_attributes *set = mlir_set(reader, op);
-    if (!set)
-        return false;
     set->target = arena_copy(&reader->module->arena, op->name.at, op->name.length);
     return set->target ? mlir_finish(reader, op, HLO_CUSTOM_CALL) : error_memory(reader->err);
 }

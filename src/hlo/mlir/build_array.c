@@ -27,8 +27,7 @@ bool mlir_build_broadcast(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_attributes *set = mlir_set(reader, op);
     struct hlo_ints sizes;
-    if (!set || !moves_elements(reader, op) ||
-        !mlir_find_ints(reader, op, "broadcast_sizes|sizes", true, &sizes))
+    if (!moves_elements(reader, op) || !mlir_find_ints(reader, op, "broadcast_sizes|sizes", true, &sizes))
         return false;
     const struct hlo_shape *operand = mlir_operand_type(reader, op, 0);
     const struct hlo_shape *result = mlir_result_type(reader, op, 0);
@@ -172,10 +171,9 @@ static bool read_ranges(struct mlir_reader *reader, const char *at, struct hlo_a
 
 bool mlir_build_slice(struct mlir_reader *reader, struct mlir_op *op)
 {
-    const struct mlir_attribute *ranges = mlir_find(reader, op, "[");
+    const char *ranges = mlir_find(reader, op, "[");
     return moves_elements(reader, op) &&
-           (ranges ? read_ranges(reader, ranges->value, mlir_set(reader, op))
-                   : mlir_read_fields(reader, op)) &&
+           (ranges ? read_ranges(reader, ranges, mlir_set(reader, op)) : mlir_read_fields(reader, op)) &&
            mlir_infer(reader, op, HLO_SLICE);
 }
 
@@ -207,7 +205,7 @@ bool mlir_build_dynamic_slice(struct mlir_reader *reader, struct mlir_op *op)
 bool mlir_build_real_dynamic_slice(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_attributes *set = mlir_set(reader, op);
-    if (!set || !moves_elements(reader, op))
+    if (!moves_elements(reader, op))
         return false;
     const struct hlo_shape *result = mlir_result_type(reader, op, 0);
     if (result->rank != mlir_operand_type(reader, op, 0)->rank)
@@ -263,7 +261,7 @@ bool mlir_build_dynamic_pad(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_attributes *set = mlir_set(reader, op);
     int64_t none[HLO_MAX_RANK] = {0}, high[HLO_MAX_RANK];
-    if (!set || !moves_elements(reader, op))
+    if (!moves_elements(reader, op))
         return false;
     const struct hlo_shape *operand = mlir_operand_type(reader, op, 0),
                            *result = mlir_result_type(reader, op, 0);

@@ -23,33 +23,28 @@ static bool check_groups(struct mlir_reader *reader, const struct mlir_op *op, s
 /* Across replicas and partitions, a channel is needed: channel_handle = #stablehlo.channel_handle<handle = 1, …>. */
 static bool check_channel(struct mlir_reader *reader, const struct mlir_op *op)
 {
-    const struct mlir_attribute *channel = mlir_find(reader, op, "channel_handle");
-    struct mlir_attribute handle;
+    const char *channel = mlir_find(reader, op, "channel_handle");
     struct hlo_ints number;
-    if (!mlir_find(reader, op, "use_global_device_ids") || !channel || !channel->value ||
-        !mlir_begins(reader, channel->value, "#"))
+    if (!mlir_has(reader, op, "use_global_device_ids") || !channel || !mlir_begins(reader, channel, "#"))
         return true;
-    if (!mlir_find_field(reader, channel, "handle", &handle))
+    if (!mlir_read_field(reader, channel, "handle", &number))
         return false;
-    if (!handle.value)
-        return true;
-    return mlir_read_ints(reader, &handle, &number, NULL) &&
-           ((number.count == 1 && number.at[0] > 0) ||
-            mlir_op_error(reader, op, "channel_handle: expected a positive number"));
+    return !number.count || (number.count == 1 && number.at[0] > 0) ||
+           mlir_op_error(reader, op, "channel_handle: expected a positive number");
 }
 
 /* Groups of devices: a matrix with a group per row, [[0, 1], [2, 3]] or dense of it; rows that are shorter end
  * in -1, unless all must be as long. An attribute of another kind (mesh axes) leaves them unknown. */
 static bool read_groups(struct mlir_reader *reader, struct mlir_op *op, struct hlo_attributes *set)
 {
-    const struct mlir_attribute *groups = mlir_find(reader, op, "replica_groups");
+    const char *groups = mlir_find(reader, op, "replica_groups");
     struct hlo_ints ids;
     int64_t rows;
-    if (!groups || !groups->value || *groups->value == '#')
+    if (!groups || *groups == '#')
         return true;
     if (!mlir_read_ints(reader, groups, &ids, &rows))
         return false;
-    bool needed = op->info->opcode == HLO_ALL_TO_ALL || mlir_find(reader, op, "use_global_device_ids");
+    bool needed = op->info->opcode == HLO_ALL_TO_ALL || mlir_has(reader, op, "use_global_device_ids");
     if (!ids.count)
         return !needed || mlir_op_error(reader, op, "replica_groups: there are none");
     if (rows < 1 || ids.count % rows)
@@ -132,7 +127,7 @@ static bool check_shapes(struct mlir_reader *reader, const struct mlir_op *op, s
 /* Each operand has its result; one more, without a result, is the root of a collective that has one. */
 static bool check_counts(struct mlir_reader *reader, const struct mlir_op *op)
 {
-    bool rooted = mlir_find(reader, op, "has_dynamic_root") != NULL;
+    bool rooted = mlir_has(reader, op, "has_dynamic_root");
     if (op->operands != op->result_types + rooted || op->operands == (rooted ? 1 : 0))
         return mlir_op_error(reader, op, "%zu operands, %zu results", op->operands, op->result_types);
     if (!rooted)
@@ -150,7 +145,7 @@ bool mlir_build_collective(struct mlir_reader *reader, struct mlir_op *op)
     if (!mlir_need_arrays(reader, op) || !check_channel(reader, op) || !read_groups(reader, op, set) ||
         !check_counts(reader, op) || !mlir_find_integer(reader, op, keys, false, &along))
         return false;
-    if (mlir_find_any(reader, op, keys)) {
+    if (mlir_find(reader, op, keys)) {
         set->dimensions = mlir_copy_ints(reader, &along, 1);
         if (!set->dimensions.count)
             return error_memory(reader->err);
@@ -166,10 +161,10 @@ bool mlir_build_collective(struct mlir_reader *reader, struct mlir_op *op)
 bool mlir_build_permute(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_attributes *set = mlir_set(reader, op);
-    const struct mlir_attribute *given = mlir_find(reader, op, "source_target_pairs");
+    const char *given = mlir_find(reader, op, "source_target_pairs");
     struct hlo_ints pairs;
     int64_t rows;
-    if (!given || !given->value)
+    if (!given)
         return mlir_op_error(reader, op, "'source_target_pairs' is missing");
     if (!mlir_read_ints(reader, given, &pairs, &rows) || !mlir_need_results(reader, op, op->operands))
         return false;

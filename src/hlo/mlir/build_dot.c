@@ -6,7 +6,7 @@ bool mlir_build_dot(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_attributes *set = mlir_set(reader, op);
     static const int64_t first = 0;
-    if (!set || !mlir_one_array(reader, op))
+    if (!mlir_one_array(reader, op))
         return false;
     int lhs = mlir_operand_type(reader, op, 0)->rank, rhs = mlir_operand_type(reader, op, 1)->rank;
     if (lhs < 1 || lhs > 2 || rhs < 1 || rhs > 2)
@@ -23,25 +23,24 @@ bool mlir_build_dot(struct mlir_reader *reader, struct mlir_op *op)
 static bool read_cross(struct mlir_reader *reader, const struct mlir_op *op, const char *key,
                        struct hlo_ints *lhs, struct hlo_ints *rhs)
 {
-    struct mlir_attribute side = {0};
-    const struct mlir_attribute *both = mlir_find(reader, op, key);
+    const char *both = mlir_find(reader, op, key);
     if (!both)
         return true;
     const char *after = reader->p;
-    reader->p = both->value;
+    reader->p = both;
     if (mlir_peek(reader) != '[' || !mlir_skip_balanced(reader) || !mlir_take_word(reader, "x"))
         return mlir_expected(reader, "'[…] x […]'");
     mlir_space(reader);
-    side = (struct mlir_attribute){both->key, reader->p};
+    const char *side = reader->p;
     reader->p = after;
-    return mlir_read_ints(reader, both, lhs, NULL) && mlir_read_ints(reader, &side, rhs, NULL);
+    return mlir_read_ints(reader, both, lhs, NULL) && mlir_read_ints(reader, side, rhs, NULL);
 }
 
 static bool read_dot_numbers(struct mlir_reader *reader, struct mlir_op *op, const char *key,
                              struct hlo_attributes *set)
 {
-    const struct mlir_attribute *numbers = mlir_find(reader, op, key);
-    if (!numbers || !numbers->value)
+    const char *numbers = mlir_find(reader, op, key);
+    if (!numbers)
         return read_cross(reader, op, "batching_dims", &set->lhs_batch, &set->rhs_batch) &&
                read_cross(reader, op, "contracting_dims", &set->lhs_contracting, &set->rhs_contracting);
     return mlir_read_field(reader, numbers, "lhs_batching_dimensions", &set->lhs_batch) &&
@@ -53,7 +52,7 @@ static bool read_dot_numbers(struct mlir_reader *reader, struct mlir_op *op, con
 bool mlir_build_dot_general(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_attributes *set = mlir_set(reader, op);
-    return set && mlir_one_array(reader, op) && read_dot_numbers(reader, op, "dot_dimension_numbers", set) &&
+    return mlir_one_array(reader, op) && read_dot_numbers(reader, op, "dot_dimension_numbers", set) &&
            mlir_verify_dot(reader, op) && mlir_infer(reader, op, HLO_DOT);
 }
 
@@ -93,10 +92,10 @@ bool mlir_build_ragged_dot(struct mlir_reader *reader, struct mlir_op *op)
 {
     static const char key[] = "ragged_dot_dimension_numbers";
     struct hlo_attributes *set = mlir_set(reader, op);
-    const struct mlir_attribute *numbers = mlir_find(reader, op, key);
-    if (!set || !mlir_one_array(reader, op))
+    const char *numbers = mlir_find(reader, op, key);
+    if (!mlir_one_array(reader, op))
         return false;
-    if (!numbers || !numbers->value)
+    if (!numbers)
         return mlir_op_error(reader, op, "'%s' is missing", key);
     if (!read_dot_numbers(reader, op, key, set) ||
         !mlir_read_field(reader, numbers, "lhs_ragged_dimensions", &set->lhs_ragged) ||
@@ -125,8 +124,7 @@ bool mlir_build_einsum(struct mlir_reader *reader, struct mlir_op *op)
     char lhs[HLO_MAX_RANK + 1] = {0}, rhs[HLO_MAX_RANK + 1] = {0};
     struct hlo_attributes *set = mlir_set(reader, op);
     const char *text, *c;
-    const char *key = mlir_find(reader, op, "config") ? "config" : "einsum_config";
-    if (!set || !mlir_one_array(reader, op) || !mlir_find_text(reader, op, key, &text))
+    if (!mlir_one_array(reader, op) || !mlir_find_text(reader, op, "config|einsum_config", &text))
         return false;
     int ranks[2] = {mlir_operand_type(reader, op, 0)->rank, mlir_operand_type(reader, op, 1)->rank};
     c = text ? take_letters(text, lhs, ranks[0]) : NULL;
@@ -185,7 +183,7 @@ bool mlir_build_fft(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct mlir_span kind;
     struct hlo_attributes *set = mlir_set(reader, op);
-    if (!set || !mlir_one_array(reader, op) || !mlir_read_fields(reader, op))
+    if (!mlir_one_array(reader, op) || !mlir_read_fields(reader, op))
         return false;
     if (set->sizes.count < 1 || set->sizes.count > 3 ||
         set->sizes.count > mlir_operand_type(reader, op, 0)->rank)
@@ -209,8 +207,7 @@ bool mlir_build_cholesky(struct mlir_reader *reader, struct mlir_op *op)
 
 bool mlir_build_solve(struct mlir_reader *reader, struct mlir_op *op)
 {
-    bool right = false;
-    const struct mlir_attribute *left_side = mlir_find(reader, op, "left_side");
+    const char *left_side = mlir_find(reader, op, "left_side");
     if (!mlir_one_array(reader, op) || !check_square(reader, op))
         return false;
     const struct hlo_shape *a = mlir_operand_type(reader, op, 0), *b = mlir_operand_type(reader, op, 1);
@@ -220,8 +217,7 @@ bool mlir_build_solve(struct mlir_reader *reader, struct mlir_op *op)
     if (!mlir_same(transpose, "TRANSPOSE") && !mlir_same(transpose, "NO_TRANSPOSE") &&
         !mlir_same(transpose, "ADJOINT"))
         return mlir_op_error(reader, op, "unknown transpose_a '%.*s'", (int)transpose.length, transpose.at);
-    if (left_side && left_side->value)
-        right = mlir_begins(reader, left_side->value, "false");
+    bool right = left_side && mlir_begins(reader, left_side, "false");
     bool fits = a->rank == b->rank;
     for (int i = 0; fits && i < a->rank - 2; i++)
         fits = a->dims[i] == b->dims[i];

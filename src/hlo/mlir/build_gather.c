@@ -15,9 +15,8 @@ static bool read_numbers(struct mlir_reader *reader, const struct mlir_op *op, b
                          struct numbers *numbers)
 {
     const char *key = scatter ? "scatter_dimension_numbers" : "dimension_numbers";
-    const struct mlir_attribute *given = mlir_find(reader, op, key);
-    struct hlo_ints vector = {0};
-    if (!given || !given->value)
+    const char *given = mlir_find(reader, op, key);
+    if (!given)
         return mlir_op_error(reader, op, "'%s' is missing", key);
     if (!mlir_read_field(reader, given, scatter ? "update_window_dims" : "offset_dims", &numbers->offset) ||
         !mlir_read_field(reader, given, scatter ? "inserted_window_dims" : "collapsed_slice_dims",
@@ -29,9 +28,8 @@ static bool read_numbers(struct mlir_reader *reader, const struct mlir_op *op, b
                          &numbers->start_batching) ||
         !mlir_read_field(reader, given, scatter ? "scatter_dims_to_operand_dims" : "start_index_map",
                          &numbers->map) ||
-        !mlir_read_field(reader, given, "index_vector_dim", &vector))
+        !mlir_read_number(reader, given, "index_vector_dim", &numbers->vector))
         return false;
-    numbers->vector = vector.count == 1 ? vector.at[0] : 0;
     return true;
 }
 

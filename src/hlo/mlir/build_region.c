@@ -99,7 +99,7 @@ bool mlir_build_sort(struct mlir_reader *reader, struct mlir_op *op)
     struct hlo_attributes *set = mlir_set(reader, op);
     int rank = mlir_operand_type(reader, op, 0)->rank;
     int64_t along = -1;
-    if (!set || !mlir_need_arrays(reader, op) || !mlir_need_results(reader, op, op->operands) ||
+    if (!mlir_need_arrays(reader, op) || !mlir_need_results(reader, op, op->operands) ||
         !mlir_find_integer(reader, op, "dimension", false, &along))
         return false;
     along = along < 0 ? along + rank : along;
@@ -134,7 +134,7 @@ bool mlir_build_map(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_attributes *set = mlir_set(reader, op);
     const struct hlo_shape *first = mlir_operand_type(reader, op, 0);
-    if (!set || !mlir_need_arrays(reader, op) || !mlir_need_results(reader, op, 1) ||
+    if (!mlir_need_arrays(reader, op) || !mlir_need_results(reader, op, 1) ||
         !mlir_find_ints(reader, op, "dimensions", false, &set->dimensions) ||
         !mlir_in_range(reader, op, "dimensions", set->dimensions, first->rank, true))
         return false;
@@ -148,8 +148,7 @@ bool mlir_build_map(struct mlir_reader *reader, struct mlir_op *op)
 bool mlir_build_while(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_attributes *set = mlir_set(reader, op);
-    if (!set || !mlir_need_results(reader, op, op->operands) ||
-        !mlir_check_region(reader, op, 0, op->operands, 1) ||
+    if (!mlir_need_results(reader, op, op->operands) || !mlir_check_region(reader, op, 0, op->operands, 1) ||
         (op->operands && !mlir_check_region(reader, op, 1, op->operands, op->operands)))
         return false;
     const struct hlo_computation *body = mlir_callee(reader, op, 1);
@@ -221,8 +220,7 @@ bool mlir_build_topk(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_attributes *set = mlir_set(reader, op);
     int64_t dims[HLO_MAX_RANK];
-    if (!set || !mlir_need_results(reader, op, 2) || !mlir_need_arrays(reader, op) ||
-        !mlir_read_fields(reader, op))
+    if (!mlir_need_results(reader, op, 2) || !mlir_need_arrays(reader, op) || !mlir_read_fields(reader, op))
         return false;
     const struct hlo_shape *operand = mlir_operand_type(reader, op, 0);
     if (operand->rank < 1 || set->index < 0 || set->index > operand->dims[operand->rank - 1])

@@ -10,12 +10,11 @@ struct parts {
 };
 
 /* window = {stride = [1, 1], pad = [[1, 1], [2, 2]], lhs_dilate = […], rhs_dilate = […], reverse = […]} */
-static bool read_short_window(struct mlir_reader *reader, const struct mlir_attribute *window,
-                              struct parts *parts)
+static bool read_short_window(struct mlir_reader *reader, const char *window, struct parts *parts)
 {
     struct mlir_op inner = {.first_attribute = reader->attributes.count};
     const char *after = reader->p;
-    reader->p = window->value;
+    reader->p = window;
     if (!mlir_need(reader, "{") || !mlir_dictionary(reader, &inner, '}') ||
         !mlir_read_ints(reader, mlir_find(reader, &inner, "stride"), &parts->strides, NULL) ||
         !mlir_read_ints(reader, mlir_find(reader, &inner, "pad"), &parts->padding, &parts->padded) ||
@@ -30,9 +29,9 @@ static bool read_short_window(struct mlir_reader *reader, const struct mlir_attr
 
 static bool read_parts(struct mlir_reader *reader, const struct mlir_op *op, struct parts *parts)
 {
-    const struct mlir_attribute *window = mlir_find(reader, op, "window");
-    if (window && window->value)
-        return read_short_window(reader, &(struct mlir_attribute){window->key, window->value}, parts);
+    const char *window = mlir_find(reader, op, "window");
+    if (window)
+        return read_short_window(reader, window, parts);
     return mlir_find_ints(reader, op, "window_dimensions", false, &parts->sizes) &&
            mlir_find_ints(reader, op, "window_strides", false, &parts->strides) &&
            mlir_read_ints(reader, mlir_find(reader, op, "padding"), &parts->padding, &parts->padded) &&
@@ -100,7 +99,7 @@ bool mlir_build_reduce_window(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_attributes *set = mlir_set(reader, op);
     struct parts parts = {0};
-    if (!set || !mlir_need_arrays(reader, op) || !mlir_check_reducer(reader, op, op->operands / 2) ||
+    if (!mlir_need_arrays(reader, op) || !mlir_check_reducer(reader, op, op->operands / 2) ||
         !read_parts(reader, op, &parts))
         return false;
     int rank = mlir_operand_type(reader, op, 0)->rank;
@@ -116,8 +115,7 @@ bool mlir_build_select_and_scatter(struct mlir_reader *reader, struct mlir_op *o
     struct hlo_attributes *set = mlir_set(reader, op);
     struct parts parts = {0};
     int64_t ones[HLO_MAX_RANK];
-    if (!set || !mlir_need_results(reader, op, 1) || !mlir_need_arrays(reader, op) ||
-        !read_parts(reader, op, &parts))
+    if (!mlir_need_results(reader, op, 1) || !mlir_need_arrays(reader, op) || !read_parts(reader, op, &parts))
         return false;
     const struct hlo_shape *input = mlir_operand_type(reader, op, 0),
                            *source = mlir_operand_type(reader, op, 1);
@@ -185,9 +183,8 @@ static bool label(struct mlir_reader *reader, const struct mlir_op *op, int64_t 
 }
 
 /* #stablehlo.conv<raw input_batch_dimension = 0, …>, one of input, kernel and output. */
-static bool read_raw_labels(struct mlir_reader *reader, const struct mlir_op *op,
-                            const struct mlir_attribute *numbers, const char *which, int rank,
-                            struct hlo_ints *result)
+static bool read_raw_labels(struct mlir_reader *reader, const struct mlir_op *op, const char *numbers,
+                            const char *which, int rank, struct hlo_ints *result)
 {
     static const char *const names[][2] = {{"batch", "feature"}, {"input_feature", "output_feature"}};
     bool kernel = strcmp(which, "kernel") == 0;
@@ -197,12 +194,9 @@ static bool read_raw_labels(struct mlir_reader *reader, const struct mlir_op *op
         labels[i] = INT64_MIN;
     char key[64] = "";
     for (int i = 0; i < 3; i++) {
-        struct mlir_attribute field;
-        int64_t rows;
         const char *name = i < 2 ? names[kernel][i] : "spatial";
         snprintf(key, sizeof key, "%s_%s_dimension%s", which, name, i < 2 ? "" : "s");
-        if (!mlir_find_field(reader, numbers, key, &field) ||
-            !mlir_read_ints(reader, field.key.at ? &field : NULL, &spatial, &rows))
+        if (!mlir_read_field(reader, numbers, key, &spatial))
             return false;
         if (i < 2 && !label(reader, op, labels, rank, spatial.count == 1 ? spatial.at[0] : 0,
                             i ? HLO_LABEL_FEATURE : HLO_LABEL_BATCH))
@@ -220,18 +214,17 @@ static bool read_raw_labels(struct mlir_reader *reader, const struct mlir_op *op
 static bool read_dimension_numbers(struct mlir_reader *reader, const struct mlir_op *op, int rank,
                                    struct hlo_attributes *set)
 {
-    const struct mlir_attribute *numbers = mlir_find_any(reader, op, "dimension_numbers|dim_numbers");
+    const char *numbers = mlir_find(reader, op, "dimension_numbers|dim_numbers");
     const char *after = reader->p;
-    if (!numbers || !numbers->value)
+    if (!numbers)
         return mlir_op_error(reader, op, "'dimension_numbers' is missing");
-    reader->p = numbers->value;
+    reader->p = numbers;
     if (mlir_take_token(reader, "#stablehlo.conv<") || mlir_take_token(reader, "#mhlo.conv<"))
         if (mlir_take_word(reader, "raw")) {
-            struct mlir_attribute copy = *numbers;
             reader->p = after;
-            return read_raw_labels(reader, op, &copy, "input", rank, &set->input_labels) &&
-                   read_raw_labels(reader, op, &copy, "kernel", rank, &set->kernel_labels) &&
-                   read_raw_labels(reader, op, &copy, "output", rank, &set->output_labels);
+            return read_raw_labels(reader, op, numbers, "input", rank, &set->input_labels) &&
+                   read_raw_labels(reader, op, numbers, "kernel", rank, &set->kernel_labels) &&
+                   read_raw_labels(reader, op, numbers, "output", rank, &set->output_labels);
         }
     if (!read_short_labels(reader, set))
         return false;
@@ -264,7 +257,7 @@ bool mlir_build_convolution(struct mlir_reader *reader, struct mlir_op *op)
     struct hlo_attributes *set = mlir_set(reader, op);
     struct parts parts = {0};
     int64_t sizes[HLO_MAX_RANK];
-    if (!set || !mlir_need_results(reader, op, 1) || !mlir_need_arrays(reader, op))
+    if (!mlir_need_results(reader, op, 1) || !mlir_need_arrays(reader, op))
         return false;
     set->feature_groups = set->batch_groups = 1;
     const struct hlo_shape *input = mlir_operand_type(reader, op, 0),

@@ -109,6 +109,11 @@ bool mlir_take_word(struct mlir_reader *reader, const char *word)
     return false;
 }
 
+bool mlir_need_word(struct mlir_reader *reader, const char *word)
+{
+    return mlir_take_word(reader, word) || mlir_misses(reader, word);
+}
+
 /* The quote that ends the string whose text begins at `c`; NULL: none. */
 static const char *string_end(const struct mlir_reader *reader, const char *c)
 {

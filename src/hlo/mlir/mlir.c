@@ -68,8 +68,7 @@ static bool read_arguments(struct mlir_reader *reader)
     }
     do {
         const struct hlo_shape *shape;
-        if (!mlir_type(reader, &shape) || (mlir_take(reader, '{') && !mlir_dictionary(reader, NULL, '}')) ||
-            !mlir_skip_location(reader))
+        if (!mlir_type(reader, &shape) || !mlir_take_dictionary(reader, NULL) || !mlir_skip_location(reader))
             return false;
     } while (mlir_take(reader, ','));
     return mlir_need(reader, ")");
@@ -85,8 +84,7 @@ static bool read_result_types(struct mlir_reader *reader)
     if (mlir_take(reader, ')'))
         return true;
     do {
-        if (!mlir_push_type(reader) || (mlir_take(reader, '{') && !mlir_dictionary(reader, NULL, '}')) ||
-            !mlir_skip_location(reader))
+        if (!mlir_push_type(reader) || !mlir_take_dictionary(reader, NULL) || !mlir_skip_location(reader))
             return false;
     } while (mlir_take(reader, ','));
     return mlir_need(reader, ")");
@@ -124,11 +122,18 @@ static bool read_function(struct mlir_reader *reader, const char *at)
     return mlir_skip_location(reader);
 }
 
+/* "…"() <{…}> ({, after the name. */
+static bool begin_generic(struct mlir_reader *reader, struct mlir_op *op)
+{
+    return mlir_need(reader, "(") && mlir_need(reader, ")") && mlir_properties(reader, op) &&
+           mlir_need(reader, "(") && mlir_need(reader, "{");
+}
+
 /* The attributes of a generic operation of a module; its regions were read before. */
 static bool end_generic(struct mlir_reader *reader, struct mlir_op *op)
 {
     size_t count, first = reader->shapes.count;
-    if (mlir_take(reader, '{') && !mlir_dictionary(reader, op, '}'))
+    if (!mlir_take_dictionary(reader, op))
         return false;
     bool read = mlir_need(reader, ":") && mlir_push_types(reader, &count) && mlir_need(reader, "->") &&
                 mlir_push_types(reader, &count) && mlir_skip_location(reader);
@@ -139,12 +144,12 @@ static bool end_generic(struct mlir_reader *reader, struct mlir_op *op)
 /* (…) -> (…) in `function_type`: only the results are pushed. */
 static bool push_function_type(struct mlir_reader *reader, const struct mlir_op *op)
 {
-    const struct mlir_attribute *type = mlir_find_any(reader, op, "function_type|type");
+    const char *type = mlir_find(reader, op, "function_type|type");
     const char *after = reader->p;
     size_t count, first = reader->shapes.count;
-    if (!type || !type->value)
+    if (!type)
         return mlir_error(reader, op->at, "expected 'function_type'");
-    reader->p = type->value;
+    reader->p = type;
     if (!mlir_push_types(reader, &count))
         return false;
     reader->shapes.count = first;
@@ -158,26 +163,20 @@ static bool push_function_type(struct mlir_reader *reader, const struct mlir_op 
 static bool read_generic_function(struct mlir_reader *reader, const char *at)
 {
     struct mlir_op op = {.at = at, .first_attribute = reader->attributes.count};
-    struct mlir_span label, name;
+    struct mlir_span name;
     size_t first = reader->shapes.count;
-    if (!add_function(reader, at) || !mlir_need(reader, "(") || !mlir_need(reader, ")") ||
-        (mlir_take_token(reader, "<{") && !(mlir_dictionary(reader, &op, '}') && mlir_need(reader, ">"))) ||
-        !mlir_need(reader, "(") || !mlir_need(reader, "{") || !mlir_open_block(reader))
+    if (!add_function(reader, at) || !begin_generic(reader, &op) || !mlir_open_block(reader) ||
+        !mlir_block_label(reader) || !mlir_block_body(reader) || !mlir_need(reader, ")") ||
+        !end_generic(reader, &op))
         return false;
-    if (mlir_take(reader, '^') &&
-        !(mlir_value_name(reader, &label) && (mlir_peek(reader) != '(' || mlir_block_arguments(reader)) &&
-          mlir_need(reader, ":")))
-        return false;
-    if (!mlir_block_body(reader) || !mlir_need(reader, ")") || !end_generic(reader, &op))
-        return false;
-    const struct mlir_attribute *symbol = mlir_find(reader, &op, "sym_name");
-    const struct mlir_attribute *visibility = mlir_find(reader, &op, "sym_visibility");
-    if (!symbol || !symbol->value || *symbol->value != '"')
+    const char *symbol = mlir_find(reader, &op, "sym_name"),
+               *visibility = mlir_find(reader, &op, "sym_visibility");
+    if (!symbol || *symbol != '"')
         return mlir_error(reader, at, "expected 'sym_name'");
     function_at(reader, reader->functions.count - 1)->public =
-        !visibility || !visibility->value || !mlir_begins(reader, visibility->value, "\"private\"");
+        !visibility || !mlir_begins(reader, visibility, "\"private\"");
     const char *after = reader->p;
-    reader->p = symbol->value;
+    reader->p = symbol;
     if (!mlir_string(reader, &name))
         return false;
     reader->p = after;
@@ -231,11 +230,8 @@ static bool read_module(struct mlir_reader *reader, const char *at, bool generic
         return false;
     reader->module_number = (int)reader->modules++;
     if (generic) {
-        if (!mlir_need(reader, "(") || !mlir_need(reader, ")") ||
-            (mlir_take_token(reader, "<{") &&
-             !(mlir_dictionary(reader, &op, '}') && mlir_need(reader, ">"))) ||
-            !mlir_need(reader, "(") || !mlir_need(reader, "{") || !read_module_items(reader, true) ||
-            !mlir_need(reader, ")") || !end_generic(reader, &op))
+        if (!begin_generic(reader, &op) || !read_module_items(reader, true) || !mlir_need(reader, ")") ||
+            !end_generic(reader, &op))
             return false;
     } else {
         if (mlir_peek(reader) == '@' && !mlir_symbol(reader, &name))

@@ -292,6 +292,7 @@ static inline bool mlir_is_word(char c)
 /* A bare word: letters, digits, '_', '$', '.'. False when there is none; no error. */
 bool mlir_word(struct mlir_reader *reader, struct mlir_span *word);
 bool mlir_take_word(struct mlir_reader *reader, const char *word);
+bool mlir_need_word(struct mlir_reader *reader, const char *word);
 
 /* What is between the quotes, as written. */
 bool mlir_string(struct mlir_reader *reader, struct mlir_span *text);
@@ -320,33 +321,33 @@ const struct hlo_shape *mlir_scalar_shape(struct mlir_reader *reader, enum hlo_t
 /* mlir_attribute.c */
 bool mlir_dictionary(struct mlir_reader *reader, struct mlir_op *op, char end); /* after its '{' */
 bool mlir_note(struct mlir_reader *reader, struct mlir_op *op, struct mlir_span key, const char *value);
-const struct mlir_attribute *mlir_find(const struct mlir_reader *reader, const struct mlir_op *op,
-                                       const char *key);
-/* Of keys separated by '|', the first that is there. */
-const struct mlir_attribute *mlir_find_any(const struct mlir_reader *reader, const struct mlir_op *op,
-                                           const char *keys);
+bool mlir_has(const struct mlir_reader *reader, const struct mlir_op *op, const char *key);
+/* Returns where the value of an attribute begins; NULL if it is not there or has none. `keys` are its names,
+ * separated by '|'. */
+const char *mlir_find(const struct mlir_reader *reader, const struct mlir_op *op, const char *keys);
 const char *mlir_alias(struct mlir_reader *reader, struct mlir_span name); /* its value; NULL: unknown */
 bool mlir_add_alias(struct mlir_reader *reader, struct mlir_span name);    /* after its '=' */
 
-/* Lists of whole numbers, flattened: [..], array<..>, dense<..>. *rows is the first dimension of a nested one.
- * The numbers are the arena's. `values` is empty when the attribute is not there. */
-bool mlir_read_ints(struct mlir_reader *reader, const struct mlir_attribute *attribute,
-                    struct hlo_ints *values, int64_t *rows);
+/* Reads a list of whole numbers into the arena: [..], array<..>, dense<..>, nested ones flattened. *rows (may be
+ * NULL) is the first dimension of a nested one. value NULL: the list is empty. */
+bool mlir_read_ints(struct mlir_reader *reader, const char *value, struct hlo_ints *values, int64_t *rows);
 
-/* The numbers of a field of `numbers`; none where it is left out. */
-bool mlir_read_field(struct mlir_reader *reader, const struct mlir_attribute *numbers, const char *key,
-                     struct hlo_ints *values);
 bool mlir_find_ints(struct mlir_reader *reader, const struct mlir_op *op, const char *keys, bool required,
                     struct hlo_ints *values);
 bool mlir_find_integer(struct mlir_reader *reader, const struct mlir_op *op, const char *keys, bool required,
                        int64_t *value);
-/* The last word of what says it: LT of `LT`, "LT", #stablehlo<comparison_direction LT>. */
+/* Finds the last word of an enumeration: LT of `LT`, "LT", #stablehlo<comparison_direction LT>. */
 bool mlir_find_enum(struct mlir_reader *reader, const struct mlir_op *op, const char *keys,
                     struct mlir_span *word);
-bool mlir_find_text(struct mlir_reader *reader, const struct mlir_op *op, const char *key, const char **text);
-/* The value of `key` in #dialect.name<key = value, …> */
-bool mlir_find_field(struct mlir_reader *reader, const struct mlir_attribute *attribute, const char *key,
-                     struct mlir_attribute *field);
+bool mlir_find_text(struct mlir_reader *reader, const struct mlir_op *op, const char *keys,
+                    const char **text);
+
+/* Find the value of `key` in #dialect.name<key = value, …>: where it begins (NULL: it is left out), its numbers
+ * (none if it is left out), or its one number (else 0). */
+bool mlir_find_field(struct mlir_reader *reader, const char *fields, const char *key, const char **field);
+bool mlir_read_field(struct mlir_reader *reader, const char *fields, const char *key,
+                     struct hlo_ints *values);
+bool mlir_read_number(struct mlir_reader *reader, const char *fields, const char *key, int64_t *number);
 /* The scalar in dense<…> or a plain literal; *known is false when it is none. */
 bool mlir_read_scalar(struct mlir_reader *reader, const char *value, bool *known, int64_t *number);
 
@@ -373,6 +374,8 @@ bool mlir_link(struct mlir_reader *reader);
 bool mlir_region(struct mlir_reader *reader, struct mlir_op *op); /* '{' … '}' */
 bool mlir_block_body(struct mlir_reader *reader);                 /* operations up to '}' */
 bool mlir_block_arguments(struct mlir_reader *reader);            /* (%a: type, …) */
+bool mlir_block_label(struct mlir_reader *reader);                /* ^name(arguments):, if there is one */
+bool mlir_argument(struct mlir_reader *reader, struct mlir_result *argument); /* %a */
 bool mlir_end_region(struct mlir_reader *reader, struct mlir_op *op);
 struct hlo_computation *mlir_end_body(struct mlir_reader *reader, const char *name); /* NULL: error */
 bool mlir_reduce_form(struct mlir_reader *reader, struct mlir_op *op);
@@ -382,7 +385,10 @@ bool mlir_manual_form(struct mlir_reader *reader, struct mlir_op *op);
 
 /* mlir_op.c */
 bool mlir_operation(struct mlir_reader *reader);
-bool mlir_signature(struct mlir_reader *reader, struct mlir_op *op); /* after ':' */
+bool mlir_signature(struct mlir_reader *reader, struct mlir_op *op);       /* after ':' */
+bool mlir_operand_list(struct mlir_reader *reader, struct mlir_op *op);    /* (%a, %b) */
+bool mlir_take_dictionary(struct mlir_reader *reader, struct mlir_op *op); /* {…}, if there is one */
+bool mlir_properties(struct mlir_reader *reader, struct mlir_op *op);      /* <{…}>, if there are any */
 bool mlir_push_operand(struct mlir_reader *reader, struct mlir_op *op);
 const struct mlir_info *mlir_find_op(struct mlir_reader *reader, struct mlir_span name);
 bool mlir_unknown_op(struct mlir_reader *reader, struct mlir_span name, const char *at);

@@ -85,22 +85,37 @@ static bool complete_types(struct mlir_reader *reader, struct mlir_op *op)
     return true;
 }
 
-/* [<{…}>] [({…}, {…})] [{…}] : (…) -> …, after the name. */
-static bool generic_form(struct mlir_reader *reader, struct mlir_op *op)
+bool mlir_operand_list(struct mlir_reader *reader, struct mlir_op *op)
 {
     if (!mlir_need(reader, "("))
         return false;
-    if (!mlir_take(reader, ')')) {
-        do {
-            if (!mlir_push_operand(reader, op))
-                return false;
-        } while (mlir_take(reader, ','));
-        if (!mlir_need(reader, ")"))
+    if (mlir_take(reader, ')'))
+        return true;
+    do {
+        if (!mlir_push_operand(reader, op))
             return false;
-    }
+    } while (mlir_take(reader, ','));
+    return mlir_need(reader, ")");
+}
+
+bool mlir_take_dictionary(struct mlir_reader *reader, struct mlir_op *op)
+{
+    return !mlir_take(reader, '{') || mlir_dictionary(reader, op, '}');
+}
+
+bool mlir_properties(struct mlir_reader *reader, struct mlir_op *op)
+{
+    return !mlir_take_token(reader, "<{") || (mlir_dictionary(reader, op, '}') && mlir_need(reader, ">"));
+}
+
+/* [<{…}>] [({…}, {…})] [{…}] : (…) -> …, after the name. */
+static bool generic_form(struct mlir_reader *reader, struct mlir_op *op)
+{
+    if (!mlir_operand_list(reader, op))
+        return false;
     if (mlir_peek(reader) == '[')
         return mlir_error(reader, reader->p, "branches between blocks cannot be counted");
-    if (mlir_take_token(reader, "<{") && !(mlir_dictionary(reader, op, '}') && mlir_need(reader, ">")))
+    if (!mlir_properties(reader, op))
         return false;
     if (mlir_take(reader, '(')) {
         do {
@@ -110,9 +125,7 @@ static bool generic_form(struct mlir_reader *reader, struct mlir_op *op)
         if (!mlir_need(reader, ")"))
             return false;
     }
-    if (mlir_take(reader, '{') && !mlir_dictionary(reader, op, '}'))
-        return false;
-    if (!mlir_need(reader, ":"))
+    if (!mlir_take_dictionary(reader, op) || !mlir_need(reader, ":"))
         return false;
     if (mlir_peek(reader) != '(')
         return mlir_expected(reader, "'('");
@@ -188,7 +201,7 @@ static bool constant_form(struct mlir_reader *reader, struct mlir_op *op)
 {
     if (mlir_peek(reader) == '(')
         return plain_form(reader, op);
-    if (mlir_take(reader, '{') && !mlir_dictionary(reader, op, '}'))
+    if (!mlir_take_dictionary(reader, op))
         return false;
     mlir_space(reader);
     if (!mlir_note(reader, op, (struct mlir_span){"value", 5}, reader->p) || !mlir_skip_untyped(reader))

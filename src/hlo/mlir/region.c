@@ -17,6 +17,22 @@ bool mlir_block_body(struct mlir_reader *reader)
     return true;
 }
 
+bool mlir_argument(struct mlir_reader *reader, struct mlir_result *argument)
+{
+    if (mlir_peek(reader) != '%')
+        return mlir_expected(reader, "an argument such as %arg0");
+    argument->at = reader->p++;
+    argument->count = 1;
+    return mlir_value_name(reader, &argument->name);
+}
+
+/* `%a: type` */
+static bool typed_argument(struct mlir_reader *reader, struct mlir_result *argument,
+                           const struct hlo_shape **shape)
+{
+    return mlir_argument(reader, argument) && mlir_need(reader, ":") && mlir_type(reader, shape);
+}
+
 bool mlir_block_arguments(struct mlir_reader *reader)
 {
     if (!mlir_need(reader, "("))
@@ -24,14 +40,10 @@ bool mlir_block_arguments(struct mlir_reader *reader)
     if (mlir_take(reader, ')'))
         return true;
     do {
-        struct mlir_span name;
+        struct mlir_result argument;
         const struct hlo_shape *shape;
-        if (mlir_peek(reader) != '%')
-            return mlir_expected(reader, "an argument such as %arg0");
-        const char *at = reader->p++;
-        if (!mlir_value_name(reader, &name) || !mlir_need(reader, ":") || !mlir_type(reader, &shape) ||
-            (mlir_take(reader, '{') && !mlir_dictionary(reader, NULL, '}')) || !mlir_skip_location(reader) ||
-            !mlir_parameter(reader, name, at, shape))
+        if (!typed_argument(reader, &argument, &shape) || !mlir_take_dictionary(reader, NULL) ||
+            !mlir_skip_location(reader) || !mlir_parameter(reader, argument.name, argument.at, shape))
             return false;
     } while (mlir_take(reader, ','));
     return mlir_need(reader, ")");
@@ -88,17 +100,19 @@ bool mlir_end_region(struct mlir_reader *reader, struct mlir_op *op)
     return computation && mlir_push_value(reader, &reader->callees, computation);
 }
 
-bool mlir_region(struct mlir_reader *reader, struct mlir_op *op)
+bool mlir_block_label(struct mlir_reader *reader)
 {
     struct mlir_span label;
+    return !mlir_take(reader, '^') ||
+           (mlir_value_name(reader, &label) && (mlir_peek(reader) != '(' || mlir_block_arguments(reader)) &&
+            mlir_need(reader, ":"));
+}
+
+bool mlir_region(struct mlir_reader *reader, struct mlir_op *op)
+{
     if (!mlir_need(reader, "{") || !mlir_open_block(reader))
         return false;
-    if (mlir_take(reader, '^')) {
-        if (!mlir_value_name(reader, &label) || (mlir_peek(reader) == '(' && !mlir_block_arguments(reader)) ||
-            !mlir_need(reader, ":"))
-            return false;
-    }
-    return mlir_block_body(reader) && mlir_end_region(reader, op);
+    return mlir_block_label(reader) && mlir_block_body(reader) && mlir_end_region(reader, op);
 }
 
 /* `applies stablehlo.add`: a region of one operation on two elements. */
@@ -132,24 +146,15 @@ static bool note_value(struct mlir_reader *reader, struct mlir_op *op, struct ml
 /* reducer(%a: t, %b: t) (%c: u, %d: u) {…}: the region's parameters are a, c, b, d. */
 static bool reducer_region(struct mlir_reader *reader, struct mlir_op *op, size_t inputs)
 {
-    struct mlir_span names[2];
-    const char *places[2];
-    const struct hlo_shape *shapes[2];
     size_t first = reader->results.count, pairs = 0;
     size_t first_shape = reader->shapes.count;
     while (mlir_take(reader, '(')) {
         for (int i = 0; i < 2; i++) {
-            if (mlir_peek(reader) != '%')
-                return mlir_expected(reader, "an argument such as %arg0");
-            places[i] = reader->p++;
-            if (!mlir_value_name(reader, &names[i]) || !mlir_need(reader, ":") ||
-                !mlir_type(reader, &shapes[i]) || !mlir_skip_location(reader) ||
-                !mlir_need(reader, i ? ")" : ","))
+            struct mlir_result *argument = mlir_push(reader, &reader->results, sizeof *argument);
+            const struct hlo_shape *shape;
+            if (!argument || !typed_argument(reader, argument, &shape) || !mlir_skip_location(reader) ||
+                !mlir_need(reader, i ? ")" : ",") || !mlir_push_value(reader, &reader->shapes, shape))
                 return false;
-            struct mlir_result *result = mlir_push(reader, &reader->results, sizeof *result);
-            if (!result || !mlir_push_value(reader, &reader->shapes, shapes[i]))
-                return false;
-            *result = (struct mlir_result){names[i], 1, places[i]};
         }
         pairs++;
     }
@@ -173,11 +178,8 @@ static bool reducer_region(struct mlir_reader *reader, struct mlir_op *op, size_
 static bool reduce_operands(struct mlir_reader *reader, struct mlir_op *op)
 {
     do {
-        if (!mlir_need(reader, "(") || !mlir_push_operand(reader, op))
-            return false;
-        if (!mlir_take_word(reader, "init"))
-            return mlir_expected(reader, "'init'");
-        if (!mlir_need(reader, ":") || !mlir_push_operand(reader, op) || !mlir_need(reader, ")"))
+        if (!mlir_need(reader, "(") || !mlir_push_operand(reader, op) || !mlir_need_word(reader, "init") ||
+            !mlir_need(reader, ":") || !mlir_push_operand(reader, op) || !mlir_need(reader, ")"))
             return false;
     } while (mlir_take(reader, ','));
     size_t count = op->operands, inputs = count / 2;
@@ -206,18 +208,15 @@ bool mlir_reduce_form(struct mlir_reader *reader, struct mlir_op *op)
         if (!applied_region(reader, op, name, at))
             return false;
     }
-    if (!mlir_take_word(reader, "across"))
-        return mlir_expected(reader, "'across'");
-    if (!mlir_take_word(reader, "dimensions"))
+    if (!mlir_need_word(reader, "across") || !mlir_take_word(reader, "dimensions"))
         return mlir_expected(reader, "'dimensions'");
     if (!mlir_need(reader, "=") || !note_value(reader, op, (struct mlir_span){"dimensions", 10}) ||
-        (mlir_take(reader, '{') && !mlir_dictionary(reader, op, '}')) || !mlir_need(reader, ":") ||
-        !mlir_signature(reader, op))
+        !mlir_take_dictionary(reader, op) || !mlir_need(reader, ":") || !mlir_signature(reader, op))
         return false;
     if (name.at || !mlir_skip_location(reader))
         return name.at != NULL;
-    if (!mlir_take_word(reader, "reducer"))
-        return mlir_expected(reader, "'reducer'");
+    if (!mlir_need_word(reader, "reducer"))
+        return false;
     return reducer_region(reader, op, op->operands / 2);
 }
 
@@ -240,14 +239,8 @@ bool mlir_while_form(struct mlir_reader *reader, struct mlir_op *op)
         return false;
     if (!mlir_take(reader, ')')) {
         do {
-            struct mlir_result *argument = mlir_push(reader, &reader->results, sizeof(struct mlir_result));
-            if (!argument)
-                return false;
-            if (mlir_peek(reader) != '%')
-                return mlir_expected(reader, "an argument such as %iterArg");
-            argument->at = reader->p++;
-            argument->count = 1;
-            if (!mlir_value_name(reader, &argument->name) || !mlir_need(reader, "=") ||
+            struct mlir_result *argument = mlir_push(reader, &reader->results, sizeof *argument);
+            if (!argument || !mlir_argument(reader, argument) || !mlir_need(reader, "=") ||
                 !mlir_push_operand(reader, op))
                 return false;
         } while (mlir_take(reader, ','));
@@ -259,22 +252,11 @@ bool mlir_while_form(struct mlir_reader *reader, struct mlir_op *op)
     if (mlir_take_word(reader, "attributes") && !(mlir_need(reader, "{") && mlir_dictionary(reader, op, '}')))
         return false;
     for (int part = 0; part < 2; part++) {
-        if (!mlir_take_word(reader, part ? "do" : "cond"))
-            return mlir_expected(reader, part ? "'do'" : "'cond'");
-        if (!while_region(reader, op, (struct mlir_result *)reader->results.items + first))
+        if (!mlir_need_word(reader, part ? "do" : "cond") ||
+            !while_region(reader, op, (struct mlir_result *)reader->results.items + first))
             return false;
     }
     reader->results.count = first;
-    return true;
-}
-
-static bool parenthesised(struct mlir_reader *reader, struct mlir_op *op)
-{
-    if (!mlir_need(reader, "("))
-        return false;
-    while (!mlir_take(reader, ')'))
-        if (!mlir_push_operand(reader, op) || (mlir_peek(reader) != ')' && !mlir_need(reader, ",")))
-            return false;
     return true;
 }
 
@@ -282,7 +264,7 @@ static bool parenthesised(struct mlir_reader *reader, struct mlir_op *op)
 bool mlir_manual_form(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct mlir_span key;
-    if (!parenthesised(reader, op))
+    if (!mlir_operand_list(reader, op))
         return false;
     while (mlir_word(reader, &key))
         if (!mlir_need(reader, "=") || (mlir_space(reader), !mlir_skip_plain_value(reader)))
@@ -296,12 +278,10 @@ bool mlir_manual_form(struct mlir_reader *reader, struct mlir_op *op)
 bool mlir_scan_form(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct mlir_span key;
-    if (!parenthesised(reader, op))
+    if (!mlir_operand_list(reader, op))
         return false;
     op->inputs = op->operands;
-    if (!mlir_take_word(reader, "inits"))
-        return mlir_expected(reader, "'inits'");
-    if (!parenthesised(reader, op))
+    if (!mlir_need_word(reader, "inits") || !mlir_operand_list(reader, op))
         return false;
     while (mlir_word(reader, &key)) {
         bool attributes = mlir_same(key, "attributes");

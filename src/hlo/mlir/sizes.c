@@ -20,8 +20,7 @@ bool mlir_known_sizes(struct mlir_reader *reader, const struct mlir_op *op, size
     *known = constant->opcode == HLO_CONSTANT && !constant->has_value && constant->value > 0;
     if (!*known)
         return true;
-    const struct mlir_attribute written = {.value = reader->text + constant->value};
-    return mlir_read_ints(reader, &written, sizes, NULL);
+    return mlir_read_ints(reader, reader->text + constant->value, sizes, NULL);
 }
 
 bool mlir_check_sizes(struct mlir_reader *reader, const struct mlir_op *op, size_t operand)

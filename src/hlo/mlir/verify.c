@@ -2,35 +2,23 @@
  * of each operation: its constraints). */
 #include "hlo/mlir/mlir.h"
 
-static bool field_number(struct mlir_reader *reader, const struct mlir_attribute *attribute, const char *key,
-                         int64_t *number)
-{
-    struct mlir_attribute field;
-    struct hlo_ints found = {0};
-    if (!mlir_find_field(reader, attribute, key, &field) ||
-        !mlir_read_ints(reader, field.value ? &field : NULL, &found, NULL))
-        return false;
-    *number = found.count == 1 ? found.at[0] : 0;
-    return true;
-}
-
 /* What is written for the field, as it stands; empty when it is not there. */
-static bool field_text(struct mlir_reader *reader, const struct mlir_attribute *attribute, const char *key,
+static bool field_text(struct mlir_reader *reader, const char *attribute, const char *key,
                        struct mlir_span *text)
 {
     const char *after = reader->p;
-    struct mlir_attribute field;
+    const char *field;
     *text = (struct mlir_span){"", 0};
     if (!mlir_find_field(reader, attribute, key, &field))
         return false;
-    if (!field.value)
+    if (!field)
         return true;
-    reader->p = field.value;
+    reader->p = field;
     if (!mlir_skip_value(reader))
         return false;
     while (reader->p[-1] <= ' ')
         reader->p--;
-    *text = (struct mlir_span){field.value, (size_t)(reader->p - field.value)};
+    *text = (struct mlir_span){field, (size_t)(reader->p - field)};
     reader->p = after;
     return true;
 }
@@ -60,9 +48,9 @@ static bool is_zero(struct mlir_span number)
 bool mlir_verify_accuracy(struct mlir_reader *reader, const struct mlir_op *op)
 {
     static const char *const tolerances[] = {"atol", "rtol", "ulps"};
-    const struct mlir_attribute *accuracy = mlir_find(reader, op, "result_accuracy");
+    const char *accuracy = mlir_find(reader, op, "result_accuracy");
     struct mlir_span mode, tolerance;
-    if (!accuracy || !accuracy->value)
+    if (!accuracy)
         return true;
     if (!field_text(reader, accuracy, "mode", &mode))
         return false;
@@ -93,13 +81,13 @@ bool mlir_verify_precision(struct mlir_reader *reader, const struct mlir_op *op)
 /* precision_config = [#stablehlo<precision DEFAULT>, …], precision = [DEFAULT, …]: *plain, if all are DEFAULT. */
 static bool read_precisions(struct mlir_reader *reader, const struct mlir_op *op, bool *plain)
 {
-    const struct mlir_attribute *config = mlir_find_any(reader, op, "precision_config|precision");
+    const char *config = mlir_find(reader, op, "precision_config|precision");
     const char *after = reader->p;
     int count = 0;
     *plain = true;
-    if (!config || !config->value || *config->value != '[')
+    if (!config || *config != '[')
         return true;
-    reader->p = config->value + 1;
+    reader->p = config + 1;
     while (!mlir_take(reader, ']')) {
         if (count && !mlir_need(reader, ","))
             return false;
@@ -145,17 +133,16 @@ static bool is_known(const struct algorithm *a)
     return false;
 }
 
-static bool verify_algorithm(struct mlir_reader *reader, const struct mlir_op *op,
-                             const struct mlir_attribute *given)
+static bool verify_algorithm(struct mlir_reader *reader, const struct mlir_op *op, const char *given)
 {
     struct algorithm a;
     if (!field_text(reader, given, "lhs_precision_type", &a.lhs) ||
         !field_text(reader, given, "rhs_precision_type", &a.rhs) ||
         !field_text(reader, given, "accumulation_type", &a.sum) ||
         !field_text(reader, given, "allow_imprecise_accumulation", &a.imprecise) ||
-        !field_number(reader, given, "lhs_component_count", &a.lhs_parts) ||
-        !field_number(reader, given, "rhs_component_count", &a.rhs_parts) ||
-        !field_number(reader, given, "num_primitive_operations", &a.products))
+        !mlir_read_number(reader, given, "lhs_component_count", &a.lhs_parts) ||
+        !mlir_read_number(reader, given, "rhs_component_count", &a.rhs_parts) ||
+        !mlir_read_number(reader, given, "num_primitive_operations", &a.products))
         return false;
     if (a.lhs_parts < 1 || a.rhs_parts < 1 || a.products < 1)
         return mlir_op_error(reader, op, "algorithm: expected positive counts of components and operations");
@@ -167,11 +154,11 @@ static bool verify_algorithm(struct mlir_reader *reader, const struct mlir_op *o
 
 bool mlir_verify_dot(struct mlir_reader *reader, const struct mlir_op *op)
 {
-    const struct mlir_attribute *algorithm = mlir_find(reader, op, "algorithm");
+    const char *algorithm = mlir_find(reader, op, "algorithm");
     bool plain;
     if (!read_precisions(reader, op, &plain))
         return false;
-    if (!algorithm || !algorithm->value || (*algorithm->value != '#' && *algorithm->value != '<'))
+    if (!algorithm || (*algorithm != '#' && *algorithm != '<'))
         return true;
     if (!plain)
         return mlir_op_error(reader, op, "an algorithm needs the precision DEFAULT");
@@ -181,8 +168,8 @@ bool mlir_verify_dot(struct mlir_reader *reader, const struct mlir_op *op)
 /* dialect.name, of letters, digits, '_' and, behind the dialect, '$' and more dots. */
 bool mlir_verify_composite(struct mlir_reader *reader, const struct mlir_op *op)
 {
-    const char *name, *key = mlir_find(reader, op, "name") ? "name" : "\"";
-    if (!mlir_find_text(reader, op, key, &name))
+    const char *name;
+    if (!mlir_find_text(reader, op, "name|\"", &name))
         return false;
     if (!name)
         return mlir_op_error(reader, op, "'name' is missing");

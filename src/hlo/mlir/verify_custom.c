@@ -1,33 +1,31 @@
 /* What custom_call says of layouts, aliases and its configuration (StableHLO's specification, custom_call). */
 #include "hlo/mlir/mlir.h"
 
-typedef bool check_item(struct mlir_reader *reader, const struct mlir_op *op, size_t index,
-                        const struct mlir_attribute *item);
+typedef bool check_item(struct mlir_reader *reader, const struct mlir_op *op, size_t index, const char *item);
 
 /* Each item of a list [a, b, …]; *count of them. */
-static bool each_item(struct mlir_reader *reader, const struct mlir_op *op, const struct mlir_attribute *list,
+static bool each_item(struct mlir_reader *reader, const struct mlir_op *op, const char *list,
                       check_item *check, size_t *count)
 {
     const char *after = reader->p;
     *count = 0;
-    reader->p = list->value + 1;
+    reader->p = list + 1;
     while (!mlir_take(reader, ']')) {
         if (*count && !mlir_need(reader, ","))
             return false;
         mlir_space(reader);
-        const struct mlir_attribute item = {list->key, reader->p};
-        if (!mlir_skip_value(reader) || !check(reader, op, (*count)++, &item))
+        const char *item = reader->p;
+        if (!mlir_skip_value(reader) || !check(reader, op, (*count)++, item))
             return false;
     }
     reader->p = after;
     return true;
 }
 
-static const struct mlir_attribute *find_list(struct mlir_reader *reader, const struct mlir_op *op,
-                                              const char *key)
+static const char *find_list(struct mlir_reader *reader, const struct mlir_op *op, const char *key)
 {
-    const struct mlir_attribute *list = mlir_find(reader, op, key);
-    return list && list->value && *list->value == '[' ? list : NULL;
+    const char *list = mlir_find(reader, op, key);
+    return list && *list == '[' ? list : NULL;
 }
 
 /* A single tuple as result counts as its parts. */
@@ -48,8 +46,8 @@ static size_t result_parts(struct mlir_reader *reader, const struct mlir_op *op)
 }
 
 /* An order of the dimensions: dense<[1, 0]> : tensor<2xindex>; nothing for what is no array. */
-static bool check_layout(struct mlir_reader *reader, const struct mlir_op *op,
-                         const struct mlir_attribute *layout, const struct hlo_shape *shape)
+static bool check_layout(struct mlir_reader *reader, const struct mlir_op *op, const char *layout,
+                         const struct hlo_shape *shape)
 {
     struct hlo_ints order;
     if (!shape)
@@ -64,22 +62,22 @@ static bool check_layout(struct mlir_reader *reader, const struct mlir_op *op,
 }
 
 static bool operand_layout(struct mlir_reader *reader, const struct mlir_op *op, size_t index,
-                           const struct mlir_attribute *layout)
+                           const char *layout)
 {
     return check_layout(reader, op, layout,
                         index < op->operands ? mlir_operand_type(reader, op, index) : NULL);
 }
 
 static bool result_layout(struct mlir_reader *reader, const struct mlir_op *op, size_t index,
-                          const struct mlir_attribute *layout)
+                          const char *layout)
 {
     return check_layout(reader, op, layout, result_part(reader, op, index));
 }
 
 static bool verify_layouts(struct mlir_reader *reader, const struct mlir_op *op)
 {
-    const struct mlir_attribute *operands = find_list(reader, op, "operand_layouts"),
-                                *results = find_list(reader, op, "result_layouts");
+    const char *operands = find_list(reader, op, "operand_layouts"),
+               *results = find_list(reader, op, "result_layouts");
     size_t of_operands, of_results;
     if (!operands && !results)
         return true;
@@ -94,13 +92,11 @@ static bool verify_layouts(struct mlir_reader *reader, const struct mlir_op *op)
 }
 
 /* The part of a tuple of tuples that the field's numbers lead to; NULL: there is none. */
-static bool follow(struct mlir_reader *reader, const struct mlir_attribute *alias, const char *key,
+static bool follow(struct mlir_reader *reader, const char *alias, const char *key,
                    const struct hlo_shape **shape)
 {
-    struct mlir_attribute field;
     struct hlo_ints path;
-    if (!mlir_find_field(reader, alias, key, &field) ||
-        !mlir_read_ints(reader, field.value ? &field : NULL, &path, NULL))
+    if (!mlir_read_field(reader, alias, key, &path))
         return false;
     for (int i = 0; i < path.count && *shape; i++)
         *shape = (*shape)->type == HLO_TYPE_TUPLE && path.at[i] >= 0 && path.at[i] < (*shape)->part_count
@@ -110,13 +106,10 @@ static bool follow(struct mlir_reader *reader, const struct mlir_attribute *alia
 }
 
 /* #stablehlo.output_operand_alias<output_tuple_indices = [0], operand_index = 0, operand_tuple_indices = [1]> */
-static bool check_alias(struct mlir_reader *reader, const struct mlir_op *op, size_t index,
-                        const struct mlir_attribute *alias)
+static bool check_alias(struct mlir_reader *reader, const struct mlir_op *op, size_t index, const char *alias)
 {
-    struct mlir_attribute field;
-    struct hlo_ints operand = {0};
-    if (!mlir_find_field(reader, alias, "operand_index", &field) ||
-        !mlir_read_ints(reader, field.value ? &field : NULL, &operand, NULL))
+    struct hlo_ints operand;
+    if (!mlir_read_field(reader, alias, "operand_index", &operand))
         return false;
     if (operand.count != 1 || operand.at[0] < 0 || (size_t)operand.at[0] >= op->operands)
         return mlir_op_error(reader, op, "alias %zu: there is no such operand", index + 1);
@@ -136,22 +129,22 @@ static bool check_alias(struct mlir_reader *reader, const struct mlir_op *op, si
 /* Of the typed interface (4) a dictionary, of those before it a string. */
 static bool verify_config(struct mlir_reader *reader, const struct mlir_op *op)
 {
-    const struct mlir_attribute *config = mlir_find(reader, op, "backend_config");
+    const char *config = mlir_find(reader, op, "backend_config");
     int64_t version = 0;
-    const struct mlir_attribute *given = mlir_find(reader, op, "api_version");
-    if (!config || !config->value || !given || !given->value || *given->value < '0' || *given->value > '9')
+    const char *given = mlir_find(reader, op, "api_version");
+    if (!config || !given || *given < '0' || *given > '9')
         return true;
     if (!mlir_find_integer(reader, op, "api_version", false, &version))
         return false;
-    bool dictionary = *config->value == '{';
-    return version == 0 || *config->value == '#' || dictionary == (version == 4) ||
+    bool dictionary = *config == '{';
+    return version == 0 || *config == '#' || dictionary == (version == 4) ||
            mlir_op_error(reader, op, "backend_config: version %lld expects a %s", (long long)version,
                          dictionary ? "string" : "dictionary");
 }
 
 bool mlir_verify_custom(struct mlir_reader *reader, const struct mlir_op *op)
 {
-    const struct mlir_attribute *aliases = find_list(reader, op, "output_operand_aliases");
+    const char *aliases = find_list(reader, op, "output_operand_aliases");
     size_t count;
     return verify_layouts(reader, op) && verify_config(reader, op) &&
            (!aliases || each_item(reader, op, aliases, check_alias, &count));

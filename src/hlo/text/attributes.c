@@ -3,83 +3,106 @@
 
 #include <string.h>
 
+/* Returns the number of the word among the names; -1, with an error, if it is none. */
+static int read_choice(struct hlo_reader *reader, const char *what, const char *const *names, int count)
+{
+    hlo_skip_blank(reader);
+    const char *at = reader->at;
+    struct hlo_word word = hlo_read_word(reader);
+    for (int i = 0; i < count; i++)
+        if (hlo_word_is(word, names[i]))
+            return i;
+    reader->at = at;
+    hlo_expected(reader, what);
+    return -1;
+}
+
+static bool read_direction(struct hlo_reader *reader, struct hlo_attributes *attributes)
+{
+    static const char *const names[] = {"EQ", "NE", "GE", "GT", "LE", "LT"};
+    int choice = read_choice(reader, "a direction: EQ, NE, GE, GT, LE or LT", names, 6);
+    attributes->direction = (enum hlo_direction)choice;
+    return choice >= 0;
+}
+
+static bool read_fusion_kind(struct hlo_reader *reader, struct hlo_attributes *attributes)
+{
+    static const char *const names[] = {"kLoop", "kInput", "kOutput", "kCustom"};
+    int choice = read_choice(reader, "a kind of fusion: kLoop, kInput, kOutput or kCustom", names, 4);
+    attributes->fusion_kind = (enum hlo_fusion_kind)choice;
+    return choice >= 0;
+}
+
 enum attribute_kind {
     LIST,
     INTEGER,
     LIST_OF_ONE, /* a number, kept as a list */
+    TEXT,
+    STRUCTURE, /* read by `read_fields` into the attributes */
     CALLEE,
     CALLEES,
-    WINDOW,
-    LABELS,
-    PADDING,
-    SLICE,
-    GROUPS,
-    PAIRS,
-    DIRECTION,
-    FUSION_KIND,
-    TARGET,
     CONFIG,
-    PREDECESSORS,
-    SHARDING,
     ACCURACY,
-    VERSION,
     CONSTRAINTS,
     THREAD,
+    CHECKED, /* read by `check`; nothing of it is kept */
     SKIPPED,
 };
 
-/* In alphabetical order. `which` is the place of the field, or of the callee among the callees. */
+/* In alphabetical order. */
 static const struct attribute {
     const char *name;
     enum attribute_kind kind;
-    size_t which;
+    size_t which; /* the place of the field, or of the callee among the callees */
+    bool (*read_fields)(struct hlo_reader *reader, struct hlo_attributes *attributes);
+    bool (*check)(struct hlo_reader *reader);
 } known[] = {
-#define AT(field) offsetof(struct hlo_attributes, field)
-    {"api_version", VERSION, 0},
-    {"async_execution_thread", THREAD, 0},
-    {"backend_config", CONFIG, 0},
+#define AT(field) .which = offsetof(struct hlo_attributes, field)
+    {"api_version", CHECKED, .check = hlo_read_api_version},
+    {"async_execution_thread", .kind = THREAD},
+    {"backend_config", .kind = CONFIG},
     {"batch_group_count", INTEGER, AT(batch_groups)},
-    {"body", CALLEE, 1},
-    {"branch_computations", CALLEES, 0},
-    {"called_computations", CALLEES, 0},
-    {"calls", CALLEE, 0},
-    {"condition", CALLEE, 0},
-    {"control-predecessors", PREDECESSORS, 0},
-    {"custom_call_target", TARGET, 0},
-    {"dim_labels", LABELS, 0},
+    {"body", CALLEE, .which = 1},
+    {"branch_computations", CALLEES, .which = 0},
+    {"called_computations", CALLEES, .which = 0},
+    {"calls", CALLEE, .which = 0},
+    {"condition", CALLEE, .which = 0},
+    {"control-predecessors", CHECKED, .check = hlo_read_predecessors},
+    {"custom_call_target", TEXT, AT(target)},
+    {"dim_labels", STRUCTURE, .read_fields = hlo_read_labels},
     {"dimensions", LIST, AT(dimensions)},
-    {"direction", DIRECTION, 0},
+    {"direction", STRUCTURE, .read_fields = read_direction},
     {"dynamic_slice_sizes", LIST, AT(sizes)},
-    {"false_computation", CALLEE, 1},
+    {"false_computation", CALLEE, .which = 1},
     {"feature_group_count", INTEGER, AT(feature_groups)},
     {"fft_length", LIST, AT(sizes)},
-    {"frontend_attributes", SKIPPED, 0},
+    {"frontend_attributes", .kind = SKIPPED},
     {"index", INTEGER, AT(index)},
     {"iota_dimension", LIST_OF_ONE, AT(dimensions)},
     {"k", INTEGER, AT(index)},
-    {"kind", FUSION_KIND, 0},
+    {"kind", STRUCTURE, .read_fields = read_fusion_kind},
     {"lhs_batch_dims", LIST, AT(lhs_batch)},
     {"lhs_contracting_dims", LIST, AT(lhs_contracting)},
     {"lhs_ragged_dims", LIST, AT(lhs_ragged)},
-    {"metadata", SKIPPED, 0},
+    {"metadata", .kind = SKIPPED},
     {"offset_dims", LIST, AT(dimensions)},
-    {"operand_layout_constraints", CONSTRAINTS, 0},
-    {"padding", PADDING, 0},
-    {"replica_groups", GROUPS, 0},
-    {"result_accuracy", ACCURACY, 0},
+    {"operand_layout_constraints", .kind = CONSTRAINTS},
+    {"padding", STRUCTURE, .read_fields = hlo_read_padding},
+    {"replica_groups", STRUCTURE, .read_fields = hlo_read_groups},
+    {"result_accuracy", .kind = ACCURACY},
     {"rhs_batch_dims", LIST, AT(rhs_batch)},
     {"rhs_contracting_dims", LIST, AT(rhs_contracting)},
     {"rhs_group_dims", LIST, AT(rhs_group)},
-    {"scatter", CALLEE, 1},
-    {"select", CALLEE, 0},
-    {"sharding", SHARDING, 0},
-    {"slice", SLICE, 0},
+    {"scatter", CALLEE, .which = 1},
+    {"select", CALLEE, .which = 0},
+    {"sharding", CHECKED, .check = hlo_read_sharding},
+    {"slice", STRUCTURE, .read_fields = hlo_read_slice},
     {"slice_sizes", LIST, AT(sizes)},
-    {"source_target_pairs", PAIRS, 0},
-    {"to_apply", CALLEE, 0},
-    {"true_computation", CALLEE, 0},
+    {"source_target_pairs", STRUCTURE, .read_fields = hlo_read_pairs},
+    {"to_apply", CALLEE, .which = 0},
+    {"true_computation", CALLEE, .which = 0},
     {"update_window_dims", LIST, AT(dimensions)},
-    {"window", WINDOW, 0},
+    {"window", STRUCTURE, .read_fields = hlo_read_window},
 #undef AT
 };
 
@@ -115,6 +138,14 @@ static const struct attribute *find_attribute(struct hlo_reader *reader, struct 
     return attribute;
 }
 
+bool hlo_keep_ints(struct hlo_reader *reader, const int64_t *numbers, int count, struct hlo_ints *list)
+{
+    *list = (struct hlo_ints){.count = count};
+    if (count)
+        list->at = hlo_keep(reader, numbers, (size_t)count * sizeof *numbers);
+    return !count || list->at;
+}
+
 static bool read_new_list(struct hlo_reader *reader, struct hlo_ints *list)
 {
     int64_t numbers[1024];
@@ -131,14 +162,7 @@ static bool read_new_list(struct hlo_reader *reader, struct hlo_ints *list)
         if (!hlo_read_integer(reader, &numbers[list->count++]))
             return false;
     }
-    if (list->count == 0)
-        return true;
-    int64_t *copy = ARENA_ARRAY(&reader->module->arena, (size_t)list->count, int64_t);
-    if (!copy)
-        return error_memory(reader->err);
-    memcpy(copy, numbers, (size_t)list->count * sizeof *copy);
-    list->at = copy;
-    return true;
+    return hlo_keep_ints(reader, numbers, list->count, list);
 }
 
 /* {1,0}: the same text gives the same list. */
@@ -170,11 +194,8 @@ bool hlo_read_list(struct hlo_reader *reader, struct hlo_ints *list)
 
 static bool read_list_of_one(struct hlo_reader *reader, struct hlo_ints *list)
 {
-    int64_t *number = ARENA_NEW(&reader->module->arena, int64_t);
-    if (!number)
-        return error_memory(reader->err);
-    *list = (struct hlo_ints){1, number};
-    return hlo_read_integer(reader, number);
+    int64_t number;
+    return hlo_read_integer(reader, &number) && hlo_keep_ints(reader, &number, 1, list);
 }
 
 /* A computation's name, or its body in place. */
@@ -224,39 +245,6 @@ static bool read_callees(struct hlo_reader *reader, const struct hlo_draft *draf
     while (!hlo_takes(reader, '}'))
         if ((count && !hlo_expect(reader, ',')) || !put_callee(reader, draft, count++, at))
             return false;
-    return true;
-}
-
-static bool read_choice(struct hlo_reader *reader, const char *what, const char *const *names, int count,
-                        int *choice)
-{
-    hlo_skip_blank(reader);
-    const char *at = reader->at;
-    struct hlo_word word = hlo_read_word(reader);
-    for (*choice = 0; *choice < count; ++*choice)
-        if (hlo_word_is(word, names[*choice]))
-            return true;
-    reader->at = at;
-    return hlo_expected(reader, what);
-}
-
-static bool read_direction(struct hlo_reader *reader, struct hlo_attributes *attributes)
-{
-    static const char *const names[] = {"EQ", "NE", "GE", "GT", "LE", "LT"};
-    int choice;
-    if (!read_choice(reader, "a direction: EQ, NE, GE, GT, LE or LT", names, 6, &choice))
-        return false;
-    attributes->direction = (enum hlo_direction)choice;
-    return true;
-}
-
-static bool read_fusion_kind(struct hlo_reader *reader, struct hlo_attributes *attributes)
-{
-    static const char *const names[] = {"kLoop", "kInput", "kOutput", "kCustom"};
-    int choice;
-    if (!read_choice(reader, "a kind of fusion: kLoop, kInput, kOutput or kCustom", names, 4, &choice))
-        return false;
-    attributes->fusion_kind = (enum hlo_fusion_kind)choice;
     return true;
 }
 
@@ -321,42 +309,24 @@ static bool read_value(struct hlo_reader *reader, struct hlo_draft *draft, const
         return hlo_read_integer(reader, field);
     case LIST_OF_ONE:
         return read_list_of_one(reader, field);
+    case TEXT:
+        return hlo_read_string(reader, field);
+    case STRUCTURE:
+        return attribute->read_fields(reader, attributes);
     case CALLEE:
         return put_callee(reader, draft, attribute->which, at);
     case CALLEES:
         return read_callees(reader, draft, at);
-    case WINDOW:
-        return hlo_read_window(reader, attributes);
-    case LABELS:
-        return hlo_read_labels(reader, attributes);
-    case PADDING:
-        return hlo_read_padding(reader, attributes);
-    case SLICE:
-        return hlo_read_slice(reader, attributes);
-    case GROUPS:
-        return hlo_read_groups(reader, attributes);
-    case PAIRS:
-        return hlo_read_pairs(reader, attributes);
-    case DIRECTION:
-        return read_direction(reader, attributes);
-    case FUSION_KIND:
-        return read_fusion_kind(reader, attributes);
-    case TARGET:
-        return hlo_read_string(reader, &attributes->target);
     case CONFIG:
         return read_config(reader, draft);
-    case PREDECESSORS:
-        return hlo_read_predecessors(reader);
-    case SHARDING:
-        return hlo_read_sharding(reader);
     case ACCURACY:
         return read_accuracy(reader, draft, at);
-    case VERSION:
-        return hlo_read_api_version(reader);
     case CONSTRAINTS:
         return hlo_read_constraints(reader, draft);
     case THREAD:
         return hlo_read_string(reader, &draft->thread);
+    case CHECKED:
+        return attribute->check(reader);
     case SKIPPED:
         break;
     }
@@ -366,9 +336,10 @@ static bool read_value(struct hlo_reader *reader, struct hlo_draft *draft, const
 /* The same words mean something else, of another form, on some operations. */
 static bool is_foreign(const struct attribute *attribute, enum hlo_opcode opcode)
 {
-    return (attribute->kind == LIST && opcode == HLO_COLLECTIVE_PERMUTE) ||
-           (attribute->kind == LIST && opcode == HLO_COLLECTIVE_PERMUTE_START) ||
-           (attribute->kind == FUSION_KIND && opcode != HLO_FUSION);
+    if (attribute->read_fields == read_fusion_kind)
+        return opcode != HLO_FUSION;
+    return attribute->kind == LIST &&
+           (opcode == HLO_COLLECTIVE_PERMUTE || opcode == HLO_COLLECTIVE_PERMUTE_START);
 }
 
 static bool read_attribute(struct hlo_reader *reader, struct hlo_draft *draft)
@@ -382,7 +353,7 @@ static bool read_attribute(struct hlo_reader *reader, struct hlo_draft *draft)
     const struct attribute *attribute = *name_end == '=' ? find_attribute(reader, name) : search(name);
     if (!attribute || attribute->kind == SKIPPED || is_foreign(attribute, hlo_draft_opcode(draft)))
         return hlo_skip_value(reader);
-    if (attribute->kind < CALLEE || (attribute->kind > CALLEES && attribute->kind < CONFIG))
+    if (attribute->kind < CALLEE)
         hlo_begin_attributes(draft);
     return read_value(reader, draft, attribute, name.at);
 }

@@ -65,14 +65,13 @@ static bool keep_attributes(struct hlo_reader *reader, struct hlo_draft *draft)
         in->attributes = before;
         return true;
     }
-    struct hlo_attributes *kept = ARENA_NEW(&reader->module->arena, struct hlo_attributes);
+    const struct hlo_attributes *kept = hlo_keep(reader, &draft->attributes, sizeof *kept);
     if (!kept)
-        return error_memory(reader->err);
-    memcpy(kept, &draft->attributes, sizeof *kept);
+        return false;
     struct hlo_slot *slot = hlo_table_place(&reader->attributes, (const char *)kept, sizeof *kept);
     if (!slot)
         return error_memory(reader->err);
-    slot->value = kept;
+    slot->value = (void *)kept;
     in->attributes = kept;
     return true;
 }

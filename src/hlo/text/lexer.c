@@ -282,6 +282,16 @@ bool hlo_push(struct hlo_reader *reader, struct hlo_stack *stack, void *item)
     return VECTOR_ADD(stack->at, stack->count, stack->capacity, item) || error_memory(reader->err);
 }
 
+void *hlo_keep(struct hlo_reader *reader, const void *items, size_t bytes)
+{
+    void *copy = arena_alloc(&reader->module->arena, bytes, 1);
+    if (!copy) {
+        error_memory(reader->err);
+        return NULL;
+    }
+    return memcpy(copy, items, bytes);
+}
+
 void *hlo_pop_all(struct hlo_reader *reader, struct hlo_stack *stack, size_t begin)
 {
     size_t count = stack->count - begin;

@@ -89,12 +89,8 @@ static bool read_dims(struct hlo_reader *reader, struct hlo_shape *shape)
     }
     if (shape->rank == 0)
         return true;
-    int64_t *copy = ARENA_ARRAY(&reader->module->arena, (size_t)shape->rank, int64_t);
-    if (!copy)
-        return error_memory(reader->err);
-    memcpy(copy, dims, (size_t)shape->rank * sizeof *copy);
-    shape->dims = copy;
-    return true;
+    shape->dims = hlo_keep(reader, dims, (size_t)shape->rank * sizeof *dims);
+    return shape->dims != NULL;
 }
 
 /* Tiles, memory space and the like, which say nothing about sizes: T(8,128)(2,1)S(1)… Of dimension levels
@@ -147,13 +143,8 @@ static bool read_layout(struct hlo_reader *reader, struct hlo_shape *shape)
     }
     if (count && count != shape->rank)
         return hlo_fail(reader, begin, "expected a layout of %d dimensions, found %d", shape->rank, count);
-    if (!is_default) {
-        int32_t *copy = ARENA_ARRAY(&reader->module->arena, (size_t)count, int32_t);
-        if (!copy)
-            return error_memory(reader->err);
-        memcpy(copy, order, (size_t)count * sizeof *copy);
-        shape->layout = copy;
-    }
+    if (!is_default && !(shape->layout = hlo_keep(reader, order, (size_t)count * sizeof *order)))
+        return false;
     return hlo_takes(reader, ':') ? skip_layout_extras(reader) : hlo_expect(reader, '}');
 }
 

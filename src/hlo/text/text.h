@@ -162,6 +162,10 @@ bool hlo_enter(struct hlo_reader *reader);
 
 bool hlo_push(struct hlo_reader *reader, struct hlo_stack *stack, void *item);
 
+/* Returns a copy in the arena; NULL, with an error, if memory is out. */
+void *hlo_keep(struct hlo_reader *reader, const void *items, size_t bytes);
+bool hlo_keep_ints(struct hlo_reader *reader, const int64_t *numbers, int count, struct hlo_ints *list);
+
 /* What lies on the stack from `begin` on, moved to the arena; NULL when there is nothing or no memory. */
 void *hlo_pop_all(struct hlo_reader *reader, struct hlo_stack *stack, size_t begin);
 

@@ -3,11 +3,6 @@
 
 #include <string.h>
 
-static struct hlo_window_dim plain_window_dim(void)
-{
-    return (struct hlo_window_dim){.size = 1, .stride = 1, .base_dilation = 1, .window_dilation = 1};
-}
-
 /* 1x2x3, or of `per` numbers each with '_' between: lo_hi. The last of `per` may be left out, and is 0 then,
  * if `optional`. */
 static bool read_by(struct hlo_reader *reader, int per, bool optional, int64_t numbers[][3], int *count)
@@ -34,29 +29,21 @@ static bool read_by(struct hlo_reader *reader, int per, bool optional, int64_t n
     return true;
 }
 
-static void set_field(struct hlo_window_dim *dim, int field, const int64_t numbers[3])
-{
-    switch (field) {
-    case 0:
-        dim->size = numbers[0];
-        break;
-    case 1:
-        dim->stride = numbers[0];
-        break;
-    case 2:
-        dim->pad_low = numbers[0];
-        dim->pad_high = numbers[1];
-        break;
-    case 3:
-        dim->base_dilation = numbers[0];
-        break;
-    case 4:
-        dim->window_dilation = numbers[0];
-        break;
-    default:
-        dim->reversal = numbers[0] != 0;
-    }
-}
+static const struct {
+    const char *name;
+    size_t at;
+} window_fields[] = {
+#define AT(field) offsetof(struct hlo_window_dim, field)
+    {"size", AT(size)},
+    {"stride", AT(stride)},
+    {"pad", AT(pad_low)}, /* and pad_high behind it */
+    {"lhs_dilate", AT(base_dilation)},
+    {"rhs_dilate", AT(window_dilation)},
+    {"rhs_reversal", AT(reversal)},
+#undef AT
+};
+
+enum { PAD = 2, REVERSAL = 5, FIELD_COUNT };
 
 static bool check_window(struct hlo_reader *reader, const char *at, const struct hlo_window_dim *dims,
                          int rank)
@@ -76,26 +63,30 @@ static bool check_window(struct hlo_reader *reader, const char *at, const struct
 
 static bool read_window_field(struct hlo_reader *reader, struct hlo_window_dim *dims, int *rank)
 {
-    static const char *const names[] = {"size", "stride", "pad", "lhs_dilate", "rhs_dilate", "rhs_reversal"};
     int64_t numbers[HLO_MAX_RANK][3];
     int field = 0, count;
     hlo_skip_blank(reader);
     const char *at = reader->at;
     struct hlo_word name = hlo_read_word(reader);
-    while (field < 6 && !hlo_word_is(name, names[field]))
+    while (field < FIELD_COUNT && !hlo_word_is(name, window_fields[field].name))
         field++;
-    if (field == 6) {
+    if (field == FIELD_COUNT) {
         reader->at = at;
         return hlo_expected(reader, "size, stride, pad, lhs_dilate, rhs_dilate or rhs_reversal");
     }
-    if (!hlo_expect(reader, '=') || !read_by(reader, field == 2 ? 2 : 1, false, numbers, &count))
+    if (!hlo_expect(reader, '=') || !read_by(reader, field == PAD ? 2 : 1, false, numbers, &count))
         return false;
     if (*rank < 0)
         *rank = count;
     if (count != *rank)
-        return hlo_fail(reader, at, "expected %s of %d dimensions, found %d", names[field], *rank, count);
+        return hlo_fail(reader, at, "expected %s of %d dimensions, found %d", window_fields[field].name,
+                        *rank, count);
     for (int i = 0; i < count; i++)
-        set_field(&dims[i], field, numbers[i]);
+        if (field == REVERSAL)
+            dims[i].reversal = numbers[i][0] != 0;
+        else
+            memcpy((char *)&dims[i] + window_fields[field].at, numbers[i],
+                   (field == PAD ? 2 : 1) * sizeof(int64_t));
     return true;
 }
 
@@ -105,7 +96,7 @@ bool hlo_read_window(struct hlo_reader *reader, struct hlo_attributes *attribute
     int rank = -1;
     const char *at = reader->at;
     for (int i = 0; i < HLO_MAX_RANK; i++)
-        dims[i] = plain_window_dim();
+        dims[i] = (struct hlo_window_dim){.size = 1, .stride = 1, .base_dilation = 1, .window_dilation = 1};
     if (!hlo_expect(reader, '{'))
         return false;
     while (!hlo_takes(reader, '}'))
@@ -115,13 +106,9 @@ bool hlo_read_window(struct hlo_reader *reader, struct hlo_attributes *attribute
         return true;
     if (!check_window(reader, at, dims, rank))
         return false;
-    struct hlo_window_dim *copy = ARENA_ARRAY(&reader->module->arena, (size_t)rank, struct hlo_window_dim);
-    if (!copy)
-        return error_memory(reader->err);
-    memcpy(copy, dims, (size_t)rank * sizeof *copy);
-    attributes->window = copy;
+    attributes->window = hlo_keep(reader, dims, (size_t)rank * sizeof *dims);
     attributes->window_rank = rank;
-    return true;
+    return attributes->window != NULL;
 }
 
 /* One of the three of b01f_01io->b01f. `first` and `second` are the letters of what is not spatial. */
@@ -152,12 +139,7 @@ static bool read_label(struct hlo_reader *reader, char first, char second, struc
         if (numbers[i] >= count - 2)
             return hlo_fail(reader, at + i, "the dimension label %lld among %d spatial dimensions",
                             (long long)numbers[i], count - 2);
-    int64_t *copy = ARENA_ARRAY(&reader->module->arena, (size_t)count, int64_t);
-    if (!copy)
-        return error_memory(reader->err);
-    memcpy(copy, numbers, (size_t)count * sizeof *copy);
-    *labels = (struct hlo_ints){count, copy};
-    return true;
+    return hlo_keep_ints(reader, numbers, count, labels);
 }
 
 bool hlo_read_labels(struct hlo_reader *reader, struct hlo_attributes *attributes)
