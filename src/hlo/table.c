@@ -13,6 +13,12 @@ static size_t slots_of(size_t cells)
     return cells / 8 * 5;
 }
 
+/* Returns the probe step from an occupied cell: odd, and dependent on the name, so that neighbours spread. */
+static size_t step_of(uint32_t hash)
+{
+    return hash >> 16 | 1;
+}
+
 void hlo_table_release(struct hlo_table *table)
 {
     free(table->slots);
@@ -97,7 +103,7 @@ static bool is_same(const char *a, const char *b, size_t length)
 /* The key's cell, or the empty one where it belongs. */
 static struct hlo_cell *find(const struct hlo_table *table, const char *key, size_t length, uint32_t hash)
 {
-    for (size_t i = hash;; i += hlo_step(hash)) {
+    for (size_t i = hash;; i += step_of(hash)) {
         struct hlo_cell *cell = &table->cells[i & (table->capacity - 1)];
         if (!cell->slot)
             return cell;
@@ -119,7 +125,7 @@ static bool grow(struct hlo_table *table)
     for (size_t s = 0; s < table->count; s++) {
         size_t i = slots[s].hash & (capacity - 1);
         while (cells[i].slot)
-            i = (i + hlo_step(slots[s].hash)) & (capacity - 1);
+            i = (i + step_of(slots[s].hash)) & (capacity - 1);
         cells[i] = (struct hlo_cell){slots[s].hash, (uint32_t)s + 1};
     }
     free(table->cells);
@@ -135,12 +141,18 @@ void hlo_table_prefetch(const struct hlo_table *table, const char *key, size_t l
         __builtin_prefetch(&table->cells[hlo_hash(key, length) & (table->capacity - 1)], 1);
 }
 
-void *hlo_table_get(const struct hlo_table *table, const char *key, size_t length)
+struct hlo_slot *hlo_table_find(const struct hlo_table *table, const char *key, size_t length)
 {
     if (table->count == 0)
         return NULL;
     const struct hlo_cell *cell = find(table, key, length, hlo_hash(key, length));
-    return cell->slot ? table->slots[cell->slot - 1].value : NULL;
+    return cell->slot ? &table->slots[cell->slot - 1] : NULL;
+}
+
+void *hlo_table_get(const struct hlo_table *table, const char *key, size_t length)
+{
+    const struct hlo_slot *slot = hlo_table_find(table, key, length);
+    return slot ? slot->value : NULL;
 }
 
 struct hlo_slot *hlo_table_place(struct hlo_table *table, const char *key, size_t length)

@@ -28,15 +28,12 @@ struct hlo_table {
 /* Names that differ only in their last character, as x.41 and x.42, hash to neighbours. */
 uint32_t hlo_hash(const char *key, size_t length);
 
-/* Returns the probe step from an occupied cell: odd, and name-dependent, so that neighbours spread. */
-static inline size_t hlo_step(uint32_t hash)
-{
-    return hash >> 16 | 1;
-}
-
 /* A zeroed table ({0}) is ready for use. */
 void hlo_table_release(struct hlo_table *table);
 void hlo_table_clear(struct hlo_table *table);
+
+/* Returns the key's slot, or NULL. */
+struct hlo_slot *hlo_table_find(const struct hlo_table *table, const char *key, size_t length);
 
 /* Returns the value, or NULL. */
 void *hlo_table_get(const struct hlo_table *table, const char *key, size_t length);

@@ -323,14 +323,14 @@ static bool read_module_items(struct mlir_reader *reader, bool nested)
     }
 }
 
-#define LISTS 12
+#define LISTS 11
 
 static void list_all(struct mlir_reader *reader, struct mlir_list *lists[LISTS])
 {
     struct mlir_list *all[LISTS] = {
         &reader->bindings,  &reader->results, &reader->operands, &reader->attributes,
         &reader->callees,   &reader->shapes,  &reader->numbers,  &reader->computations,
-        &reader->functions, &reader->calls,   &reader->aliases,  &reader->names,
+        &reader->functions, &reader->calls,   &reader->aliases,
     };
     memcpy(lists, all, sizeof all);
 }
@@ -344,8 +344,8 @@ static bool prepare(struct mlir_reader *reader)
         if (!(lists[i]->items = malloc(1)))
             return false;
     /* `%0 = op` for each: numbers that a text this long does not come to need no room */
-    size_t most = (size_t)(reader->end - reader->text) / 4 + 1;
-    reader->numbered_room = most < MLIR_NUMBERED ? (uint32_t)most : MLIR_NUMBERED;
+    size_t max = (size_t)(reader->end - reader->text) / 4 + 1;
+    reader->numbered_room = max < MLIR_NUMBERED ? (uint32_t)max : MLIR_NUMBERED;
     reader->numbered = calloc(reader->numbered_room, sizeof *reader->numbered);
     return reader->numbered != NULL;
 }
@@ -361,7 +361,7 @@ static void release(struct mlir_reader *reader)
         free(reader->blocks[i].parameters.items);
         free(reader->blocks[i].results.items);
     }
-    free(reader->name_cells);
+    hlo_table_release(&reader->names);
     free(reader->numbered);
     free(reader);
 }

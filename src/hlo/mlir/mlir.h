@@ -45,11 +45,6 @@ struct mlir_binding {
     struct hlo_instruction *value; /* of the computation at `depth`: the tuple, or what the name stands for */
 };
 
-struct mlir_name {
-    const char *at; /* without '%' */
-    uint32_t length, number, hash, innermost;
-};
-
 /* A computation that is being read. Kept when it closes, so that its arrays are used again. */
 struct mlir_block {
     struct mlir_list instructions, parameters; /* of struct hlo_instruction * */
@@ -177,9 +172,7 @@ struct mlir_reader {
 
     uint32_t *numbered; /* the innermost bindings of %0, %1, … below `numbered_room` */
     uint32_t numbered_room;
-    struct mlir_list names;      /* all other names, as they come */
-    struct hlo_cell *name_cells; /* of them: a hash table of `name_room` places */
-    size_t name_room;
+    struct hlo_table names;    /* of all other names: their innermost bindings */
     struct mlir_list bindings; /* number 0 is none */
     uint32_t free_binding;
 

@@ -1,45 +1,28 @@
 #include "hlo/mlir/mlir.h"
 
-#include <stdlib.h>
+#include <inttypes.h>
+#include <stdio.h>
 
 static struct mlir_binding *binding(const struct mlir_reader *reader, uint32_t index)
 {
     return (struct mlir_binding *)reader->bindings.items + index;
 }
 
-static struct mlir_name *name_at(const struct mlir_reader *reader, size_t index)
+/* A name is known by the number it is written as, or by numbered_room and its place among the other names. Returns
+ * the innermost binding of a name; 0: none. */
+static uint32_t innermost_of(const struct mlir_reader *reader, uint32_t name)
 {
-    return (struct mlir_name *)reader->names.items + index;
+    if (name < reader->numbered_room)
+        return reader->numbered[name];
+    return (uint32_t)(uintptr_t)reader->names.slots[name - reader->numbered_room].value;
 }
 
-/* What a name is known by: the number it is written as, or numbered_room and its place among the other names. */
-static uint32_t *innermost_of(const struct mlir_reader *reader, uint32_t name)
+static void set_innermost(struct mlir_reader *reader, uint32_t name, uint32_t index)
 {
-    return name < reader->numbered_room ? &reader->numbered[name]
-                                        : &name_at(reader, name - reader->numbered_room)->innermost;
-}
-
-static uint32_t hash_name(struct mlir_span text, uint32_t number)
-{
-    return hlo_hash(text.at, text.length) + number;
-}
-
-static bool grow_names(struct mlir_reader *reader)
-{
-    size_t room = reader->name_room ? 2 * reader->name_room : 1024;
-    struct hlo_cell *cells = room < UINT32_MAX - reader->numbered_room ? calloc(room, sizeof *cells) : NULL;
-    if (!cells)
-        return error_memory(reader->err);
-    for (size_t i = 0; i < reader->names.count; i++) {
-        size_t at = name_at(reader, i)->hash & (room - 1);
-        while (cells[at].slot)
-            at = (at + hlo_step(name_at(reader, i)->hash)) & (room - 1);
-        cells[at] = (struct hlo_cell){name_at(reader, i)->hash, (uint32_t)i + 1};
-    }
-    free(reader->name_cells);
-    reader->name_cells = cells;
-    reader->name_room = room;
-    return true;
+    if (name < reader->numbered_room)
+        reader->numbered[name] = index;
+    else
+        reader->names.slots[name - reader->numbered_room].value = (void *)(uintptr_t)index;
 }
 
 /* %17 and the like, which nearly all names are, are looked up without a hash. */
@@ -56,27 +39,11 @@ static bool is_number(const struct mlir_reader *reader, struct mlir_span text, u
     return *value < reader->numbered_room;
 }
 
-/* The name's own cell of the table, or the free one where it belongs. */
-static struct hlo_cell *find_name(const struct mlir_reader *reader, struct mlir_span text, uint32_t number,
-                                  uint32_t hash)
-{
-    for (size_t at = hash;; at += hlo_step(hash)) {
-        struct hlo_cell *cell = &reader->name_cells[at & (reader->name_room - 1)];
-        if (!cell->slot)
-            return cell;
-        const struct mlir_name *name = name_at(reader, cell->slot - 1);
-        if (cell->hash == hash && name->number == number && name->length == text.length &&
-            memcmp(name->at, text.at, text.length) == 0)
-            return cell;
-    }
-}
-
-/* The places of names that are no numbers lie far from the processor when there are many. */
 void mlir_prefetch(const struct mlir_reader *reader, struct mlir_span name)
 {
     uint32_t number;
-    if (reader->name_room && !is_number(reader, name, &number))
-        __builtin_prefetch(&reader->name_cells[hash_name(name, 0) & (reader->name_room - 1)], 1);
+    if (!is_number(reader, name, &number))
+        hlo_table_prefetch(&reader->names, name.at, name.length);
 }
 
 /* A new binding of the computation at `depth`, which is further in than all others of the name. */
@@ -95,34 +62,35 @@ static uint32_t bind(struct mlir_reader *reader, uint32_t name, int depth, struc
         index = (uint32_t)(reader->bindings.count - 1);
     *binding(reader, index) = (struct mlir_binding){
         .name = name,
-        .outer = *innermost_of(reader, name),
+        .outer = innermost_of(reader, name),
         .next = reader->blocks[depth].first_binding,
         .depth = depth,
         .part = part,
         .value = value,
     };
     reader->blocks[depth].first_binding = index;
-    *innermost_of(reader, name) = index;
+    set_innermost(reader, name, index);
     return index;
 }
 
-/* The table's place for a name that may be new. */
+static const char *numbered_name(struct mlir_reader *reader, struct mlir_span text, uint32_t number)
+{
+    return arena_format(&reader->module->arena, "%.*s#%" PRIu32, (int)text.length, text.at, number);
+}
+
+/* Finds a name, or adds it to the table. The first result of several goes without its number. */
 static bool add_name(struct mlir_reader *reader, struct mlir_span text, uint32_t number, uint32_t *name)
 {
     if (number == 0 && is_number(reader, text, name))
         return true;
-    if (2 * reader->names.count >= reader->name_room && !grow_names(reader))
-        return false;
-    uint32_t hash = hash_name(text, number);
-    struct hlo_cell *cell = find_name(reader, text, number, hash);
-    if (!cell->slot) {
-        struct mlir_name *added = mlir_push(reader, &reader->names, sizeof *added);
-        if (!added)
-            return false;
-        *added = (struct mlir_name){text.at, (uint32_t)text.length, number, hash, 0};
-        *cell = (struct hlo_cell){hash, (uint32_t)reader->names.count};
+    if (number > 0) {
+        text.at = arena_format(&reader->module->arena, "%.*s#%" PRIu32, (int)text.length, text.at, number);
+        text.length = text.at ? strlen(text.at) : 0;
     }
-    *name = cell->slot - 1 + reader->numbered_room;
+    struct hlo_slot *slot = text.at ? hlo_table_place(&reader->names, text.at, text.length) : NULL;
+    if (!slot || reader->names.count > UINT32_MAX - reader->numbered_room)
+        return error_memory(reader->err);
+    *name = (uint32_t)(slot - reader->names.slots) + reader->numbered_room;
     return true;
 }
 
@@ -132,7 +100,7 @@ bool mlir_define(struct mlir_reader *reader, struct mlir_span name, uint32_t num
     uint32_t found;
     if (!add_name(reader, name, number, &found))
         return false;
-    if (*innermost_of(reader, found))
+    if (innermost_of(reader, found))
         return mlir_error(reader, at, "'%%%.*s' is defined twice", (int)name.length, name.at);
     return bind(reader, found, reader->depth, source, part) || error_memory(reader->err);
 }
@@ -155,7 +123,7 @@ static void forget_names(struct mlir_reader *reader, struct mlir_block *block)
     for (uint32_t b = block->first_binding; b;) {
         struct mlir_binding *gone = binding(reader, b);
         uint32_t next = gone->next;
-        *innermost_of(reader, gone->name) = gone->outer;
+        set_innermost(reader, gone->name, gone->outer);
         gone->next = reader->free_binding;
         reader->free_binding = b;
         b = next;
@@ -287,7 +255,7 @@ static struct hlo_instruction *value_of(struct mlir_reader *reader, uint32_t ind
  * written again instead, so that the bound of a loop stays known. */
 static struct hlo_instruction *capture(struct mlir_reader *reader, uint32_t name, const char *at)
 {
-    uint32_t outermost = *innermost_of(reader, name);
+    uint32_t outermost = innermost_of(reader, name);
     int here = reader->depth, depth = binding(reader, outermost)->depth;
     struct hlo_instruction *value = value_of(reader, outermost);
     while (value && depth < here) {
@@ -311,6 +279,22 @@ static struct hlo_instruction *capture(struct mlir_reader *reader, uint32_t name
     return value;
 }
 
+static bool find_name(struct mlir_reader *reader, struct mlir_span text, uint32_t number, uint32_t *name)
+{
+    char key[256];
+    if (number == 0 && is_number(reader, text, name))
+        return true;
+    if (number > 0) {
+        size_t length = (size_t)snprintf(key, sizeof key, "%.*s#%" PRIu32, (int)text.length, text.at, number);
+        text.at = length < sizeof key ? key : numbered_name(reader, text, number);
+        text.length = length;
+    }
+    const struct hlo_slot *slot = text.at ? hlo_table_find(&reader->names, text.at, text.length) : NULL;
+    if (slot)
+        *name = (uint32_t)(slot - reader->names.slots) + reader->numbered_room;
+    return slot != NULL;
+}
+
 bool mlir_use(struct mlir_reader *reader, struct hlo_instruction **value)
 {
     struct mlir_span text;
@@ -326,14 +310,8 @@ bool mlir_use(struct mlir_reader *reader, struct hlo_instruction **value)
             return false;
     }
     uint32_t name, index = 0;
-    if (number == 0 && is_number(reader, text, &name)) {
-        index = reader->numbered[name];
-    } else if (reader->name_room && number >= 0 && number <= UINT32_MAX) {
-        uint32_t hash = hash_name(text, (uint32_t)number);
-        const struct hlo_cell *cell = find_name(reader, text, (uint32_t)number, hash);
-        name = cell->slot - 1 + reader->numbered_room;
-        index = cell->slot ? *innermost_of(reader, name) : 0;
-    }
+    if (number >= 0 && number <= UINT32_MAX && find_name(reader, text, (uint32_t)number, &name))
+        index = innermost_of(reader, name);
     if (!index)
         return mlir_error(reader, at, "'%.*s' is not defined", (int)(reader->p - at), at);
     *value =
