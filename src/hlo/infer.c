@@ -158,8 +158,8 @@ static bool infer_transfer(struct hlo_inference *inference)
     return !out || out->type == HLO_TYPE_TUPLE || hlo_contradicts(inference, "expected the shape of a tuple");
 }
 
-/* Operands of elementwise operations have the same dimensions; the predicate of a select and the bounds of a clamp
- * may be scalars. */
+/* Operands of elementwise operations have the same dimensions; the predicate of a select and the bounds of
+ * a clamp may be scalars. */
 static bool operands_alike(struct hlo_inference *inference, const struct hlo_shape *shape)
 {
     const struct hlo_instruction *in = inference->in;
@@ -229,7 +229,7 @@ static bool infer_elementwise(struct hlo_inference *inference)
     case HLO_CONVERT:
     case HLO_STOCHASTIC_CONVERT:
         if (!in->shape)
-            inference->array.type = HLO_TYPE_COUNT; /* to what? */
+            inference->array.type = HLO_TYPE_COUNT; /* the type to convert to is unknown */
         inference->any_type = true;
         break;
     default:

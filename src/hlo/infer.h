@@ -19,12 +19,12 @@ struct hlo_inference {
 };
 
 /* Compares the written shape with the inferred one, or sets the shape if none was written. The caller sets
- * `arena`, `is_lone` and `is_exact`. Returns false if the operands, attributes or shapes contradict each other;
- * inference->message then says why. */
+ * `arena`, `is_lone` and `is_exact`. Returns false if the operands, attributes or shapes contradict each
+ * other; inference->message then says why. */
 bool hlo_infer_shape(struct hlo_inference *inference, struct hlo_instruction *in);
 
-/* Returns whether a tuple has at most HLO_MAX_PARTS leaves, HLO_MAX_DEPTH levels and HLO_MAX_ELEMENTS elements.
- * Inferred shapes share parts, so that a short text can make a huge one. */
+/* Returns whether a tuple has at most HLO_MAX_PARTS leaves, HLO_MAX_DEPTH levels and HLO_MAX_ELEMENTS
+ * elements. Inferred shapes share parts, so that a short text can make a huge one. */
 bool hlo_tuple_is_small(const struct hlo_shape *tuple);
 
 /* Sets the error; returns false. */

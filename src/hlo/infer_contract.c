@@ -26,7 +26,7 @@ static bool dot_dims_exist(struct hlo_inference *inference)
            hlo_infer_dims_exist(inference, "rhs_batch_dims", &a->rhs_batch, rhs);
 }
 
-/* Those dimensions of an operand that are neither batch nor contracted, in their order. */
+/* Adds the dimensions of an operand that are neither batch nor contracted, in their order. */
 static bool add_free(struct hlo_inference *inference, const struct hlo_shape *operand,
                      const struct hlo_ints *batch, const struct hlo_ints *contracting)
 {

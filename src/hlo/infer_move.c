@@ -1,4 +1,4 @@
-/* Shapes of what moves elements without computing. */
+/* Shapes of operations that move elements without computing. */
 #include "hlo/infer.h"
 
 #include <string.h>

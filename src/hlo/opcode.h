@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What an operation is to counting and to a fusion. */
+/* The class of an operation, for counting and for fusion. */
 enum op_class {
     OP_INPUT,       /* parameter, constant: lies in memory */
     OP_NOTHING,     /* tuple, token: neither computes nor moves */
@@ -43,8 +43,9 @@ enum hlo_trait {
 
 /* X(enumerator, "text", class, min and max number of operands, lanes, traits)
  *
- * lanes: fp32 operations of one element: what CUDA's math library takes to within its stated accuracy, in rounded
- * numbers of instructions (CUDA C++ Programming Guide, section 16, and the throughput table of section 8). */
+ * lanes: fp32 operations of one element: what CUDA's math library takes to within its stated accuracy, in
+ * rounded numbers of instructions (CUDA C++ Programming Guide, section 16, and the throughput table of
+ * section 8). */
 #define HLO_OPCODES(X)                                                                                       \
     X(ABS, "abs", ELEMENTWISE, 1, 1, 1, 0)                                                                   \
     X(ACOS, "acos", ELEMENTWISE, 1, 1, 20, HLO_TRANSCENDENTAL)                                               \

@@ -1,13 +1,13 @@
-/* Trip counts: the condition compares sums of a loop's variable and constants, the body adds a constant to the
- * variable, and it starts at a constant. Values are followed through tuples, copies, conversions, fusions and
- * calls. A variable that the body hands on unchanged counts as a constant (bounds that front ends carry
- * along). */
+/* Trip counts: the condition compares sums of a loop's variable and constants, the body adds a constant to
+ * the variable, and it starts at a constant. Values are followed through tuples, copies, conversions,
+ * fusions and calls. A variable that the body hands on unchanged counts as a constant (bounds that front
+ * ends carry along). */
 #include "hlo/module.h"
 
 #define MAX_STEPS  4096 /* of following and adding up, so that no graph takes long */
 #define MAX_FRAMES 64
 
-/* Where a computation was called from; the loop's condition, its body and what surrounds it have none. */
+/* The call of a computation. The loop's condition, its body and the computation around it have none. */
 struct frame {
     const struct frame *outer;
     const struct hlo_instruction *call;
@@ -68,7 +68,7 @@ static struct place enter(struct evaluation *evaluation, struct place place)
     return (struct place){place.in->callees[0]->root, frame, -1};
 }
 
-/* What a parameter stands for: the caller's operand, or a variable of the loop. */
+/* Returns the value of a parameter: the caller's operand, or a variable of the loop. */
 static struct place leave(const struct evaluation *evaluation, struct place place)
 {
     int64_t number = place.in->parameter;
@@ -83,7 +83,7 @@ static struct place leave(const struct evaluation *evaluation, struct place plac
     return place;
 }
 
-/* To where the value is made. */
+/* Follows a value to the instruction that computes it. */
 static struct place trace(struct evaluation *evaluation, struct place place, int depth)
 {
     while (place.in && place.slot < 0) {
@@ -133,7 +133,7 @@ static struct place element_of(struct evaluation *evaluation, struct place tuple
     return (struct place){.slot = -1};
 }
 
-/* What a variable is before the loop, and after one turn of it. */
+/* Return the value of a variable before the loop, and after one iteration. */
 static struct place before(struct evaluation *evaluation, int64_t slot)
 {
     const struct hlo_instruction *loop = evaluation->loop;
@@ -208,7 +208,7 @@ static struct linear evaluate(struct evaluation *evaluation, struct place place,
     }
 }
 
-/* Turns while value < 0, if it grows by `step`. */
+/* Returns the iterations while value < 0, if it grows by `step`. */
 static int64_t turns_below(int64_t value, int64_t step)
 {
     if (value >= 0)
@@ -218,7 +218,7 @@ static int64_t turns_below(int64_t value, int64_t step)
     return -value / step + (-value % step != 0);
 }
 
-/* Turns while `value direction 0`; -1: for ever, as far as can be told. */
+/* Returns the iterations while `value direction 0` holds; -1 if it holds for ever or nobody can tell. */
 static int64_t turns(enum hlo_direction direction, int64_t value, int64_t step)
 {
     switch (direction) {
@@ -242,19 +242,19 @@ static int64_t turns(enum hlo_direction direction, int64_t value, int64_t step)
 
 static bool is_moderate(int64_t value)
 {
-    const int64_t most = (int64_t)1 << 62;
-    return value > -most && value < most;
+    const int64_t max = (int64_t)1 << 62;
+    return value > -max && value < max;
 }
 
-/* The variable must be able to hold what it is when the loop ends. */
+/* Returns whether the variable can hold its value at the end of the loop. */
 static bool holds(enum hlo_type type, int64_t value)
 {
     int bits = hlo_type_bits(type);
     bool is_signed = type >= HLO_TYPE_S1 && type <= HLO_TYPE_S64;
     if (bits >= 64)
         return true;
-    int64_t most = ((int64_t)1 << (bits - is_signed)) - 1;
-    return value <= most && value >= (is_signed ? -most - 1 : 0);
+    int64_t max = ((int64_t)1 << (bits - is_signed)) - 1;
+    return value <= max && value >= (is_signed ? -max - 1 : 0);
 }
 
 static int64_t count_turns(struct evaluation *evaluation)

@@ -1,8 +1,8 @@
-/* Fusions: what of the memory around them they touch. Inside of one nothing does.
+/* The memory traffic of fusions with the memory around them; values inside are not in memory.
  *
- * XLA's base rules look at the users of each parameter. Those of the GPU follow the use of elements from
- * the root up: what is not elementwise reads a share of its operand's elements (a slice less than all, a
- * broadcast each many times), and what computes an operand is computed as often. */
+ * XLA's base rules look at the users of each parameter. The GPU's follow the use of elements from the
+ * root up: an operation that is not elementwise reads a share of its operand's elements (a slice less
+ * than all, a broadcast each many times), and the operations that compute an operand run as often. */
 #include "cost/count/rules.h"
 
 #include <math.h>
@@ -24,7 +24,8 @@ static bool same_dimensions(const struct hlo_shape *a, const struct hlo_shape *b
     return true;
 }
 
-/* Does each of its elements come from the elements of the operands at the same place, or is it a tuple? */
+/* Returns whether each element comes from the elements of the operands at the same position, or the
+ * result is a tuple. */
 static bool passes_elements(const struct module_count *count, const struct hlo_instruction *instruction)
 {
     switch (instruction->opcode) {
@@ -77,8 +78,8 @@ static bool add_roots(struct count_roots *roots, const struct count_roots *other
         *roots = *others;
         return true;
     }
-    int64_t most = (int64_t)roots->count + others->count;
-    int *at = (*entries += most) <= MAX_ROOTS ? ARENA_ARRAY(scratch, (size_t)most, int) : NULL;
+    int64_t room = (int64_t)roots->count + others->count;
+    int *at = (*entries += room) <= MAX_ROOTS ? ARENA_ARRAY(scratch, (size_t)room, int) : NULL;
     if (!at)
         return false;
     roots->count = merge(roots, others, at);
@@ -86,7 +87,7 @@ static bool add_roots(struct count_roots *roots, const struct count_roots *other
     return true;
 }
 
-/* A share that the dynamic slices make an average of; at least whole elements are read. The margin keeps a
+/* Returns the share rounded up to whole elements: dynamic slices make it an average. The margin keeps a
  * whole number that division made a little larger. */
 static double whole_elements(double share, double elements)
 {
@@ -208,21 +209,21 @@ static bool find_users(struct users *users, const struct hlo_computation *comput
     return true;
 }
 
-/* What is read of `value` by those users that share one read of the whole. */
-struct reading {
+/* The bytes that users read of a value; some share one read of the whole. */
+struct read_sum {
     double whole, bytes;
     bool shared;
 };
 
-static void read_whole(struct reading *reading)
+static void read_whole(struct read_sum *reading)
 {
     if (!reading->shared)
         reading->bytes += reading->whole;
     reading->shared = true;
 }
 
-/* A user that takes only a part, or overwrites one in place; false for others. */
-static bool read_part(struct reading *reading, const struct hlo_instruction *value,
+/* Adds the read of a user that takes only a part, or overwrites one in place; returns false for others. */
+static bool read_part(struct read_sum *reading, const struct hlo_instruction *value,
                       const struct hlo_instruction *user)
 {
     switch (user->opcode) {
@@ -244,7 +245,7 @@ static bool read_part(struct reading *reading, const struct hlo_instruction *val
     }
 }
 
-/* A fusion in the fusion reads what its own users take of it when it hands its parameter through. */
+/* A nested fusion reads the bytes that its own users take of it, if it hands its parameter through. */
 static double nested_reads(const struct counter *c, const struct users *users, double whole,
                            const struct hlo_instruction *fusion, int operand)
 {
@@ -254,7 +255,7 @@ static double nested_reads(const struct counter *c, const struct users *users, d
         return whole;
     const struct hlo_instruction *root = nested->root;
     bool simple = root->operand_count == 0 || root->operands[0] == nested->parameters[operand];
-    struct reading reading = {.whole = (double)hlo_bytes(fusion->shape)};
+    struct read_sum reading = {.whole = (double)hlo_bytes(fusion->shape)};
     for (int i = users->start[fusion->index]; i < users->start[fusion->index + 1]; i++) {
         if ((simple && read_part(&reading, fusion, users->at[i])) || reading.shared)
             continue;
@@ -267,7 +268,7 @@ static double nested_reads(const struct counter *c, const struct users *users, d
 static double value_reads(const struct counter *c, const struct users *users,
                           const struct hlo_instruction *value)
 {
-    struct reading reading = {.whole = (double)hlo_bytes(value->shape)};
+    struct read_sum reading = {.whole = (double)hlo_bytes(value->shape)};
     for (int i = users->start[value->index]; i < users->start[value->index + 1]; i++) {
         const struct hlo_instruction *user = users->at[i];
         if (user->opcode == HLO_FUSION && user->callee_count) {
@@ -301,8 +302,8 @@ static double reads(const struct fusion_context *f, const struct hlo_instruction
     return round((double)hlo_bytes(value->shape) * (f->c->repeated ? use : fmin(use, 1)));
 }
 
-/* Of a tuple the leaves, each through the get-tuple-element that takes it out; where there is none, the
- * tuple that it lies in stands for it. */
+/* Reads a tuple leaf by leaf, each through the get-tuple-element that takes it out. If there is none, the
+ * tuple around it stands for it. */
 static bool leaf_reads(struct fusion_context *f, const struct hlo_shape *shape,
                        const struct hlo_instruction *value, double *bytes)
 {
@@ -371,20 +372,20 @@ static void count_output(const struct fusion_context *f, const struct hlo_instru
     count->bytes = bytes;
 }
 
-/* Those of one element, and on a GPU some more, are part of the code. */
+/* Constants of one element, and on a GPU slightly larger ones, are part of the code. */
 static void count_constants(const struct fusion_context *f, struct instruction_count *count)
 {
-    double most = f->c->gpu ? 8 : 1;
+    double max = f->c->gpu ? 8 : 1;
     for (int i = 0; i < f->fused->count; i++) {
         const struct hlo_instruction *constant = f->fused->instructions[i];
-        if (constant->opcode != HLO_CONSTANT || (double)hlo_elements(constant->shape) <= most)
+        if (constant->opcode != HLO_CONSTANT || (double)hlo_elements(constant->shape) <= max)
             continue;
         double use = f->c->gpu ? f->uses.use[i] : 1;
         count->bytes += (double)hlo_bytes(constant->shape) * (f->c->repeated ? use : fmin(use, 1));
     }
 }
 
-/* What is computed several times takes that many times the operations. */
+/* An instruction that is computed several times takes that many times the operations. */
 static void count_uses(const struct fusion_context *f, struct instruction_count *count)
 {
     const struct instruction_count *counts = count_of(f->c, f->fused);

@@ -55,7 +55,7 @@ double count_transferred(const struct hlo_instruction *collective)
     }
 }
 
-/* Operations of the function that reduces, for each element of what comes out. */
+/* Returns the operations of the reducing function, over all elements of the result. */
 static double reduction_flops(const struct counter *c, const struct hlo_instruction *collective)
 {
     if (!collective->callee_count)
@@ -113,7 +113,7 @@ static void count_reduce(const struct counter *c, const struct hlo_instruction *
     }
 }
 
-/* Of what async-start wraps only reduce-scatter and all-to-all count for the instruction itself. */
+/* Of the wrapped operations, only reduce-scatter and all-to-all count for the instruction itself. */
 static void count_async_start(const struct counter *c, const struct hlo_instruction *instruction,
                               struct instruction_count *count)
 {

@@ -172,7 +172,7 @@ static void add_up(const struct counter *c, struct count_sum *sum, const struct 
         sum->operand_bytes[i] += count->operand_bytes[i];
         sum->operand_use[i] += count->operand_use[i];
     }
-    /* GpuHloCostAnalysis visits what async-start wraps with the very visitor that sums up the computation. */
+    /* GpuHloCostAnalysis visits the wrapped computation with the visitor that sums up this one. */
     if (c->options.rules == COUNT_XLA_GPU && instruction->opcode == HLO_ASYNC_START &&
         instruction->callee_count) {
         const struct count_sum *wrapped = &c->sums[instruction->callees[0]->index];
@@ -182,16 +182,16 @@ static void add_up(const struct counter *c, struct count_sum *sum, const struct 
     }
 }
 
-/* The counts of a computation, with room for those of its operands. */
+/* Makes the counts of a computation, with the lists of its operands. */
 static struct instruction_count *new_counts(struct counter *c, const struct hlo_computation *computation,
-                                            int *most_operands)
+                                            int *max_operands)
 {
     size_t operands = 0;
     for (int i = 0; i < computation->count; i++) {
         int count = computation->instructions[i]->operand_count;
         operands += (size_t)count;
-        if (count > *most_operands)
-            *most_operands = count;
+        if (count > *max_operands)
+            *max_operands = count;
     }
     struct instruction_count *counts =
         ARENA_ARRAY(&c->out->arena, (size_t)computation->count, struct instruction_count);
@@ -226,8 +226,7 @@ static bool count_computation(struct counter *c, const struct hlo_computation *c
     return true;
 }
 
-/* How often a callee runs when its caller does; 0 for those that are no sequence of operations of their
- * own. */
+/* Returns how often a callee runs when its caller does; 0 if it is no sequence of operations of its own. */
 static double calls_of(const struct counter *c, const struct hlo_instruction *instruction, int callee)
 {
     switch (instruction->opcode) {

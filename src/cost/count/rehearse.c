@@ -1,5 +1,5 @@
-/* Our own rules: XLA's, with what XLA counts as nothing or does not know counted. Loops, which XLA counts
- * once, are multiplied where they are counted (count_xla.c). */
+/* Our own rules: XLA's, and operations that XLA does not know or counts as nothing. Loops, which XLA
+ * counts once, are multiplied where they are counted (xla.c). */
 #include "cost/count/custom_calls.h"
 #include "cost/count/rules.h"
 
@@ -39,8 +39,8 @@ static double topk_flops(double elements, double k)
     return elements * fmax(1, count_ceil_log2(k));
 }
 
-/* Each row belongs to one group. When rows are what is ragged, each meets one group's matrix: a dot of the
- * output's size. When the contracted dimension is, the output holds one product per group, and all groups
+/* Each row belongs to one group. If rows are ragged, each meets one group's matrix: a dot of the output's
+ * size. If the contracted dimension is ragged, the output holds one product per group, and all groups
  * together contract it once. */
 static double ragged_dot_flops(const struct hlo_instruction *instruction)
 {

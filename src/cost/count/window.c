@@ -3,12 +3,12 @@
 
 #include <math.h>
 
-#define MAX_EXTENT ((int64_t)1 << 31) /* of a window and what it slides over: products stay in 64 bits */
+#define MAX_EXTENT ((int64_t)1 << 31) /* of a window and its input: products stay in 64 bits */
 #define MAX_STEPS  ((int64_t)1 << 24) /* of the shorter of kernel and output along a dimension */
 
 /* One spatial dimension: input position u = output x stride - pad_low + kernel x window_dilation is one of
  * the input's when it is a multiple of base_dilation and inside. */
-struct sliding {
+struct spatial_dim {
     int64_t input, kernel, output;
     struct hlo_window_dim window;
 };
@@ -60,14 +60,14 @@ static int64_t hits(int64_t count, int64_t step, int64_t offset, int64_t last, i
         from = 0;
     if (to > count - 1)
         to = count - 1;
-    int64_t first = wanted / divisor % period * inverted % period; /* the least x that hits a multiple */
+    int64_t first = wanted / divisor % period * inverted % period; /* the minimum x that hits a multiple */
     from += remainder_of(first - from, period);
     return from > to ? 0 : (to - from) / period + 1;
 }
 
 /* The positions of kernel and output that meet an input element, as HloCostAnalysis::GetConvolutionFlops
  * counts them one by one; here one side's are counted at once. */
-static int64_t count_positions(const struct sliding *s)
+static int64_t count_positions(const struct spatial_dim *s)
 {
     const struct hlo_window_dim *w = &s->window;
     bool by_kernel = s->kernel <= s->output;
@@ -84,7 +84,7 @@ static int64_t count_positions(const struct sliding *s)
 }
 
 /* N x N positions of which N meet an element, whatever N. */
-static bool is_transposed(const struct sliding *s)
+static bool is_transposed(const struct spatial_dim *s)
 {
     const struct hlo_window_dim *w = &s->window;
     return s->input == s->output && s->kernel == s->output && s->input == w->base_dilation &&
@@ -92,19 +92,19 @@ static bool is_transposed(const struct sliding *s)
            !w->pad_high;
 }
 
-static bool is_spread(const struct sliding *s)
+static bool is_spread(const struct spatial_dim *s)
 {
     const struct hlo_window_dim *w = &s->window;
     return s->input == 1 && s->kernel == s->output && w->window_dilation == 1 && w->base_dilation == 1 &&
            w->stride == 1 && w->pad_high == s->output - 1 && w->pad_low == s->output - 1;
 }
 
-static bool in_bounds(int64_t value, int64_t least)
+static bool in_bounds(int64_t value, int64_t min)
 {
-    return value >= least && value <= MAX_EXTENT;
+    return value >= min && value <= MAX_EXTENT;
 }
 
-static bool positions(const struct sliding *s, double *count)
+static bool positions(const struct spatial_dim *s, double *count)
 {
     const struct hlo_window_dim *w = &s->window;
     if (!s->input || !s->kernel || !s->output) {
@@ -142,10 +142,10 @@ bool count_convolution_flops(const struct hlo_instruction *convolution, double *
     double count = (double)features * (double)batch *
                    (double)hlo_labelled_size(output, a->output_labels, HLO_LABEL_FEATURE);
     for (int i = 0; i < a->window_rank; i++) {
-        struct sliding s = {.input = hlo_labelled_size(input, a->input_labels, i),
-                            .kernel = hlo_labelled_size(kernel, a->kernel_labels, i),
-                            .output = hlo_labelled_size(output, a->output_labels, i),
-                            .window = a->window[i]};
+        struct spatial_dim s = {.input = hlo_labelled_size(input, a->input_labels, i),
+                                .kernel = hlo_labelled_size(kernel, a->kernel_labels, i),
+                                .output = hlo_labelled_size(output, a->output_labels, i),
+                                .window = a->window[i]};
         double met;
         if (!positions(&s, &met))
             return error_set(err, ERROR_INPUT, "line %u: the window of '%s' is too large to count",
@@ -156,8 +156,8 @@ bool count_convolution_flops(const struct hlo_instruction *convolution, double *
     return true;
 }
 
-/* The dimension that a reduce-window reduces and spreads again over its whole length, or -1: then it costs a
- * reduction and a broadcast. */
+/* Returns the dimension that a reduce-window reduces and spreads again over its whole length: this costs
+ * a reduction and a broadcast. -1: none. */
 static int spread_dimension(const struct hlo_instruction *instruction)
 {
     const struct hlo_attributes *a = instruction->attributes;

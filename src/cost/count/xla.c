@@ -1,5 +1,5 @@
-/* The rules of XLA's HloCostAnalysis (openxla/xla, xla/service/hlo_cost_analysis.cc, 2026). What has no
- * rule here reads its operands and writes its output whole, and computes nothing. */
+/* The rules of XLA's HloCostAnalysis (openxla/xla, xla/service/hlo_cost_analysis.cc, 2026). An operation
+ * without a rule reads its operands and writes its output whole, and computes nothing. */
 #include "cost/count/rules.h"
 
 #include <math.h>
@@ -18,13 +18,14 @@ double count_dot_flops(const struct hlo_shape *lhs, const struct hlo_shape *outp
     return FMA_FLOPS * count_elements(output) * contracted;
 }
 
-/* XLA takes the output's first dimensions for those of the groups, one for each that the right side has. */
+/* XLA takes the first dimensions of the output for the dimensions of the groups, one for each that the
+ * right side has. */
 static double ragged_dot_flops(const struct hlo_instruction *instruction)
 {
     const struct hlo_attributes *attributes = instruction->attributes;
     double flops =
         count_dot_flops(instruction->operands[0]->shape, instruction->shape, &attributes->lhs_contracting);
-    /* DeleteDimension(i) of what is left: dimensions 0, 2, 4, … of the output */
+    /* DeleteDimension(i) of the rest: dimensions 0, 2, 4, … of the output */
     for (int64_t i = 0; i < attributes->rhs_group.count && 2 * i < instruction->shape->rank; i++)
         if (instruction->shape->dims[2 * i] > 0)
             flops /= (double)instruction->shape->dims[2 * i];
@@ -40,7 +41,7 @@ static void count_elementwise(const struct hlo_instruction *instruction, struct 
         count->flops = elements;
 }
 
-/* Of operand 0, only what ends up in the output is read. */
+/* Operand 0 is read only as far as it ends up in the output. */
 static void use_part(const struct hlo_instruction *instruction, struct instruction_count *count)
 {
     double elements = (double)hlo_elements(instruction->operands[0]->shape);
@@ -210,7 +211,7 @@ static bool transpose_is_bitcast(const struct hlo_instruction *transpose)
     return true;
 }
 
-/* As the callee's sums say, nothing of its own. */
+/* Clears the counts: the callee's sums are all there is. */
 static void clear(const struct hlo_instruction *instruction, struct instruction_count *count)
 {
     count_nothing(instruction, count);
@@ -228,7 +229,7 @@ static void count_while(const struct counter *c, const struct hlo_instruction *i
     count_add_call(c, instruction, count, 1, trips < 0 ? 1 : (double)trips);     /* body */
 }
 
-/* The most of its branches, each quantity on its own. */
+/* Takes the maximum over the branches, of each quantity on its own. */
 static void count_conditional(const struct counter *c, const struct hlo_instruction *instruction,
                               struct instruction_count *count)
 {
@@ -259,7 +260,7 @@ static void count_call(const struct counter *c, const struct hlo_instruction *in
     count_add_call(c, instruction, count, 0, 1);
 }
 
-/* Those that compute. */
+/* Counts the operations that compute. */
 static bool count_operations(const struct counter *c, const struct hlo_instruction *instruction,
                              struct instruction_count *count)
 {

@@ -7,7 +7,7 @@
 
 #define BLOCK_THREADS   128.0
 #define MAX_UNROLLED    4
-#define TILED_DIMENSION 16     /* the least that the transpose emitter takes through shared memory */
+#define TILED_DIMENSION 16     /* minimum that the transpose emitter moves through shared memory */
 #define L2_SPEEDUP      2.5    /* of a read that L2 answers, */
 #define L1_SPEEDUP      8      /* and of one that L1 does, on top */
 #define L1_BYTES        2048.0 /* of a multiprocessor that hold shared data */
@@ -167,8 +167,8 @@ struct xla_time xla_time_of(const struct hlo_instruction *instruction, const str
     return time;
 }
 
-/* Threads that a multiprocessor holds (CUDA C++ Programming Guide, technical specifications per compute capability);
- * a compute unit of CDNA holds 32 wavefronts of 64. */
+/* Threads that a multiprocessor holds (CUDA C++ Programming Guide, technical specifications per compute
+ * capability); a compute unit of CDNA holds 32 wavefronts of 64. */
 static double resident_threads(const char *capability)
 {
     if (capability && strcmp(capability, "sm_75") == 0)

@@ -11,8 +11,7 @@ struct pattern {
     const int *reader_first,
         *readers; /* of instruction i: readers[reader_first[i]] to [reader_first[i + 1]] */
     const bool *is_result;
-    int *
-        found; /* instructions that the weights are made of, back to products and what is no simple operation */
+    int *found; /* instructions that the weights are computed from, back to products and complex operations */
     int count;
     unsigned *seen, *inside, round; /* inside: depends on the scores */
     const struct hlo_instruction *scores;
@@ -25,7 +24,8 @@ static bool is_simple(const struct hlo_instruction *instruction)
            instruction->opcode == HLO_IOTA;
 }
 
-/* All that the weights are made of; false when that is not one product and simple operations. */
+/* Finds the instructions that the weights are computed from; returns false if they are not one product
+ * and simple operations. */
 static bool look_back(struct pattern *p, const struct hlo_instruction *weights)
 {
     p->round++;
@@ -58,7 +58,8 @@ static int compare_ints(const void *a, const void *b)
     return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
 }
 
-/* What depends on the scores: a softmax, with no other use than the second product. */
+/* Returns whether the values that depend on the scores are a softmax without other uses than the second
+ * product. */
 static bool is_softmax(struct pattern *p, const struct hlo_instruction *context)
 {
     bool power = false, sum = false;
@@ -87,7 +88,7 @@ static bool is_softmax(struct pattern *p, const struct hlo_instruction *context)
     return power && sum;
 }
 
-/* Counts upwards along some dimension, perhaps from elsewhere? */
+/* Returns whether a value counts upwards along some dimension, perhaps from an offset. */
 static bool counts_up(const struct hlo_instruction *value, int depth)
 {
     if (value->opcode == HLO_IOTA)
@@ -100,7 +101,7 @@ static bool counts_up(const struct hlo_instruction *value, int depth)
     return false;
 }
 
-/* A mask that compares places of queries with places of keys. */
+/* Returns whether there is a mask that compares positions of queries and keys. */
 static bool is_causal(const struct pattern *p)
 {
     for (int i = 0; i < p->count; i++) {
@@ -113,7 +114,7 @@ static bool is_causal(const struct pattern *p)
     return false;
 }
 
-/* Makes of the second product the whole; what was between is used no more. */
+/* Turns the second product into the attention; the instructions between are not used any more. */
 static bool replace(struct op_graph *graph, struct hlo_instruction *context, int side,
                     const struct pattern *p)
 {

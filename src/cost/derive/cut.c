@@ -63,8 +63,8 @@ static void find_levels(struct cut *cut, int start, bool backwards)
     }
 }
 
-/* Pushes what one way from source to sink can take; 0: there is none any more. `queue` holds its edges: a graph may
- * be deeper than the stack. */
+/* Pushes the flow that one path from source to sink can take; 0: there is no path left. `queue` holds its
+ * edges: a graph may be deeper than the stack. */
 static int64_t push(struct cut *cut)
 {
     int node = SOURCE, length = 0;

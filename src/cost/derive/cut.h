@@ -1,4 +1,4 @@
-/* Minimum cuts: the values to keep that take the least memory. */
+/* Minimum cuts: the values whose keeping takes the minimum memory. */
 #ifndef REHEARSE_COST_DERIVE_CUT_H
 #define REHEARSE_COST_DERIVE_CUT_H
 

@@ -15,7 +15,7 @@ bool derive_is_weight(const struct hlo_instruction *instruction)
 
 /* ---- which arguments are parameters ---- */
 
-/* Of each value: the argument that it is a view or conversion of. */
+/* The argument that a value is a view or conversion of. */
 enum { COMPUTED = -1 };
 
 static int argument_of(const int *origin, const struct hlo_instruction *instruction)
@@ -78,7 +78,7 @@ bool derive_arguments(const struct op_graph *graph, struct arena *arena, enum ar
     return true;
 }
 
-/* ---- what has a gradient ---- */
+/* ---- values with a gradient ---- */
 
 static bool has_float(const struct hlo_shape *shape)
 {
@@ -88,7 +88,7 @@ static bool has_float(const struct hlo_shape *shape)
     return hlo_type_is_float(shape->type) || shape->type == HLO_TYPE_C64 || shape->type == HLO_TYPE_C128;
 }
 
-/* A mask or table of positions: only ever stretched over something larger. */
+/* A mask or table of positions is only ever stretched over something larger. */
 static bool stretches(const bool *stretched, const struct hlo_instruction *user)
 {
     if (user->opcode == HLO_BROADCAST && hlo_elements(user->shape) > hlo_elements(user->operands[0]->shape))
@@ -164,7 +164,7 @@ void derive_give(struct deriver *d, struct hlo_instruction *to, struct hlo_instr
 
 /* ---- the pass ---- */
 
-/* How often each value is read. */
+/* Counts how often each value is read. */
 static int *count_readers(const struct op_graph *graph, struct arena *scratch)
 {
     int *readers = ARENA_ARRAY(scratch, (size_t)graph->count + 1, int);
@@ -174,7 +174,8 @@ static int *count_readers(const struct op_graph *graph, struct arena *scratch)
     return readers;
 }
 
-/* A result that other instructions read too is one that a given forward pass returns for its backward pass. */
+/* A result that other instructions read too is one that a given forward pass returns for its backward
+ * pass. */
 static bool is_kept_result(const struct hlo_instruction *result, const int *readers)
 {
     if (readers[result->index] > 0)
@@ -245,7 +246,7 @@ static bool give_results(struct deriver *d, const struct derive_options *options
     return true;
 }
 
-/* The results are the gradients of what comes from outside. */
+/* The results become the gradients of arguments and constants. */
 static bool set_roots(struct deriver *d)
 {
     struct op_graph *graph = d->graph;
@@ -263,7 +264,7 @@ static bool set_roots(struct deriver *d)
     return true;
 }
 
-/* Leaves out of what was added all that no gradient needs. */
+/* Drops added instructions that no gradient needs. */
 static void drop_added(struct deriver *d)
 {
     struct op_graph *graph = d->graph;
@@ -301,7 +302,7 @@ bool derive_backward(struct derived *derived, struct arena *arena, const struct 
                      const struct derive_options *options, struct error *err)
 {
     *derived = (struct derived){.graph = *graph, .first = graph->count};
-    /* what is added grows lists of its own */
+    /* added instructions go into lists of their own */
     derived->graph.room = graph->count;
     struct arena scratch = {0};
     size_t count = (size_t)graph->count + 1;

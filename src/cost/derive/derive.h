@@ -42,11 +42,11 @@ struct derived {
     struct derived_loop *loops;
 };
 
-/* What the arguments of a graph (its parameters in HLO's word) are, by number. A parameter is an array of
- * floating point numbers that, with views and conversions only between,
- *   - is multiplied with something computed in a product without batch dimensions, or, when it has three
- *     dimensions (experts), with them; of two arguments multiplied with each other, without batch dimensions, it
- *     is the right one; or
+/* Finds the kinds of the arguments of a graph (HLO's parameters), by number. A parameter is an array of
+ * floating point numbers that, with only views and conversions between,
+ *   - is multiplied with a computed value in a product without batch dimensions or, if it has three
+ *     dimensions (experts), with them; of two arguments multiplied with each other, without batch
+ *     dimensions, it is the right one; or
  *   - is the kernel of a convolution; or
  *   - is the table of a lookup; or
  *   - has one dimension, of more than one element: a scale or a bias.
@@ -54,9 +54,9 @@ struct derived {
 bool derive_arguments(const struct op_graph *graph, struct arena *arena, enum argument_kind **arguments,
                       struct error *err);
 
-/* Sets the bytes of the results that go to the next layer (those that no other instruction reads: values that
- * a given forward pass returns for its backward pass are also read inside), and of the other results without
- * arguments, which exist anyway. */
+/* Sets the bytes of the results that go to the next layer (no other instruction reads them: values that a
+ * given forward pass returns for its backward pass are also read inside), and of the other results
+ * without arguments, which exist anyway. */
 bool derive_result_bytes(const struct op_graph *graph, int64_t *output_bytes, int64_t *kept_bytes,
                          struct error *err);
 

@@ -1,5 +1,5 @@
-/* Instructions that are made of simple ones, written out in them: fusion and the backward pass then need to know
- * nothing about them. */
+/* Instructions that are made of simple ones, written out in them: fusion and the backward pass then need
+ * to know nothing about them. */
 #include "cost/derive/op_graph.h"
 
 #include <string.h>
@@ -114,8 +114,8 @@ static value softmax(struct op_graph *graph, value x, bool logarithm)
     struct hlo_ints rest = op_graph_other_dims(graph, x->shape, last);
     if (graph->failed)
         return NULL;
-    value most = op_graph_broadcast(graph, op_graph_reduce(graph, HLO_MAXIMUM, x, last), x->shape, rest);
-    value shifted = op_graph_binary(graph, HLO_SUBTRACT, x, most);
+    value maximum = op_graph_broadcast(graph, op_graph_reduce(graph, HLO_MAXIMUM, x, last), x->shape, rest);
+    value shifted = op_graph_binary(graph, HLO_SUBTRACT, x, maximum);
     value powers = op_graph_unary(graph, HLO_EXPONENTIAL, shifted);
     value sum = op_graph_reduce(graph, HLO_ADD, powers, last);
     if (!logarithm)
@@ -174,7 +174,8 @@ static value gelu(struct op_graph *graph, value x)
     return multiply(graph, scale(graph, x), shift(graph, op_graph_unary(graph, HLO_ERF, scale(graph, x))));
 }
 
-/* Log-probabilities [rows, classes] and the class of each row: the mean of what is picked, and the rows. */
+/* From log-probabilities [rows, classes] and the class of each row: the mean of the picked ones, and the
+ * rows. */
 static value nll_loss(struct op_graph *graph, const struct hlo_shape *shape, const value *operands, int count)
 {
     if (count < 2 || operands[0]->shape->rank != 2 || shape->type != HLO_TYPE_TUPLE || shape->part_count != 2)

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Everything that becomes kernels: a graph, and the bodies of its loops. */
+/* The state of fusion: a graph, and the bodies of its loops. */
 struct fusion_context {
     struct fused *fused;
     struct arena *arena;
     const struct fuse_options *options;
     int kernel_room, transfer_room, unknown_room;
-    double repeats; /* of what is being fused */
+    double repeats; /* of the graph that is being fused */
     int depth;
     struct error *err;
 };
@@ -39,8 +39,8 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Of the larger of operands and result. What starts a collective results in a tuple of both; what ends one moves
- * nothing. */
+/* Returns the bytes of the larger of operands and result. The start of a collective results in a tuple of
+ * both; its end moves nothing. */
 static int64_t transfer_bytes(const struct hlo_instruction *instruction)
 {
     const struct hlo_shape *result = instruction->shape;
@@ -96,12 +96,12 @@ static bool add_unknown(struct fusion_context *work, const char *target)
 
 /* ---- traffic ---- */
 
-struct reading {
+struct read_marks {
     int *part_seen, *base_seen; /* by index: the group that counted it last */
-    double *base_bytes;         /* what that group read of it */
+    double *base_bytes;         /* the bytes that this group read of it */
 };
 
-static double bytes_read(const struct fuser *f, struct reading *reading, int group)
+static double bytes_read(const struct fuser *f, struct read_marks *reading, int group)
 {
     double sum = 0.0;
     for (int n = f->groups[group].head; n >= 0; n = f->nodes[n].next)
@@ -149,11 +149,11 @@ static double bytes_written(const struct fuser *f, int group)
     return sum;
 }
 
-/* The kernels run by position; what a kernel writes lives until the last one that reads it has run, what escapes
- * until the end. `freed` has room for an entry per group. */
+/* Returns the maximum bytes alive. The kernels run by position; a written value lives until its last
+ * reader has run, an escaping one until the end. `freed` has room for an entry per group. */
 static double peak_bytes(const struct fuser *f, double *freed)
 {
-    double live = 0.0, most = 0.0;
+    double live = 0.0, peak = 0.0;
     for (int i = 0; i < f->before_count; i++) {
         int group = f->before[i].group;
         for (int n = f->groups[group].head; n >= 0; n = f->nodes[n].next) {
@@ -170,10 +170,10 @@ static double peak_bytes(const struct fuser *f, double *freed)
             if (!node->escapes)
                 freed[last] += bytes_made(f->graph->at[n]);
         }
-        most = fmax(most, live);
+        peak = fmax(peak, live);
         live -= freed[group];
     }
-    return most;
+    return peak;
 }
 
 /* ---- kernels ---- */
@@ -247,7 +247,8 @@ static void set_attention(struct kernel *kernel, const struct hlo_instruction *i
     kernel->attention = attention == ATTENTION_UNFUSED ? ATTENTION_FLASH2 : attention;
 }
 
-static bool group_kernel(struct fusion_context *work, const struct fuser *f, int at, struct reading *reading)
+static bool group_kernel(struct fusion_context *work, const struct fuser *f, int at,
+                         struct read_marks *reading)
 {
     const struct fuse_group *group = &f->groups[at];
     const struct hlo_instruction *hero = f->graph->at[group->hero];
@@ -271,7 +272,7 @@ static bool group_kernel(struct fusion_context *work, const struct fuser *f, int
     return true;
 }
 
-/* ---- what stands alone ---- */
+/* ---- instructions that are kernels of their own ---- */
 
 static struct fused_kernel *lone_kernel(struct fusion_context *work, const struct op_graph *graph, int index)
 {
@@ -372,7 +373,7 @@ static bool fuse_computation(struct fusion_context *work, const struct hlo_compu
     return fused;
 }
 
-/* One kernel, as its maker meant it; one with several products is taken apart. */
+/* A module's own fusion is one kernel; one with several products is taken apart. */
 static bool fusion_kernel(struct fusion_context *work, const struct op_graph *graph, int index)
 {
     const struct hlo_instruction *fusion = graph->at[index];
@@ -434,7 +435,7 @@ static bool find_order(struct fuser *f)
 static bool add_kernels(struct fusion_context *work, struct fuser *f)
 {
     size_t count = (size_t)f->graph->count + 1;
-    struct reading reading = {
+    struct read_marks reading = {
         .part_seen = ARENA_ARRAY(f->arena, count, int),
         .base_seen = ARENA_ARRAY(f->arena, count, int),
         .base_bytes = ARENA_ARRAY(f->arena, count, double),

@@ -10,7 +10,7 @@
 /* Groups looked through for a way from one to another; where it takes more they stay apart. */
 #define MAX_SEARCH 2048
 
-/* ---- what a reduction reduces ---- */
+/* ---- dimensions of reductions ---- */
 
 /* [outer, width, inner] -> [outer, inner], when the reduced dimensions are neighbours. */
 static bool reduced_dims(const struct hlo_instruction *reduce, struct fuse_group *group)
@@ -50,9 +50,9 @@ static int64_t row_count(const struct fuse_group *group)
 
 /* ---- the order of groups ---- */
 
-/* Positions are a topological order of the groups that joining keeps up, as Pearce and Kelly 2006 do for edges
- * ("A dynamic topological sort algorithm for directed acyclic graphs"): only what lies between the two groups
- * is looked at and moved. */
+/* Positions are a topological order of the groups. Joining keeps it up, as Pearce and Kelly 2006 do for
+ * edges ("A dynamic topological sort algorithm for directed acyclic graphs"): only groups between the two
+ * are visited and moved. */
 
 struct search {
     struct fuse_reach *found;
@@ -89,8 +89,8 @@ static void reach_readers(struct fuser *f, struct search *search, int of)
             reach(f, search, -1, f->nodes[f->readers[f->nodes[n].reader_first + r]].group);
 }
 
-/* Finds what must run between the groups, `a` before `b`; false when there is a way from one to the other by a
- * third, or when it is too far to tell. */
+/* Finds the groups that must run between `a` and `b`. Returns false if a path leads from one to the other
+ * through a third, or if it is too far to tell. */
 static bool can_meet(struct fuser *f, int a, int b)
 {
     int low = f->groups[a].position, high = f->groups[b].position;
@@ -122,7 +122,8 @@ int fuse_by_position(const void *a, const void *b)
     return (x->position > y->position) - (x->position < y->position);
 }
 
-/* What `b` needs, then the two as one, then what needs `a`, in the places that all of them had. */
+/* Orders the groups that `b` needs, the joined one, and the groups that need `a`, in the positions that
+ * all of them had. */
 static void reorder(struct fuser *f, int a, int b, int joined)
 {
     int befores = f->before_count, afters = f->after_count;
@@ -151,8 +152,8 @@ static int64_t result_elements(const struct hlo_instruction *instruction)
     return hlo_elements(shape->part_count ? shape->parts[0] : shape);
 }
 
-/* Of every read of `a`'s results in `b`. Sums across rows are known when all rows have been read: then only what
- * is as small as they are may follow. Rows stay rows only in the order they have. */
+/* Checks every read of `a`'s results in `b`. Sums across rows are known after all rows have been read:
+ * only operations of the same size as the sums may follow. Rows stay rows only in their order. */
 static bool reads_allow(const struct fuser *f, int a, int b)
 {
     bool rows = f->groups[a].reduction == REDUCTION_ROWS || f->groups[b].reduction == REDUCTION_ROWS;
@@ -175,7 +176,7 @@ static bool reads_allow(const struct fuser *f, int a, int b)
     return true;
 }
 
-/* Are all results of `a` used in `b` alone? */
+/* Returns whether all results of `a` are used in `b` alone. */
 static bool only_read_by(const struct fuser *f, int a, int b)
 {
     for (int n = f->groups[a].head; n >= 0; n = f->nodes[n].next) {
@@ -191,7 +192,7 @@ static bool only_read_by(const struct fuser *f, int a, int b)
     return true;
 }
 
-/* Every element once: its size is that of the whole group. */
+/* Returns whether the sizes of two groups allow to join them. */
 static bool sizes_allow(const struct fuser *f, int a, int b)
 {
     const struct fuse_group *from = &f->groups[a], *to = &f->groups[b];
@@ -219,7 +220,7 @@ static bool can_join(struct fuser *f, int a, int b)
            (f->groups[a].position < f->groups[b].position ? can_meet(f, a, b) : can_meet(f, b, a));
 }
 
-/* The larger one takes the smaller one's nodes. Returns which it is. Comes right after can_join. */
+/* Joins two groups: the larger takes the smaller one's nodes. Returns its number. Must follow can_join. */
 static int join(struct fuser *f, int a, int b)
 {
     bool ahead = f->groups[a].position < f->groups[b].position;
@@ -288,7 +289,7 @@ static void find_late(struct fuser *f, int index)
     }
 }
 
-/* Joins an instruction to the groups of what it reads, the latest first: what comes late is nearest to it. */
+/* Joins an instruction to the groups of its operands, the latest first, which is the nearest. */
 static void join_sources(struct fuser *f, int index)
 {
     const struct fuse_node *node = &f->nodes[index];

@@ -1,4 +1,4 @@
-/* Who reads what: views are looked through, what is made of constants is left out. */
+/* Finds the readers of each value, through views. Values computed from constants are left out. */
 #include "cost/derive/fuse_group.h"
 
 enum demand { DEMAND_RESULT = 1, DEMAND_PRODUCT = 2, DEMAND_BUFFER = 4 };
@@ -9,7 +9,7 @@ static bool is_expanding(const struct hlo_instruction *instruction)
            hlo_elements(instruction->shape) > hlo_elements(instruction->operands[0]->shape);
 }
 
-/* Does it change the order of dimensions longer than 1? */
+/* Returns whether it changes the order of dimensions longer than 1. */
 static bool is_moving(const struct hlo_instruction *instruction)
 {
     if (instruction->opcode != HLO_TRANSPOSE)
@@ -26,8 +26,8 @@ static bool is_moving(const struct hlo_instruction *instruction)
     return false;
 }
 
-/* What reading a value for `user` asks of it: does it have to lie in memory, element after element? Products
- * read transposed and sliced operands as they are. */
+/* Returns whether a value that `user` reads must be in memory, in order. Products read transposed and
+ * sliced operands as they are. */
 static unsigned demand_of(const struct fuser *f, const unsigned *demands, const struct hlo_instruction *user,
                           int operand)
 {
@@ -119,7 +119,8 @@ static bool add_edge(struct fuser *f, const struct fuse_node *read)
     return true;
 }
 
-/* What reads only some elements of its first operand, as many as it makes; an update in place reads none. */
+/* A reader that takes only some elements of its first operand reads as many as it makes; an update in
+ * place reads none. */
 static void narrow_edge(struct fuser *f, const struct hlo_instruction *reader)
 {
     struct fuse_edge *edge = &f->edges[f->edge_count - 1];

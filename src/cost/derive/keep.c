@@ -1,4 +1,4 @@
-/* What is kept of the forward pass for the backward pass, and what is computed again. */
+/* Chooses the forward values that are kept for the backward pass, and the ones that are recomputed. */
 #include "cost/derive/cut.h"
 #include "cost/derive/derive.h"
 #include "cost/derive/work.h"
@@ -10,13 +10,13 @@ struct keeper {
     struct op_graph *graph;
     const enum argument_kind *arguments;
     int forward;
-    int *base;    /* of a view: what it is a view of */
-    bool *needed; /* read by the backward pass, or by what is computed again */
+    int *base;    /* of a view: the value under it */
+    bool *needed; /* read by the backward pass or by recomputed instructions */
     bool *kept;
-    struct hlo_instruction **again; /* what stands for a value that is computed again */
+    struct hlo_instruction **again; /* the copy of a recomputed value */
 };
 
-/* In memory anyway: parameters and constants. */
+/* Returns whether a value is in memory anyway: parameters and constants are. */
 static bool is_free(const struct keeper *k, const struct hlo_instruction *at)
 {
     if (at->opcode == HLO_CONSTANT)
@@ -25,7 +25,7 @@ static bool is_free(const struct keeper *k, const struct hlo_instruction *at)
            at->parameter < k->graph->parameter_count && k->arguments[at->parameter] == ARGUMENT_PARAMETER;
 }
 
-/* Cheap to compute again, in the kernel that needs it. */
+/* Returns whether a value is cheap to recompute in the kernel that needs it. */
 static bool is_cheap(const struct hlo_instruction *at)
 {
     switch (op_class(at)) {
@@ -41,7 +41,7 @@ static bool is_cheap(const struct hlo_instruction *at)
     }
 }
 
-/* A value that can be kept, its part of a tuple included; views are not, what they look at is. */
+/* Returns whether a value can be kept. A view cannot, the value under it can; a part of a tuple can. */
 static bool is_keepable(const struct hlo_instruction *at)
 {
     return op_class(at) != OP_VIEW || at->operands[0]->shape->part_count > 0;
@@ -59,7 +59,7 @@ static void find_needed(struct keeper *k)
                 k->needed[k->graph->at[i]->operands[o]->index] = true;
 }
 
-/* Each value is two nodes, in and out, with what it weighs between. */
+/* Each value is two nodes, in and out, with its bytes as the capacity between them. */
 static bool find_cut(struct keeper *k, struct arena *scratch)
 {
     struct cut cut;
@@ -92,7 +92,7 @@ static void keep_all(struct keeper *k)
             k->kept[k->base[i]] = true;
 }
 
-/* Of a value that the backward pass reads: is it there? */
+/* Returns whether a value that the backward pass reads is in memory. */
 static bool is_there(const struct keeper *k, int index)
 {
     int base = k->base[index];
@@ -120,7 +120,7 @@ static void substitute(struct keeper *k, struct hlo_instruction *at)
     }
 }
 
-/* Copies of what is computed again, between the forward and the backward pass. */
+/* Puts copies of the recomputed instructions between the forward and the backward pass. */
 static bool compute_again(struct keeper *k, struct arena *scratch)
 {
     struct op_graph *graph = k->graph;

@@ -140,10 +140,10 @@ double op_lane_flops(const struct hlo_instruction *instruction)
     return elements * hlo_operations[instruction->opcode].lanes;
 }
 
-/* ---- traffic of what is a kernel of its own ---- */
+/* ---- traffic of an instruction as a kernel of its own ---- */
 
-/* Rows up to this many elements are sorted in one kernel, longer ones by radix in passes of 8 bits (Merrill and
- * Grimshaw 2011, as in CUB). */
+/* Rows up to this many elements are sorted in one kernel, longer ones by radix in passes of 8 bits
+ * (Merrill and Grimshaw 2011, as in CUB). */
 #define SORT_IN_ONE 4096
 
 static double sort_passes(const struct hlo_instruction *sort)
@@ -170,7 +170,7 @@ double op_bytes(const struct hlo_instruction *instruction)
     double output = (double)hlo_leaf_bytes(instruction->shape);
     double inputs = operand_bytes(instruction, 0);
     switch (instruction->opcode) {
-    case HLO_SCATTER: { /* operands, indices, updates: the updates are read, what they change read and written */
+    case HLO_SCATTER: { /* operands, indices, updates: updates are read, their places are read and written */
         int count = (instruction->operand_count - 1) / 2;
         if (count < 1)
             break;

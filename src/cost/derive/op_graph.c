@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* One computation that is being inlined: what stands for each of its instructions. */
+/* A computation that is being inlined, and the values of its instructions. */
 struct frame {
     struct op_graph *graph;
     const struct hlo_computation *computation;
@@ -20,7 +20,8 @@ static struct hlo_instruction *inline_computation(struct frame *frame);
 
 /* ---- of a conditional the costliest branch ---- */
 
-/* Operations a byte must carry to weigh as much as its transfer: about that of fp32 on the GPUs of the table. */
+/* Operations a byte must carry to weigh as much as its transfer: about that of fp32 on the GPUs of the
+ * table. */
 #define FLOPS_PER_BYTE 20.0
 
 static double weight(const struct hlo_computation *computation, int depth)
@@ -42,21 +43,21 @@ static double weight(const struct hlo_computation *computation, int depth)
 
 static int costliest_branch(const struct hlo_instruction *conditional)
 {
-    int most = 0;
-    double most_weight = -1.0;
+    int costliest = 0;
+    double max_weight = -1.0;
     for (int i = 0; i < conditional->callee_count; i++) {
         double w = weight(conditional->callees[i], 0);
-        if (w > most_weight) {
-            most = i;
-            most_weight = w;
+        if (w > max_weight) {
+            costliest = i;
+            max_weight = w;
         }
     }
-    return most;
+    return costliest;
 }
 
 /* ---- inlining ---- */
 
-/* What comes from outside and has no name here: a parameter without a number. */
+/* Makes a parameter without a number for a value from outside. */
 static struct hlo_instruction *outside(struct op_graph *graph, const struct hlo_instruction *parameter)
 {
     struct hlo_instruction like = *parameter;
@@ -195,7 +196,7 @@ static struct hlo_instruction *inline_computation(struct frame *frame)
     return graph->failed ? NULL : frame->values[computation->root->index];
 }
 
-/* ---- results, and what they need ---- */
+/* ---- results, and the instructions they need ---- */
 
 static int count_leaves(const struct hlo_instruction *value)
 {
@@ -217,7 +218,7 @@ static void add_leaves(struct op_graph *graph, struct hlo_instruction *value)
         add_leaves(graph, value->operands[i]);
 }
 
-/* Does it do something that is no result? */
+/* Returns whether an instruction has an effect besides its result. */
 static bool acts(const struct hlo_instruction *instruction)
 {
     return op_class(instruction) == OP_COLLECTIVE || instruction->opcode == HLO_OUTFEED;

@@ -41,8 +41,9 @@ static int place_of(int64_t dim, const int64_t *dims, int count)
     return 0;
 }
 
-/* The gradient of `of`, whose other operand is `other`: the product of the dot's gradient with `other`, summed
- * over what only `other` has. The dot's dimensions are batch, free of the left, free of the right. */
+/* Returns the gradient of `of`: the product of the dot's gradient with `other`, its other operand, summed
+ * over the dimensions that only `other` has. The dot's dimensions are batch, free of the left, free of
+ * the right. */
 static value operand_gradient(struct op_graph *graph, value gradient, value of, value other,
                               const struct side *mine, const struct side *theirs, bool left)
 {

@@ -1,4 +1,5 @@
-/* The gradient of each operation but products: what its operands get of what its result got. */
+/* The gradients of operations other than products: each operand gets its share of the gradient of the
+ * result. */
 #include "cost/derive/derive.h"
 #include "cost/derive/work.h"
 
@@ -350,7 +351,7 @@ static void collective_gradient(struct deriver *d, value f, value g)
                     op_graph_make(d->graph, opcode, f->operands[0]->shape, 1, &g, f->attributes));
 }
 
-/* What stands alone: a lookup for sorts and scatters, else the same again. */
+/* The gradient of a sort or scatter is a lookup; any other instruction runs once more. */
 static void lone_gradient(struct deriver *d, value f, value g)
 {
     for (int i = 0; i < f->operand_count; i++) {
@@ -381,7 +382,7 @@ static bool add_loop(struct deriver *d, const struct derived *body, double times
     return true;
 }
 
-/* What stands for a loop backwards: the gradients of its results go in, those of its start come out. */
+/* Makes the instruction of a backward loop: from the gradients of its results, those of its start. */
 static value loop_backward(struct deriver *d, value loop, value gradient)
 {
     struct hlo_attributes *attributes = op_graph_attributes(d->graph);

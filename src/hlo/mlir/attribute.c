@@ -63,7 +63,7 @@ const char *mlir_find(const struct mlir_reader *reader, const struct mlir_op *op
     return attribute ? attribute->value : NULL;
 }
 
-/* Locations are by far the most, and nothing asks for them. */
+/* Most aliases are locations, and nothing asks for them. */
 static bool is_location(const struct mlir_reader *reader, const char *value)
 {
     return reader->end - value > 4 && memcmp(value, "loc(", 4) == 0;
@@ -93,7 +93,7 @@ static const char *known_alias(const struct mlir_reader *reader, struct mlir_spa
     return NULL;
 }
 
-/* Notes the aliases of the lines that are still to come. */
+/* Notes the aliases of all lines that follow. */
 static void seek_aliases(struct mlir_reader *reader)
 {
     const char *here = reader->p, *c = here, *end = reader->end;
@@ -126,7 +126,7 @@ const char *mlir_alias(struct mlir_reader *reader, struct mlir_span name)
     return value;
 }
 
-/* Goes to the value; an alias of a value is what it stands for. */
+/* Goes to a value, through aliases. */
 static bool go_to(struct mlir_reader *reader, const char *value)
 {
     struct mlir_span name;
@@ -165,7 +165,7 @@ static bool read_number(struct mlir_reader *reader)
            push_number(reader, number);
 }
 
-/* Numbers up to `end`, lists in it flattened. *rows counts the lists of the first level. */
+/* Reads numbers up to `end`, nested lists flattened. *rows counts the lists of the first level. */
 static bool read_list(struct mlir_reader *reader, char end, int64_t *rows)
 {
     int depth = 0;
@@ -191,7 +191,7 @@ static int nibble(char c)
     return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
 }
 
-/* "0x…": elements of `bytes` bytes, the low one first. */
+/* Reads "0x…": elements of `bytes` bytes, the low byte first. */
 static bool read_blob(struct mlir_reader *reader, struct mlir_span blob, int bytes)
 {
     if (blob.length < 2 || blob.at[0] != '0' || blob.at[1] != 'x')
@@ -343,7 +343,7 @@ bool mlir_find_enum(struct mlir_reader *reader, const struct mlir_op *op, const 
     return true;
 }
 
-/* Without the escapes \n \t \\ \" and \hh. */
+/* Copies text without the escapes \n \t \\ \" and \hh. */
 static const char *unescape(struct mlir_reader *reader, struct mlir_span text)
 {
     char *copy = arena_alloc(&reader->module->arena, text.length + 1, 1), *out = copy;

@@ -1,4 +1,4 @@
-/* From operations to instructions: what all of them share, and those without a shape rule of their own. */
+/* The parts that all operations share, and operations without a shape rule of their own. */
 #include "core/hash.h"
 #include "hlo/mlir/mlir.h"
 
@@ -25,7 +25,7 @@ struct hlo_attributes *mlir_set(struct mlir_reader *reader, struct mlir_op *op)
     return op->set;
 }
 
-/* Lists one after the other, which is how struct hlo_attributes has them. */
+/* The lists of struct hlo_attributes follow one another. */
 #define FIRST_LIST offsetof(struct hlo_attributes, lhs_contracting)
 #define LISTS      ((offsetof(struct hlo_attributes, window_rank) - FIRST_LIST) / sizeof(struct hlo_ints))
 
@@ -301,7 +301,7 @@ static bool is_integer(enum hlo_type type)
     return type == HLO_TYPE_PRED || (type >= HLO_TYPE_S1 && type <= HLO_TYPE_U64);
 }
 
-/* One number for all elements; a scalar's own, too. */
+/* Returns whether a value is one number for all elements. A scalar is. */
 static bool is_splat(const struct mlir_reader *reader, const char *value)
 {
     if (!mlir_begins(reader, value, "dense"))
@@ -310,7 +310,7 @@ static bool is_splat(const struct mlir_reader *reader, const char *value)
            !mlir_begins(reader, value, "dense<\"") && !mlir_begins(reader, value, "dense<>");
 }
 
-/* Of the values, only a scalar integer's is kept. */
+/* Builds a constant. Only the value of a scalar integer is kept. */
 bool mlir_build_constant(struct mlir_reader *reader, struct mlir_op *op)
 {
     const char *value = mlir_find(reader, op, "value");
@@ -362,7 +362,7 @@ static bool note_call(struct mlir_reader *reader, struct mlir_op *op, struct mli
     return true;
 }
 
-/* call @f(%a), and composite, which is a call of what it is composed of. */
+/* Builds call @f(%a), and composite: a call of its decomposition. */
 bool mlir_build_call(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct mlir_span name;
@@ -380,7 +380,7 @@ bool mlir_build_call(struct mlir_reader *reader, struct mlir_op *op)
     return op->instruction->callees ? note_call(reader, op, name, true) : error_memory(reader->err);
 }
 
-/* called_computations = [@f, @g]; those that are not in the text are left out. */
+/* Notes called_computations = [@f, @g]. Functions that are not in the text are left out. */
 static bool note_called(struct mlir_reader *reader, struct mlir_op *op)
 {
     const char *called = mlir_find(reader, op, "called_computations");

@@ -1,4 +1,4 @@
-/* Operations that move elements: what their attributes say must agree with the result's type. */
+/* Operations that move elements: their attributes must agree with the type of the result. */
 #include "hlo/mlir/mlir.h"
 
 static struct hlo_ints counted(int count)
@@ -40,8 +40,8 @@ bool mlir_build_broadcast(struct mlir_reader *reader, struct mlir_op *op)
     return mlir_infer(reader, op, HLO_BROADCAST);
 }
 
-/* HLO's broadcast only adds dimensions: one of size 1 that becomes larger is dropped first, by a reshape, as in
- * XLA. *operand and *dimensions become those of the broadcast. */
+/* Drops dimensions of size 1 that become larger, by a reshape, as in XLA: HLO's broadcast only adds
+ * dimensions. *operand and *dimensions become those of the broadcast. */
 static bool drop_stretched(struct mlir_reader *reader, const struct mlir_op *op, const struct hlo_shape *to,
                            struct hlo_instruction **operand, struct hlo_ints *dimensions)
 {
@@ -80,7 +80,8 @@ bool mlir_build_broadcast_in_dim(struct mlir_reader *reader, struct mlir_op *op)
            mlir_infer(reader, op, HLO_BROADCAST);
 }
 
-/* Of chlo: operands are broadcast to the result, aligned at the last dimension or as broadcast_dimensions says. */
+/* Broadcasts the operands of an operation of chlo to the result, aligned at the last dimension or as
+ * broadcast_dimensions says. */
 bool mlir_build_broadcasting(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_ints given;
@@ -128,7 +129,7 @@ bool mlir_build_move(struct mlir_reader *reader, struct mlir_op *op)
     return moves_elements(reader, op) && mlir_build_inferred(reader, op);
 }
 
-/* Elements of another width add or take a last dimension; the bits stay as many. */
+/* Elements of another width add or take a last dimension; the number of bits stays. */
 bool mlir_build_bitcast(struct mlir_reader *reader, struct mlir_op *op)
 {
     if (!mlir_one_array(reader, op))
@@ -177,7 +178,7 @@ bool mlir_build_slice(struct mlir_reader *reader, struct mlir_op *op)
            mlir_infer(reader, op, HLO_SLICE);
 }
 
-/* Operands after `first` are scalar integers, one per dimension. */
+/* Checks that the operands from `first` on are scalar integers, one per dimension. */
 static bool check_indices(struct mlir_reader *reader, const struct mlir_op *op, size_t first, int rank)
 {
     if (op->operands != first + (size_t)rank)
@@ -201,7 +202,7 @@ bool mlir_build_dynamic_slice(struct mlir_reader *reader, struct mlir_op *op)
            mlir_infer(reader, op, op->info->opcode);
 }
 
-/* The size is that of the result; limits and strides are not kept. */
+/* Takes the size from the result; limits and strides are not kept. */
 bool mlir_build_real_dynamic_slice(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_attributes *set = mlir_set(reader, op);
@@ -215,14 +216,14 @@ bool mlir_build_real_dynamic_slice(struct mlir_reader *reader, struct mlir_op *o
     return mlir_finish(reader, op, HLO_DYNAMIC_SLICE);
 }
 
-/* tensor.insert_slice, which byteir's gradients have: where it goes is an attribute, not operands. */
+/* Builds tensor.insert_slice, which byteir's gradients have. Its place is an attribute, not operands. */
 bool mlir_build_insert_slice(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_instruction **operands = mlir_operands(reader, op);
     struct hlo_instruction *update = operands[0];
     if (!moves_elements(reader, op))
         return false;
-    operands[0] = operands[1]; /* the other way round here: what is inserted comes first */
+    operands[0] = operands[1]; /* the inserted tensor comes first here */
     operands[1] = update;
     op->operands = 2;
     const struct hlo_shape *whole = operands[0]->shape;
@@ -256,7 +257,7 @@ bool mlir_padded_dims(struct mlir_reader *reader, const struct mlir_op *op, stru
     return true;
 }
 
-/* What is padded is a value: all of it is said to be at the end. */
+/* The padding is a value: all of it is taken to be at the end. */
 bool mlir_build_dynamic_pad(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_attributes *set = mlir_set(reader, op);
@@ -278,7 +279,7 @@ bool mlir_build_dynamic_pad(struct mlir_reader *reader, struct mlir_op *op)
     return set->high.count == operand->rank ? mlir_finish(reader, op, HLO_PAD) : error_memory(reader->err);
 }
 
-/* Slices of size 1 along `dim`, whole along the others. */
+/* Takes slices of size 1 along `dim`, whole along the others. */
 bool mlir_build_index_select(struct mlir_reader *reader, struct mlir_op *op)
 {
     int64_t sizes[HLO_MAX_RANK];

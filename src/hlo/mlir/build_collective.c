@@ -1,4 +1,4 @@
-/* Operations that talk to other devices. */
+/* Operations that communicate with other devices. */
 #include "hlo/mlir/mlir.h"
 
 #define MAX_DEVICES 4096 /* in groups that are checked for a device that is there twice */
@@ -20,7 +20,8 @@ static bool check_groups(struct mlir_reader *reader, const struct mlir_op *op, s
     return true;
 }
 
-/* Across replicas and partitions, a channel is needed: channel_handle = #stablehlo.channel_handle<handle = 1, …>. */
+/* Across replicas and partitions, a channel is needed: channel_handle = #stablehlo.channel_handle<handle =
+ * 1, …>. */
 static bool check_channel(struct mlir_reader *reader, const struct mlir_op *op)
 {
     const char *channel = mlir_find(reader, op, "channel_handle");
@@ -33,8 +34,8 @@ static bool check_channel(struct mlir_reader *reader, const struct mlir_op *op)
            mlir_op_error(reader, op, "channel_handle: expected a positive number");
 }
 
-/* Groups of devices: a matrix with a group per row, [[0, 1], [2, 3]] or dense of it; rows that are shorter end
- * in -1, unless all must be as long. An attribute of another kind (mesh axes) leaves them unknown. */
+/* Groups of devices: a matrix with a group per row, [[0, 1], [2, 3]] or dense of it; rows that are shorter
+ * end in -1, unless all must be as long. An attribute of another kind (mesh axes) leaves them unknown. */
 static bool read_groups(struct mlir_reader *reader, struct mlir_op *op, struct hlo_attributes *set)
 {
     const char *groups = mlir_find(reader, op, "replica_groups");

@@ -1,7 +1,7 @@
 /* Products and solvers: dot, convolution, fft, triangular_solve, …; and windows, which convolution shares. */
 #include "hlo/mlir/mlir.h"
 
-/* The last dimension of lhs with the first of rhs. */
+/* Contracts the last dimension of lhs with the first of rhs. */
 bool mlir_build_dot(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_attributes *set = mlir_set(reader, op);
@@ -56,8 +56,9 @@ bool mlir_build_dot_general(struct mlir_reader *reader, struct mlir_op *op)
            mlir_verify_dot(reader, op) && mlir_infer(reader, op, HLO_DOT);
 }
 
-/* Sizes of the groups: one list for all, or one for each place in the batching dimensions and in those of the
- * ragged dimension's kind that are before it. Only free dimensions are of groups of rhs. */
+/* Checks the sizes of the groups: one list for all, or one list for each position in the batching
+ * dimensions and in earlier dimensions of the same kind as the ragged one. Only a free ragged dimension
+ * makes groups of rhs. */
 static bool check_ragged(struct mlir_reader *reader, const struct mlir_op *op,
                          const struct hlo_attributes *set)
 {
@@ -106,7 +107,8 @@ bool mlir_build_ragged_dot(struct mlir_reader *reader, struct mlir_op *op)
     return mlir_infer(reader, op, HLO_RAGGED_DOT) && check_ragged(reader, op, set);
 }
 
-/* One operand of "ab,bc->ac": a letter per dimension. Returns what follows them. */
+/* Reads one operand of "ab,bc->ac", a letter per dimension. Returns the text behind it; NULL if it does
+ * not fit. */
 static const char *take_letters(const char *c, char *letters, int rank)
 {
     for (int i = 0; i < rank; i++, c++) {
@@ -117,8 +119,8 @@ static const char *take_letters(const char *c, char *letters, int rank)
     return c;
 }
 
-/* Letters of both and of the result are batching, of both only contracting. Others, in another order than a dot
- * gives, are no dot: a custom call. */
+/* Letters of both operands and of the result are batching, letters of both only contracting. If the
+ * result has another order than a dot gives, the operation is a custom call. */
 bool mlir_build_einsum(struct mlir_reader *reader, struct mlir_op *op)
 {
     char lhs[HLO_MAX_RANK + 1] = {0}, rhs[HLO_MAX_RANK + 1] = {0};
@@ -151,8 +153,8 @@ bool mlir_build_einsum(struct mlir_reader *reader, struct mlir_op *op)
     return mlir_infer(reader, op, HLO_DOT);
 }
 
-/* Of the real and the complex side of a transform, the last dimension has n and n / 2 + 1 elements, the others
- * are the same; FFT and IFFT keep them all. */
+/* Of the real and the complex side of a transform, the last dimension has n and n / 2 + 1 elements, the
+ * others are the same; FFT and IFFT keep them all. */
 static bool check_transform(struct mlir_reader *reader, const struct mlir_op *op, struct mlir_span kind,
                             struct hlo_ints lengths)
 {

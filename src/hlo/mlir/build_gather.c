@@ -42,7 +42,8 @@ static bool sorted(struct mlir_reader *reader, const struct mlir_op *op, const c
     return true;
 }
 
-/* The operand's dimensions are those of a slice, collapsed or batching; the indices fit the map. */
+/* Checks that each dimension of the operand belongs to a slice, is collapsed or is batching, and that the
+ * indices fit the map. */
 static bool check_numbers(struct mlir_reader *reader, const struct mlir_op *op, const struct numbers *numbers,
                           const struct hlo_shape *operand, const struct hlo_shape *indices)
 {
@@ -81,8 +82,9 @@ static bool check_numbers(struct mlir_reader *reader, const struct mlir_op *op, 
     return true;
 }
 
-/* Dimensions of the result of gather, or of the updates of scatter: those of the indices, and at the offset
- * dimensions those of a slice. Slices of scatter are as large as the updates say: `sizes` is NULL. */
+/* Computes the dimensions of the result of gather or of the updates of scatter: the dimensions of the
+ * indices and, at the offset dimensions, of a slice. Scatter has no `sizes`: its slices are as large as
+ * the updates say. */
 static bool spread(struct mlir_reader *reader, const struct mlir_op *op, const struct numbers *numbers,
                    const struct hlo_shape *operand, const struct hlo_shape *indices, const int64_t *sizes,
                    const struct hlo_shape *found, int64_t *dims, int *rank)
@@ -111,7 +113,7 @@ static bool spread(struct mlir_reader *reader, const struct mlir_op *op, const s
     return true;
 }
 
-/* Slices of these sizes; dynamic_gather is given them as a value. */
+/* Builds gather with its slice sizes, or dynamic_gather, which is given them as a value. */
 bool mlir_build_gather(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_attributes *set = mlir_set(reader, op);
@@ -137,9 +139,9 @@ bool mlir_build_gather(struct mlir_reader *reader, struct mlir_op *op)
         return mlir_op_error(reader, op, "slice_sizes: expected %d numbers, found %d", operand->rank,
                              set->sizes.count);
     for (int i = 0; i < operand->rank; i++) {
-        int64_t most =
+        int64_t max =
             hlo_ints_have(numbers.collapsed, i) || hlo_ints_have(numbers.batching, i) ? 1 : operand->dims[i];
-        if (set->sizes.at[i] < 0 || set->sizes.at[i] > most || set->sizes.at[i] > operand->dims[i])
+        if (set->sizes.at[i] < 0 || set->sizes.at[i] > max || set->sizes.at[i] > operand->dims[i])
             return mlir_op_error(reader, op, "slices of %lld along dimension %d", (long long)set->sizes.at[i],
                                  i);
     }
@@ -147,7 +149,7 @@ bool mlir_build_gather(struct mlir_reader *reader, struct mlir_op *op)
            mlir_result_dims(reader, op, 0, dims, rank) && mlir_finish(reader, op, HLO_GATHER);
 }
 
-/* Inputs, indices, as many updates as inputs. */
+/* Builds scatter: inputs, indices, and as many updates as inputs. */
 bool mlir_build_scatter(struct mlir_reader *reader, struct mlir_op *op)
 {
     size_t inputs = op->operands / 2;

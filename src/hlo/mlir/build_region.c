@@ -1,7 +1,7 @@
-/* Operations that call computations or talk to other devices. */
+/* Operations that call computations. */
 #include "hlo/mlir/mlir.h"
 
-/* The region takes `parameters` values besides what it captures, and returns `results`. */
+/* Checks that the region takes `parameters` values besides captured ones, and returns `results`. */
 bool mlir_check_region(struct mlir_reader *reader, const struct mlir_op *op, size_t index, size_t parameters,
                        size_t results)
 {
@@ -48,8 +48,8 @@ static bool takes_rows(const struct mlir_reader *reader, const struct mlir_op *o
            hlo_dims_match(value, initial, -1);
 }
 
-/* The region takes values so far and as many elements, and returns new values, all of the same types, which
- * may be wider than those of the operands and are those of the results. */
+/* Checks a reduction's region: it takes the values so far and as many elements, and returns new values of
+ * the same types. These may be wider than the operands, and are the types of the results. */
 bool mlir_check_accumulators(struct mlir_reader *reader, const struct mlir_op *op, size_t inputs)
 {
     if (!mlir_check_region(reader, op, 0, 2 * inputs, inputs))
@@ -77,7 +77,7 @@ bool mlir_check_accumulators(struct mlir_reader *reader, const struct mlir_op *o
     return true;
 }
 
-/* Inputs of one shape, then an initial value for each. */
+/* Checks that inputs of one shape are followed by an initial value for each. */
 bool mlir_check_reducer(struct mlir_reader *reader, const struct mlir_op *op, size_t inputs)
 {
     if (inputs == 0 || op->operands / 2 != inputs)
@@ -144,7 +144,7 @@ bool mlir_build_map(struct mlir_reader *reader, struct mlir_op *op)
     return check_mapped(reader, op) && mlir_infer(reader, op, HLO_MAP);
 }
 
-/* Condition and body take what the loop carries; the body returns it. */
+/* Condition and body take the values that the loop carries; the body returns them. */
 bool mlir_build_while(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_attributes *set = mlir_set(reader, op);
@@ -167,7 +167,7 @@ bool mlir_build_while(struct mlir_reader *reader, struct mlir_op *op)
     return mlir_finish(reader, op, HLO_WHILE);
 }
 
-/* Each branch returns what the operation does; what a branch needs, it captures. */
+/* Each branch returns the values of the operation, and captures the values it needs. */
 bool mlir_build_conditional(struct mlir_reader *reader, struct mlir_op *op)
 {
     const struct hlo_shape *choice = mlir_operand_type(reader, op, 0);
@@ -189,7 +189,7 @@ bool mlir_build_conditional(struct mlir_reader *reader, struct mlir_op *op)
     return mlir_finish(reader, op, HLO_CONDITIONAL);
 }
 
-/* The region takes, of each input, what is left without the dimension, and each initial value. */
+/* The region takes each input without the scanned dimension, and each initial value. */
 bool mlir_build_scan(struct mlir_reader *reader, struct mlir_op *op)
 {
     int64_t along = 0, size = -1;

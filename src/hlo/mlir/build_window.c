@@ -1,9 +1,9 @@
-/* Convolution, reduce_window, select_and_scatter: what goes over its operand in windows. */
+/* Convolution, reduce_window and select_and_scatter, which move a window over their operand. */
 #include "hlo/mlir/mlir.h"
 
 #include <stdio.h>
 
-/* What a window is made of; an empty list stands for its default. */
+/* The parts of a window; an empty list stands for its default. */
 struct parts {
     struct hlo_ints sizes, strides, padding, base, dilation, reversal;
     int64_t padded; /* rows of padding */
@@ -232,8 +232,8 @@ static bool read_dimension_numbers(struct mlir_reader *reader, const struct mlir
     return true;
 }
 
-/* The padding of dynamic_conv is a value: it is taken for the one that gives the result's size, half of it on each
- * side. */
+/* The padding of dynamic_conv is a value: it is taken for the one that gives the result's size, half of it
+ * on each side. */
 static void guess_padding(struct mlir_reader *reader, const struct mlir_op *op, struct hlo_attributes *set)
 {
     struct hlo_window_dim *window = (struct hlo_window_dim *)set->window;

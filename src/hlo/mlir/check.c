@@ -1,4 +1,4 @@
-/* Which element types an operation takes, and what a constant's own type must be. */
+/* Checks of the element types that an operation takes, and of the type of a constant. */
 #include "hlo/mlir/mlir.h"
 
 static bool is_complex(enum hlo_type type)
@@ -32,7 +32,8 @@ static const char *wanted_instead(enum hlo_opcode opcode, enum hlo_type type)
     return !(traits & HLO_OF_INEXACT) || is_float || is_complex(type) ? NULL : "floats or complex numbers";
 }
 
-/* Quantized numbers, which are read as the whole numbers that are stored, stand for floats. */
+/* Checks the element type of the first operand. Quantized numbers, which are read as the stored whole
+ * numbers, stand for floats. */
 bool mlir_check_elements(struct mlir_reader *reader, const struct mlir_op *op)
 {
     enum hlo_type type = mlir_operand_type(reader, op, 0)->type;

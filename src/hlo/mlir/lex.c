@@ -41,7 +41,7 @@ bool(mlir_error)(struct mlir_reader *reader, const char *at, const char *format,
                      message);
 }
 
-/* What stands at the place at hand, for a message. */
+/* Returns the token at the place at hand, for a message. */
 static struct mlir_span token_here(struct mlir_reader *reader)
 {
     const char *start = reader->p, *c = start;
@@ -166,7 +166,7 @@ static int digit_of(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
 }
 
-/* Decimal or hexadecimal; what is over 64 bits is an error, what is over 63 wraps. */
+/* Reads a decimal or hexadecimal number. A number over 64 bits is an error, one over 63 bits wraps. */
 bool mlir_integer(struct mlir_reader *reader, int64_t *value)
 {
     bool negative = mlir_take(reader, '-');
@@ -192,14 +192,15 @@ static bool has_no_end(struct mlir_reader *reader, const char *start)
     return mlir_error(reader, start, "what begins here does not end");
 }
 
-/* What mlir_skip_balanced looks at: " ( ) - / < > [ ] { } */
+/* Returns whether mlir_skip_balanced stops at a character: " ( ) - / < > [ ] { } */
 static inline bool is_structure(char c)
 {
     static const uint64_t structure[4] = {0x5000a30400000000, 0x2800000028000000, 0, 0};
     return structure[(unsigned char)c >> 6] >> (c & 63) & 1;
 }
 
-/* Past a string, a comment (it may hold brackets) or an arrow (its '>' closes nothing); NULL: it does not end. */
+/* Past a string, a comment (it may hold brackets) or an arrow (its '>' closes nothing); NULL: it does not
+ * end. */
 static const char *past_piece(const struct mlir_reader *reader, const char *p)
 {
     const char *end = reader->end;

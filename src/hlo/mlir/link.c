@@ -1,4 +1,4 @@
-/* Functions and who calls them: computations in order, callees first, and the entry. */
+/* Functions and their callers: computations in order, callees first, and the entry. */
 #include "hlo/mlir/mlir.h"
 
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static bool check_unique(struct mlir_reader *reader, struct mlir_function *const
     return true;
 }
 
-/* Operands and result of a call against what the function takes and returns. */
+/* Checks the operands and result of a call against the parameters and root of the function. */
 static bool check_call(struct mlir_reader *reader, const struct mlir_call *call,
                        const struct hlo_computation *callee)
 {
@@ -92,7 +92,7 @@ static bool resolve(struct mlir_reader *reader, struct mlir_function *const *sor
     return !call->required || check_call(reader, call, callee->computation);
 }
 
-/* What a function calls, then its regions, then itself. */
+/* Lists the functions that a function calls, then its regions, then itself. */
 static bool visit(struct mlir_reader *reader, struct mlir_function *const *sorted,
                   struct mlir_function *function, int depth)
 {

@@ -21,7 +21,7 @@ static struct mlir_function *add_function(struct mlir_reader *reader, const char
     return function;
 }
 
-/* What the function returns must be what its type says. */
+/* The values that a function returns must have the types that it declares. */
 static bool check_results(struct mlir_reader *reader, const struct hlo_shape *const *types, size_t count)
 {
     char given[128], found[128];

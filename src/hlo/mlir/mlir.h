@@ -1,8 +1,8 @@
-/* Reading StableHLO and MHLO text: what the parts of the reader share. Private to mlir*.c.
+/* The parts that the reader of StableHLO and MHLO text shares; private to hlo/mlir.
  *
- * One pass: an operation is read, checked and becomes an instruction before the next one is looked at. Types
- * are looked up by their text, names in one table whose entries are hidden and uncovered as regions open and
- * close. Attributes are noted where they stand and read only by the operation that needs them. */
+ * One pass: an operation is read, checked and becomes an instruction before the next one is read. Types
+ * are looked up by their text, names in one table whose entries are hidden and uncovered as regions open
+ * and close. Attributes are noted by place, and read only by the operation that needs them. */
 #ifndef REHEARSE_HLO_MLIR_MLIR_H
 #define REHEARSE_HLO_MLIR_MLIR_H
 
@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define MLIR_TYPE_SLOTS 4096       /* a power of two */
-#define MLIR_NUMBERED   (1u << 22) /* of the names %0, %1, …: those looked up without a hash */
+#define MLIR_NUMBERED   (1u << 22) /* maximum of the names %0, %1, … that are looked up without a hash */
 #define MLIR_SEEN_OPS   256        /* a power of two */
 #define MLIR_KEPT       1024       /* a power of two */
 
@@ -37,15 +37,16 @@ struct mlir_attribute {
     const char *value; /* where it begins; NULL: unit */
 };
 
-/* A name's value in one computation. Those of a name form a list, the innermost computation first. */
+/* The value of a name in one computation. The bindings of a name form a list, the innermost computation
+ * first. */
 struct mlir_binding {
     uint32_t name, outer, next; /* its name; the name's binding further out; next of the same computation */
     int depth;
     int64_t part;                  /* of a tuple that has not been taken out of it yet; -1: all of it */
-    struct hlo_instruction *value; /* of the computation at `depth`: the tuple, or what the name stands for */
+    struct hlo_instruction *value; /* of the computation at `depth`: the tuple, or the value itself */
 };
 
-/* A computation that is being read. Kept when it closes, so that its arrays are used again. */
+/* A computation that is being read. It is kept when it closes, so that its lists are used again. */
 struct mlir_block {
     struct mlir_list instructions, parameters; /* of struct hlo_instruction * */
     uint32_t first_binding;
@@ -67,7 +68,7 @@ struct mlir_function {
     int module;
     bool public, visited, open;
     struct hlo_computation *computation; /* NULL: only declared */
-    size_t first, count;                 /* in `computations`: those of its regions, then itself */
+    size_t first, count;                 /* in `computations`: of its regions, then itself */
     size_t first_call, call_count;       /* in `calls` */
 };
 
@@ -75,7 +76,7 @@ struct mlir_call {
     struct hlo_instruction *instruction;
     int slot; /* of its callees */
     int module;
-    bool required; /* else the instruction does without what is not there */
+    bool required; /* else the callee may be missing */
     struct mlir_span name;
     const char *at;
 };
@@ -136,7 +137,7 @@ static inline int mlir_max_operands(const struct mlir_info *info)
     return info->max < 0 ? 0 : info->max ? info->max : hlo_operations[info->opcode].max;
 }
 
-/* An operation that is being read; what it has lies on the reader's stacks. */
+/* An operation that is being read. Its parts lie on the reader's stacks. */
 struct mlir_op {
     const struct mlir_info *info;
     struct mlir_span name; /* with its dialect */
@@ -191,7 +192,7 @@ struct mlir_reader {
     const struct hlo_attributes *kept[MLIR_KEPT];
 };
 
-/* mlir_lex.c: characters. Reading functions skip white space and comments first. */
+/* lex.c: characters. Reading functions skip white space and comments first. */
 bool mlir_error(struct mlir_reader *reader, const char *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 bool mlir_expected(struct mlir_reader *reader, const char *what);
@@ -203,7 +204,7 @@ bool mlir_expected(struct mlir_reader *reader, const char *what);
 
 struct mlir_place mlir_place_of(struct mlir_reader *reader, const char *at);
 
-/* Room for one more, for the caller to fill; NULL: no memory. */
+/* Adds an item, for the caller to fill; NULL if memory is out. */
 static inline void *mlir_push(struct mlir_reader *reader, struct mlir_list *list, size_t size)
 {
     if (!vector_room(&list->items, &list->capacity, list->count + 1, size)) {
@@ -213,7 +214,7 @@ static inline void *mlir_push(struct mlir_reader *reader, struct mlir_list *list
     return (char *)list->items + list->count++ * size;
 }
 
-/* Pushes a pointer. */
+/* Adds a pointer to a list. */
 static inline bool mlir_push_value(struct mlir_reader *reader, struct mlir_list *list, const void *value)
 {
     const void **slot = mlir_push(reader, list, sizeof *slot);
@@ -232,7 +233,7 @@ static inline void mlir_space(struct mlir_reader *reader)
         mlir_space_slowly(reader);
 }
 
-/* The next character, 0 at the end. */
+/* Skips white space and returns the next character; 0 at the end. */
 static inline char mlir_peek(struct mlir_reader *reader)
 {
     mlir_space(reader);
@@ -252,7 +253,7 @@ static inline bool mlir_same(struct mlir_span a, const char *text)
     return a.length == strlen(text) && memcmp(a.at, text, a.length) == 0;
 }
 
-/* Does the text at this place begin with that? */
+/* Returns whether the text at this place begins with `text`. */
 static inline bool mlir_begins(const struct mlir_reader *reader, const char *at, const char *text)
 {
     size_t length = strlen(text);
@@ -275,35 +276,36 @@ static inline bool mlir_need(struct mlir_reader *reader, const char *token)
     return mlir_take_token(reader, token) || mlir_misses(reader, token);
 }
 
-/* Letters, digits, '$', '.', '_': a bit for each character. */
+/* Returns whether a character belongs to a word: letters, digits, '$', '.', '_'. The table has a bit for
+ * each character. */
 static inline bool mlir_is_word(char c)
 {
     static const uint64_t bits[4] = {0x03ff401000000000, 0x07fffffe87fffffe, 0, 0};
     return bits[(unsigned char)c >> 6] >> (c & 63) & 1;
 }
 
-/* A bare word: letters, digits, '_', '$', '.'. False when there is none; no error. */
+/* Reads a bare word. Returns false, without an error, if there is none. */
 bool mlir_word(struct mlir_reader *reader, struct mlir_span *word);
 bool mlir_take_word(struct mlir_reader *reader, const char *word);
 bool mlir_need_word(struct mlir_reader *reader, const char *word);
 
-/* What is between the quotes, as written. */
+/* Reads a string: the text between the quotes, as written. */
 bool mlir_string(struct mlir_reader *reader, struct mlir_span *text);
 bool mlir_symbol(struct mlir_reader *reader, struct mlir_span *name); /* @name or @"name" */
 bool mlir_integer(struct mlir_reader *reader, int64_t *value);
 
-/* To the bracket that ends what begins with the bracket at hand. */
+/* Skips to the end of the bracket that opens here. */
 bool mlir_skip_balanced(struct mlir_reader *reader);
 bool mlir_skip_location(struct mlir_reader *reader); /* loc(…), if there is one */
 bool mlir_skip_value(struct mlir_reader *reader);    /* an attribute or a type, `1 : i64` */
-/* One before a `:` that is not its own: `1`, `[0] x [1]`, `[b, f]x[o, i]->[b, f]`. */
+/* Skips a value before a `:` that does not belong to it: `1`, `[0] x [1]`, `[b, f]x[o, i]->[b, f]`. */
 bool mlir_skip_plain_value(struct mlir_reader *reader);
 bool mlir_skip_untyped(struct mlir_reader *reader); /* without any ': type' */
 
-/* mlir_type.c */
+/* type.c */
 bool mlir_type(struct mlir_reader *reader, const struct hlo_shape **shape);
 bool mlir_push_type(struct mlir_reader *reader);
-/* `(a, b)` or one type; how many is put into *count. */
+/* Reads `(a, b)` or one type, and sets their number. */
 bool mlir_push_types(struct mlir_reader *reader, size_t *count);
 const struct hlo_shape *mlir_tuple_shape(struct mlir_reader *reader, const struct hlo_shape *const *parts,
                                          size_t count);
@@ -311,7 +313,7 @@ const struct hlo_shape *mlir_array_shape(struct mlir_reader *reader, enum hlo_ty
                                          int rank);
 const struct hlo_shape *mlir_scalar_shape(struct mlir_reader *reader, enum hlo_type type);
 
-/* mlir_attribute.c */
+/* attribute.c */
 bool mlir_dictionary(struct mlir_reader *reader, struct mlir_op *op, char end); /* after its '{' */
 bool mlir_note(struct mlir_reader *reader, struct mlir_op *op, struct mlir_span key, const char *value);
 bool mlir_has(const struct mlir_reader *reader, const struct mlir_op *op, const char *key);
@@ -321,8 +323,8 @@ const char *mlir_find(const struct mlir_reader *reader, const struct mlir_op *op
 const char *mlir_alias(struct mlir_reader *reader, struct mlir_span name); /* its value; NULL: unknown */
 bool mlir_add_alias(struct mlir_reader *reader, struct mlir_span name);    /* after its '=' */
 
-/* Reads a list of whole numbers into the arena: [..], array<..>, dense<..>, nested ones flattened. *rows (may be
- * NULL) is the first dimension of a nested one. value NULL: the list is empty. */
+/* Reads a list of whole numbers into the arena: [..], array<..>, dense<..>, nested ones flattened. *rows
+ * (may be NULL) is the first dimension of a nested one. value NULL: the list is empty. */
 bool mlir_read_ints(struct mlir_reader *reader, const char *value, struct hlo_ints *values, int64_t *rows);
 
 bool mlir_find_ints(struct mlir_reader *reader, const struct mlir_op *op, const char *keys, bool required,
@@ -335,16 +337,16 @@ bool mlir_find_enum(struct mlir_reader *reader, const struct mlir_op *op, const 
 bool mlir_find_text(struct mlir_reader *reader, const struct mlir_op *op, const char *keys,
                     const char **text);
 
-/* Find the value of `key` in #dialect.name<key = value, …>: where it begins (NULL: it is left out), its numbers
- * (none if it is left out), or its one number (else 0). */
+/* Find the value of `key` in #dialect.name<key = value, …>: where it begins (NULL: it is left out), its
+ * numbers (none if it is left out), or its one number (else 0). */
 bool mlir_find_field(struct mlir_reader *reader, const char *fields, const char *key, const char **field);
 bool mlir_read_field(struct mlir_reader *reader, const char *fields, const char *key,
                      struct hlo_ints *values);
 bool mlir_read_number(struct mlir_reader *reader, const char *fields, const char *key, int64_t *number);
-/* The scalar in dense<…> or a plain literal; *known is false when it is none. */
+/* Reads the scalar in dense<…> or a plain literal; *known is false if it is neither. */
 bool mlir_read_scalar(struct mlir_reader *reader, const char *value, bool *known, int64_t *number);
 
-/* mlir_scope.c: computations and the names in them */
+/* scope.c: computations and the names in them */
 bool mlir_open_block(struct mlir_reader *reader);
 struct hlo_computation *mlir_close_block(struct mlir_reader *reader, const char *name); /* NULL: error */
 struct hlo_instruction *mlir_add(struct mlir_reader *reader, enum hlo_opcode opcode, struct mlir_place place,
@@ -360,10 +362,10 @@ bool mlir_use(struct mlir_reader *reader, struct hlo_instruction **value);   /* 
 
 void mlir_drop_block(struct mlir_reader *reader); /* of a function without a body */
 
-/* mlir_link.c: functions in order, calls to them, the entry */
+/* link.c: puts functions in order, resolves calls, and finds the entry. */
 bool mlir_link(struct mlir_reader *reader);
 
-/* mlir_region.c */
+/* region.c */
 bool mlir_region(struct mlir_reader *reader, struct mlir_op *op); /* '{' … '}' */
 bool mlir_block_body(struct mlir_reader *reader);                 /* operations up to '}' */
 bool mlir_block_arguments(struct mlir_reader *reader);            /* (%a: type, …) */
@@ -376,7 +378,7 @@ bool mlir_while_form(struct mlir_reader *reader, struct mlir_op *op);
 bool mlir_scan_form(struct mlir_reader *reader, struct mlir_op *op);
 bool mlir_manual_form(struct mlir_reader *reader, struct mlir_op *op);
 
-/* mlir_op.c */
+/* op.c */
 bool mlir_operation(struct mlir_reader *reader);
 bool mlir_signature(struct mlir_reader *reader, struct mlir_op *op);       /* after ':' */
 bool mlir_operand_list(struct mlir_reader *reader, struct mlir_op *op);    /* (%a, %b) */
@@ -416,36 +418,36 @@ static inline struct hlo_computation *mlir_callee(const struct mlir_reader *read
     return ((struct hlo_computation **)reader->callees.items)[op->first_callee + index];
 }
 
-/* mlir_check.c */
+/* check.c */
 enum hlo_type mlir_real_type(enum hlo_type type); /* of the parts of a complex type; else the type */
 bool mlir_check_elements(struct mlir_reader *reader, const struct mlir_op *op);
 bool mlir_check_value_type(struct mlir_reader *reader, const struct mlir_op *op, const char *value,
                            const struct hlo_shape *wanted);
 
-/* mlir_sizes.c. Where the text of a constant is that may be a list of sizes is its `value`, while `has_value`
- * is false: private to the reader. */
+/* sizes.c: notes where the text of a constant stands that may be a list of sizes. Until the end of
+ * reading, its `value` holds the place and `has_value` is false. */
 void mlir_note_sizes(struct mlir_reader *reader, struct hlo_instruction *constant, const char *value);
 bool mlir_known_sizes(struct mlir_reader *reader, const struct mlir_op *op, size_t operand, bool *known,
                       struct hlo_ints *sizes);
-/* The operand gives the result's dimensions. */
+/* Checks that the operand, if it is known, gives the result's dimensions. */
 bool mlir_check_sizes(struct mlir_reader *reader, const struct mlir_op *op, size_t operand);
 bool mlir_check_dynamic_pad(struct mlir_reader *reader, const struct mlir_op *op);
 
-/* mlir_verify.c */
+/* verify.c */
 bool mlir_verify_accuracy(struct mlir_reader *reader, const struct mlir_op *op);
 bool mlir_verify_precision(struct mlir_reader *reader, const struct mlir_op *op); /* of reduce_precision */
 bool mlir_verify_dot(struct mlir_reader *reader, const struct mlir_op *op);
 bool mlir_verify_composite(struct mlir_reader *reader, const struct mlir_op *op);
 
-/* mlir_verify_custom.c */
+/* verify_custom.c */
 bool mlir_verify_custom(struct mlir_reader *reader, const struct mlir_op *op);
 
-/* mlir_build*.c: from an operation to its instruction. */
-/* The first operand's dimensions with this padding. */
+/* build*.c: turn operations into instructions. */
+/* Computes the first operand's dimensions with this padding. */
 bool mlir_padded_dims(struct mlir_reader *reader, const struct mlir_op *op, struct hlo_ints low,
                       struct hlo_ints high, struct hlo_ints interior, int64_t *dims);
 struct hlo_attributes *mlir_set(struct mlir_reader *reader, struct mlir_op *op);
-/* Attributes like these in the arena; instructions share them. NULL: no memory. */
+/* Returns equal attributes in the arena, which instructions share; NULL if memory is out. */
 const struct hlo_attributes *mlir_keep(struct mlir_reader *reader, const struct hlo_attributes *attributes);
 bool mlir_op_error(struct mlir_reader *reader, const struct mlir_op *op, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -458,19 +460,19 @@ bool mlir_in_range(struct mlir_reader *reader, const struct mlir_op *op, const c
                    struct hlo_ints values, int rank, bool unique);
 /* Makes the instruction from the operation's operands, result types, regions and attributes. */
 bool mlir_finish(struct mlir_reader *reader, struct mlir_op *op, enum hlo_opcode opcode);
-/* An instruction before it, of one operand. */
+/* Adds an instruction of one operand before the operation. */
 struct hlo_instruction *mlir_before(struct mlir_reader *reader, const struct mlir_op *op,
                                     enum hlo_opcode opcode, const char *suffix, const struct hlo_shape *shape,
                                     struct hlo_instruction *operand, struct hlo_ints dimensions);
 struct hlo_ints mlir_copy_ints(struct mlir_reader *reader, const int64_t *values, int count);
-/* mlir_finish, then a check of the shape by HLO's rules. */
+/* Calls mlir_finish, then checks the shape by HLO's rules. */
 bool mlir_infer(struct mlir_reader *reader, struct mlir_op *op, enum hlo_opcode opcode);
 /* Reads the attributes that become fields of the instruction's as they are. */
 bool mlir_read_fields(struct mlir_reader *reader, struct mlir_op *op);
 bool mlir_need_results(struct mlir_reader *reader, const struct mlir_op *op, size_t count);
 bool mlir_need_arrays(struct mlir_reader *reader, const struct mlir_op *op); /* no tuples or tokens */
 bool mlir_one_array(struct mlir_reader *reader, const struct mlir_op *op);   /* one result, only arrays */
-/* The region's parameter is a scalar of this type. */
+/* Checks that the region's parameter is a scalar of this type. */
 bool mlir_check_scalar(struct mlir_reader *reader, const struct mlir_op *op, size_t parameter,
                        enum hlo_type type);
 bool mlir_check_region(struct mlir_reader *reader, const struct mlir_op *op, size_t index, size_t parameters,

@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-/* Operations of StableHLO and MHLO (dialects 0), and of others. Elementwise operations are those of HLO, and need
- * no row unless they are built in another way. */
+/* Operations of StableHLO and MHLO (dialects 0), and of others. Elementwise operations are those of HLO,
+ * and need no row unless they are built in another way. */
 static const struct mlir_info infos[] = {
     {"add_dependency", HLO_ADD_DEPENDENCY, .build = mlir_build_plain},
     {"after_all", HLO_AFTER_ALL, .build = mlir_build_plain},

@@ -54,7 +54,7 @@ bool mlir_signature(struct mlir_reader *reader, struct mlir_op *op)
     return true;
 }
 
-/* The types that a short form leaves out: one type is that of all operands and results. */
+/* Completes the types that a short form leaves out: one type is that of all operands and results. */
 static bool complete_types(struct mlir_reader *reader, struct mlir_op *op)
 {
     size_t given = op->operand_types;
@@ -144,7 +144,7 @@ static bool plain_word(struct mlir_reader *reader, struct mlir_op *op)
     return mlir_note(reader, op, word, reader->p) && mlir_skip_plain_value(reader);
 }
 
-/* What stands before ':' besides operands: [0:4] of slice, @target, "name", <@mesh, …>, attributes. */
+/* Reads a part before ':' that is no operand: [0:4] of slice, @target, "name", <@mesh, …>, attributes. */
 static bool plain_part(struct mlir_reader *reader, struct mlir_op *op, char c)
 {
     struct mlir_span text;

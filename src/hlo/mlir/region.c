@@ -49,7 +49,7 @@ bool mlir_block_arguments(struct mlir_reader *reader)
     return mlir_need(reader, ")");
 }
 
-/* What the region returns: its value, or a tuple of its values. */
+/* Returns the value of the region, or a tuple of its values. */
 static struct hlo_instruction *make_root(struct mlir_reader *reader)
 {
     struct mlir_block *block = &reader->blocks[reader->depth];

@@ -8,8 +8,8 @@ static struct mlir_binding *binding(const struct mlir_reader *reader, uint32_t i
     return (struct mlir_binding *)reader->bindings.items + index;
 }
 
-/* A name is known by the number it is written as, or by numbered_room and its place among the other names. Returns
- * the innermost binding of a name; 0: none. */
+/* A name is known by the number it is written as, or by numbered_room and its place among the other names.
+ * Returns the innermost binding of a name; 0: none. */
 static uint32_t innermost_of(const struct mlir_reader *reader, uint32_t name)
 {
     if (name < reader->numbered_room)
@@ -225,7 +225,7 @@ bool mlir_value_name(struct mlir_reader *reader, struct mlir_span *name)
     return true;
 }
 
-/* The part of a tuple that a binding stands for, taken out of it where it is used for the first time. */
+/* Returns the value of a binding. A part of a tuple is taken out where it is used for the first time. */
 static struct hlo_instruction *value_of(struct mlir_reader *reader, uint32_t index)
 {
     struct mlir_binding *bound = binding(reader, index);
@@ -251,8 +251,8 @@ static struct hlo_instruction *value_of(struct mlir_reader *reader, uint32_t ind
     return bound->value = element;
 }
 
-/* What a region uses from outside becomes a parameter of it, and of the regions between; a scalar constant is
- * written again instead, so that the bound of a loop stays known. */
+/* An outside value that a region uses becomes a parameter of the region, and of the regions between. A
+ * scalar constant is written again instead, so that the bound of a loop stays known. */
 static struct hlo_instruction *capture(struct mlir_reader *reader, uint32_t name, const char *at)
 {
     uint32_t outermost = innermost_of(reader, name);

@@ -1,4 +1,4 @@
-/* Sizes that operations are given as values: where a constant says them, the result's type must agree. */
+/* Sizes that are given to operations as values: if a constant holds them, the result's type must agree. */
 #include "hlo/mlir/mlir.h"
 
 /* A short list of whole numbers, written as such. */
@@ -36,7 +36,7 @@ bool mlir_check_sizes(struct mlir_reader *reader, const struct mlir_op *op, size
            (!known || mlir_result_dims(reader, op, 0, sizes.at, sizes.count));
 }
 
-/* Of dynamic_pad: what is before, behind and between the elements. */
+/* Checks the padding of dynamic_pad: before, behind and between the elements. */
 bool mlir_check_dynamic_pad(struct mlir_reader *reader, const struct mlir_op *op)
 {
     const struct hlo_shape *operand = mlir_operand_type(reader, op, 0);

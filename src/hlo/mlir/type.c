@@ -1,7 +1,8 @@
 #include "core/hash.h"
 #include "hlo/mlir/mlir.h"
 
-/* Types read by way of aliases in a file: an alias that names another twice, which names … doubles each time. */
+/* Types read by way of aliases in a file: an alias that names another twice, which names … doubles each
+ * time. */
 #define MAX_ALIAS_TYPES (1 << 22)
 
 const struct hlo_shape *mlir_scalar_shape(struct mlir_reader *reader, enum hlo_type type)

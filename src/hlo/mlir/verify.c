@@ -1,8 +1,8 @@
-/* Attributes and types that change no count, but that a valid text does not have wrong (StableHLO's specification
- * of each operation: its constraints). */
+/* Checks of attributes and types that change no count, but must be valid (StableHLO's specification of
+ * each operation: its constraints). */
 #include "hlo/mlir/mlir.h"
 
-/* What is written for the field, as it stands; empty when it is not there. */
+/* Returns the text of a field as written; empty if it is not there. */
 static bool field_text(struct mlir_reader *reader, const char *attribute, const char *key,
                        struct mlir_span *text)
 {
@@ -78,7 +78,8 @@ bool mlir_verify_precision(struct mlir_reader *reader, const struct mlir_op *op)
                          (long long)mantissa);
 }
 
-/* precision_config = [#stablehlo<precision DEFAULT>, …], precision = [DEFAULT, …]: *plain, if all are DEFAULT. */
+/* precision_config = [#stablehlo<precision DEFAULT>, …], precision = [DEFAULT, …]: *plain, if all are
+ * DEFAULT. */
 static bool read_precisions(struct mlir_reader *reader, const struct mlir_op *op, bool *plain)
 {
     const char *config = mlir_find(reader, op, "precision_config|precision");
@@ -117,7 +118,7 @@ static bool is_known(const struct algorithm *a)
 {
     static const struct {
         const char *operands, *sum;
-        int64_t most;
+        int64_t max_products;
     } known[] = {{"f16", "f16", 1}, {"f16", "f32", 1},  {"bf16", "bf16", 1}, {"bf16", "f32", 9},
                  {"f32", "f32", 1}, {"tf32", "f32", 3}, {"f64", "f64", 1}};
     bool imprecise = mlir_same(a->imprecise, "true");
@@ -129,7 +130,8 @@ static bool is_known(const struct algorithm *a)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (mlir_same(a->lhs, known[i].operands) && mlir_same(a->rhs, known[i].operands) &&
             mlir_same(a->sum, known[i].sum))
-            return !imprecise && a->products <= known[i].most && (a->products == 1 || a->products % 3 == 0);
+            return !imprecise && a->products <= known[i].max_products &&
+                   (a->products == 1 || a->products % 3 == 0);
     return false;
 }
 

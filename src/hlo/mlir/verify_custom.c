@@ -1,9 +1,9 @@
-/* What custom_call says of layouts, aliases and its configuration (StableHLO's specification, custom_call). */
+/* Checks of a custom_call's layouts, aliases and configuration (StableHLO's specification, custom_call). */
 #include "hlo/mlir/mlir.h"
 
 typedef bool check_item(struct mlir_reader *reader, const struct mlir_op *op, size_t index, const char *item);
 
-/* Each item of a list [a, b, …]; *count of them. */
+/* Checks each item of a list [a, b, …] and counts them. */
 static bool each_item(struct mlir_reader *reader, const struct mlir_op *op, const char *list,
                       check_item *check, size_t *count)
 {
@@ -28,7 +28,7 @@ static const char *find_list(struct mlir_reader *reader, const struct mlir_op *o
     return list && *list == '[' ? list : NULL;
 }
 
-/* A single tuple as result counts as its parts. */
+/* Returns a part of the result: a single tuple counts as its parts. */
 static const struct hlo_shape *result_part(struct mlir_reader *reader, const struct mlir_op *op, size_t index)
 {
     const struct hlo_shape *first = op->result_types ? mlir_result_type(reader, op, 0) : NULL;
@@ -45,7 +45,7 @@ static size_t result_parts(struct mlir_reader *reader, const struct mlir_op *op)
     return count;
 }
 
-/* An order of the dimensions: dense<[1, 0]> : tensor<2xindex>; nothing for what is no array. */
+/* Checks an order of the dimensions: dense<[1, 0]> : tensor<2xindex>. */
 static bool check_layout(struct mlir_reader *reader, const struct mlir_op *op, const char *layout,
                          const struct hlo_shape *shape)
 {
@@ -91,7 +91,8 @@ static bool verify_layouts(struct mlir_reader *reader, const struct mlir_op *op)
                          op->operands, of_results, result_parts(reader, op));
 }
 
-/* The part of a tuple of tuples that the field's numbers lead to; NULL: there is none. */
+/* Follows the numbers of a field into a tuple of tuples; *shape becomes the part, or NULL if there is
+ * none. */
 static bool follow(struct mlir_reader *reader, const char *alias, const char *key,
                    const struct hlo_shape **shape)
 {
@@ -105,7 +106,8 @@ static bool follow(struct mlir_reader *reader, const char *alias, const char *ke
     return true;
 }
 
-/* #stablehlo.output_operand_alias<output_tuple_indices = [0], operand_index = 0, operand_tuple_indices = [1]> */
+/* #stablehlo.output_operand_alias<output_tuple_indices = [0], operand_index = 0, operand_tuple_indices =
+ * [1]> */
 static bool check_alias(struct mlir_reader *reader, const struct mlir_op *op, size_t index, const char *alias)
 {
     struct hlo_ints operand;
@@ -126,7 +128,7 @@ static bool check_alias(struct mlir_reader *reader, const struct mlir_op *op, si
            mlir_op_error(reader, op, "alias %zu: operand and result are of different types", index + 1);
 }
 
-/* Of the typed interface (4) a dictionary, of those before it a string. */
+/* The typed interface (4) expects a dictionary, earlier ones a string. */
 static bool verify_config(struct mlir_reader *reader, const struct mlir_op *op)
 {
     const char *config = mlir_find(reader, op, "backend_config");

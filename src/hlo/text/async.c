@@ -89,8 +89,8 @@ static struct hlo_instruction *fill_wrapper(struct hlo_reader *reader, struct hl
     return ok && hlo_append(reader, root) ? root : NULL;
 }
 
-/* A late-bound operation, some of whose operands only an update brings, has an empty tuple as its result so
- * far: nothing is wrapped, and what is called stays with the start. */
+/* Returns whether a start is bound late: an update brings some of its operands, and its result is an
+ * empty tuple so far. Then nothing is wrapped, and the start keeps its callees. */
 static bool is_late_bound(const struct hlo_instruction *start)
 {
     const struct hlo_shape *result = start->shape->parts[1];
@@ -116,8 +116,8 @@ static bool wrap(struct hlo_reader *reader, struct hlo_draft *draft)
     return true;
 }
 
-/* The start or update that an operand is, past what hands it on unchanged; NULL when it comes from elsewhere
- * (the parameter of a loop's body). */
+/* Returns the start or update that an operand is, through operations that pass it on unchanged; NULL if
+ * it comes from elsewhere (the parameter of a loop's body). */
 static const struct hlo_instruction *chain_of(const struct hlo_instruction *in)
 {
     while (in->opcode == HLO_OPT_BARRIER || in->opcode == HLO_COPY)
@@ -152,7 +152,7 @@ static bool thread_fits(struct hlo_reader *reader, const struct hlo_draft *draft
            wrong(reader, draft, "another thread than that of its start");
 }
 
-/* What an update binds may add to the result: the parts that were there stay. */
+/* An update may add parts to the result; the earlier parts stay. */
 static bool extends(const struct hlo_shape *before, const struct hlo_shape *after)
 {
     if (before->type != HLO_TYPE_TUPLE)
@@ -167,8 +167,8 @@ static bool extends(const struct hlo_shape *before, const struct hlo_shape *afte
     return true;
 }
 
-/* A computation that was called late must have got as many operands as it has parameters, and give what the
- * done says. */
+/* Checks a computation that is called late: it must get as many operands as it has parameters, and give
+ * the result of the done. */
 static bool late_call_fits(struct hlo_reader *reader, const struct hlo_draft *draft,
                            const struct hlo_instruction *start, const struct hlo_computation *callee)
 {

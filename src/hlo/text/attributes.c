@@ -1,4 +1,4 @@
-/* `, name=value` behind an instruction: those that cost needs; the others are skipped. */
+/* Reads `, name=value` behind an instruction. Attributes without effect on cost are skipped. */
 #include "hlo/text/text.h"
 
 #include <string.h>

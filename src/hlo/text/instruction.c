@@ -48,7 +48,7 @@ void hlo_begin_attributes(struct hlo_draft *draft)
         draft->attributes.feature_groups = draft->attributes.batch_groups = 1;
 }
 
-/* The attributes in the arena: one copy of those that are alike. */
+/* Keeps the attributes in the arena: equal ones share a copy. */
 static bool keep_attributes(struct hlo_reader *reader, struct hlo_draft *draft)
 {
     static const struct hlo_attributes none = {.trip_count = -1};

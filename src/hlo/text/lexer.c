@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#undef hlo_fail /* what the static analyser is told */
+#undef hlo_fail /* these are for the static analyser */
 #undef hlo_expected
 
 void hlo_place(struct hlo_reader *reader, const char *at, uint32_t *line, uint32_t *column)
@@ -208,7 +208,7 @@ static bool skip_string(struct hlo_reader *reader)
     return true;
 }
 
-/* What hlo_skip_brackets stops at: " ' ( ) / [ ] { } */
+/* Returns whether hlo_skip_brackets stops at a byte: " ' ( ) / [ ] { } */
 static inline bool is_structure(char c)
 {
     static const uint64_t structure[4] = {UINT64_C(0x0000838400000000), UINT64_C(0x2800000028000000)};

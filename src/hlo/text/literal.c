@@ -11,17 +11,15 @@
 
 static bool read_value(struct hlo_reader *reader, const struct hlo_shape *shape, int64_t *value);
 
-/* The least and the greatest of an integer type; u64 wraps, as XLA lets it. */
-static void integer_range(enum hlo_type type, int64_t *least, int64_t *greatest)
+/* Sets the minimum and maximum of an integer type. u64 wraps, as in XLA. */
+static void integer_range(enum hlo_type type, int64_t *min, int64_t *max)
 {
     int bits = hlo_type_bits(type);
     bool is_signed = type >= HLO_TYPE_S1 && type <= HLO_TYPE_S64;
     if (type == HLO_TYPE_PRED)
         bits = 1;
-    *greatest = bits == 64  ? INT64_MAX
-                : is_signed ? ((int64_t)1 << (bits - 1)) - 1
-                            : ((int64_t)1 << bits) - 1;
-    *least = is_signed || bits == 64 ? -*greatest - 1 : 0;
+    *max = bits == 64 ? INT64_MAX : is_signed ? ((int64_t)1 << (bits - 1)) - 1 : ((int64_t)1 << bits) - 1;
+    *min = is_signed || bits == 64 ? -*max - 1 : 0;
 }
 
 static bool read_u64(struct hlo_reader *reader, int64_t *value)
@@ -45,11 +43,11 @@ static bool read_integer(struct hlo_reader *reader, enum hlo_type type, int64_t 
     if (*value || hlo_word_is(word, "false"))
         return true;
     reader->at = at;
-    int64_t least, greatest;
-    integer_range(type, &least, &greatest);
+    int64_t min, max;
+    integer_range(type, &min, &max);
     if (!(type == HLO_TYPE_U64 ? read_u64(reader, value) : hlo_read_integer(reader, value)))
         return false;
-    if (*value < least || *value > greatest)
+    if (*value < min || *value > max)
         return hlo_fail(reader, at, "a value that %s cannot hold", hlo_type_name(type));
     return true;
 }
@@ -145,7 +143,8 @@ static bool read_scalar(struct hlo_reader *reader, enum hlo_type type, int64_t *
            hlo_expect(reader, ')');
 }
 
-/* { … } for each dimension, as many as it has. An empty dimension may leave out what is inside. */
+/* Reads { … } for each dimension, with as many values as it has. An empty dimension may leave out its
+ * content. */
 static bool read_nested(struct hlo_reader *reader, const struct hlo_shape *shape, int dimension)
 {
     int64_t ignored, count = 0;

@@ -203,7 +203,7 @@ static const struct hlo_shape *read_new(struct hlo_reader *reader)
     return ok ? shape : NULL;
 }
 
-/* b(shape), a buffer: what is in it. */
+/* Reads b(shape), a buffer, and returns its content. */
 static const struct hlo_shape *read_buffer(struct hlo_reader *reader)
 {
     reader->at = (const char *)memchr(reader->at, '(', (size_t)(reader->end - reader->at)) + 1;
@@ -236,7 +236,7 @@ const struct hlo_shape *hlo_read_shape(struct hlo_reader *reader)
         return read_buffer(reader);
     const char *begin = reader->at, *end = shape_end(reader);
     if (!end)
-        return read_new(reader); /* says what is wrong */
+        return read_new(reader); /* sets the error */
     const struct hlo_shape *shape = hlo_table_get(&reader->shapes, begin, (size_t)(end - begin));
     if (shape) {
         reader->at = end;

@@ -1,7 +1,7 @@
-/* The reader of HLO text, inside: what its files share.
+/* The parts that the reader of HLO text shares.
  *
- * One pass over the text, which need not end in a NUL. What repeats (shapes, lists of
- * numbers, attributes) is read once and found again by its text. */
+ * One pass over the text, which need not end in a NUL. Shapes, lists of numbers and attributes that
+ * repeat are read once and found again by their text. */
 #ifndef REHEARSE_HLO_TEXT_TEXT_H
 #define REHEARSE_HLO_TEXT_TEXT_H
 
@@ -9,7 +9,7 @@
 #include "hlo/module.h"
 #include "hlo/table.h"
 
-/* Things that grow while a computation or a list of operands is read; inner ones lie above outer ones. */
+/* A list that grows while a computation or a list of operands is read. Inner items lie above outer ones. */
 struct hlo_stack {
     void **at;
     size_t count, capacity;
@@ -24,8 +24,8 @@ struct hlo_begin { /* on the stacks of instructions and parameters */
     size_t instruction, parameter;
 };
 
-/* Computations that are read at the same time, one inside of the other: an instruction on its own begins with one, and
- * none is number 0. */
+/* How many computations are read at the same time, one inside the other. An instruction on its own begins
+ * with one, and number 0 is not used. */
 #define HLO_MAX_SCOPES (HLO_MAX_DEPTH + 2)
 
 struct hlo_reader {
@@ -37,7 +37,7 @@ struct hlo_reader {
     const char *line_start;
     uint32_t line;
 
-    int depth;    /* of what is nested just now */
+    int depth;    /* of nested operands, tuples and bodies */
     bool is_lone; /* one instruction only: operands that nobody defined are its parameters */
     int64_t made; /* of those */
     struct hlo_table shapes, lists, attributes, computations;
@@ -49,10 +49,10 @@ struct hlo_reader {
     struct hlo_stack instructions, parameters; /* of the computations being read */
     struct hlo_stack operands;
     struct hlo_stack finished; /* computations */
-    struct hlo_begin begins;   /* where those of the current computation begin */
+    struct hlo_begin begins;   /* where instructions and parameters of the current computation begin */
 };
 
-/* One instruction while it is read. */
+/* An instruction that is being read. */
 struct hlo_draft {
     struct hlo_instruction *instruction;
     struct hlo_attributes attributes; /* undefined until one is set: most instructions have none */
@@ -64,16 +64,16 @@ struct hlo_draft {
     const char *thread;      /* async_execution_thread; NULL: not given */
 };
 
-/* What the attributes belong to. */
+/* Returns the opcode that the attributes belong to. */
 static inline enum hlo_opcode hlo_draft_opcode(const struct hlo_draft *draft)
 {
     return draft->wrapped != HLO_OPCODE_COUNT ? draft->wrapped : draft->instruction->opcode;
 }
 
-/* text_lexer.c. Sets the error "FILE:LINE:COLUMN: …" for a place in the text. */
+/* lexer.c: sets the error "FILE:LINE:COLUMN: …" for a place in the text and returns false. */
 bool hlo_fail(struct hlo_reader *reader, const char *at, const char *format, ...) PRINTF_LIKE(3, 4);
 
-/* "expected WHAT, found …" */
+/* Sets the error "expected WHAT, found …" for the place at hand and returns false. */
 bool hlo_expected(struct hlo_reader *reader, const char *what);
 
 void hlo_place(struct hlo_reader *reader, const char *at, uint32_t *line, uint32_t *column);
@@ -85,7 +85,7 @@ void hlo_skip_comment(struct hlo_reader *reader);
 #define hlo_expected(reader, what) ((hlo_expected)(reader, what), false)
 #endif
 
-/* Letters, digits, '_', '.' and '-'. */
+/* Returns whether a byte belongs to a name: letters, digits, '_', '.' and '-'. */
 static inline bool hlo_is_name_byte(char c)
 {
     static const uint64_t names[4] = {UINT64_C(0x03ff600000000000), UINT64_C(0x07fffffe87fffffe)};
@@ -93,7 +93,7 @@ static inline bool hlo_is_name_byte(char c)
     return (names[byte >> 6] >> (byte & 63)) & 1;
 }
 
-/* The byte the reader stands at; NUL at the end. */
+/* Returns the byte that the reader stands at; NUL at the end. */
 static inline char hlo_peek(const struct hlo_reader *reader)
 {
     return reader->at < reader->end ? *reader->at : '\0';
@@ -115,7 +115,7 @@ static inline void hlo_skip_blank(struct hlo_reader *reader)
     }
 }
 
-/* Is it this byte? Then past it. */
+/* Goes past this byte, and blanks before it; returns false if another byte follows. */
 static inline bool hlo_takes(struct hlo_reader *reader, char c)
 {
     hlo_skip_blank(reader);
@@ -127,7 +127,7 @@ static inline bool hlo_takes(struct hlo_reader *reader, char c)
 
 bool hlo_expect(struct hlo_reader *reader, char c);
 
-/* The word at this very place; empty when there is none. */
+/* Reads the word at this very place; empty if there is none. */
 static inline struct hlo_word hlo_read_bytes(struct hlo_reader *reader)
 {
     const char *begin = reader->at, *at = begin, *end = reader->end;
@@ -137,7 +137,7 @@ static inline struct hlo_word hlo_read_bytes(struct hlo_reader *reader)
     return (struct hlo_word){begin, (size_t)(at - begin)};
 }
 
-/* The word that begins here, past blanks; empty when none does. */
+/* Skips blanks and reads a word; empty if there is none. */
 static inline struct hlo_word hlo_read_word(struct hlo_reader *reader)
 {
     hlo_skip_blank(reader);
@@ -146,18 +146,18 @@ static inline struct hlo_word hlo_read_word(struct hlo_reader *reader)
 
 bool hlo_word_is(struct hlo_word word, const char *text);
 
-/* A name, with or without '%'. */
+/* Reads a name, with or without '%'. */
 bool hlo_read_name(struct hlo_reader *reader, const char *what, struct hlo_word *name);
 bool hlo_read_integer(struct hlo_reader *reader, int64_t *value);
 bool hlo_read_string(struct hlo_reader *reader, const char **text); /* unescaped, in the arena */
 
-/* Past a value of any kind: up to a ',' or a closing bracket of what is around it, or the end of the line. */
+/* Skips a value of any kind: up to a ',' or a closing bracket around it, or the end of the line. */
 bool hlo_skip_value(struct hlo_reader *reader);
 
-/* Past the bracket that closes the one the reader stands at. */
+/* Skips to the end of the bracket that opens here. */
 bool hlo_skip_brackets(struct hlo_reader *reader);
 
-/* Deeper by one, or an error; the caller takes it back. */
+/* Increases the depth, or sets an error at the limit. The caller decreases it again. */
 bool hlo_enter(struct hlo_reader *reader);
 
 bool hlo_push(struct hlo_reader *reader, struct hlo_stack *stack, void *item);
@@ -166,19 +166,19 @@ bool hlo_push(struct hlo_reader *reader, struct hlo_stack *stack, void *item);
 void *hlo_keep(struct hlo_reader *reader, const void *items, size_t bytes);
 bool hlo_keep_ints(struct hlo_reader *reader, const int64_t *numbers, int count, struct hlo_ints *list);
 
-/* What lies on the stack from `begin` on, moved to the arena; NULL when there is nothing or no memory. */
+/* Moves the items from `begin` on from the stack to the arena. NULL if there are none or memory is out. */
 void *hlo_pop_all(struct hlo_reader *reader, struct hlo_stack *stack, size_t begin);
 
-/* text_shape.c */
+/* shape.c */
 const struct hlo_shape *hlo_read_shape(struct hlo_reader *reader);
 
-/* Does a shape begin here (the reader stands at no blank)? */
+/* Returns whether a shape begins here. The reader must not stand at a blank. */
 bool hlo_at_shape(struct hlo_reader *reader);
 
-/* text_literal.c. Past the literal and the ')' behind it. */
+/* literal.c: reads a literal and the ')' behind it. */
 bool hlo_read_literal(struct hlo_reader *reader, struct hlo_instruction *constant);
 
-/* text_attributes.c, text_window.c and text_groups.c */
+/* attributes.c, window.c and groups.c */
 bool hlo_read_attributes(struct hlo_reader *reader, struct hlo_draft *draft);
 bool hlo_read_list(struct hlo_reader *reader, struct hlo_ints *list);
 bool hlo_read_window(struct hlo_reader *reader, struct hlo_attributes *attributes);
@@ -188,10 +188,10 @@ bool hlo_read_slice(struct hlo_reader *reader, struct hlo_attributes *attributes
 bool hlo_read_groups(struct hlo_reader *reader, struct hlo_attributes *attributes);
 bool hlo_read_pairs(struct hlo_reader *reader, struct hlo_attributes *attributes);
 
-/* [2,4]: the product. */
+/* Reads [2,4] and returns the product. */
 bool hlo_read_product(struct hlo_reader *reader, int64_t *product);
 
-/* text_unused.c */
+/* unused.c */
 bool hlo_read_buffers(struct hlo_reader *reader, bool of_outputs);
 bool hlo_read_predecessors(struct hlo_reader *reader);
 bool hlo_read_sharding(struct hlo_reader *reader);
@@ -200,39 +200,40 @@ bool hlo_read_api_version(struct hlo_reader *reader);
 bool hlo_read_constraints(struct hlo_reader *reader, const struct hlo_draft *draft);
 bool hlo_read_debug(struct hlo_reader *reader);
 
-/* text.c. A body in braces, as a computation of the module. */
+/* text.c: reads a body in braces, as a computation of the module. */
 struct hlo_computation *hlo_read_body(struct hlo_reader *reader, const char *name);
 
-/* text_instruction.c. `[ROOT] name = shape opcode(operands), attributes`; NULL on failure. */
+/* instruction.c: reads `[ROOT] name = shape opcode(operands), attributes`; NULL on failure. */
 struct hlo_instruction *hlo_read_instruction(struct hlo_reader *reader, bool *is_root);
 
-/* `shape opcode(operands), attributes` of this name. */
+/* Reads `shape opcode(operands), attributes` of this name. */
 struct hlo_instruction *hlo_read_operation(struct hlo_reader *reader, struct hlo_word name,
                                            const struct hlo_shape *shape);
 
-/* A computation begins; the caller keeps what it returns, and puts it back at the end. */
+/* Begins a computation. The caller keeps the result, and puts it back at the end. */
 struct hlo_begin hlo_begin_computation(struct hlo_reader *reader);
 
-/* Sets a draft's attributes to those of an instruction that says none, the first time. */
+/* Sets a draft's attributes to the defaults, the first time it is called. */
 void hlo_begin_attributes(struct hlo_draft *draft);
 
-/* Into the computation that is being read, as its last. */
+/* Appends an instruction to the computation that is being read. */
 bool hlo_append(struct hlo_reader *reader, struct hlo_instruction *instruction);
 
-/* Ends the computation that is being read: what lies on the stack of instructions from its begin on. */
+/* Ends the computation that is being read, whose instructions lie on the stack from its begin on. */
 struct hlo_computation *hlo_finish_computation(struct hlo_reader *reader, const char *name,
                                                struct hlo_instruction *root);
 
-/* text_async.c. The opcode of `add-start`, `add-update` or `add-done`: async-start, … and what it wraps. */
+/* async.c: returns the opcode of `add-start`, `add-update` or `add-done` (async-start, …), and sets the
+ * operation it wraps. */
 enum hlo_opcode hlo_find_sugar(struct hlo_word word, enum hlo_opcode *wrapped);
 
 /* Checks or infers the shape of a draft's instruction. */
 bool hlo_settle_shape(struct hlo_reader *reader, struct hlo_draft *draft);
 
-/* Gives `add-start` a computation with the add in it, and looks at how the operations of a chain fit. */
+/* Gives `add-start` a computation with the add in it, and checks that the operations of a chain fit. */
 bool hlo_settle_async(struct hlo_reader *reader, struct hlo_draft *draft);
 
-/* Is there no start whose operands never come? */
+/* Returns false if a start at the root never gets operands. */
 bool hlo_chains_end(struct hlo_reader *reader, const struct hlo_computation *computation);
 
 #endif

@@ -1,4 +1,4 @@
-/* What cost has no use for, but a module must not have wrong: XLA's own parser refuses it too. */
+/* Attributes that cost has no use for. They are checked, as XLA's own parser does. */
 #include "hlo/text/text.h"
 
 #include <string.h>

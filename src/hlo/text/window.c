@@ -1,4 +1,5 @@
-/* window={size=3x3 stride=2x2 pad=0_1x0_1 …}, dim_labels=b01f_01io->b01f, padding=0_1_0x…, slice={[0:8:2], …} */
+/* window={size=3x3 stride=2x2 pad=0_1x0_1 …}, dim_labels=b01f_01io->b01f, padding=0_1_0x…, slice={[0:8:2],
+ * …} */
 #include "hlo/text/text.h"
 
 #include <string.h>
@@ -48,14 +49,13 @@ enum { PAD = 2, REVERSAL = 5, FIELD_COUNT };
 static bool check_window(struct hlo_reader *reader, const char *at, const struct hlo_window_dim *dims,
                          int rank)
 {
-    const int64_t most = (int64_t)1 << 40; /* so that sums and products of some of them fit */
+    const int64_t max = (int64_t)1 << 40; /* so that sums and products of some of them fit */
     for (int i = 0; i < rank; i++) {
         const struct hlo_window_dim *dim = &dims[i];
         if (dim->size < 1 || dim->stride < 1 || dim->base_dilation < 1 || dim->window_dilation < 1)
             return hlo_fail(reader, at, "a window with a size, stride or dilation below 1");
-        if (dim->size > most || dim->stride > most || dim->base_dilation > most ||
-            dim->window_dilation > most || dim->pad_low > most || dim->pad_low < -most ||
-            dim->pad_high > most || dim->pad_high < -most)
+        if (dim->size > max || dim->stride > max || dim->base_dilation > max || dim->window_dilation > max ||
+            dim->pad_low > max || dim->pad_low < -max || dim->pad_high > max || dim->pad_high < -max)
             return hlo_fail(reader, at, "a window with a number beyond 2^40");
     }
     return true;
@@ -111,7 +111,8 @@ bool hlo_read_window(struct hlo_reader *reader, struct hlo_attributes *attribute
     return attributes->window != NULL;
 }
 
-/* One of the three of b01f_01io->b01f. `first` and `second` are the letters of what is not spatial. */
+/* Reads one of the three parts of b01f_01io->b01f. `first` and `second` are the letters of the dimensions
+ * that are not spatial. */
 static bool read_label(struct hlo_reader *reader, char first, char second, struct hlo_ints *labels,
                        bool *unknown)
 {
