@@ -165,6 +165,39 @@ struct hlo_computation *hlo_find_computation(const struct hlo_module *module, co
     return NULL;
 }
 
+bool hlo_find_users(struct hlo_users *users, struct hlo_instruction *const *list, int count,
+                    struct arena *arena)
+{
+    size_t operands = 0;
+    for (int i = 0; i < count; i++)
+        operands += (size_t)list[i]->operand_count;
+    users->start = ARENA_ARRAY(arena, (size_t)count + 2, int);
+    users->at = ARENA_ARRAY(arena, operands, const struct hlo_instruction *);
+    int *last = ARENA_ARRAY(arena, (size_t)count, int);
+    if (!users->start || !users->at || !last)
+        return false;
+    /* Counted two places on, summed, and moved one back as they are filled in. */
+    for (int fill = 0; fill < 2; fill++) {
+        memset(last, -1, (size_t)count * sizeof *last);
+        for (int i = 0; i < count; i++) {
+            const struct hlo_instruction *user = list[i];
+            for (int j = 0; j < user->operand_count; j++) {
+                int used = user->operands[j]->index;
+                if (last[used] == i)
+                    continue;
+                last[used] = i;
+                if (fill)
+                    users->at[users->start[used + 1]++] = user;
+                else
+                    users->start[used + 2]++;
+            }
+        }
+        for (int i = 0; !fill && i < count; i++)
+            users->start[i + 2] += users->start[i + 1];
+    }
+    return true;
+}
+
 void hlo_release(struct hlo_module *module)
 {
     arena_release(&module->arena);

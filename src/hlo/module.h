@@ -201,6 +201,17 @@ bool hlo_dims_match(const struct hlo_shape *a, const struct hlo_shape *b, int64_
 /* Returns the size of a convolution's dimension with this label; 0 if there is none. */
 int64_t hlo_labelled_size(const struct hlo_shape *shape, struct hlo_ints labels, int64_t label);
 
+/* The users of each instruction of a list: of instruction i they are at[start[i]] to at[start[i + 1]], each once, in
+ * order. */
+struct hlo_users {
+    int *start;
+    const struct hlo_instruction **at;
+};
+
+/* Finds the users of instructions whose index is their place in the list. Returns false if memory is out. */
+bool hlo_find_users(struct hlo_users *users, struct hlo_instruction *const *list, int count,
+                    struct arena *arena);
+
 /* Returns the module's computation of this name, or NULL. */
 struct hlo_computation *hlo_find_computation(const struct hlo_module *module, const char *name);
 

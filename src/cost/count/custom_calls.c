@@ -12,7 +12,7 @@ extern const size_t data_custom_calls_size;
 static struct {
     struct arena arena;
     struct custom_call *calls;
-    int count;
+    int count, room;
 } built_in;
 
 static const char *const rules[] = {"free",     "elements",      "gemm",       "convolution",
@@ -59,26 +59,12 @@ static bool read_entry(const struct doc *doc, const struct doc_node *map, struct
         return false;
     for (const struct doc_node *target = targets->first_child; target; target = target->next) {
         call.pattern = arena_string(&built_in.arena, target->text);
-        if (!call.pattern)
+        built_in.calls =
+            arena_grow(&built_in.arena, built_in.calls, built_in.count, &built_in.room, sizeof call);
+        if (!call.pattern || !built_in.calls)
             return error_memory(err);
         built_in.calls[built_in.count++] = call;
     }
-    return true;
-}
-
-static bool read_entries(const struct doc *doc, struct error *err)
-{
-    size_t count = 0;
-    for (const struct doc_node *map = doc->root->first_child; map; map = map->next) {
-        const struct doc_node *targets = doc_find(map, "targets");
-        count += targets ? targets->count : 0;
-    }
-    built_in.calls = ARENA_ARRAY(&built_in.arena, count, struct custom_call);
-    if (!built_in.calls)
-        return error_memory(err);
-    for (const struct doc_node *map = doc->root->first_child; map; map = map->next)
-        if (!read_entry(doc, map, err))
-            return false;
     return true;
 }
 
@@ -87,11 +73,13 @@ static bool read_built_in(struct error *err)
     struct doc doc;
     if (!doc_parse(&doc, DOC_YAML, "custom-calls.yaml", data_custom_calls, data_custom_calls_size, err))
         return false;
-    bool done = read_entries(&doc, err);
+    bool done = true;
+    for (const struct doc_node *map = doc.root->first_child; map && done; map = map->next)
+        done = read_entry(&doc, map, err);
     doc_release(&doc);
     if (!done) {
         arena_release(&built_in.arena);
-        built_in.count = 0;
+        memset(&built_in, 0, sizeof built_in);
     }
     return done;
 }

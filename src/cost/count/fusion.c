@@ -171,44 +171,6 @@ bool count_common_use(const struct module_count *count, const struct hlo_computa
 
 /* ---- Reads of a parameter: HloCostAnalysis::FusionParameterReadBytes ---- */
 
-/* The users of each instruction of a computation, each user once. */
-struct users {
-    int *start; /* count + 1 of them */
-    const struct hlo_instruction **at;
-};
-
-static bool find_users(struct users *users, const struct hlo_computation *computation, struct arena *scratch)
-{
-    size_t operands = 0;
-    for (int i = 0; i < computation->count; i++)
-        operands += (size_t)computation->instructions[i]->operand_count;
-    users->start = ARENA_ARRAY(scratch, (size_t)computation->count + 2, int);
-    users->at = ARENA_ARRAY(scratch, operands, const struct hlo_instruction *);
-    int *last = ARENA_ARRAY(scratch, (size_t)computation->count, int);
-    if (!users->start || !users->at || !last)
-        return false;
-    /* Counted two places on, summed, and moved one back as they are filled in. */
-    for (int fill = 0; fill < 2; fill++) {
-        memset(last, -1, (size_t)computation->count * sizeof *last);
-        for (int i = 0; i < computation->count; i++) {
-            const struct hlo_instruction *user = computation->instructions[i];
-            for (int j = 0; j < user->operand_count; j++) {
-                int used = user->operands[j]->index;
-                if (last[used] == i)
-                    continue;
-                last[used] = i;
-                if (fill)
-                    users->at[users->start[used + 1]++] = user;
-                else
-                    users->start[used + 2]++;
-            }
-        }
-        for (int i = 0; !fill && i < computation->count; i++)
-            users->start[i + 2] += users->start[i + 1];
-    }
-    return true;
-}
-
 /* The bytes that users read of a value; some share one read of the whole. */
 struct read_sum {
     double whole, bytes;
@@ -246,7 +208,7 @@ static bool read_part(struct read_sum *reading, const struct hlo_instruction *va
 }
 
 /* A nested fusion reads the bytes that its own users take of it, if it hands its parameter through. */
-static double nested_reads(const struct counter *c, const struct users *users, double whole,
+static double nested_reads(const struct counter *c, const struct hlo_users *users, double whole,
                            const struct hlo_instruction *fusion, int operand)
 {
     const struct hlo_computation *nested = fusion->callees[0];
@@ -265,7 +227,7 @@ static double nested_reads(const struct counter *c, const struct users *users, d
     return reading.bytes;
 }
 
-static double value_reads(const struct counter *c, const struct users *users,
+static double value_reads(const struct counter *c, const struct hlo_users *users,
                           const struct hlo_instruction *value)
 {
     struct read_sum reading = {.whole = (double)hlo_bytes(value->shape)};
@@ -289,7 +251,7 @@ static double value_reads(const struct counter *c, const struct users *users,
 struct fusion_context {
     const struct counter *c;
     const struct hlo_computation *fused;
-    struct users users;
+    struct hlo_users users;
     struct count_uses uses; /* of the GPU's rules */
     struct arena scratch;
 };
@@ -411,7 +373,8 @@ static bool count_fused(struct fusion_context *f, const struct hlo_instruction *
         count_uses(f, count);
     }
     count_constants(f, count);
-    return (find_users(&f->users, f->fused, &f->scratch) && count_parameters(f, fusion, count)) ||
+    return (hlo_find_users(&f->users, f->fused->instructions, f->fused->count, &f->scratch) &&
+            count_parameters(f, fusion, count)) ||
            error_memory(f->c->err);
 }
 

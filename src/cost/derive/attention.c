@@ -8,9 +8,8 @@
 
 struct pattern {
     const struct op_graph *graph;
-    const int *reader_first,
-        *readers; /* of instruction i: readers[reader_first[i]] to [reader_first[i + 1]] */
-    const bool *is_result;
+    struct hlo_users readers;
+    bool *is_result;
     int *found; /* instructions that the weights are computed from, back to products and complex operations */
     int count;
     unsigned *seen, *inside, round; /* inside: depends on the scores */
@@ -79,9 +78,11 @@ static bool is_softmax(struct pattern *p, const struct hlo_instruction *context)
         int at = p->found[i];
         if (p->inside[at] != p->round)
             continue;
-        for (int r = p->reader_first[at]; r < p->reader_first[at + 1]; r++)
-            if (p->readers[r] != context->index && p->inside[p->readers[r]] != p->round)
+        for (int r = p->readers.start[at]; r < p->readers.start[at + 1]; r++) {
+            int reader = p->readers.at[r]->index;
+            if (reader != context->index && p->inside[reader] != p->round)
                 return false;
+        }
         if (p->is_result[at])
             return false;
     }
@@ -142,32 +143,19 @@ static bool replace(struct op_graph *graph, struct hlo_instruction *context, int
     return true;
 }
 
-static bool find_readers(const struct op_graph *graph, struct arena *scratch, struct pattern *p)
+static bool prepare(const struct op_graph *graph, struct arena *scratch, struct pattern *p)
 {
-    size_t count = (size_t)graph->count + 2, edges = 0;
-    for (int i = 0; i < graph->count; i++)
-        edges += (size_t)graph->at[i]->operand_count;
-    int *first = ARENA_ARRAY(scratch, count, int), *readers = ARENA_ARRAY(scratch, edges + 1, int);
-    bool *results = ARENA_ARRAY(scratch, count, bool);
+    size_t count = (size_t)graph->count + 1;
+    p->graph = graph;
+    p->is_result = ARENA_ARRAY(scratch, count, bool);
     p->found = ARENA_ARRAY(scratch, MAX_LOOK + 1, int);
     p->seen = ARENA_ARRAY(scratch, count, unsigned);
     p->inside = ARENA_ARRAY(scratch, count, unsigned);
-    if (!first || !readers || !results || !p->found || !p->seen || !p->inside)
+    if (!p->is_result || !p->found || !p->seen || !p->inside ||
+        !hlo_find_users(&p->readers, graph->at, graph->count, scratch))
         return false;
-    for (int i = 0; i < graph->count; i++)
-        for (int o = 0; o < graph->at[i]->operand_count; o++)
-            first[graph->at[i]->operands[o]->index + 2]++;
-    for (int i = 2; i <= graph->count; i++)
-        first[i] += first[i - 1];
-    for (int i = 0; i < graph->count; i++)
-        for (int o = 0; o < graph->at[i]->operand_count; o++)
-            readers[first[graph->at[i]->operands[o]->index + 1]++] = i;
     for (int i = 0; i < graph->root_count; i++)
-        results[graph->roots[i]->index] = true;
-    p->graph = graph;
-    p->reader_first = first;
-    p->readers = readers;
-    p->is_result = results;
+        p->is_result[graph->roots[i]->index] = true;
     return true;
 }
 
@@ -176,7 +164,7 @@ int attention_rewrite(struct op_graph *graph)
     struct arena scratch = {0};
     struct pattern p = {0};
     int found = 0;
-    bool ready = find_readers(graph, &scratch, &p);
+    bool ready = prepare(graph, &scratch, &p);
     graph->failed = graph->failed || !ready;
     for (int i = 0; ready && i < graph->count; i++) {
         struct hlo_instruction *context = graph->at[i];

@@ -66,15 +66,14 @@ static bool check_along(struct mlir_reader *reader, const struct mlir_op *op,
         return mlir_op_error(reader, op, "operand and result do not fit each other");
     if (!set->dimensions.count)
         return true;
-    for (int i = 0; i < small->rank; i++) {
-        bool along = i == set->dimensions.at[0];
-        int64_t s = small->dims[i], l = large->dims[i];
-        bool fits = along ? s > 0 && l > 0 && l % s == 0 : s == l;
-        if (!fits)
-            return mlir_op_error(reader, op, "dimension %d of size %lld becomes one of %lld", i,
-                                 (long long)operand->dims[i], (long long)result->dims[i]);
-    }
-    return true;
+    int64_t along = set->dimensions.at[0];
+    if (along >= small->rank || !hlo_dims_match(small, large, along))
+        return mlir_op_error(reader, op, "operand and result differ in other dimensions than %lld",
+                             (long long)along);
+    return (small->dims[along] > 0 && large->dims[along] > 0 &&
+            large->dims[along] % small->dims[along] == 0) ||
+           mlir_op_error(reader, op, "dimension %lld of size %lld becomes one of %lld", (long long)along,
+                         (long long)operand->dims[along], (long long)result->dims[along]);
 }
 
 /* split_count pieces of one dimension become as many more of another. */
