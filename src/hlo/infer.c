@@ -180,17 +180,6 @@ static bool operands_alike(struct hlo_inference *inference, const struct hlo_sha
     return true;
 }
 
-/* The real type of a complex one, and the other way round; any other type stays. */
-static enum hlo_type part_type(enum hlo_type type)
-{
-    return type == HLO_TYPE_C64 ? HLO_TYPE_F32 : type == HLO_TYPE_C128 ? HLO_TYPE_F64 : type;
-}
-
-static enum hlo_type complex_type(enum hlo_type type)
-{
-    return type == HLO_TYPE_F64 ? HLO_TYPE_C128 : HLO_TYPE_C64;
-}
-
 static bool infer_elementwise(struct hlo_inference *inference)
 {
     const struct hlo_instruction *in = inference->in;
@@ -216,10 +205,10 @@ static bool infer_elementwise(struct hlo_inference *inference)
     case HLO_ABS:
     case HLO_REAL:
     case HLO_IMAG:
-        inference->array.type = part_type(shape->type);
+        inference->array.type = hlo_type_real(shape->type);
         break;
     case HLO_COMPLEX:
-        inference->array.type = complex_type(shape->type);
+        inference->array.type = shape->type == HLO_TYPE_F64 ? HLO_TYPE_C128 : HLO_TYPE_C64;
         break;
     case HLO_MAP:
         if (!hlo_infer_calls(inference, in->operand_count))

@@ -28,25 +28,47 @@ bool hlo_type_is_float(enum hlo_type type)
     return type >= HLO_TYPE_F4E2M1FN && type <= HLO_TYPE_F64;
 }
 
+bool hlo_type_is_signed(enum hlo_type type)
+{
+    return type >= HLO_TYPE_S1 && type <= HLO_TYPE_S64;
+}
+
+bool hlo_type_is_whole(enum hlo_type type)
+{
+    return type >= HLO_TYPE_S1 && type <= HLO_TYPE_U64;
+}
+
+bool hlo_type_is_complex(enum hlo_type type)
+{
+    return type == HLO_TYPE_C64 || type == HLO_TYPE_C128;
+}
+
+enum hlo_type hlo_type_real(enum hlo_type type)
+{
+    return type == HLO_TYPE_C64 ? HLO_TYPE_F32 : type == HLO_TYPE_C128 ? HLO_TYPE_F64 : type;
+}
+
 static bool is_word(const char *word, const char *text, size_t length)
 {
     return word && strncmp(word, text, length) == 0 && word[length] == '\0';
 }
 
-enum hlo_type hlo_type_find(const char *text, size_t length)
+static enum hlo_type find_type(const char *text, size_t length, bool is_mlir)
 {
     for (int i = 0; i < HLO_TYPE_COUNT; i++)
-        if (is_word(types[i].hlo, text, length))
+        if (is_word(is_mlir ? types[i].mlir : types[i].hlo, text, length))
             return (enum hlo_type)i;
     return HLO_TYPE_COUNT;
 }
 
+enum hlo_type hlo_type_find(const char *text, size_t length)
+{
+    return find_type(text, length, false);
+}
+
 enum hlo_type hlo_type_find_mlir(const char *text, size_t length)
 {
-    for (int i = 0; i < HLO_TYPE_COUNT; i++)
-        if (is_word(types[i].mlir, text, length))
-            return (enum hlo_type)i;
-    return HLO_TYPE_COUNT;
+    return find_type(text, length, true);
 }
 
 static bool is_array(const struct hlo_shape *shape)

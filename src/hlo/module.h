@@ -179,6 +179,16 @@ enum hlo_type hlo_type_find(const char *text, size_t length);
 enum hlo_type hlo_type_find_mlir(const char *text, size_t length);
 int hlo_type_bits(enum hlo_type type);
 bool hlo_type_is_float(enum hlo_type type);
+bool hlo_type_is_signed(enum hlo_type type); /* of whole numbers */
+bool hlo_type_is_whole(enum hlo_type type);
+bool hlo_type_is_complex(enum hlo_type type);
+enum hlo_type hlo_type_real(enum hlo_type type); /* of the parts of a complex type; else the type */
+
+/* Returns the i-th dimension from the minor one on. */
+static inline int64_t hlo_minor(const struct hlo_shape *shape, int i)
+{
+    return shape->layout ? shape->layout[i] : shape->rank - 1 - i;
+}
 
 /* Returns the elements of an array (1 for a scalar, 0 if it is no array). */
 int64_t hlo_elements(const struct hlo_shape *shape);

@@ -250,7 +250,7 @@ static bool is_moderate(int64_t value)
 static bool holds(enum hlo_type type, int64_t value)
 {
     int bits = hlo_type_bits(type);
-    bool is_signed = type >= HLO_TYPE_S1 && type <= HLO_TYPE_S64;
+    bool is_signed = hlo_type_is_signed(type);
     if (bits >= 64)
         return true;
     int64_t max = ((int64_t)1 << (bits - is_signed)) - 1;

@@ -15,11 +15,10 @@
 
 static bool same_dimensions(const struct hlo_shape *a, const struct hlo_shape *b)
 {
-    if (a->rank != b->rank || a->type == HLO_TYPE_TUPLE || b->type == HLO_TYPE_TUPLE)
+    if (!hlo_dims_match(a, b, -1) || a->type == HLO_TYPE_TUPLE || b->type == HLO_TYPE_TUPLE)
         return false;
     for (int i = 0; i < a->rank; i++)
-        if (a->dims[i] != b->dims[i] ||
-            (a->layout ? a->layout[i] : a->rank - 1 - i) != (b->layout ? b->layout[i] : b->rank - 1 - i))
+        if (hlo_minor(a, i) != hlo_minor(b, i))
             return false;
     return true;
 }

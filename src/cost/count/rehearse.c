@@ -72,7 +72,7 @@ static bool count_factorization(const struct custom_call *rule, const struct hlo
     double rows = (double)shape->dims[shape->rank - 2], columns = (double)shape->dims[shape->rank - 1];
     double p = fmax(rows, columns), q = fmin(rows, columns);
     double matrices = p > 0 && q > 0 ? (double)hlo_elements(shape) / (p * q) : 0;
-    double complex_factor = shape->type == HLO_TYPE_C64 || shape->type == HLO_TYPE_C128 ? 4 : 1;
+    double complex_factor = hlo_type_is_complex(shape->type) ? 4 : 1;
     count->flops = complex_factor * matrices *
                    (rule->terms[0] * p * p * q + rule->terms[1] * p * q * q + rule->terms[2] * q * q * q);
     return true;
@@ -87,7 +87,7 @@ static bool count_triangular(const struct hlo_instruction *call, struct instruct
             matrices[found++] = call->operands[i]->shape;
     if (found < 2)
         return false;
-    double complex_factor = matrices[1]->type == HLO_TYPE_C64 || matrices[1]->type == HLO_TYPE_C128 ? 4 : 1;
+    double complex_factor = hlo_type_is_complex(matrices[1]->type) ? 4 : 1;
     count->flops =
         complex_factor * (double)matrices[0]->dims[matrices[0]->rank - 1] * (double)hlo_elements(matrices[1]);
     return true;

@@ -191,11 +191,6 @@ static void count_broadcast(const struct counter *c, const struct hlo_instructio
     use_part(instruction, count);
 }
 
-static int64_t minor(const struct hlo_shape *shape, int i)
-{
-    return shape->layout ? shape->layout[i] : shape->rank - 1 - i;
-}
-
 /* Does it only name the dimensions anew, the data staying where it is (ShapeUtil::TransposeIsBitcast)? */
 static bool transpose_is_bitcast(const struct hlo_instruction *transpose)
 {
@@ -204,8 +199,8 @@ static bool transpose_is_bitcast(const struct hlo_instruction *transpose)
     if (from->type != to->type || from->rank != to->rank || dimensions->count != to->rank)
         return false;
     for (int i = 0; i < to->rank; i++) {
-        int64_t dimension = minor(to, i);
-        if (dimension < 0 || dimension >= to->rank || dimensions->at[dimension] != minor(from, i))
+        int64_t dimension = hlo_minor(to, i);
+        if (dimension < 0 || dimension >= to->rank || dimensions->at[dimension] != hlo_minor(from, i))
             return false;
     }
     return true;

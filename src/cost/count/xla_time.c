@@ -81,20 +81,15 @@ struct xla_launch xla_launch_of(const struct hlo_instruction *instruction, const
     return launch;
 }
 
-static int64_t minor_dimension(const struct hlo_shape *shape)
-{
-    return shape->layout ? shape->layout[0] : shape->rank - 1;
-}
-
 static bool moves_minor_dimension(const struct hlo_instruction *instruction)
 {
     if (!instruction->operand_count || !instruction->shape->rank)
         return false;
     const struct hlo_shape *from = instruction->operands[0]->shape;
-    int64_t to = minor_dimension(instruction->shape);
+    int64_t to = hlo_minor(instruction->shape, 0);
     if (instruction->opcode == HLO_TRANSPOSE && to < instruction->attributes->dimensions.count)
-        return instruction->attributes->dimensions.at[to] != minor_dimension(from);
-    return instruction->opcode == HLO_COPY && to != minor_dimension(from);
+        return instruction->attributes->dimensions.at[to] != hlo_minor(from, 0);
+    return instruction->opcode == HLO_COPY && to != hlo_minor(from, 0);
 }
 
 static bool moves_data(const struct hlo_instruction *instruction)
@@ -106,8 +101,7 @@ static bool moves_data(const struct hlo_instruction *instruction)
 static bool is_tiled_transpose(const struct hlo_instruction *instruction)
 {
     const struct hlo_shape *from = instruction->operands[0]->shape, *to = instruction->shape;
-    return from->dims[minor_dimension(from)] >= TILED_DIMENSION &&
-           to->dims[minor_dimension(to)] >= TILED_DIMENSION;
+    return from->dims[hlo_minor(from, 0)] >= TILED_DIMENSION && to->dims[hlo_minor(to, 0)] >= TILED_DIMENSION;
 }
 
 /* Do neighbouring threads read neighbouring elements? */

@@ -85,7 +85,7 @@ static bool has_float(const struct hlo_shape *shape)
     for (int i = 0; i < shape->part_count; i++)
         if (has_float(shape->parts[i]))
             return true;
-    return hlo_type_is_float(shape->type) || shape->type == HLO_TYPE_C64 || shape->type == HLO_TYPE_C128;
+    return hlo_type_is_float(shape->type) || hlo_type_is_complex(shape->type);
 }
 
 /* A mask or table of positions is only ever stretched over something larger. */

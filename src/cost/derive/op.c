@@ -241,7 +241,7 @@ static bool dot_product(const struct hlo_instruction *dot, struct op_product *pr
         product->batch *= groups;
     }
     product->type = product_type(lhs, rhs);
-    if (lhs->type == HLO_TYPE_C64 || lhs->type == HLO_TYPE_C128)
+    if (hlo_type_is_complex(lhs->type))
         product->k *= 4; /* real and imaginary parts */
     return true;
 }

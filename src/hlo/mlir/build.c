@@ -296,11 +296,6 @@ bool mlir_build_compare(struct mlir_reader *reader, struct mlir_op *op)
     return find_direction(reader, op, &set->direction) && mlir_build_elementwise(reader, op);
 }
 
-static bool is_integer(enum hlo_type type)
-{
-    return type == HLO_TYPE_PRED || (type >= HLO_TYPE_S1 && type <= HLO_TYPE_U64);
-}
-
 /* Returns whether a value is one number for all elements. A scalar is. */
 static bool is_splat(const struct mlir_reader *reader, const char *value)
 {
@@ -325,7 +320,8 @@ bool mlir_build_constant(struct mlir_reader *reader, struct mlir_op *op)
     struct hlo_instruction *constant = op->instruction;
     constant->splat = is_splat(reader, value);
     mlir_note_sizes(reader, constant, value);
-    if (constant->shape->rank || !is_integer(constant->shape->type))
+    enum hlo_type type = constant->shape->type;
+    if (constant->shape->rank || !(type == HLO_TYPE_PRED || hlo_type_is_whole(type)))
         return true;
     return mlir_read_scalar(reader, value, &constant->has_value, &constant->value);
 }
@@ -433,7 +429,7 @@ bool mlir_build_high_product(struct mlir_reader *reader, struct mlir_op *op)
         return false;
     const struct hlo_shape *a = mlir_operand_type(reader, op, 0), *b = mlir_operand_type(reader, op, 1),
                            *result = mlir_result_type(reader, op, 0);
-    if (a->type < HLO_TYPE_S1 || a->type > HLO_TYPE_U64)
+    if (!hlo_type_is_whole(a->type))
         return mlir_op_error(reader, op, "expected whole numbers, found %s", hlo_type_name(a->type));
     if (!hlo_shape_equal(a, b) || !hlo_shape_equal(a, result))
         return mlir_op_error(reader, op, "operands and result should be of one type");
@@ -455,8 +451,7 @@ bool mlir_build_rng(struct mlir_reader *reader, struct mlir_op *op)
     const struct hlo_shape *result = mlir_result_type(reader, op, 0);
     for (size_t i = 0; i < 2; i++) {
         const struct hlo_shape *bound = mlir_operand_type(reader, op, i);
-        if (bound->rank || bound->type != result->type || bound->type == HLO_TYPE_C64 ||
-            bound->type == HLO_TYPE_C128)
+        if (bound->rank || bound->type != result->type || hlo_type_is_complex(bound->type))
             return mlir_op_error(reader, op, "operand %zu should be a scalar of the result's type", i + 1);
     }
     if (!mlir_check_sizes(reader, op, 2))

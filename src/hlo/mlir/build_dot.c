@@ -164,9 +164,9 @@ static bool check_transform(struct mlir_reader *reader, const struct mlir_op *op
     int64_t dims[HLO_MAX_RANK];
     if (!forward && !back && !mlir_same(kind, "FFT") && !mlir_same(kind, "IFFT"))
         return mlir_op_error(reader, op, "unknown transform '%.*s'", (int)kind.length, kind.at);
-    if (complex->type != HLO_TYPE_C64 && complex->type != HLO_TYPE_C128)
+    if (!hlo_type_is_complex(complex->type))
         return mlir_op_error(reader, op, "expected complex numbers, found %s", hlo_type_name(complex->type));
-    if (real->type != (forward || back ? mlir_real_type(complex->type) : complex->type))
+    if (real->type != (forward || back ? hlo_type_real(complex->type) : complex->type))
         return mlir_op_error(reader, op, "%s does not become %s", hlo_type_name(from->type),
                              hlo_type_name(to->type));
     memcpy(dims, from->dims, (size_t)from->rank * sizeof *dims);

@@ -31,11 +31,11 @@ static int kind_of(enum hlo_type type)
 {
     if (type == HLO_TYPE_PRED)
         return 0;
-    if (type >= HLO_TYPE_S1 && type <= HLO_TYPE_S64)
+    if (hlo_type_is_signed(type))
         return 1;
-    if (type >= HLO_TYPE_U1 && type <= HLO_TYPE_U64)
+    if (hlo_type_is_whole(type))
         return 2;
-    return type == HLO_TYPE_C64 || type == HLO_TYPE_C128 ? 4 : 3;
+    return hlo_type_is_complex(type) ? 4 : 3;
 }
 
 /* Reductions may take rows of their input at a time, with rows as initial values. */

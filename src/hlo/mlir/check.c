@@ -1,35 +1,19 @@
 /* Checks of the element types that an operation takes, and of the type of a constant. */
 #include "hlo/mlir/mlir.h"
 
-static bool is_complex(enum hlo_type type)
-{
-    return type == HLO_TYPE_C64 || type == HLO_TYPE_C128;
-}
-
-static bool is_whole(enum hlo_type type)
-{
-    return type >= HLO_TYPE_S1 && type <= HLO_TYPE_U64;
-}
-
-enum hlo_type mlir_real_type(enum hlo_type type)
-{
-    if (type == HLO_TYPE_C64)
-        return HLO_TYPE_F32;
-    return type == HLO_TYPE_C128 ? HLO_TYPE_F64 : type;
-}
-
 /* The types that the operation takes, in words; NULL: it takes this type. */
 static const char *wanted_instead(enum hlo_opcode opcode, enum hlo_type type)
 {
     int traits = hlo_operations[opcode].traits;
     bool is_float = hlo_type_is_float(type);
     if (traits & HLO_OF_BITS)
-        return is_whole(type) || type == HLO_TYPE_PRED ? NULL : "whole numbers or truth values";
+        return hlo_type_is_whole(type) || type == HLO_TYPE_PRED ? NULL : "whole numbers or truth values";
     if (traits & HLO_OF_WHOLE)
-        return is_whole(type) ? NULL : "whole numbers";
+        return hlo_type_is_whole(type) ? NULL : "whole numbers";
     if (traits & HLO_OF_FLOATS)
         return is_float ? NULL : "floats";
-    return !(traits & HLO_OF_INEXACT) || is_float || is_complex(type) ? NULL : "floats or complex numbers";
+    return !(traits & HLO_OF_INEXACT) || is_float || hlo_type_is_complex(type) ? NULL
+                                                                               : "floats or complex numbers";
 }
 
 /* Checks the element type of the first operand. Quantized numbers, which are read as the stored whole

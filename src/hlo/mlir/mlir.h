@@ -419,7 +419,6 @@ static inline struct hlo_computation *mlir_callee(const struct mlir_reader *read
 }
 
 /* check.c */
-enum hlo_type mlir_real_type(enum hlo_type type); /* of the parts of a complex type; else the type */
 bool mlir_check_elements(struct mlir_reader *reader, const struct mlir_op *op);
 bool mlir_check_value_type(struct mlir_reader *reader, const struct mlir_op *op, const char *value,
                            const struct hlo_shape *wanted);

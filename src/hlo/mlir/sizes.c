@@ -5,8 +5,8 @@
 void mlir_note_sizes(struct mlir_reader *reader, struct hlo_instruction *constant, const char *value)
 {
     const struct hlo_shape *shape = constant->shape;
-    bool whole = shape->type >= HLO_TYPE_S1 && shape->type <= HLO_TYPE_U64;
-    if (!whole || shape->rank != 1 || shape->dims[0] > HLO_MAX_RANK || !mlir_begins(reader, value, "dense<"))
+    if (!hlo_type_is_whole(shape->type) || shape->rank != 1 || shape->dims[0] > HLO_MAX_RANK ||
+        !mlir_begins(reader, value, "dense<"))
         return;
     const char *number = value + strlen("dense<");
     if (number < reader->end && (*number == '[' || *number == '-' || (*number >= '0' && *number <= '9')))

@@ -15,7 +15,7 @@ static bool read_value(struct hlo_reader *reader, const struct hlo_shape *shape,
 static void integer_range(enum hlo_type type, int64_t *min, int64_t *max)
 {
     int bits = hlo_type_bits(type);
-    bool is_signed = type >= HLO_TYPE_S1 && type <= HLO_TYPE_S64;
+    bool is_signed = hlo_type_is_signed(type);
     if (type == HLO_TYPE_PRED)
         bits = 1;
     *max = bits == 64 ? INT64_MAX : is_signed ? ((int64_t)1 << (bits - 1)) - 1 : ((int64_t)1 << bits) - 1;
@@ -135,7 +135,7 @@ static bool read_scalar(struct hlo_reader *reader, enum hlo_type type, int64_t *
 {
     if (hlo_type_is_float(type))
         return read_float(reader, type);
-    if (type != HLO_TYPE_C64 && type != HLO_TYPE_C128)
+    if (!hlo_type_is_complex(type))
         return read_integer(reader, type, value);
     if (!hlo_takes(reader, '('))
         return read_float(reader, type);
@@ -242,7 +242,7 @@ bool hlo_read_literal(struct hlo_reader *reader, struct hlo_instruction *constan
     if (!read_value(reader, shape, &constant->value) || !hlo_expect(reader, ')'))
         return false;
     bool is_integer = hlo_type_bits(shape->type) > 0 && !hlo_type_is_float(shape->type) &&
-                      shape->type != HLO_TYPE_C64 && shape->type != HLO_TYPE_C128;
+                      !hlo_type_is_complex(shape->type);
     bool is_elided = memmem(at, (size_t)(reader->at - at), "...", 3) != NULL;
     bool is_wrapped = shape->type == HLO_TYPE_U64 && constant->value < 0;
     constant->has_value = is_integer && shape->rank == 0 && !is_elided && !is_wrapped;
