@@ -275,7 +275,6 @@ static bool read_ints(struct mlir_reader *reader, const char *value, int64_t *ro
 
 bool mlir_read_ints(struct mlir_reader *reader, const char *value, struct hlo_ints *values, int64_t *rows)
 {
-    const char *after = reader->p;
     size_t first = reader->numbers.count;
     int64_t unused;
     rows = rows ? rows : &unused;
@@ -287,7 +286,6 @@ bool mlir_read_ints(struct mlir_reader *reader, const char *value, struct hlo_in
         return false;
     size_t count = reader->numbers.count - first;
     reader->numbers.count = first;
-    reader->p = after;
     if (!count)
         return true;
     int64_t *copy = ARENA_ARRAY(&reader->module->arena, count, int64_t);
@@ -313,20 +311,19 @@ bool mlir_find_ints(struct mlir_reader *reader, const struct mlir_op *op, const 
 bool mlir_find_integer(struct mlir_reader *reader, const struct mlir_op *op, const char *keys, bool required,
                        int64_t *value)
 {
-    const char *after = reader->p, *found = mlir_find(reader, op, keys);
+    const char *found = mlir_find(reader, op, keys);
     if (!found)
         return !required || missing(reader, op, keys);
     bool bracket = *found == '['; /* get_tuple_element %x[0] */
     if (!go_to(reader, found + bracket) || !mlir_integer(reader, value))
         return false;
-    reader->p = after;
     return true;
 }
 
 bool mlir_find_enum(struct mlir_reader *reader, const struct mlir_op *op, const char *keys,
                     struct mlir_span *word)
 {
-    const char *after = reader->p, *found = mlir_find(reader, op, keys);
+    const char *found = mlir_find(reader, op, keys);
     if (!found)
         return missing(reader, op, keys);
     if (!go_to(reader, found))
@@ -339,7 +336,6 @@ bool mlir_find_enum(struct mlir_reader *reader, const struct mlir_op *op, const 
         mlir_take(reader, '"');
         more = mlir_word(reader, word) && !strchr(">,}\"", mlir_peek(reader)) && found != word->at;
     }
-    reader->p = after;
     return true;
 }
 
@@ -370,7 +366,7 @@ static const char *unescape(struct mlir_reader *reader, struct mlir_span text)
 
 bool mlir_find_text(struct mlir_reader *reader, const struct mlir_op *op, const char *keys, const char **text)
 {
-    const char *after = reader->p, *value = mlir_find(reader, op, keys);
+    const char *value = mlir_find(reader, op, keys);
     struct mlir_span found = {0};
     *text = NULL;
     if (!value)
@@ -385,7 +381,6 @@ bool mlir_find_text(struct mlir_reader *reader, const struct mlir_op *op, const 
         return false;
     if (!found.at)
         found = (struct mlir_span){start, (size_t)(reader->p - start)};
-    reader->p = after;
     *text = c == '"' || c == '@' ? unescape(reader, found)
                                  : arena_copy(&reader->module->arena, found.at, found.length);
     return *text || error_memory(reader->err);
@@ -393,7 +388,6 @@ bool mlir_find_text(struct mlir_reader *reader, const struct mlir_op *op, const 
 
 bool mlir_find_field(struct mlir_reader *reader, const char *fields, const char *key, const char **field)
 {
-    const char *after = reader->p;
     struct mlir_span name;
     *field = NULL;
     if (!go_to(reader, fields))
@@ -416,13 +410,11 @@ bool mlir_find_field(struct mlir_reader *reader, const char *fields, const char 
     }
     if (!mlir_need(reader, ">"))
         return false;
-    reader->p = after;
     return true;
 }
 
 bool mlir_read_scalar(struct mlir_reader *reader, const char *value, bool *known, int64_t *number)
 {
-    const char *after = reader->p;
     struct mlir_span blob;
     *known = false;
     if (!go_to(reader, value))
@@ -447,7 +439,6 @@ bool mlir_read_scalar(struct mlir_reader *reader, const char *value, bool *known
         if (!*known || c == '.' || c == 'e' || c == 'E')
             *known = false;
     }
-    reader->p = after;
     return true;
 }
 

@@ -367,11 +367,9 @@ bool mlir_build_call(struct mlir_reader *reader, struct mlir_op *op)
         return mlir_op_error(reader, op, "expected the function that is called");
     if (mlir_find(reader, op, "decomposition") && !mlir_verify_composite(reader, op))
         return false;
-    const char *after = reader->p;
     reader->p = callee;
     if (!mlir_symbol(reader, &name) || !mlir_finish(reader, op, HLO_CALL))
         return false;
-    reader->p = after;
     op->instruction->callees = ARENA_ARRAY(&reader->module->arena, 1, struct hlo_computation *);
     return op->instruction->callees ? note_call(reader, op, name, true) : error_memory(reader->err);
 }
@@ -380,7 +378,6 @@ bool mlir_build_call(struct mlir_reader *reader, struct mlir_op *op)
 static bool note_called(struct mlir_reader *reader, struct mlir_op *op)
 {
     const char *called = mlir_find(reader, op, "called_computations");
-    const char *after = reader->p;
     struct mlir_span name;
     size_t count = 0;
     if (!called)
@@ -397,7 +394,6 @@ static bool note_called(struct mlir_reader *reader, struct mlir_op *op)
         if (!mlir_need(reader, "]"))
             return false;
     }
-    reader->p = after;
     op->instruction->callees = ARENA_ARRAY(&reader->module->arena, count, struct hlo_computation *);
     return op->instruction->callees || error_memory(reader->err);
 }

@@ -146,7 +146,6 @@ bool mlir_build_bitcast(struct mlir_reader *reader, struct mlir_op *op)
 static bool read_ranges(struct mlir_reader *reader, const char *at, struct hlo_attributes *set)
 {
     int64_t parts[3][HLO_MAX_RANK];
-    const char *after = reader->p;
     int rank = 0;
     reader->p = at + 1;
     if (!mlir_take(reader, ']')) {
@@ -163,7 +162,6 @@ static bool read_ranges(struct mlir_reader *reader, const char *at, struct hlo_a
         if (!mlir_need(reader, "]"))
             return false;
     }
-    reader->p = after;
     set->start = mlir_copy_ints(reader, parts[0], rank);
     set->limit = mlir_copy_ints(reader, parts[1], rank);
     set->stride = mlir_copy_ints(reader, parts[2], rank);

@@ -26,13 +26,11 @@ static bool read_cross(struct mlir_reader *reader, const struct mlir_op *op, con
     const char *both = mlir_find(reader, op, key);
     if (!both)
         return true;
-    const char *after = reader->p;
     reader->p = both;
     if (mlir_peek(reader) != '[' || !mlir_skip_balanced(reader) || !mlir_take_word(reader, "x"))
         return mlir_expected(reader, "'[…] x […]'");
     mlir_space(reader);
     const char *side = reader->p;
-    reader->p = after;
     return mlir_read_ints(reader, both, lhs, NULL) && mlir_read_ints(reader, side, rhs, NULL);
 }
 

@@ -13,7 +13,6 @@ struct parts {
 static bool read_short_window(struct mlir_reader *reader, const char *window, struct parts *parts)
 {
     struct mlir_op inner = {.first_attribute = reader->attributes.count};
-    const char *after = reader->p;
     reader->p = window;
     if (!mlir_need(reader, "{") || !mlir_dictionary(reader, &inner, '}') ||
         !mlir_read_ints(reader, mlir_find(reader, &inner, "stride"), &parts->strides, NULL) ||
@@ -23,7 +22,6 @@ static bool read_short_window(struct mlir_reader *reader, const char *window, st
         !mlir_read_ints(reader, mlir_find(reader, &inner, "reverse"), &parts->reversal, NULL))
         return false;
     reader->attributes.count = inner.first_attribute;
-    reader->p = after;
     return true;
 }
 
@@ -215,21 +213,15 @@ static bool read_dimension_numbers(struct mlir_reader *reader, const struct mlir
                                    struct hlo_attributes *set)
 {
     const char *numbers = mlir_find(reader, op, "dimension_numbers|dim_numbers");
-    const char *after = reader->p;
     if (!numbers)
         return mlir_op_error(reader, op, "'dimension_numbers' is missing");
     reader->p = numbers;
-    if (mlir_take_token(reader, "#stablehlo.conv<") || mlir_take_token(reader, "#mhlo.conv<"))
-        if (mlir_take_word(reader, "raw")) {
-            reader->p = after;
-            return read_raw_labels(reader, op, numbers, "input", rank, &set->input_labels) &&
-                   read_raw_labels(reader, op, numbers, "kernel", rank, &set->kernel_labels) &&
-                   read_raw_labels(reader, op, numbers, "output", rank, &set->output_labels);
-        }
-    if (!read_short_labels(reader, set))
-        return false;
-    reader->p = after;
-    return true;
+    bool is_named = mlir_take_token(reader, "#stablehlo.conv<") || mlir_take_token(reader, "#mhlo.conv<");
+    if (!is_named || !mlir_take_word(reader, "raw"))
+        return read_short_labels(reader, set);
+    return read_raw_labels(reader, op, numbers, "input", rank, &set->input_labels) &&
+           read_raw_labels(reader, op, numbers, "kernel", rank, &set->kernel_labels) &&
+           read_raw_labels(reader, op, numbers, "output", rank, &set->output_labels);
 }
 
 /* The padding of dynamic_conv is a value: it is taken for the one that gives the result's size, half of it

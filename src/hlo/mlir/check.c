@@ -29,7 +29,6 @@ bool mlir_check_elements(struct mlir_reader *reader, const struct mlir_op *op)
 bool mlir_check_value_type(struct mlir_reader *reader, const struct mlir_op *op, const char *value,
                            const struct hlo_shape *wanted)
 {
-    const char *after = reader->p;
     const struct hlo_shape *shape;
     reader->p = value;
     if (!mlir_skip_untyped(reader))
@@ -37,7 +36,6 @@ bool mlir_check_value_type(struct mlir_reader *reader, const struct mlir_op *op,
     bool typed = mlir_take(reader, ':');
     if (typed && !mlir_type(reader, &shape))
         return false;
-    reader->p = after;
     return !typed || hlo_shape_equal(shape, wanted) ||
            mlir_op_error(reader, op, "its value is not of the result's type");
 }

@@ -202,11 +202,13 @@ static bool read_module_items(struct mlir_reader *reader, bool nested);
 static bool read_counts(struct mlir_reader *reader, struct mlir_op *op)
 {
     int64_t replicas = 1, partitions = 1;
+    const char *after = reader->p;
     if (!mlir_find_integer(reader, op, "mhlo.num_replicas", false, &replicas) ||
         !mlir_find_integer(reader, op, "mhlo.num_partitions", false, &partitions))
         return false;
     if (replicas < 1 || partitions < 1)
         return mlir_error(reader, op->at, "expected at least one replica and one partition");
+    reader->p = after;
     reader->module->replica_count = replicas;
     reader->module->partition_count = partitions;
     return true;

@@ -313,7 +313,7 @@ const struct hlo_shape *mlir_array_shape(struct mlir_reader *reader, enum hlo_ty
                                          int rank);
 const struct hlo_shape *mlir_scalar_shape(struct mlir_reader *reader, enum hlo_type type);
 
-/* attribute.c */
+/* attribute.c. Functions that read a value leave the reader behind it; mlir_operation puts it back. */
 bool mlir_dictionary(struct mlir_reader *reader, struct mlir_op *op, char end); /* after its '{' */
 bool mlir_note(struct mlir_reader *reader, struct mlir_op *op, struct mlir_span key, const char *value);
 bool mlir_has(const struct mlir_reader *reader, const struct mlir_op *op, const char *key);

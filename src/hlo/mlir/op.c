@@ -330,7 +330,10 @@ static bool finish_operation(struct mlir_reader *reader, struct mlir_op *op)
         return false;
     if (returns)
         return end_block(reader, op);
-    return ignored || (op->info->build(reader, op) && define_results(reader, op));
+    const char *after = reader->p; /* the builders go to the values of attributes */
+    bool built = ignored || (op->info->build(reader, op) && define_results(reader, op));
+    reader->p = built ? after : reader->p;
+    return built;
 }
 
 bool mlir_operation(struct mlir_reader *reader)

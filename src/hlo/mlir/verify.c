@@ -6,7 +6,6 @@
 static bool field_text(struct mlir_reader *reader, const char *attribute, const char *key,
                        struct mlir_span *text)
 {
-    const char *after = reader->p;
     const char *field;
     *text = (struct mlir_span){"", 0};
     if (!mlir_find_field(reader, attribute, key, &field))
@@ -19,7 +18,6 @@ static bool field_text(struct mlir_reader *reader, const char *attribute, const 
     while (reader->p[-1] <= ' ')
         reader->p--;
     *text = (struct mlir_span){field, (size_t)(reader->p - field)};
-    reader->p = after;
     return true;
 }
 
@@ -83,7 +81,6 @@ bool mlir_verify_precision(struct mlir_reader *reader, const struct mlir_op *op)
 static bool read_precisions(struct mlir_reader *reader, const struct mlir_op *op, bool *plain)
 {
     const char *config = mlir_find(reader, op, "precision_config|precision");
-    const char *after = reader->p;
     int count = 0;
     *plain = true;
     if (!config || *config != '[')
@@ -104,7 +101,6 @@ static bool read_precisions(struct mlir_reader *reader, const struct mlir_op *op
         *plain &= is_default;
         count++;
     }
-    reader->p = after;
     return count <= 2 || mlir_op_error(reader, op, "%d precisions for 2 operands", count);
 }
 

@@ -7,7 +7,6 @@ typedef bool check_item(struct mlir_reader *reader, const struct mlir_op *op, si
 static bool each_item(struct mlir_reader *reader, const struct mlir_op *op, const char *list,
                       check_item *check, size_t *count)
 {
-    const char *after = reader->p;
     *count = 0;
     reader->p = list + 1;
     while (!mlir_take(reader, ']')) {
@@ -15,10 +14,13 @@ static bool each_item(struct mlir_reader *reader, const struct mlir_op *op, cons
             return false;
         mlir_space(reader);
         const char *item = reader->p;
-        if (!mlir_skip_value(reader) || !check(reader, op, (*count)++, item))
+        if (!mlir_skip_value(reader))
             return false;
+        const char *next = reader->p;
+        if (!check(reader, op, (*count)++, item))
+            return false;
+        reader->p = next;
     }
-    reader->p = after;
     return true;
 }
 
