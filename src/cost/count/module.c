@@ -271,10 +271,11 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The targets of custom calls that no table knows, one per call, into `targets` when it is given. */
-static int list_unknown(const struct counter *c, const char **targets)
+/* Lists the targets of custom calls that no table knows, sorted, each once. */
+static bool find_unknown(struct counter *c)
 {
-    int count = 0;
+    struct module_count *out = c->out;
+    int found = 0, room = 0;
     for (int i = 0; i < c->module->count; i++) {
         const struct hlo_computation *computation = c->module->computations[i];
         for (int j = 0; j < computation->count; j++) {
@@ -282,32 +283,18 @@ static int list_unknown(const struct counter *c, const char **targets)
             if (instruction->opcode != HLO_CUSTOM_CALL || !count_of(c, computation)[j].unknown)
                 continue;
             const char *target = instruction->attributes->target;
-            if (targets)
-                targets[count] = target ? target : "";
-            count++;
+            out->unknown = arena_grow(&out->arena, out->unknown, found, &room, sizeof *out->unknown);
+            target = out->unknown ? arena_string(&out->arena, target ? target : "") : NULL;
+            if (!target)
+                return error_memory(c->err);
+            out->unknown[found++] = target;
         }
     }
-    return count;
-}
-
-static bool find_unknown(struct counter *c)
-{
-    int found = list_unknown(c, NULL);
-    const char **targets = ARENA_ARRAY(&c->out->arena, (size_t)found, const char *);
-    if (!targets)
-        return error_memory(c->err);
-    list_unknown(c, targets);
     if (found)
-        qsort(targets, (size_t)found, sizeof *targets, compare_texts);
-    int kept = 0;
+        qsort(out->unknown, (size_t)found, sizeof *out->unknown, compare_texts);
     for (int i = 0; i < found; i++)
-        if (!i || strcmp(targets[i], targets[kept - 1]) != 0)
-            targets[kept++] = targets[i];
-    for (int i = 0; i < kept; i++)
-        if (!(targets[i] = arena_string(&c->out->arena, targets[i])))
-            return error_memory(c->err);
-    c->out->unknown = targets;
-    c->out->unknown_count = kept;
+        if (!i || strcmp(out->unknown[i], out->unknown[out->unknown_count - 1]) != 0)
+            out->unknown[out->unknown_count++] = out->unknown[i];
     return true;
 }
 

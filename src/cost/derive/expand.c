@@ -11,21 +11,9 @@ static value multiply(struct op_graph *graph, value a, value b)
     return op_graph_binary(graph, HLO_MULTIPLY, a, b);
 }
 
-/* By one number. */
-static value scale(struct op_graph *graph, value a)
-{
-    return a ? multiply(graph, a, op_graph_splat(graph, a->shape)) : NULL;
-}
-
-/* Adds one number. */
-static value shift(struct op_graph *graph, value a)
-{
-    return a ? op_graph_binary(graph, HLO_ADD, a, op_graph_splat(graph, a->shape)) : NULL;
-}
-
 static value mean(struct op_graph *graph, value a, struct hlo_ints dims)
 {
-    return scale(graph, op_graph_reduce(graph, HLO_ADD, a, dims));
+    return op_graph_scale(graph, op_graph_reduce(graph, HLO_ADD, a, dims));
 }
 
 /* The variance from the mean of the squares: the kernels of libraries read their input once for both. */
@@ -81,24 +69,24 @@ static value batch_norm(struct op_graph *graph, enum hlo_opcode opcode, const va
     if (opcode == HLO_BATCH_NORM_TRAINING) {
         value average = mean(graph, x, rest);
         value spread = variance(graph, x, average, rest);
-        value factor = op_graph_unary(graph, HLO_RSQRT, shift(graph, spread));
+        value factor = op_graph_unary(graph, HLO_RSQRT, op_graph_shift(graph, spread));
         value y = affine(graph, normalised(graph, x, average, factor, feature), gamma, operands[2], feature);
         return op_graph_tuple(graph, 3, (value[]){y, average, spread});
     }
     if (count < 5)
         return NULL;
     if (opcode == HLO_BATCH_NORM_INFERENCE) {
-        value factor = op_graph_unary(graph, HLO_RSQRT, shift(graph, operands[4]));
+        value factor = op_graph_unary(graph, HLO_RSQRT, op_graph_shift(graph, operands[4]));
         return affine(graph, normalised(graph, x, operands[3], factor, feature), gamma, operands[2], feature);
     }
     /* x, scale, mean, variance, gradient of y */
-    value factor = op_graph_unary(graph, HLO_RSQRT, shift(graph, operands[3]));
+    value factor = op_graph_unary(graph, HLO_RSQRT, op_graph_shift(graph, operands[3]));
     value unit = normalised(graph, x, operands[2], factor, feature), dy = operands[4];
     value doffset = op_graph_reduce(graph, HLO_ADD, dy, rest);
     value dscale = op_graph_reduce(graph, HLO_ADD, multiply(graph, dy, unit), rest);
     value part = multiply(graph, unit, op_graph_broadcast(graph, dscale, x->shape, feature));
     value all = op_graph_binary(graph, HLO_ADD, part, op_graph_broadcast(graph, doffset, x->shape, feature));
-    value dx = op_graph_binary(graph, HLO_SUBTRACT, dy, scale(graph, all));
+    value dx = op_graph_binary(graph, HLO_SUBTRACT, dy, op_graph_scale(graph, all));
     dx = multiply(graph, dx, op_graph_broadcast(graph, multiply(graph, factor, gamma), x->shape, feature));
     return op_graph_tuple(graph, 3, (value[]){dx, dscale, doffset});
 }
@@ -161,7 +149,7 @@ static value norm(struct op_graph *graph, const struct hlo_shape *shape, const v
         return NULL;
     value average = centred ? mean(graph, x, last) : NULL;
     value spread = centred ? variance(graph, x, average, last) : mean(graph, multiply(graph, x, x), last);
-    value factor = op_graph_unary(graph, HLO_RSQRT, shift(graph, spread));
+    value factor = op_graph_unary(graph, HLO_RSQRT, op_graph_shift(graph, spread));
     value unit = centred ? normalised(graph, x, average, factor, rest)
                          : multiply(graph, x, op_graph_broadcast(graph, factor, x->shape, rest));
     value y = gamma ? affine(graph, unit, gamma, beta, last) : unit;
@@ -171,7 +159,8 @@ static value norm(struct op_graph *graph, const struct hlo_shape *shape, const v
 /* Hendrycks and Gimpel 2016, arXiv:1606.08415: x/2 (1 + erf(x / sqrt 2)). */
 static value gelu(struct op_graph *graph, value x)
 {
-    return multiply(graph, scale(graph, x), shift(graph, op_graph_unary(graph, HLO_ERF, scale(graph, x))));
+    return multiply(graph, op_graph_scale(graph, x),
+                    op_graph_shift(graph, op_graph_unary(graph, HLO_ERF, op_graph_scale(graph, x))));
 }
 
 /* From log-probabilities [rows, classes] and the class of each row: the mean of the picked ones, and the

@@ -61,6 +61,9 @@ struct hlo_instruction *op_graph_unary(struct op_graph *graph, enum hlo_opcode o
                                        struct hlo_instruction *a);
 struct hlo_instruction *op_graph_binary(struct op_graph *graph, enum hlo_opcode opcode,
                                         struct hlo_instruction *a, struct hlo_instruction *b);
+/* Multiply by a number, or add one. For cost one number is as good as another. */
+struct hlo_instruction *op_graph_scale(struct op_graph *graph, struct hlo_instruction *a);
+struct hlo_instruction *op_graph_shift(struct op_graph *graph, struct hlo_instruction *a);
 struct hlo_instruction *op_graph_select(struct op_graph *graph, struct hlo_instruction *predicate,
                                         struct hlo_instruction *a, struct hlo_instruction *b);
 struct hlo_instruction *op_graph_convert(struct op_graph *graph, struct hlo_instruction *a,

@@ -174,6 +174,16 @@ struct hlo_instruction *op_graph_binary(struct op_graph *graph, enum hlo_opcode 
     return op_graph_make(graph, opcode, shape, 2, (struct hlo_instruction *[]){a, b}, NULL);
 }
 
+struct hlo_instruction *op_graph_scale(struct op_graph *graph, struct hlo_instruction *a)
+{
+    return a ? op_graph_binary(graph, HLO_MULTIPLY, a, op_graph_splat(graph, a->shape)) : NULL;
+}
+
+struct hlo_instruction *op_graph_shift(struct op_graph *graph, struct hlo_instruction *a)
+{
+    return a ? op_graph_binary(graph, HLO_ADD, a, op_graph_splat(graph, a->shape)) : NULL;
+}
+
 struct hlo_instruction *op_graph_select(struct op_graph *graph, struct hlo_instruction *predicate,
                                         struct hlo_instruction *a, struct hlo_instruction *b)
 {

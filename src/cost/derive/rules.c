@@ -10,17 +10,6 @@ static value times(struct deriver *d, value a, value b)
     return op_graph_binary(d->graph, HLO_MULTIPLY, a, b);
 }
 
-/* By one number, plus one number, from one number: for cost one is as good as the other. */
-static value scaled(struct deriver *d, value a)
-{
-    return a ? times(d, a, op_graph_splat(d->graph, a->shape)) : NULL;
-}
-
-static value shifted(struct deriver *d, value a)
-{
-    return a ? op_graph_binary(d->graph, HLO_ADD, a, op_graph_splat(d->graph, a->shape)) : NULL;
-}
-
 static value unary(struct deriver *d, enum hlo_opcode opcode, value a)
 {
     return op_graph_unary(d->graph, opcode, a);
@@ -57,27 +46,28 @@ static value unary_gradient(struct deriver *d, const struct hlo_instruction *f, 
     case HLO_EXPONENTIAL:
         return times(d, g, y);
     case HLO_EXPONENTIAL_MINUS_ONE:
-        return times(d, g, shifted(d, y));
+        return times(d, g, op_graph_shift(d->graph, y));
     case HLO_LOG:
         return divided(d, g, x);
     case HLO_LOG_PLUS_ONE:
-        return divided(d, g, shifted(d, x));
+        return divided(d, g, op_graph_shift(d->graph, x));
     case HLO_TANH: /* 1 - y^2 */
     case HLO_TAN:
-        return times(d, g, shifted(d, times(d, y, y)));
+        return times(d, g, op_graph_shift(d->graph, times(d, y, y)));
     case HLO_LOGISTIC: /* y (1 - y) */
-        return times(d, g, times(d, y, shifted(d, y)));
+        return times(d, g, times(d, y, op_graph_shift(d->graph, y)));
     case HLO_SQRT: /* 1 / 2y */
-        return divided(d, scaled(d, g), y);
+        return divided(d, op_graph_scale(d->graph, g), y);
     case HLO_RSQRT: /* - y^3 / 2 */
     case HLO_CBRT:
-        return times(d, scaled(d, g), times(d, y, times(d, y, y)));
+        return times(d, op_graph_scale(d->graph, g), times(d, y, times(d, y, y)));
     case HLO_SINE:
         return times(d, g, unary(d, HLO_COSINE, x));
     case HLO_COSINE:
         return times(d, g, unary(d, HLO_SINE, x));
     case HLO_ERF: /* 2 / sqrt pi exp(-x^2) */
-        return times(d, scaled(d, g), unary(d, HLO_EXPONENTIAL, unary(d, HLO_NEGATE, times(d, x, x))));
+        return times(d, op_graph_scale(d->graph, g),
+                     unary(d, HLO_EXPONENTIAL, unary(d, HLO_NEGATE, times(d, x, x))));
     case HLO_CEIL:
     case HLO_FLOOR:
     case HLO_ROUND_NEAREST_AFZ:

@@ -23,16 +23,16 @@ struct deriver {
 /* Adds to the gradient of a forward value, if it has one. */
 void derive_give(struct deriver *d, struct hlo_instruction *to, struct hlo_instruction *gradient);
 
-/* derive_rules.c: gives the operands of an instruction their share of its gradient (NULL for a tuple, whose
+/* rules.c: gives the operands of an instruction their share of its gradient (NULL for a tuple, whose
  * parts' gradients are in d->parts). */
 bool derive_instruction(struct deriver *d, struct hlo_instruction *instruction,
                         struct hlo_instruction *gradient);
 
-/* derive_product.c: gradients of dots, convolutions, attention */
+/* product.c: gradients of dots, convolutions, attention */
 void derive_product(struct deriver *d, struct hlo_instruction *product, struct hlo_instruction *gradient);
 void derive_attention(struct deriver *d, struct hlo_instruction *attention, struct hlo_instruction *gradient);
 
-/* derive_keep.c: chooses the values to keep and prepends recomputed instructions to the backward pass. */
+/* keep.c: chooses the values to keep and prepends recomputed instructions to the backward pass. */
 bool derive_keep(struct deriver *d, const struct derive_options *options);
 
 #endif

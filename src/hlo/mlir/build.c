@@ -86,7 +86,7 @@ static const char *name_of(struct mlir_reader *reader, const struct mlir_op *op)
 {
     if (!op->result_names)
         return op->info->name;
-    struct mlir_span name = ((struct mlir_result *)reader->results.items)[op->first_result].name;
+    struct mlir_span name = mlir_result_name(reader, op->first_result).name;
     return arena_copy(&reader->module->arena, name.at, name.length);
 }
 

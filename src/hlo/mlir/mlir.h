@@ -388,6 +388,11 @@ bool mlir_push_operand(struct mlir_reader *reader, struct mlir_op *op);
 const struct mlir_info *mlir_find_op(struct mlir_reader *reader, struct mlir_span name);
 bool mlir_unknown_op(struct mlir_reader *reader, struct mlir_span name, const char *at);
 
+static inline struct mlir_result mlir_result_name(const struct mlir_reader *reader, size_t index)
+{
+    return ((const struct mlir_result *)reader->results.items)[index];
+}
+
 static inline struct hlo_instruction *mlir_operand(const struct mlir_reader *reader, const struct mlir_op *op,
                                                    size_t index)
 {

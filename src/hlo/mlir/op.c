@@ -269,14 +269,14 @@ static bool define_results(struct mlir_reader *reader, struct mlir_op *op)
 {
     int64_t names = 0, types = (int64_t)op->result_types, part = 0;
     for (size_t i = 0; i < op->result_names; i++) {
-        int64_t count = ((struct mlir_result *)reader->results.items)[op->first_result + i].count;
+        int64_t count = mlir_result_name(reader, op->first_result + i).count;
         names = count > types - names ? types + 1 : names + count;
     }
     if (op->result_names && names != types)
         return mlir_op_error(reader, op, "expected names for %lld results, found %s", (long long)types,
                              names > types ? "more" : "fewer");
     for (size_t i = 0; i < op->result_names; i++) {
-        struct mlir_result result = ((struct mlir_result *)reader->results.items)[op->first_result + i];
+        struct mlir_result result = mlir_result_name(reader, op->first_result + i);
         for (int64_t k = 0; k < result.count; k++, part++)
             if (!mlir_define(reader, result.name, (uint32_t)k, result.at, op->instruction,
                              types == 1 ? -1 : part))

@@ -164,7 +164,7 @@ static bool reducer_region(struct mlir_reader *reader, struct mlir_op *op, size_
         return false;
     for (size_t i = 0; i < 2 * pairs; i++) {
         size_t from = i < pairs ? 2 * i : 2 * (i - pairs) + 1;
-        struct mlir_result result = ((struct mlir_result *)reader->results.items)[first + from];
+        struct mlir_result result = mlir_result_name(reader, first + from);
         const struct hlo_shape *shape = ((const struct hlo_shape **)reader->shapes.items)[first_shape + from];
         if (!mlir_parameter(reader, result.name, result.at, shape))
             return false;
