@@ -97,7 +97,7 @@ static bool add_name(struct mlir_reader *reader, struct mlir_span text, uint32_t
 bool mlir_define(struct mlir_reader *reader, struct mlir_span name, uint32_t number, const char *at,
                  struct hlo_instruction *source, int64_t part)
 {
-    uint32_t found;
+    uint32_t found = 0;
     if (!add_name(reader, name, number, &found))
         return false;
     if (innermost_of(reader, found))
@@ -309,7 +309,7 @@ bool mlir_use(struct mlir_reader *reader, struct hlo_instruction **value)
         if (!mlir_integer(reader, &number))
             return false;
     }
-    uint32_t name, index = 0;
+    uint32_t name = 0, index = 0;
     if (number >= 0 && number <= UINT32_MAX && find_name(reader, text, (uint32_t)number, &name))
         index = innermost_of(reader, name);
     if (!index)
