@@ -266,11 +266,8 @@ const struct command command_compare = {
                    "of these. More than two traces without it are compared in all pairs.",
     .options = table,
     .options_size = sizeof(struct compare_options),
-    .operands = {.name = "DB",
-                 .help = "the traces; after --baseline, further ones are repeats",
-                 .least = 2,
-                 .most = 0,
-                 .at = offsetof(struct compare_options, traces)},
+    .operands = {"DB", "the traces; after --baseline, further ones are repeats", NULL, 2, 0,
+                 offsetof(struct compare_options, traces)},
     .examples = examples,
     .run = compare,
 };

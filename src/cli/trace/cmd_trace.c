@@ -238,11 +238,8 @@ const struct command command_trace = {
         "Events that found no room between the kernel and this program are counted by class and shown.",
     .options = table,
     .options_size = sizeof(struct trace_options),
-    .operands = {.name = "COMMAND",
-                 .help = "what to run, after '--', with its own options",
-                 .least = 0,
-                 .most = 0,
-                 .at = offsetof(struct trace_options, command)},
+    .operands = {"COMMAND", "what to run, after '--', with its own options", NULL, 0, 0,
+                 offsetof(struct trace_options, command)},
     .examples = examples,
     .run = trace,
 };

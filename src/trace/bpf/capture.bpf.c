@@ -30,71 +30,54 @@ int BPF_PROG(call_enter, struct pt_regs *regs, long number)
     for (int i = 0; i < 6; i++)
         thread->arguments[i] = arguments[i];
     finish_fault(thread);
-    thread->number = number;
-    thread->file = thread->inode = 0;
-    thread->device = thread->mode = thread->flags = thread->missed = 0;
-    thread->position = thread->offset = thread->size = CAPTURE_NOWHERE;
-    if (shape->size >= 0)
-        thread->size = thread->arguments[shape->size & 7];
-    if (shape->offset >= 0)
-        thread->offset = thread->arguments[shape->offset & 7];
+    struct call *call = &thread->call;
+    call->number = number;
+    call->file = call->inode = 0;
+    call->device = call->mode = call->flags = call->missed = 0;
+    call->fd = shape->fd >= 0 ? (__s32)thread->arguments[shape->fd & 7] : -1;
+    call->offset = shape->offset >= 0 ? (__s64)thread->arguments[shape->offset & 7] : CAPTURE_NOWHERE;
+    call->size = shape->size >= 0 ? (__s64)thread->arguments[shape->size & 7] : CAPTURE_NOWHERE;
+    thread->position = CAPTURE_NOWHERE;
     if (shape->fd >= 0) {
-        struct file *file = file_of(task, (int)thread->arguments[shape->fd & 7]);
+        struct file *file = file_of(task, call->fd);
         if (file) {
-            look_at(thread, file);
-            if (has_position(thread->mode) && (flags & (CAPTURE_READS | CAPTURE_WRITES)))
+            look_at(call, file);
+            if (has_position(call->mode) && (flags & (CAPTURE_READS | CAPTURE_WRITES)))
                 thread->position = position_of(file);
         } else if (flags & CAPTURE_MAPS)
             return 0; /* start stays 0: memory without a file */
     }
     if (flags & CAPTURE_VECTOR)
-        thread->size = vector_size(thread->arguments[(shape->size - 1) & 7], thread->size);
+        call->size = vector_size(thread->arguments[(shape->size - 1) & 7], call->size);
     if (flags & CAPTURE_COPIES)
-        thread->offset = offset_at(thread->offset, thread->position);
+        call->offset = offset_at(call->offset, thread->position);
     if (flags & CAPTURE_SUBMITS)
         each_submitted(thread->arguments[2], thread->arguments[1], true);
     /* preadv2 with -1 goes by the position, as read does */
-    if ((flags & CAPTURE_POSITION) || ((flags & (CAPTURE_READS | CAPTURE_WRITES)) && thread->offset == -1))
-        thread->offset = thread->position;
-    thread->start = bpf_ktime_get_ns();
+    if ((flags & CAPTURE_POSITION) || ((flags & (CAPTURE_READS | CAPTURE_WRITES)) && call->offset == -1))
+        call->offset = thread->position;
+    call->start = bpf_ktime_get_ns();
     return 0;
 }
 
 /* A write with O_APPEND begins elsewhere than the position said; so does one that waited for another thread's. */
 static __always_inline void settle_offset(struct thread *thread, __s64 result)
 {
-    if (!thread->file || thread->position == CAPTURE_NOWHERE || thread->offset != thread->position ||
-        result <= 0)
+    struct call *call = &thread->call;
+    if (!call->file || thread->position == CAPTURE_NOWHERE || call->offset != thread->position || result <= 0)
         return;
-    __s64 after = position_of((struct file *)thread->file);
+    __s64 after = position_of((struct file *)call->file);
     if (after != thread->position && after - result != thread->position)
-        thread->offset = after - result;
+        call->offset = after - result;
 }
 
-static __always_inline void fill_call(struct capture_record *record, struct thread *thread,
-                                      const volatile struct capture_shape *shape, __u64 now, __s64 result)
+static __always_inline void fill_call(struct capture_record *record, const struct call *call, __u16 flags,
+                                      __u64 now, __s64 result)
 {
     struct task_struct *task = bpf_get_current_task_btf();
-    record->kind = CAPTURE_CALL;
-    record->number = thread->number;
-    record->cached = 2;
-    if ((shape->flags & CAPTURE_READS) && has_position(thread->mode) && result >= 0)
-        record->cached = !(thread->flags & direct_flag) && !thread->missed;
-    record->part = 0;
+    fill_record(record, CAPTURE_CALL, call, flags, now, result);
     record->pid = task->tgid;
     record->tid = task->pid;
-    record->start = thread->start;
-    record->latency = now - thread->start;
-    record->file = thread->file;
-    record->inode = thread->inode;
-    record->device = thread->device;
-    record->mode = thread->mode;
-    record->fd = shape->fd >= 0 ? (__s32)thread->arguments[shape->fd & 7] : -1;
-    record->unused2 = 0;
-    record->offset = thread->offset;
-    record->size = thread->size;
-    record->result = result;
-    *(__u64 *)record->texts = 0;
 }
 
 static __always_inline void send_paths(struct task_struct *task, struct thread *thread,
@@ -106,8 +89,8 @@ static __always_inline void send_paths(struct task_struct *task, struct thread *
     if (!scratch)
         return;
     if (opened)
-        look_at(thread, opened);
-    fill_call(&scratch->record, thread, shape, now, result);
+        look_at(&thread->call, opened);
+    fill_call(&scratch->record, &thread->call, shape->flags, now, result);
     if (opened) {
         scratch->record.fd = (__s32)result;
         at = add_names(0, (__u64)__builtin_preserve_access_index(&opened->f_path));
@@ -119,37 +102,29 @@ static __always_inline void send_paths(struct task_struct *task, struct thread *
     send_scratch(scratch, at, shape->lost);
 }
 
-/* What was written to the other file: a record of its own. */
+/* Sends a record of its own for the file that was written to. */
 static __always_inline void send_copied(struct task_struct *task, struct thread *thread,
                                         const volatile struct capture_shape *shape, __u64 now, __s64 result)
 {
-    __s32 fd = (__s32)thread->arguments[shape->fd2 & 7];
-    struct file *file = file_of(task, fd);
-    struct capture_record *record = bpf_ringbuf_reserve(&records, sizeof(struct capture_record), 0);
-    if (!record) {
-        count_lost(LOST_WRITE);
+    struct call *call = &thread->call;
+    struct capture_record *record = new_record(LOST_WRITE);
+    if (!record)
         return;
-    }
-    fill_call(record, thread, shape, now, result);
-    thread->file = thread->inode = thread->device = thread->mode = 0;
+    call->fd = (__s32)thread->arguments[shape->fd2 & 7];
+    struct file *file = file_of(task, call->fd);
+    call->file = call->inode = call->device = call->mode = 0;
+    call->offset = CAPTURE_NOWHERE;
     if (file)
-        look_at(thread, file);
-    record->part = 1;
-    record->cached = 2;
-    record->file = thread->file;
-    record->inode = thread->inode;
-    record->device = thread->device;
-    record->mode = thread->mode;
-    record->fd = fd;
-    record->offset = CAPTURE_NOWHERE;
-    if (file && has_position(thread->mode)) {
+        look_at(call, file);
+    if (file && has_position(call->mode)) {
         __s64 after = BPF_CORE_READ(file, f_pos);
         __u64 given = shape->offset2 >= 0 ? thread->arguments[shape->offset2 & 7] : 0;
-        record->offset = offset_at(given, after) - (result > 0 ? result : 0);
+        call->offset = offset_at(given, after) - (result > 0 ? result : 0);
     }
+    fill_call(record, call, 0, now, result);
+    record->part = 1;
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-    if (result > 0 && (thread->mode & TYPE_MASK) == TYPE_REGULAR)
-        note_writer(thread->inode, thread->device, bpf_get_current_pid_tgid() >> 32);
+    note_written(call, bpf_get_current_pid_tgid() >> 32, result);
 }
 
 SEC("tp_btf/sys_exit")
@@ -157,31 +132,30 @@ int BPF_PROG(call_exit, struct pt_regs *regs, long result)
 {
     struct task_struct *task = bpf_get_current_task_btf();
     struct thread *thread = bpf_task_storage_get(&threads, task, NULL, 0);
-    if (!thread || !thread->start || thread->number >= CAPTURE_CALLS)
+    if (!thread || !thread->call.start || thread->call.number >= CAPTURE_CALLS)
         return 0;
     __u64 now = bpf_ktime_get_ns();
-    const volatile struct capture_shape *shape = &shapes[thread->number & (CAPTURE_CALLS - 1)];
+    const volatile struct capture_shape *shape = &shapes[thread->call.number & (CAPTURE_CALLS - 1)];
     settle_offset(thread, result);
     if (shape->flags & (CAPTURE_SUBMITS | CAPTURE_REAPS)) {
         end_requests(thread, shape->flags, result);
     } else if (shape->flags & CAPTURE_NAMES) {
         if (thread->arguments[0] == PR_SET_NAME && result == 0)
-            send_name(task);
+            send_name(CAPTURE_NAME, task, 0);
     } else if (shape->path >= 0) {
         send_paths(task, thread, shape, now, result);
     } else {
-        struct capture_record *record = bpf_ringbuf_reserve(&records, sizeof(struct capture_record), 0);
+        struct capture_record *record = new_record(shape->lost);
         if (record) {
-            fill_call(record, thread, shape, now, result);
+            fill_call(record, &thread->call, shape->flags, now, result);
             bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-        } else
-            count_lost(shape->lost);
+        }
     }
     if (shape->flags & CAPTURE_COPIES)
         send_copied(task, thread, shape, now, result);
-    if ((shape->flags & CAPTURE_WRITES) && result > 0 && (thread->mode & TYPE_MASK) == TYPE_REGULAR)
-        note_writer(thread->inode, thread->device, bpf_get_current_pid_tgid() >> 32);
-    thread->start = 0;
+    if (shape->flags & CAPTURE_WRITES)
+        note_written(&thread->call, bpf_get_current_pid_tgid() >> 32, result);
+    thread->call.start = 0;
     return 0;
 }
 
@@ -208,14 +182,14 @@ int BPF_PROG(page_added, struct folio *folio)
     if (thread->fault_last && thread->fault_inode == inode &&
         overlaps(folio, thread->fault_offset, 1LL << page_bits)) {
         thread->fault_missed = 1;
-    } else if (thread->start && thread->inode == inode) {
-        if (overlaps(folio, thread->offset, thread->size))
-            thread->missed = 1;
+    } else if (thread->call.start && thread->call.inode == inode) {
+        if (overlaps(folio, thread->call.offset, thread->call.size))
+            thread->call.missed = 1;
     } else if (thread->request) {
         struct pending_key key = {.request = thread->request};
         struct pending *pending = bpf_map_lookup_elem(&pendings, &key);
-        if (pending && overlaps(folio, pending->offset, pending->size))
-            pending->missed = 1;
+        if (pending && overlaps(folio, pending->call.offset, pending->call.size))
+            pending->call.missed = 1;
     }
     return 0;
 }
@@ -231,7 +205,7 @@ int BPF_PROG(page_awaited, bool preempted, struct task_struct *previous)
     if (thread && thread->fault_last)
         thread->fault_missed = 1;
     else if (thread)
-        thread->missed = 1;
+        thread->call.missed = 1;
     return 0;
 }
 

@@ -46,17 +46,16 @@ static __always_inline bool file_of_direct(struct request *request, struct block
 /* Else it is what the thread is just doing, if that is direct I/O: a call, or the request to io_uring that it began. */
 static __always_inline bool file_of_call(const struct thread *thread, struct block *block)
 {
-    if (thread->start && thread->inode && (thread->flags & direct_flag)) {
-        block->inode = thread->inode;
-        block->device = thread->device;
-        return true;
+    const struct call *call = &thread->call;
+    if (!call->start || !call->inode || !(call->flags & direct_flag)) {
+        struct pending_key key = {.request = thread->request};
+        struct pending *pending = key.request ? bpf_map_lookup_elem(&pendings, &key) : NULL;
+        if (!pending || !pending->call.inode || !(pending->call.flags & direct_flag))
+            return false;
+        call = &pending->call;
     }
-    struct pending_key key = {.request = thread->request};
-    struct pending *pending = key.request ? bpf_map_lookup_elem(&pendings, &key) : NULL;
-    if (!pending || !pending->inode || !(pending->flags & direct_flag))
-        return false;
-    block->inode = pending->inode;
-    block->device = pending->device;
+    block->inode = call->inode;
+    block->device = call->device;
     return true;
 }
 

@@ -20,22 +20,22 @@ static __always_inline struct file *file_of(struct task_struct *task, int fd)
 extern void *bpf_rdonly_cast(const void *object, __u32 type) __ksym __weak;
 #define TYPED(type, object) ((type *)bpf_rdonly_cast(object, bpf_core_type_id_kernel(type)))
 
-static __always_inline void look_at(struct thread *thread, struct file *file)
+static __always_inline void look_at(struct call *call, struct file *file)
 {
-    thread->file = (__u64)file;
+    call->file = (__u64)file;
     if (bpf_rdonly_cast) {
         struct file *of = TYPED(struct file, file);
         struct inode *inode = of->f_inode;
-        thread->inode = inode->i_ino;
-        thread->device = inode->i_sb->s_dev;
-        thread->mode = inode->i_mode;
-        thread->flags = of->f_flags;
+        call->inode = inode->i_ino;
+        call->device = inode->i_sb->s_dev;
+        call->mode = inode->i_mode;
+        call->flags = of->f_flags;
     } else {
         struct inode *inode = BPF_CORE_READ(file, f_inode);
-        thread->inode = BPF_CORE_READ(inode, i_ino);
-        thread->device = BPF_CORE_READ(inode, i_sb, s_dev);
-        thread->mode = BPF_CORE_READ(inode, i_mode);
-        thread->flags = BPF_CORE_READ(file, f_flags);
+        call->inode = BPF_CORE_READ(inode, i_ino);
+        call->device = BPF_CORE_READ(inode, i_sb, s_dev);
+        call->mode = BPF_CORE_READ(inode, i_mode);
+        call->flags = BPF_CORE_READ(file, f_flags);
     }
 }
 
@@ -189,18 +189,45 @@ static __always_inline void note_writer(__u64 inode, __u32 device, __u32 pid)
         bpf_map_update_elem(&writers, &key, &pid, BPF_ANY);
 }
 
+/* Notes who wrote, if the call wrote to a regular file. */
+static __always_inline void note_written(const struct call *call, __u32 pid, __s64 result)
+{
+    if (result > 0 && (call->mode & TYPE_MASK) == TYPE_REGULAR)
+        note_writer(call->inode, call->device, pid);
+}
+
+/* Fills in all but the process and the texts. */
+static __always_inline void fill_record(struct capture_record *record, __u32 kind, const struct call *call,
+                                        __u16 flags, __u64 now, __s64 result)
+{
+    __builtin_memset(record, 0, sizeof *record);
+    record->kind = kind;
+    record->number = call->number;
+    record->cached = 2;
+    if ((flags & CAPTURE_READS) && has_position(call->mode) && result >= 0)
+        record->cached = !(call->flags & direct_flag) && !call->missed;
+    record->start = call->start;
+    record->latency = now - call->start;
+    record->file = call->file;
+    record->inode = call->inode;
+    record->device = call->device;
+    record->mode = call->mode;
+    record->fd = call->fd;
+    record->offset = call->offset;
+    record->size = call->size;
+    record->result = result;
+}
+
 static __always_inline void send_fault(struct thread *thread, __u64 offset, __u64 size, __u64 end)
 {
     __u64 id = bpf_get_current_pid_tgid();
     __u64 start = thread->fault_start ? thread->fault_start : end;
-    struct capture_record *record = bpf_ringbuf_reserve(&records, sizeof(struct capture_record), 0);
+    struct capture_record *record = new_record(LOST_FAULT);
     if (thread->fault_writes)
         note_writer(thread->fault_inode, thread->fault_device, id >> 32);
     thread->fault_last = thread->fault_mapped = thread->fault_start = 0;
-    if (!record) {
-        count_lost(LOST_FAULT);
+    if (!record)
         return;
-    }
     __builtin_memset(record, 0, sizeof *record);
     record->kind = CAPTURE_FAULT;
     record->number = thread->fault_writes;

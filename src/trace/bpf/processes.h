@@ -14,6 +14,20 @@ static __always_inline void fill_process(struct capture_record *record, __u32 ki
     record->fd = -1;
 }
 
+/* Sends the name of a thread, with `tid` unless that is 0. */
+static __always_inline void send_name(__u32 kind, struct task_struct *task, __u32 tid)
+{
+    struct scratch *scratch = new_scratch();
+    if (!scratch)
+        return;
+    fill_process(&scratch->record, kind);
+    if (tid)
+        scratch->record.tid = tid;
+    bpf_probe_read_kernel_str(scratch->text, 16, task->comm);
+    scratch->record.texts[0] = 16;
+    send_scratch(scratch, 16, CAPTURE_LOST_PROCESS);
+}
+
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(process_fork, struct task_struct *parent, struct task_struct *child)
 {
@@ -24,14 +38,7 @@ int BPF_PROG(process_fork, struct task_struct *parent, struct task_struct *child
         count_lost(CAPTURE_LOST_PROCESS);
     if (parent->tgid == child->tgid)
         return 0;
-    struct scratch *scratch = new_scratch();
-    if (!scratch)
-        return 0;
-    fill_process(&scratch->record, CAPTURE_FORK);
-    scratch->record.tid = pid;
-    bpf_probe_read_kernel_str(scratch->text, 16, child->comm);
-    scratch->record.texts[0] = 16;
-    send_scratch(scratch, 16, CAPTURE_LOST_PROCESS);
+    send_name(CAPTURE_FORK, child, pid);
     return 0;
 }
 
@@ -65,18 +72,6 @@ int BPF_PROG(process_exec, struct task_struct *task, int old_pid, struct linux_b
     return 0;
 }
 
-/* The thread has called itself something. */
-static __always_inline void send_name(struct task_struct *task)
-{
-    struct scratch *scratch = new_scratch();
-    if (!scratch)
-        return;
-    fill_process(&scratch->record, CAPTURE_NAME);
-    bpf_probe_read_kernel_str(scratch->text, 16, task->comm);
-    scratch->record.texts[0] = 16;
-    send_scratch(scratch, 16, CAPTURE_LOST_PROCESS);
-}
-
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(process_exit, struct task_struct *task)
 {
@@ -86,15 +81,14 @@ int BPF_PROG(process_exit, struct task_struct *task)
     finish_fault(thread);
     if (BPF_CORE_READ(task, signal, live.counter) != 0)
         return 0;
-    struct capture_record *record = bpf_ringbuf_reserve(&records, sizeof(struct capture_record), 0);
-    if (record) {
-        __builtin_memset(record, 0, sizeof *record);
-        fill_process(record, CAPTURE_EXIT);
-        int group = BPF_CORE_READ(task, signal, group_exit_code);
-        record->result = group ? group : task->exit_code;
-        bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-    } else
-        count_lost(CAPTURE_LOST_PROCESS);
+    struct capture_record *record = new_record(CAPTURE_LOST_PROCESS);
+    if (!record)
+        return 0;
+    __builtin_memset(record, 0, sizeof *record);
+    fill_process(record, CAPTURE_EXIT);
+    int group = BPF_CORE_READ(task, signal, group_exit_code);
+    record->result = group ? group : task->exit_code;
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
     return 0;
 }
 
@@ -113,7 +107,7 @@ int BPF_PROG(thread_switch, bool preempted, struct task_struct *previous, struct
     thread = bpf_task_storage_get(&threads, next, NULL, 0);
     if (!thread || !thread->left)
         return 0;
-    struct capture_record *record = bpf_ringbuf_reserve(&records, sizeof(struct capture_record), 0);
+    struct capture_record *record = new_record(LOST_OFFCPU);
     if (record) {
         __builtin_memset(record, 0, sizeof *record);
         record->kind = CAPTURE_OFFCPU;
@@ -126,8 +120,7 @@ int BPF_PROG(thread_switch, bool preempted, struct task_struct *previous, struct
         record->offset = record->size = CAPTURE_NOWHERE;
         record->result = thread->left_state;
         bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-    } else
-        count_lost(LOST_OFFCPU);
+    }
     thread->left = 0;
     return 0;
 }

@@ -18,83 +18,56 @@ static __always_inline struct pending begin_pending(__u32 number, const __u64 *a
     const volatile struct capture_shape *shape = shape_of(number);
     __u64 id = bpf_get_current_pid_tgid();
     struct pending pending = {
-        .start = bpf_ktime_get_ns(),
+        .call = {.start = bpf_ktime_get_ns(),
+                 .number = number,
+                 .fd = shape->fd >= 0 ? (__s32)arguments[shape->fd & 7] : -1,
+                 .offset = shape->offset >= 0 ? arguments[shape->offset & 7] : CAPTURE_NOWHERE,
+                 .size = shape->size >= 0 ? arguments[shape->size & 7] : CAPTURE_NOWHERE},
         .pid = id >> 32,
         .tid = (__u32)id,
-        .number = number,
-        .offset = CAPTURE_NOWHERE,
-        .size = CAPTURE_NOWHERE,
-        .fd = -1,
     };
-    if (shape->fd >= 0)
-        pending.fd = (__s32)arguments[shape->fd & 7];
-    if (shape->offset >= 0)
-        pending.offset = arguments[shape->offset & 7];
-    if (shape->size >= 0)
-        pending.size = arguments[shape->size & 7];
     if (shape->flags & CAPTURE_VECTOR)
-        pending.size = vector_size(arguments[(shape->size - 1) & 7], pending.size);
+        pending.call.size = vector_size(arguments[(shape->size - 1) & 7], pending.call.size);
     return pending;
 }
 
-static __always_inline void look_at_pending(struct pending *pending, struct file *file)
+static __always_inline void find_file(struct call *call)
 {
-    struct inode *inode = BPF_CORE_READ(file, f_inode);
-    pending->file = (__u64)file;
-    pending->inode = BPF_CORE_READ(inode, i_ino);
-    pending->device = BPF_CORE_READ(inode, i_sb, s_dev);
-    pending->mode = BPF_CORE_READ(inode, i_mode);
-    pending->flags = BPF_CORE_READ(file, f_flags);
-}
-
-static __always_inline void find_file(struct pending *pending)
-{
-    struct file *file = pending->fd >= 0 ? file_of(bpf_get_current_task_btf(), pending->fd) : NULL;
+    struct file *file = call->fd >= 0 ? file_of(bpf_get_current_task_btf(), call->fd) : NULL;
     if (!file)
         return;
-    look_at_pending(pending, file);
-    if (pending->offset == -1) /* at the position */
-        pending->offset = has_position(pending->mode) ? BPF_CORE_READ(file, f_pos) : CAPTURE_NOWHERE;
+    look_at(call, file);
+    if (call->offset == -1) /* at the position */
+        call->offset = has_position(call->mode) ? position_of(file) : CAPTURE_NOWHERE;
 }
 
 static __always_inline void fill_request(struct capture_record *record, const struct pending *pending,
                                          __s64 result)
 {
-    __u16 flags = shape_of(pending->number)->flags;
-    __builtin_memset(record, 0, sizeof *record);
-    record->kind = CAPTURE_REQUEST;
-    record->number = pending->number;
+    const struct call *call = &pending->call;
+    __u16 flags = shape_of(call->number)->flags;
+    fill_record(record, CAPTURE_REQUEST, call, flags, bpf_ktime_get_ns(), result);
     record->pid = pending->pid;
     record->tid = pending->tid;
-    record->start = pending->start;
-    record->latency = bpf_ktime_get_ns() - pending->start;
-    record->file = pending->file;
-    record->inode = pending->inode;
-    record->device = pending->device;
-    record->mode = pending->mode;
-    record->fd = pending->fd;
-    record->offset = pending->offset == -1 ? CAPTURE_NOWHERE : pending->offset;
-    record->size = pending->size;
-    record->result = result;
-    record->cached = 2;
-    if ((flags & CAPTURE_READS) && has_position(pending->mode) && result >= 0) {
-        if (pending->flags & direct_flag)
-            record->cached = 0;
-        else if (pending->number < CAPTURE_AIO)
-            record->cached = !pending->missed;
-    }
-    if ((flags & CAPTURE_WRITES) && result > 0 && (pending->mode & TYPE_MASK) == TYPE_REGULAR)
-        note_writer(pending->inode, pending->device, pending->pid);
+    if (record->offset == -1)
+        record->offset = CAPTURE_NOWHERE;
+    if (call->number >= CAPTURE_AIO && !(call->flags & direct_flag))
+        record->cached = 2;
+    if (flags & CAPTURE_WRITES)
+        note_written(call, pending->pid, result);
 }
 
-static __always_inline void send_request(const struct pending *pending, __s64 result)
+/* named: its paths were sent ahead of it. */
+static __always_inline void send_request(const struct pending *pending, __s64 result, bool named)
 {
-    struct capture_record *record = bpf_ringbuf_reserve(&records, sizeof(struct capture_record), 0);
-    if (record) {
-        fill_request(record, pending, result);
-        bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-    } else
-        count_lost(shape_of(pending->number)->lost);
+    struct capture_record *record = new_record(shape_of(pending->call.number)->lost);
+    if (!record)
+        return;
+    fill_request(record, pending, result);
+    record->part = named;
+    if (named)
+        record->fd = -1;
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
 /* ---- io_uring ---- */
@@ -125,12 +98,12 @@ static __always_inline bool entry_of(struct io_kiocb *request, __u64 *arguments,
 /* Paths are those of the process, which may be gone when the request ends: they go ahead of it. */
 static __always_inline void send_names(const struct pending *pending, const __u64 *arguments)
 {
-    const volatile struct capture_shape *shape = shape_of(pending->number);
+    const volatile struct capture_shape *shape = shape_of(pending->call.number);
     struct scratch *scratch = new_scratch();
     if (!scratch)
         return;
     scratch->record.kind = CAPTURE_NAMED;
-    scratch->record.file = pending->file;
+    scratch->record.file = pending->call.file;
     send_scratch(scratch, add_paths(&scratch->record, shape, arguments), shape->lost);
 }
 
@@ -150,12 +123,12 @@ int BPF_PROG(uring_begin, struct io_kiocb *request)
     }
     struct pending pending = begin_pending(opcode, arguments);
     if (!(flags & IOSQE_FIXED_FILE))
-        find_file(&pending);
+        find_file(&pending.call);
     if (shape->path >= 0) {
-        pending.file = key.request;
+        pending.call.file = key.request;
         send_names(&pending, arguments);
         /* with a file_index it has no descriptor in the end */
-        pending.fd = (shape->flags & CAPTURE_OPENS) && arguments[4] == 0 ? 0 : -1;
+        pending.call.fd = (shape->flags & CAPTURE_OPENS) && arguments[4] == 0 ? 0 : -1;
     }
     if (bpf_map_update_elem(&pendings, &key, &pending, BPF_ANY) != 0) {
         count_lost(shape->lost);
@@ -169,31 +142,18 @@ int BPF_PROG(uring_begin, struct io_kiocb *request)
 static __always_inline bool send_opened(struct pending *pending, __s64 result)
 {
     struct task_struct *task = bpf_get_current_task_btf();
-    bool here = pending->fd >= 0 && result >= 0 && (bpf_get_current_pid_tgid() >> 32) == pending->pid;
+    bool here = pending->call.fd >= 0 && result >= 0 && (bpf_get_current_pid_tgid() >> 32) == pending->pid;
     struct file *file = here ? file_of(task, (int)result) : NULL;
     struct scratch *scratch = file ? new_scratch() : NULL;
     if (!scratch)
         return false;
-    look_at_pending(pending, file);
-    pending->fd = result;
+    look_at(&pending->call, file);
+    pending->call.fd = result;
     fill_request(&scratch->record, pending, result);
     __u32 at = add_names(0, (__u64)__builtin_preserve_access_index(&file->f_path));
     scratch->record.texts[1] = at;
-    send_scratch(scratch, at, shape_of(pending->number)->lost);
+    send_scratch(scratch, at, shape_of(pending->call.number)->lost);
     return true;
-}
-
-static __always_inline void send_named(const struct pending *pending, __s64 result)
-{
-    struct capture_record *record = bpf_ringbuf_reserve(&records, sizeof(struct capture_record), 0);
-    if (!record) {
-        count_lost(shape_of(pending->number)->lost);
-        return;
-    }
-    fill_request(record, pending, result);
-    record->part = 1;
-    record->fd = -1;
-    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
 SEC("tp_btf/io_uring_complete")
@@ -206,13 +166,13 @@ int BPF_PROG(uring_end, struct io_ring_ctx *context, void *pointer)
         return 0;
     struct file *file = BPF_CORE_READ(request, file);
     __s64 result = BPF_CORE_READ(request, cqe.res);
-    if (shape_of(pending->number)->path >= 0) {
+    if (shape_of(pending->call.number)->path >= 0) {
         if (!send_opened(pending, result))
-            send_named(pending, result);
+            send_request(pending, result, true);
     } else {
         if (file)
-            look_at_pending(pending, file);
-        send_request(pending, result);
+            look_at(&pending->call, file);
+        send_request(pending, result, false);
     }
     bpf_map_delete_elem(&pendings, &key);
     return 0;
@@ -234,7 +194,7 @@ static __always_inline void begin_submitted(const struct pending_key *key)
         return;
     const __u64 arguments[MAX_ARGUMENTS] = {iocb.aio_fildes, iocb.aio_offset, iocb.aio_buf, iocb.aio_nbytes};
     struct pending pending = begin_pending(number, arguments);
-    find_file(&pending);
+    find_file(&pending.call);
     /* one that is there already has ended and its result was fetched from memory, without a call */
     if (bpf_map_update_elem(&pendings, key, &pending, BPF_NOEXIST) == 0)
         return;
@@ -270,7 +230,7 @@ __noinline int end_submitted(__u64 address)
     struct pending_key key = {event.obj, bpf_get_current_pid_tgid() >> 32};
     struct pending *pending = bpf_map_lookup_elem(&pendings, &key);
     if (pending) {
-        send_request(pending, event.res);
+        send_request(pending, event.res, false);
         bpf_map_delete_elem(&pendings, &key);
     }
     return 0;

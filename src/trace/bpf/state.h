@@ -39,17 +39,24 @@ const volatile __u32 head_flag;   /* 1 << PG_head */
 const volatile struct capture_shape shapes[CAPTURE_CALLS];
 const volatile struct capture_shape opcodes[CAPTURE_OPCODES];
 
+/* A system call or a request in progress. */
+struct call {
+    __u64 start; /* 0: none that counts */
+    __u64 file, inode;
+    __u32 device, mode, flags; /* 0: the file is not known yet */
+    __u32 number;
+    __u32 missed; /* a page that is read had to be added to the page cache */
+    __s32 fd;     /* of a request */
+    __s64 offset, size;
+};
+
 /* What a thread is doing. */
 struct thread {
-    __u64 start; /* of the system call; 0: in none that counts */
-    __u64 number;
+    struct call call;
     __u64 arguments[8]; /* six; a power of two for the verifier */
-    __u64 file, inode;
-    __u32 device, mode, flags;
-    __u32 missed; /* a page of what is read had to be added to the page cache */
-    __s64 position, offset, size;
-    __u64 request; /* the last io_uring request it began */
-    __u64 left;    /* when it left the processor; 0: it has not */
+    __s64 position;     /* of the file, when the call began */
+    __u64 request;      /* the last io_uring request it began */
+    __u64 left;         /* when it left the processor; 0: it has not */
     __u32 left_state;
     __u32 fault_writes, fault_missed;
     __u32 fault_device;
@@ -61,14 +68,8 @@ struct thread {
 
 /* A request that a program has handed over and that has not ended. */
 struct pending {
-    __u64 start;
-    __u64 file, inode;
-    __u32 device, mode, flags; /* 0: the file is known at the end */
+    struct call call;
     __u32 pid, tid;
-    __u32 number;
-    __s64 offset, size;
-    __s32 fd;
-    __u32 missed;
 };
 
 struct pending_key {
@@ -153,6 +154,15 @@ static __always_inline void count_lost(__u32 what)
     __u64 *count = bpf_map_lookup_elem(&lost, &what);
     if (count)
         *count += 1;
+}
+
+/* Returns room for a record; NULL and a lost record if there is none. */
+static __always_inline struct capture_record *new_record(__u32 counter)
+{
+    struct capture_record *record = bpf_ringbuf_reserve(&records, sizeof(struct capture_record), 0);
+    if (!record)
+        count_lost(counter);
+    return record;
 }
 
 static __always_inline struct thread *new_thread(struct task_struct *task)

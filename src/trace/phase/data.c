@@ -1,4 +1,4 @@
-#include "trace/phase/data.h"
+#include "trace/phase/internal.h"
 
 #include "core/hash.h"
 #include "core/text.h"

@@ -1,6 +1,4 @@
-#include "trace/store/rows.h"
-
-#include "trace/store/store.h"
+#include "trace/store/writer.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,4 @@
 #include "trace/store/open.h"
-#include "trace/store/place.h"
 #include "trace/store/schema.h"
 #include "trace/store/writer.h"
 
