@@ -71,7 +71,7 @@ static void add_head(struct trace_reader *reader, const struct trace_summary *su
 /* The last five columns of a table. */
 static void fill_times(struct html_cell cells[6], const struct trace_summary_times *times)
 {
-    const double numbers[] = {times->median, times->p90, times->p99, times->most, times->total};
+    const double numbers[] = {times->median, times->p90, times->p99, times->max, times->total};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         cells[i] = cell_number(HTML_TIME, times->count > 0 ? numbers[i] : NAN);
 }

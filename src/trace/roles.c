@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As deep as processes are nested before a loop is assumed: a trace may say anything. */
+/* The maximum depth of processes, in case a trace has a loop of parents. */
 #define MAX_ANCESTORS 64
 
 struct pids {
@@ -30,7 +30,7 @@ static bool add(struct pids *pids, int64_t pid, struct error *err)
     return VECTOR_ADD(pids->pids, pids->count, pids->capacity, pid) || error_memory(err);
 }
 
-/* The first process seen on each GPU; series are numbered in the order in which they came. */
+/* Finds the first process on each GPU; the ids of series are in the order of their first samples. */
 static bool find_on_gpus(struct pids *first, struct pids *others, const struct trace_reader *reader,
                          struct error *err)
 {
@@ -73,7 +73,7 @@ static int64_t parent_of(const struct trace_reader *reader, int64_t pid)
     return TRACE_NONE;
 }
 
-/* The worker that a loader descends from; -1: none that is known. */
+/* Returns the worker that a loader descends from; -1: unknown. */
 static int ancestor(const struct roles *roles, const struct trace_reader *reader, int64_t pid)
 {
     for (int i = 0; i < MAX_ANCESTORS; i++) {

@@ -1,14 +1,13 @@
-/* Samples of the machine from /proc, and of its GPUs: percentages, rates and sizes, each the mean or the rate since the
- * sample before.
+/* Samples of the machine from /proc and of its GPUs: each is the mean or the rate since the previous sample.
  *
  *     cpu.usr cpu.sys cpu.iowait cpu.idle   %, of "all"; cpu.busy of each core "0", "1", …
  *     process.cpu process.rss               % of one core, bytes; of a pid
  *     process.read process.write            bytes/s through system calls
  *     process.disk_read process.disk_write  bytes/s that reached storage
- *     disk.r/s disk.w/s disk.rMB/s disk.wMB/s disk.util   of a disk; MB as iostat -m has them, 2^20 bytes; util in %
+ *     disk.r/s disk.w/s disk.rMB/s disk.wMB/s disk.util   of a disk; MB as in iostat -m, 2^20 bytes; util in %
  *     net.rMB/s net.wMB/s                   of an interface, the same MB
  *     mem.available mem.cached mem.dirty mem.writeback    bytes, of "all"
- *     gpu.sm gpu.mem gpu.fb gpu.power gpu.rxpci gpu.txpci of a GPU: %, %, MiB, W, MB/s, MB/s as nvidia-smi has them */
+ *     gpu.sm gpu.mem gpu.fb gpu.power gpu.rxpci gpu.txpci of a GPU: %, %, MiB, W, MB/s, MB/s as in nvidia-smi */
 #ifndef REHEARSE_TRACE_SAMPLE_H
 #define REHEARSE_TRACE_SAMPLE_H
 

@@ -1,5 +1,5 @@
-/* GPUs through NVIDIA's management library, loaded when it is there. Types and numbers are those of nvml.h, whose
- * functions keep theirs from version to version. */
+/* GPUs through NVIDIA's management library, loaded if it exists. Types and numbers are those of nvml.h,
+ * which keeps them from version to version. */
 #include "trace/sample_parts.h"
 
 #include <dlfcn.h>
@@ -45,7 +45,7 @@ static void *symbol(void *library, const char *name)
     return dlsym(library, name);
 }
 
-/* A pointer to a function out of one to an object, as POSIX has it for dlsym. */
+/* Converts a pointer to an object to one to a function, as POSIX does for dlsym. */
 #define FIND(field, name) (*(void **)&(field) = symbol(gpu->library, name))
 
 static bool open_devices(struct sample_gpu *gpu)
@@ -114,7 +114,8 @@ static void take_processes(struct sample_gpu *gpu, unsigned i, struct sampler *s
     }
 }
 
-/* nvmlDeviceGetPcieThroughput measures for 20 ms each time it is asked: one direction of one GPU at a sample. */
+/* Samples PCIe: nvmlDeviceGetPcieThroughput measures for 20 ms, so each sample takes one direction of one
+ * GPU. */
 static void take_pcie(struct sample_gpu *gpu, struct sampler *sampler)
 {
     unsigned i = gpu->turn / 2, value;

@@ -1,4 +1,4 @@
-/* Processes: their samples, and which ones there are. */
+/* Samples of processes, and lists of processes. */
 #include "core/vector.h"
 #include "trace/sample_parts.h"
 
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The fields of /proc/PID/stat after the name, which may hold anything: from the last ')' on. */
+/* Reads the fields of /proc/PID/stat after the last ')', since the name before may hold anything. */
 static bool read_stat(const char *text, int *parent, uint64_t *ticks, uint64_t *pages)
 {
     const char *at = strrchr(text, ')');

@@ -113,7 +113,8 @@ static void take_cpus(struct sampler *sampler)
     }
 }
 
-/* /proc/diskstats has partitions too; only a disk has a folder in /sys/block. */
+/* Returns whether it is a disk: /proc/diskstats has partitions too, but only disks have a folder in
+ * /sys/block. */
 static bool is_disk(const char *name)
 {
     char path[64];

@@ -17,7 +17,7 @@
 struct trace_summary_times {
     int64_t count; /* with known latency */
     double total;  /* seconds, like the rest */
-    double least, median, p90, p99, most;
+    double min, median, p90, p99, max;
 };
 
 struct trace_summary_class {
@@ -38,7 +38,7 @@ struct trace_summary_disk {
 struct trace_summary_series {
     const char *kind;
     int64_t sources, values;
-    double mean, most;
+    double mean, max;
 };
 
 struct trace_summary_process {

@@ -54,8 +54,8 @@ static void test_quantiles_are_those_of_the_sorted_list(void **state)
     struct trace_summary summary = summarise(&reader);
     const struct trace_summary_times *times = &summary.classes[TRACE_READ].latency;
     assert_int_equal(times->count, COUNT);
-    assert_true(times->least == (double)values[0] * 1e-9);
-    assert_true(times->most == (double)values[COUNT - 1] * 1e-9);
+    assert_true(times->min == (double)values[0] * 1e-9);
+    assert_true(times->max == (double)values[COUNT - 1] * 1e-9);
     const double found[] = {times->median, times->p90, times->p99}, shares[] = {0.5, 0.9, 0.99};
     for (int i = 0; i < 3; i++) {
         double exact = (double)values[(int)ceil(shares[i] * COUNT) - 1] * 1e-9;
@@ -106,7 +106,7 @@ static void test_what_is_counted(void **state)
     assert_int_equal(summary.disks[0].requests[TRACE_OP_WRITE].bytes, 512);
     assert_int_equal(summary.series_count, 1);
     assert_int_equal(summary.series[0].sources, 2);
-    assert_true(summary.series[0].mean == 15 && summary.series[0].most == 20);
+    assert_true(summary.series[0].mean == 15 && summary.series[0].max == 20);
     assert_int_equal(summary.first_ns, 5);
     trace_summary_release(&summary);
     trace_reader_free(reader);

@@ -25,16 +25,16 @@ static const struct option_spec table[] = {
     OPTION(compare_options, baseline, OPTION_FILE, "baseline", .letter = 'b', .repeats = true,
            .argument = "DB",
            .help = "a repeat of one run, two at least; traces after the first two are further ones"),
-    OPTION(
-        compare_options, weights, OPTION_TEXT, "weight", .letter = 'w', .repeats = true, .argument = "KIND=N",
-        .help =
-            "what a kind of component counts: size=2, latency=1, inter-arrival=1, rate=2, count=2, order=1, "
-            "duration=1, series=0.5"),
+    OPTION(compare_options, weights, OPTION_TEXT, "weight", .letter = 'w', .repeats = true,
+           .argument = "KIND=N",
+           .help = "the weight of a kind of component: size=2, latency=1, inter-arrival=1, rate=2, count=2, "
+                   "order=1, "
+                   "duration=1, series=0.5"),
     OPTION(compare_options, replicates, OPTION_INTEGER, "replicates", .argument = "N", .initial = "200",
            .most = 10000, .help = "replicates of the bootstrap; 0: no intervals"),
     OPTION(compare_options, values, OPTION_INTEGER, "values", .argument = "N", .initial = "100000",
            .least = 1000, .most = SIMILARITY_MAX_VALUES,
-           .help = "of each distribution, kept in memory; of more, so many are drawn at random"),
+           .help = "values of each distribution kept in memory; more are sampled at random"),
     OPTION(compare_options, seed, OPTION_INTEGER, "seed", .argument = "N", .initial = "1", .most = 0x1p53,
            .help = "random seed of the bootstrap and of the draws"),
     OPTION(compare_options, breakdown, OPTION_FILE, "breakdown", .argument = "FOLDER",
@@ -71,7 +71,7 @@ static bool read_weight(const char *given, double *weights, struct error *err)
     return true;
 }
 
-/* Traces: the two, then the repeats, of which `--baseline` names the first. */
+/* Returns the path of a trace: the two, then the repeats, of which `--baseline` names the first. */
 static const char *path_of(const struct compare_options *given, size_t i)
 {
     if (i < 2)
@@ -86,7 +86,7 @@ static bool many(const struct compare_options *given)
     return given->traces.count > 2 && given->baseline.count == 0;
 }
 
-/* All that was read and compared. */
+/* Everything that is read and compared. */
 struct work {
     const struct compare_options *given;
     struct similarity_options options;
@@ -120,7 +120,8 @@ static void release_work(struct work *work)
     free(work->labels);
 }
 
-/* The name of a trace's file without ".db"; with its number before it where another has the same. */
+/* Returns the name of a trace's file without ".db", preceded by its number if another trace has the same
+ * name. */
 static char *label_of(const struct compare_options *given, size_t i, size_t count)
 {
     struct text label = {0};
@@ -154,7 +155,7 @@ static bool read_all(struct work *work, struct error *err)
     return true;
 }
 
-/* FOLDER/A_B.txt or .json */
+/* Writes FOLDER/A_B.txt or .json. */
 static bool write_breakdown(const struct work *work, size_t a, size_t b, const struct comparison *comparison,
                             struct error *err)
 {
@@ -240,9 +241,9 @@ static bool compare(void *context, struct error *err)
 }
 
 static const struct command_example examples[] = {
-    {"rehearse compare real.db emulated.db", "one number, and what it is made of"},
+    {"rehearse compare real.db emulated.db", "one number, and its components"},
     {"rehearse compare real1.db emulated.db --baseline real1.db real2.db real3.db",
-     "the same against what repeats of the real run differ by"},
+     "the same, with the differences among repeats of the real run"},
     {"rehearse compare real.db emulated.db --figure where.svg", "a picture of where they differ"},
     {"rehearse compare *.db --breakdown pairs", "all pairs: a matrix, and a file for each pair"},
     {NULL, NULL},
@@ -251,19 +252,13 @@ static const struct command_example examples[] = {
 const struct command command_compare = {
     .name = "compare",
     .summary = "say how alike two traces are",
-    .description = "Compares two traces (rehearse trace): sizes, latencies and inter-arrival times of each "
-                   "class of event, "
-                   "rates\n"
-                   "over time by phase, counts, order of access, durations, and processors, disks and GPUs. "
-                   "Each component is "
-                   "in\n"
-                   "[0, 1] and 1 for equal traces; the whole is their weighted mean. docs/compare.md has the "
-                   "definition.\n"
-                   "\n"
-                   "With --baseline, repeats of one run are compared in all pairs, and each component is "
-                   "told against the "
-                   "lowest\n"
-                   "of these. More than two traces without it are compared in all pairs.",
+    .description =
+        "Compares two traces (rehearse trace): sizes, latencies and inter-arrival times of each class of "
+        "event, rates over time by phase, counts, order of access, durations, and processors, disks and "
+        "GPUs. Each component is in [0, 1] and 1 for equal traces; the total is their weighted mean. "
+        "docs/compare.md has the definition.\n\n"
+        "With --baseline, repeats of one run are compared in all pairs, and each component is compared "
+        "with the lowest of theirs. More than two traces without it are compared in all pairs.",
     .options = table,
     .options_size = sizeof(struct compare_options),
     .operands = {"DB", "the traces; after --baseline, further ones are repeats", NULL, 2, 0,

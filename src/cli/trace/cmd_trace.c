@@ -50,7 +50,7 @@ static const struct option_spec table[] = {
     OPTION_END,
 };
 
-/* Is there a program of this name, as execvp looks for one? */
+/* Returns whether execvp would find a program of this name. */
 static bool is_program(const char *name)
 {
     const char *path = getenv("PATH");
@@ -65,7 +65,7 @@ static bool is_program(const char *name)
     return false;
 }
 
-/* The command whose last word is this one, of several 'trace ...'; NULL: there is none. */
+/* Returns the command whose last word this is, preferably a 'trace ...'; NULL: there is none. */
 static const struct command *command_of_word(const char *const *last, size_t count, const char *word)
 {
     const struct command *found = NULL;
@@ -75,8 +75,9 @@ static const struct command *command_of_word(const char *const *last, size_t cou
     return found;
 }
 
-/* 'rehearse trace steps x' is 'figure steps' mistaken more often than a program of that name: a word of a command of ours
- * is no program without '--', and what is nearly one is none where there is no such program. */
+/* 'rehearse trace steps x' is more often a mistaken 'figure steps' than a program of that name. So a word
+ * of one of our commands is a program only after '--', and so is a word near to one if there is no such
+ * program. */
 static bool check_first_word(const struct trace_options *given, struct error *err)
 {
     const char *word = given->command.count > 0 ? given->command.items[0] : "";
@@ -149,13 +150,13 @@ static void print_text(const struct trace_options *given, const struct trace_cap
     }
 }
 
-/* The command goes on when its trace cannot. */
+/* Warns that the command went on without its trace. */
 static void warn(const struct trace_capture_report *report, const struct error *err)
 {
     output_warn("%s; the trace was cut off within %.1f s, the command went on", err->text, report->seconds);
 }
 
-/* Standard output is the command's; so is the exit status. */
+/* Records. Standard output and the exit status are the command's. */
 static bool record(struct trace_options *given, const struct child_user *user, struct error *err)
 {
     struct text text = {0};
@@ -209,7 +210,7 @@ static bool trace(void *context, struct error *err)
 }
 
 static const struct command_example examples[] = {
-    {"rehearse trace -o run.db -- python train.py", "what a training job asks of files and disks"},
+    {"rehearse trace -o run.db -- python train.py", "file and disk operations of a training job"},
     {"rehearse trace -o feed.db -- rehearse feed unet3d_h100", "the same of its emulation"},
     {"rehearse trace -o run.db --pid 4711", "a job that runs already, until it ends or Ctrl-C"},
     {"rehearse trace -o run.db --no-bpf -- ./job",
@@ -221,24 +222,19 @@ const struct command command_trace = {
     .name = "trace",
     .summary = "record what a command does to files, disks, processors and GPUs",
     .description =
-        "Runs COMMAND and writes what it and its children do into an SQLite file: each open, read, write, "
-        "page fault\n"
-        "on a file, io_uring request, fsync and the like with path, offset, size, result and latency, "
-        "whether the page\n"
-        "cache had it, and each request to a disk with the process it was done for. Ten times a second "
-        "processors,\n"
-        "processes, disks, network, memory and GPUs are sampled.\n"
-        "\n"
-        "It needs root, or CAP_BPF and CAP_PERFMON; --no-bpf needs nothing and records the samples alone. "
-        "Ctrl-C ends\n"
-        "the command and then the trace. The exit status is that of COMMAND, also where the trace cannot be "
-        "written on.\n"
-        "A trace that is there already is kept: --force replaces it, once COMMAND has started.\n"
-        "\n"
-        "Events that found no room between the kernel and this program are counted by class and shown.",
+        "Runs COMMAND and records what it and its children do in an SQLite file: each open, read, write, "
+        "page fault on a file, io_uring request, fsync and the like with path, offset, size, result, "
+        "latency, and whether the page cache had the data; and each request to a disk with the process "
+        "behind it. Ten times a second it samples processors, processes, disks, network, memory and GPUs.\n\n"
+        "It needs root, or CAP_BPF and CAP_PERFMON; --no-bpf needs no rights and records only the "
+        "samples. Ctrl-C ends the command and then the trace. The exit status is that of COMMAND, even if "
+        "the trace could not be written to the end. An existing trace is kept, unless --force replaces it "
+        "once COMMAND has started.\n\n"
+        "Events that found no room in the buffer between the kernel and this program are counted by class "
+        "and shown.",
     .options = table,
     .options_size = sizeof(struct trace_options),
-    .operands = {"COMMAND", "what to run, after '--', with its own options", NULL, 0, 0,
+    .operands = {"COMMAND", "the command to run, after '--', with its own options", NULL, 0, 0,
                  offsetof(struct trace_options, command)},
     .examples = examples,
     .run = trace,

@@ -1,4 +1,4 @@
-/* Traces as files: in from other formats, out to them, and what one holds. */
+/* Traces as files: import, export, phases and summaries. */
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/trace/select_given.h"
@@ -26,10 +26,10 @@ static const struct option_spec import_table[] = {
     OPTION(import_options, append, OPTION_FLAG, "append",
            .help = "add to an existing trace, such as a GPU's log to a recorded run"),
     OPTION(import_options, zone, OPTION_TEXT, "zone", .argument = "ZONE",
-           .help = "of clocks on the wall: UTC, +HH:MM or -HH:MM; else TZ, else this machine's"),
+           .help = "the zone of local times: UTC, +HH:MM or -HH:MM; else TZ, else this machine's"),
     OPTION(import_options, day, OPTION_TEXT, "day", .argument = "YYYY-MM-DD",
            .help =
-               "of times without a date; else another file of the folder says it, else the file's own date"),
+               "the date of times without one; else that of another file of the folder, else the file's own"),
     OPTION(import_options, json, OPTION_FLAG, "json",
            .help = "print a summary of the import as JSON, on standard output"),
     OPTION_END,
@@ -86,7 +86,7 @@ static bool import(void *context, struct error *err)
 
 static const struct command_example import_examples[] = {
     {"rehearse trace import raw/ --zone -05:00 -o run.db", "a raw folder of the VLDB study"},
-    {"rehearse trace import trace-*.pfw.gz -o run.db", "what DFTracer wrote, of all processes"},
+    {"rehearse trace import trace-*.pfw.gz -o run.db", "DFTracer's files of all processes"},
     {"rehearse trace import gpu.out --append -o run.db", "a GPU's log into a recorded run"},
     {NULL, NULL},
 };
@@ -95,14 +95,12 @@ const struct command command_trace_import = {
     .name = "trace import",
     .summary = "read traces of other tools",
     .description =
-        "Reads files and folders of other tracers into a trace. What a file is, its first lines say: texts "
-        "of "
-        "the VLDB study's scripts (raw or processed), mpstat, nvidia-smi pmon, iostat, logs of MLPerf and "
-        "DLIO, "
-        "DFTracer and other Chrome traces, strace -ttt -T, blkparse; packed by gzip or not.\n\n"
-        "Lines that are not what they should be are passed over, counted, and the first ones shown. A packed "
-        "file that is cut off gives what it holds. The trace appears whole, or not at all. Where no log "
-        "tells the "
+        "Converts files and folders of other tracers to a trace. The first lines of a file tell its "
+        "format: texts of the VLDB study's scripts (raw or processed), mpstat, nvidia-smi pmon, iostat, "
+        "logs of MLPerf and DLIO, DFTracer and other Chrome traces, strace -ttt -T, blkparse; packed by "
+        "gzip or not.\n\n"
+        "Malformed lines are skipped and counted, and the first ones are shown. A packed file that is cut "
+        "off gives the rows before. The trace appears as a whole, or not at all. If no log has the "
         "phases, they are found from the I/O ('rehearse help trace phases').",
     .options = import_table,
     .options_size = sizeof(struct import_options),
@@ -141,12 +139,12 @@ static const struct option_spec export_table[] = {
     OPTION(export_options, workload, OPTION_TEXT, "workload", .argument = "NAME",
            .help = "study: only block I/O of this workload's commands: unet3d, bert, dlrm or dlio; else all"),
     OPTION(export_options, overlook, OPTION_FLAG, "overlook",
-           .help = "study: leave out what its scripts overlook, the checkpoints in DLIO's log"),
+           .help = "study: leave out the checkpoints in DLIO's log, which its scripts overlook"),
     OPTIONS_SELECT(struct export_options, "all"),
     OPTION_END,
 };
 
-/* Seconds since the beginning, as times. */
+/* Converts seconds since the beginning to times. */
 static bool choose_range(const struct export_options *given, struct trace_reader *reader,
                          struct trace_export_options *options, struct error *err)
 {
@@ -184,7 +182,7 @@ static bool export_all(const struct export_options *given, struct trace_reader *
     return false;
 }
 
-/* Says on standard error that a trace tells too little. */
+/* Warns on standard error that a trace is incomplete. */
 static bool warn(const char *path, const struct trace_reader *reader, struct error *err)
 {
     struct text warnings = {0};
@@ -222,7 +220,7 @@ const struct command command_trace_export = {
     .name = "trace export",
     .summary = "write a trace for other tools",
     .description = "Writes a trace (rehearse trace, rehearse trace import) in the format of another tool. "
-                   "docs/trace-store.md says what each holds.",
+                   "docs/trace-store.md describes the formats.",
     .options = export_table,
     .options_size = sizeof(struct export_options),
     .operands = {"DB", "the trace", NULL, 1, 1, offsetof(struct export_options, store)},
@@ -240,7 +238,7 @@ struct phases_options {
 
 static const struct option_spec phases_table[] = {
     OPTION(phases_options, keep, OPTION_FLAG, "store",
-           .help = "also put them into the trace, instead of those found before"),
+           .help = "also store them in the trace, replacing those found before"),
     OPTION_JSON(struct phases_options),
     OPTION_OUTPUT(struct phases_options),
     OPTION_END,
@@ -275,10 +273,10 @@ const struct command command_trace_phases = {
     .name = "trace phases",
     .summary = "find initialisation, training, evaluation and checkpoints from the I/O",
     .description =
-        "Finds the phases of a training job from what it reads and writes, where no log tells them: which "
-        "files are data, when they come round again, what is read instead of them, and when much is "
-        "written. docs/trace-store.md has the rule, and what it cannot tell. Where the trace has phases "
-        "from a log, each kind is compared with those.",
+        "Finds the phases of a training job from its reads and writes, without a log: the rule looks for "
+        "the files that hold data, the beginning of a new round through them, reads of other data, and "
+        "large writes. docs/trace-store.md has the rule and its limits. If the trace has phases from a "
+        "log, each kind is compared with those.",
     .options = phases_table,
     .options_size = sizeof(struct phases_options),
     .operands = {"DB", "the trace", NULL, 1, 1, offsetof(struct phases_options, store)},
@@ -325,17 +323,17 @@ static bool show(void *context, struct error *err)
 }
 
 static const struct command_example show_examples[] = {
-    {"rehearse trace show run.db", "what a trace holds"},
+    {"rehearse trace show run.db", "the content of a trace"},
     {NULL, NULL},
 };
 
 const struct command command_trace_show = {
     .name = "trace show",
-    .summary = "say what a trace holds",
+    .summary = "summarise a trace",
     .description =
-        "Prints where a trace comes from, its span, calls by class with bytes and latencies, requests to "
-        "disks, phases, series, and the processes and files that moved the most. Latencies at 50, 90 and "
-        "99 % are exact to 0.4 %.",
+        "Prints the origin of a trace, its span, calls by class with bytes and latencies, requests to "
+        "disks, phases, series, and the processes and files that moved the most bytes. Latencies at 50, "
+        "90 and 99 % are exact to 0.4 %.",
     .options = show_table,
     .options_size = sizeof(struct show_options),
     .operands = {"DB", "the trace", NULL, 1, 1, offsetof(struct show_options, store)},

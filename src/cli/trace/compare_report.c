@@ -37,7 +37,7 @@ static void add_options(const struct similarity_options *options, struct json *j
     json_close(json);
 }
 
-/* The whole, and every tenth of the calls. */
+/* Returns whether the total and every tenth of the calls are within the noise. */
 static bool within_noise(const struct similarity *result)
 {
     const struct similarity_window *window = &result->window;
@@ -143,7 +143,7 @@ static void print_shortfall(const struct similarity_trace *trace, struct text *o
     text_add(out, "\n");
 }
 
-/* What is to be known before the numbers are believed. */
+/* Prints warnings that belong before the numbers. */
 static void print_notes(const struct comparison *comparison, struct text *out)
 {
     const struct similarity_trace *const traces[2] = {comparison->a, comparison->b};
@@ -158,7 +158,8 @@ static void print_notes(const struct comparison *comparison, struct text *out)
                     drawn, comparison->options->values);
 }
 
-/* "latencies differ most in read, the calls from 70 to 80 % of TRAINING: 9.98 times as long (0.6672), repeats …" */
+/* "latencies differ most in read, the calls from 70 to 80 % of TRAINING: 9.98 times as long (0.6672), repeats
+ * …" */
 static void print_window(const struct comparison *comparison, struct text *out)
 {
     const struct similarity_window *window = &comparison->result->window;

@@ -1,4 +1,4 @@
-/* What 'rehearse compare' prints. */
+/* The output of 'rehearse compare'. */
 #ifndef REHEARSE_CLI_TRACE_COMPARE_REPORT_H
 #define REHEARSE_CLI_TRACE_COMPARE_REPORT_H
 

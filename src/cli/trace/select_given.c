@@ -4,7 +4,7 @@
 
 #define ALL ((1u << TRACE_KINDS) - 1)
 
-/* 0: there is no such kind. */
+/* Returns 0 for an unknown kind. */
 static unsigned kinds_of(const char *word)
 {
     unsigned kinds = strcmp(word, "all") == 0 ? ALL : 0;

@@ -1,4 +1,5 @@
-/* Options that choose rows of a trace; `type` is the command's options struct, with a field struct select_given selected. */
+/* Options that choose rows of a trace; `type` is the command's options struct, with a field struct
+ * select_given selected. */
 #ifndef REHEARSE_CLI_TRACE_SELECT_GIVEN_H
 #define REHEARSE_CLI_TRACE_SELECT_GIVEN_H
 

@@ -31,7 +31,7 @@ static void print_times(const struct trace_summary_times *times, struct text *ou
         text_add(out, "        -         -         -         -         -\n");
         return;
     }
-    const double values[] = {times->total, times->median, times->p90, times->p99, times->most};
+    const double values[] = {times->total, times->median, times->p90, times->p99, times->max};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         text_format(out, "%s%9s", i > 0 ? " " : "", unit_text(&texts, values[i], UNIT_TIME));
     text_add(out, "\n");
@@ -49,7 +49,7 @@ static void print_class(const struct trace_summary_class *class, const char *ind
     print_times(&class->latency, out);
 }
 
-/* Of a file, and below it of what is none. */
+/* Prints calls on files, and below them those on pipes, sockets and so on. */
 static void print_moving(const struct trace_summary *summary, enum trace_class class, struct text *out)
 {
     const struct trace_summary_class *others = summary->others[class == TRACE_WRITE];
@@ -107,11 +107,11 @@ static void print_series(const struct trace_summary *summary, struct text *out)
 {
     if (summary->series_count == 0)
         return;
-    text_add(out, "\nseries                   of     values           mean            most\n");
+    text_add(out, "\nseries                   of     values           mean         maximum\n");
     for (size_t i = 0; i < summary->series_count; i++) {
         const struct trace_summary_series *series = &summary->series[i];
         text_format(out, "%-20s %6" PRId64 " %10" PRId64 " %14.6g %15.6g\n", series->kind, series->sources,
-                    series->values, series->mean, series->most);
+                    series->values, series->mean, series->max);
     }
 }
 
@@ -221,11 +221,11 @@ static void write_times(struct json *json, const char *key, const struct trace_s
     json_open_flat(json, key, '{');
     json_integer(json, "known", times->count);
     json_number(json, "total", times->total);
-    json_number(json, "least", times->least);
+    json_number(json, "least", times->min);
     json_number(json, "median", times->median);
     json_number(json, "p90", times->p90);
     json_number(json, "p99", times->p99);
-    json_number(json, "most", times->most);
+    json_number(json, "most", times->max);
     json_close(json);
 }
 
@@ -294,7 +294,7 @@ static void write_series(struct json *json, const struct trace_summary *summary)
         json_integer(json, "sources", series->sources);
         json_integer(json, "values", series->values);
         json_number(json, "mean", series->mean);
-        json_number(json, "most", series->most);
+        json_number(json, "most", series->max);
         json_close(json);
     }
     json_close(json);
@@ -394,7 +394,7 @@ void trace_show_write_json(const char *path, const struct trace_reader *reader,
 static const char *const phase_names[] = {"INIT", "TRAINING", "EVAL", "CHECKPOINT"};
 #define PHASE_NAMES (sizeof phase_names / sizeof *phase_names)
 
-/* Those from a log; *from: which. They are the caller's to free. */
+/* Returns the phases from a log, which the caller frees; *from: its name. */
 static struct trace_phase *from_a_log(const struct trace_reader *reader, size_t *count, const char **from)
 {
     int all;

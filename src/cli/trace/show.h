@@ -1,4 +1,4 @@
-/* What `rehearse trace show` and `rehearse trace import` say. */
+/* The output of `rehearse trace show` and `rehearse trace import`. */
 #ifndef REHEARSE_CLI_TRACE_SHOW_H
 #define REHEARSE_CLI_TRACE_SHOW_H
 
@@ -11,7 +11,7 @@ void trace_show_print(const char *path, const struct trace_reader *reader,
 void trace_show_write_json(const char *path, const struct trace_reader *reader,
                            const struct trace_summary *summary, struct text *out);
 
-/* `phases` as found from the I/O, beside those that the trace has from elsewhere. */
+/* Print the phases found from the I/O beside those that the trace has from a log. */
 void trace_phases_print(const struct trace_reader *reader, const struct trace_phase *phases, size_t count,
                         struct text *out);
 void trace_phases_write_json(const char *path, const struct trace_reader *reader,

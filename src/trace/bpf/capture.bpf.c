@@ -1,9 +1,9 @@
-/* The programs in the kernel: what the chosen processes ask of files and disks, one record each.
+/* The programs in the kernel: they send one record for each file or disk operation of the traced processes.
  *
- * Tracepoints with BTF alone: no kprobes, no fentry, which some kernels are built without. A call is described by a
- * table from user space (struct capture_shape), so that nothing here knows a number of a system call. What a call needs
- * until it ends lies in storage of its thread; records go through one ring buffer, and what finds no room there is
- * counted. */
+ * They attach to tracepoints with BTF only: some kernels are built without kprobes and fentry. User space
+ * describes each call in a table (struct capture_shape), so that no number of a system call is needed here.
+ * The state of a call lies in storage of its thread until it ends. Records go through one ring buffer;
+ * records that find no room there are counted. */
 #include "trace/bpf/disks.h"
 #include "trace/bpf/files.h"
 #include "trace/bpf/processes.h"
@@ -53,14 +53,15 @@ int BPF_PROG(call_enter, struct pt_regs *regs, long number)
         call->offset = offset_at(call->offset, thread->position);
     if (flags & CAPTURE_SUBMITS)
         each_submitted(thread->arguments[2], thread->arguments[1], true);
-    /* preadv2 with -1 goes by the position, as read does */
+    /* preadv2 with -1 uses the position, as read does */
     if ((flags & CAPTURE_POSITION) || ((flags & (CAPTURE_READS | CAPTURE_WRITES)) && call->offset == -1))
         call->offset = thread->position;
     call->start = bpf_ktime_get_ns();
     return 0;
 }
 
-/* A write with O_APPEND begins elsewhere than the position said; so does one that waited for another thread's. */
+/* Corrects the offset of a write with O_APPEND, which begins at the end, and of one that waited for
+ * another thread's. */
 static __always_inline void settle_offset(struct thread *thread, __s64 result)
 {
     struct call *call = &thread->call;
@@ -194,8 +195,8 @@ int BPF_PROG(page_added, struct folio *folio)
     return 0;
 }
 
-/* A page that read-ahead has asked for is in the page cache before its bytes are: who sleeps until they come had no
- * hit. */
+/* A page that read-ahead requested is in the page cache before its data are: a thread that sleeps until
+ * the data arrive had no hit. */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(page_awaited, bool preempted, struct task_struct *previous)
 {
@@ -211,11 +212,12 @@ int BPF_PROG(page_awaited, bool preempted, struct task_struct *previous)
 
 /* ---- page faults on files ----
  *
- * There is an event when a page fault begins, one when pages around it that are in the page cache were mapped, one when
- * the page cache is asked for the page itself (again, after it was waited for); none when a fault ends. Whether the page
- * was among those mapped first, only what follows tells: if it is asked for, it was not, and its neighbours alone were
- * mapped, which is no fault of theirs. So a fault is known with the next event of its thread, and it ended with the
- * mapping, or, where the page is copied or written to instead, with the last question to the page cache. */
+ * There is an event when a page fault begins, when pages around it that are in the page cache were mapped,
+ * and when the page cache is asked for the page itself (again, after the fault waited for it). There is
+ * none when a fault ends. Only the next event tells if the page was among the mapped ones: if it is asked
+ * for, it was not, and the neighbours that were mapped are no fault of their own. So a fault is known with
+ * the next event of its thread. It ended with the mapping or, if the page is copied or written to, with
+ * the last question to the page cache. */
 
 static __always_inline int begin_fault(unsigned long error)
 {

@@ -11,7 +11,7 @@ static __always_inline bool take_inode(struct block *block, struct inode *inode)
     return block->inode != 0;
 }
 
-/* The file whose pages in the page cache a request moves; false for pages that are no file's (metadata of some). */
+/* Finds the file whose cached pages a request moves; false: the pages belong to no file (some metadata). */
 static __always_inline bool file_of_pages(struct request *request, struct block *block)
 {
     struct page *page = BPF_CORE_READ(request, bio, bi_io_vec, bv_page);
@@ -24,9 +24,9 @@ static __always_inline bool file_of_pages(struct request *request, struct block 
     return take_inode(block, BPF_CORE_READ(mapping, host));
 }
 
-/* Of direct I/O the pages are the program's. Of most file systems (iomap: ext4, xfs, …) a request leads to the open file,
- * whoever submits it. What a request leads to is not said anywhere: it is believed where it is an open file in every
- * respect. */
+/* Finds the file of direct I/O, whose pages are the program's. In most file systems (iomap: ext4, xfs, …)
+ * a request leads to the open file, whoever submits it. The kernel does not say where a request leads, so
+ * it is believed only if it looks like an open file in every respect. */
 static __always_inline bool file_of_direct(struct request *request, struct block *block)
 {
     struct iomap_dio *direct = BPF_CORE_READ(request, bio, bi_private);
@@ -43,7 +43,7 @@ static __always_inline bool file_of_direct(struct request *request, struct block
     return take_inode(block, inode);
 }
 
-/* Else it is what the thread is just doing, if that is direct I/O: a call, or the request to io_uring that it began. */
+/* Else takes the file of the thread's present direct I/O: a call, or the io_uring request that it began. */
 static __always_inline bool file_of_call(const struct thread *thread, struct block *block)
 {
     const struct call *call = &thread->call;

@@ -15,8 +15,8 @@ static __always_inline struct file *file_of(struct task_struct *task, int fd)
     return file;
 }
 
-/* Since Linux 6.2 a pointer can be given its type, and what it points to is read by plain loads; before, each field
- * takes a call. */
+/* Since Linux 6.2 a pointer can be cast to its type and read by plain loads; before, each field takes a
+ * call. */
 extern void *bpf_rdonly_cast(const void *object, __u32 type) __ksym __weak;
 #define TYPED(type, object) ((type *)bpf_rdonly_cast(object, bpf_core_type_id_kernel(type)))
 
@@ -49,9 +49,9 @@ static __always_inline bool has_position(__u32 mode)
     return (mode & TYPE_MASK) == TYPE_REGULAR || (mode & TYPE_MASK) == TYPE_BLOCK;
 }
 
-/* Functions that are not static are checked by the verifier once, not at each call. */
+/* The verifier checks functions that are not static once, not at each call. */
 
-/* Sum of the lengths of `count` struct iovec. */
+/* Returns the sum of the lengths of `count` struct iovec. */
 __noinline __u64 vector_size(__u64 address, __u64 count)
 {
     struct {
@@ -64,7 +64,7 @@ __noinline __u64 vector_size(__u64 address, __u64 count)
     return sum;
 }
 
-/* An offset that is given by its address; 0: the file's position. */
+/* Returns an offset that is given by its address; 0: the file's position. */
 static __always_inline __s64 offset_at(__u64 address, __s64 position)
 {
     __s64 offset = position;
@@ -81,14 +81,16 @@ static __always_inline struct scratch *scratch_here(void)
     return bpf_map_lookup_elem(&scratches, &zero);
 }
 
-/* Where text may go on: the compiler may not reuse an older comparison, which the verifier would not connect. */
+/* Returns the place for more text. The compiler may not reuse an older comparison, which the verifier
+ * would not connect. */
 static __always_inline char *place(struct scratch *scratch, __u64 at)
 {
     asm volatile("" : "+r"(at));
     return scratch->text + (at & (MAX_TEXT - 1));
 }
 
-/* Adds the names from a struct path up to the root, nearest first, to the text from `at`, and returns its end. */
+/* Adds the names from a struct path up to the root, nearest first, to the text from `at`, and returns its
+ * end. */
 __noinline __u32 add_names(__u32 at, __u64 of)
 {
     struct scratch *scratch = scratch_here();
@@ -143,7 +145,7 @@ __noinline __u32 add_folder(__u32 at, __u32 given, int fd)
     return file ? add_names(at, (__u64)__builtin_preserve_access_index(&file->f_path)) : at;
 }
 
-/* A path and the folder it is relative to, as texts `first` and the next. */
+/* Adds a path and the folder it is relative to, as texts `first` and the next. */
 static __always_inline __u32 add_path(struct capture_record *record, int first, __u32 at, __u64 path, int fd)
 {
     __u32 end = add_given(at, path);
@@ -189,7 +191,7 @@ static __always_inline void note_writer(__u64 inode, __u32 device, __u32 pid)
         bpf_map_update_elem(&writers, &key, &pid, BPF_ANY);
 }
 
-/* Notes who wrote, if the call wrote to a regular file. */
+/* Notes the process as the last writer if the call wrote to a regular file. */
 static __always_inline void note_written(const struct call *call, __u32 pid, __s64 result)
 {
     if (result > 0 && (call->mode & TYPE_MASK) == TYPE_REGULAR)

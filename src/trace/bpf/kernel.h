@@ -1,5 +1,5 @@
-/* What the programs need of the kernel: its types by name, with only the fields that are used. Where a field lies
- * is found when a program is loaded (CO-RE), so these are not the layouts of any one kernel. */
+/* Types of the kernel, with only the fields that the programs use. The places of the fields are found when
+ * a program is loaded (CO-RE), so these are not the layouts of any one kernel. */
 #ifndef REHEARSE_TRACE_BPF_KERNEL_H
 #define REHEARSE_TRACE_BPF_KERNEL_H
 
@@ -215,7 +215,7 @@ struct pt_regs {
 
 #pragma clang attribute pop
 
-/* What programs hand to the kernel lies as it does for them: linux/io_uring.h and linux/aio_abi.h. */
+/* These structs have the layout of programs that call the kernel: linux/io_uring.h and linux/aio_abi.h. */
 struct io_uring_sqe {
     __u8 opcode, flags;
     __u16 ioprio;

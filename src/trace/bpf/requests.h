@@ -1,10 +1,10 @@
-/* Requests that a program hands over and that end later: io_uring, io_submit. */
+/* Requests that a program submits and that end later: io_uring, io_submit. */
 #ifndef REHEARSE_TRACE_BPF_REQUESTS_H
 #define REHEARSE_TRACE_BPF_REQUESTS_H
 
 #include "trace/bpf/files.h"
 
-/* What a request asks for lies in its structure as the arguments of a call do in registers. */
+/* A request has its arguments in a structure, as a call has them in registers. */
 enum { MAX_ARGUMENTS = 8 };
 
 static __always_inline const volatile struct capture_shape *shape_of(__u32 number)
@@ -12,7 +12,7 @@ static __always_inline const volatile struct capture_shape *shape_of(__u32 numbe
     return &opcodes[number & (CAPTURE_OPCODES - 1)];
 }
 
-/* Without its file: it is known at the end, or there is none. */
+/* Begins a request. Its file is found later, or there is none. */
 static __always_inline struct pending begin_pending(__u32 number, const __u64 *arguments)
 {
     const volatile struct capture_shape *shape = shape_of(number);
@@ -57,7 +57,7 @@ static __always_inline void fill_request(struct capture_record *record, const st
         note_written(call, pending->pid, result);
 }
 
-/* named: its paths were sent ahead of it. */
+/* Sends a request; named: its paths were sent before. */
 static __always_inline void send_request(const struct pending *pending, __s64 result, bool named)
 {
     struct capture_record *record = new_record(shape_of(pending->call.number)->lost);
@@ -72,7 +72,7 @@ static __always_inline void send_request(const struct pending *pending, __s64 re
 
 /* ---- io_uring ---- */
 
-/* The entry of the ring that `request` was made of a moment ago, as arguments: fd, off, addr, len, file_index. */
+/* Gets the ring entry that `request` was just made of, as arguments: fd, off, addr, len, file_index. */
 static __always_inline bool entry_of(struct io_kiocb *request, __u64 *arguments, __u8 *flags)
 {
     struct io_ring_ctx *ring = BPF_CORE_READ(request, ctx);
@@ -95,7 +95,7 @@ static __always_inline bool entry_of(struct io_kiocb *request, __u64 *arguments,
     return true;
 }
 
-/* Paths are those of the process, which may be gone when the request ends: they go ahead of it. */
+/* Sends the paths before the request ends, since the process may be gone by then. */
 static __always_inline void send_names(const struct pending *pending, const __u64 *arguments)
 {
     const volatile struct capture_shape *shape = shape_of(pending->call.number);
@@ -138,7 +138,7 @@ int BPF_PROG(uring_begin, struct io_kiocb *request)
     return 0;
 }
 
-/* What was opened has the path under which the kernel knows it. */
+/* Sends the request with the path under which the kernel knows the opened file. */
 static __always_inline bool send_opened(struct pending *pending, __s64 result)
 {
     struct task_struct *task = bpf_get_current_task_btf();
@@ -180,8 +180,8 @@ int BPF_PROG(uring_end, struct io_ring_ctx *context, void *pointer)
 
 /* ---- io_submit ----
  *
- * It has no tracepoints of its own: a request begins with the call that hands it over, and ends with the one that
- * fetches its result. */
+ * It has no tracepoints of its own: a request begins with the call that hands it over, and ends with the one
+ * that fetches its result. */
 
 static __always_inline void begin_submitted(const struct pending_key *key)
 {
@@ -195,14 +195,14 @@ static __always_inline void begin_submitted(const struct pending_key *key)
     const __u64 arguments[MAX_ARGUMENTS] = {iocb.aio_fildes, iocb.aio_offset, iocb.aio_buf, iocb.aio_nbytes};
     struct pending pending = begin_pending(number, arguments);
     find_file(&pending.call);
-    /* one that is there already has ended and its result was fetched from memory, without a call */
+    /* an older one has ended, and its result was fetched from memory without a call */
     if (bpf_map_update_elem(&pendings, key, &pending, BPF_NOEXIST) == 0)
         return;
     count_lost(shape->lost);
     bpf_map_update_elem(&pendings, key, &pending, BPF_EXIST);
 }
 
-/* The request whose address is at `address` begins, or is forgotten. */
+/* Begins or forgets the request whose address is at `address`. */
 __noinline int submit_one(__u64 address, bool begin)
 {
     struct pending_key key = {.pid = bpf_get_current_pid_tgid() >> 32};

@@ -1,4 +1,4 @@
-/* What the programs keep: what was asked for, what each thread is doing, what is in flight. */
+/* The state of the programs: the settings, the present call of each thread, and requests in flight. */
 #ifndef REHEARSE_TRACE_BPF_STATE_H
 #define REHEARSE_TRACE_BPF_STATE_H
 
@@ -41,7 +41,7 @@ const volatile struct capture_shape opcodes[CAPTURE_OPCODES];
 
 /* A system call or a request in progress. */
 struct call {
-    __u64 start; /* 0: none that counts */
+    __u64 start; /* 0: no call that is recorded */
     __u64 file, inode;
     __u32 device, mode, flags; /* 0: the file is not known yet */
     __u32 number;
@@ -50,7 +50,7 @@ struct call {
     __s64 offset, size;
 };
 
-/* What a thread is doing. */
+/* The state of a thread. */
 struct thread {
     struct call call;
     __u64 arguments[8]; /* six; a power of two for the verifier */
@@ -66,7 +66,7 @@ struct thread {
     __u64 fault_inode, fault_offset, fault_size;
 };
 
-/* A request that a program has handed over and that has not ended. */
+/* A submitted request that has not ended. */
 struct pending {
     struct call call;
     __u32 pid, tid;
@@ -105,7 +105,7 @@ struct {
     __type(value, __u32);
 } cgroups SEC(".maps");
 
-/* With CAPTURE_TREE this also says who is traced: whoever has one. It goes from parent to child. */
+/* With CAPTURE_TREE, a thread is traced if it has an entry. Children inherit it. */
 struct {
     __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
     __uint(map_flags, BPF_F_NO_PREALLOC);
@@ -127,7 +127,7 @@ struct {
     __type(value, struct block);
 } blocks SEC(".maps");
 
-/* Who wrote to a file last: write-back is done for him. */
+/* The last writer of each file: write-back is attributed to it. */
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
     __uint(max_entries, 65536);
@@ -173,8 +173,8 @@ static __always_inline struct thread *new_thread(struct task_struct *task)
     return thread;
 }
 
-/* The state of this thread; NULL when it is not traced. The first thing each program asks, for all processes of the
- * machine: those that are not traced pay for it. */
+/* Returns the state of this thread; NULL if it is not traced. Each program calls it first, for all
+ * processes of the machine, so it must be quick for those that are not traced. */
 static __always_inline struct thread *traced(struct task_struct *task)
 {
     struct thread *thread = bpf_task_storage_get(&threads, task, NULL, 0);

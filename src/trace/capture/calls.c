@@ -14,7 +14,7 @@
             CAPTURE_KNOWN | (flags), class, fd, size, offset, NO, NO, path, dir, path2, dir2                 \
         }                                                                                                    \
     }
-/* From one file to another: file and offset of it, the other's, size. */
+/* A call that copies: file and offset of the source, file and offset of the target, size. */
 #define COPY(name, fd, offset, fd2, offset2, size)                                                           \
     {                                                                                                        \
 #name, SYS_##name,                                                                                   \

@@ -21,7 +21,7 @@
 
 #define MILLISECOND    INT64_C(1000000)
 #define RECORDS_A_TURN 100000             /* of the ring, before the clock is looked at again */
-#define REST           INT64_C(100000000) /* ns, when there is nothing to read: of a buffer of 64 MiB */
+#define REST           INT64_C(100000000) /* ns to wait if there is nothing to read */
 
 struct capture {
     const struct trace_capture_options *options;
@@ -36,15 +36,15 @@ struct capture {
     int64_t to_utc; /* added to CLOCK_MONOTONIC */
     int64_t begun, next_sample, next_second;
     double cpu; /* seconds that this program had taken when it began */
-    int end;    /* file that can be read when the traced process has ended; -1: none */
-    struct losing {
+    int end;    /* becomes readable when the traced process ends; -1: none */
+    struct loss {
         int64_t count, from, to;    /* so far, and between which times (CLOCK_MONOTONIC) */
     } lost[CAPTURE_LOST_KINDS + 1]; /* the last: events that came while their program was running */
     int64_t lost_looked;            /* when they were last looked at */
     bool rows_ready, forwarded;
 };
 
-/* Both clocks at one moment: of several readings, the one that took the least time. */
+/* Reads both clocks at one moment: of several readings it takes the quickest. */
 static void read_clocks(int64_t *monotonic, int64_t *realtime)
 {
     int64_t best = INT64_MAX;
@@ -60,8 +60,8 @@ static void read_clocks(int64_t *monotonic, int64_t *realtime)
     }
 }
 
-/* Times are UTC by the first pair alone, so that a clock that is set meanwhile does not tear the trace; later pairs
- * are kept for whoever wants to know. */
+/* Adds a pair of times. Only the first pair converts to UTC, so that a clock that is set meanwhile does
+ * not tear the trace; later pairs are kept for information. */
 static bool add_clock(struct capture *capture, struct error *err)
 {
     int64_t monotonic = 0, realtime = 0;
@@ -120,7 +120,8 @@ static void find_pids(struct capture *capture)
         capture->pid_count = sample_descendants(root, &capture->pids);
 }
 
-/* The kernel tells of processes that begin and end; without it they are looked for, once a second. */
+/* Updates the sampled processes: the kernel reports new and ended ones; without it /proc is read once a
+ * second. */
 static void refresh_pids(struct capture *capture, bool second)
 {
     const struct trace_capture_options *options = capture->options;
@@ -170,13 +171,13 @@ static bool begin_kernel(struct capture *capture, struct error *err)
     return capture_kernel_attach(capture->kernel, err);
 }
 
-/* A file that can be read when the process has ended (Linux 5.3). */
+/* Returns a descriptor that becomes readable when the process ends (Linux 5.3). */
 static int open_process(pid_t pid)
 {
     return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-/* Without programs in the kernel nothing else would find out. */
+/* Checks the folder, since without programs in the kernel nothing else would. */
 static bool check_cgroup(const char *folder, struct error *err)
 {
     struct text path = {0};
@@ -190,7 +191,7 @@ static bool check_cgroup(const char *folder, struct error *err)
     return found;
 }
 
-/* What a user did belongs to that user, and is not root's; what all did is. */
+/* Gives the trace of a user's command to the user; a trace of all processes stays root's. */
 static bool give_away(struct capture *capture, struct error *err)
 {
     const struct child_user *user = capture->options->user;
@@ -217,7 +218,7 @@ static bool begin(struct capture *capture, struct error *err)
     if (capture->report->gpus == 0)
         text_format(&capture->report->notes, "no GPU: %s\n", why);
     if (options->command) {
-        if (options->no_bpf) /* what the command leaves behind is then still found below this process */
+        if (options->no_bpf) /* processes that outlive the command stay below this process */
             prctl(PR_SET_CHILD_SUBREAPER, 1);
         if (!capture_command_start(&capture->command, options->command, options->user, err))
             return false;
@@ -240,7 +241,7 @@ static bool begin(struct capture *capture, struct error *err)
                                 err); /* not before: a run that cannot begin replaces no trace */
 }
 
-/* ---- what is lost ---- */
+/* ---- losses ---- */
 
 static const char *lost_name(int kind)
 {
@@ -253,7 +254,8 @@ static const char *lost_name(int kind)
                                                                     : "other";
 }
 
-/* Once a second, so that it is known when they were lost, and of a tracer that is killed as well. */
+/* Stores new losses with their time. It runs once a second, so that they are known even if the tracer is
+ * killed. */
 static bool look_for_lost(struct capture *capture, int64_t now, struct error *err)
 {
     int64_t counts[CAPTURE_LOST_KINDS + 1], from = capture->lost_looked;
@@ -262,7 +264,7 @@ static bool look_for_lost(struct capture *capture, int64_t now, struct error *er
     capture_kernel_lost(capture->kernel, counts, &counts[CAPTURE_LOST_KINDS]);
     capture->lost_looked = now;
     for (int i = 0; i <= CAPTURE_LOST_KINDS; i++) {
-        struct losing *lost = &capture->lost[i];
+        struct loss *lost = &capture->lost[i];
         int64_t more = counts[i] - lost->count;
         if (more <= 0)
             continue;
@@ -276,7 +278,7 @@ static bool look_for_lost(struct capture *capture, int64_t now, struct error *er
     return true;
 }
 
-static void note_lost(struct capture *capture, const char *name, const struct losing *lost)
+static void note_lost(struct capture *capture, const char *name, const struct loss *lost)
 {
     char from[32], to[32];
     if (lost->count == 0)
@@ -317,7 +319,7 @@ static bool stopped(const struct capture *capture)
     return capture->options->stop && atomic_load(capture->options->stop);
 }
 
-/* Is there nothing more to wait for? A command that was asked to end is recorded until it has ended. */
+/* Returns whether recording is over. A command that was asked to end is recorded until it has ended. */
 static bool is_over(struct capture *capture, int64_t now, int64_t *end)
 {
     if (capture->command.pid) {
@@ -333,15 +335,15 @@ static bool is_over(struct capture *capture, int64_t now, int64_t *end)
     return stopped(capture) || poll(&ended, 1, 0) == 1;
 }
 
-/* Until the next sample, or the end of the traced process. A buffer of 64 MiB has room for what comes in 100 ms at six
- * million events a second; a smaller one is looked at more often. */
+/* Waits until the next sample, or the end of the traced process. A buffer of 64 MiB holds the events of
+ * 100 ms at six million events a second; a smaller one is read more often. */
 static void rest(const struct capture *capture)
 {
     int64_t bytes = capture->options->buffer ? capture->options->buffer : TRACE_CAPTURE_BUFFER;
-    int64_t most = bytes >= TRACE_CAPTURE_BUFFER ? REST : REST / 64 * (bytes >> 20);
+    int64_t max = bytes >= TRACE_CAPTURE_BUFFER ? REST : REST / 64 * (bytes >> 20);
     int64_t time = capture->next_sample - clock_nanoseconds();
     struct pollfd end = {.fd = capture->command.ended ? -1 : capture->end, .events = POLLIN};
-    time = time < most ? time : most;
+    time = time < max ? time : max;
     time = time > MILLISECOND ? time : MILLISECOND;
     poll(&end, 1, (int)(time / MILLISECOND)); /* a signal ends it too */
 }
@@ -368,7 +370,7 @@ static bool record(struct capture *capture, struct error *err)
 
 /* ---- ending ---- */
 
-/* What cannot be recorded goes on all the same, and is told to end when we are. */
+/* Waits for a command that goes on although it can no longer be recorded; a signal to the tracer ends it. */
 static void wait_for_command(struct capture *capture)
 {
     int64_t end = 0;
@@ -405,8 +407,7 @@ bool trace_capture(const struct trace_capture_options *options, struct trace_cap
     *report = (struct trace_capture_report){.status = 0};
     bool done =
         begin(&capture, err) && record(&capture, err) && (!capture.kernel || end_kernel(&capture, err));
-    capture_kernel_free(
-        capture.kernel); /* before the command is waited for: what is not recorded is not slowed */
+    capture_kernel_free(capture.kernel); /* before waiting, so that the command is not slowed down */
     report->seconds = capture.begun ? (double)(clock_nanoseconds() - capture.begun) / 1e9 : 0;
     if (capture.writer)
         report->rows = trace_writer_rows(capture.writer);
@@ -419,7 +420,7 @@ bool trace_capture(const struct trace_capture_options *options, struct trace_cap
     if (report->began)
         wait_for_command(&capture);
     else
-        trace_writer_drop(capture.writer); /* and leave what has the name of the trace */
+        trace_writer_drop(capture.writer); /* and keep an older trace of this name */
     capture_command_drop(&capture.command);
     report->status = capture_command_status(&capture.command);
     report->ended = capture.command.ended;

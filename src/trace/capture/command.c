@@ -8,8 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* In the child. A byte opens the gate, and not its end: another command that is started meanwhile, by another thread, may
- * hold it open. Its end is that of the tracer, without which nothing is to run. */
+/* Runs the command in the child. A byte opens the gate, not its closing: another command that another
+ * thread starts meanwhile may hold it open. Its closing means that the tracer has ended, and the command
+ * does not run. */
 static _Noreturn void run(char *const *words, const struct child_user *user, int gate, int failure)
 {
     char byte;
@@ -61,7 +62,7 @@ bool capture_command_go(struct capture_command *command, const char *name, struc
     int code = 0;
     ssize_t got;
     send(command->gate, "", 1,
-         MSG_NOSIGNAL); /* whose process may have been killed: it is waited for all the same */
+         MSG_NOSIGNAL); /* the process may have been killed; it is waited for all the same */
     close(command->gate);
     command->gate = -1;
     do

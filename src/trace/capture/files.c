@@ -30,7 +30,7 @@ int64_t capture_device(uint32_t device)
     return (int64_t)makedev(device >> 20, device & 0xfffff);
 }
 
-/* Two numbers as one key; known[] tells whether it is the right one. */
+/* Combines two numbers into one key; known[] tells whether it is the right one. */
 static uint64_t inode_key(const struct capture_open *open)
 {
     uint64_t key = open->inode * RANDOM_GOLDEN ^ open->device;
@@ -63,7 +63,8 @@ static bool remember(struct capture_files *files, const struct capture_open *ope
            (!open->file || hash_map_set(&files->opened, open->file, at));
 }
 
-/* The path tells a terminal from other devices; what has no type of file is an eventfd or the like. */
+/* Returns the kind by the type of file. The path tells terminals from other devices; without a type it is
+ * an eventfd or the like. */
 static enum trace_kind kind_of(const struct capture_open *open, const char *path)
 {
     switch (open->mode & S_IFMT) {
@@ -93,7 +94,7 @@ int64_t capture_files_open(struct capture_files *files, const struct capture_ope
     return id;
 }
 
-/* Of an open file, if it is still the one meant. */
+/* Gets the path of a descriptor if it still belongs to the same file. */
 static bool path_of_descriptor(const struct capture_open *open, char *path)
 {
     char link[64];
@@ -106,7 +107,7 @@ static bool path_of_descriptor(const struct capture_open *open, char *path)
     return true;
 }
 
-/* Of a file that a process has mapped: "from-to mode offset major:minor inode path". */
+/* Gets the path of a mapped file from lines "from-to mode offset major:minor inode path". */
 static bool path_of_mapping(const struct capture_open *open, char *path)
 {
     char name[64], line[CAPTURE_MAX_PATH];
@@ -195,7 +196,7 @@ int64_t capture_files_find(struct capture_files *files, const struct capture_ope
     return capture_files_open(files, open, path);
 }
 
-/* Adds "/name" to what ends at `end`; false when there is no room. */
+/* Adds "/name" at `end` if there is room, and returns the new end. */
 static char *add_name(char *end, const char *limit, const char *name, size_t length)
 {
     if (length == 0 || (length == 1 && *name == '.') || end + length + 2 > limit)

@@ -21,7 +21,7 @@ struct capture_kernel {
     capture_handler *handler;
     void *context;
     int cgroup;
-    int read, most; /* in the present capture_kernel_read */
+    int read, max; /* in the present capture_kernel_read */
 };
 
 bool capture_kernel_available(void)
@@ -34,8 +34,8 @@ const char *capture_kernel_version(void)
     return libbpf_version_string();
 }
 
-/* libbpf says why a program was refused in many lines, to one function for the whole process; the first of its warnings
- * is what a user can use. It comes on the thread that called libbpf: each has its own. */
+/* libbpf explains a refused program in many lines, to one function for the whole process; only the first
+ * warning helps a user. It comes on the thread that called libbpf, so each thread has its own. */
 static _Thread_local char first_warning[256];
 
 static int keep_warning(enum libbpf_print_level level, const char *format, va_list args)
@@ -59,9 +59,9 @@ static bool refused(struct error *err, const char *what, int code)
                      first_warning);
 }
 
-/* ---- what this kernel has ---- */
+/* ---- features of this kernel ---- */
 
-/* Tracepoints that some kernels are without, and what cannot be told then. */
+/* Tracepoints that some kernels lack, and the data that are then missing. */
 static const struct {
     const char *point, *program, *without;
 } optional[] = {
@@ -109,11 +109,11 @@ static int enumerator(const struct btf *btf, const char *type, const char *name)
     return -1;
 }
 
-static void fill_shapes(struct capture_shape *shapes, size_t most, const struct capture_call *calls,
+static void fill_shapes(struct capture_shape *shapes, size_t max, const struct capture_call *calls,
                         size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if ((size_t)calls[i].number < most)
+        if ((size_t)calls[i].number < max)
             shapes[calls[i].number] = calls[i].shape;
 }
 
@@ -143,13 +143,13 @@ static int handle(void *context, void *record, size_t bytes)
 {
     struct capture_kernel *kernel = context;
     kernel->read++;
-    return kernel->handler(kernel->context, record, bytes) && kernel->read < kernel->most ? 0 : -EAGAIN;
+    return kernel->handler(kernel->context, record, bytes) && kernel->read < kernel->max ? 0 : -EAGAIN;
 }
 
-int capture_kernel_read(struct capture_kernel *kernel, int most)
+int capture_kernel_read(struct capture_kernel *kernel, int max)
 {
     kernel->read = 0;
-    kernel->most = most;
+    kernel->max = max;
     (void)ring_buffer__consume(kernel->ring); /* -EAGAIN: stopped by handle() */
     return kernel->read;
 }

@@ -43,8 +43,8 @@ bool capture_kernel_attach(struct capture_kernel *kernel, struct error *err);
 /* Stops the programs; the buffer can still be read. */
 void capture_kernel_detach(struct capture_kernel *kernel);
 
-/* Passes the available records, at most `most`, to the handler; returns their number. */
-int capture_kernel_read(struct capture_kernel *kernel, int most);
+/* Passes the available records, at most `max`, to the handler; returns their number. */
+int capture_kernel_read(struct capture_kernel *kernel, int max);
 
 /* Return records without room, by CAPTURE_LOST_…, and events while the same program was running. */
 void capture_kernel_lost(struct capture_kernel *kernel, int64_t lost[CAPTURE_LOST_KINDS], int64_t *recursion);

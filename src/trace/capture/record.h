@@ -1,5 +1,6 @@
-/* What the programs in the kernel hand to capture.c through the ring buffer. Both sides include this file, so it
- * has no other include: the programs bring their integer types from bpf/kernel.h, the rest from linux/types.h. */
+/* Records that the programs in the kernel send to capture.c through the ring buffer. Both sides include
+ * this file, so it has no other include: the programs have their integer types from bpf/kernel.h, the rest
+ * from linux/types.h. */
 #ifndef REHEARSE_TRACE_CAPTURE_RECORD_H
 #define REHEARSE_TRACE_CAPTURE_RECORD_H
 
@@ -18,12 +19,12 @@ enum capture_kind {
     CAPTURE_OFFCPU   /* a thread was off the processor; result: its state, 0: it could have run */
 };
 
-/* Where a system call has its arguments: numbers of them, or CAPTURE_NO. */
+/* The arguments of a system call are given by their numbers, or CAPTURE_NO. */
 #define CAPTURE_NO (-1)
 
 enum {
     CAPTURE_POSITION = 1,  /* offset is the file's position */
-    CAPTURE_READS = 2,     /* looks for the page cache */
+    CAPTURE_READS = 2,     /* may hit the page cache */
     CAPTURE_WRITES = 4,    /* makes pages dirty */
     CAPTURE_OPENS = 8,     /* the result is a file descriptor */
     CAPTURE_MAPS = 16,     /* is nothing without a file */
@@ -40,7 +41,7 @@ struct capture_shape {
     __u8 lost; /* which counter, if there is no room */
     __s8 fd, size, offset;
     __s8 fd2, offset2; /* where data is copied to */
-    __s8 path, dir;    /* a path and what it is relative to */
+    __s8 path, dir;    /* a path, and the descriptor of the folder that it is relative to */
     __s8 path2, dir2;  /* rename and link have two */
 };
 
@@ -54,14 +55,13 @@ enum { CAPTURE_LOST_BLOCK = 24, CAPTURE_LOST_PROCESS, CAPTURE_LOST_STATE, CAPTUR
 
 #define CAPTURE_NOWHERE (-0x7fffffffffffffffLL - 1) /* TRACE_NONE of store.h */
 
-/* A path is the text as given, and the names from the folder it is relative to up to the root, each with a NUL.
+/* A path consists of the text as given and the names from its folder up to the root, each with a NUL.
  * texts: given, folder, second given, second folder. */
 struct capture_record {
     __u32 kind;
     __u16 number; /* of the system call; opcode of io_uring; of a fault: 1 when it writes */
     __u8 cached;  /* 0, 1, 2: not known */
-    __u8
-        part; /* 0; of what copies: 1 of the file it writes to; of a request: 1 when CAPTURE_NAMED told its paths */
+    __u8 part; /* 1: the copy's target; of a request: CAPTURE_NAMED had its paths */
     __u32 pid, tid;
     __u64 start, latency; /* ns of CLOCK_MONOTONIC */
     __u64 file; /* address of the kernel's struct file: tells open files apart; or of a named request */
@@ -76,12 +76,12 @@ struct capture_record {
 struct capture_block {
     __u32 kind;
     __u32 operation; /* REQ_OP_… */
-    __u32 pid, tid;  /* who submitted it */
+    __u32 pid, tid;  /* the process that submitted it */
     __u64 start, queue, service;
     __u64 sector, bytes;
     __u64 inode; /* of the file whose pages it moves; 0: not known */
     __u32 device, disk;
-    __u32 cause; /* pid for whom; 0: not known */
+    __u32 cause; /* pid of the process behind it; 0: unknown */
     __s32 result;
 };
 

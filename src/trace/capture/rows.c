@@ -44,14 +44,14 @@ void capture_rows_release(struct capture_rows *rows)
 
 /* ---- processes ---- */
 
-/* 0 is no key of a map, but the number of a process: that of idle processors. */
+/* Maps have no key 0, but idle processors have the process number 0. */
 static uint64_t thread_key(uint32_t pid, uint32_t tid)
 {
     uint64_t key = (uint64_t)pid << 32 | tid;
     return key ? key : UINT64_MAX;
 }
 
-/* Of a process its own number, so that its threads find it. */
+/* Returns the key of a thread's name. That of a main thread is its pid, so that other threads find it. */
 static uint64_t name_key(uint32_t pid, uint32_t tid)
 {
     return pid == tid && pid ? pid : thread_key(pid, tid);
@@ -69,7 +69,7 @@ static void set_name(struct capture_rows *rows, uint64_t key, const char *name, 
     snprintf(rows->name[at], sizeof *rows->name, "%.*s", (int)strnlen(name, bytes), name);
 }
 
-/* Of a process that began before the trace; a thread of it may have its own. */
+/* Reads the name of a process that began before the trace; a thread of it may have its own. */
 static void name_from_proc(struct capture_rows *rows, uint32_t pid, uint32_t tid)
 {
     char path[64], name[32] = "";
@@ -224,7 +224,7 @@ static bool add(struct capture_rows *rows, const struct trace_event *event)
     return trace_add_event(rows->writer, event, &rows->err);
 }
 
-/* Rename and link have a second path: it is a row of its own, of class "other", that takes no time. */
+/* Adds the second path of rename and link: a row of class "other" that takes no time. */
 static bool add_second(struct capture_rows *rows, struct trace_event event, int64_t file)
 {
     event.class = TRACE_OTHER;
@@ -234,7 +234,8 @@ static bool add_second(struct capture_rows *rows, struct trace_event event, int6
     return add(rows, &event);
 }
 
-/* Of path `first` and the next text, its folder, which begin at `text`; 0: there is none. */
+/* Returns the file of path `first` and of the next text, its folder, which begin at `text`; 0: there is
+ * none. */
 static int64_t named_file(struct capture_rows *rows, const struct capture_record *record, int first,
                           const char *text)
 {
@@ -251,7 +252,7 @@ static int64_t second_file(struct capture_rows *rows, const struct capture_recor
     return record->texts[2] ? named_file(rows, record, 2, text + record->texts[0] + record->texts[1]) : 0;
 }
 
-/* An open file whose path the kernel told. */
+/* Returns an open file whose path the kernel sent. */
 static int64_t opened_file(struct capture_rows *rows, const struct capture_record *record, const char *text)
 {
     char path[CAPTURE_MAX_PATH];
@@ -278,7 +279,7 @@ static bool call_row(struct capture_rows *rows, const struct capture_record *rec
     return add(rows, &event) && (second == 0 || add_second(rows, event, second));
 }
 
-/* The paths of a request to io_uring come ahead of it. */
+/* Keeps the paths of an io_uring request, which come before it. */
 static bool named_row(struct capture_rows *rows, const struct capture_record *record, const char *text)
 {
     hash_map_set(&rows->named[0], record->file, named_file(rows, record, 0, text));
@@ -327,8 +328,8 @@ static int64_t disk_of(struct capture_rows *rows, uint32_t device)
     return trace_disk(rows->writer, name, strlen(name));
 }
 
-/* REQ_OP_…: 0 read, 1 write, 2 flush, 3 discard, 5 secure erase, 9 write zeroes (linux/blk_types.h). What a file system
- * wants flushed for fsync is a write of nothing (blkdev_issue_flush). */
+/* REQ_OP_…: 0 read, 1 write, 2 flush, 3 discard, 5 secure erase, 9 write zeroes (linux/blk_types.h). A
+ * flush for fsync is an empty write (blkdev_issue_flush). */
 static enum trace_op operation_of(const struct capture_block *record)
 {
     switch (record->operation) {
@@ -367,7 +368,7 @@ static bool block_row(struct capture_rows *rows, const struct capture_block *rec
     return trace_add_block(rows->writer, &block, &rows->err);
 }
 
-/* What the command's process does until it executes is not the command's doing. */
+/* Returns whether the command's process did this before it executed the command. */
 static bool is_before_command(struct capture_rows *rows, const struct capture_record *record)
 {
     if (!rows->starting || record->pid != rows->starting || record->kind == CAPTURE_EXEC)

@@ -12,7 +12,7 @@
 #define RUN_PID                                                                                              \
     1000000000 /* phases and series as a process, disks as those after it: beyond those that there are */
 
-/* What one of these files is made of. */
+/* The state of an export. */
 struct export
 {
     struct trace_reader *reader;
@@ -30,7 +30,7 @@ static int64_t known(int64_t value, int64_t otherwise)
     return value == TRACE_NONE ? otherwise : value;
 }
 
-/* Nanoseconds as microseconds. */
+/* Writes nanoseconds as microseconds. */
 static void write_micros(FILE *out, const char *key, int64_t ns)
 {
     uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
@@ -67,7 +67,7 @@ static void write_place(struct export *export, const struct span *span, const ch
     write_micros(export->out, "ts", time_ns - export->first_ns);
 }
 
-/* Writes all before the arguments; end_span writes what follows them. */
+/* Writes everything before the arguments; end_span writes the rest. */
 static void begin_span(struct export *export, struct span *span)
 {
     span->id = export->number;
@@ -125,7 +125,7 @@ static int longest_first(const void *a, const void *b)
     return (x->latency_ns < y->latency_ns) - (x->latency_ns > y->latency_ns);
 }
 
-/* Of calls that begin together the longest holds the others, so it comes first. */
+/* Writes calls that begin together, the longest first since it holds the others. */
 static bool write_together(struct export *export, struct error *err)
 {
     bool done = true;
@@ -173,8 +173,8 @@ static int by_start_then_longest(const void *a, const void *b)
     return order ? order : (x->end_ns < y->end_ns) - (x->end_ns > y->end_ns);
 }
 
-/* Phases may overlap: those that do not nest are on lines of their own, and asynchronous spans if there would be more
- * lines than a viewer shows at once. */
+/* Phases may overlap: those that do not nest are on lines of their own, or asynchronous spans if there
+ * would be more lines than a viewer shows at once. */
 static bool write_chrome_phase(struct export *export, const struct trace_phase *phase, struct error *err)
 {
     int64_t end_ns = phase->end_ns > phase->start_ns ? phase->end_ns : phase->start_ns;
@@ -205,7 +205,7 @@ static bool write_phases(struct export *export, struct error *err)
     return done;
 }
 
-/* Beyond every process that there is. */
+/* Returns a number that no process has. */
 static int64_t free_pid(const struct export *export)
 {
     int64_t pid = RUN_PID;
@@ -289,7 +289,7 @@ bool trace_export_chrome(struct trace_reader *reader, const char *path,
     return file_output_close(&file, done, err);
 }
 
-/* A cell of text, in quotes where it needs them (RFC 4180). */
+/* Writes a cell, in quotes where it needs them (RFC 4180). */
 static void write_cell(FILE *out, const char *text)
 {
     if (!strpbrk(text, ",\"\r\n")) {
@@ -302,7 +302,7 @@ static void write_cell(FILE *out, const char *text)
     putc('"', out);
 }
 
-/* A comma, and the number where it is known. */
+/* Writes a comma, and the number if it is known. */
 static void write_number(FILE *out, int64_t value, int64_t none)
 {
     putc(',', out);

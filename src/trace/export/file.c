@@ -31,7 +31,7 @@ static void write_character(FILE *out, char c)
         putc(c, out);
 }
 
-/* Needs no memory, so that it cannot fail where nobody would see it. */
+/* It needs no memory, so it cannot fail unnoticed. */
 void export_string(FILE *out, const char *text)
 {
     size_t left = strlen(text);

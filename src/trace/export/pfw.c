@@ -1,9 +1,10 @@
-/* DFTracer's format, with what it does not have beside what it does: read again it is the same trace.
+/* DFTracer's format, with further members so that importing the file gives the same trace.
  *
- * DFTracer counts whole microseconds, and knows neither requests to disks nor samples nor the names of threads. Further
- * members, which its tools pass over, hold the rest: `ts_ns` and `dur_ns` what is to be added in nanoseconds (null: how long
- * is not known), `args.class`, `args.call` and `args.phash` what a call was and whose, objects PR, DH, MD and LOST what is
- * known of processes, disks and the trace, objects of category BLOCK requests. import_objects.c reads them. */
+ * DFTracer counts whole microseconds, and knows neither disk requests nor samples nor the names of
+ * threads. Members that its tools ignore hold the rest: `ts_ns` and `dur_ns` are nanoseconds to be added
+ * (null: the duration is unknown), `args.class`, `args.call` and `args.phash` are class, call and process;
+ * objects PR, DH, MD and LOST describe processes, disks, the trace and losses; objects of category BLOCK
+ * are requests. import/objects.c reads them. */
 #include "trace/export/file.h"
 #include "trace/store/schema.h"
 
@@ -40,7 +41,7 @@ static void write_id(struct pfw *pfw, const char *key, const char *kind, int64_t
         fprintf(pfw->out, ",\"%s\":\"%s%" PRIx64 "\"", key, kind, (uint64_t)id);
 }
 
-/* Whole microseconds, down; and what is left of them. */
+/* Whole microseconds, rounded down, and the rest in nanoseconds. */
 static void write_start(struct pfw *pfw, int64_t start_ns)
 {
     int64_t rest = (start_ns % 1000 + 1000) % 1000;
@@ -111,7 +112,7 @@ static void write_names(struct pfw *pfw)
     }
 }
 
-/* What is known of the trace as a whole. */
+/* Facts about the trace as a whole. */
 static void write_meta(struct pfw *pfw)
 {
     static const char *const keys[] = {"command", "kernel", "machine", "version", TRACE_STATE};

@@ -52,7 +52,7 @@ static const char *name_of(const char *path)
     return arrow ? arrow + 4 : slash && slash[1] ? slash + 1 : path;
 }
 
-/* The scripts drop what they take for logs: names that begin with "0", and those with ".log" in them. */
+/* The scripts drop files that look like logs: names that begin with "0" or contain ".log". */
 static bool is_log(const char *name)
 {
     return *name == '0' || strstr(name, ".log");
@@ -177,7 +177,7 @@ static bool write_phases(const struct study *study, struct error *err)
     return file_output_close(&file, true, err);
 }
 
-/* The columns of a table of series: those whose kind begins with `prefix`, in the order they came in. */
+/* The columns of a table of series: the kinds that begin with `prefix`, in the order of their ids. */
 struct columns {
     int count;
     const char *names[COLUMNS];
@@ -196,7 +196,7 @@ static void find_columns(const struct study *study, const char *prefix, struct c
     }
 }
 
-/* The fewest digits that read back the same, as Python prints a float. */
+/* Writes the fewest digits that read back the same, as Python prints a float. */
 static void write_float(FILE *out, double value)
 {
     char text[40];

@@ -15,7 +15,7 @@ struct study {
 /* One file of the folder. */
 bool study_open(const struct study *study, struct file_output *file, const char *name, struct error *err);
 
-/* Is it in the tables? */
+/* Return whether the tables contain it. */
 bool study_keeps_event(const struct study *study, const struct trace_event *event);
 bool study_keeps_block(const struct study *study, const struct trace_block *block);
 

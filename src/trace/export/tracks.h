@@ -1,5 +1,5 @@
-/* Spans on lines of time, as viewers of Chrome's format have them: of two on one line, one lies in the other, or they do not
- * overlap. (Perfetto's trace processor drops what breaks this, "slice_drop_overlapping_complete_event".) */
+/* Spans on lines of time as in viewers of Chrome's format: two spans of a line either nest or do not
+ * overlap. (Perfetto's trace processor drops others, "slice_drop_overlapping_complete_event".) */
 #ifndef REHEARSE_TRACE_EXPORT_TRACKS_H
 #define REHEARSE_TRACE_EXPORT_TRACKS_H
 
@@ -10,11 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Set to zero they are ready for use. */
+/* Initialise with zero. */
 struct export_tracks {
     struct hash_names names; /* of process and line */
     struct export_track {
-        int64_t *ends; /* of the spans that are open, each within the one before */
+        int64_t *ends; /* of the open spans, each within the one before */
         size_t count, capacity;
     } * tracks; /* by their ids in `names` */
     size_t capacity;
@@ -22,8 +22,8 @@ struct export_tracks {
 
 void export_tracks_release(struct export_tracks *tracks);
 
-/* Spans of each line come in order of their start and, of those that start together, the longest first. *nests: the line
- * takes this one. False without memory. */
+/* Sets *nests if a span nests with those before it on its line, and adds it there. Spans of each line come
+ * in order of their start and, of those that start together, the longest first. False: out of memory. */
 bool export_nests(struct export_tracks *tracks, int64_t pid, int64_t tid, int64_t start_ns, int64_t end_ns,
                   bool *nests, struct error *err);
 

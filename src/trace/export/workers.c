@@ -1,4 +1,4 @@
-/* timeline/pid: "START,END,READ" in rows of files, one file for a lane of the study's plots. */
+/* timeline/pid: rows "START,END,READ", one file for each lane of the study's plots. */
 #include "core/vector.h"
 #include "trace/export/study.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A row; those of one start are put in order of end and name. */
+/* A row; rows of one start are sorted by end and name. */
 struct row {
     int64_t start_ns, end_ns;
     const char *name;
@@ -20,12 +20,12 @@ struct lane {
     size_t count, capacity;
 };
 
-/* How the processes are put into files. */
+/* How the processes are divided among files. */
 struct division {
     const char *folder;
     bool loaders;       /* only where there are any */
     bool each, apart;   /* a file for each worker; loaders in files of their own */
-    const char *worker; /* the name of a file, and its title: of the worker's number where `each` */
+    const char *worker; /* a file's name and title, before the worker's number if `each` */
     const char *worker_title, *loader, *loader_title;
 };
 
@@ -45,7 +45,7 @@ struct workers {
     int workers, count;
 };
 
-/* Which rows of the table of processes have a call of this class that counts; class -1: any. */
+/* Marks the rows of the table of processes that have a kept call of this class; class -1: any. */
 static bool mark_callers(bool *calls, const struct study *study, int64_t class, struct error *err)
 {
     struct trace_event event;
@@ -66,7 +66,7 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The pids of those rows, each once; the number of them. */
+/* Gets the pids of the marked rows, each once; returns their number. */
 static int pids_of(const bool *calls, const struct trace_reader *reader, int64_t *pids)
 {
     int count = 0, kept = 0;
@@ -80,7 +80,7 @@ static int pids_of(const bool *calls, const struct trace_reader *reader, int64_t
     return kept;
 }
 
-/* Of those who read; where nobody does, of all. */
+/* Finds the roles of the processes that read; if none reads, of all. */
 static bool find_roles(struct roles *roles, const struct study *study, struct error *err)
 {
     const struct roles_rules rules = {
@@ -149,8 +149,8 @@ static struct lane *lane_of_process(const struct workers *workers, int64_t proce
     return role ? lane_of(workers, role) : NULL;
 }
 
-/* Write-back is done by processes of the kernel: it is its cause's. Where that is not known, the study's scripts give
- * what is written to `sdb` to any worker: here, to the first. */
+/* Write-back runs in kernel processes and belongs to its cause. If the cause is unknown, the study's
+ * scripts give writes to `sdb` to any worker: here, to the first. */
 static struct lane *lane_of_block(const struct workers *workers, const struct trace_block *block)
 {
     struct lane *lane = lane_of_process(workers, block->cause ? block->cause : block->process);
@@ -158,7 +158,7 @@ static struct lane *lane_of_block(const struct workers *workers, const struct tr
     return !lane && sdb && block->op == TRACE_OP_WRITE && workers->count > 0 ? workers->lanes : lane;
 }
 
-/* The next row of each kind that counts; lane NULL: there is none. */
+/* Get the next kept row of each kind, and its lane; NULL: there is none. */
 static struct lane *next_event(const struct workers *workers, struct trace_cursor *cursor, struct row *row)
 {
     static const char *const names[] = {"READ", "WRITE", "OPENAT"};
@@ -217,7 +217,7 @@ static bool fill(const struct workers *workers, struct error *err)
     return trace_cursor_close(blocks, done ? err : &ignored) && done;
 }
 
-/* The number of a lane among those of its kind, or nothing where they are together. */
+/* Writes the number of a lane among those of its kind, or nothing if all share one lane. */
 static void number(const struct workers *workers, int lane, char text[12])
 {
     int own = lane < workers->workers ? lane : lane - workers->workers;
@@ -289,7 +289,7 @@ static bool write_division(struct workers *workers, struct error *err)
     return done;
 }
 
-/* The study makes no file for each process of DLIO. */
+/* Returns whether the study makes this division: for DLIO it makes no file for each process. */
 static bool is_made(const struct workers *workers)
 {
     const char *workload = workers->study->options->workload;

@@ -1,6 +1,6 @@
-/* blkparse's text: "  8,0    3        1     0.000000000   697  D   W 223490 + 8 [kjournald]". Q: queued, G: got a
- * request, D: issued, C: complete; a request is told by its device and sector. Times count from the start of the trace,
- * whose moment the text does not say. */
+/* blkparse's text: "  8,0    3        1     0.000000000   697  D   W 223490 + 8 [kjournald]". Q: queued,
+ * D: issued, C: complete; device and sector identify a request. Times count from the start of the trace,
+ * whose moment is not in the text. */
 #include "core/hash.h"
 #include "core/vector.h"
 #include "trace/import/internal.h"
@@ -65,7 +65,7 @@ static bool take_line(struct import *import, const char *line, struct error *err
     struct trace_block block = {.queue_ns = TRACE_NONE};
     const char *at = scan_blanks(line), *disk = at;
     int64_t major, minor, cpu, sequence, seconds, pid, blocks;
-    if ((unsigned)(*at - '0') >= 10) /* the summary at the end, and what it holds */
+    if ((unsigned)(*at - '0') >= 10) /* the summary at the end */
         return true;
     if (!scan_digits(&at, &major) || !scan_char(&at, ',') || !scan_digits(&at, &minor))
         return import_malformed(import, line);
@@ -95,7 +95,8 @@ static bool take_line(struct import *import, const char *line, struct error *err
         return complete(import, request, &block, time_ns, err);
     const char *name = strchr(at, '['), *stop = name ? strrchr(name, ']') : NULL;
     *(*action == 'Q' ? &request->queued_ns : &request->issued_ns) = time_ns;
-    if (*action == 'Q' || !request->process) /* who queued it, not who was there when it was issued */
+    /* the process that queued it, not the one that ran when it was issued */
+    if (*action == 'Q' || !request->process)
         request->process = stop ? import_process(import, pid, TRACE_NONE, name + 1, (size_t)(stop - name) - 1)
                                 : import_process(import, pid, TRACE_NONE, "", 0);
     return true;

@@ -1,4 +1,4 @@
-/* What a file is, from its first kilobytes. */
+/* Detects the format of a file from its first kilobytes. */
 #include "core/text.h"
 #include "trace/import/internal.h"
 #include "trace/import/scan.h"
@@ -11,7 +11,7 @@ static const char *next_line(const char *text)
     return end ? end + 1 : text + strlen(text);
 }
 
-/* Is `word` in the line that begins here? */
+/* Returns whether `word` is in the line that begins here. */
 static bool line_has(const char *line, const char *word)
 {
     const char *end = strchr(line, '\n'), *found = strstr(line, word);

@@ -32,7 +32,7 @@ int64_t import_process(struct import *import, int64_t pid, int64_t tid, const ch
     return trace_process(import->writer, fits ? pid : TRACE_NONE, fits ? tid : TRACE_NONE, name, length);
 }
 
-/* Of a row: its numbers are some that can be, and so were those of its processes. */
+/* Checks a row: its numbers must be possible, and so must those of its processes. */
 static bool fits(struct import *import, bool numbers)
 {
     bool process = !import->no_process;
@@ -162,7 +162,8 @@ static bool read_format(struct import *import, struct error *err)
     return true;
 }
 
-/* Sets import->format to that of a file (or text in memory), NULL if it is unknown, and reads the file if asked to. */
+/* Sets import->format to that of a file (or text in memory), NULL if it is unknown, and reads the file if
+ * asked to. */
 static bool import_one(struct import *import, const char *path, const char *text, size_t length, bool reads,
                        struct error *err)
 {
@@ -180,7 +181,7 @@ static bool import_one(struct import *import, const char *path, const char *text
     return done;
 }
 
-/* The day on which the file was last written: for times without a date, when nothing else says one. */
+/* Returns the day on which the file was last written, for times without any other date. */
 static int64_t day_of_file(const char *path)
 {
     struct stat state;
@@ -203,13 +204,13 @@ static bool begin(struct import *import, struct trace_writer *writer,
     return import_zone_check(options->zone, err);
 }
 
-/* Files that others need come first: they tell the day, then the offset of the clocks. */
+/* Formats that others need are read first: they give the day, then the offset of the clocks. */
 static const struct import_format *const first_of_all[] = {&import_pmon, &import_iostat, &import_mpstat,
                                                            &import_align};
 #define FIRSTS (sizeof first_of_all / sizeof *first_of_all)
 
-/* A folder may hold series and phases twice (a log and a copy of the screen; iostat's file and an edited copy): only the
- * first file of these formats is read. */
+/* Returns whether a file repeats an earlier one: a folder may hold series and phases twice (a log and a
+ * copy of the screen; iostat's file and an edited copy), and only the first file of these formats is read. */
 static bool is_repeated(const struct import_format *const *formats, size_t at)
 {
     static const struct import_format *const once[] = {&import_pmon,  &import_iostat, &import_mpstat,
@@ -257,7 +258,7 @@ static bool import_listed(struct import *import, const char *folder, const struc
     return import_files(import, paths, formats, NULL, err);
 }
 
-/* The processed layout has files in "timeline", too. */
+/* Lists the files of a folder, and of "timeline" in it, which the processed layout has. */
 static bool list_folder(struct import_paths *paths, const char *folder, struct error *err)
 {
     static const struct import_paths_rules rules = {.max_count = MAX_FOLDER_FILES};
@@ -295,7 +296,7 @@ static bool import_file(struct import *import, const char *path, const char *tex
     return import->format || error_set(err, ERROR_INPUT, "'%s' is no trace of a known kind", path);
 }
 
-/* A trace without a row is of no use, and a sign of a mistake. */
+/* Ends an import: a trace without a row is useless, and a sign of a mistake. */
 static bool finish(struct import *import, const char *path, const struct trace_import_report *before,
                    int64_t added, struct error *err)
 {

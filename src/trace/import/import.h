@@ -1,9 +1,9 @@
 /* Reads traces of other tools into a store (trace/store.h).
  *
  * The format of a file is found from its first lines, not from its name:
- *   - the study's bpftrace texts (trace_{bio,read,write,openat,close,create_del,time_align}.out), mpstat, nvidia-smi
- *     pmon, iostat's JSON, logs of MLPerf (MLLOG) and of DLIO, `docker top` lists of processes; as a folder, which gives
- *     their clock and date, or after its processing (processed/);
+ *   - the study's bpftrace texts (trace_{bio,read,write,openat,close,create_del,time_align}.out), mpstat,
+ *     nvidia-smi pmon, iostat's JSON, logs of MLPerf (MLLOG) and of DLIO, `docker top` lists of processes; as a
+ *     folder, which gives their clock and date, or after its processing (processed/);
  *   - DFTracer's .pfw and any Chrome trace (JSON), strace -ttt|-tt -T, blkparse; each may be packed by gzip.
  *
  * Files are read as streams: memory grows only with the number of different names. Malformed lines are
@@ -22,8 +22,8 @@
 #define TRACE_IMPORT_LINE_BYTES ((size_t)1 << 20) /* longer lines are skipped, never held in memory */
 
 struct trace_import_options {
-    /* The clock on the wall in texts without a time zone: "UTC", "+HH:MM", "-HH:MM"; NULL: the zone of this program
-     * (environment variable TZ, else the machine's). */
+    /* The clock on the wall in texts without a time zone: "UTC", "+HH:MM", "-HH:MM"; NULL: the zone of this
+     * program (environment variable TZ, else the machine's). */
     const char *zone;
     /* The day of times without a date, "YYYY-MM-DD"; NULL: another file's of the folder, else the file's. */
     const char *date;

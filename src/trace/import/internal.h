@@ -1,4 +1,4 @@
-/* What the importers share. */
+/* Shared by the importers. */
 #ifndef REHEARSE_TRACE_IMPORT_INTERNAL_H
 #define REHEARSE_TRACE_IMPORT_INTERNAL_H
 
@@ -12,14 +12,14 @@ struct import {
     struct trace_writer *writer;
     const struct trace_import_options *options;
     struct trace_import_report *report;
-    const char *name; /* of the file at hand, without its folder */
+    const char *name; /* of the present file, without its folder */
     struct import_lines *lines;
-    int64_t date; /* days since 1970, of the day on the wall when the trace begins; TRACE_NONE: not known */
+    int64_t date;       /* day of local time when the trace begins, since 1970; TRACE_NONE: unknown */
     int64_t date_clock; /* seconds since midnight then */
     bool aligned;       /* the two below are known */
     int64_t reference_mono_ns, reference_utc_ns;
-    int64_t last_ns;                    /* of the file at hand, to see the clock jump */
-    bool no_process;                    /* of the row at hand: its process has a number that cannot be */
+    int64_t last_ns;                    /* of the present file, to notice jumps of the clock */
+    bool no_process;                    /* a process of the present row has an impossible number */
     const struct import_format *format; /* of the file at hand */
     void *state;                        /* of the format */
 };
@@ -37,18 +37,19 @@ struct import_format {
     bool (*read)(struct import *import, struct error *err);
 };
 
-/* Counts a line that is not what it should be; returns true, so that an import_line can end with it. */
+/* Counts a malformed line; returns true, so that an import_line can end with it. */
 bool import_malformed(struct import *import, const char *line);
 
-/* Rows with numbers that no store may hold (store.h) are malformed lines: nothing else adds rows to the store. */
+/* Add rows. A row with numbers that no store may hold (store.h) is a malformed line. Importers add rows
+ * only with these. */
 bool import_event(struct import *import, const struct trace_event *event, struct error *err);
 bool import_block(struct import *import, const struct trace_block *block, struct error *err);
 bool import_sample(struct import *import, const struct trace_sample *sample, struct error *err);
 bool import_phase(struct import *import, const struct trace_phase *phase, struct error *err);
-/* The process of the row that is added next. */
+/* Returns the process of the row that is added next. */
 int64_t import_process(struct import *import, int64_t pid, int64_t tid, const char *name, size_t length);
 
-/* Puts a problem among the places that are shown. */
+/* Adds a problem to the places that are shown. */
 void import_note(struct import *import, const char *what);
 
 /* Notices when time goes back by more than a second. */
@@ -56,7 +57,7 @@ void import_watch(struct import *import, int64_t time_ns);
 
 bool import_each_line(struct import *import, import_line *take, struct error *err);
 
-/* Seconds of the clock on the wall (as if it were UTC) to UTC, by the zone in the options. */
+/* Converts seconds of local time (as if it were UTC) to UTC, by the zone in the options. */
 int64_t import_utc(struct import *import, int64_t wall_s);
 bool import_zone_check(const char *zone, struct error *err);
 
@@ -65,7 +66,8 @@ extern const struct import_format import_bio, import_read, import_write, import_
     import_pids, import_objects, import_strace, import_blkparse, import_processed_series,
     import_processed_phases;
 
-/* Returns the format of a file of calls in the processed layout, which only its name tells; NULL: another file. */
+/* Returns the format of a file of calls in the processed layout, which only its name tells; NULL: another
+ * file. */
 const struct import_format *import_processed_calls(const char *file);
 
 /* Returns the format that the beginning of a file shows; NULL: unknown. */

@@ -31,7 +31,7 @@ static int hex(const char *at)
     return value;
 }
 
-/* A \uXXXX as UTF-8; half of a pair, and NUL, as U+FFFD. */
+/* Writes a \uXXXX as UTF-8; half of a pair, and NUL, as U+FFFD. */
 static char *put_code(char *to, int code)
 {
     if (code == 0 || (code >= 0xd800 && code < 0xe000))
@@ -49,7 +49,7 @@ static char *put_code(char *to, int code)
     return to;
 }
 
-/* Decodes in place: what is written is never longer than what was read. Returns what follows, NULL on failure. */
+/* Decodes a string in place: the result is never longer. Returns the rest of the text, NULL on failure. */
 static char *take_string(char *at, const char **value)
 {
     static const char from[] = "\"\\/bfnrt", becomes[] = "\"\\/\b\f\n\r\t";
@@ -80,7 +80,7 @@ static char *take_string(char *at, const char **value)
     return at + 1;
 }
 
-/* Passes over a list or an object. */
+/* Skips a list or an object. */
 static char *skip_nested(char *at)
 {
     const char *ignored;

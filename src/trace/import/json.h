@@ -21,8 +21,8 @@ struct import_object {
     struct import_member members[IMPORT_MEMBERS];
 };
 
-/* Splits the text of an object into members, which lie in the changed text. Lists, and objects in objects in it, are left
- * out. Returns false if the text does not begin with an object of JSON. */
+/* Splits the text of an object into members, which lie in the changed text. Lists, and objects in objects in
+ * it, are left out. Returns false if the text does not begin with an object of JSON. */
 bool import_object_parse(struct import_object *object, char *text);
 
 /* Returns a member, NULL if there is none. */

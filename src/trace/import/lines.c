@@ -61,7 +61,8 @@ void import_lines_close(struct import_lines *lines)
     lines->buffer = NULL;
 }
 
-/* Up to `room` bytes; 0 at the end, -1 on failure. A packed file that ends too early ends there: what it held is good. */
+/* Reads up to `room` bytes; 0 at the end, -1 on failure. A packed file that is cut off gives the data
+ * before. */
 static ssize_t read_some(struct import_lines *lines, char *to, size_t room)
 {
     if (lines->text) {
@@ -87,7 +88,7 @@ static ssize_t read_some(struct import_lines *lines, char *to, size_t room)
     return n;
 }
 
-/* Makes room by moving what is left to the front, and reads on. */
+/* Moves the remaining bytes to the front, and reads more. */
 static bool fill(struct import_lines *lines, struct error *err)
 {
     memmove(lines->buffer, lines->buffer + lines->at, lines->used - lines->at);

@@ -1,4 +1,4 @@
-/* Logs of applications, which tell the phases of a run: MLPerf's (MLLOG) and DLIO's. And `docker top`. */
+/* Logs of applications, which tell the phases of a run: MLPerf's (MLLOG) and DLIO's; and `docker top`. */
 #include "core/text.h"
 #include "trace/import/internal.h"
 #include "trace/import/scan.h"
@@ -26,7 +26,7 @@ static bool add_phase(struct import *import, int which, int64_t start_ns, int64_
     return import_phase(import, &phase, err);
 }
 
-/* A phase that is open already goes on: epochs hold blocks, and both are TRAINING. */
+/* Begins a phase. An open one continues: epochs hold blocks, and both are TRAINING. */
 static void phase_starts(struct phases *phases, int which, int64_t time_ns)
 {
     if (!phases->open[which])
@@ -43,7 +43,7 @@ static bool phase_ends(struct import *import, int which, int64_t time_ns, struct
     return add_phase(import, which, phases->start_ns[which], time_ns, err);
 }
 
-/* "[OUTPUT] 2026-11-21T02:42:36.904443 Starting epoch 1: …", UTC. What comes before the first phase is INIT. */
+/* "[OUTPUT] 2026-11-21T02:42:36.904443 Starting epoch 1: …", UTC. The time before the first phase is INIT. */
 static bool take_dlio(struct import *import, const char *line, struct error *err)
 {
     static const struct {
@@ -94,7 +94,7 @@ static bool take_dlio(struct import *import, const char *line, struct error *err
 const struct import_format import_dlio = {
     .words = "log of DLIO", .take = take_dlio, .state_bytes = sizeof(struct phases), .phases = "dlio"};
 
-/* The value of "key" in one line of JSON: where it begins. */
+/* Returns the beginning of the value of "key" in one line of JSON. */
 static const char *find_key(const char *line, const char *key)
 {
     size_t length = strlen(key);

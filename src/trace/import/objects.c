@@ -1,4 +1,4 @@
-/* Chrome traces ({"traceEvents": […]} or […]) and DFTracer's .pfw, which is one with an object in each line. */
+/* Chrome traces ({"traceEvents": […]} or […]) and DFTracer's .pfw, which has an object in each line. */
 #include "core/hash.h"
 #include "core/vector.h"
 #include "trace/import/internal.h"
@@ -12,7 +12,7 @@
 
 #define OPEN_SPANS 1024 /* of all threads together */
 
-/* What hashes stand for. */
+/* The ids that hashes stand for. */
 struct hashes {
     struct hash_names names;
     int64_t *ids; /* by the id of the hash */
@@ -47,7 +47,7 @@ static bool set_hash(struct hashes *hashes, const char *hash, int64_t value)
     return id != 0;
 }
 
-/* 0: it was not told what it stands for. */
+/* Returns 0 for an unknown hash. */
 static int64_t hash_value(struct hashes *hashes, const char *hash)
 {
     bool added;
@@ -67,7 +67,7 @@ static void take_argument(const struct import_object *object, const char *key, i
         *value = TRACE_NONE;
 }
 
-/* A file: its kind is told, or what its path tells. */
+/* Returns a file, whose kind is given or follows from its path. */
 static int64_t take_file(struct import *import, const struct import_object *object, const char *path)
 {
     int64_t device, inode;
@@ -80,7 +80,7 @@ static int64_t take_file(struct import *import, const struct import_object *obje
     return trace_file_of_kind(import->writer, device, inode, kind, path, strlen(path));
 }
 
-/* A process as export_pfw.c writes it; of DFTracer's own, which tell less, nothing comes. */
+/* Takes a process as export/pfw.c writes it; DFTracer's own, which tell less, are ignored. */
 static bool take_process(struct import *import, struct objects *objects, const char *name, const char *hash,
                          struct error *err)
 {
@@ -116,7 +116,7 @@ static bool take_lost(struct import *import, const struct import_object *object,
                           timed ? span.end_ns : TRACE_NONE, err);
 }
 
-/* Of the trace as a whole. */
+/* Stores a fact about the trace as a whole. */
 static bool take_meta(struct import *import, const char *key, const char *value, struct error *err)
 {
     static const char *const keys[] = {"command", "kernel", "machine"};
@@ -128,7 +128,8 @@ static bool take_meta(struct import *import, const char *key, const char *value,
     return true;
 }
 
-/* {"name": "FH", "ph": "M", "args": {"name": PATH, "value": HASH}}; others name hosts, processes, threads, disks. */
+/* {"name": "FH", "ph": "M", "args": {"name": PATH, "value": HASH}}; others name hosts, processes, threads,
+ * disks. */
 static bool take_metadata(struct import *import, struct objects *objects, struct error *err)
 {
     const struct import_object *object = &objects->object;
@@ -151,7 +152,7 @@ static bool take_metadata(struct import *import, struct objects *objects, struct
            error_memory(err);
 }
 
-/* The file of an event: by its hash, or by its name. */
+/* Returns the file of an event: by its hash, or by its name. */
 static int64_t file_of(struct import *import, struct objects *objects)
 {
     const char *hash = text_of(&objects->object, "args", "fhash"),
@@ -170,7 +171,7 @@ static int64_t process_of(struct import *import, struct objects *objects)
     int64_t pid, tid, process = hash ? hash_value(&objects->processes, hash->value) : 0;
     if (process || (hash && !*hash->value))
         return process; /* "": it is not known whose */
-    /* The number that stands for none inside is, told by somebody else, one that cannot be. */
+    /* TRACE_NONE, given as a number by another program, is impossible */
     bool told = import_object_integer(object, NULL, "pid", &pid);
     import->no_process |= told && pid == TRACE_NONE;
     pid = told ? pid : TRACE_NONE;
@@ -180,7 +181,8 @@ static int64_t process_of(struct import *import, struct objects *objects)
     return import_process(import, pid, tid, "", 0);
 }
 
-/* Calls are DFTracer's categories POSIX and STDIO, and our own, which are classes. */
+/* Returns whether a span is a call: of DFTracer's categories POSIX and STDIO, or of our own, which are
+ * classes. */
 static bool is_call(const char *category, const char *name, enum trace_class *class)
 {
     *class = TRACE_REGION;
@@ -192,7 +194,7 @@ static bool is_call(const char *category, const char *name, enum trace_class *cl
     return *class != TRACE_REGION;
 }
 
-/* What export_pfw.c says of a span beside its category and name. */
+/* Takes the class that export/pfw.c adds to category and name. */
 static void take_class(const struct import_object *object, enum trace_class *class)
 {
     const char *name = text_of(object, "args", "class");
@@ -201,7 +203,7 @@ static void take_class(const struct import_object *object, enum trace_class *cla
             *class = (enum trace_class)i;
 }
 
-/* Microseconds, with what is left of them in nanoseconds. */
+/* Takes microseconds and the rest in nanoseconds. */
 static bool take_time(const struct import_object *object, int64_t *time_ns)
 {
     int64_t rest;
@@ -211,7 +213,7 @@ static bool take_time(const struct import_object *object, int64_t *time_ns)
     return true;
 }
 
-/* *length_ns TRACE_NONE: it is there, but not known. */
+/* Takes a duration; *length_ns TRACE_NONE: it is given as unknown. */
 static bool take_length(const struct import_object *object, int64_t *length_ns)
 {
     const struct import_member *rest = import_object_find(object, NULL, "dur_ns");
@@ -226,7 +228,8 @@ static bool take_length(const struct import_object *object, int64_t *length_ns)
     return true;
 }
 
-/* All of a span but its duration. Other categories are regions of the application, "CATEGORY.NAME". */
+/* Takes everything of a span but its duration. Other categories are regions of the application,
+ * "CATEGORY.NAME". */
 static bool take_start(struct import *import, struct objects *objects, struct trace_event *event)
 {
     const struct import_object *object = &objects->object;
@@ -255,7 +258,7 @@ static bool take_start(struct import *import, struct objects *objects, struct tr
     return true;
 }
 
-/* Of our own timelines. */
+/* Takes a phase as export/pfw.c writes it. */
 static bool take_phase(struct import *import, const struct import_object *object, int64_t duration,
                        struct error *err)
 {
@@ -267,7 +270,7 @@ static bool take_phase(struct import *import, const struct import_object *object
     return import_phase(import, &phase, err);
 }
 
-/* Of export_pfw.c. */
+/* Takes a disk request as export/pfw.c writes it. */
 static bool take_block(struct import *import, struct objects *objects, int64_t duration, struct error *err)
 {
     const struct import_object *object = &objects->object;
@@ -304,7 +307,8 @@ static bool take_span(struct import *import, struct objects *objects, struct err
     return import_event(import, &event, err);
 }
 
-/* Is it a call, as export_events.c has those that overlap? Asynchronous spans of others are passed over. */
+/* Returns whether it is a call, as export/events.c writes overlapping ones. Other asynchronous spans are
+ * ignored. */
 static bool is_asynchronous_call(const struct import_object *object, int64_t *id)
 {
     enum trace_class class;
@@ -312,7 +316,7 @@ static bool is_asynchronous_call(const struct import_object *object, int64_t *id
            import_object_integer(object, NULL, "id", id);
 }
 
-/* A span in two objects, "ph": "B" and "E" (of a thread) or "b" and "e" (of an id). */
+/* Begins a span in two objects, "ph": "B" and "E" (of a thread) or "b" and "e" (of an id). */
 static bool take_begin(struct import *import, struct objects *objects, bool asynchronous)
 {
     struct open_span span = {.asynchronous = asynchronous};
@@ -330,12 +334,12 @@ static bool take_begin(struct import *import, struct objects *objects, bool asyn
     return true;
 }
 
-/* The end is that of the last beginning of the thread, or of the id. */
+/* Ends the last span that the thread, or the id, has begun. */
 static bool take_end(struct import *import, struct objects *objects, bool asynchronous, struct error *err)
 {
     int64_t end_ns, id = 0, process = process_of(import, objects);
     int at = objects->open_count - 1;
-    import->no_process = false; /* it is looked for, and not stored */
+    import->no_process = false; /* the process is looked up, and not stored */
     if (asynchronous && !is_asynchronous_call(&objects->object, &id))
         return true;
     while (at >= 0 && (objects->open[at].event.process != process ||

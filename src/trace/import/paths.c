@@ -20,11 +20,11 @@ static bool list(struct listing *listing, const char *folder, struct error *err)
 
 static bool list_folder(struct listing *listing, const char *folder, struct error *err)
 {
-    int most = listing->rules->max_depth;
-    if (most > 0 && listing->depth == most)
-        return error_set(err, ERROR_INPUT, "'%s': more than %d folders deep", folder, most);
+    int max = listing->rules->max_depth;
+    if (max > 0 && listing->depth == max)
+        return error_set(err, ERROR_INPUT, "'%s': more than %d folders deep", folder, max);
     listing->depth++;
-    bool done = most == 0 || list(listing, folder, err);
+    bool done = max == 0 || list(listing, folder, err);
     listing->depth--;
     return done;
 }

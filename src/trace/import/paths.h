@@ -19,8 +19,8 @@ struct import_paths_rules {
     int max_depth;                    /* of folders in the folder; more are an error. 0: they are left out */
 };
 
-/* Adds the regular files of a folder whose names do not begin with '.'. Links to folders are not followed: they
- * may lead back. The caller releases *paths, even after a failure. */
+/* Adds the regular files of a folder whose names do not begin with '.'. Links to folders are not followed:
+ * they may lead back. The caller releases *paths, even after a failure. */
 bool import_paths_list(struct import_paths *paths, const char *folder, const struct import_paths_rules *rules,
                        struct error *err);
 void import_paths_release(struct import_paths *paths);

@@ -1,4 +1,5 @@
-/* The study's folder after its processing: the same columns as before, stamped with UTC; tables of series; phases. */
+/* The study's processed folder: calls in the columns of the scripts, stamped with UTC; tables of series;
+ * phases. */
 #include "trace/import/internal.h"
 #include "trace/import/scan.h"
 
@@ -19,7 +20,7 @@ static bool take_stamp(const char **at, int64_t *time_ns)
     return true;
 }
 
-/* The formats of the scripts whose columns the files of this folder have. */
+/* The scripts whose columns the files of this folder have. */
 static const struct {
     const char *file;
     const struct import_format *format;

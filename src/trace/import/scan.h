@@ -1,4 +1,4 @@
-/* Numbers and words out of a line. A line ends in NUL, which stops every loop. */
+/* Takes numbers and words from a line. A line ends in NUL, which stops every loop. */
 #ifndef REHEARSE_TRACE_IMPORT_SCAN_H
 #define REHEARSE_TRACE_IMPORT_SCAN_H
 
@@ -25,7 +25,8 @@ static inline bool scan_is_end(const char *at)
     return *at == '\0' || *at == ' ' || *at == '\t';
 }
 
-/* Digits, modulo 2^64: bpftrace prints a negative result as an unsigned number. Fails on no digit and on more than 20. */
+/* Takes digits, modulo 2^64: bpftrace prints a negative result as an unsigned number. Fails without a
+ * digit and with more than 20. */
 static inline bool scan_digits(const char **at, int64_t *value)
 {
     const char *p = *at;
@@ -39,7 +40,7 @@ static inline bool scan_digits(const char **at, int64_t *value)
     return true;
 }
 
-/* The next field of a line of fields, a number that may have a sign. */
+/* Takes the next field of a line, a number that may have a sign. */
 static inline bool scan_number(const char **at, int64_t *value)
 {
     const char *p = scan_blanks(*at);
@@ -97,7 +98,8 @@ static inline bool scan_clock(const char **at, int64_t *seconds)
     return true;
 }
 
-/* Days since 1970-01-01 of the Gregorian calendar (H. Hinnant, "chrono-Compatible Low-Level Date Algorithms"). */
+/* Returns the days since 1970-01-01 of the Gregorian calendar (H. Hinnant, "chrono-Compatible Low-Level
+ * Date Algorithms"). */
 static inline int64_t scan_days(int year, int month, int day)
 {
     int64_t y = year - (month <= 2), era = y / 400, of_era = y - era * 400;

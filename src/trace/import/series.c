@@ -1,5 +1,5 @@
-/* Series of samples, one a second: mpstat (processors), nvidia-smi pmon (GPUs), iostat (disks). All stamp their lines
- * with the clock on the wall. */
+/* Series of samples, one a second: mpstat (processors), nvidia-smi pmon (GPUs), iostat (disks). Their
+ * lines have local time. */
 #include "trace/import/internal.h"
 #include "trace/import/scan.h"
 
@@ -36,7 +36,7 @@ static bool scan_half(const char **at, int64_t *seconds)
     return true;
 }
 
-/* The next word, cut at `size`; false at the end of the line. */
+/* Takes the next word, cut at `size`; false at the end of the line. */
 static bool take_word(const char **at, char *to, size_t size)
 {
     const char *word = scan_blanks(*at), *end = scan_word(word);
@@ -117,7 +117,8 @@ static bool take_mpstat(struct import *import, const char *line, struct error *e
 const struct import_format import_mpstat = {
     .words = "mpstat", .take = take_mpstat, .state_bytes = sizeof(struct series)};
 
-/* "20261120 21:42:19 0 2182 C 12 3 - - 800 python3"; an idle GPU has '-' for the process and all that follows. */
+/* "20261120 21:42:19 0 2182 C 12 3 - - 800 python3"; an idle GPU has '-' for the process and all that
+ * follows. */
 static bool take_pmon(struct import *import, const char *line, struct error *err)
 {
     struct series *series = import->state;
@@ -166,7 +167,7 @@ static bool take_pmon(struct import *import, const char *line, struct error *err
 const struct import_format import_pmon = {
     .words = "nvidia-smi pmon", .take = take_pmon, .state_bytes = sizeof(struct series)};
 
-/* The text of a string that begins here. */
+/* Takes a string in quotes. */
 static bool take_string(const char **at, char *to, size_t size)
 {
     size_t n = 0;
@@ -203,8 +204,8 @@ static bool take_stamp(struct import *import, const char *stamp, int64_t *time_n
     return true;
 }
 
-/* {"disk_device": "vda", "r/s": 322.77, …}: one line, as iostat writes it; what is cut off at the end of the file was
- * not written by then. */
+/* {"disk_device": "vda", "r/s": 322.77, …}: one line, as iostat writes it. A line that is cut off ends the
+ * file. */
 static bool take_disk(struct import *import, const char *at, struct error *err)
 {
     struct series *series = import->state;

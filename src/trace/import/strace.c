@@ -1,5 +1,6 @@
-/* strace -f -T with -ttt, -tt, -t or -r: "[pid 12] 1690000000.123456 read(3</data/a>, "…", 8192) = 8192 <0.000012>". With -y a
- * descriptor says its file; without, it is learned from the openat of the same thread and forgotten at close. */
+/* strace -f -T with -ttt, -tt, -t or -r: "[pid 12] 1690000000.123456 read(3</data/a>, "…", 8192) = 8192
+ * <0.000012>". With -y a descriptor has its path; without, the path comes from the openat of the same
+ * thread, until close. */
 #include "core/hash.h"
 #include "core/vector.h"
 #include "trace/import/internal.h"
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PENDING 1024 /* calls of other threads that are under way */
+#define PENDING 1024 /* calls of other threads in progress */
 
 struct pending {
     int64_t pid, start_ns;
@@ -20,10 +21,10 @@ struct pending {
 struct strace {
     int64_t day, clock; /* of -tt: days passed at midnight */
     bool any;
-    bool since_before;  /* a time was that since the line before (-r) */
-    bool whole;         /* a clock showed seconds alone (-t) */
+    bool since_before;  /* a time counted from the previous line (-r) */
+    bool whole;         /* a clock had whole seconds only (-t) */
     int64_t begin_ns;   /* of such a clock, at the first line */
-    int64_t elapsed_ns; /* since the first line, of times since the line before */
+    int64_t elapsed_ns; /* sum of the times since the previous lines */
     struct pending pending[PENDING];
     struct hash_names descriptors; /* of {pid, fd} */
     int64_t *files;                /* by their ids; 0: closed */
@@ -64,7 +65,7 @@ static bool take_seconds(const char **at, int64_t *time_ns, bool *relative)
     return scan_is_end(p) || *p == ')';
 }
 
-/* Adds the time since the line before to what has passed; false: more than a trace can take. */
+/* Adds the time since the previous line; false: more than a trace can hold. */
 static bool pass(struct strace *strace, int64_t since_ns)
 {
     strace->elapsed_ns += since_ns;
@@ -96,7 +97,7 @@ static bool take_since(struct strace *strace, const char **at, int64_t *time_ns,
     return true;
 }
 
-/* The time in front of a call, of any of strace's ways to tell it: -t, -tt, -ttt, -r, and -r with one of these. */
+/* Takes the time before a call, in any form of strace: -t, -tt, -ttt, -r, and -r with one of these. */
 static bool take_time(struct import *import, const char **at, int64_t *time_ns)
 {
     struct strace *strace = import->state;
@@ -135,7 +136,7 @@ static void take_pid(const char **at, int64_t *pid)
         *pid = TRACE_NONE;
 }
 
-/* The end of an argument that begins here: a comma or the closing bracket, but not those inside quotes and brackets. */
+/* Returns the end of an argument: a comma or the closing bracket, outside of quotes and inner brackets. */
 static const char *end_of_argument(const char *at)
 {
     int depth = 0;
@@ -177,7 +178,7 @@ static int take_arguments(const char **at, struct argument arguments[ARGUMENTS])
     }
 }
 
-/* The place of a descriptor in the table; NULL without memory. */
+/* Returns the place of a descriptor in the table; NULL: out of memory. */
 static int64_t *descriptor(struct strace *strace, int64_t pid, int64_t fd)
 {
     bool added;
@@ -231,7 +232,7 @@ static int64_t file_of(struct import *import, const struct argument *argument)
                         : trace_file(import->writer, TRACE_NONE, TRACE_NONE, open + 1, length);
 }
 
-/* What the arguments of each class of calls say. */
+/* Takes file, descriptor, size and offset from the arguments, by the class of the call. */
 static void take_meaning(struct import *import, int64_t pid, const char *name, size_t length,
                          const struct argument *arguments, int count, struct trace_event *event)
 {

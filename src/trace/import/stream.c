@@ -69,10 +69,10 @@ static bool cut_off(struct stream *stream, struct error *err)
 /* Keeps the start of a key; one that is too long is unknown. */
 static void keep_key(struct stream *stream, char c)
 {
-    size_t most = sizeof stream->key - 1;
-    if (c != '"' && stream->key_length < most)
+    size_t max = sizeof stream->key - 1;
+    if (c != '"' && stream->key_length < max)
         stream->key[stream->key_length++] = c;
-    stream->key[stream->key_length < most ? stream->key_length : 0] = '\0';
+    stream->key[stream->key_length < max ? stream->key_length : 0] = '\0';
 }
 
 static bool take_byte(struct stream *stream, char c, struct error *err)

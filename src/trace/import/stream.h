@@ -4,8 +4,8 @@
 
 #include "trace/import/lines.h"
 
-/* Takes an object, whose text may be changed, or a `problem` in its place (text NULL). Returns false only if reading
- * cannot go on. */
+/* Takes an object, whose text may be changed, or a `problem` in its place (text NULL). Returns false only if
+ * reading cannot go on. */
 typedef bool import_take_object(void *context, char *text, const char *problem, struct error *err);
 
 /* Hands over all objects; lines->line counts the line feeds before the end of the object. */

@@ -1,5 +1,5 @@
-/* The study's bpftrace scripts: one line per call, stamped with CLOCK_MONOTONIC at its end, in columns that blanks
- * separate. A last column (the name of the file) may be empty. */
+/* The study's bpftrace scripts: one line per call, stamped with CLOCK_MONOTONIC at its end, in columns
+ * separated by blanks. The last column (the name of the file) may be empty. */
 #include "core/text.h"
 #include "trace/import/internal.h"
 #include "trace/import/scan.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* bpftrace's own first line, the header, and the empty ones it prints at the end. */
+/* Returns whether a line is bpftrace's first one, the header, or an empty one at the end. */
 static bool is_decoration(const char *line)
 {
     line = scan_blanks(line);
@@ -27,7 +27,7 @@ static const struct trace_event unknown = {.cached = -1,
                                            .size = TRACE_NONE,
                                            .result = TRACE_NONE};
 
-/* The moment a stamp means, which the call ended at. */
+/* Takes a stamp, the end of the call. */
 static bool take_time(struct import *import, const char **at, int64_t *end_ns)
 {
     int64_t mono;
@@ -46,7 +46,7 @@ static const char *last_word_end(const char *line)
     return end;
 }
 
-/* The last word of a line, none if there is none; a name may hold blanks, which are its own. */
+/* Takes the rest of the line as the name of a file, which may hold blanks; 0: there is none. */
 static int64_t take_file(struct import *import, const char *at)
 {
     at = scan_blanks(at);
@@ -86,8 +86,8 @@ static bool take_write(struct import *import, const char *line, struct error *er
     return take_transfer(import, TRACE_WRITE, line, err);
 }
 
-/* A word, then a number: the word ends where the last blank before a number stands, since a command's name may hold
- * blanks ("memfd:sealed-91 (deleted)"). */
+/* Takes a name, then a number. A command's name may hold blanks ("memfd:sealed-91 (deleted)"), so it ends
+ * at the first blank before a number. */
 static bool take_name(const char **at, const char **name, size_t *length, int64_t *number)
 {
     const char *first = scan_blanks(*at);
@@ -103,8 +103,9 @@ static bool take_name(const char **at, const char **name, size_t *length, int64_
     return false;
 }
 
-/* The path that was asked for (cut at 64 bytes) and the name of what was found, "PATH NAME", as "PATH" where NAME is its
- * end, else as "PATH -> NAME". A path alone is one that was not found: the script does not say why, so the result is -1. */
+/* Takes "PATH NAME": the requested path (cut at 64 bytes) and the name of the found file. They are stored
+ * as "PATH" if NAME is its end, else as "PATH -> NAME". A path without a name was not found: the script
+ * does not say why, so the result is -1. */
 static int64_t take_paths(struct import *import, const char *at, int64_t *result)
 {
     char both[2 * 4096];
@@ -156,8 +157,8 @@ static bool take_close(struct import *import, const char *line, struct error *er
     return add_event(import, &event, end_ns, err);
 }
 
-/* TS PID mkdir() MODE LAT PATH; TS PID rmdir() LAT PATH; TS PID unlink() LAT NAME FULLPATH; TS PID TID create() MODE
- * PATH */
+/* TS PID mkdir() MODE LAT PATH; TS PID rmdir() LAT PATH; TS PID unlink() LAT NAME FULLPATH; TS PID TID
+ * create() MODE PATH */
 static bool take_create_del(struct import *import, const char *line, struct error *err)
 {
     static const struct {
@@ -198,7 +199,7 @@ static bool take_create_del(struct import *import, const char *line, struct erro
     return add_event(import, &event, end_ns, err);
 }
 
-/* A name of a disk, "R" or "W", a number: where the command's name before it ends. */
+/* Takes the name of a disk, "R" or "W", and a number; they end the command's name before them. */
 static bool take_disk(const char *at, const char **disk, size_t *length, bool *write, const char **after)
 {
     *disk = scan_blanks(at);
@@ -212,8 +213,8 @@ static bool take_disk(const char *at, const char **disk, size_t *length, bool *w
     return true;
 }
 
-/* TS PID COMM DISK R|W BYTES SECTOR LAT; the variant `explore` has the time from queueing in SECTOR's place, but no
- * header tells them apart: see docs/trace-store.md */
+/* TS PID COMM DISK R|W BYTES SECTOR LAT; the variant `explore` has the time from queueing in SECTOR's place,
+ * but no header tells them apart: see docs/trace-store.md */
 static bool take_bio(struct import *import, const char *line, struct error *err)
 {
     struct trace_block block = {.queue_ns = TRACE_NONE};
@@ -248,8 +249,8 @@ const struct import_format import_bio = {.words = "bpftrace, block I/O", .take =
 const struct import_format import_create_del = {
     .words = "bpftrace, creations and deletions", .take = take_create_del, .monotonic = true};
 
-/* Two clocks in one file: TS HH:MM:SS. Where the second changes with the smallest gap between two stamps, the second
- * begins in the middle of the gap. */
+/* Two clocks in one file: TS HH:MM:SS. Of all changes of the second, the one with the smallest gap between
+ * two stamps counts; the second begins in the middle of the gap. */
 struct align {
     bool any;
     int64_t mono, second; /* of the line before */

@@ -18,7 +18,7 @@ struct group {
     int set;                        /* index of a group: that of the set's first */
 };
 
-struct finding {
+struct data_search {
     struct trace_reader *reader;
     uint32_t *group_of; /* of file ids, from 1; 0: left out */
     int64_t *bytes;     /* by group, from 1 */
@@ -31,7 +31,7 @@ struct finding {
 
 /* ---- names ---- */
 
-/* Files that programs are made of, and what is no file. */
+/* Returns whether a path belongs to a program, or to no file. */
 static bool left_out(const char *path)
 {
     static const char *const prefixes[] = {
@@ -47,7 +47,7 @@ static bool left_out(const char *path)
     return !*path || strstr(path, ".so.") || strstr(path, "/site-packages/") || strstr(path, " -> ");
 }
 
-/* Do these digits count files, as in "07_of_32" and "00007-of-00032"? */
+/* Returns whether these digits are a number of files, as in "07_of_32" and "00007-of-00032". */
 static bool counts_files(const char *path, const char *digits)
 {
     return digits - path >= 3 && digits[-3] == 'o' && digits[-2] == 'f' &&
@@ -62,7 +62,7 @@ bool phase_group_name(const char *path, char *name, size_t size)
     if (left_out(path) || size < 2)
         return false;
     for (const char *at = path; *at && length < size - 1;) {
-        if (!digits && at == base) { /* alike by their folder and what follows the last dot */
+        if (!digits && at == base) { /* grouped by the folder and the ending after the last dot */
             const char *dot = strrchr(base, '.');
             at = dot ? dot : base + strlen(base);
             digits = true;
@@ -80,25 +80,25 @@ bool phase_group_name(const char *path, char *name, size_t size)
     return true;
 }
 
-static bool name_groups(struct finding *finding, struct error *err)
+static bool name_groups(struct data_search *search, struct error *err)
 {
     struct hash_names names = {0};
-    int64_t files = trace_file_count(finding->reader);
+    int64_t files = trace_file_count(search->reader);
     bool done = true;
     for (int64_t id = 1; done && id <= files; id++) {
         char name[1024];
         bool added;
-        if (!phase_group_name(trace_file_info(finding->reader, id)->path, name, sizeof name))
+        if (!phase_group_name(trace_file_info(search->reader, id)->path, name, sizeof name))
             continue;
-        finding->group_of[id] = hash_names_id(&names, name, strlen(name), &added);
-        done = finding->group_of[id] != 0;
-        if (finding->group_of[id] > finding->groups)
-            finding->groups = finding->group_of[id];
+        search->group_of[id] = hash_names_id(&names, name, strlen(name), &added);
+        done = search->group_of[id] != 0;
+        if (search->group_of[id] > search->groups)
+            search->groups = search->group_of[id];
     }
     hash_names_release(&names);
     if (done)
-        finding->bytes = calloc((size_t)finding->groups + 1, sizeof *finding->bytes);
-    return (done && finding->bytes) || error_memory(err);
+        search->bytes = calloc((size_t)search->groups + 1, sizeof *search->bytes);
+    return (done && search->bytes) || error_memory(err);
 }
 
 /* ---- groups ---- */
@@ -108,28 +108,27 @@ int64_t phase_bytes_read(const struct trace_event *event)
     return event->class == TRACE_WRITE ? 0 : trace_bytes_moved(event);
 }
 
-static uint32_t group_of(const struct finding *finding, const struct trace_event *event)
+static uint32_t group_of(const struct data_search *search, const struct trace_event *event)
 {
-    return event->file > 0 && event->file <= trace_file_count(finding->reader)
-               ? finding->group_of[event->file]
-               : 0;
+    return event->file > 0 && event->file <= trace_file_count(search->reader) ? search->group_of[event->file]
+                                                                              : 0;
 }
 
-typedef void take_read(struct finding *finding, uint32_t group, const struct trace_event *event,
+typedef void take_read(struct data_search *search, uint32_t group, const struct trace_event *event,
                        int64_t bytes);
 
-static bool each_read(struct finding *finding, take_read *take, struct error *err)
+static bool each_read(struct data_search *search, take_read *take, struct error *err)
 {
     static const enum trace_class classes[] = {TRACE_READ, TRACE_FAULT};
     for (size_t i = 0; i < 2; i++) {
         struct trace_event event;
         const struct trace_filter filter = {(int64_t)classes[i], INT64_MIN, INT64_MAX, true};
-        struct trace_cursor *cursor = trace_events(finding->reader, &filter, err);
+        struct trace_cursor *cursor = trace_events(search->reader, &filter, err);
         while (trace_next_event(cursor, &event)) {
-            uint32_t group = group_of(finding, &event);
+            uint32_t group = group_of(search, &event);
             int64_t bytes = phase_bytes_read(&event);
             if (group && bytes > 0)
-                take(finding, group, &event, bytes);
+                take(search, group, &event, bytes);
         }
         if (!trace_cursor_close(cursor, err))
             return false;
@@ -137,46 +136,47 @@ static bool each_read(struct finding *finding, take_read *take, struct error *er
     return true;
 }
 
-static void add_bytes(struct finding *finding, uint32_t group, const struct trace_event *event, int64_t bytes)
+static void add_bytes(struct data_search *search, uint32_t group, const struct trace_event *event,
+                      int64_t bytes)
 {
-    finding->bytes[group] += bytes;
-    finding->bytes[0] += bytes;
-    finding->first_ns = event->start_ns < finding->first_ns ? event->start_ns : finding->first_ns;
-    finding->last_ns = event->start_ns > finding->last_ns ? event->start_ns : finding->last_ns;
+    search->bytes[group] += bytes;
+    search->bytes[0] += bytes;
+    search->first_ns = event->start_ns < search->first_ns ? event->start_ns : search->first_ns;
+    search->last_ns = event->start_ns > search->last_ns ? event->start_ns : search->last_ns;
 }
 
-static bool choose_groups(struct finding *finding, struct error *err)
+static bool choose_groups(struct data_search *search, struct error *err)
 {
-    double least = MIN_SHARE * (double)finding->bytes[0];
-    for (uint32_t i = 1; i <= finding->groups && finding->chosen_count < MAX_GROUPS; i++)
-        if (finding->bytes[i] >= MIN_BYTES && (double)finding->bytes[i] >= least)
-            finding->chosen[finding->chosen_count++] = i;
-    finding->data = calloc((size_t)finding->chosen_count + 1, sizeof *finding->data);
-    for (int i = 0; finding->data && i < finding->chosen_count; i++)
-        finding->data[i] = (struct group){.bytes = finding->bytes[finding->chosen[i]], .set = i};
-    return finding->data || error_memory(err);
+    double min = MIN_SHARE * (double)search->bytes[0];
+    for (uint32_t i = 1; i <= search->groups && search->chosen_count < MAX_GROUPS; i++)
+        if (search->bytes[i] >= MIN_BYTES && (double)search->bytes[i] >= min)
+            search->chosen[search->chosen_count++] = i;
+    search->data = calloc((size_t)search->chosen_count + 1, sizeof *search->data);
+    for (int i = 0; search->data && i < search->chosen_count; i++)
+        search->data[i] = (struct group){.bytes = search->bytes[search->chosen[i]], .set = i};
+    return search->data || error_memory(err);
 }
 
-static int place_of(const struct finding *finding, uint32_t group)
+static int place_of(const struct data_search *search, uint32_t group)
 {
-    for (int i = 0; i < finding->chosen_count; i++)
-        if (finding->chosen[i] == group)
+    for (int i = 0; i < search->chosen_count; i++)
+        if (search->chosen[i] == group)
             return i;
     return -1;
 }
 
-static void mark_moment(struct finding *finding, uint32_t group, const struct trace_event *event,
+static void mark_moment(struct data_search *search, uint32_t group, const struct trace_event *event,
                         int64_t bytes)
 {
-    int at = place_of(finding, group);
+    int at = place_of(search, group);
     (void)bytes;
     if (at < 0)
         return;
     double share =
-        (double)(event->start_ns - finding->first_ns) / ((double)(finding->last_ns - finding->first_ns) + 1);
+        (double)(event->start_ns - search->first_ns) / ((double)(search->last_ns - search->first_ns) + 1);
     size_t moment = (size_t)(share * MOMENTS);
     moment = moment < MOMENTS ? moment : MOMENTS - 1;
-    finding->data[at].moments[moment / 64] |= UINT64_C(1) << (moment % 64);
+    search->data[at].moments[moment / 64] |= UINT64_C(1) << (moment % 64);
 }
 
 /* ---- sets ---- */
@@ -192,52 +192,52 @@ static bool same_moments(const struct group *a, const struct group *b)
     return 2 * both > (in_a < in_b ? in_a : in_b);
 }
 
-/* The first group of the set of which most is read. */
-static int join_sets(struct finding *finding)
+/* Returns the first group of the set with the most bytes. */
+static int join_sets(struct data_search *search)
 {
     int64_t sums[MAX_GROUPS] = {0};
     int best = 0;
-    for (int i = 0; i < finding->chosen_count; i++)
+    for (int i = 0; i < search->chosen_count; i++)
         for (int j = 0; j < i; j++)
-            if (finding->data[i].set != finding->data[j].set &&
-                same_moments(&finding->data[i], &finding->data[j])) {
-                int from = finding->data[i].set, to = finding->data[j].set;
-                for (int k = 0; k < finding->chosen_count; k++)
-                    if (finding->data[k].set == from)
-                        finding->data[k].set = to;
+            if (search->data[i].set != search->data[j].set &&
+                same_moments(&search->data[i], &search->data[j])) {
+                int from = search->data[i].set, to = search->data[j].set;
+                for (int k = 0; k < search->chosen_count; k++)
+                    if (search->data[k].set == from)
+                        search->data[k].set = to;
             }
-    for (int i = 0; i < finding->chosen_count; i++)
-        sums[finding->data[i].set] += finding->data[i].bytes;
-    for (int i = 1; i < finding->chosen_count; i++)
+    for (int i = 0; i < search->chosen_count; i++)
+        sums[search->data[i].set] += search->data[i].bytes;
+    for (int i = 1; i < search->chosen_count; i++)
         best = sums[i] > sums[best] ? i : best;
     return best;
 }
 
-static bool find(struct finding *finding, struct phase_data *data, struct error *err)
+static bool find(struct data_search *search, struct phase_data *data, struct error *err)
 {
-    if (!name_groups(finding, err) || !each_read(finding, add_bytes, err) || !choose_groups(finding, err) ||
-        !each_read(finding, mark_moment, err))
+    if (!name_groups(search, err) || !each_read(search, add_bytes, err) || !choose_groups(search, err) ||
+        !each_read(search, mark_moment, err))
         return false;
-    int training = join_sets(finding);
-    data->any = finding->chosen_count > 0;
+    int training = join_sets(search);
+    data->any = search->chosen_count > 0;
     for (int64_t id = 1; id <= data->files; id++) {
-        int at = finding->group_of[id] ? place_of(finding, finding->group_of[id]) : -1;
+        int at = search->group_of[id] ? place_of(search, search->group_of[id]) : -1;
         if (at >= 0)
-            data->kinds[id] = finding->data[at].set == training ? PHASE_TRAINING : PHASE_EVAL;
+            data->kinds[id] = search->data[at].set == training ? PHASE_TRAINING : PHASE_EVAL;
     }
     return true;
 }
 
 bool phase_data_find(struct phase_data *data, struct trace_reader *reader, struct error *err)
 {
-    struct finding finding = {.reader = reader, .first_ns = INT64_MAX, .last_ns = INT64_MIN};
+    struct data_search search = {.reader = reader, .first_ns = INT64_MAX, .last_ns = INT64_MIN};
     *data = (struct phase_data){.files = trace_file_count(reader)};
     data->kinds = calloc((size_t)data->files + 1, 1);
-    finding.group_of = calloc((size_t)data->files + 1, sizeof *finding.group_of);
-    bool done = data->kinds && finding.group_of ? find(&finding, data, err) : error_memory(err);
-    free(finding.group_of);
-    free(finding.bytes);
-    free(finding.data);
+    search.group_of = calloc((size_t)data->files + 1, sizeof *search.group_of);
+    bool done = data->kinds && search.group_of ? find(&search, data, err) : error_memory(err);
+    free(search.group_of);
+    free(search.bytes);
+    free(search.data);
     if (!done)
         phase_data_release(data);
     return done;

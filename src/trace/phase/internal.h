@@ -1,4 +1,4 @@
-/* Inside the search for phases (phase.h): phase.c puts together what phase_data.c, phase_rounds.c and phase_saves.c find. */
+/* Parts of the search for phases (phase.h), which phase.c puts together. */
 #ifndef REHEARSE_TRACE_PHASE_INTERNAL_H
 #define REHEARSE_TRACE_PHASE_INTERNAL_H
 
@@ -18,18 +18,18 @@ struct phase_data {
 bool phase_data_find(struct phase_data *data, struct trace_reader *reader, struct error *err);
 void phase_data_release(struct phase_data *data);
 
-/* Bytes that an event reads from a file; 0: it does not. */
+/* Returns the bytes that an event reads from a file, or 0. */
 int64_t phase_bytes_read(const struct trace_event *event);
 
 enum phase_kind phase_kind_of(const struct phase_data *data, const struct trace_event *event);
 
-/* What a path has in common with alike ones; false: it is no file of the run. At most `size` bytes. */
+/* Writes the common part of similar paths, at most `size` bytes; false: the path is no file of the run. */
 bool phase_group_name(const char *path, char *name, size_t size);
 
-/* How often data come round: places in files that are read, in order. */
+/* Rounds of the data: how often places in files are read, in order. */
 struct phase_rounds {
     struct hash_map places;  /* number of the last read of each */
-    uint64_t mask;           /* only keys without these bits are kept: a sample, where there are too many */
+    uint64_t mask;           /* only keys without these bits are kept: a sample, if there are too many */
     int64_t reads;           /* of kept places */
     int64_t all;             /* places, of the first pass */
     int64_t start, distinct; /* of the epoch: number of its first read; places read in it */
@@ -42,7 +42,7 @@ bool phase_rounds_count(struct phase_rounds *rounds, const struct trace_event *e
 /* Between the passes. */
 void phase_rounds_begin(struct phase_rounds *rounds);
 
-/* Second pass: has another epoch begun, at again_ns? */
+/* Second pass: returns whether another epoch has begun, at again_ns. */
 bool phase_rounds_turns(struct phase_rounds *rounds, const struct trace_event *event);
 
 /* Checkpoints (rule 5). */
@@ -54,14 +54,14 @@ struct phase_saves {
     size_t count, capacity;
 };
 
-/* In order of time; those that follow each other at once are one. */
+/* Finds them in order of time; checkpoints that directly follow each other are one. */
 bool phase_saves_find(struct phase_saves *saves, struct trace_reader *reader, const struct phase_data *data,
                       struct error *err);
 
 /* Data are read at this time. */
 void phase_saves_note_reading(struct phase_saves *saves, int64_t time_ns);
 
-/* After all reading was noted: joins those with little time and no reading between them. */
+/* After the reads were noted: joins checkpoints with little time and no reading between them. */
 void phase_saves_join(struct phase_saves *saves);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* From here on reading is of this kind; another of the same kind is another epoch. */
+/* The beginning of a kind of reading; another mark of the same kind begins another epoch. */
 struct mark {
     int64_t start_ns;
     enum phase_kind kind;
@@ -21,7 +21,7 @@ struct process_end {
 struct piece {
     int64_t start_ns, end_ns;
     enum phase_kind kind; /* PHASE_NO_DATA: INIT */
-    bool first;           /* of what lies between two marks */
+    bool first;           /* of the time between two marks */
     int64_t reads;        /* of its data */
 };
 
@@ -76,7 +76,7 @@ static bool add_mark(struct search *search, int64_t start_ns, enum phase_kind ki
     return true;
 }
 
-/* A read of the other kind: enough of them in time, and the phase is another since the first one. */
+/* Takes a read of the other kind: if enough follow in time, the phase changes at the first one. */
 static bool take_other(struct search *search, int64_t start_ns, enum phase_kind kind, struct error *err)
 {
     if (search->turn.other == 0) {
@@ -94,12 +94,12 @@ static bool take_data(struct search *search, const struct trace_event *event, en
     bool turns = phase_rounds_turns(&search->rounds[kind], event);
     enum phase_kind now = search->mark_count > 0 ? search->marks[search->mark_count - 1].kind : PHASE_NO_DATA;
     if (now == PHASE_NO_DATA && kind == PHASE_EVAL)
-        return true; /* of something that was there before: a look at it, a restored checkpoint */
+        return true; /* it reads older data: a look at them, a restored checkpoint */
     if (kind != now)
         return take_other(search, event->start_ns, kind, err);
     if (search->turn.other > 0 && ++search->turn.same >= search->turn.other)
         search->turn.other = 0;
-    /* Of an epoch that begins after an evaluation the round is noticed a little later than the change. */
+    /* After an evaluation, the new round of data is noticed a little later than the change of kind. */
     int64_t begun_ns = search->rounds[kind].again_ns;
     if (turns && kind == PHASE_TRAINING && 5 * search->reads >= search->rounds[kind].all &&
         begun_ns > search->marks[search->mark_count - 1].start_ns)
@@ -123,7 +123,8 @@ static bool find_marks(struct search *search, const struct trace_event *event, e
     return done;
 }
 
-/* When the processes that read in the last phase have done all they do: their other threads, too. */
+/* Returns the end of the last event of the processes that read in the last phase, with their other
+ * threads. */
 static int64_t last_end(const struct search *search)
 {
     int64_t all = trace_process_count(search->reader), end_ns = INT64_MIN;
@@ -148,7 +149,7 @@ static void add_piece(struct search *search, int64_t start_ns, int64_t end_ns, e
         search->pieces[search->piece_count++] = (struct piece){start_ns, end_ns, kind, first, 0};
 }
 
-/* What checkpoints leave of it. */
+/* Adds the time between checkpoints as pieces. */
 static void cut(struct search *search, int64_t start_ns, int64_t end_ns, enum phase_kind kind)
 {
     bool first = true;
@@ -208,8 +209,8 @@ static int by_start(const void *a, const void *b)
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-/* What is left behind a checkpoint, with next to no reading of its data in it, is none of its phase; it is the beginning
- * of the next epoch, if that follows at once, whose round was noticed a little later. */
+/* Drops pieces behind a checkpoint with hardly any reading of their data. If the next epoch follows
+ * directly, its round was only noticed later: the piece is its beginning. */
 static void drop_leftovers(struct search *search)
 {
     size_t kept = 0;
@@ -318,7 +319,7 @@ bool trace_phases_fill(const char *path, size_t *count, struct error *err)
 
 /* ---- overlap ---- */
 
-/* Where the phases of one name begin (+1) and end (-1). */
+/* Beginnings (+1) and ends (-1) of the phases of one name. */
 struct edge {
     int64_t time_ns;
     int a, b;

@@ -3,7 +3,7 @@
 
 #define MAX_PLACES ((size_t)1 << 20) /* 32 MiB */
 
-/* Of file and offset. */
+/* Returns a key of file and offset. */
 static uint64_t key_of(const struct trace_event *event)
 {
     uint64_t x = random_mix((uint64_t)event->file * RANDOM_GOLDEN + (uint64_t)event->offset);

@@ -8,49 +8,48 @@
 #define NEAR_NS    ((int64_t)1000000000)
 #define AT_ONCE_NS ((int64_t)10000000)
 
-/* What is written to a file in one go: from its opening to what closes it. */
-struct saving {
+/* The writes to a file between its opening and its closing. */
+struct written_file {
     int64_t bytes, writes;
     int64_t opened_ns; /* TRACE_NONE: not seen */
     int64_t start_ns, end_ns;
 };
 
-struct writing {
-    struct saving *files; /* by id */
+struct save_search {
+    struct written_file *files; /* by id */
     struct phase_saves *saves;
 };
 
-/* Ends what was written to a file; keeps it if it is like a checkpoint. */
-static bool settle(struct writing *writing, struct saving *saving, struct error *err)
+/* Ends the writes to a file; keeps them if they look like a checkpoint. */
+static bool settle(struct save_search *search, struct written_file *file, struct error *err)
 {
-    struct phase_saves *saves = writing->saves;
-    bool large = saving->bytes >= MIN_BYTES && saving->bytes >= MIN_WRITE * saving->writes;
+    struct phase_saves *saves = search->saves;
+    bool large = file->bytes >= MIN_BYTES && file->bytes >= MIN_WRITE * file->writes;
     if (large && !VECTOR_ADD(saves->list, saves->count, saves->capacity,
-                             (struct phase_save){saving->start_ns, saving->end_ns, false}))
+                             (struct phase_save){file->start_ns, file->end_ns, false}))
         return error_memory(err);
-    *saving = (struct saving){.opened_ns = TRACE_NONE};
+    *file = (struct written_file){.opened_ns = TRACE_NONE};
     return true;
 }
 
-static bool take(struct writing *writing, const struct trace_event *event, struct error *err)
+static bool take(struct save_search *search, const struct trace_event *event, struct error *err)
 {
-    struct saving *saving = &writing->files[event->file];
+    struct written_file *file = &search->files[event->file];
     int64_t end_ns = event->start_ns + (event->latency_ns > 0 ? event->latency_ns : 0);
-    if (event->class == TRACE_OPEN && saving->writes == 0) {
-        saving->opened_ns = event->start_ns;
+    if (event->class == TRACE_OPEN && file->writes == 0) {
+        file->opened_ns = event->start_ns;
     } else if (event->class == TRACE_WRITE && event->result > 0) {
-        if (saving->writes > 0 && event->start_ns - saving->end_ns > NEAR_NS && !settle(writing, saving, err))
+        if (file->writes > 0 && event->start_ns - file->end_ns > NEAR_NS && !settle(search, file, err))
             return false;
-        if (saving->writes++ == 0)
-            saving->start_ns =
-                saving->opened_ns != TRACE_NONE && event->start_ns - saving->opened_ns < NEAR_NS
-                    ? saving->opened_ns
-                    : event->start_ns;
-        saving->bytes += event->result;
-        saving->end_ns = end_ns > saving->end_ns ? end_ns : saving->end_ns;
-    } else if (saving->writes > 0 && (event->class == TRACE_SYNC || event->class == TRACE_CLOSE)) {
-        saving->end_ns = end_ns > saving->end_ns ? end_ns : saving->end_ns;
-        return event->class == TRACE_SYNC || settle(writing, saving, err);
+        if (file->writes++ == 0)
+            file->start_ns = file->opened_ns != TRACE_NONE && event->start_ns - file->opened_ns < NEAR_NS
+                                 ? file->opened_ns
+                                 : event->start_ns;
+        file->bytes += event->result;
+        file->end_ns = end_ns > file->end_ns ? end_ns : file->end_ns;
+    } else if (file->writes > 0 && (event->class == TRACE_SYNC || event->class == TRACE_CLOSE)) {
+        file->end_ns = end_ns > file->end_ns ? end_ns : file->end_ns;
+        return event->class == TRACE_SYNC || settle(search, file, err);
     }
     return true;
 }
@@ -61,8 +60,8 @@ static int by_start(const void *a, const void *b)
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-/* Those of which the next begins in less than `near_ns`, or half of the longer one's time, are one: where data were read
- * between them and `unread` is set, they are not. */
+/* Joins checkpoints if the next begins in less than `near_ns`, or half of the longer one's time; with
+ * `unread`, not if data were read between them. */
 static void join(struct phase_saves *saves, int64_t near_ns, bool unread)
 {
     size_t count = 0;
@@ -101,7 +100,7 @@ void phase_saves_join(struct phase_saves *saves)
     join(saves, NEAR_NS, true);
 }
 
-static bool read_all(struct writing *writing, struct trace_reader *reader, const struct phase_data *data,
+static bool read_all(struct save_search *search, struct trace_reader *reader, const struct phase_data *data,
                      struct error *err)
 {
     struct trace_event event;
@@ -114,27 +113,27 @@ static bool read_all(struct writing *writing, struct trace_reader *reader, const
                       event.class == TRACE_CLOSE;
         if (!counts || event.file < 1 || event.file > data->files || data->kinds[event.file] != PHASE_NO_DATA)
             continue;
-        if (event.class == TRACE_WRITE && writing->files[event.file].writes == 0 &&
+        if (event.class == TRACE_WRITE && search->files[event.file].writes == 0 &&
             !phase_group_name(trace_file_info(reader, event.file)->path, name, sizeof name))
             continue;
-        done = take(writing, &event, err);
+        done = take(search, &event, err);
     }
     for (int64_t id = 1; done && id <= data->files; id++)
-        done = settle(writing, &writing->files[id], err);
+        done = settle(search, &search->files[id], err);
     return trace_cursor_close(cursor, done ? err : &later) && done;
 }
 
 bool phase_saves_find(struct phase_saves *saves, struct trace_reader *reader, const struct phase_data *data,
                       struct error *err)
 {
-    struct writing writing = {.files = calloc((size_t)data->files + 1, sizeof *writing.files),
-                              .saves = saves};
-    if (!writing.files)
+    struct save_search search = {.files = calloc((size_t)data->files + 1, sizeof *search.files),
+                                 .saves = saves};
+    if (!search.files)
         return error_memory(err);
     for (int64_t id = 0; id <= data->files; id++)
-        writing.files[id].opened_ns = TRACE_NONE;
-    bool done = read_all(&writing, reader, data, err);
-    free(writing.files);
+        search.files[id].opened_ns = TRACE_NONE;
+    bool done = read_all(&search, reader, data, err);
+    free(search.files);
     if (saves->count > 0)
         qsort(saves->list, saves->count, sizeof *saves->list, by_start);
     join(saves, AT_ONCE_NS, false);

@@ -64,8 +64,8 @@ struct tenths {
     bool known;
 };
 
-/* By the order of calls and not by time: a part that takes longer holds no more of them. Calls of one window are spread
- * evenly where a tenth ends in it. */
+/* Splits the calls into tenths by their order, not by time: a slow part holds no more of them. The calls
+ * of a window are spread evenly where a tenth ends in it. */
 static struct tenths tenths_of(const struct similarity_stream *stream, int part)
 {
     const double *counts = stream->timed_curve + (ptrdiff_t)part * SIMILARITY_BINS;

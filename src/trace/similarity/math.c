@@ -37,7 +37,7 @@ struct merge {
     size_t a_count, b_count, i, j;
 };
 
-/* Steps over all values equal to the next; returns which. */
+/* Steps over all values equal to the next; returns that value. */
 static double step(struct merge *merge)
 {
     double at =
@@ -59,13 +59,13 @@ static double gap(const struct merge *merge)
 /* sup F(x) − G(x + resolution), which is reached at a value of a. */
 static double ahead(const double *a, size_t a_count, const double *b, size_t b_count, double resolution)
 {
-    double most = 0;
+    double max = 0;
     for (size_t i = 0, j = 0; i < a_count; i++) {
         while (j < b_count && b[j] <= a[i] + resolution)
             j++;
-        most = fmax(most, (double)(i + 1) / (double)a_count - (double)j / (double)b_count);
+        max = fmax(max, (double)(i + 1) / (double)a_count - (double)j / (double)b_count);
     }
-    return most;
+    return max;
 }
 
 double similarity_ks(const double *a, size_t a_count, const double *b, size_t b_count, double resolution)

@@ -1,11 +1,12 @@
-/* The measures that docs/compare.md defines. Each is in [0, 1], 1 for equal arguments and symmetric to the last bit. */
+/* The measures that docs/compare.md defines. Each is in [0, 1], 1 for equal arguments and symmetric to the
+ * last bit. */
 #ifndef REHEARSE_TRACE_SIMILARITY_MATH_H
 #define REHEARSE_TRACE_SIMILARITY_MATH_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* A distance of three decades, a factor of 1000 throughout, is as far apart as can be. */
+/* The maximum distance is three decades, a factor of 1000 throughout. */
 #define SIMILARITY_RANGE 3.0
 
 void similarity_sort(double *values, size_t count);
@@ -13,13 +14,13 @@ void similarity_sort(double *values, size_t count);
 /* `count` draws with replacement from sorted `from`, in order. */
 void similarity_draw(uint64_t *state, const double *from, size_t from_count, double *draws, size_t count);
 
-/* 1 − sup |F − G| and 1 − min(1, ∫|F − G| / range), of two sorted samples that are not empty. The first leaves out what
- * values that differ by less than `resolution` would explain. */
+/* 1 − sup |F − G| and 1 − min(1, ∫|F − G| / range), of two sorted samples that are not empty. The first
+ * ignores differences that values within `resolution` of each other would explain. */
 double similarity_ks(const double *a, size_t a_count, const double *b, size_t b_count, double resolution);
 double similarity_wasserstein(const double *a, size_t a_count, const double *b, size_t b_count, double range);
 
-/* Curves of `parts` parts of `bins` bins each, none negative. Parts are smoothed, shifted and warped by at most `band`
- * bins, each on its own. */
+/* Curves of `parts` parts of `bins` bins each, none negative. Parts are smoothed, shifted and warped by at
+ * most `band` bins, each on its own. */
 /* Averages with weights that fall to 0 beyond `band`. */
 void similarity_smooth(const double *curve, double *smooth, int parts, int bins, int band);
 

@@ -33,17 +33,18 @@ const char *similarity_stream_name(int stream)
     return stream < TRACE_CLASSES ? trace_class_name((enum trace_class)stream) : ops[stream - TRACE_CLASSES];
 }
 
-/* Of a run, in ns: ten years. */
+/* The maximum length of a run in ns: ten years. */
 #define MAX_LENGTH (INT64_C(3652) * 86400 * 1000000000)
 
-/* What a thread has read or written last, and where that ended (-1: not known). As many files as one does by turns. */
+/* The files that a thread read or wrote last, and the end of the last access (-1: unknown). Programs work
+ * on up to this many files in turn. */
 enum { RECENT = 8 };
 struct recent {
     int64_t file, end;
 };
 
-/* What is kept per file and thread while the events go by. */
-struct reading {
+/* State per file and thread while the events are read. */
+struct reduction {
     struct similarity_trace *trace;
     struct trace_reader *reader;
     uint32_t *ranks;                 /* of files; 0: not yet read or written */
@@ -54,25 +55,25 @@ struct reading {
     bool failed; /* out of memory */
 };
 
-/* Times are kept in these: recording a call takes one by itself, so what is shorter cannot be told apart. */
+/* The unit of times: recording a call takes about one, so shorter times cannot be told apart. */
 #define MICROSECOND 1e3
 
 /* A uniform sample of all that is seen (Vitter's algorithm R, 1985). */
-static void keep(struct reading *reading, struct similarity_values *values, double value, double unit)
+static void keep(struct reduction *reduction, struct similarity_values *values, double value, double unit)
 {
-    struct similarity_trace *trace = reading->trace;
+    struct similarity_trace *trace = reduction->trace;
     double scaled = log10(1 + fmax(0, value) / unit);
     values->seen++;
-    if ((int64_t)values->count == reading->values) {
+    if ((int64_t)values->count == reduction->values) {
         int64_t at = (int64_t)(random_uniform(&trace->random) * (double)values->seen);
-        if (at < reading->values)
+        if (at < reduction->values)
             values->items[at] = scaled;
         return;
     }
-    reading->failed |= !VECTOR_ADD(values->items, values->count, values->capacity, scaled);
+    reduction->failed |= !VECTOR_ADD(values->items, values->count, values->capacity, scaled);
 }
 
-/* Windows are of a phase as if all its intervals were one; -1: not in it. */
+/* Returns the window of a time, as if all intervals of the phase were one; -1: outside. */
 static int window(const struct similarity_part *part, int64_t time_ns)
 {
     int low = 0, high = part->count;
@@ -90,22 +91,22 @@ static int window(const struct similarity_part *part, int64_t time_ns)
     return bin < SIMILARITY_BINS ? bin : SIMILARITY_BINS - 1;
 }
 
-static void count(struct reading *reading, int which, int64_t start_ns, int64_t latency_ns, int64_t bytes)
+static void count(struct reduction *reduction, int which, int64_t start_ns, int64_t latency_ns, int64_t bytes)
 {
-    struct similarity_stream *stream = &reading->trace->streams[which];
+    struct similarity_stream *stream = &reduction->trace->streams[which];
     double size = bytes > 0 ? (double)bytes : 0;
     if (stream->ops++ > 0)
-        keep(reading, &stream->gap, (double)((uint64_t)start_ns - (uint64_t)stream->before_ns),
+        keep(reduction, &stream->gap, (double)((uint64_t)start_ns - (uint64_t)stream->before_ns),
              MICROSECOND); /* in order */
     stream->before_ns = start_ns;
     if (latency_ns != TRACE_NONE)
-        keep(reading, &stream->latency, (double)latency_ns, MICROSECOND);
+        keep(reduction, &stream->latency, (double)latency_ns, MICROSECOND);
     if (bytes >= 0)
-        keep(reading, &stream->size, size, 1);
+        keep(reduction, &stream->size, size, 1);
     stream->bytes += size;
     stream->squares += size * size;
     for (int part = 0; part < SIMILARITY_PARTS; part++) {
-        int bin = window(&reading->trace->parts[part], start_ns);
+        int bin = window(&reduction->trace->parts[part], start_ns);
         if (bin < 0)
             continue;
         bin += part * SIMILARITY_BINS;
@@ -119,7 +120,7 @@ static void count(struct reading *reading, int which, int64_t start_ns, int64_t 
     }
 }
 
-/* The file comes first; if it is not among the recent ones, in the place of the one that was not touched for longest. */
+/* Puts the file first. A new file takes the place of the one that was used longest ago. */
 static void turn_to(struct recent *recent, int64_t file)
 {
     int at = 1;
@@ -130,32 +131,33 @@ static void turn_to(struct recent *recent, int64_t file)
     *recent = found;
 }
 
-static void follow(struct reading *reading, const struct trace_event *event, int64_t bytes)
+static void follow(struct reduction *reduction, const struct trace_event *event, int64_t bytes)
 {
-    struct similarity_trace *trace = reading->trace;
+    struct similarity_trace *trace = reduction->trace;
     int64_t file = event->file;
-    if (file < 1 || file > reading->files)
+    if (file < 1 || file > reduction->files)
         return;
-    bool known = event->process > 0 && event->process <= reading->processes;
-    struct recent *recent = reading->recent[known ? event->process : 0];
+    bool known = event->process > 0 && event->process <= reduction->processes;
+    struct recent *recent = reduction->recent[known ? event->process : 0];
     if (recent->file != file) {
         trace->visits++;
-        trace->revisits += reading->ranks[file] != 0;
+        trace->revisits += reduction->ranks[file] != 0;
         turn_to(recent, file);
     }
-    if (!reading->ranks[file])
-        reading->ranks[file] = ++reading->ranked;
+    if (!reduction->ranks[file])
+        reduction->ranks[file] = ++reduction->ranked;
     if (event->offset < 0 || bytes < 0 || bytes > INT64_MAX - event->offset)
         return;
     if (recent->end >= 0) {
         trace->steps++;
         trace->sequential += event->offset == recent->end;
-        keep(reading, &trace->jumps, fabs((double)(event->offset - recent->end)), 1);
+        keep(reduction, &trace->jumps, fabs((double)(event->offset - recent->end)), 1);
     }
     recent->end = event->offset + bytes;
 }
 
-/* What was moved, where the result says so, else what was asked for; -1: not known, or the call failed. */
+/* Returns the bytes moved if the result tells them, else the bytes requested; -1: unknown, or the call
+ * failed. */
 static int64_t size_of(const struct trace_event *event)
 {
     bool moves = event->class == TRACE_READ || event->class == TRACE_WRITE;
@@ -164,44 +166,44 @@ static int64_t size_of(const struct trace_event *event)
     return event->size < 0 ? -1 : event->size;
 }
 
-static bool read_events(struct reading *reading, struct error *err)
+static bool read_events(struct reduction *reduction, struct error *err)
 {
     struct trace_event event;
-    struct trace_cursor *cursor = trace_events(reading->reader, &TRACE_ALL, err);
-    while (!reading->failed && trace_next_event(cursor, &event)) {
+    struct trace_cursor *cursor = trace_events(reduction->reader, &TRACE_ALL, err);
+    while (!reduction->failed && trace_next_event(cursor, &event)) {
         if (event.class == TRACE_OFFCPU || event.class == TRACE_REGION)
-            continue; /* recorded at wish, and nothing that is asked of storage */
+            continue; /* recorded on request only, and no request to storage */
         int64_t bytes = size_of(&event);
-        count(reading, (int)event.class, event.start_ns, event.latency_ns, bytes);
+        count(reduction, (int)event.class, event.start_ns, event.latency_ns, bytes);
         if (event.class == TRACE_READ || event.class == TRACE_WRITE)
-            follow(reading, &event, bytes);
-        reading->trace->rows++;
+            follow(reduction, &event, bytes);
+        reduction->trace->rows++;
     }
     return trace_cursor_close(cursor, err);
 }
 
-static bool read_blocks(struct reading *reading, struct error *err)
+static bool read_blocks(struct reduction *reduction, struct error *err)
 {
     struct trace_block block;
-    struct trace_cursor *cursor = trace_blocks(reading->reader, &TRACE_ALL, err);
-    while (!reading->failed && trace_next_block(cursor, &block)) {
-        count(reading, TRACE_CLASSES + (int)block.op, block.start_ns, block.service_ns,
+    struct trace_cursor *cursor = trace_blocks(reduction->reader, &TRACE_ALL, err);
+    while (!reduction->failed && trace_next_block(cursor, &block)) {
+        count(reduction, TRACE_CLASSES + (int)block.op, block.start_ns, block.service_ns,
               block.bytes < 0 ? -1 : block.bytes);
-        reading->trace->rows++;
+        reduction->trace->rows++;
     }
     return trace_cursor_close(cursor, err);
 }
 
-static bool add_samples(struct reading *reading, int64_t series, double scale, double *sums, double *squares,
-                        int64_t *counts, struct error *err)
+static bool add_samples(struct reduction *reduction, int64_t series, double scale, double *sums,
+                        double *squares, int64_t *counts, struct error *err)
 {
     struct trace_sample sample;
     struct trace_filter filter = TRACE_ALL;
     filter.which = series;
-    struct trace_cursor *cursor = trace_samples(reading->reader, &filter, err);
+    struct trace_cursor *cursor = trace_samples(reduction->reader, &filter, err);
     while (trace_next_sample(cursor, &sample)) {
         for (int part = 0; part < SIMILARITY_PARTS; part++) {
-            int bin = window(&reading->trace->parts[part], sample.time_ns);
+            int bin = window(&reduction->trace->parts[part], sample.time_ns);
             if (bin < 0 || !isfinite(sample.value) || sample.value < 0)
                 continue;
             bin += part * SIMILARITY_BINS;
@@ -213,8 +215,8 @@ static bool add_samples(struct reading *reading, int64_t series, double scale, d
     return trace_cursor_close(cursor, err);
 }
 
-/* Means per window; a window without a sample is as the one before it, the first ones as the first with one. A process,
- * though, is nothing before its first and after its last. */
+/* Adds means per window. A window without a sample has the mean of the one before, the first ones that of
+ * the first sample; but a process counts as 0 before its first and after its last sample. */
 static void average(struct similarity_curve *curve, const double *sums, const double *squares,
                     const int64_t *counts, bool process)
 {
@@ -233,20 +235,20 @@ static void average(struct similarity_curve *curve, const double *sums, const do
     }
 }
 
-static bool read_series(struct reading *reading, int which, struct error *err)
+static bool read_series(struct reduction *reduction, int which, struct error *err)
 {
-    struct similarity_curve *curve = &reading->trace->series[which];
+    struct similarity_curve *curve = &reduction->trace->series[which];
     const struct similarity_source *source = &similarity_series[which];
     bool done = true;
-    int64_t sources = 0, total = trace_series_count(reading->reader);
+    int64_t sources = 0, total = trace_series_count(reduction->reader);
     for (int64_t id = 1; id <= total; id++)
-        sources += strcmp(trace_series_info(reading->reader, id)->kind, source->name) == 0;
+        sources += strcmp(trace_series_info(reduction->reader, id)->kind, source->name) == 0;
     for (int64_t id = 1; done && id <= total && sources > 0; id++) {
         double sums[SIMILARITY_CURVE] = {0}, squares[SIMILARITY_CURVE] = {0};
         int64_t counts[SIMILARITY_CURVE] = {0};
-        if (strcmp(trace_series_info(reading->reader, id)->kind, source->name) != 0)
+        if (strcmp(trace_series_info(reduction->reader, id)->kind, source->name) != 0)
             continue;
-        done = add_samples(reading, id, source->adds ? 1 : 1 / (double)sources, sums, squares, counts, err);
+        done = add_samples(reduction, id, source->adds ? 1 : 1 / (double)sources, sums, squares, counts, err);
         for (int bin = 0; bin < SIMILARITY_BINS; bin++)
             curve->known |= counts[bin] > 0;
         average(curve, sums, squares, counts, source->own);
@@ -254,7 +256,7 @@ static bool read_series(struct reading *reading, int which, struct error *err)
     return done;
 }
 
-/* Intervals of one phase may overlap (an epoch and its blocks): they count once. */
+/* Adds an interval. Intervals of one phase may overlap (an epoch and its blocks): they count once. */
 static void add_interval(struct similarity_part *part, int64_t from_ns, int64_t to_ns)
 {
     struct similarity_interval *last = part->count > 0 ? &part->intervals[part->count - 1] : NULL;
@@ -269,11 +271,11 @@ static void add_interval(struct similarity_part *part, int64_t from_ns, int64_t 
     part->length_ns += to_ns - from_ns;
 }
 
-static bool read_parts(struct reading *reading, int64_t first_ns, int64_t last_ns, struct error *err)
+static bool read_parts(struct reduction *reduction, int64_t first_ns, int64_t last_ns, struct error *err)
 {
-    struct similarity_trace *trace = reading->trace;
+    struct similarity_trace *trace = reduction->trace;
     int phase_count;
-    const struct trace_phase *phases = trace_phases(reading->reader, &phase_count);
+    const struct trace_phase *phases = trace_phases(reduction->reader, &phase_count);
     for (int part = 0; part < SIMILARITY_PARTS; part++) {
         trace->parts[part].intervals = calloc((size_t)phase_count + 1, sizeof *trace->parts[part].intervals);
         if (!trace->parts[part].intervals)
@@ -305,18 +307,18 @@ static int by_tail(const void *left, const void *right)
     return order != 0 ? order : strcmp(a->path, b->path);
 }
 
-static bool keep_files(struct reading *reading)
+static bool keep_files(struct reduction *reduction)
 {
-    struct similarity_trace *trace = reading->trace;
-    trace->files = calloc((size_t)reading->ranked + 1, sizeof *trace->files);
+    struct similarity_trace *trace = reduction->trace;
+    trace->files = calloc((size_t)reduction->ranked + 1, sizeof *trace->files);
     if (!trace->files)
         return false;
-    for (int64_t id = 1; id <= reading->files; id++) {
-        const char *path = trace_file_info(reading->reader, id)->path;
-        if (!reading->ranks[id] || !*path)
+    for (int64_t id = 1; id <= reduction->files; id++) {
+        const char *path = trace_file_info(reduction->reader, id)->path;
+        if (!reduction->ranks[id] || !*path)
             continue;
         struct similarity_file *file = &trace->files[trace->file_count];
-        file->rank = reading->ranks[id];
+        file->rank = reduction->ranks[id];
         file->path = strdup(path);
         if (!file->path)
             return false;
@@ -338,11 +340,11 @@ static void sort_values(struct similarity_trace *trace)
     similarity_sort(trace->jumps.items, trace->jumps.count);
 }
 
-static bool read_all(struct reading *reading, const char *path, struct error *err)
+static bool read_all(struct reduction *reduction, const char *path, struct error *err)
 {
-    struct similarity_trace *trace = reading->trace;
+    struct similarity_trace *trace = reduction->trace;
     int64_t first_ns, last_ns;
-    if (!trace_span(reading->reader, &first_ns, &last_ns, err))
+    if (!trace_span(reduction->reader, &first_ns, &last_ns, err))
         return false;
     if (first_ns == TRACE_NONE)
         return error_set(err, ERROR_INPUT, "%s: the trace is empty", path);
@@ -352,15 +354,15 @@ static bool read_all(struct reading *reading, const char *path, struct error *er
                          "%s: its times, from %" PRId64 " to %" PRId64
                          " ns, are not those of one run; did a clock jump?",
                          path, first_ns, last_ns);
-    if (!trace->path || !trace->streams || !trace->series || !reading->ranks || !reading->recent)
+    if (!trace->path || !trace->streams || !trace->series || !reduction->ranks || !reduction->recent)
         return error_memory(err);
-    if (!read_parts(reading, first_ns, last_ns, err) || !read_events(reading, err) ||
-        !read_blocks(reading, err))
+    if (!read_parts(reduction, first_ns, last_ns, err) || !read_events(reduction, err) ||
+        !read_blocks(reduction, err))
         return false;
     for (int i = 0; i < SIMILARITY_SERIES; i++)
-        if (!read_series(reading, i, err))
+        if (!read_series(reduction, i, err))
             return false;
-    if (reading->failed || !keep_files(reading))
+    if (reduction->failed || !keep_files(reduction))
         return error_memory(err);
     if (trace->rows == 0)
         return error_set(err, ERROR_INPUT, "%s: the trace has no event and no request to a disk", path);
@@ -371,23 +373,23 @@ static bool read_all(struct reading *reading, const char *path, struct error *er
 bool similarity_trace_read(struct similarity_trace *trace, const char *path,
                            const struct similarity_options *options, struct error *err)
 {
-    struct reading reading = {.trace = trace, .values = options->values};
-    reading.reader = trace_reader_of(path, &options->selection, err);
-    if (!reading.reader)
+    struct reduction reduction = {.trace = trace, .values = options->values};
+    reduction.reader = trace_reader_of(path, &options->selection, err);
+    if (!reduction.reader)
         return false;
-    trace->shortfall = trace_shortfall_of(reading.reader);
-    reading.files = trace_file_count(reading.reader);
-    reading.processes = trace_process_count(reading.reader);
-    reading.ranks = calloc((size_t)reading.files + 1, sizeof *reading.ranks);
-    reading.recent = calloc((size_t)reading.processes + 1, sizeof *reading.recent);
+    trace->shortfall = trace_shortfall_of(reduction.reader);
+    reduction.files = trace_file_count(reduction.reader);
+    reduction.processes = trace_process_count(reduction.reader);
+    reduction.ranks = calloc((size_t)reduction.files + 1, sizeof *reduction.ranks);
+    reduction.recent = calloc((size_t)reduction.processes + 1, sizeof *reduction.recent);
     trace->path = strdup(path);
     trace->random = options->seed;
     trace->streams = calloc(SIMILARITY_STREAMS, sizeof *trace->streams);
     trace->series = calloc(SIMILARITY_SERIES, sizeof *trace->series);
-    bool done = read_all(&reading, path, err);
-    free(reading.ranks);
-    free(reading.recent);
-    trace_reader_free(reading.reader);
+    bool done = read_all(&reduction, path, err);
+    free(reduction.ranks);
+    free(reduction.recent);
+    trace_reader_free(reduction.reader);
     return done;
 }
 

@@ -16,14 +16,16 @@ const double similarity_kind_weights[SIMILARITY_KINDS] = {2, 1, 1, 2, 2, 1, 1, 0
 
 #define RANGE SIMILARITY_RANGE
 
-/* Of times, in decades: the same work takes a quarter more or less with the processor's clock rate and its neighbours. */
+/* The resolution of times, in decades: the same work varies by a quarter with the processor's clock rate
+ * and its neighbours. */
 #define TIME_RESOLUTION 0.1
 
-/* A resample of more would cost time and tell nothing: the spread of fewer is scaled by the root of the counts. */
+/* A resample of more would cost time and tell nothing: the spread of fewer is scaled by the root of the
+ * counts. */
 #define MAX_DRAWN 2048
 
 /* One comparison in progress. */
-struct comparing {
+struct comparison {
     const struct similarity_trace *a, *b;
     const struct similarity_options *options;
     struct similarity *result;
@@ -35,8 +37,8 @@ struct comparing {
     bool of_bytes;
 };
 
-/* The next component, its replicates empty; NULL: out of memory. */
-static struct similarity_component *add(struct comparing *at, enum similarity_kind kind, const char *name,
+/* Adds a component with empty replicates; NULL: out of memory. */
+static struct similarity_component *add(struct comparison *at, enum similarity_kind kind, const char *name,
                                         const char *measure, double weight, double value)
 {
     struct similarity *result = at->result;
@@ -59,13 +61,13 @@ static struct similarity_component *add(struct comparing *at, enum similarity_ki
     return component;
 }
 
-static double *replicates_of(const struct comparing *at, const struct similarity_component *component)
+static double *replicates_of(const struct comparison *at, const struct similarity_component *component)
 {
     return &at->result
                 ->replicates[(size_t)(component - at->result->components) * (size_t)at->options->replicates];
 }
 
-/* From the 2.5th to the 97.5th percentile, and what it is about. */
+/* Gets the 2.5th and the 97.5th percentile; the interval contains the value itself. */
 static void interval(const double *values, int count, double *space, double value, double *low, double *high)
 {
     if (count == 0)
@@ -76,9 +78,9 @@ static void interval(const double *values, int count, double *space, double valu
     *high = fmin(1, fmax(value, space[(int)ceil(0.975 * (count - 1))]));
 }
 
-/* Resamples differ more than what they are drawn from, so they are moved to have the component's value as their mean;
- * and where only `share` of the values was drawn, they spread too far by 1 / √share. */
-static void settle(struct comparing *at, struct similarity_component *component, double share)
+/* Moves the replicates so that their mean is the component's value, since resamples differ more than the
+ * data they are drawn from. Where only `share` of the values was drawn, they spread too far by 1 / √share. */
+static void settle(struct comparison *at, struct similarity_component *component, double share)
 {
     int count = at->options->replicates;
     double *values = replicates_of(at, component), mean = 0;
@@ -90,8 +92,9 @@ static void settle(struct comparing *at, struct similarity_component *component,
 
 /* ---- distributions ---- */
 
-static bool add_distribution(struct comparing *at, enum similarity_kind kind, const char *name, double weight,
-                             const struct similarity_values *a, const struct similarity_values *b)
+static bool add_distribution(struct comparison *at, enum similarity_kind kind, const char *name,
+                             double weight, const struct similarity_values *a,
+                             const struct similarity_values *b)
 {
     bool both = a->count > 0 && b->count > 0;
     double resolution = kind == SIMILARITY_LATENCY || kind == SIMILARITY_GAP ? TIME_RESOLUTION : 0;
@@ -119,8 +122,9 @@ static bool add_distribution(struct comparing *at, enum similarity_kind kind, co
     return true;
 }
 
-/* What one of them did not record is left out; a class that one of them has not at all is 0. */
-static bool add_quantity(struct comparing *at, enum similarity_kind kind, int stream, double weight,
+/* Leaves out a quantity that one of the traces did not record; a class that one of them lacks has
+ * similarity 0. */
+static bool add_quantity(struct comparison *at, enum similarity_kind kind, int stream, double weight,
                          const struct similarity_values *a, const struct similarity_values *b)
 {
     const struct similarity_stream *in_a = &at->a->streams[stream], *in_b = &at->b->streams[stream];
@@ -132,12 +136,12 @@ static bool add_quantity(struct comparing *at, enum similarity_kind kind, int st
 
 /* ---- curves ---- */
 
-/* What is recorded, or, shaken, might have been: its windows are normal around what was seen. */
+/* A recorded curve. Shaken, its windows are normal around their values. */
 struct curve {
     const double *mean, *variance;
 };
 
-static void take(struct comparing *at, struct curve curve, int parts, bool shaken, double *smooth)
+static void take(struct comparison *at, struct curve curve, int parts, bool shaken, double *smooth)
 {
     double windows[SIMILARITY_CURVE];
     for (int i = 0; i < parts * SIMILARITY_BINS; i++)
@@ -146,7 +150,7 @@ static void take(struct comparing *at, struct curve curve, int parts, bool shake
     similarity_smooth(windows, smooth, parts, SIMILARITY_BINS, SIMILARITY_BAND);
 }
 
-static void compare_curves(struct comparing *at, struct curve a, struct curve b, int parts, bool shaken,
+static void compare_curves(struct comparison *at, struct curve a, struct curve b, int parts, bool shaken,
                            double *correlation, double *warped)
 {
     take(at, a, parts, shaken, at->draws_a);
@@ -155,8 +159,8 @@ static void compare_curves(struct comparing *at, struct curve a, struct curve b,
     *warped = similarity_warped(at->draws_a, at->draws_b, parts, SIMILARITY_BINS, SIMILARITY_BAND);
 }
 
-/* Over the phases where both have some, else over the whole run. */
-static bool add_curve(struct comparing *at, enum similarity_kind kind, const char *name, const char *what,
+/* Compares curves over the phases where both traces have some, else over the whole run. */
+static bool add_curve(struct comparison *at, enum similarity_kind kind, const char *name, const char *what,
                       double weight, struct curve a, struct curve b)
 {
     int first, parts = similarity_parts(at->a, at->b, &first), from = first * SIMILARITY_BINS;
@@ -178,8 +182,8 @@ static bool add_curve(struct comparing *at, enum similarity_kind kind, const cha
     return true;
 }
 
-/* The mean over the whole run, of the trace where it is larger. */
-static double level(const struct comparing *at, int series)
+/* Returns the mean over the whole run, of the trace where it is larger. */
+static double level(const struct comparison *at, int series)
 {
     const struct similarity_curve *a = &at->a->series[series], *b = &at->b->series[series];
     double a_sum = 0, b_sum = 0;
@@ -190,9 +194,9 @@ static double level(const struct comparing *at, int series)
     return fmax(a_sum, b_sum);
 }
 
-/* Processors, disks, GPUs and their memory count the same; within one of these, series by their levels. Where both traces
- * have what the run itself took of a resource, what the whole machine did with it is no matter. */
-static bool add_series(struct comparing *at)
+/* Processors, disks, GPUs and their memory count the same; within one of these, series by their levels. If
+ * both traces have the run's own use of a resource, the use by the whole machine is left out. */
+static bool add_series(struct comparison *at)
 {
     enum { RESOURCES = 4 };
     double levels[SIMILARITY_SERIES], sums[RESOURCES] = {0};
@@ -203,7 +207,7 @@ static bool add_series(struct comparing *at)
     for (int i = 0; i < SIMILARITY_SERIES; i++) {
         int resource = similarity_series[i].resource;
         levels[i] = own[resource] == similarity_series[i].own ? level(at, i) : 0;
-        levels[i] = levels[i] >= similarity_series[i].least ? levels[i] : 0;
+        levels[i] = levels[i] >= similarity_series[i].min_mean ? levels[i] : 0;
         sums[resource] += levels[i];
     }
     for (int i = 0; i < SIMILARITY_SERIES; i++) {
@@ -220,7 +224,7 @@ static bool add_series(struct comparing *at)
 
 /* ---- numbers ---- */
 
-static bool add_ratio(struct comparing *at, enum similarity_kind kind, const char *name, const char *measure,
+static bool add_ratio(struct comparison *at, enum similarity_kind kind, const char *name, const char *measure,
                       double weight, double a, double a_variance, double b, double b_variance)
 {
     struct similarity_component *component = add(at, kind, name, measure, weight, similarity_ratio(a, b));
@@ -228,7 +232,7 @@ static bool add_ratio(struct comparing *at, enum similarity_kind kind, const cha
         return false;
     double *values = replicates_of(at, component);
     for (int i = 0; i < at->options->replicates; i++) {
-        /* one after the other: compilers differ in which argument they work out first */
+        /* in two statements, since compilers differ in the order of arguments */
         double of_a = fmax(0, a + sqrt(a_variance) * random_normal(&at->random));
         double of_b = fmax(0, b + sqrt(b_variance) * random_normal(&at->random));
         values[i] = similarity_ratio(of_a, of_b);
@@ -238,8 +242,8 @@ static bool add_ratio(struct comparing *at, enum similarity_kind kind, const cha
 }
 
 /* 1 − |p − q| of two shares. */
-static bool add_share(struct comparing *at, const char *name, int64_t a_hits, int64_t a_count, int64_t b_hits,
-                      int64_t b_count)
+static bool add_share(struct comparison *at, const char *name, int64_t a_hits, int64_t a_count,
+                      int64_t b_hits, int64_t b_count)
 {
     if (a_count == 0 || b_count == 0)
         return true;
@@ -259,7 +263,7 @@ static bool add_share(struct comparing *at, const char *name, int64_t a_hits, in
     return true;
 }
 
-static bool add_durations(struct comparing *at)
+static bool add_durations(struct comparison *at)
 {
     bool phased = at->a->phased && at->b->phased;
     for (int part = 0; part < (phased ? SIMILARITY_PARTS : 1); part++) {
@@ -283,15 +287,15 @@ static int by_a(const void *left, const void *right)
     return (one->a > other->a) - (one->a < other->a);
 }
 
-/* The files that both touch. Data may lie in another folder, so the ends of the paths have to do; of several files with
- * one end, the first are paired, then the second. Both lists are sorted. */
-static bool find_common(struct comparing *at)
+/* Finds the files that both traces access, by the ends of their paths, since data may lie in another
+ * folder. Of several files with one end, the first are paired, then the second. Both lists are sorted. */
+static bool find_common(struct comparison *at)
 {
     const struct similarity_file *a = at->a->files, *b = at->b->files;
     const struct similarity_file *a_end = a + at->a->file_count, *b_end = b + at->b->file_count;
-    size_t most = (at->a->file_count < at->b->file_count ? at->a->file_count : at->b->file_count) + 1;
-    struct pair *pairs = calloc(most, sizeof *pairs);
-    at->ranks = calloc(3 * most, sizeof *at->ranks);
+    size_t max = (at->a->file_count < at->b->file_count ? at->a->file_count : at->b->file_count) + 1;
+    struct pair *pairs = calloc(max, sizeof *pairs);
+    at->ranks = calloc(3 * max, sizeof *at->ranks);
     if (!pairs || !at->ranks) {
         free(pairs);
         return false;
@@ -311,8 +315,8 @@ static bool find_common(struct comparing *at)
     return true;
 }
 
-/* A resample of the files, in the order of a. */
-static double resampled_order(struct comparing *at, size_t drawn)
+/* Measures a resample of the files, in the order of a. */
+static double resampled_order(struct comparison *at, size_t drawn)
 {
     uint32_t *ranks = at->ranks + at->common, *space = ranks + at->common;
     for (size_t i = 0; i < drawn; i++)
@@ -323,7 +327,7 @@ static double resampled_order(struct comparing *at, size_t drawn)
     return similarity_order(ranks, space, drawn);
 }
 
-static bool add_order(struct comparing *at)
+static bool add_order(struct comparison *at)
 {
     const struct similarity_trace *a = at->a, *b = at->b;
     if (!find_common(at) || !add_share(at, "sequential", a->sequential, a->steps, b->sequential, b->steps) ||
@@ -350,7 +354,7 @@ static bool add_order(struct comparing *at)
 
 /* ---- all of it ---- */
 
-static bool add_rate_of_bytes(struct comparing *at, const char *name, double weight,
+static bool add_rate_of_bytes(struct comparison *at, const char *name, double weight,
                               const struct similarity_stream *a, const struct similarity_stream *b)
 {
     at->of_bytes = true;
@@ -361,7 +365,7 @@ static bool add_rate_of_bytes(struct comparing *at, const char *name, double wei
     return done;
 }
 
-static bool add_stream(struct comparing *at, int which)
+static bool add_stream(struct comparison *at, int which)
 {
     const struct similarity_stream *a = &at->a->streams[which], *b = &at->b->streams[which];
     const char *name = similarity_stream_name(which);
@@ -382,7 +386,7 @@ static bool add_stream(struct comparing *at, int which)
                                 b->squares));
 }
 
-static bool add_all(struct comparing *at)
+static bool add_all(struct comparison *at)
 {
     for (int i = 0; i < SIMILARITY_STREAMS; i++)
         if (!add_stream(at, i))
@@ -391,7 +395,7 @@ static bool add_all(struct comparing *at)
     return add_order(at) && add_durations(at) && add_series(at);
 }
 
-/* From weights within a kind to shares of the whole. */
+/* Converts weights within a kind to shares of the total. */
 static bool share_weights(struct similarity *result, const struct similarity_options *options,
                           struct error *err)
 {
@@ -412,8 +416,8 @@ static bool share_weights(struct similarity *result, const struct similarity_opt
     return true;
 }
 
-/* The whole of one replicate, or of the values themselves (-1). Divided by the sum of weights in the same order, so
- * that components of 1 give 1. */
+/* Returns the total of one replicate, or of the values themselves (-1). It is divided by the sum of
+ * weights in the same order, so that components of 1 give 1. */
 static double whole(const struct similarity *result, int replicate, int replicates)
 {
     double sum = 0, weights = 0;
@@ -427,7 +431,7 @@ static double whole(const struct similarity *result, int replicate, int replicat
     return sum / weights;
 }
 
-static bool combine(struct comparing *at, struct error *err)
+static bool combine(struct comparison *at, struct error *err)
 {
     struct similarity *result = at->result;
     int replicates = at->options->replicates;
@@ -460,7 +464,7 @@ bool similarity_compare(const struct similarity_trace *a, const struct similarit
                         const struct similarity_options *options, struct similarity *result,
                         struct error *err)
 {
-    struct comparing at = {.a = a, .b = b, .options = options, .result = result, .random = options->seed};
+    struct comparison at = {.a = a, .b = b, .options = options, .result = result, .random = options->seed};
     *result = (struct similarity){.floor = NAN};
     if (!any_common(a, b))
         return error_set(err, ERROR_INPUT, "%s and %s have no class of event in common", a->path, b->path);
@@ -491,7 +495,7 @@ static struct similarity_component *find(struct similarity *result, const struct
     return NULL;
 }
 
-/* fmin leaves out a floor that is not known yet. */
+/* Lowers the floors to the values of a repeat; fmin ignores a floor that is not known yet. */
 static void lower_floors(struct similarity *result, const struct similarity *repeat)
 {
     result->floor = fmin(result->floor, repeat->value);
@@ -526,12 +530,12 @@ bool similarity_add_floor(struct similarity *result, const struct similarity_tra
 const struct similarity_component *similarity_worst(const struct similarity *result)
 {
     const struct similarity_component *worst = NULL;
-    double most = 0;
+    double max = 0;
     for (size_t i = 0; i < result->count; i++) {
         const struct similarity_component *component = &result->components[i];
         double loss = component->weight * (1 - component->value);
-        if (loss > most) {
-            most = loss;
+        if (loss > max) {
+            max = loss;
             worst = component;
         }
     }

@@ -120,10 +120,10 @@ const char *similarity_stream_name(int stream);
 /* A series that describes the load. */
 struct similarity_source {
     const char *name;
-    int resource; /* processors, disks, GPUs, their memory */
-    bool own;     /* of the traced processes, else of the whole machine */
-    bool adds;    /* summed over its sources; else averaged */
-    double least; /* minimum mean: a nearly idle resource is not compared */
+    int resource;    /* processors, disks, GPUs, their memory */
+    bool own;        /* of the traced processes, else of the whole machine */
+    bool adds;       /* summed over its sources; else averaged */
+    double min_mean; /* a nearly idle resource is not compared */
 };
 extern const struct similarity_source similarity_series[SIMILARITY_SERIES];
 

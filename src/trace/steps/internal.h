@@ -1,4 +1,4 @@
-/* What the readers of logs of steps share: one file on its way into the pools of steps.h. */
+/* Shared by the readers of logs of steps: one file on its way into the pools of steps.h. */
 #ifndef REHEARSE_TRACE_STEPS_INTERNAL_H
 #define REHEARSE_TRACE_STEPS_INTERNAL_H
 
@@ -6,8 +6,8 @@
 #include "trace/import/lines.h"
 #include "trace/steps/steps.h"
 
-/* A duration as it was read, or where a block begins; kept until the file is known as a whole, since what a first step
- * consists of is only known then. */
+/* A duration as read, or the beginning of a block. Entries are kept until the whole file is known, since
+ * only then is it known which events a first step has. */
 struct steps_entry {
     int16_t event; /* or one of these */
 #define STEPS_EPOCH_BEGINS (-1)
@@ -33,33 +33,34 @@ struct steps_file {
     int64_t durations; /* read, skipped ones too */
 };
 
-/* What a path says of the file; and, when all is read, its durations into the pools. */
+/* Takes the configuration from the path; and, at the end, adds the durations to the pools. */
 void steps_file_begin(struct steps_file *file);
 bool steps_file_end(struct steps_file *file, struct error *err);
 
 /* Always returns true, so that a reader can end with it. */
 bool steps_malformed(struct steps_file *file, const char *what);
 
-/* The event of this name, which is added where there is room; STEPS_MAX_EVENTS else. */
+/* Returns the event of this name, which is added if there is room; else STEPS_MAX_EVENTS. */
 int steps_event_of(struct steps *steps, const char *name, size_t length);
 
-/* The known event of this name (or alias), -1 for others; "eval_" is not looked at. */
+/* Returns the known event of this name (or alias), -1 for others; "eval_" is not removed. */
 int steps_known_event(const char *name, size_t length);
 
 bool steps_add(struct steps_file *file, enum steps_source source, int event, double seconds,
                struct error *err);
 
-/* number: as the log counts its epochs, from 1; 0: it does not say. */
+/* number: the epoch's number in the log, from 1; 0: unknown. */
 bool steps_begin_epoch(struct steps_file *file, enum steps_source source, int64_t number, struct error *err);
 bool steps_begin_block(struct steps_file *file, struct error *err);
 
-/* The readers. Each takes all of a file. */
+/* The readers. Each reads a whole file. */
 bool steps_read_lines(struct steps_file *file, struct import_lines *lines, struct error *err);
 bool steps_read_objects(struct steps_file *file, struct import_lines *lines, bool profile, struct error *err);
-/* beside: of a file, whose neighbours tell more. */
+/* beside: it is a file, whose neighbours may hold more. */
 bool steps_read_output(struct steps_file *file, const struct doc *doc, bool beside, struct error *err);
 
-/* Takes an object of MLLOG, {"key": …, "value": …, "metadata": …}, whose text is changed; *taken tells if it is one. */
+/* Takes an object of MLLOG, {"key": …, "value": …, "metadata": …}, whose text is changed; *taken tells if it
+ * is one. */
 bool steps_take_mllog(struct steps_file *file, char *text, bool *taken, struct error *err);
 
 #endif

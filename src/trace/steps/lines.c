@@ -38,7 +38,7 @@ static bool take_whole(const struct import_member *member, int64_t *value)
     return isdigit((unsigned char)*at) && scan_digits(&at, value) && *value >= 0;
 }
 
-/* A log without epoch_start may still tell the epoch in every line. */
+/* Begins an epoch if a log without epoch_start gives its number in every line. */
 static bool follow_epoch(struct steps_file *file, int64_t number, struct error *err)
 {
     if (file->number < 0 || number == 0 || number == file->number)
@@ -99,7 +99,8 @@ static void take_configuration(struct steps_file *file, const char *text)
     }
 }
 
-/* A date and a time, "2026-11-21T02:42:36.389319" or with a blank between, and a log's "," before milliseconds. */
+/* Skips a date and a time, "2026-11-21T02:42:36.389319" or with a blank between, or a log's "," before
+ * milliseconds. */
 static const char *skip_time(const char *text)
 {
     const char *at = text;

@@ -1,4 +1,4 @@
-/* What is made of the pools: rates and latencies, and the model of compute time. */
+/* Derived values: rates and latencies, and the model of compute time. */
 #include "trace/steps/stats.h"
 
 #include <math.h>
@@ -53,7 +53,7 @@ bool steps_metric_values(const struct steps *steps, const struct steps_group *gr
         double seconds = metric < STEPS_LATENCY_LOAD ? from->items[from->count - 1 - i] : from->items[i];
         if (metric >= STEPS_LATENCY_LOAD)
             made[(*count)++] = seconds;
-        else if (seconds > 0) /* who did not wait has no rate */
+        else if (seconds > 0) /* without a wait there is no rate */
             made[(*count)++] = samples / seconds;
     }
     *values = made;

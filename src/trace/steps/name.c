@@ -1,4 +1,4 @@
-/* What the names of folders and files say of a run: UNET3D_8g_4b, DLRM_benchmark_8GPU_b32k, BERT_8gb6. */
+/* Configurations in the names of folders and files: UNET3D_8g_4b, DLRM_benchmark_8GPU_b32k, BERT_8gb6. */
 #include "core/text.h"
 #include "trace/steps/steps.h"
 
@@ -10,14 +10,14 @@
 #define MAX_GPUS  1000000
 #define MAX_BATCH 1000000000000
 
-/* Digits, with k and m for 2^10 and 2^20 where `units`; NULL: none, or too large. Never 0. */
-static const char *take_count(const char *at, bool units, int64_t most, int64_t *value)
+/* Takes digits, with k and m for 2^10 and 2^20 if `units`; NULL: none, 0, or too large. */
+static const char *take_count(const char *at, bool units, int64_t max, int64_t *value)
 {
     int64_t number = 0;
     const char *start = at;
     for (; isdigit((unsigned char)*at); at++) {
         number = number * 10 + (*at - '0');
-        if (number > most)
+        if (number > max)
             return NULL;
     }
     if (at == start || number == 0)
@@ -25,7 +25,7 @@ static const char *take_count(const char *at, bool units, int64_t most, int64_t 
     if (units && (*at == 'k' || *at == 'm'))
         number *= *at++ == 'k' ? 1 << 10 : 1 << 20;
     *value = number;
-    return number <= most ? at : NULL;
+    return number <= max ? at : NULL;
 }
 
 static const char *skip_separator(const char *at)
@@ -38,7 +38,7 @@ static bool is_start_of_number(const char *name, const char *at)
     return isdigit((unsigned char)*at) && (at == name || !isdigit((unsigned char)at[-1]));
 }
 
-/* Does the word end here? Then no letter follows. */
+/* Returns whether a word ends here: no letter follows. */
 static bool ends_word(const char *at)
 {
     return !isalpha((unsigned char)*at);

@@ -15,8 +15,9 @@ struct objects {
     int64_t operations;
 };
 
-/* Operations ("cat": "Op") of one step: a batch is waited for from IteratorV2 to the end of IteratorGetNext, and then
- * copied. As with the study, the last ones of their names count, and a step ends when its last operation starts. */
+/* Takes operations ("cat": "Op") of one step: it waits for a batch from IteratorV2 to the end of
+ * IteratorGetNext, then copies it. As in the study, the last operation of each name counts, and a step
+ * ends when its last operation starts. */
 static bool take_operation(struct objects *objects, const struct import_object *object)
 {
     const struct import_member *category = import_object_find(object, NULL, "cat");
@@ -39,7 +40,8 @@ static bool take_operation(struct objects *objects, const struct import_object *
     return true;
 }
 
-/* Before the first object of the expected kind, the file may hold JSON of another kind, which is not malformed. */
+/* Before the first object of the expected kind, the file may hold JSON of another kind, which is not
+ * malformed. */
 static bool take_object(void *context, char *text, const char *problem, struct error *err)
 {
     struct objects *objects = context;

@@ -1,5 +1,5 @@
-/* DLIO's R_output.json, which `rehearse feed` writes, too; and what lies beside it: result.json or DLIO's log, which tell
- * the configuration, and R_timeline.pfw, which tells of barriers. */
+/* DLIO's R_output.json, which `rehearse feed` writes, too, and files beside it: result.json or DLIO's log
+ * has the configuration, R_timeline.pfw the barriers. */
 #include "core/file.h"
 #include "core/vector.h"
 #include "trace/import/json.h"
@@ -14,7 +14,7 @@
 
 struct output {
     struct steps_file *file;
-    bool copies; /* what is left of a step is the copy to the device; in DLIO's own, Python's time */
+    bool copies; /* the rest of a step is the copy to the device; in DLIO's own, Python's time */
     struct steps_values barriers; /* of each step, in order; NAN: not known */
     size_t next;                  /* step */
 };
@@ -56,7 +56,7 @@ static bool take_log(struct steps_file *file, const char *path, struct error *er
     return good;
 }
 
-/* The place of a step's barrier, made with all before it. */
+/* Returns the place of a step's barrier, after making all before it. */
 static double *barrier_of(struct output *output, size_t step)
 {
     struct steps_values *barriers = &output->barriers;
@@ -67,7 +67,8 @@ static double *barrier_of(struct output *output, size_t step)
     return &barriers->items[step];
 }
 
-/* {"name": "barrier", "cat": "comm", "ts": …, "dur": US, "ph": "X", "args": {"step": 1}}; one of no length is left out. */
+/* {"name": "barrier", "cat": "comm", "ts": …, "dur": US, "ph": "X", "args": {"step": 1}}; one of no length is
+ * left out. */
 static bool take_span(struct output *output, struct import_object *object, char *line, struct error *err)
 {
     int64_t step, ns;
@@ -110,7 +111,7 @@ static bool take_timeline(struct output *output, const char *path, struct error 
     return good;
 }
 
-/* DIR/3_output.json: DIR/result.json or DIR/dlio.log, and DIR/3_timeline.pfw. */
+/* Reads the files beside DIR/3_output.json: DIR/result.json or DIR/dlio.log, and DIR/3_timeline.pfw. */
 static bool look_beside(struct output *output, struct error *err)
 {
     const char *whole = output->file->path, *slash = strrchr(whole, '/');
@@ -141,7 +142,7 @@ static double number_at(const struct doc_node *list, const struct doc_node **at)
     return value;
 }
 
-/* One step. `proc` is loading, copying and computing, without the barrier. */
+/* Adds one step. `all` is loading, copying and computing, without the barrier. */
 static bool take_step(struct output *output, const int events[3], double loading, double computing,
                       double all, struct error *err)
 {
@@ -160,7 +161,7 @@ static bool take_step(struct output *output, const int events[3], double loading
            steps_add(file, STEPS_DLIO_OUTPUT, events[2], all + barrier, err);
 }
 
-/* Lists of seconds, one for each step. */
+/* Takes lists of seconds, one for each step. */
 static bool take_lists(struct output *output, const struct doc_node *loads, const struct doc_node *procs,
                        const struct doc_node *computes, bool eval, struct error *err)
 {

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* In the order of enum steps_event; then other spellings. */
+/* The order is that of enum steps_event; other spellings follow. */
 static const struct {
     const char *name;
     enum steps_event event;
@@ -115,7 +115,8 @@ bool steps_add(struct steps_file *file, enum steps_source source, int event, dou
     return add_entry(file, event, seconds, err);
 }
 
-/* The study means to leave out UNET3D's first epoch of DLIO's logs too, and compares capitals with small letters. */
+/* The study means to skip UNET3D's first epoch in DLIO's logs, too, but compares capitals with small
+ * letters. */
 bool steps_begin_epoch(struct steps_file *file, enum steps_source source, int64_t number, struct error *err)
 {
     file->epochs++;
@@ -145,8 +146,8 @@ static bool is_eval(const struct steps *steps, int event)
     return event >= STEPS_KNOWN && strncmp(steps->events[event], "eval_", 5) == 0;
 }
 
-/* What a first step consists of: its end where the log tells of ends, else every event of the log once. The study waits
- * for fixed events, in DLIO's logs for any three. */
+/* The events of a first step: its end if the log has ends, else every event of the log once. The study
+ * waits for fixed events, in DLIO's logs for any three. */
 struct first_step {
     uint32_t wanted; /* known events that are waited for */
     int distinct;    /* so many different ones are enough; 0: all */
@@ -225,7 +226,7 @@ static struct steps_group *group_of(struct steps *steps, int64_t gpus, int64_t b
     return &steps->groups[steps->group_count - 1];
 }
 
-/* What was given goes before names, and names before what the log says: DLIO's DLRM runs with one rank for many GPUs. */
+/* Options go before names, and names before the log: DLIO runs DLRM with one rank for many GPUs. */
 static bool configure(struct steps_file *file, int64_t *gpus, int64_t *batch, struct error *err)
 {
     char workload[STEPS_NAME];
@@ -242,7 +243,8 @@ static bool configure(struct steps_file *file, int64_t *gpus, int64_t *batch, st
     return true;
 }
 
-/* One workload and one kind of log at a time: real and emulated steps are not to be mixed unseen. */
+/* Checks that files have one workload and one kind of log: real and emulated steps must not be mixed
+ * unnoticed. */
 static bool agree(struct steps_file *file, struct error *err)
 {
     struct steps *steps = file->steps;

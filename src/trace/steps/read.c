@@ -1,4 +1,4 @@
-/* Files and folders of logs. What a file holds, its first bytes say. */
+/* Files and folders of logs. The first bytes of a file tell its format. */
 #include "core/doc.h"
 #include "core/file.h"
 #include "core/text.h"
@@ -13,13 +13,14 @@
 
 #define MAX_DEPTH 16 /* of folders */
 
-/* Of DLIO and of `rehearse feed`. */
+/* Returns whether a file is output of DLIO or `rehearse feed`. */
 static bool is_output(const char *path)
 {
     return text_ends_like(path, "_output.json") || text_ends_like(path, "_load_and_proc_times.json");
 }
 
-/* Python writes NaN and infinities, which are no JSON. As words in quotes, of the same length, they are no numbers either. */
+/* Puts NaN and infinities, which Python writes but JSON lacks, into quotes; the words keep their length,
+ * and are no numbers. */
 static void quote_words(char *text, size_t length)
 {
     static const char *const words[] = {"NaN", "-Infinity", "Infinity"};
@@ -116,7 +117,7 @@ static bool is_log(const char *name)
     return false;
 }
 
-/* Where a run has both, its log tells more than its output does. */
+/* Reads logs and, without durations in them, outputs: a log has more than the output of the same run. */
 static bool read_all(struct steps *steps, const struct import_paths *paths,
                      const struct steps_options *options, int64_t *durations, struct error *err)
 {

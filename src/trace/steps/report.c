@@ -16,11 +16,11 @@ static void write_summary(struct json *json, const char *name, const double *sor
     json_integer(json, "count", (int64_t)summary.count);
     json_number(json, "mean", summary.mean);
     json_number(json, "stdev", summary.stdev);
-    json_number(json, "least", summary.least);
+    json_number(json, "least", summary.min);
     json_number(json, "q1", summary.q1);
     json_number(json, "median", summary.median);
     json_number(json, "q3", summary.q3);
-    json_number(json, "most", summary.most);
+    json_number(json, "most", summary.max);
     json_close(json);
 }
 
@@ -76,7 +76,7 @@ static void write_plane(struct json *json, const char *name, const struct steps_
     json_number(json, "r2", plane->r2);
     json_bool(json, "unique", plane->unique);
     json_number(json, "mean_error", plane->mean_error);
-    json_number(json, "most_error", plane->most_error);
+    json_number(json, "most_error", plane->max_error);
     json_close(json);
 }
 
@@ -179,7 +179,7 @@ static void print_plane(const char *name, const struct steps_plane *plane, struc
         text_format(out, "; R2 %.4f", plane->r2);
     if (isfinite(plane->mean_error))
         text_format(out, ", off by %.1f %% on average, %.1f %% at most", 100 * plane->mean_error,
-                    100 * plane->most_error);
+                    100 * plane->max_error);
     text_add(out, plane->unique ? "\n" : "; the configurations lie on a line, other slopes fit as well\n");
 }
 

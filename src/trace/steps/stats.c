@@ -15,7 +15,7 @@ double steps_percentile(const double *sorted, size_t count, double p)
     return sorted[below] + share * (sorted[below + 1] - sorted[below]);
 }
 
-/* The place i (n + 1) / 4 from 1, kept within 1 … n - 1 and then interpolated, or beyond. */
+/* Returns the value at place i (n + 1) / 4 from 1, interpolated between places 1 … n - 1, or beyond them. */
 static double quartile(const double *sorted, size_t count, size_t i)
 {
     size_t whole = i * (count + 1) / 4;
@@ -47,11 +47,11 @@ void steps_summarise(const double *sorted, size_t count, struct steps_summary *s
         .count = count,
         .mean = mean,
         .stdev = count > 1 ? sqrt(squares_around(sorted, count, mean) / (double)(count - 1)) : NAN,
-        .least = sorted[0],
+        .min = sorted[0],
         .q1 = count > 1 ? quartile(sorted, count, 1) : sorted[0],
         .median = steps_percentile(sorted, count, 0.5),
         .q3 = count > 1 ? quartile(sorted, count, 3) : sorted[0],
-        .most = sorted[count - 1],
+        .max = sorted[count - 1],
     };
 }
 
@@ -88,15 +88,15 @@ static void judge(const double *gpus, const double *batches, const double *value
         double off = steps_plane_at(plane, gpus[i], batches[i]) - values[i];
         left += off * off;
         error += fabs(off / values[i]);
-        plane->most_error = fmax(plane->most_error, fabs(off / values[i]));
+        plane->max_error = fmax(plane->max_error, fabs(off / values[i]));
     }
     plane->mean_error = error / (double)count;
     /* values that are equal but for rounding */
     plane->r2 = whole > 1e-24 * mean * mean * (double)count ? 1 - left / whole : NAN;
 }
 
-/* Normal equations of the deviations from the means, in units of their own spread, so that batches of a million and ten
- * GPUs do no harm. Where the points lie on a line, that direction alone has a slope. */
+/* Solves the normal equations of the deviations from the means, in units of their own spread, so that batches
+ * of a million beside ten GPUs do no harm. If the points lie on a line, only that direction has a slope. */
 void steps_fit_plane(const double *gpus, const double *batches, const double *values, size_t count,
                      struct steps_plane *plane)
 {
@@ -125,8 +125,9 @@ void steps_fit_plane(const double *gpus, const double *batches, const double *va
     judge(gpus, batches, values, count, plane);
 }
 
-/* Values are first put on the grid, each shared between its two neighbours, and then smoothed: the cost does not grow
- * with their number times the places. Silverman (1986), equation 3.31: 0.9 min(s, IQR / 1.34) n^(-1/5). */
+/* Values are first put on the grid, each shared between its two neighbours, and then smoothed, so that the
+ * cost is not their number times the places. Silverman (1986), equation 3.31: 0.9 min(s, IQR / 1.34)
+ * n^(-1/5). */
 void steps_density(const double *sorted, size_t count, double low, double high, int points, double *density)
 {
     double mean = mean_of(sorted, count), step = (high - low) / (points - 1);

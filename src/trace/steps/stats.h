@@ -1,4 +1,5 @@
-/* Statistics of durations: summaries, normal fits, planes over (GPUs, batch), densities. All take ascending values. */
+/* Statistics of durations: summaries, normal fits, planes over (GPUs, batch), densities. All take ascending
+ * values. */
 #ifndef REHEARSE_TRACE_STEPS_STATS_H
 #define REHEARSE_TRACE_STEPS_STATS_H
 
@@ -11,10 +12,11 @@
 struct steps_summary {
     size_t count;
     double mean, stdev; /* of a sample (n - 1); NAN for one value */
-    double least, q1, median, q3, most;
+    double min, q1, median, q3, max;
 };
 
-/* Quartiles are exclusive (at i (n + 1) / 4, interpolated), as Python's statistics.quantiles takes them. count > 0. */
+/* Quartiles are exclusive (at i (n + 1) / 4, interpolated), as Python's statistics.quantiles takes them.
+ * count > 0. */
 void steps_summarise(const double *sorted, size_t count, struct steps_summary *summary);
 
 /* The value at p (n - 1) from 0, interpolated: numpy's percentile. p in [0, 1], count > 0. */
@@ -34,14 +36,14 @@ struct steps_plane {
     bool unique; /* false: the points lie on a line, and the smallest slopes are given */
     double per_gpu, per_batch, constant; /* a number that never varies has slope 0 */
     double r2;                           /* NAN where the values do not vary */
-    double mean_error, most_error;       /* |fitted / value - 1| */
+    double mean_error, max_error;        /* |fitted / value - 1| */
 };
 void steps_fit_plane(const double *gpus, const double *batches, const double *values, size_t count,
                      struct steps_plane *plane);
 double steps_plane_at(const struct steps_plane *plane, double gpus, double batch);
 
-/* A kernel density (Gaussian, width by Silverman's rule) at `points` places from low to high, both included; 2 of them to
- * STEPS_DENSITY_POINTS. */
+/* A kernel density (Gaussian, width by Silverman's rule) at `points` places from low to high, both included;
+ * 2 of them to STEPS_DENSITY_POINTS. */
 #define STEPS_DENSITY_POINTS 256
 void steps_density(const double *sorted, size_t count, double low, double high, int points, double *density);
 

@@ -1,4 +1,4 @@
-/* Names, kinds and limits of what a trace holds. */
+/* Names, kinds and limits of rows. */
 #include "trace/store/store.h"
 
 #include <math.h>
@@ -55,7 +55,7 @@ const char *trace_kind_name(enum trace_kind kind)
     return names[kind];
 }
 
-/* The first that a path begins with counts. */
+/* The first matching beginning of a path counts. */
 static const struct {
     const char *begin;
     enum trace_kind kind;
@@ -111,7 +111,7 @@ int64_t trace_bytes_moved(const struct trace_event *event)
     return bytes > 0 ? bytes : 0;
 }
 
-/* One row may move a thousandth of what all may. */
+/* One row may move a thousandth of the limit of all rows. */
 #define MAX_BYTES_OF_ONE (TRACE_MAX_BYTES >> 10)
 
 static bool time_fits(int64_t time_ns)

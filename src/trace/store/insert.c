@@ -176,7 +176,7 @@ bool trace_process_rename(struct trace_writer *writer, int64_t process, const ch
     return run(writer, RENAME_PROCESS, 2, (struct cell[]){NUMBER(process), TEXT(name, length)}, err);
 }
 
-/* Hands over what was gathered. */
+/* Hands over the gathered rows. */
 static bool flush(struct trace_writer *writer, struct trace_rows *rows, enum insert which, struct error *err)
 {
     if (writer->failed) {
@@ -194,7 +194,7 @@ static bool flush(struct trace_writer *writer, struct trace_rows *rows, enum ins
     return true;
 }
 
-/* The place of the next row, after room was made for it. */
+/* Returns the place of the next row, after making room for it. */
 static int64_t *next_row(struct trace_writer *writer, struct trace_rows *rows, enum insert which,
                          struct error *err)
 {

@@ -1,5 +1,5 @@
-/* The store of a program that was built without SQLite: no writer and no reader can be made. The functions that need
- * one are never called, but the linker looks for them. */
+/* The store of a program that was built without SQLite: no writer and no reader can be made. The functions
+ * that need one are never called, but the linker looks for them. */
 #include "trace/store/store.h"
 
 #include <stdlib.h>

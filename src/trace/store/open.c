@@ -14,21 +14,22 @@
 #define MAX_NAME_BYTES (1 << 20) /* of one row of names: a command line may be long */
 #define MAX_ROW_BYTES  4096      /* of one row of numbers */
 
-/* A row takes 8 bytes of a file at least and, sorted, 40 steps at most: an honest statement takes fewer than 4 a byte. */
-#define STEPS_PER_CALL     100
-#define STEPS_PER_BYTE     4
-#define STEPS_AT_LEAST     1000000
-#define STATEMENTS_AT_MOST 200 /* that take as much as they may */
+/* A row takes at least 8 bytes of a file and, sorted, at most 40 steps: an honest statement takes fewer than
+ * 4 a byte. */
+#define STEPS_PER_CALL 100
+#define STEPS_PER_BYTE 4
+#define MIN_STEPS      1000000
+#define MAX_STATEMENTS 200 /* that take as many steps as they may */
 
 /* ---- limits ---- */
 
 static int count_steps(void *context)
 {
     struct store_guard *guard = context;
-    int64_t most = (STEPS_PER_BYTE * guard->bytes + STEPS_AT_LEAST) / STEPS_PER_CALL;
+    int64_t max = (STEPS_PER_BYTE * guard->bytes + MIN_STEPS) / STEPS_PER_CALL;
     guard->steps++;
     guard->all++;
-    guard->spent = guard->steps > most || guard->all / STATEMENTS_AT_MOST > most;
+    guard->spent = guard->steps > max || guard->all / MAX_STATEMENTS > max;
     return guard->spent;
 }
 
@@ -60,7 +61,8 @@ bool store_distrust(sqlite3 *db)
     return sqlite3_exec(db, "PRAGMA cell_size_check = ON", NULL, NULL, NULL) == SQLITE_OK;
 }
 
-/* Of the last read or write that failed. SQLite calls a file damaged that its disk fails to read. */
+/* Returns the errno of the last failed read or write. SQLite calls a file damaged if its disk fails to
+ * read it. */
 int store_system_error(sqlite3 *db)
 {
     int number = 0;
@@ -89,7 +91,7 @@ bool store_fail(sqlite3 *db, const struct store_guard *guard, const char *path, 
 
 /* ---- the schema ---- */
 
-/* Every table that is read, and what was added to it since. Further columns are passed over. */
+/* Every table that is read, with the version that added its columns. Further columns are ignored. */
 static const struct table {
     const char *name;
     int since; /* a version of the schema */
@@ -135,7 +137,7 @@ static bool one_number(sqlite3 *db, struct store_guard *guard, const char *path,
     return done;
 }
 
-/* A table, with pages of its own: a view has none, nor has a virtual table. */
+/* Checks that a name is a table with pages of its own, not a view or a virtual table. */
 static bool is_table(sqlite3 *db, struct store_guard *guard, const char *path, const char *name,
                      struct error *err)
 {
@@ -210,7 +212,7 @@ bool store_open(const char *path, sqlite3 **db, struct store_guard *guard, int *
     if (!S_ISREG(state.st_mode))
         return error_set(err, ERROR_INPUT, "'%s' is no file, and so no trace", path);
     *guard = (struct store_guard){.bytes = state.st_size};
-    /* Not read-only: the journal of a writer that was killed has to be played back first. */
+    /* Not read-only: the journal of a killed writer must be played back first. */
     if (sqlite3_open_v2(path, db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
         return *db ? store_fail(*db, guard, path, err) : error_memory(err);
     sqlite3_progress_handler(*db, STEPS_PER_CALL, count_steps, guard);
@@ -230,7 +232,7 @@ bool store_open(const char *path, sqlite3 **db, struct store_guard *guard, int *
 
 /* ---- where a new trace may be written ---- */
 
-/* The first bytes of a file; fewer where it is shorter, -1 and errno where it cannot be read. */
+/* Reads the first bytes of a file, fewer if it is shorter; -1 and errno on failure. */
 static ssize_t read_start(const char *path, unsigned char *bytes, size_t length)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -242,7 +244,7 @@ static ssize_t read_start(const char *path, unsigned char *bytes, size_t length)
     return got;
 }
 
-/* https://www.sqlite.org/fileformat2.html, 1.3: the header string, and the application's number at 68. */
+/* https://www.sqlite.org/fileformat2.html, 1.3: a header string, and the application's number at 68. */
 static bool is_trace(const char *path)
 {
     unsigned char header[100];
@@ -254,7 +256,8 @@ static bool is_trace(const char *path)
     return application == (uint32_t)TRACE_APPLICATION_ID;
 }
 
-/* The same, 3: a rollback journal begins so, or with zeros when it has been played back; an empty one is one. */
+/* The same, 3: a rollback journal begins with these bytes, or zeros after it was played back. It may be
+ * empty. */
 static bool is_journal(const char *path)
 {
     static const unsigned char magic[8] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7}, zeros[8];
@@ -264,7 +267,8 @@ static bool is_journal(const char *path)
                         (memcmp(start, magic, sizeof magic) == 0 || memcmp(start, zeros, sizeof zeros) == 0));
 }
 
-/* Nothing of this name that SQLite would take for a part of the trace. `journal`: one is allowed. */
+/* Checks that no file has a name that SQLite would take for a part of the trace. `journal`: one is
+ * allowed. */
 static bool check_companion(const char *target, const char *ending, bool journal, struct error *err)
 {
     char *name;

@@ -35,9 +35,9 @@ bool store_fail(sqlite3 *db, const struct store_guard *guard, const char *path, 
 /* Returns the errno of the database's last failed read or write; 0: none. */
 int store_system_error(sqlite3 *db);
 
-/* Checks that a new trace may get the name `target` (the file that `path` leads to): nothing is there, or an empty file,
- * or, with `replace`, an older trace, whose journal is played back. Files that SQLite would take for the journal of the
- * new trace are an error. */
+/* Checks that a new trace may get the name `target` (the file that `path` leads to): nothing is there, or an
+ * empty file, or, with `replace`, an older trace, whose journal is played back. Files that SQLite would take
+ * for the journal of the new trace are an error. */
 bool store_may_take(const char *path, const char *target, bool replace, struct error *err);
 
 #endif

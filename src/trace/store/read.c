@@ -14,7 +14,7 @@
 
 typedef void read_row(struct trace_cursor *cursor, void *row);
 
-#define OR_NONE(cursor, column, least, most) row_number(cursor, column, TRACE_NONE, least, most)
+#define OR_NONE(cursor, column, min, max) row_number(cursor, column, TRACE_NONE, min, max)
 
 static int64_t process_number(struct trace_cursor *cursor, int column)
 {
@@ -98,7 +98,7 @@ static const struct trace_phase no_phase = {"", 0, 0, ""};
 static const struct trace_meta no_meta = {"", ""};
 static const struct trace_loss no_loss = {"", 0, TRACE_NONE, TRACE_NONE};
 
-/* The place of row `at`; NULL without memory. */
+/* Returns the place of row `at`; NULL: out of memory. */
 static void *row_at(struct table *table, int64_t at, size_t size)
 {
     if (!vector_room(&table->rows, &table->capacity, (size_t)at + 1, size))
@@ -106,7 +106,7 @@ static void *row_at(struct table *table, int64_t at, size_t size)
     return (char *)table->rows + (size_t)at * size;
 }
 
-/* How a dictionary is read. Ids are 1, 2, 3, …: one that is not is no reason to make room for all before it. */
+/* How a dictionary is read. Ids must be 1, 2, 3, …: no other id makes room for all before it. */
 struct dictionary {
     const char *name, *sql, *sql_of_1; /* sql_of_1: of a store of version 1; NULL: the same */
     size_t size;
@@ -154,7 +154,7 @@ static int by_start(const void *a, const void *b)
     return order ? order : (x->at > y->at) - (x->at < y->at);
 }
 
-/* Here, and not by SQLite, which would put their texts into its own files. */
+/* Sorts here, since SQLite would put the texts into files of its own. */
 static bool sort_phases(struct table *table, struct error *err)
 {
     struct trace_phase *phases = table->rows;
@@ -170,7 +170,7 @@ static bool sort_phases(struct table *table, struct error *err)
     return true;
 }
 
-/* In the order of the tables below; the third has what a store of version 1 lacks. */
+/* The order is that of the tables below; the third member is for stores of version 1, which lack columns. */
 static const struct dictionary dictionaries[] = {
     {"process", "SELECT id, pid, tid, parent_pid, start_ns, end_ns, name, command FROM process ORDER BY id",
      NULL, sizeof no_process, &no_process, read_process, true},
@@ -397,7 +397,7 @@ bool trace_span_of_calls(struct trace_reader *reader, int64_t *first_ns, int64_t
 
 /* ---- cursors ---- */
 
-/* What is read of each table of rows, and how. */
+/* The tables of rows, and how they are read. */
 static const struct source {
     const char *table, *columns, *which, *time;
 } events = {"event", "class, start_ns, latency_ns, process, file, call, fd, \"offset\", size, result, cached",
@@ -406,8 +406,7 @@ static const struct source {
             "operation", "start_ns"},
   samples = {"sample", "series, time_ns, value", "series", "time_ns"};
 
-/* A row whose time is no number is between no two times: where no range is asked for, there is no condition that would
- * pass it over. */
+/* Without a range there is no condition on the time, so that a row whose time is no number is found, too. */
 static struct trace_cursor *open_cursor(struct trace_reader *reader, const struct source *source,
                                         const struct trace_filter *filter, struct error *err)
 {
@@ -426,7 +425,7 @@ static struct trace_cursor *open_cursor(struct trace_reader *reader, const struc
         free(cursor);
         return NULL;
     }
-    /* What a statement does not have is no error. */
+    /* Binding a parameter that the statement lacks is no error. */
     sqlite3_bind_int64(cursor->statement, 1, filter->from_ns);
     sqlite3_bind_int64(cursor->statement, 2, filter->to_ns);
     sqlite3_bind_int64(cursor->statement, 3, filter->which);

@@ -19,13 +19,13 @@ bool row_next(struct trace_cursor *cursor)
     struct trace_reader *reader = cursor->reader;
     if (cursor->code == SQLITE_ROW)
         cursor->code = sqlite3_step(cursor->statement);
-    /* At once, for the database tells only of the statement that was run last. */
+    /* At once, since the database only knows the failure of the last statement. */
     if (cursor->code != SQLITE_ROW && cursor->code != SQLITE_DONE && !cursor->failed)
         cursor->failed = !store_fail(reader->db, &reader->guard, reader->path, &cursor->why);
     return cursor->code == SQLITE_ROW;
 }
 
-/* The first failure is kept, and no further row comes. */
+/* Keeps the first failure, and ends the rows. */
 static void stop(struct trace_cursor *cursor)
 {
     cursor->failed = true;
@@ -38,7 +38,7 @@ void row_stop_memory(struct trace_cursor *cursor)
     stop(cursor);
 }
 
-/* What is in a column is not what can be there. */
+/* Refuses an impossible value: the first failure is kept, and no further row comes. */
 void row_refuse(struct trace_cursor *cursor, int column)
 {
     const char *value = (const char *)sqlite3_column_text(cursor->statement, column);
@@ -59,22 +59,22 @@ bool row_end(struct trace_cursor *cursor, struct error *err)
     return !failed;
 }
 
-/* A whole number of a range, which must be there. */
-int64_t row_needed(struct trace_cursor *cursor, int column, int64_t least, int64_t most)
+/* Returns a whole number in a range; a missing one is refused. */
+int64_t row_needed(struct trace_cursor *cursor, int column, int64_t min, int64_t max)
 {
     int64_t value = sqlite3_column_int64(cursor->statement, column);
-    if (sqlite3_column_type(cursor->statement, column) == SQLITE_INTEGER && value >= least && value <= most)
+    if (sqlite3_column_type(cursor->statement, column) == SQLITE_INTEGER && value >= min && value <= max)
         return value;
     row_refuse(cursor, column);
-    return least;
+    return min;
 }
 
 /* The same, or nothing. */
-int64_t row_number(struct trace_cursor *cursor, int column, int64_t none, int64_t least, int64_t most)
+int64_t row_number(struct trace_cursor *cursor, int column, int64_t none, int64_t min, int64_t max)
 {
     return sqlite3_column_type(cursor->statement, column) == SQLITE_NULL
                ? none
-               : row_needed(cursor, column, least, most);
+               : row_needed(cursor, column, min, max);
 }
 
 int64_t row_any_number(struct trace_cursor *cursor, int column)
@@ -92,14 +92,14 @@ int64_t row_length(struct trace_cursor *cursor, int column)
     return row_number(cursor, column, TRACE_NONE, -TRACE_MAX_LENGTH, TRACE_MAX_LENGTH);
 }
 
-/* Of what the dictionary does not have nothing is known. */
+/* An id that the dictionary lacks becomes 0. */
 int64_t row_id(struct trace_cursor *cursor, int column, const struct table *table)
 {
     int64_t id = row_number(cursor, column, 0, INT64_MIN, INT64_MAX);
     return id > 0 && id <= table->count ? id : 0;
 }
 
-/* Adds to what all rows moved: so that whoever adds up some of them need not look. */
+/* Adds to the bytes that all rows moved, so that callers that add up some of them need not check. */
 void row_count_bytes(struct trace_cursor *cursor, int column, int64_t bytes)
 {
     if (bytes <= 0)
@@ -110,8 +110,8 @@ void row_count_bytes(struct trace_cursor *cursor, int column, int64_t bytes)
         cursor->bytes += bytes;
 }
 
-/* Names are UTF-8 from here on, so that whoever writes one need not ask. Texts may share pages of the file, and so be more
- * than it can hold: they have a limit. */
+/* Names are UTF-8 from here on. They have a limit since texts may share pages of the file, and so be
+ * longer than the file. */
 const char *row_text(struct trace_cursor *cursor, int column)
 {
     struct trace_reader *reader = cursor->reader;

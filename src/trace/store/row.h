@@ -1,4 +1,4 @@
-/* Inside the reader of stores: one row of a statement. What a row says is checked here, and nowhere else. */
+/* Inside the reader of stores: one row of a statement. Values of rows are checked here only. */
 #ifndef REHEARSE_TRACE_STORE_ROW_H
 #define REHEARSE_TRACE_STORE_ROW_H
 
@@ -10,7 +10,7 @@ struct trace_meta {
     const char *key, *value;
 };
 
-/* Rows 1..count of a dictionary; row 0 is what is said of ids that are not there. */
+/* Rows 1..count of a dictionary; row 0 is the answer for unknown ids. */
 struct table {
     void *rows;
     int64_t count;
@@ -32,7 +32,7 @@ struct trace_reader {
 /* Bits of `selected`. */
 enum { SELECT_EVENTS = 1, SELECT_BLOCKS = 2 };
 
-/* A statement that is run, row by row. What a row says is checked here, and nowhere else. */
+/* A statement that is run, row by row. */
 struct trace_cursor {
     sqlite3_stmt *statement;
     struct trace_reader *reader;
@@ -46,25 +46,25 @@ struct trace_cursor {
 /* Runs a statement on this table. */
 bool row_begin(struct trace_cursor *cursor, struct trace_reader *reader, const char *table, const char *sql,
                struct error *err);
-/* The next row; false at the end and after a failure. */
+/* Gets the next row; false at the end and after a failure. */
 bool row_next(struct trace_cursor *cursor);
 void row_stop_memory(struct trace_cursor *cursor);
-/* What is in a column is not what can be there: no further row comes. */
+/* Refuses an impossible value; no further row comes. */
 void row_refuse(struct trace_cursor *cursor, int column);
 /* Ends it; false when anything had failed. */
 bool row_end(struct trace_cursor *cursor, struct error *err);
-/* A whole number of a range, which must be there. */
-int64_t row_needed(struct trace_cursor *cursor, int column, int64_t least, int64_t most);
-/* The same, or nothing, which is `none`. */
-int64_t row_number(struct trace_cursor *cursor, int column, int64_t none, int64_t least, int64_t most);
+/* Returns a whole number in a range; a missing one is refused. */
+int64_t row_needed(struct trace_cursor *cursor, int column, int64_t min, int64_t max);
+/* The same, but a missing one is `none`. */
+int64_t row_number(struct trace_cursor *cursor, int column, int64_t none, int64_t min, int64_t max);
 int64_t row_any_number(struct trace_cursor *cursor, int column);
 int64_t row_time(struct trace_cursor *cursor, int column);
 int64_t row_length(struct trace_cursor *cursor, int column);
-/* 0 for what the dictionary does not have. */
+/* Returns 0 for an id that the dictionary lacks. */
 int64_t row_id(struct trace_cursor *cursor, int column, const struct table *table);
-/* Adds to what all rows moved, which has a limit. */
+/* Adds to the bytes that all rows moved, which have a limit. */
 void row_count_bytes(struct trace_cursor *cursor, int column, int64_t bytes);
-/* As UTF-8, kept as long as the reader; "" for nothing. */
+/* Returns text as UTF-8, owned by the reader; "" if it is missing. */
 const char *row_text(struct trace_cursor *cursor, int column);
 
 #endif

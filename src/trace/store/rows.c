@@ -96,7 +96,7 @@ static int rows_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *id)
     return SQLITE_OK;
 }
 
-/* Without xCreate the table is there as soon as the module is. */
+/* Without xCreate the table exists as soon as the module does. */
 static const sqlite3_module rows_module = {
     .xConnect = rows_connect,
     .xBestIndex = rows_best_index,

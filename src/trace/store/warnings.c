@@ -1,4 +1,4 @@
-/* What makes a trace tell too little. */
+/* Warnings about incomplete traces. */
 #include "core/unit.h"
 #include "trace/store/store.h"
 

@@ -57,7 +57,7 @@ static void kind_of_path(sqlite3_context *context, int count, sqlite3_value **va
     sqlite3_result_int(context, (int)trace_kind_of_path(path ? path : "", path ? length : 0));
 }
 
-/* An older store that is added to gets what it lacks. */
+/* Upgrades an older store before rows are added to it. */
 static bool bring_up(struct trace_writer *writer, int version, struct error *err)
 {
     char sql[64];
@@ -79,8 +79,8 @@ static bool open_database(struct trace_writer *writer, const char *journal, stru
     if (!store_distrust(writer->db))
         return trace_writer_fail(writer, err);
     char sql[512];
-    /* The machine being traced is not made to wait for the disk: a power cut may cost the file, the death of a
-     * process does not. */
+    /* The traced machine does not wait for the disk: a power cut may cost the file, the death of a process
+     * does not. */
     snprintf(sql, sizeof sql,
              "PRAGMA page_size = 16384; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
              "PRAGMA temp_store = FILE; PRAGMA cache_size = -16384; PRAGMA journal_mode = %s;",
@@ -105,11 +105,11 @@ bool trace_writer_commit(struct trace_writer *writer, struct error *err)
     return writer->at_once || (run_sql(writer, "COMMIT", err) && run_sql(writer, "BEGIN", err));
 }
 
-/* The dictionaries of a store that is written on. Ids there are 1, 2, 3, … as they are here. */
+/* Loads the dictionaries of a store that rows are added to. Its ids are 1, 2, 3, … as in memory. */
 static bool load_names(struct trace_writer *writer, struct error *err)
 {
     static const char *const queries[DICTIONARIES] = {
-        /* a process that was renamed may be called as another row is: its number tells them apart */
+        /* a renamed process may have the name of another row: its number tells them apart */
         ("SELECT id, pid, tid, CASE WHEN row_number() OVER (PARTITION BY pid, tid, name ORDER BY id) = 1"
          " THEN name ELSE CAST(name AS BLOB) || x'00' || CAST(id AS TEXT) END FROM process ORDER BY id"),
         "SELECT id, device, inode, path FROM file ORDER BY id",
@@ -203,16 +203,16 @@ static bool close_database(struct trace_writer *writer)
     return closed;
 }
 
-/* An empty journal would lie beside the trace for good. */
+/* Without it an empty journal would stay beside the trace. */
 static const char finish_journal[] = "PRAGMA locking_mode = NORMAL; PRAGMA journal_mode = DELETE";
 
 static bool finish(struct trace_writer *writer, struct error *err)
 {
-    bool whole = !writer->at_once && !writer->cut; /* what is added to stays as it was */
+    bool whole = !writer->at_once && !writer->cut; /* a store that is added to keeps its state */
     if ((whole && !trace_set_meta(writer, TRACE_STATE, TRACE_STATE_WHOLE, err)) ||
         !trace_writer_commit(writer, err))
         return false;
-    /* Sorting goes by pieces as large as the cache: of many rows, fewer pieces to be merged. */
+    /* Sorted pieces are as large as the cache: with a larger one, fewer pieces must be merged. */
     if (!run_sql(writer, "PRAGMA cache_size = -65536", err) || !run_sql(writer, trace_schema_indexes, err) ||
         !run_sql(writer, "COMMIT", err))
         return false;
@@ -232,7 +232,7 @@ bool trace_writer_give(struct trace_writer *writer, uid_t user, gid_t group, str
     return error_set(err, ERROR_FAILED, "cannot write '%s': %s", writer->path, strerror(errno));
 }
 
-/* Under its own name the database is opened anew, so that its journal lies beside it. */
+/* Reopens the database under its own name, so that its journal lies beside it. */
 static bool give_name(struct trace_writer *writer, struct error *err)
 {
     if (!close_database(writer))

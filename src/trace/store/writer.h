@@ -1,4 +1,4 @@
-/* What writing a store consists of: store_write.c opens and closes it, store_insert.c adds rows. */
+/* Inside the writer of stores: write.c opens and closes it, insert.c adds rows. */
 #ifndef REHEARSE_TRACE_STORE_WRITER_H
 #define REHEARSE_TRACE_STORE_WRITER_H
 
@@ -32,8 +32,8 @@ enum insert {
 #define TRACE_ROWS         4096
 #define TRACE_ROWS_COLUMNS 11
 
-/* Rows of whole numbers that are gathered before SQLite takes them with one INSERT … SELECT from a virtual table: about
- * twice as many rows a second as with values bound one by one (bench/bench_trace.c). */
+/* Rows of whole numbers that are gathered before SQLite takes them with one INSERT … SELECT from a virtual
+ * table: about twice as many rows a second as with values bound one by one (bench/bench_trace.c). */
 struct trace_rows {
     int count;
     int64_t cells[TRACE_ROWS][TRACE_ROWS_COLUMNS]; /* TRACE_NONE is NULL */
@@ -53,13 +53,13 @@ struct trace_writer {
     int64_t pending;           /* of all tables, since the last commit */
     bool at_once;              /* TRACE_STORE_APPEND: one transaction */
     bool whole;                /* TRACE_STORE_WHOLE: it gets its name when it is closed */
-    bool cut;                  /* the trace ends before what it tells of */
+    bool cut;                  /* the trace ends before the run does */
     bool failed;
     struct error why;
 };
 
-/* The first failure is kept; what comes after it is only refused. What was added since the last commit is taken back,
- * so that a store is never left half written. Both return false. */
+/* Keep the first failure; later calls are refused. Rows since the last commit are rolled back, so that a
+ * store is never half written. Both return false. */
 bool trace_writer_fail(struct trace_writer *writer, struct error *err);
 bool trace_writer_fail_memory(struct trace_writer *writer);
 
@@ -69,10 +69,10 @@ bool trace_writer_prepare(struct trace_writer *writer, struct error *err);
 /* Hands over the rows that were gathered. */
 bool trace_writer_flush(struct trace_writer *writer, struct error *err);
 
-/* A name as the dictionary's key: up to two numbers before the text. */
+/* The maximum length of a name in a dictionary. */
 #define TRACE_NAME_BYTES 4096
 
-/* The id of a name of at most TRACE_NAME_BYTES, which may be new; 0 without memory. */
+/* Returns the id of a name of at most TRACE_NAME_BYTES, which may be new; 0: out of memory. */
 int64_t trace_writer_intern(struct trace_writer *writer, enum dictionary which, int64_t a, int64_t b,
                             const char *text, size_t length, bool *added);
 

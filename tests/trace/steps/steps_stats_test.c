@@ -106,7 +106,7 @@ static void planes_with_less_than_two_directions(void **state)
     near(plane.per_gpu, 0.4);
     near(plane.per_batch, 0.8);
     near(plane.constant, 1);
-    near(plane.most_error, 0);
+    near(plane.max_error, 0);
     steps_fit_plane(one, one, y, 3, &plane);
     near(plane.constant, 17.0 / 3);
     near(plane.r2, 0);
