@@ -387,6 +387,10 @@ static void test_the_floor_is_the_lowest_of_all_pairs(void **state)
     assert_true(similarity_add_floor(&result, traces, 3, &options, &err));
     assert_true(result.floor == lowest);
     assert_true(result.value > result.floor);
+    for (size_t i = 0; i < result.count; i++) { /* the first two are a pair of repeats, too */
+        assert_true(result.components[i].floor <= result.components[i].value);
+        assert_false(result.components[i].drawn);
+    }
     similarity_release(&result);
     for (int i = 0; i < 3; i++)
         similarity_trace_release(&traces[i]);
@@ -414,6 +418,86 @@ static void test_a_sample_of_the_values_is_close_to_all(void **state)
     similarity_release(&result);
     similarity_trace_release(&a);
     similarity_trace_release(&b);
+}
+
+/* One of the traces has more values than are kept. */
+static void test_a_sample_of_one_trace_is_enough_to_be_drawn(void **state)
+{
+    (void)state;
+    struct error err;
+    struct similarity_options few = options;
+    struct similarity_trace traces[2] = {{0}};
+    struct run small = plain;
+    few.values = 500;
+    small.reads = 100;
+    make_run("a.db", plain);
+    make_run("b.db", small);
+    assert_true(similarity_trace_read(&traces[0], in_folder("a.db"), &few, &err));
+    assert_true(similarity_trace_read(&traces[1], in_folder("b.db"), &few, &err));
+    for (int first = 0; first < 2; first++) {
+        struct similarity result;
+        assert_true(similarity_compare(&traces[first], &traces[1 - first], &few, &result, &err));
+        assert_string_equal(result.components[0].name, "read.ks");
+        assert_true(result.components[0].drawn && result.components[1].drawn);
+        similarity_release(&result);
+    }
+    similarity_trace_release(&traces[0]);
+    similarity_trace_release(&traces[1]);
+}
+
+/* All components of two runs, as they were when this test was written. */
+static void test_components_have_known_values(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double weight, value, low, high;
+    } known[] = {
+        {"read.ks", 0.095000, 0.501333, 0.473950, 0.555365},
+        {"read.wasserstein", 0.095000, 0.899651, 0.890661, 0.909481},
+        {"read.ks", 0.047500, 0.000000, 0.000000, 0.000000},
+        {"read.wasserstein", 0.047500, 0.841181, 0.838984, 0.843907},
+        {"read.ks", 0.047500, 0.414052, 0.385736, 0.455442},
+        {"read.wasserstein", 0.047500, 0.900768, 0.898195, 0.904451},
+        {"read.ops.correlation", 0.047500, 0.999816, 0.991987, 1.000000},
+        {"read.ops.dtw", 0.047500, 0.743765, 0.694133, 0.772250},
+        {"read.bytes.correlation", 0.047500, 0.997509, 0.990467, 1.000000},
+        {"read.bytes.dtw", 0.047500, 0.916977, 0.872455, 0.943113},
+        {"read.ops", 0.095000, 0.592105, 0.555929, 0.632311},
+        {"read.bytes", 0.095000, 0.846563, 0.778545, 0.927985},
+        {"write.ks", 0.005000, 0.520000, 0.400667, 0.677333},
+        {"write.wasserstein", 0.005000, 0.912620, 0.890705, 0.935782},
+        {"write.ks", 0.002500, 0.000000, 0.000000, 0.000000},
+        {"write.wasserstein", 0.002500, 0.841798, 0.834458, 0.848498},
+        {"write.ks", 0.002500, 0.000000, 0.000000, 0.000000},
+        {"write.wasserstein", 0.002500, 0.929201, 0.927322, 0.930858},
+        {"write.ops.correlation", 0.002500, 0.998777, 0.901990, 1.000000},
+        {"write.ops.dtw", 0.002500, 0.861435, 0.787412, 0.928941},
+        {"write.bytes.correlation", 0.002500, 0.966318, 0.873214, 1.000000},
+        {"write.bytes.dtw", 0.002500, 0.816971, 0.732850, 0.893757},
+        {"write.ops", 0.005000, 0.750000, 0.556788, 1.000000},
+        {"write.bytes", 0.005000, 0.687304, 0.495897, 0.975122},
+        {"sequential", 0.026667, 0.999365, 0.991851, 1.000000},
+        {"revisits", 0.026667, 1.000000, 1.000000, 1.000000},
+        {"jumps.ks", 0.013333, 0.812381, 0.779611, 0.841516},
+        {"jumps.wasserstein", 0.013333, 0.961926, 0.945022, 0.979666},
+        {"files", 0.020000, 0.536465, 0.451441, 0.649025},
+        {"run", 0.100000, 0.818281, 0.818281, 0.818281},
+    };
+    struct run other = {.reads = 1500, .latency = 3, .size = 2, .pause = 1.5, .swapped = 20, .keep = 8};
+    make_run("a.db", plain);
+    make_run("b.db", other);
+    struct similarity result = compare("a.db", "b.db");
+    assert_int_equal(result.count, sizeof known / sizeof *known);
+    for (size_t i = 0; i < result.count; i++) {
+        const struct similarity_component *component = &result.components[i];
+        assert_string_equal(component->name, known[i].name);
+        assert_near(component->weight, known[i].weight, 1e-5);
+        assert_near(component->value, known[i].value, 1e-5);
+        assert_near(component->low, known[i].low, 1e-5);
+        assert_near(component->high, known[i].high, 1e-5);
+    }
+    similarity_release(&result);
 }
 
 static void test_traces_without_a_common_class_are_an_error(void **state)
@@ -530,6 +614,8 @@ int main(void)
         TEST(test_a_seed_gives_the_same_intervals),
         TEST(test_the_floor_is_the_lowest_of_all_pairs),
         TEST(test_a_sample_of_the_values_is_close_to_all),
+        TEST(test_a_sample_of_one_trace_is_enough_to_be_drawn),
+        TEST(test_components_have_known_values),
         TEST(test_traces_without_a_common_class_are_an_error),
         TEST(test_an_empty_trace_is_an_error),
         TEST(test_a_trace_of_phases_alone_is_an_error),

@@ -1,0 +1,606 @@
+/* Parts of the room, each on its own: paths, lines, objects, places, spans, names, limits, roles and losses. */
+#include "trace/capture/files.h"
+#include "trace/export/file.h"
+#include "trace/export/tracks.h"
+#include "trace/import/import.h"
+#include "trace/import/json.h"
+#include "trace/import/lines.h"
+#include "trace/import/stream.h"
+#include "trace/phase/internal.h"
+#include "trace/roles.h"
+#include "trace/traces.h"
+
+#include <math.h>
+
+/* ---- capture ---- */
+
+static void check_path(const char *given, const char *names, size_t names_bytes, const char *expected)
+{
+    char path[CAPTURE_MAX_PATH];
+    memset(path, 'x', sizeof path);
+    capture_path(given, strlen(given) + 1, names, names_bytes, path);
+    assert_string_equal(path, expected);
+}
+
+static void paths_begin_at_the_root(void **state)
+{
+    (void)state;
+    check_path("a/b", "dir\0home", 9, "/home/dir/a/b");
+    check_path("./x//y/.", "dir\0home", 9, "/home/dir/x/y");
+    check_path("/a/./b", "", 0, "/a/b");
+    check_path("../up", "dir", 4, "/dir/../up");
+    check_path("", "", 0, "/");
+    check_path(".", "", 0, "/");
+    check_path(".h", "", 0, "/.h");
+}
+
+static void a_name_without_room_is_left_out(void **state)
+{
+    (void)state;
+    static char name[CAPTURE_MAX_PATH + 1], path[CAPTURE_MAX_PATH];
+    memset(name, 'n', CAPTURE_MAX_PATH - 2);
+    capture_path(name, CAPTURE_MAX_PATH - 1, "", 0, path);
+    assert_int_equal(strlen(path), CAPTURE_MAX_PATH - 1);
+    name[CAPTURE_MAX_PATH - 2] = 'n';
+    capture_path(name, CAPTURE_MAX_PATH, "", 0, path);
+    assert_string_equal(path, "/");
+}
+
+static void devices_of_the_kernel_become_those_of_stat(void **state)
+{
+    (void)state;
+    struct stat info;
+    assert_int_equal(stat("/dev/null", &info), 0);
+    assert_int_equal(capture_device(1u << 20 | 3), info.st_rdev);
+}
+
+/* ---- lines ---- */
+
+static void check_line(struct import_lines *lines, enum import_line_kind kind, const char *expected,
+                       int64_t number)
+{
+    struct error err;
+    const char *line, *end;
+    assert_int_equal(import_lines_next(lines, &line, &end, &err), kind);
+    if (kind == IMPORT_LINE) {
+        assert_string_equal(line, expected);
+        assert_int_equal(end - line, strlen(expected));
+    }
+    assert_int_equal(lines->line, number);
+}
+
+static void lines_end_in_nul_whatever_ends_them(void **state)
+{
+    (void)state;
+    static const char text[] = "one\r\n\ntwo\rx\nlast";
+    struct import_lines lines;
+    struct error err;
+    assert_true(import_lines_open(&lines, "name", text, sizeof text - 1, &err));
+    check_line(&lines, IMPORT_LINE, "one", 1);
+    check_line(&lines, IMPORT_LINE, "", 2);
+    check_line(&lines, IMPORT_LINE, "two\rx", 3);
+    check_line(&lines, IMPORT_LINE, "last", 4);
+    check_line(&lines, IMPORT_LINE_END, NULL, 4);
+    assert_int_equal(lines.bytes, sizeof text - 1);
+    import_lines_close(&lines);
+}
+
+static void a_line_as_long_as_the_buffer_is_too_long(void **state)
+{
+    (void)state;
+    for (size_t more = 0; more < 2; more++) {
+        size_t length = TRACE_IMPORT_LINE_BYTES - 1 + more;
+        char *text = malloc(length + 4);
+        struct import_lines lines;
+        struct error err;
+        assert_non_null(text);
+        memset(text, 'a', length);
+        memcpy(text + length, "\nb\n", 4);
+        assert_true(import_lines_open(&lines, "name", text, length + 3, &err));
+        const char *line, *end;
+        assert_int_equal(import_lines_next(&lines, &line, &end, &err),
+                         more ? IMPORT_LINE_TOO_LONG : IMPORT_LINE);
+        check_line(&lines, IMPORT_LINE, "b", 2);
+        check_line(&lines, IMPORT_LINE_END, NULL, 2);
+        import_lines_close(&lines);
+        free(text);
+    }
+}
+
+static void looking_at_the_beginning_takes_nothing(void **state)
+{
+    (void)state;
+    static const char text[] = "one\ntwo";
+    struct import_lines lines;
+    struct error err;
+    const char *bytes;
+    size_t length;
+    assert_true(import_lines_open(&lines, "name", text, sizeof text - 1, &err));
+    assert_true(import_lines_peek(&lines, &bytes, &length, &err));
+    assert_int_equal(length, sizeof text - 1);
+    assert_string_equal(bytes, text);
+    check_line(&lines, IMPORT_LINE, "one", 1);
+    assert_true(import_lines_raw(&lines, &bytes, &length, &err));
+    assert_int_equal(length, 3);
+    assert_memory_equal(bytes, "two", 3);
+    assert_true(import_lines_raw(&lines, &bytes, &length, &err));
+    assert_int_equal(length, 0);
+    import_lines_close(&lines);
+}
+
+/* ---- objects ---- */
+
+static const char *member(const struct import_object *object, const char *within, const char *key)
+{
+    const struct import_member *found = import_object_find(object, within, key);
+    return found ? found->value : NULL;
+}
+
+static void members_are_those_of_the_object_and_of_objects_in_it(void **state)
+{
+    (void)state;
+    char text[] = " {\"name\" : \"a\\u00e9\\n\\\"\\ud800\", \"n\":-12 ,\"list\":[1,\"]\",{}],"
+                  "\"args\":{\"n\":\"34\",\"deep\":{\"n\":5},\"m\":6},\"empty\":{},\"last\":true} behind";
+    struct import_object object;
+    int64_t value;
+    assert_true(import_object_parse(&object, text));
+    assert_string_equal(member(&object, NULL, "name"), "a\xc3\xa9\n\"\xef\xbf\xbd");
+    assert_true(import_object_find(&object, NULL, "name")->string);
+    assert_false(import_object_find(&object, NULL, "n")->string);
+    assert_true(import_object_integer(&object, NULL, "n", &value) && value == -12);
+    assert_true(import_object_integer(&object, "args", "n", &value) && value == 34);
+    assert_string_equal(member(&object, "args", "m"), "6");
+    assert_string_equal(member(&object, NULL, "last"), "true");
+    assert_false(import_object_integer(&object, NULL, "last", &value));
+    assert_false(import_object_integer(&object, NULL, "m", &value));
+    assert_null(member(&object, "deep", "n"));
+    assert_null(member(&object, NULL, "list"));
+    assert_null(member(&object, "other", "n"));
+    assert_int_equal(object.count, 5);
+}
+
+static void what_is_no_object_is_refused(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "",
+        "1",
+        "[]",
+        "{",
+        "{\"a\"}",
+        "{\"a\":}",
+        "{\"a\":1",
+        "{\"a\":1 \"b\":2}",
+        "{a:1}",
+        "{\"a\":\"b}",
+        "{\"a\":\"\\q\"}",
+        "{\"a\":\"\\u12g4\"}",
+        "{\"a\":[1}",
+        "{\"a\":{\"b\":1}",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char text[64];
+        struct import_object object;
+        snprintf(text, sizeof text, "%s", texts[i]);
+        if (import_object_parse(&object, text))
+            fail_msg("'%s' is taken for an object", texts[i]);
+    }
+}
+
+static void further_members_are_left_out(void **state)
+{
+    (void)state;
+    struct text text = {0};
+    struct import_object object;
+    for (int i = 0; i < IMPORT_MEMBERS + 3; i++)
+        text_format(&text, "%s\"k%d\":%d", i ? "," : "{", i, i);
+    text_add(&text, "}");
+    assert_true(import_object_parse(&object, text.data));
+    assert_int_equal(object.count, IMPORT_MEMBERS);
+    assert_string_equal(object.members[IMPORT_MEMBERS - 1].key, "k63");
+    text_release(&text);
+}
+
+static void microseconds_become_nanoseconds(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool good;
+        int64_t ns;
+    } cases[] = {
+        {"1.5", true, 1500},
+        {"1795219200000000.123", true, INT64_C(1795219200000000123)},
+        {"0.0019", true, 1},
+        {"-2.5", true, -2500},
+        {"1e3", true, 1000000},
+        {"\"7\"", true, 7000},
+        {"2300000000000001", true, INT64_C(2300000000000001000)},
+        {"1e16", false, 0},
+        {"x", false, 0},
+        {"null", false, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[64];
+        int64_t ns = 0;
+        struct import_object object;
+        snprintf(text, sizeof text, "{\"ts\":%s}", cases[i].text);
+        assert_true(import_object_parse(&object, text));
+        assert_int_equal(import_object_micros(&object, "ts", &ns), cases[i].good);
+        assert_int_equal(ns, cases[i].ns);
+        assert_false(import_object_micros(&object, "dur", &ns));
+    }
+}
+
+static bool note_object(void *context, char *text, const char *problem, struct error *err)
+{
+    (void)err;
+    text_format(context, "%s;", text ? text : problem);
+    return true;
+}
+
+static void check_stream(const char *text, int64_t line, const char *expected)
+{
+    struct import_lines lines;
+    struct error err;
+    struct text found = {0};
+    assert_true(import_lines_open(&lines, "name", text, strlen(text), &err));
+    assert_true(import_stream(&lines, note_object, &found, &err));
+    assert_string_equal(found.data ? found.data : "", expected);
+    assert_int_equal(lines.line, line);
+    text_release(&found);
+    import_lines_close(&lines);
+}
+
+static void objects_are_found_in_the_list_of_events(void **state)
+{
+    (void)state;
+    check_stream("[{\"a\":1},\n{\"b\":[{}]}]", 1, "{\"a\":1};{\"b\":[{}]};");
+    check_stream("{\"x\":[{\"no\":1}],\"traceEvents\":[{\"a\":\"}\\\"]\"}],\"y\":[{}]}", 0,
+                 "{\"a\":\"}\\\"]\"};");
+    check_stream("{\"traceEventsAndMore\":[{\"no\":1}]}", 0, "");
+    check_stream("{\"traceEvents\":{\"no\":[{}]}}", 0, "");
+    check_stream("[\n{\"a\":{\n\n{\"b\":2}\n]", 4, "an object that was cut off;{\"b\":2};");
+    check_stream("[{\"a\":", 0, "an object that was cut off;");
+    check_stream("[1, [{\"a\":1}]]", 0, "{\"a\":1};");
+}
+
+static void an_object_has_a_longest_length(void **state)
+{
+    (void)state;
+    for (size_t more = 0; more < 2; more++) {
+        size_t length = TRACE_IMPORT_LINE_BYTES - 8 + more; /* of the text in {"a":"…"} */
+        struct text text = {0};
+        struct import_lines lines;
+        struct error err;
+        struct text found = {0};
+        text_add(&text, "[{\"a\":\"");
+        for (size_t i = 0; i < length; i++)
+            text_add_bytes(&text, "x", 1);
+        text_add(&text, "\"}]");
+        assert_true(import_lines_open(&lines, "name", text.data, text.length, &err));
+        assert_true(import_stream(&lines, note_object, &found, &err));
+        if (more)
+            assert_string_equal(found.data, "an object too long to be one;");
+        else
+            assert_int_equal(found.length, TRACE_IMPORT_LINE_BYTES + 1);
+        text_release(&found);
+        text_release(&text);
+        import_lines_close(&lines);
+    }
+}
+
+/* ---- reports of imports ---- */
+
+static void places_are_the_first_ones(void **state)
+{
+    (void)state;
+    struct import_places places = {0};
+    struct text text = {0}, written = {0};
+    struct json json = {.out = &written};
+    import_places_add(&places, "/a/b.log", 7, "x\ty\x7fz ~");
+    import_places_add(&places, "plain", 0, "second");
+    import_places_print(&places, "  ", &text);
+    assert_string_equal(text.data, "  b.log:7: x?y?z ~\n  plain:0: second\n");
+    import_places_write_json(&places, NULL, &json);
+    assert_non_null(strstr(written.data, "{\"file\": \"b.log\", \"line\": 7, \"what\": \"x?y?z ~\"}"));
+    for (int i = 0; i < 20; i++)
+        import_places_add(&places, "more", 1 + i, "more");
+    assert_int_equal(places.count, IMPORT_MAX_PLACES);
+    assert_int_equal(places.list[IMPORT_MAX_PLACES - 1].line, IMPORT_MAX_PLACES - 2);
+    text_release(&text);
+    text_release(&written);
+}
+
+static void a_report_counts_what_there_was(void **state)
+{
+    (void)state;
+    struct trace_import_report none = {.files = 1, .lines = 1, .rows = 1};
+    struct trace_import_report all = {.files = 2,
+                                      .lines = 30,
+                                      .rows = 4,
+                                      .malformed = 5,
+                                      .too_long = 1,
+                                      .jumps = 1,
+                                      .truncated = 2,
+                                      .zone_assumed = true};
+    struct text text = {0};
+    trace_import_report_print(&none, &text);
+    assert_string_equal(text.data, "1 row, 1 file, 1 line\n");
+    text_add(&all.formats, "a.out: mpstat; b.out: iostat");
+    import_places_add(&all.places, "a.out", 3, "bad");
+    text.length = 0;
+    trace_import_report_print(&all, &text);
+    assert_string_equal(
+        text.data,
+        "4 rows, 2 files, 30 lines, 5 malformed lines passed over, 1 of them too long, "
+        "1 jump of the clock, 2 files cut off\n  a.out: mpstat\n  b.out: iostat\n"
+        "clocks on the wall are taken for this machine's zone; --zone says another\na.out:3: bad\n");
+    trace_import_report_release(&all);
+    text_release(&text);
+}
+
+/* ---- export ---- */
+
+static void times_are_written_with_their_digits(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t time_ns;
+        int digits;
+        const char *text;
+    } cases[] = {
+        {INT64_C(1795219200123456789), 9, "2026-11-21T00:00:00.123456789"},
+        {INT64_C(1795219200123456789), 3, "2026-11-21T00:00:00.123"},
+        {INT64_C(1795219200000000007), 6, "2026-11-21T00:00:00.000000"},
+        {INT64_C(1795219200999999999), 0, "2026-11-21T00:00:00"},
+        {-1, 9, "1969-12-31T23:59:59.999999999"},
+        {-1000000000, 0, "1969-12-31T23:59:59"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[64] = "";
+        FILE *file = fmemopen(text, sizeof text, "w");
+        export_time(file, cases[i].time_ns, cases[i].digits);
+        fclose(file);
+        assert_string_equal(text, cases[i].text);
+    }
+}
+
+static void strings_are_escaped(void **state)
+{
+    (void)state;
+    char text[64] = "";
+    FILE *file = fmemopen(text, sizeof text, "w");
+    export_string(file, "a\"b\\c\x01 \xc3\xa9\xff.");
+    fclose(file);
+    assert_string_equal(text, "\"a\\\"b\\\\c\\u0001 \xc3\xa9\\\\xff.\"");
+}
+
+static bool nests(struct export_tracks *tracks, int64_t pid, int64_t tid, int64_t start, int64_t end)
+{
+    struct error err;
+    bool result;
+    assert_true(export_nests(tracks, pid, tid, start, end, &result, &err));
+    return result;
+}
+
+static void spans_of_a_line_nest_or_lie_apart(void **state)
+{
+    (void)state;
+    struct export_tracks tracks = {0};
+    assert_true(nests(&tracks, 1, 1, 0, 100));
+    assert_true(nests(&tracks, 1, 1, 10, 100));
+    assert_false(nests(&tracks, 1, 1, 20, 101));
+    assert_true(nests(&tracks, 1, 2, 20, 101));
+    assert_true(nests(&tracks, 2, 1, 20, 101));
+    assert_true(nests(&tracks, 1, 1, 30, 40));
+    assert_true(nests(&tracks, 1, 1, 40, 50));
+    assert_false(nests(&tracks, 1, 1, 49, 51));
+    assert_true(nests(&tracks, 1, 1, 100, 200));
+    export_tracks_release(&tracks);
+    assert_null(tracks.tracks);
+}
+
+/* ---- files and limits ---- */
+
+static void alike_files_have_one_name(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *name; /* NULL: no file of a run */
+    } cases[] = {
+        {"/data/img_07_of_32.npz", "/data/img_#_of_32.npz"},
+        {"/data/part-00007-of-00128", "/data/part-#-of-00128"},
+        {"/data/abc.tar.gz", "/data/.gz"},
+        {"/data/abc", "/data/"},
+        {"/d12/of5", "/d#/of#"},
+        {"x7", "x#"},
+        {"/usr/data/1", NULL},
+        {"/data/a.py", NULL},
+        {"/data/lib.so.1", NULL},
+        {"/x/site-packages/y1", NULL},
+        {"/a1 -> b", NULL},
+        {"", NULL},
+        {"pipe:[1]", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char name[64];
+        assert_int_equal(phase_group_name(cases[i].path, name, sizeof name), cases[i].name != NULL);
+        if (cases[i].name)
+            assert_string_equal(name, cases[i].name);
+    }
+    char small[6];
+    assert_true(phase_group_name("/data/x1", small, sizeof small));
+    assert_string_equal(small, "/data");
+    assert_false(phase_group_name("/data/x1", small, 1));
+}
+
+static void numbers_have_limits(void **state)
+{
+    (void)state;
+    struct trace_event event = {.class = TRACE_READ,
+                                .start_ns = TRACE_MAX_TIME,
+                                .latency_ns = TRACE_MAX_LENGTH,
+                                .result = TRACE_MAX_BYTES >> 10};
+    assert_true(trace_event_fits(&event));
+    event.result++;
+    assert_false(trace_event_fits(&event));
+    event.class = TRACE_STAT; /* its result is no number of bytes */
+    assert_true(trace_event_fits(&event));
+    event.start_ns++;
+    assert_false(trace_event_fits(&event));
+    event.start_ns = TRACE_MIN_TIME;
+    event.latency_ns = TRACE_NONE;
+    assert_true(trace_event_fits(&event));
+    event.start_ns--;
+    assert_false(trace_event_fits(&event));
+    event.start_ns = 0;
+    event.latency_ns = TRACE_MAX_LENGTH + 1;
+    assert_false(trace_event_fits(&event));
+    event.latency_ns = -TRACE_MAX_LENGTH - 1;
+    assert_false(trace_event_fits(&event));
+    struct trace_block block = {
+        .queue_ns = -TRACE_MAX_LENGTH, .service_ns = TRACE_NONE, .bytes = TRACE_MAX_BYTES >> 10};
+    assert_true(trace_block_fits(&block));
+    block.bytes++;
+    assert_false(trace_block_fits(&block));
+    block.bytes = 0;
+    block.service_ns = TRACE_MAX_LENGTH + 1;
+    assert_false(trace_block_fits(&block));
+    struct trace_sample sample = {.value = -TRACE_MAX_VALUE};
+    assert_true(trace_sample_fits(&sample));
+    sample.value = 1.01 * TRACE_MAX_VALUE;
+    assert_false(trace_sample_fits(&sample));
+    sample.value = NAN;
+    assert_false(trace_sample_fits(&sample));
+    struct trace_phase phase = {"", TRACE_MIN_TIME, TRACE_MAX_TIME, ""};
+    assert_true(trace_phase_fits(&phase));
+    phase.end_ns++;
+    assert_false(trace_phase_fits(&phase));
+    assert_true(trace_pid_fits(TRACE_NONE) && trace_pid_fits(TRACE_MAX_PID) &&
+                trace_pid_fits(-TRACE_MAX_PID));
+    assert_false(trace_pid_fits(TRACE_MAX_PID + 1) || trace_pid_fits(-TRACE_MAX_PID - 1));
+}
+
+static void bytes_are_those_that_a_call_moved(void **state)
+{
+    (void)state;
+    struct trace_event event = {.class = TRACE_READ, .size = 100, .result = 7};
+    assert_int_equal(trace_bytes_moved(&event), 7);
+    event.class = TRACE_WRITE;
+    assert_int_equal(trace_bytes_moved(&event), 7);
+    event.class = TRACE_FAULT;
+    assert_int_equal(trace_bytes_moved(&event), 100);
+    event.class = TRACE_STAT;
+    assert_int_equal(trace_bytes_moved(&event), 0);
+    event.class = TRACE_READ;
+    event.result = -5;
+    assert_int_equal(trace_bytes_moved(&event), 0);
+}
+
+static void calls_have_their_class(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *call;
+        enum trace_class class;
+    } cases[] = {{"read", TRACE_READ},         {"preadv2", TRACE_READ},  {"fwrite", TRACE_WRITE},
+                 {"openat2", TRACE_OPEN},      {"syncfs", TRACE_SYNC},   {"faccessat2", TRACE_STAT},
+                 {"symlinkat", TRACE_CREATE},  {"lseek64", TRACE_SEEK},  {"ftruncate", TRACE_TRUNCATE},
+                 {"close_range", TRACE_CLOSE}, {"mmap", TRACE_MMAP},     {"rmdir", TRACE_RMDIR},
+                 {"mkdirat", TRACE_MKDIR},     {"unlink", TRACE_UNLINK}, {"renameat2", TRACE_RENAME},
+                 {"rea", TRACE_OTHER},         {"reads", TRACE_OTHER},   {"", TRACE_OTHER},
+                 {"ioctl", TRACE_OTHER},       {"64", TRACE_OTHER}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(trace_class_of_call(cases[i].call, strlen(cases[i].call)), cases[i].class);
+    assert_int_equal(trace_class_of_call("read(3", 4), TRACE_READ);
+    assert_string_equal(trace_op_name(TRACE_OP_DISCARD), "discard");
+}
+
+static void a_shortfall_says_what_is_missing(void **state)
+{
+    (void)state;
+    struct text text = {0};
+    trace_shortfall_add(&text, (struct trace_shortfall){.lost = 0, .cut_ns = TRACE_NONE});
+    assert_int_equal(text.length, 0);
+    trace_shortfall_add(&text, (struct trace_shortfall){.lost = 7, .cut_ns = TRACE_NONE});
+    text_add(&text, "|");
+    trace_shortfall_add(&text, (struct trace_shortfall){.lost = 0, .cut_ns = 2500000000});
+    text_add(&text, "|");
+    trace_shortfall_add(&text, (struct trace_shortfall){.lost = 1, .cut_ns = 0});
+    assert_string_equal(text.data,
+                        "7 events were lost|cut off after 2.500 s|cut off after 0 s, 1 events were lost");
+    assert_true(isnan(trace_cut_seconds((struct trace_shortfall){.cut_ns = TRACE_NONE})));
+    assert_true(trace_cut_seconds((struct trace_shortfall){.cut_ns = 2500000000}) == 2.5);
+    text_release(&text);
+}
+
+/* ---- roles ---- */
+
+static void roles_are_made_anew(void **state)
+{
+    (void)state;
+    struct error err;
+    struct trace_writer *writer = make_trace("roles.db", TRACE_STORE_WHOLE);
+    static const char *const sources[] = {"0 11 python", "1:12", "0 14 python", "x"};
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
+        assert_true(trace_add_sample(
+            writer, &(struct trace_sample){1, trace_series(writer, "gpu.sm", sources[i]), 1}, &err));
+    int64_t parents[][2] = {{20, 19}, {19, 12}, {21, 21}};
+    for (size_t i = 0; i < 3; i++) {
+        int64_t process = trace_process(writer, parents[i][0], parents[i][0], "p", 1);
+        assert_true(trace_process_set(writer, process, parents[i][1], TRACE_NONE, TRACE_NONE, NULL, &err));
+    }
+    finish_trace(writer);
+    struct trace_reader *reader = open_trace(in_folder("roles.db"));
+    struct roles roles;
+    memset(&roles, 0x55, sizeof roles);
+    const struct roles_rules rules = {.reader = reader};
+    const int64_t pids[] = {21, 20, 14, 12,
+                            11}; /* 14 is the second on its GPU; 20 descends from 12, 21 from nobody */
+    assert_true(roles_find(&roles, &rules, pids, 5, &err));
+    assert_int_equal(roles.count, 4);
+    assert_int_equal(roles.workers, 2);
+    assert_int_equal(roles.loaders, 2);
+    assert_null(roles_of(&roles, 14));
+    assert_null(roles_of(&roles, 99));
+    assert_true(!roles_of(&roles, 11)->loads && roles_of(&roles, 11)->worker == 0);
+    assert_true(!roles_of(&roles, 12)->loads && roles_of(&roles, 12)->worker == 1);
+    assert_true(roles_of(&roles, 20)->loads && roles_of(&roles, 20)->worker == 1);
+    assert_true(roles_of(&roles, 21)->loads && roles_of(&roles, 21)->worker == 1); /* the second turn */
+    roles_release(&roles);
+    assert_null(roles_of(&roles, 11));
+    trace_reader_free(reader);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, folder_setup, folder_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(paths_begin_at_the_root),
+        TEST(a_name_without_room_is_left_out),
+        TEST(devices_of_the_kernel_become_those_of_stat),
+        TEST(lines_end_in_nul_whatever_ends_them),
+        TEST(a_line_as_long_as_the_buffer_is_too_long),
+        TEST(looking_at_the_beginning_takes_nothing),
+        TEST(members_are_those_of_the_object_and_of_objects_in_it),
+        TEST(what_is_no_object_is_refused),
+        TEST(further_members_are_left_out),
+        TEST(microseconds_become_nanoseconds),
+        TEST(objects_are_found_in_the_list_of_events),
+        TEST(an_object_has_a_longest_length),
+        TEST(places_are_the_first_ones),
+        TEST(a_report_counts_what_there_was),
+        TEST(times_are_written_with_their_digits),
+        TEST(strings_are_escaped),
+        TEST(spans_of_a_line_nest_or_lie_apart),
+        TEST(alike_files_have_one_name),
+        TEST(numbers_have_limits),
+        TEST(bytes_are_those_that_a_call_moved),
+        TEST(calls_have_their_class),
+        TEST(a_shortfall_says_what_is_missing),
+        TEST(roles_are_made_anew),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
