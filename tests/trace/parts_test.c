@@ -8,9 +8,11 @@
 #include "trace/import/stream.h"
 #include "trace/phase/internal.h"
 #include "trace/roles.h"
+#include "trace/sample_parts.h"
 #include "trace/traces.h"
 
 #include <math.h>
+#include <sys/wait.h>
 
 /* ---- capture ---- */
 
@@ -535,6 +537,118 @@ static void a_shortfall_says_what_is_missing(void **state)
     text_release(&text);
 }
 
+/* ---- spans and selections ---- */
+
+static void spans_of_calls_leave_out_samples(void **state)
+{
+    (void)state;
+    struct error err;
+    int64_t first, last;
+    struct trace_writer *writer = make_trace("spans.db", TRACE_STORE_WHOLE);
+    int64_t file = trace_file(writer, TRACE_NONE, TRACE_NONE, "/data/a", 7);
+    const struct trace_event event = {.start_ns = 500, .latency_ns = 20, .file = file};
+    const struct trace_block block = {.start_ns = 400, .queue_ns = 30, .service_ns = 100};
+    const struct trace_phase phase = {"INIT", 450, 535, "io"};
+    assert_true(trace_add_event(writer, &event, &err) && trace_add_block(writer, &block, &err));
+    assert_true(trace_add_phase(writer, &phase, &err));
+    assert_true(
+        trace_add_sample(writer, &(struct trace_sample){10, trace_series(writer, "a", "b"), 1}, &err));
+    assert_true(
+        trace_add_sample(writer, &(struct trace_sample){900, trace_series(writer, "a", "b"), 1}, &err));
+    assert_int_equal(trace_writer_rows(writer), 2);
+    assert_int_equal(trace_writer_added(writer), 5);
+    finish_trace(writer);
+    struct trace_reader *reader = open_trace(in_folder("spans.db"));
+    assert_true(trace_span_of_calls(reader, &first, &last, &err));
+    assert_true(first == 400 && last == 535);
+    assert_true(trace_span(reader, &first, &last, &err));
+    assert_true(first == 10 && last == 900);
+    assert_false(trace_span_when_short(reader, &first, &last)); /* it is whole */
+    assert_int_equal(trace_version(reader), TRACE_SCHEMA_VERSION);
+    trace_reader_free(reader);
+}
+
+static void a_reader_can_be_of_some_files(void **state)
+{
+    (void)state;
+    struct error err;
+    struct trace_event found;
+    struct trace_writer *writer = make_trace("some.db", TRACE_STORE_WHOLE);
+    static const char *const paths[] = {"/data/a", "/log", "pipe:[1]"};
+    for (int i = 0; i < 3; i++) {
+        const struct trace_event event = {
+            .start_ns = i, .file = trace_file(writer, TRACE_NONE, TRACE_NONE, paths[i], strlen(paths[i]))};
+        assert_true(trace_add_event(writer, &event, &err));
+    }
+    finish_trace(writer);
+    const struct trace_selection of_data = {.path = "/data/*"}, of_none = {.path = "/none"};
+    struct trace_reader *reader = trace_reader_of(in_folder("some.db"), &of_data, &err);
+    assert_non_null(reader);
+    assert_true(trace_is_selected(reader, 1));
+    assert_false(trace_is_selected(reader, 2) || trace_is_selected(reader, 3) ||
+                 trace_is_selected(reader, 0));
+    struct trace_cursor *cursor = trace_events(reader, &TRACE_ALL, &err);
+    assert_true(trace_next_event(cursor, &found) && found.file == 1);
+    assert_false(trace_next_event(cursor, &found));
+    assert_true(trace_cursor_close(cursor, &err));
+    trace_reader_free(reader);
+    reader = trace_reader_of(in_folder("some.db"), &TRACE_SELECT_FILES, &err);
+    assert_true(trace_is_selected(reader, 2) && !trace_is_selected(reader, 3) &&
+                trace_is_selected(reader, 0));
+    trace_reader_free(reader);
+    assert_null(trace_reader_of(in_folder("some.db"), &of_none, &err));
+    assert_non_null(strstr(err.text, "no file's path is like '/none'"));
+    assert_false(trace_next_event(NULL, &found)); /* opening has failed */
+    assert_false(trace_cursor_close(NULL, &err));
+}
+
+/* ---- samples ---- */
+
+static void counters_are_compared_with_those_before(void **state)
+{
+    (void)state;
+    struct sampler sampler = {.now = 1000000000};
+    struct sample_list list = {0};
+    uint64_t values[SAMPLE_COUNTERS] = {10, 20};
+    double grown[SAMPLE_COUNTERS] = {0};
+    assert_true(sample_difference(&sampler, &list, "a", values, grown) == 0);
+    assert_true(sample_difference(&sampler, &list, "b", values, grown) == 0);
+    sample_forget(&list);
+    assert_int_equal(list.count, 2);
+    sampler.now += 500000000;
+    values[0] = 17;
+    values[1] = 5; /* was reset */
+    assert_true(sample_difference(&sampler, &list, "b", values, grown) == 0.5);
+    assert_true(grown[0] == 7 && grown[1] == 0);
+    sample_forget(&list);
+    assert_int_equal(list.count, 1);
+    assert_string_equal(list.items[0].name, "b");
+    assert_true(sample_difference(&sampler, &list, "b", values, grown) == 0); /* no time has passed */
+    free(list.items);
+}
+
+static void descendants_are_found_in_proc(void **state)
+{
+    (void)state;
+    int *pids, ends[2];
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        char byte;
+        close(ends[1]);
+        _exit(read(ends[0], &byte, 1) != 0);
+    }
+    close(ends[0]);
+    size_t count = sample_descendants(getpid(), &pids);
+    assert_int_equal(count, 2);
+    assert_true(pids[0] == getpid() && pids[1] == child);
+    free(pids);
+    assert_int_equal(sample_descendants(child, &pids), 1);
+    free(pids);
+    close(ends[1]);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
 /* ---- roles ---- */
 
 static void roles_are_made_anew(void **state)
@@ -600,6 +714,10 @@ int main(void)
         TEST(bytes_are_those_that_a_call_moved),
         TEST(calls_have_their_class),
         TEST(a_shortfall_says_what_is_missing),
+        TEST(spans_of_calls_leave_out_samples),
+        TEST(a_reader_can_be_of_some_files),
+        TEST(counters_are_compared_with_those_before),
+        TEST(descendants_are_found_in_proc),
         TEST(roles_are_made_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
