@@ -36,6 +36,17 @@ static void test_dftracer_with_an_object_cut_off(void **state)
     assert_int_equal(report.malformed, 1);
 }
 
+static void test_instants_and_flows_are_passed_over(void **state)
+{
+    (void)state;
+    import_file("a.json",
+                "[{\"name\":\"i\",\"ph\":\"i\",\"ts\":1},{\"name\":\"read\",\"cat\":\"POSIX\",\"ph\":\"X\","
+                "\"ts\":5,\"dur\":1,\"pid\":1,\"tid\":1},{\"name\":\"s\",\"ph\":\"s\",\"ts\":9}]");
+    assert_int_equal(event_at(0).start_ns, 5000);
+    assert_int_equal(report.malformed, 0);
+    assert_int_equal(report.rows, 1);
+}
+
 static void test_dftracer_packed_and_truncated(void **state)
 {
     (void)state;
@@ -137,6 +148,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_dftracer_with_an_object_cut_off),
+        TEST(test_instants_and_flows_are_passed_over),
         TEST(test_dftracer_packed_and_truncated),
         TEST(test_chrome_traces_in_one_line),
         TEST(test_spans_of_two_objects),

@@ -2,6 +2,8 @@
 
 #include "support/reference.h"
 
+#include <time.h>
+
 static void check_refused(const char *path, const struct trace_import_options *options, const char *part)
 {
     struct error err;
@@ -393,6 +395,73 @@ static void test_a_line_without_end_is_passed_over(void **state)
     assert_string_equal(path_at(2), "after");
 }
 
+/* Without a zone, local times are those of this program's; a file's own date serves where there is no other. */
+static void test_local_times_are_of_this_zone(void **state)
+{
+    (void)state;
+    struct error err;
+    int64_t time_ns;
+    const struct trace_import_options options = {.date = "2026-11-20"};
+    write_file("cpu.out", MPSTAT_HEAD "21:42:19     CPU    %usr   %idle\n21:42:20     all    8.46   91.54\n");
+    setenv("TZ", "XST5", 1);
+    tzset();
+    struct trace_writer *writer = make_trace("import.db", TRACE_STORE_WHOLE);
+    assert_true(trace_import(in_folder("cpu.out"), writer, &options, &report, &err));
+    unsetenv("TZ");
+    tzset();
+    finish_trace(writer);
+    reader = open_trace(in_folder("import.db"));
+    assert_true(first_sample("cpu.usr", "all", &time_ns) == 8.46);
+    assert_int_equal(time_ns, TWENTY);
+    assert_true(report.zone_assumed);
+}
+
+static void test_a_clock_that_goes_back_is_told(void **state)
+{
+    (void)state;
+    import_file(
+        "trace_read.out",
+        "Attaching 6 probes...\nTIMESTAMP PID OFFSET RET (B) LAT(ns) FILENAME\n"
+        "5000000000 21 0 1 0 a\n4000000000 21 0 1 0 a\n2999999999 21 0 1 0 a\n2999999999 21 0 1 0 a\n");
+    assert_int_equal(report.jumps, 1);
+    assert_int_equal(report.places.list[1].line, 5);
+    assert_non_null(strstr(report.places.list[1].what, "goes back"));
+}
+
+static void test_a_trace_without_rows_is_refused(void **state)
+{
+    (void)state;
+    const struct trace_import_options options = {.zone = "UTC"};
+    write_file("bad.out", "Attaching 6 probes...\nTIMESTAMP PID OFFSET RET (B) LAT(ns) FILENAME\nx y\n1 z\n");
+    check_refused(in_folder("bad.out"), &options,
+                  "holds nothing that can be read: 2 malformed lines, such as bad.out:3: x y");
+    write_file("none.out", "Attaching 6 probes...\nTIMESTAMP PID OFFSET RET (B) LAT(ns) FILENAME\n");
+    check_refused(in_folder("none.out"), &options, "holds no event, sample or phase");
+}
+
+/* A folder holds the log of a GPU twice: the first file by name is read, and folders in it are not. */
+static void test_repeats_in_a_folder_are_left_out(void **state)
+{
+    (void)state;
+    int64_t time_ns;
+    static const char *const names[] = {"in/a.out", "in/b.out", "in/sub/c.out"};
+    assert_int_equal(mkdir(in_folder("in"), 0777), 0);
+    assert_int_equal(mkdir(in_folder("in/sub"), 0777), 0);
+    for (int i = 0; i < 3; i++) {
+        char text[256];
+        snprintf(text, sizeof text,
+                 MPSTAT_HEAD "21:42:19     CPU    %%usr   %%idle\n21:42:20     all    %d.00   91.54\n",
+                 i + 1);
+        write_file(names[i], text);
+    }
+    write_file("in/notes", "no trace\n");
+    write_file("in/reads", bpftrace_reads);
+    import_path(in_folder("in"), "2026-11-20");
+    assert_int_equal(report.files, 2);
+    assert_true(first_sample("cpu.usr", "all", &time_ns) == 1);
+    assert_int_equal(event_at(0).class, TRACE_READ);
+}
+
 static void test_unknown_files_and_options_are_refused(void **state)
 {
     (void)state;
@@ -456,6 +525,10 @@ int main(void)
         TEST(test_strace_with_times_since_the_line_before),
         TEST(test_blkparse_pairs_its_lines),
         TEST(test_a_line_without_end_is_passed_over),
+        TEST(test_local_times_are_of_this_zone),
+        TEST(test_a_clock_that_goes_back_is_told),
+        TEST(test_a_trace_without_rows_is_refused),
+        TEST(test_repeats_in_a_folder_are_left_out),
         TEST(test_unknown_files_and_options_are_refused),
         TEST(test_the_golden_folders_tell_the_same),
     };

@@ -154,6 +154,43 @@ static void test_what_is_no_file_is_apart(void **state)
     trace_reader_free(reader);
 }
 
+/* By bytes of files, then of others, then by calls, then by number. */
+static void test_the_order_of_processes_and_files(void **state)
+{
+    (void)state;
+    struct trace_writer *writer = make_trace("a.db", TRACE_STORE_WHOLE);
+    int64_t processes[6], files[5];
+    for (int i = 0; i < 6; i++)
+        processes[i] = trace_process(writer, 10 + i, 10 + i, "p", 1);
+    for (int i = 0; i < 5; i++) {
+        char path[16];
+        int length = snprintf(path, sizeof path, i == 4 ? "pipe:[%d]" : "/data/%d", i);
+        files[i] = trace_file(writer, TRACE_NONE, TRACE_NONE, path, (size_t)length);
+    }
+    add(writer, TRACE_READ, processes[0], files[0], 1, 10);
+    add(writer, TRACE_WRITE, processes[1], files[1], 1, 20);
+    add(writer, TRACE_READ, processes[2], files[4], 1, 500);
+    add(writer, TRACE_STAT, processes[4], files[3], 1, 0);
+    add(writer, TRACE_STAT, processes[4], files[2], 1, 0);
+    add(writer, TRACE_STAT, processes[5], files[2], 1, 0);
+    add(writer, TRACE_STAT, processes[3], 0, 1, 0);
+    finish_trace(writer);
+    struct trace_reader *reader;
+    struct trace_summary summary = summarise(&reader);
+    static const int64_t pids[] = {11, 10, 12, 14, 13, 15};
+    assert_int_equal(summary.process_count, 6);
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(summary.top_processes[i].pid, pids[i]);
+    static const int order[] = {1, 0, 2, 3, 4};
+    assert_int_equal(summary.file_count, 5);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(summary.top_files[i].file, files[order[i]]);
+    assert_int_equal(summary.files, 4);
+    assert_int_equal(summary.no_files, 1);
+    trace_summary_release(&summary);
+    trace_reader_free(reader);
+}
+
 static void test_an_empty_trace(void **state)
 {
     (void)state;
@@ -175,6 +212,7 @@ int main(void)
         TEST(test_quantiles_are_those_of_the_sorted_list),
         TEST(test_what_is_counted),
         TEST(test_what_is_no_file_is_apart),
+        TEST(test_the_order_of_processes_and_files),
         TEST(test_an_empty_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
