@@ -537,6 +537,26 @@ static void a_shortfall_says_what_is_missing(void **state)
     text_release(&text);
 }
 
+static void only_a_trace_that_was_cut_is_short(void **state)
+{
+    (void)state;
+    struct error err;
+    for (int cut = 0; cut < 2; cut++) {
+        struct trace_writer *writer = make_trace("cut.db", TRACE_STORE_WHOLE);
+        assert_true(trace_add_event(writer, &(struct trace_event){.start_ns = 100, .latency_ns = 10}, &err));
+        assert_true(trace_add_event(writer, &(struct trace_event){.start_ns = 200, .latency_ns = 50}, &err));
+        if (cut)
+            trace_writer_cut(writer);
+        finish_trace(writer);
+        struct trace_reader *reader = open_trace(in_folder("cut.db"));
+        struct trace_shortfall shortfall = trace_shortfall_of(reader);
+        assert_int_equal(trace_unfinished(reader), cut);
+        assert_int_equal(shortfall.lost, 0);
+        assert_int_equal(shortfall.cut_ns, cut ? 150 : TRACE_NONE);
+        trace_reader_free(reader);
+    }
+}
+
 /* ---- spans and selections ---- */
 
 static void spans_of_calls_leave_out_samples(void **state)
@@ -714,6 +734,7 @@ int main(void)
         TEST(bytes_are_those_that_a_call_moved),
         TEST(calls_have_their_class),
         TEST(a_shortfall_says_what_is_missing),
+        TEST(only_a_trace_that_was_cut_is_short),
         TEST(spans_of_calls_leave_out_samples),
         TEST(a_reader_can_be_of_some_files),
         TEST(counters_are_compared_with_those_before),

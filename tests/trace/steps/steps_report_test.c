@@ -133,11 +133,55 @@ static void documents_hold_the_same_numbers(void **state)
     expect(lines, sizeof lines / sizeof *lines);
 }
 
+static void documents_hold_planes_too(void **state)
+{
+    (void)state;
+    struct error err;
+    read_run("UNET3D_1g_1b/unet3d.log", 0.5);
+    read_run("UNET3D_1g_3b/unet3d.log", 1.0);
+    finish();
+    assert_true(steps_write_json(&steps, &model, &out, &err));
+    static const char *const lines[] = {"\"compute_model\": {",
+                                        "\"mu\": {\"per_gpu\": 0, \"per_batch\": 0.07", "\"unique\": true",
+                                        "\"sigma\": {\"per_gpu\": 0, \"per_batch\": 0.02"};
+    expect(lines, sizeof lines / sizeof *lines);
+}
+
+/* Lines of other ranks, a single value, and an output without barriers. */
+static void people_are_told_what_is_missing(void **state)
+{
+    (void)state;
+    struct error err;
+    static const char log[] =
+        "0: [INFO] step_end 1000000\n1: [INFO] step_end 1000000\n[2] [INFO] step_end 5\n"
+        "0: [INFO] step_end 2000000\n";
+    const struct steps_options options = {.gpus = 2, .batch = 4, .workload = "mine"};
+    assert_true(steps_read_text(&steps, "x.log", log, sizeof log - 1, &options, &err));
+    finish();
+    assert_true(steps_print(&steps, &model, &out, &err));
+    static const char *const lines[] = {
+        "mine: 1 configuration from 1 file (DLIO log), 1 durations\n",
+        "passed over: 2 lines of ranks other than 0\n",
+        "   2        4  step_end                      1       0.002           -"};
+    expect(lines, sizeof lines / sizeof *lines);
+    steps_model_release(&model);
+    steps_release(&steps);
+    out.length = 0;
+    static const char output[] =
+        "{\"1\": {\"load\": {\"block1\": [1, 0.25]}, \"proc\": {\"block1\": [3, 2]}}}";
+    assert_true(steps_read_text(&steps, "0_output.json", output, sizeof output - 1, &options, &err));
+    finish();
+    assert_true(steps_print(&steps, &model, &out, &err));
+    assert_non_null(strstr(out.data, "steps end before the barrier: R_output.json does not tell of it\n"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(people_see_summaries_of_each_configuration, setup, teardown),
         cmocka_unit_test_setup_teardown(planes_are_fitted_to_compute_times, setup, teardown),
+        cmocka_unit_test_setup_teardown(documents_hold_planes_too, setup, teardown),
+        cmocka_unit_test_setup_teardown(people_are_told_what_is_missing, setup, teardown),
         cmocka_unit_test_setup_teardown(documents_hold_the_same_numbers, setup, teardown),
     };
     return cmocka_run_group_tests_name("steps_report", tests, NULL, NULL);
