@@ -197,6 +197,23 @@ static void test_write_back_is_its_cause_s(void **state)
     check_rows("each_parent/parent_1", "102:READ 500:BIOW ");
 }
 
+/* Rows that end when INIT begins are kept, those that end before are not. */
+static void test_the_export_begins_with_init(void **state)
+{
+    (void)state;
+    struct error err;
+    struct trace_writer *writer = make_trace("run.db", TRACE_STORE_WHOLE);
+    const struct trace_phase init = {"INIT", START + 105, START + 200, "dlio"};
+    add_reader(writer, 103, TRACE_NONE); /* ends at 104 */
+    add_reader(writer, 104, TRACE_NONE);
+    int64_t cause = trace_process(writer, 104, TRACE_NONE, "python", 6);
+    add_write_back(writer, "vda", START + 99, cause); /* takes 5 */
+    add_write_back(writer, "vda", START + 100, cause);
+    assert_true(trace_add_phase(writer, &init, &err));
+    export_it(writer, &(struct trace_export_options){0});
+    check_rows("all_combined/combined", "100:BIOW 104:READ ");
+}
+
 static void test_an_empty_trace_has_no_workers(void **state)
 {
     (void)state;
@@ -218,6 +235,7 @@ int main(void)
         TEST(test_without_gpus_all_that_read_are_workers),
         TEST(test_workloads_have_their_own_roles),
         TEST(test_write_back_is_its_cause_s),
+        TEST(test_the_export_begins_with_init),
         TEST(test_an_empty_trace_has_no_workers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
