@@ -61,7 +61,7 @@ struct capture_record {
     __u32 kind;
     __u16 number; /* of the system call; opcode of io_uring; of a fault: 1 when it writes */
     __u8 cached;  /* 0, 1, 2: not known */
-    __u8 part; /* 1: the copy's target; of a request: CAPTURE_NAMED had its paths */
+    __u8 part;    /* 1: the copy's target; of a request: CAPTURE_NAMED had its paths */
     __u32 pid, tid;
     __u64 start, latency; /* ns of CLOCK_MONOTONIC */
     __u64 file; /* address of the kernel's struct file: tells open files apart; or of a named request */
