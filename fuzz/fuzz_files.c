@@ -280,7 +280,6 @@ static void read_plan(const char *text, size_t length)
 static void read_manifest(const char *text, size_t length)
 {
     struct checkpoint_manifest manifest;
-    struct checkpoint_content content;
     struct error err = {0};
     char bytes[64];
     if (!checkpoint_manifest_parse(&manifest, "fuzz.json", text, length, &err)) {
@@ -289,9 +288,8 @@ static void read_manifest(const char *text, size_t length)
     }
     for (size_t i = 0; i < manifest.count && i < MAX_RANKS; i++) {
         require(manifest.files[i].rank < manifest.ranks && manifest.files[i].shard.bytes >= 0);
-        require(checkpoint_file_bytes(&manifest, i) >= manifest.files[i].shard.bytes);
-        checkpoint_content_init(&content, &manifest, i);
-        checkpoint_content_fill(&content, 0, bytes, sizeof bytes);
+        struct dataset_bytes content = checkpoint_content(&manifest, i);
+        dataset_bytes_fill(&content, 0, bytes, sizeof bytes);
     }
     checkpoint_manifest_release(&manifest);
 }

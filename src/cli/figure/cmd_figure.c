@@ -181,6 +181,12 @@ static const struct command_example distribution_examples[] = {
     {NULL, NULL},
 };
 
+#define SEVERAL_TRACES                                                                                       \
+    {                                                                                                        \
+        .name = "DB", .help = "traces", .least = 1, .most = FIGURE_MAX_TRACES,                               \
+        .at = offsetof(struct trace_figure, traces)                                                          \
+    }
+
 const struct command command_figure_distribution = {
     .name = "figure distribution",
     .summary = "draw how sizes and latencies of calls are distributed",
@@ -191,11 +197,7 @@ const struct command command_figure_distribution = {
     .options = distribution_table,
     .options_size = sizeof(struct trace_figure),
     .given_at = offsetof(struct trace_figure, given),
-    .operands = {.name = "DB",
-                 .help = "traces",
-                 .least = 1,
-                 .most = FIGURE_MAX_TRACES,
-                 .at = offsetof(struct trace_figure, traces)},
+    .operands = SEVERAL_TRACES,
     .examples = distribution_examples,
     .run = draw_distribution,
 };
@@ -236,11 +238,7 @@ const struct command command_figure_throughput = {
     .options = throughput_table,
     .options_size = sizeof(struct trace_figure),
     .given_at = offsetof(struct trace_figure, given),
-    .operands = {.name = "DB",
-                 .help = "traces",
-                 .least = 1,
-                 .most = FIGURE_MAX_TRACES,
-                 .at = offsetof(struct trace_figure, traces)},
+    .operands = SEVERAL_TRACES,
     .examples = throughput_examples,
     .run = draw_throughput,
 };
