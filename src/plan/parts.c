@@ -1,9 +1,12 @@
 #include "plan/parts.h"
 
+#include "cost/collective.h"
 #include "devices/device.h"
 
 #include <math.h>
 #include <string.h>
+
+#define SAME_LATENCY 1e-9 /* seconds; what a changed bandwidth does to a byte is far less */
 
 static bool unknown(const struct plan *plan, struct error *err, const char *kind, const char *name,
                     const char *option)
@@ -67,6 +70,43 @@ static const struct cost_link *link_of(struct plan *plan, const struct tables *t
     return link;
 }
 
+/* Makes every step over a link so many seconds longer, or shorter as far as it can be. */
+static const struct cost_link *slower_link(const struct cost_link *link, double more, struct arena *arena)
+{
+    struct cost_link *own = ARENA_NEW(arena, struct cost_link);
+    if (!own)
+        return NULL;
+    *own = *link;
+    for (int kind = 0; kind < COLLECTIVE_KINDS; kind++)
+        for (int p = 0; p < LINK_PROTOCOLS; p++) {
+            struct link_protocol *protocol = &own->transfers[kind].protocols[p];
+            double hop = protocol->hop + more;
+            protocol->hop = fmax(0, hop);
+            protocol->base = fmax(0, protocol->base + fmin(0, hop));
+        }
+    return own;
+}
+
+/* Plans give a link the seconds of sending a byte over it. Where a plan says others than the tables, it was changed by hand,
+ * and so is the link. `inside`: the link within a node. */
+static bool apply_latency(struct cluster_group *group, struct plan *plan, int index, bool inside)
+{
+    const struct cost_link **link = inside ? &group->inside : &group->across;
+    const struct collective_group ranks = {
+        .devices = 2,
+        .devices_per_node = inside && group->devices_per_node > 1 ? 2 : 1,
+        .inside = group->inside,
+        .across = group->across,
+    };
+    if (index < 0 || index >= plan->link_count || !isfinite(plan->links[index].latency))
+        return true;
+    double known = transfer_seconds(COLLECTIVE_SEND, &ranks, 1.0, group->calibration),
+           more = plan->links[index].latency - known;
+    if (fabs(more) > SAME_LATENCY)
+        *link = slower_link(*link, more, &plan->arena);
+    return *link;
+}
+
 static bool resolve_type(struct cluster_group *group, struct plan *plan, int index,
                          const struct plan_parts *given, struct error *err)
 {
@@ -88,7 +128,10 @@ static bool resolve_type(struct cluster_group *group, struct plan *plan, int ind
     group->across = group->inside ? link_of(plan, given->tables, said->across, usual.across, err) : NULL;
     if (!group->across)
         return false;
-    return cluster_set_type(group, given->tables, device, &plan->arena) || error_memory(err);
+    return (cluster_set_type(group, given->tables, device, &plan->arena) &&
+            apply_latency(group, plan, said->inside, true) &&
+            apply_latency(group, plan, said->across, false)) ||
+           error_memory(err);
 }
 
 const struct cluster_group *plan_groups_of(struct plan *plan, const struct plan_parts *given,

@@ -138,6 +138,7 @@ bool plan_of_pipeline(struct plan *plan, const struct pipeline *pipeline, const 
 {
     plan->objective = plan_objective_name(pipeline->objective);
     plan->planner = plan->search = pipeline->search;
+    plan->memory_model = plan_memory_models[problem->memory];
     plan->layer_count = problem->layer_count;
     plan->asked_microbatches = pipeline->microbatches;
     plan->microbatch = profile ? profile->microbatch_size : 0;

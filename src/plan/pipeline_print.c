@@ -74,22 +74,22 @@ static void print_time(const struct pipeline *plan, struct text *out)
     text_add(out, "\n");
 }
 
-/* How much of the cluster's time is work: every device is busy for N micro-batches of its stage's time. An
- * iteration is taken to last as long as the pipeline objective says, which is close whatever the plan was
- * scored by. */
+/* Prints the share of the cluster's time that is work: every device is busy for N micro-batches of its stage's
+ * time. An objective that counts fewer of them (oobleck with one stage, or with short stages behind the slowest) has
+ * no such share. */
 static void print_use(const struct pipeline *plan, const struct plan_problem *problem, struct text *out)
 {
     int n = pipeline_microbatches(plan), used = 0, devices = plan_problem_devices(problem);
-    double busy = 0, lasts = (n - 1) * pipeline_stage_time(&plan->stages[plan->bottleneck]);
+    double busy = 0, slowest = pipeline_stage_time(&plan->stages[plan->bottleneck]);
     for (int i = 0; i < plan->stage_count; i++) {
         busy += plan->stages[i].devices * pipeline_stage_time(&plan->stages[i]);
-        lasts += pipeline_stage_time(&plan->stages[i]);
         used += plan->stages[i].devices;
     }
     if (used < devices)
         text_format(out, "idle       %d of %d devices are not used\n", devices - used, devices);
-    text_format(out, "busy       %.1f %% of the devices' time; the rest is bubbles and imbalance\n",
-                100 * n * busy / (lasts * devices));
+    if (n * slowest <= plan->iteration_time)
+        text_format(out, "busy       %.1f %% of the devices' time; the rest is bubbles and imbalance\n",
+                    100 * n * busy / (plan->iteration_time * devices));
 }
 
 static void print_proof(const struct pipeline *plan, struct text *out)

@@ -123,12 +123,13 @@ struct plan {
     struct arena arena; /* owns everything below */
     const char *path;   /* of the input file, for messages; NULL: none */
 
-    const char *version;   /* version of rehearse */
-    const char *planner;   /* "exact", "split", "fleet", …; NULL: made by hand */
-    const char *objective; /* "pipeline", "oobleck", "dapple", "iteration"; NULL: not given */
-    const char *search;    /* "exact", "divide", …; NULL: made by hand */
-    const char *rules;     /* of dapple; NULL: another objective */
-    const char *import;    /* of dapple: how its graph became a chain */
+    const char *version;      /* version of rehearse */
+    const char *planner;      /* "exact", "split", "fleet", …; NULL: made by hand */
+    const char *objective;    /* "pipeline", "oobleck", "dapple", "iteration"; NULL: not given */
+    const char *search;       /* "exact", "divide", …; NULL: made by hand */
+    const char *rules;        /* of dapple; NULL: another objective */
+    const char *import;       /* of dapple: how its graph became a chain */
+    const char *memory_model; /* of a pipeline, one of plan_memory_models; NULL: not given */
 
     const char *model;                          /* name; NULL: not known */
     int layer_count;                            /* 0: not known */

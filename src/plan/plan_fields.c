@@ -42,6 +42,7 @@ static const struct plan_field made_by[] = {
     TEXT(struct plan, planner, "planner"),
     TEXT(struct plan, rules, "rules"),
     TEXT(struct plan, import, "import"),
+    TEXT(struct plan, memory_model, "memory_model"),
 };
 
 static const struct plan_field model[] = {

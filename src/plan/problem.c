@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+const char *const plan_memory_models[] = {"in-flight", "reference", NULL};
+
 struct builder {
     struct plan_problem *problem;
     const struct profile *profile;

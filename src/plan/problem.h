@@ -27,6 +27,9 @@ enum plan_objective {
     OBJECTIVE_OOBLECK,  /* T1 + T2 + T3 of the reference */
 };
 
+extern const char
+    *const plan_memory_models[]; /* "in-flight", "reference", NULL: in the order of enum memory_model */
+
 enum plan_allreduce {
     ALLREDUCE_PROFILE, /* from the profile; a missing size is an error */
     ALLREDUCE_MODEL,   /* from the profile, else ring over the group's intra_node link */

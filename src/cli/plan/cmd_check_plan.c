@@ -24,6 +24,7 @@ struct check_options {
 
 /* The first of each is "as the plan says". */
 static const char *const objectives[] = {"plan", "pipeline", "oobleck", "dapple", "iteration", NULL};
+static const char *const memories[] = {"plan", "in-flight", "reference", NULL};
 static const char *const rules[] = {"plan", "dapple", "dapple-fixed", NULL};
 
 /* ---- what comes back ---- */
@@ -48,6 +49,9 @@ static void print(const char *path, const struct score *score, struct text *out)
         text_format(out, "as good as %s; no plan takes less than %.6g s", best, score->best.lower_bound);
     if (score->misfit.text[0])
         text_format(out, "; it does not fit: %s", score->misfit.text);
+    if (score->other_link)
+        text_format(out, "; link '%s' is scored as --cluster gives it, not as the plan does",
+                    score->other_link);
     text_add(out, "\n");
 }
 
@@ -115,6 +119,7 @@ static bool choose(const struct check_options *options, struct cost_chosen *chos
         .rules = options->rules > 0 ? rules[options->rules] : NULL,
         .dapple = {options->profile_batch, options->state_factor, options->sample_memory},
     };
+    how->planning.memory--; /* the first word is "plan" */
     if (!tables_add(&chosen->added, TABLE_LINKS, options->links, err) ||
         !tables_add(&chosen->added, TABLE_CALIBRATIONS, options->calibration, err) ||
         (options->model && !cost_choose_model(chosen, options->model, err)) ||
@@ -173,7 +178,11 @@ static const struct option_spec options[] = {
            .initial = "0", .most = PROFILE_MAX_MICROBATCH,
            .help = "which mb{N}.json of an Oobleck folder to read; 0 where there is only one"),
     PLANNING_ALLREDUCE(struct check_options),
-    PLANNING_MEMORY(struct check_options),
+    OPTION(check_options, planning.memory, OPTION_CHOICE, "memory", .argument = "MODEL", .initial = "plan",
+           .words = memories,
+           .help =
+               "activations that a stage of a pipeline must hold: those of every micro-batch in flight, or "
+               "of one, as in Oobleck's formula; plan is what the file says, or else in-flight"),
     OPTION(check_options, planning.microbatches, OPTION_INTEGER, "microbatches", .letter = 'n',
            .argument = "N", .initial = "-1", .least = -1, .most = PLAN_MAX_MICROBATCHES,
            .help = "micro-batches per iteration; -1 is as many as the plan says"),

@@ -4,7 +4,6 @@
 #include <stddef.h>
 
 const char *const planning_allreduces[] = {"profile", "model", "none", NULL};
-const char *const planning_memories[] = {"in-flight", "reference", NULL};
 
 bool model_choose(const struct model_given *given, struct cost_chosen *chosen, struct model_options *pricing,
                   struct error *err)

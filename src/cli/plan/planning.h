@@ -7,7 +7,6 @@
 #include "plan/planning.h"
 
 extern const char *const planning_allreduces[]; /* in the order of enum plan_allreduce */
-extern const char *const planning_memories[];   /* of enum memory_model */
 
 /* A model as options name it. */
 struct model_given {
@@ -62,7 +61,7 @@ bool planning_open_given(struct planning *planning, struct planning_options opti
 #define PLANNING_MEMORY(type)                                                                                \
     {                                                                                                        \
         .name = "memory", .topic = "pipeline", .kind = OPTION_CHOICE, .at = offsetof(type, planning.memory), \
-        .argument = "MODEL", .initial = "in-flight", .words = planning_memories,                             \
+        .argument = "MODEL", .initial = "in-flight", .words = plan_memory_models,                            \
         .help =                                                                                              \
             "activations that a stage must hold: in-flight is those of every micro-batch in flight under "   \
             "1F1B, reference those of one, as in Oobleck's formula"                                          \

@@ -159,11 +159,11 @@ bool dapple_search_exact(const struct dapple_problem *problem, const struct dapp
 
 /* Values missing in the files. */
 struct dapple_input_options {
-    int64_t profile_batch;              /* samples of the measured graph; 0: from its file name */
+    int64_t profile_batch;              /* samples that the layers were measured with; 0: as the file says */
     double state_factor, sample_memory; /* as in struct dapple_problem */
 };
 
-/* Loads a chain. `as_hpgo`: layers as HPGO counts them. `given_batch` 0: samples from the file's name. On
+/* Loads a chain. `as_hpgo`: the layers of a graph as HPGO counts them. `given_batch` 0: samples from the file. On
  * failure *chain holds nothing; on success the caller releases it with chain_release. */
 bool dapple_input_load(struct chain *chain, double *profile_batch, const char *path, bool as_hpgo,
                        int64_t given_batch, struct error *err);

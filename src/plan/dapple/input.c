@@ -1,33 +1,13 @@
 
 #include "core/file.h"
 #include "model/graph.h"
+#include "model/profile_chain.h"
 #include "plan/dapple/dapple.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define GRAPH_MAX_BYTES ((size_t)256 << 20)
-
-static bool load_graph(struct graph *graph, const char *path, struct error *err)
-{
-    char *data;
-    size_t length;
-    enum file_kind kind = FILE_NONE;
-    if (strcmp(path, "-") != 0 && !file_look(path, &kind, err))
-        return false;
-    if (kind == FILE_FOLDER)
-        return error_set(err, ERROR_INPUT, "%s: a folder, expected a graph of operations (graph.txt)", path);
-    if (!file_read(path, GRAPH_MAX_BYTES, &data, &length, err))
-        return false;
-    bool done = length == 0 || graph_recognise(path, data, length)
-                    ? graph_parse(graph, path, data, length, err)
-                    : error_set(err, ERROR_INPUT,
-                                "%s: --objective dapple needs a graph of operations (graph.txt), whose lines "
-                                "begin with 'ID -- NAME -- forward_compute_time='",
-                                path);
-    free(data);
-    return done;
-}
 
 /* HPGO's chain may be too long, or not be there: ours always is. */
 static bool make_chain(struct chain *chain, const struct graph *graph, bool as_hpgo, struct error *err)
@@ -47,19 +27,75 @@ static bool make_chain(struct chain *chain, const struct graph *graph, bool as_h
                      graph->path, layers, DAPPLE_MAX_LAYERS);
 }
 
+static bool no_batch(const char *path, struct error *err)
+{
+    return error_set(err, ERROR_USAGE,
+                     "plan: '--profile-batch N' is missing, since '%s' does not say how many samples it was "
+                     "measured with (a graph's name does: …-pbs-N.txt)",
+                     path);
+}
+
+static bool chain_of_graph(struct chain *chain, double *profile_batch, const struct graph *graph,
+                           bool as_hpgo, struct error *err)
+{
+    if (*profile_batch == 0)
+        *profile_batch = graph->profile_batch;
+    return *profile_batch > 0 ? make_chain(chain, graph, as_hpgo, err) : no_batch(graph->path, err);
+}
+
+static bool chain_of_profile(struct chain *chain, double *profile_batch, const struct profile *profile,
+                             struct error *err)
+{
+    if (*profile_batch == 0)
+        *profile_batch = profile->microbatch_size;
+    if (profile->device_count != 1)
+        return error_set(err, ERROR_INPUT, "%s: has times on %d device types, DAPPLE's rules know only one",
+                         profile->path, profile->device_count);
+    if (profile->layer_count > DAPPLE_MAX_LAYERS)
+        return error_set(err, ERROR_INPUT, "%s: %d layers, at most %d can be planned", profile->path,
+                         profile->layer_count, DAPPLE_MAX_LAYERS);
+    return *profile_batch > 0 ? profile_chain(profile, 0, chain, err) : no_batch(profile->path, err);
+}
+
+/* A file of text is a graph of operations, or a profile. */
+static bool chain_of_file(struct chain *chain, double *profile_batch, const char *path, bool as_hpgo,
+                          struct error *err)
+{
+    char *data;
+    size_t length;
+    struct graph graph;
+    struct profile profile;
+    if (!file_read(path, GRAPH_MAX_BYTES, &data, &length, err))
+        return false;
+    bool is_graph = length == 0 || graph_recognise(path, data, length);
+    bool ok = is_graph ? graph_parse(&graph, path, data, length, err)
+                       : profile_parse(&profile, path, data, length, err);
+    free(data);
+    if (!ok)
+        return false;
+    if (is_graph) {
+        ok = chain_of_graph(chain, profile_batch, &graph, as_hpgo, err);
+        graph_release(&graph);
+    } else {
+        ok = chain_of_profile(chain, profile_batch, &profile, err);
+        profile_release(&profile);
+    }
+    return ok;
+}
+
 bool dapple_input_load(struct chain *chain, double *profile_batch, const char *path, bool as_hpgo,
                        int64_t given_batch, struct error *err)
 {
-    struct graph graph;
-    if (!load_graph(&graph, path, err))
+    enum file_kind kind = FILE_NONE;
+    struct profile profile;
+    *profile_batch = (double)given_batch;
+    if (strcmp(path, "-") != 0 && !file_look(path, &kind, err))
         return false;
-    *profile_batch = (double)(given_batch > 0 ? given_batch : graph.profile_batch);
-    bool done = *profile_batch > 0
-                    ? make_chain(chain, &graph, as_hpgo, err)
-                    : error_set(err, ERROR_USAGE,
-                                "plan: '--profile-batch N' is missing, since the name of '%s' does not say "
-                                "how many samples it was measured with (…-pbs-N.txt)",
-                                graph.path);
-    graph_release(&graph);
-    return done;
+    if (kind != FILE_FOLDER)
+        return chain_of_file(chain, profile_batch, path, as_hpgo, err);
+    if (!profile_load(&profile, path, 0, err))
+        return false;
+    bool ok = chain_of_profile(chain, profile_batch, &profile, err);
+    profile_release(&profile);
+    return ok;
 }

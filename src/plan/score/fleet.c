@@ -20,12 +20,6 @@ struct question {
     struct fleet_profile_question profile;
 };
 
-static bool takes(const struct plan *plan, const struct score_options *options)
-{
-    (void)plan, (void)options;
-    return true;
-}
-
 static void end(struct scoring *scoring)
 {
     struct question *q = scoring->question;
@@ -117,6 +111,7 @@ static bool ask_profile(struct scoring *scoring, struct question *q, struct erro
     struct planning_options asked = scoring->options->planning;
     const char *names[PLAN_MAX_GROUPS];
     asked.objective = OBJECTIVE_PIPELINE;
+    asked.memory = MEMORY_IN_FLIGHT;
     asked.microbatches = 1;
     if (!planning_open(&q->planning, &asked, err))
         return false;
@@ -184,4 +179,4 @@ static bool search(struct scoring *scoring, struct plan *best, struct error *err
 }
 
 const struct objective objective_fleet = {
-    "iteration", takes, begin, score, search, end, "of the search, which keeps the headroom of the memory"};
+    "iteration", NULL, begin, score, search, end, "of the search, which keeps the headroom of the memory"};

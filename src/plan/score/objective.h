@@ -13,7 +13,7 @@ struct scoring {
 };
 
 /* open sets the question, close frees it; score and search fill in initialised plans and release them on
- * failure. Objectives of one name accept different plans. */
+ * failure. Objectives of one name accept different plans; `takes` NULL: all. */
 struct objective {
     const char *name;
     bool (*takes)(const struct plan *plan, const struct score_options *options);

@@ -8,7 +8,7 @@
 
 struct score_options {
     const char *objective; /* NULL: as the plan says */
-    /* files may be NULL; of the objective nothing is looked at; microbatches -1: as the plan says */
+    /* files may be NULL; of the objective nothing is looked at; microbatches and memory -1: as the plan says */
     struct planning_options planning;
     struct plan_parts parts;
     int64_t global_batch; /* 0: as the plan says */

@@ -5,12 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool takes(const struct plan *plan, const struct score_options *options)
-{
-    (void)plan, (void)options;
-    return true;
-}
-
 /* Without a profile the layers are those of the model that the plan names, priced as the plan says. */
 static bool price(const struct scoring *scoring, struct planning_options *asked, struct error *err)
 {
@@ -28,6 +22,19 @@ static bool price(const struct scoring *scoring, struct planning_options *asked,
     return plan_named_precision(plan, &asked->pricing.precision, err);
 }
 
+static bool find_memory(const struct plan *plan, int *memory, struct error *err)
+{
+    if (*memory >= 0)
+        return true;
+    const char *said = plan->memory_model ? plan->memory_model : plan_memory_models[MEMORY_IN_FLIGHT];
+    for (*memory = 0; plan_memory_models[*memory]; ++*memory)
+        if (strcmp(said, plan_memory_models[*memory]) == 0)
+            return true;
+    return error_set(err, ERROR_INPUT,
+                     "%s: made_by.memory_model: expected in-flight or reference, found '%s'", plan->path,
+                     said);
+}
+
 static bool open_as(struct scoring *scoring, enum plan_objective objective, struct error *err)
 {
     struct planning_options asked = scoring->options->planning;
@@ -42,7 +49,8 @@ static bool open_as(struct scoring *scoring, enum plan_objective objective, stru
     else {
         if (asked.microbatches < 0)
             asked.microbatches = scoring->plan->asked_microbatches;
-        if (price(scoring, &asked, err) && planning_open(planning, &asked, err))
+        if (find_memory(scoring->plan, &asked.memory, err) && price(scoring, &asked, err) &&
+            planning_open(planning, &asked, err))
             return true;
     }
     free(planning);
@@ -118,5 +126,5 @@ static bool search(struct scoring *scoring, struct plan *best, struct error *err
 
 #define BEYOND "that uses every device, node after node"
 
-const struct objective objective_pipeline = {"pipeline", takes, open_pipeline, score, search, end, BEYOND};
-const struct objective objective_oobleck = {"oobleck", takes, open_oobleck, score, search, end, BEYOND};
+const struct objective objective_pipeline = {"pipeline", NULL, open_pipeline, score, search, end, BEYOND};
+const struct objective objective_oobleck = {"oobleck", NULL, open_oobleck, score, search, end, BEYOND};

@@ -29,7 +29,8 @@ static const struct objective *find(const struct plan *plan, const struct score_
 {
     const char *name = objective_name(plan, options);
     for (size_t i = 0; i < sizeof objectives / sizeof *objectives; i++)
-        if (strcmp(objectives[i]->name, name) == 0 && objectives[i]->takes(plan, options))
+        if (strcmp(objectives[i]->name, name) == 0 &&
+            (!objectives[i]->takes || objectives[i]->takes(plan, options)))
             return objectives[i];
     error_set(err, ERROR_INPUT,
               "%s: objective: expected 'pipeline', 'oobleck', 'dapple' or 'iteration', found '%s'",
@@ -82,6 +83,29 @@ static bool forget(struct plan *plan, bool chooses_devices, struct error *err)
     return plan_place(plan, err);
 }
 
+static bool is_close(double a, double b)
+{
+    return isnan(a) || isnan(b) || fabs(a - b) <= 1e-3 * fmax(a, b);
+}
+
+static const char *find_other_link(const struct plan *plan, const struct plan *scored)
+{
+    for (int l = 0; l < plan->link_count; l++) {
+        const struct plan_link *said = &plan->links[l];
+        bool named = false, same = false;
+        for (int k = 0; k < scored->link_count; k++) {
+            const struct plan_link *link = &scored->links[k];
+            if (strcmp(said->name, link->name) != 0)
+                continue;
+            named = true;
+            same |= is_close(said->bandwidth, link->bandwidth) && is_close(said->latency, link->latency);
+        }
+        if (named && !same)
+            return said->name;
+    }
+    return NULL;
+}
+
 /* What only the search and the given plan know. */
 static bool complete(struct score *score, const struct plan *plan, struct error *err)
 {
@@ -112,6 +136,8 @@ static bool score_and_search(struct score *score, struct scoring *scoring, const
     else
         score->misfit.text[0] = '\0';
     score->beyond = objective->beyond;
+    score->other_link =
+        scoring->options->planning.cluster ? find_other_link(scoring->plan, &score->plan) : NULL;
     if (!objective->search(scoring, &score->best, &score->none)) {
         score->best.pipeline_count = 0;
         if (score->none.kind != ERROR_INFEASIBLE) {
