@@ -1,12 +1,9 @@
 #include "cluster/cluster.h"
 
-#include "core/doc.h"
+#include "core/fields.h"
 #include "core/text.h"
-#include "core/unit.h"
 #include "devices/device.h"
 
-#include <float.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,66 +32,29 @@ static bool copy_string(struct reader *r, const struct doc_node *node, const cha
     return *value ? true : error_memory(r->err);
 }
 
-static bool read_speed(struct reader *r, const struct doc_node *map, double *speed)
+static const struct field speed = FIELD(struct cluster_group, speed, FIELD_DOUBLE, MIN_SPEED, MAX_SPEED),
+                          nodes = FIELD(struct cluster_group, nodes, FIELD_INT, 1, CLUSTER_MAX_NODES),
+                          devices = FIELD(struct cluster_group, devices_per_node, FIELD_INT, 1,
+                                          CLUSTER_MAX_DEVICES),
+                          memory = FIELD(struct cluster_group, memory, FIELD_SIZE, 1, MAX_MEMORY),
+                          profile_speed = FIELD_AT(struct cluster, "speed", profile_speed, FIELD_DOUBLE,
+                                                   MIN_SPEED, MAX_SPEED);
+static const struct field link[] = {
+    FIELD(struct cluster_link, bandwidth, FIELD_RATE, MIN_RATE, MAX_RATE),
+    FIELD(struct cluster_link, latency, FIELD_TIME, 0, MAX_LATENCY),
+};
+
+/* A number that may be missing. */
+static bool read_optional(struct reader *r, const struct doc_node *map, const struct field *field,
+                          void *record)
 {
-    const struct doc_node *node = doc_find(map, "speed");
-    if (!node)
-        return true;
-    if (!doc_number(r->doc, node, DOC_POSITIVE, DBL_MAX, speed, r->err))
-        return false;
-    if (*speed < MIN_SPEED || *speed > MAX_SPEED)
-        return doc_error(r->doc, node, r->err, "expected a speed from %g to %g, found '%s'", MIN_SPEED,
-                         MAX_SPEED, node->text);
-    return true;
+    return !doc_find(map, field->key) || field_read(record, field, r->doc, map, r->err);
 }
 
-static bool read_integer(struct reader *r, const struct doc_node *map, const char *key, int most, int *value)
+static bool read_link(struct reader *r, const struct doc_node *map, const char *key, struct cluster_link *to)
 {
-    const struct doc_node *node = doc_need(r->doc, map, key, r->err);
-    int64_t number;
-    if (!node || !doc_integer(r->doc, node, 1, most, &number, r->err))
-        return false;
-    *value = (int)number;
-    return true;
-}
-
-static bool read_memory(struct reader *r, const struct doc_node *map, int64_t *bytes)
-{
-    const struct doc_node *node = doc_find(map, "memory");
-    if (!node)
-        return true;
-    double value;
-    if (!doc_quantity(r->doc, node, UNIT_BYTES, false, &value, r->err))
-        return false;
-    if (value < 1 || value > MAX_MEMORY)
-        return doc_error(r->doc, node, r->err, "expected from 1 byte to 8 PiB, found '%s'", node->text);
-    *bytes = (int64_t)floor(value);
-    return true;
-}
-
-static bool read_link(struct reader *r, const struct doc_node *map, const char *key,
-                      struct cluster_link *link)
-{
-    static const char *const keys[] = {"bandwidth", "latency"};
     const struct doc_node *node = doc_find(map, key);
-    if (!node)
-        return true;
-    if (!doc_is_map(r->doc, node, r->err) || !doc_only_keys(r->doc, node, keys, 2, r->err))
-        return false;
-    const struct doc_node *bandwidth = doc_need(r->doc, node, "bandwidth", r->err);
-    if (!bandwidth || !doc_quantity(r->doc, bandwidth, UNIT_RATE, false, &link->bandwidth, r->err))
-        return false;
-    if (link->bandwidth < MIN_RATE || link->bandwidth > MAX_RATE)
-        return doc_error(r->doc, bandwidth, r->err, "expected from 1 B/s to 1000 PB/s, found '%s'",
-                         bandwidth->text);
-    const struct doc_node *latency = doc_find(node, "latency");
-    if (!latency)
-        return true;
-    if (!doc_quantity(r->doc, latency, UNIT_TIME, true, &link->latency, r->err))
-        return false;
-    if (link->latency > MAX_LATENCY)
-        return doc_error(r->doc, latency, r->err, "expected at most 1 h, found '%s'", latency->text);
-    return true;
+    return !node || fields_read(to, link, 2, r->doc, node, r->err);
 }
 
 /* "cluster.yaml:4:5: groups[1]"; `name` is the path within the file. */
@@ -116,10 +76,10 @@ static bool read_group(struct reader *r, const struct doc_node *node, struct clu
     if (!place_of(r, node, name, &group->place))
         return false;
     const struct doc_node *device = doc_need(r->doc, node, "device", r->err);
-    return device && copy_string(r, device, &group->device) && read_speed(r, node, &group->speed) &&
-           read_integer(r, node, "nodes", CLUSTER_MAX_NODES, &group->nodes) &&
-           read_integer(r, node, "devices_per_node", CLUSTER_MAX_DEVICES, &group->devices_per_node) &&
-           read_memory(r, node, &group->memory) && read_link(r, node, "intra_node", &group->intra_node);
+    return device && copy_string(r, device, &group->device) && read_optional(r, node, &speed, group) &&
+           field_read(group, &nodes, r->doc, node, r->err) &&
+           field_read(group, &devices, r->doc, node, r->err) && read_optional(r, node, &memory, group) &&
+           read_link(r, node, "intra_node", &group->intra_node);
 }
 
 static bool read_groups(struct reader *r, const struct doc_node *root)
@@ -136,13 +96,13 @@ static bool read_groups(struct reader *r, const struct doc_node *root)
     cluster->groups = ARENA_ARRAY(&cluster->arena, list->count, struct cluster_group);
     if (!cluster->groups)
         return error_memory(r->err);
-    int64_t devices = 0;
+    int64_t total = 0;
     for (const struct doc_node *node = list->first_child; node; node = node->next) {
         struct cluster_group *group = &cluster->groups[cluster->group_count++];
         if (!read_group(r, node, group))
             return false;
-        devices += (int64_t)group->nodes * group->devices_per_node;
-        if (devices > CLUSTER_MAX_TOTAL)
+        total += (int64_t)group->nodes * group->devices_per_node;
+        if (total > CLUSTER_MAX_TOTAL)
             return doc_error(r->doc, node, r->err, "more than %d devices up to here", CLUSTER_MAX_TOTAL);
     }
     return true;
@@ -159,7 +119,7 @@ static bool read_profile(struct reader *r, const struct doc_node *root)
     const struct doc_node *device = doc_need(r->doc, node, "device", r->err);
     return device && place_of(r, node, "profile", &r->cluster->profile_place) &&
            copy_string(r, device, &r->cluster->profile_device) &&
-           read_speed(r, node, &r->cluster->profile_speed);
+           read_optional(r, node, &profile_speed, r->cluster);
 }
 
 static bool read_name(struct reader *r, const struct doc_node *root)

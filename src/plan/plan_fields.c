@@ -1,30 +1,16 @@
 #include "plan/plan_fields.h"
 
-#include <limits.h>
-
-#define TEXT(type, name, key)                                                                                \
-    {                                                                                                        \
-        key, PLAN_TEXT, offsetof(type, name), 0, 0                                                           \
-    }
-#define NUMBER(type, name, key)                                                                              \
-    {                                                                                                        \
-        key, PLAN_NUMBER, offsetof(type, name), 0, 0                                                         \
-    }
-#define INT(type, name, key, least, greatest)                                                                \
-    {                                                                                                        \
-        key, PLAN_INT, offsetof(type, name), least, greatest                                                 \
-    }
-#define INTEGER(type, name, key, least)                                                                      \
-    {                                                                                                        \
-        key, PLAN_INTEGER, offsetof(type, name), least, PLAN_MAX_INTEGER                                     \
-    }
-#define BOOL(type, name, key)                                                                                \
-    {                                                                                                        \
-        key, PLAN_BOOL, offsetof(type, name), 0, 0                                                           \
-    }
+/* clang-format off */
+#define TEXT(type, name, key) FIELD_OUT(type, key, name, FIELD_TEXT)
+#define NUMBER(type, name, key) FIELD_AT(type, key, name, FIELD_DOUBLE, -1e300, 1e300)
+#define INT(type, name, key, min, max) FIELD_AT(type, key, name, FIELD_INT, min, max)
+#define INTEGER(type, name, key, min) FIELD_AT(type, key, name, FIELD_INT64, min, PLAN_MAX_INTEGER)
+#define BOOL(type, name, key) FIELD_OUT(type, key, name, FIELD_FLAG)
 #define DEGREE(type, name) INT(type, name, #name, 1, 1 << 24)
+#define MAP(fields) {fields, sizeof fields / sizeof *fields}
+/* clang-format on */
 
-static const struct plan_field head[] = {
+static const struct field head[] = {
     TEXT(struct plan, objective, "objective"),
     TEXT(struct plan, search, "search"),
     NUMBER(struct plan, iteration_time, "iteration_time"),
@@ -37,7 +23,7 @@ static const struct plan_field head[] = {
     BOOL(struct plan, has_front, "has_front"),
 };
 
-static const struct plan_field made_by[] = {
+static const struct field made_by[] = {
     TEXT(struct plan, version, "version"),
     TEXT(struct plan, planner, "planner"),
     TEXT(struct plan, rules, "rules"),
@@ -45,13 +31,13 @@ static const struct plan_field made_by[] = {
     TEXT(struct plan, memory_model, "memory_model"),
 };
 
-static const struct plan_field model[] = {
+static const struct field model[] = {
     TEXT(struct plan, model, "name"),
     INT(struct plan, layer_count, "layers", 0, PLAN_MAX_LAYERS),
     TEXT(struct plan, layers_digest, "digest"),
 };
 
-static const struct plan_field training[] = {
+static const struct field training[] = {
     INTEGER(struct plan, global_batch, "global_batch", 0),
     INTEGER(struct plan, microbatch, "microbatch", 0),
     INTEGER(struct plan, sequence, "sequence", 0),
@@ -62,24 +48,24 @@ static const struct plan_field training[] = {
     NUMBER(struct plan, headroom, "headroom"),
 };
 
-static const struct plan_field schedule[] = {
+static const struct field schedule[] = {
     TEXT(struct plan, schedule, "kind"),
     INT(struct plan, chunks, "chunks", 1, 4096),
 };
 
-static const struct plan_field iteration[] = {
+static const struct field iteration[] = {
     NUMBER(struct plan, low, "low"),
     NUMBER(struct plan, high, "high"),
     BOOL(struct plan, extrapolates, "extrapolates"),
 };
 
-static const struct plan_field bottleneck[] = {
+static const struct field bottleneck[] = {
     INT(struct plan, bottleneck_pipeline, "pipeline", -1, PLAN_MAX_PIPELINES),
     INT(struct plan, bottleneck_stage, "stage", -1, PLAN_MAX_STAGES),
     BOOL(struct plan, bottleneck_sends, "sends"),
 };
 
-static const struct plan_field device_type[] = {
+static const struct field device_type[] = {
     TEXT(struct plan_device_type, name, "name"),
     INT(struct plan_device_type, nodes, "nodes", 0, 1 << 24),
     INT(struct plan_device_type, per_node, "per_node", 0, 1 << 24),
@@ -88,18 +74,18 @@ static const struct plan_field device_type[] = {
     INT(struct plan_device_type, across, "across", -1, PLAN_MAX_LINKS - 1),
 };
 
-static const struct plan_field link[] = {
+static const struct field link[] = {
     TEXT(struct plan_link, name, "name"),
     NUMBER(struct plan_link, bandwidth, "bandwidth"),
     NUMBER(struct plan_link, latency, "latency"),
 };
 
-static const struct plan_field pipeline[] = {
+static const struct field pipeline[] = {
     INT(struct plan_pipeline, copies, "copies", 1, 1 << 24),
     INTEGER(struct plan_pipeline, microbatches, "microbatches", 0),
 };
 
-static const struct plan_field stage[] = {
+static const struct field stage[] = {
     INT(struct plan_stage, chunk, "chunk", 0, 4095),
     DEGREE(struct plan_stage, tensor),
     DEGREE(struct plan_stage, context),
@@ -107,14 +93,14 @@ static const struct plan_field stage[] = {
     DEGREE(struct plan_stage, data),
 };
 
-static const struct plan_field run[] = {
+static const struct field run[] = {
     INT(struct plan_run, node, "node", 0, 1 << 24),
     INT(struct plan_run, nodes, "nodes", 1, 1 << 24),
     INT(struct plan_run, first, "first", 0, 1 << 24),
     INT(struct plan_run, count, "count", 1, 1 << 24),
 };
 
-static const struct plan_field seconds[] = {
+static const struct field seconds[] = {
     NUMBER(struct plan_seconds, forward, "forward"),
     NUMBER(struct plan_seconds, backward, "backward"),
     NUMBER(struct plan_seconds, backward_weight, "backward_weight"),
@@ -125,7 +111,7 @@ static const struct plan_field seconds[] = {
     NUMBER(struct plan_seconds, optimizer, "optimizer"),
 };
 
-static const struct plan_field bytes[] = {
+static const struct field bytes[] = {
     NUMBER(struct plan_bytes, parameters, "parameters"),
     NUMBER(struct plan_bytes, gradients, "gradients"),
     NUMBER(struct plan_bytes, optimizer, "optimizer"),
@@ -136,7 +122,7 @@ static const struct plan_field bytes[] = {
     NUMBER(struct plan_bytes, total, "total"),
 };
 
-static const struct plan_field alternative[] = {
+static const struct field alternative[] = {
     NUMBER(struct plan_alternative, iteration_time, "iteration_time"),
     INT(struct plan_alternative, devices, "devices", 1, 1 << 24),
     DEGREE(struct plan_alternative, tensor),
@@ -154,20 +140,15 @@ static const struct plan_field alternative[] = {
     BOOL(struct plan_alternative, on_front, "on_front"),
 };
 
-static const struct plan_field sensitivity[] = {
+static const struct field sensitivity[] = {
     TEXT(struct plan_sensitivity, resource, "resource"),
     NUMBER(struct plan_sensitivity, more, "more"),
     NUMBER(struct plan_sensitivity, iteration_time, "iteration_time"),
     BOOL(struct plan_sensitivity, split_differs, "split_differs"),
 };
 
-#define MAP(fields)                                                                                          \
-    {                                                                                                        \
-        fields, sizeof fields / sizeof *fields                                                               \
-    }
-
 static const struct {
-    const struct plan_field *fields;
+    const struct field *fields;
     size_t count;
 } maps[PLAN_MAPS] = {
     [PLAN_MAP_HEAD] = MAP(head),
@@ -188,7 +169,7 @@ static const struct {
     [PLAN_MAP_SENSITIVITY] = MAP(sensitivity),
 };
 
-const struct plan_field *plan_fields_of(enum plan_map map, size_t *count)
+const struct field *plan_fields_of(enum plan_map map, size_t *count)
 {
     *count = maps[map].count;
     return maps[map].fields;

@@ -3,28 +3,11 @@
 #ifndef REHEARSE_PLAN_PLAN_FIELDS_H
 #define REHEARSE_PLAN_PLAN_FIELDS_H
 
+#include "core/fields.h"
 #include "plan/plan.h"
-
-#include <stddef.h>
-#include <stdint.h>
-
-enum plan_field_kind {
-    PLAN_TEXT,    /* const char *; NULL is null */
-    PLAN_NUMBER,  /* double >= 0; NAN is null */
-    PLAN_INT,     /* int from `least` to `greatest` */
-    PLAN_INTEGER, /* int64_t, the same */
-    PLAN_BOOL,
-};
 
 /* The largest integer: every double up to it is exact, and so is every reader of JSON. */
 #define PLAN_MAX_INTEGER (INT64_C(1) << 53)
-
-struct plan_field {
-    const char *key;
-    enum plan_field_kind kind;
-    size_t at;
-    int64_t least, greatest;
-};
 
 /* The maps of the document and their structs. */
 enum plan_map {
@@ -47,7 +30,7 @@ enum plan_map {
     PLAN_MAPS
 };
 
-/* Returns the fields of a map and sets their number. */
-const struct plan_field *plan_fields_of(enum plan_map map, size_t *count);
+/* Returns the fields of a map and sets their number. Numbers may be null: then they are NAN. */
+const struct field *plan_fields_of(enum plan_map map, size_t *count);
 
 #endif

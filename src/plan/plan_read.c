@@ -20,33 +20,17 @@ bool plan_copy_text(struct plan_reader *r, const struct doc_node *node, const ch
     return *text ? true : error_memory(r->err);
 }
 
-static bool read_field(struct plan_reader *r, const struct doc_node *node, const struct plan_field *field,
-                       void *of)
+static bool read_field(struct plan_reader *r, const struct doc_node *map, const struct field *field, void *of)
 {
-    void *at = (char *)of + field->at;
-    int64_t whole;
-    if (node->type == DOC_NULL) {
-        if (field->kind == PLAN_NUMBER)
-            *(double *)at = NAN;
+    const struct doc_node *node = doc_find(map, field->key);
+    if (!node)
         return true;
-    }
-    switch (field->kind) {
-    case PLAN_TEXT:
-        return plan_copy_text(r, node, at);
-    case PLAN_NUMBER:
-        return doc_number(&r->doc, node, -1e300, 1e300, at, r->err);
-    case PLAN_INT:
-        if (!doc_integer(&r->doc, node, field->least, field->greatest, &whole, r->err))
-            return false;
-        *(int *)at = (int)whole;
-        return true;
-    case PLAN_INTEGER:
-        return doc_integer(&r->doc, node, field->least, field->greatest, at, r->err);
-    case PLAN_BOOL:
-        if (node->type != DOC_BOOL)
-            return doc_error(&r->doc, node, r->err, "expected true or false");
-        *(bool *)at = node->boolean;
-    }
+    if (field->type == FIELD_TEXT)
+        return plan_copy_text(r, node, (const char **)(void *)((char *)of + field->offset));
+    if (node->type != DOC_NULL)
+        return field_read(of, field, &r->doc, map, r->err);
+    if (field->type == FIELD_DOUBLE)
+        field_set(of, field, NAN);
     return true;
 }
 
@@ -56,7 +40,7 @@ static bool read_fields(struct plan_reader *r, const struct doc_node *map, enum 
 {
     const char *keys[MAX_KEYS];
     size_t count, known;
-    const struct plan_field *fields = plan_fields_of(which, &count);
+    const struct field *fields = plan_fields_of(which, &count);
     if (!doc_is_map(&r->doc, map, r->err))
         return false;
     for (known = 0; known < count; known++)
@@ -65,11 +49,9 @@ static bool read_fields(struct plan_reader *r, const struct doc_node *map, enum 
         keys[known++] = *others;
     if (!doc_only_keys(&r->doc, map, keys, known, r->err))
         return false;
-    for (size_t i = 0; i < count; i++) {
-        const struct doc_node *node = doc_find(map, fields[i].key);
-        if (node && !read_field(r, node, &fields[i], of))
+    for (size_t i = 0; i < count; i++)
+        if (!read_field(r, map, &fields[i], of))
             return false;
-    }
     return true;
 }
 

@@ -1,30 +1,10 @@
 #include "plan/plan_fields.h"
 
-/* The key `within` of a map that has more than its plain members is opened and closed by the caller. */
 static void write_fields(struct json *json, enum plan_map map, const void *of)
 {
     size_t count;
-    const struct plan_field *fields = plan_fields_of(map, &count);
-    for (size_t i = 0; i < count; i++) {
-        const void *at = (const char *)of + fields[i].at;
-        switch (fields[i].kind) {
-        case PLAN_TEXT:
-            json_string(json, fields[i].key, *(const char *const *)at);
-            break;
-        case PLAN_NUMBER:
-            json_number(json, fields[i].key, *(const double *)at);
-            break;
-        case PLAN_INT:
-            json_integer(json, fields[i].key, *(const int *)at);
-            break;
-        case PLAN_INTEGER:
-            json_integer(json, fields[i].key, *(const int64_t *)at);
-            break;
-        case PLAN_BOOL:
-            json_bool(json, fields[i].key, *(const bool *)at);
-            break;
-        }
-    }
+    const struct field *fields = plan_fields_of(map, &count);
+    fields_write(of, fields, count, json);
 }
 
 static void write_map(struct json *json, const char *key, enum plan_map map, const void *of)
