@@ -1,4 +1,4 @@
-# A front to meson: the program is left at build/rehearse.
+# A front to meson, which builds the program as build/rehearse.
 
 BUILD        ?= build
 PREFIX       ?= /usr/local
@@ -43,7 +43,7 @@ soak: all
 	@tests/cli/refusals --all $(BUILD)/rehearse $(BUILD)/tests/cli/faults.so
 	@bench/soak $(BUILD)/rehearse $(SOAK_MINUTES)
 
-# The prefix first: ninja writes again where things go.
+# The prefix is set first: ninja then writes again the paths of the installed files.
 install: $(BUILD)/build.ninja
 	@meson configure $(BUILD) --prefix $(PREFIX)
 	@$(MAKE) --no-print-directory all
@@ -63,9 +63,9 @@ help:
 	@echo "make demo       plan training jobs, price a GPT block, feed emulated accelerators and record it; with a page of pictures"
 	@echo "make test       everything that must hold: compilers, sanitizers, fuzzing, style"
 	@echo "                WITH_CEPH=1 installs Ceph, for the tests of S3 on a vendor's server too"
-	@echo "make bench      what the searches take, beside published figures"
+	@echo "make bench      times of the searches, beside published figures"
 	@echo "make fuzz       every fuzz target, FUZZ_SECONDS each (default 60)"
-	@echo "make soak       what takes hours: each call of every command refused once, a feed of SOAK_MINUTES (default 30)"
+	@echo "make soak       tests that take hours: each call of every command refused once, a feed of SOAK_MINUTES (default 30)"
 	@echo "make install    program, library, header, man pages, completion: PREFIX, DESTDIR"
 	@echo "make format     clang-format on all sources"
 	@echo "make lint       clang-tidy on src/"
