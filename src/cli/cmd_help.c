@@ -17,7 +17,7 @@ static const struct option_spec options[] = {
 };
 
 static const struct command_example examples[] = {
-    {"rehearse help plan", "what 'rehearse plan' does and takes"},
+    {"rehearse help plan", "description and options of 'rehearse plan'"},
     {"rehearse help plan dapple", "the options of one of its topics"},
     {"rehearse help --man plan | man -l -", "the same as a man page"},
     {NULL, NULL},
@@ -69,7 +69,7 @@ static bool run(void *context, struct error *err)
 
 const struct command command_help = {
     .name = "help",
-    .summary = "say what a command does and takes",
+    .summary = "describe a command and its options",
     .description = "Without a command, lists all of them.",
     .options = options,
     .options_size = sizeof(struct help_options),

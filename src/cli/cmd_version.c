@@ -27,7 +27,7 @@ static const struct option_spec options[] = {OPTION_END};
 const struct command command_version = {
     .name = "version",
     .summary = "print version, compiler and libraries",
-    .description = "Prints which version this is, what compiled it, and which libraries it has.",
+    .description = "Prints the version of this program, its compiler and its libraries.",
     .options = options,
     .run = run,
 };

@@ -183,7 +183,7 @@ void usage_write_all(struct text *out)
         text_format(out, "  %-*s  ", longest, commands[i]->name);
         write_wrapped(out, commands[i]->summary, longest + 4, longest + 4);
     }
-    text_add(out, "\n'rehearse help COMMAND' or 'rehearse COMMAND --help' says more about one of them.\n"
-                  "'rehearse --version' says what this program was built from.\n\n"
+    text_add(out, "\n'rehearse help COMMAND' or 'rehearse COMMAND --help' describes one of them.\n"
+                  "'rehearse --version' prints the version, the compiler and the libraries.\n\n"
                   "exit status: 0 done, 1 failed, 2 wrong usage, 3 bad input, 4 no feasible answer\n");
 }

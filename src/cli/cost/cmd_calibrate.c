@@ -460,15 +460,12 @@ const struct command command_calibrate = {
     .description =
         "Reads tables of measurements (CSV) and fits to them the parameters that published numbers do not "
         "give: "
-        "of the device's matrix products, of its collectives, and of whole training runs. Prints how far off "
-        "times were with the parameters that were known, and how far off they are for rows that a fit did "
-        "not "
-        "see (five fits, each without a fifth of the rows).\n\n"
-        "Columns of matrix products: m, n, k and time_us, time_ms, seconds or flops_per_sec; where there "
-        "are, "
+        "of the device's matrix products, of its collectives, and of whole training runs. Prints the errors "
+        "with the known parameters, and the errors of the fit on rows that it did not see (five fits, each "
+        "without a fifth of the rows).\n\n"
+        "Columns of matrix products: m, n, k and time_us, time_ms, seconds or flops_per_sec; optionally "
         "batch, dtype and gpu. Of collectives: collective, ranks, bytes and time_us, time_ms or seconds; "
-        "where "
-        "there are, nodes and gpu.",
+        "optionally nodes and gpu.",
     .options = options,
     .options_size = sizeof(struct calibrate_options),
     .examples = examples,

@@ -378,8 +378,8 @@ static const struct option_spec options[] = {
            .help = "the device types, separated by commas: rtx-4090,v100-16gb,mine.yaml"),
     OPTION(cost_options, microbatch_size, OPTION_INTEGER, "microbatch-size", .argument = "N", .initial = "1",
            .least = 1, .most = PROFILE_MAX_MICROBATCH,
-           .help =
-               "samples in a micro-batch; of files it says how many they were made for, and changes no time"),
+           .help = "samples in a micro-batch; for files, the number that they were exported for (it changes "
+                   "no time)"),
     OPTION(cost_options, sequence, OPTION_INTEGER, "sequence", .argument = "N", .initial = "0",
            .most = MAX_SEQUENCE,
            .help = "tokens in a sample; 0 is the length that the model was trained with"),
@@ -396,24 +396,21 @@ static const struct option_spec options[] = {
            .words = recomputes,
            .help = "activations that the backward pass recomputes instead of keeping them"),
     OPTION(cost_options, backward, OPTION_FILE, "backward", .repeats = true, .argument = "FILE",
-           .help = "the backward pass of a file, once for each in the same order; without, it is derived"),
-    OPTION(
-        cost_options, parameters, OPTION_TEXT, "parameters", .argument = "N,...",
-        .help =
-            "the arguments of files that are parameters, by number from 0: 2-17,20; without, those that are "
-            "multiplied with, looked up in, or have one dimension"),
+           .help =
+               "the backward pass of a file, once for each file in the same order; by default it is derived"),
+    OPTION(cost_options, parameters, OPTION_TEXT, "parameters", .argument = "N,...",
+           .help = "the arguments of files that are parameters, by number from 0: 2-17,20; by default "
+                   "factors of products, tables that are looked up in, and arguments of one dimension"),
     OPTION(cost_options, attention, OPTION_CHOICE, "attention", .argument = "KIND", .initial = "unfused",
            .words = attentions,
            .help = "how attention found in files runs: as it is written, or as one kernel"),
-    OPTION(
-        cost_options, keep_all, OPTION_FLAG, "keep-all",
-        .help =
-            "keep all that the backward pass of files reads; without, elementwise work is done again where "
-            "that takes less memory"),
+    OPTION(cost_options, keep_all, OPTION_FLAG, "keep-all",
+           .help = "keep all tensors that the backward pass of files reads; by default elementwise work is "
+                   "recomputed where that takes less memory"),
     OPTION(cost_options, no_tf32, OPTION_FLAG, "no-tf32",
            .help = "multiply fp32 numbers of files in fp32, even if the device has tf32"),
     OPTION(cost_options, first, OPTION_FLAG, "first",
-           .help = "the first file is the model's first layer: nothing wants the gradient of its input"),
+           .help = "the first file is the model's first layer: the gradient of its input is not computed"),
     OPTION(cost_options, software, OPTION_TEXT, "software", .argument = "NAME", .initial = SOFTWARE,
            .help = "the training software: how attention is computed and what is fused"),
     OPTION(cost_options, devices_per_node, OPTION_INTEGER, "devices-per-node", .argument = "N",
@@ -429,13 +426,11 @@ static const struct option_spec options[] = {
            .help = "the result of 'rehearse calibrate --runs', which replaces the built-in calibration"),
     OPTION(cost_options, rules, OPTION_CHOICE, "rules", .argument = "NAME", .initial = "rehearse",
            .words = cost_rules,
-           .help = "how files are counted, and timed with --device: xla-gpu as XLA does (given --backward), "
-                   "xla-fork "
-                   "as its fork of April 2024 did, xla counts only"),
+           .help = "the rules by which files are counted and, with --device, timed: xla-gpu are XLA's (needs "
+                   "--backward), xla-fork those of its fork of April 2024, xla only counts"),
     OPTION(cost_options, explain, OPTION_FLAG, "explain",
-           .help =
-               "show where the time of files goes: kernels, what bounds them, memory; on " EXPLAINED_DEVICE
-               " unless --device names others"),
+           .help = "show the time of files by kernel, the bound of each, and the memory; on " EXPLAINED_DEVICE
+                   " unless --device names others"),
     OPTION(cost_options, wide, OPTION_FLAG, "wide", .letter = 'w',
            .help = "with --explain, also print work, bytes and instructions, wider than 100 columns"),
     OPTION(cost_options, list, OPTION_FLAG, "list",
@@ -465,14 +460,12 @@ static const struct command_example examples[] = {
 const struct command command_cost = {
     .name = "cost",
     .summary = "make a profile from HLO or from published numbers of a model and of devices",
-    .description = "Computes what each layer of a model takes on each device type: every kernel of the "
-                   "layer's forward and "
-                   "backward pass, timed by tiles and waves of matrix products, memory traffic and launches, "
-                   "with parameters "
-                   "fitted to measurements (docs/cost.md says which, and how far off they are).\n\n"
-                   "The model is one of a table, a file with its numbers, or files of HLO, StableHLO or MHLO "
-                   "text. Of files "
-                   "alone, without devices, operations and bytes are counted.",
+    .description =
+        "Computes the time of each layer of a model on each device type: that of every kernel of its forward "
+        "and backward pass, from tiles and waves of matrix products, memory traffic and launches, with "
+        "parameters fitted to measurements (docs/cost.md has the sources and the errors).\n\n"
+        "The model is a known name, a file with its numbers, or files of HLO, StableHLO or MHLO text. "
+        "Without devices, the operations and bytes of files are counted.",
     .options = options,
     .options_size = sizeof(struct cost_options),
     .operands = {.name = "FILE",

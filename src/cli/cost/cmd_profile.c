@@ -52,10 +52,10 @@ static const struct command_example show_examples[] = {
 
 const struct command command_profile_show = {
     .name = "profile show",
-    .summary = "show what each layer takes on each device type",
+    .summary = "show the time of each layer on each device type",
     .description =
-        "Reads a profile in any format and prints per device type the sums and the layers, equal "
-        "neighbours folded into one row. With --json the profile as rehearse-profile/1.\n\n"
+        "Reads a profile in any format and prints the sums and the layers of each device type; equal "
+        "neighbours share a row. --json prints the profile as rehearse-profile/1.\n\n"
         "A profile is a rehearse-profile/1 file, an Oobleck folder (mb{N}.json, "
         "allreduce_in_node.json, allreduce_across_nodes.json), or a folder of such folders named by "
         "device type.",
@@ -135,10 +135,9 @@ static const struct command_example convert_examples[] = {
 const struct command command_profile_convert = {
     .name = "profile convert",
     .summary = "write a profile in another format",
-    .description =
-        "Reads a profile in any format and writes it as rehearse-profile/1 or for Oobleck. Times and "
-        "bytes read back the same. Oobleck's files hold no names of layers or models and no output "
-        "bytes: these are lost on the way there.",
+    .description = "Reads a profile in any format and writes it as rehearse-profile/1 or for Oobleck. Times "
+                   "and bytes are unchanged when they are read back. Oobleck's files have no place for names "
+                   "of layers and models and for output bytes: these are lost.",
     .options = convert_table,
     .options_size = sizeof(struct convert_options),
     .operands = {.name = "PROFILE",

@@ -38,7 +38,7 @@ static const struct option_spec table[] = {
     [FEED_ACCELERATORS] =
         OPTION(feed_options, accelerators, OPTION_INTEGER, "accelerators", .letter = 'a', .argument = "N",
                .initial = "1", .least = 1, .most = 1000000,
-               .help = "accelerators that each process emulates; as many ranks save checkpoints"),
+               .help = "accelerators that each process emulates; each is a rank that saves checkpoints"),
     [FEED_METHOD] = OPTION(feed_options, method, OPTION_CHOICE, "method", .argument = "HOW", .words = methods,
                            .initial = "posix", .help = "how files are read"),
     [FEED_TARGET] = OPTION(
@@ -60,13 +60,16 @@ static const struct option_spec table[] = {
     OPTION(feed_options, warm, OPTION_FLAG, "warm",
            .help = "keep the page cache, which may speed up reading; the verdict reports it"),
     OPTION(feed_options, steps, OPTION_INTEGER, "steps", .argument = "N", .initial = "0", .most = 0x1p53,
-           .help = "maximum steps per epoch, instead of train.total_training_steps; 0 keeps that"),
+           .help = "maximum steps per epoch, instead of the workload's train.total_training_steps; 0 keeps "
+                   "that number"),
     OPTION(feed_options, epochs, OPTION_INTEGER, "epochs", .argument = "N", .initial = "0", .most = 1e9,
-           .help = "number of epochs, instead of the workload's train.epochs; 0 keeps that"),
+           .help = "number of epochs, instead of the workload's train.epochs; 0 keeps that number"),
     OPTION(feed_options, plan, OPTION_FILE, "plan", .letter = 'p', .argument = "FILE",
-           .help = "take step time and checkpoint sizes from a plan of any kind ('rehearse plan -o')"),
+           .help = "take step time and checkpoint sizes from a plan of any kind ('rehearse plan -o'), or "
+                   "from one of a set of templates (--nodes)"),
     OPTION(feed_options, nodes, OPTION_INTEGER, "nodes", .argument = "N", .initial = "0", .most = 1 << 24,
-           .help = "with --plan of a set of templates ('rehearse templates -o'): use the plan for N nodes"),
+           .help = "with --plan of a set of templates ('rehearse templates -o'): use the plan for N nodes; "
+                   "0: the file is one plan"),
     OPTION(feed_options, as_planned, OPTION_FLAG, "as-planned",
            .help = "with --plan: emulate all readers of the plan's job with its batch, and save the\n"
                    "checkpoints of all its devices; -a, KEY=VALUE and --set override the plan"),
@@ -425,7 +428,7 @@ static bool feed(void *context, struct error *err)
 
 static const struct command_example examples[] = {
     {"rehearse feed unet3d_h100 --accelerators 4", "do four emulated H100s stay busy?"},
-    {"rehearse feed unet3d_h100 --find-max-accelerators", "how many would?"},
+    {"rehearse feed unet3d_h100 --find-max-accelerators", "how many emulated H100s stay busy?"},
     {"mpirun -n 4 rehearse feed resnet50_h100 -a 8 -o results",
      "from several hosts, with DLIO's result files"},
     {"rehearse feed llama_8b_zero3 -a 8 --set checkpoint.checkpoint_folder=/mnt/ckpt", "checkpoints"},
@@ -434,7 +437,7 @@ static const struct command_example examples[] = {
 
 const struct command command_feed = {
     .name = "feed",
-    .summary = "load the real storage with emulated accelerators, and say whether they stay busy",
+    .summary = "load the real storage with emulated accelerators, and report whether they stay busy",
     .description =
         "Reads the data set of a workload (a DLIO configuration, or a built-in one: --list) as a training "
         "job "

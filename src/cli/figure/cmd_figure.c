@@ -34,8 +34,8 @@ enum { ZOOM_PHASE, ZOOM_MARGIN, ZOOM_FIRST, ZOOM_LAST, ZOOM_FROM, ZOOM_TO, ZOOM_
     OPTION(trace_figure, phase, OPTION_TEXT, "phase", .argument = "NAME[:N]",                                \
            .help = "only this phase: the first of the name, or the N-th"),                                   \
         OPTION_TIME(margin, .initial = "5s", .help = "time shown before and after --phase"),                 \
-        OPTION_TIME(first, .least = OPTION_POSITIVE, .help = "only the beginning of the run"),               \
-        OPTION_TIME(last, .least = OPTION_POSITIVE, .help = "only its end"),                                 \
+        OPTION_TIME(first, .least = OPTION_POSITIVE, .help = "only this time at the beginning of the run"),  \
+        OPTION_TIME(last, .least = OPTION_POSITIVE, .help = "only this time at the end of the run"),         \
         OPTION_TIME(from, .help = "from this time of the run on"),                                           \
         OPTION_TIME(to, .help = "up to this time of the run")
 
@@ -86,11 +86,11 @@ static const struct option_spec timeline_table[] = {
     OPTIONS_ZOOM,
     OPTION(trace_figure, workers, OPTION_CHOICE, "workers", .words = trace_grouping_names, .argument = "HOW",
            .initial = "all",
-           .help =
-               "rows of calls: all together; each process; each parent with its loaders; each parent, then\n"
-               "its loaders; parents, then loaders"),
+           .help = "rows of calls: one; one for each process; each parent with its loaders; each parent, "
+                   "then its loaders; all parents, then all loaders"),
     OPTION(trace_figure, rows, OPTION_TEXT, "row", .repeats = true, .argument = "ROW",
-           .help = "draw only cpu, gpu, disks, traces, phases; else all, of a paper gpu, traces, phases"),
+           .help = "a row to draw: cpu, gpu, disks, traces or phases; by default all, with --style paper "
+                   "gpu, traces and phases"),
     OPTIONS_PAGE("the file and its command"),
 };
 
@@ -117,7 +117,7 @@ static const struct command_example timeline_examples[] = {
 
 const struct command command_figure_timeline = {
     .name = "figure timeline",
-    .summary = "draw what happened in a trace, above each other",
+    .summary = "draw a trace over time, in rows",
     .description =
         "Draws a trace (rehearse trace) over time: processors, GPUs, disks, the calls (VFS) and requests to "
         "disks (BIO) of the workers, phases. Rows without data are left out. Where many calls share a pixel, "
@@ -138,16 +138,16 @@ const struct command command_figure_timeline = {
 
 #define OPTION_CLASSES                                                                                       \
     OPTION(trace_figure, classes, OPTION_TEXT, "class", .repeats = true, .argument = "CLASS",                \
-           .help = "of calls (read, open, ...) or requests to disks (block.read, ...), as rehearse compare " \
-                   "has them; else read, write, block.read and block.write")
+           .help =                                                                                           \
+               "class of calls (read, open, ...) or of requests to disks (block.read, ...), named as in "    \
+               "rehearse compare; by default read, write, block.read and block.write")
 
 static const struct option_spec distribution_table[] = {
     OPTIONS_ZOOM,
     OPTION_CLASSES,
-    OPTION(
-        trace_figure, kinds, OPTION_TEXT, "of", .repeats = true, .argument = "KIND",
-        .help =
-            "size, latency or gap (from the start of one to the start of the next); else size and latency"),
+    OPTION(trace_figure, kinds, OPTION_TEXT, "of", .repeats = true, .argument = "KIND",
+           .help = "the values to draw: size, latency or gap (from the start of a call to the start of the "
+                   "next); by default size and latency"),
     OPTIONS_PAGE("the file"),
 };
 
@@ -189,7 +189,7 @@ static const struct command_example distribution_examples[] = {
 
 const struct command command_figure_distribution = {
     .name = "figure distribution",
-    .summary = "draw how sizes and latencies of calls are distributed",
+    .summary = "draw the distributions of sizes and latencies of calls",
     .description =
         "Draws histograms, with the median, of the sizes and latencies of the calls in traces, and below "
         "each "
@@ -208,7 +208,7 @@ static const struct option_spec throughput_table[] = {
     OPTIONS_ZOOM,
     OPTION_CLASSES,
     OPTION_TIME(every, .least = OPTION_POSITIVE,
-                .help = "time over which each rate is averaged; by default such that there are about 200"),
+                .help = "time over which each rate is averaged; by default about 1/200 of the drawn time"),
     OPTIONS_PAGE("the file"),
 };
 
@@ -233,8 +233,8 @@ const struct command command_figure_throughput = {
     .name = "figure throughput",
     .summary = "draw bytes and operations per second of traces over time",
     .description =
-        "Draws the bytes and operations per second by class, with the phases behind them. Of several traces, "
-        "which begin together, each class has panels of its own and each trace a line.",
+        "Draws the bytes and operations per second by class, with the phases behind them. Several traces are "
+        "aligned at their beginning; each class then has its own panels, and each trace is a line.",
     .options = throughput_table,
     .options_size = sizeof(struct trace_figure),
     .given_at = offsetof(struct trace_figure, given),

@@ -17,7 +17,7 @@ static const struct option_spec table[] = {
                    "the iteration of a plan with alternatives, the stages of others"),
     OPTION(plan_figure_options, nodes, OPTION_INTEGER, "nodes", .argument = "N", .initial = "0",
            .most = 1 << 24,
-           .help = "of a set of templates ('rehearse templates -o'), the plan for N nodes; 0: a plan"),
+           .help = "the plan for N nodes of a set of templates ('rehearse templates -o'); 0: not a set"),
     OPTION(plan_figure_options, title, OPTION_TEXT, "title", .argument = "TEXT",
            .help = "title of the picture; by default model, time and proof"),
     OPTION_STYLE(struct plan_figure_options),
@@ -43,7 +43,7 @@ static bool run(void *context, struct error *err)
 static const struct command_example examples[] = {
     {"rehearse figure plan plan.json -o plan.svg", "where the iterations go, or the time of each stage"},
     {"rehearse figure plan plan.json --kind stages --style paper -o stages.pdf", "the stages, for a paper"},
-    {"rehearse figure plan templates.json --nodes 4 -o four.svg", "what runs on four nodes"},
+    {"rehearse figure plan templates.json --nodes 4 -o four.svg", "the plan for four nodes"},
     {NULL, NULL},
 };
 

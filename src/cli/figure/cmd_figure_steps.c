@@ -19,7 +19,7 @@ enum { OPTION_SKIP_EPOCHS };
 static const struct option_spec table[] = {
     [OPTION_SKIP_EPOCHS] =
         OPTION(steps_command, skip_epochs, OPTION_INTEGER, "skip-epochs", .argument = "N", .most = 1000000,
-               .help = "leave out the first epochs of a run; else one of UNET3D, none of others"),
+               .help = "number of first epochs of a run to leave out; by default 1 for UNET3D, 0 for others"),
     OPTION(
         steps_command, picture, OPTION_FILE, "output", .letter = 'o', .argument = "FILE",
         .help =
@@ -27,8 +27,8 @@ static const struct option_spec table[] = {
     OPTION(steps_command, kind, OPTION_CHOICE, "kind", .letter = 'k', .words = figure_steps_kinds,
            .argument = "KIND", .initial = "breakdown", .help = "the kind of picture"),
     OPTION(steps_command, event, OPTION_TEXT, "event", .argument = "NAME",
-           .help = "whose violins or histograms are drawn, such as sample_preproc; else those of the\nstep, "
-                   "loading, computing"),
+           .help = "the event whose violins or histograms are drawn, such as sample_preproc; by default the "
+                   "step, loading and computing"),
     OPTION_STYLE(struct steps_command),
     OPTION(steps_command, gpus, OPTION_INTEGER, "gpus", .argument = "N", .least = 1, .most = 1000000,
            .help = "number of GPUs of all logs, instead of the number in their names"),
@@ -86,19 +86,19 @@ static bool run(void *context, struct error *err)
 
 static const struct command_example examples[] = {
     {"rehearse figure steps logs/UNET3D_*", "a table: seconds, samples/s, fits"},
-    {"rehearse figure steps logs/UNET3D_* -o steps.svg", "what a step consists of, as bars"},
-    {"rehearse figure steps logs/DLRM_* -o fit.png --kind fit", "compute times and the planes fitted"},
+    {"rehearse figure steps logs/UNET3D_* -o steps.svg", "the parts of a step, as bars"},
+    {"rehearse figure steps logs/DLRM_* -o fit.png --kind fit", "compute times and the fitted planes"},
     {NULL, NULL},
 };
 
 const struct command command_figure_steps = {
     .name = "figure steps",
-    .summary = "say and draw where the time of training steps goes",
+    .summary = "print and draw the parts of training steps",
     .description =
         "Reads the logs of instrumented applications (MLLOG with durations, DLIO's lines and outputs,\n"
         "TensorFlow's profiles) and results of rehearse feed, pools the runs of one configuration, and "
         "prints\n"
-        "durations, throughputs and a model of compute time. Names of folders tell the number of GPUs and\n"
+        "durations, throughputs and a model of compute time. Names of folders give the number of GPUs and\n"
         "the batch: UNET3D_8g_4b, DLRM_8G_32kglobal.\n"
         "\n"
         "With -o, one picture is drawn: breakdown (bars), step, full, throughput, latency (lines over the\n"

@@ -95,7 +95,7 @@ static bool run(void *context, struct error *err)
 }
 
 static const struct command_example examples[] = {
-    {"rehearse report runs/", "runs/report.html: all that the folder holds, on one page"},
+    {"rehearse report runs/", "runs/report.html: all files of the folder on one page"},
     {"rehearse report runs/ -o report.html --title 'UNET3D on the new array'",
      "the page elsewhere, with a title"},
     {NULL, NULL},
@@ -103,7 +103,7 @@ static const struct command_example examples[] = {
 
 const struct command command_report = {
     .name = "report",
-    .summary = "put all that a folder holds on one HTML page",
+    .summary = "put all files of a folder on one HTML page",
     .description =
         "Makes one page of the plans, sweeps, profiles, storage runs, traces, comparisons and pictures in a "
         "folder and the folders in it: tables, figures and links to the files. The page needs no network, "

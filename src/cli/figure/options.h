@@ -16,7 +16,7 @@
     {                                                                                                        \
         .name = "style", .kind = OPTION_CHOICE, .at = offsetof(type, style), .words = figure_style_names,    \
         .argument = "STYLE", .initial = "screen",                                                            \
-        .help = "wide with titles and legends, or for the text of a paper (7 inches, without)"               \
+        .help = "wide, with titles and legends; or 7 inches wide, without them, for the text of a paper"     \
     }
 
 #endif

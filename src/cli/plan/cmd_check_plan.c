@@ -160,7 +160,7 @@ static const struct option_spec options[] = {
         check_options, planning.profile, OPTION_FILE, "profile", .letter = 'p', .argument = "P",
         .help =
             "layer times, which plans of pipelines and DAPPLE's need: a rehearse-profile/1 file, an Oobleck "
-            "profile folder, a folder of those named by device type, or a graph of operations"),
+            "profile folder, a folder of such folders named by device type, or a graph of operations"),
     OPTION(
         check_options, planning.cluster, OPTION_FILE, "cluster", .letter = 'c', .argument = "FILE",
         .help =
@@ -176,7 +176,7 @@ static const struct option_spec options[] = {
            .help = "the result of 'rehearse calibrate --runs', which replaces the built-in calibration"),
     OPTION(check_options, planning.microbatch_size, OPTION_INTEGER, "microbatch-size", .argument = "N",
            .initial = "0", .most = PROFILE_MAX_MICROBATCH,
-           .help = "which mb{N}.json of an Oobleck folder to read; 0 where there is only one"),
+           .help = "read mb{N}.json of an Oobleck folder; 0 reads the only one"),
     PLANNING_ALLREDUCE(struct check_options),
     OPTION(check_options, planning.memory, OPTION_CHOICE, "memory", .argument = "MODEL", .initial = "plan",
            .words = memories,
@@ -185,18 +185,18 @@ static const struct option_spec options[] = {
                "of one, as in Oobleck's formula; plan is what the file says, or else in-flight"),
     OPTION(check_options, planning.microbatches, OPTION_INTEGER, "microbatches", .letter = 'n',
            .argument = "N", .initial = "-1", .least = -1, .most = PLAN_MAX_MICROBATCHES,
-           .help = "micro-batches per iteration; -1 is as many as the plan says"),
+           .help = "micro-batches per iteration; -1 takes the plan's number"),
     OPTION(check_options, global_batch, OPTION_INTEGER, "global-batch", .argument = "N", .initial = "0",
-           .most = 1 << 30,
-           .help = "dapple, iteration: samples of an iteration; 0 is as many as the plan says"),
+           .most = 1 << 30, .help = "dapple, iteration: samples of an iteration; 0 takes the plan's number"),
     OPTION(check_options, headroom, OPTION_NUMBER, "headroom", .argument = "PERCENT", .initial = "-1",
            .least = -1, .most = 90,
-           .help = "iteration: memory that the optimum keeps free; -1 is as much as the plan says, or 5"),
+           .help =
+               "iteration: share of the memory that the optimum keeps free; -1 takes the plan's, or else 5"),
     OPTION(check_options, rules, OPTION_CHOICE, "rules", .argument = "NAME", .initial = "plan",
-           .words = rules, .help = "dapple: the rules; plan is what the file says, or else dapple"),
+           .words = rules, .help = "dapple: the rules; plan takes those of the file, or else dapple"),
     OPTION(check_options, profile_batch, OPTION_INTEGER, "profile-batch", .argument = "N", .initial = "0",
            .most = 1 << 30,
-           .help = "dapple: samples that the graph was measured with; 0 is what its name says"),
+           .help = "dapple: samples that the graph was measured with; 0 takes the number from its name"),
     OPTION(
         check_options, state_factor, OPTION_NUMBER, "state-factor", .argument = "F", .initial = "4",
         .most = 1e6,
@@ -204,10 +204,10 @@ static const struct option_spec options[] = {
             "dapple: bytes of weights, gradients and optimizer state for each byte of weights, as in plan"),
     OPTION(check_options, sample_memory, OPTION_QUANTITY, "sample-memory", .argument = "BYTES",
            .initial = "0", .unit = UNIT_BYTES,
-           .help = "dapple: activations of a sample; 0 is what the graph says"),
+           .help = "dapple: activations of a sample; 0 takes those of the graph"),
     OPTION(check_options, planning.objective, OPTION_CHOICE, "objective", .argument = "NAME",
            .initial = "plan", .words = objectives,
-           .help = "how the plan is scored; plan is what the file says, or else what it looks like"),
+           .help = "the objective of the score; plan takes the file's, or else that of its kind"),
     PLANNING_TIME_LIMIT(struct check_options),
     PLANNING_THREADS(struct check_options),
     OPTION_JSON(struct check_options),
@@ -221,7 +221,7 @@ static const struct command_example examples[] = {
     {"rehearse check-plan plan.json",
      "a training job that 'rehearse plan -m' wrote, perhaps changed by hand"},
     {"rehearse check-plan -p profile.json -c cluster.yaml mine.json",
-     "by how much does the optimum beat it?"},
+     "the excess of a plan over the optimum"},
     {"rehearse check-plan -m llama-3-8b --global-batch 256 mine.json -o complete.json",
      "a plan by hand, completed"},
     {NULL, NULL},
@@ -229,11 +229,11 @@ static const struct command_example examples[] = {
 
 const struct command command_check_plan = {
     .name = "check-plan",
-    .summary = "score a plan made by anyone and compare it with the optimum",
+    .summary = "score a plan of any origin and compare it with the optimum",
     .description =
         "Reads plans of any kind (rehearse-plan/2; by hand, each stage needs layers, device_type and its "
-        "degrees), checks that they can be run, and says how long an iteration takes and by how much the "
-        "optimum for the same question beats them.\n\n"
+        "degrees), checks that they can be run, and prints the time of an iteration and its excess over the "
+        "optimum for the same question.\n\n"
         "A training job is made again from the names and numbers in the plan. Plans of pipelines and "
         "DAPPLE's need the profile and the cluster that they are for.",
     .options = options,

@@ -13,18 +13,17 @@ static const struct option_spec options[] = {
     PLANNING_MODEL(plan_options),
     OPTION(plan_options, device, OPTION_TEXT, "device", .letter = 'd', .argument = "NAME",
            .help = "the device type of a training job, by name or as a file"),
-    OPTION(
-        plan_options, planning.profile, OPTION_FILE, "profile", .letter = 'p', .argument = "P",
-        .help =
-            "layer times: a rehearse-profile/1 file, an Oobleck profile folder, a folder of those named by "
-            "device type, or a graph of operations (graph.txt of PipeDream, TorchGraph, DAPPLE)"),
+    OPTION(plan_options, planning.profile, OPTION_FILE, "profile", .letter = 'p', .argument = "P",
+           .help = "layer times: a rehearse-profile/1 file, an Oobleck profile folder, a folder of such "
+                   "folders named by "
+                   "device type, or a graph of operations (graph.txt of PipeDream, TorchGraph, DAPPLE)"),
     OPTION(
         plan_options, planning.cluster, OPTION_FILE, "cluster", .letter = 'c', .argument = "FILE",
         .help =
             "the cluster (rehearse-cluster/1); for dapple its machines and rates (examples/dapple/a.yaml)"),
     OPTION(plan_options, planning.objective, OPTION_CHOICE, "objective", .argument = "NAME",
            .words = plan_objectives,
-           .help = "what is minimised, see above; chosen by the other options if it is not given"),
+           .help = "the minimised time, see above; by default the other options select it"),
     OPTION(plan_options, planning.microbatch_size, OPTION_INTEGER, "microbatch-size", .topic = "pipeline",
            .argument = "N", .most = PROFILE_MAX_MICROBATCH,
            .help = "pipeline, oobleck: read mb{N}.json of an Oobleck folder, needed where there are several; "
@@ -78,12 +77,10 @@ static const struct option_spec options[] = {
            .help =
                "file of Megatron-LM arguments (a shell script, or MLPerf's exports): what they set is fixed, "
                "the rest is chosen"),
-    OPTION(
-        plan_options, rules, OPTION_CHOICE, "rules", .topic = "dapple", .argument = "NAME",
-        .initial = "dapple", .words = rules,
-        .help =
-            "cost model: DAPPLE's own, or dapple-fixed with the defects corrected that docs/dapple.md lists "
-            "(only this one limits memory)"),
+    OPTION(plan_options, rules, OPTION_CHOICE, "rules", .topic = "dapple", .argument = "NAME",
+           .initial = "dapple", .words = rules,
+           .help = "cost model: dapple is DAPPLE's own; dapple-fixed corrects the defects that "
+                   "docs/dapple.md lists, and limits memory"),
     OPTION(plan_options, import, OPTION_CHOICE, "import", .topic = "dapple", .argument = "NAME",
            .initial = "auto", .words = imports,
            .help =
@@ -194,7 +191,7 @@ static const struct command_topic topics[] = {
     {"job", "of training jobs (objective iteration)"},
     {"pipeline", "of pipelines from a profile (objectives pipeline and oobleck)"},
     {"dapple", "of DAPPLE's planner (objective dapple)"},
-    {"output", "that choose what is printed and written"},
+    {"output", "of the printed and written output"},
     {NULL, NULL},
 };
 
@@ -202,8 +199,8 @@ const struct command command_plan = {
     .name = "plan",
     .summary = "find the best pipeline for a model on a cluster, with a proof",
     .description =
-        "Finds the split of a model over devices that makes an iteration shortest, and proves it or says how "
-        "far from the optimum it can be.\n\n"
+        "Finds the split of a model over devices with the shortest iteration, and proves that it is optimal "
+        "or bounds its distance to the optimum.\n\n"
         "Objectives: 'iteration' is all of a training job (the default with --model or --global-batch). "
         "'pipeline' "
         "is the sum of the stage times + (N - 1) x the slowest (the default with --microbatches). 'oobleck' "

@@ -78,29 +78,29 @@ static const char *const objectives[] = {"pipeline", "oobleck", NULL}; /* enum p
 
 static const struct option_spec options[] = {
     PLANNING_MODEL(templates_options),
-    OPTION(templates_options, planning.profile, OPTION_FILE, "profile", .letter = 'p', .argument = "P",
-           .help = "layer times: a rehearse-profile/1 file, an Oobleck profile folder, or a folder of those "
-                   "named by device type"),
+    OPTION(
+        templates_options, planning.profile, OPTION_FILE, "profile", .letter = 'p', .argument = "P",
+        .help =
+            "layer times: a rehearse-profile/1 file, an Oobleck profile folder, or a folder of such folders "
+            "named by device type"),
     OPTION(templates_options, planning.cluster, OPTION_FILE, "cluster", .letter = 'c', .required = true,
            .argument = "FILE", .help = "the cluster, rehearse-cluster/1"),
     OPTION(templates_options, planning.microbatch_size, OPTION_INTEGER, "microbatch-size", .argument = "N",
            .initial = "0", .most = PROFILE_MAX_MICROBATCH,
-           .help =
-               "samples of a micro-batch: with --model 1 if it is 0; of an Oobleck folder, the mb{N}.json "
-               "to read, 0 where there is only one"),
+           .help = "with --model: samples of a micro-batch, 0 is 1; with an Oobleck folder: read its "
+                   "mb{N}.json, 0 reads the only one"),
     PLANNING_ALLREDUCE(struct templates_options),
     PLANNING_MEMORY(struct templates_options),
     OPTION(templates_options, nodes, OPTION_RANGE, "nodes", .argument = "A..B", .least = 1,
            .most = CLUSTER_MAX_GROUPS * CLUSTER_MAX_NODES,
-           .help = "a template for each of these numbers of nodes; all there are where this is left out"),
+           .help = "the numbers of nodes to plan for; by default all"),
     OPTION(templates_options, planning.microbatches, OPTION_INTEGER, "microbatches", .letter = 'n',
            .argument = "N", .initial = "0", .most = PLAN_MAX_MICROBATCHES,
            .help = "micro-batches per iteration; 0 is the reference's default, three for each stage"),
     OPTION(templates_options, planning.objective, OPTION_CHOICE, "objective", .argument = "NAME",
            .initial = "pipeline", .words = objectives,
-           .help =
-               "what is minimised: pipeline is the sum of stage times + (N - 1) x the slowest; oobleck is "
-               "the reference's T1 + T2 + T3"),
+           .help = "the minimised time: pipeline is the sum of stage times + (N - 1) x the slowest; oobleck "
+                   "is the reference's T1 + T2 + T3"),
     PLANNING_TIME_LIMIT(struct templates_options),
     PLANNING_THREADS(struct templates_options),
     OPTION_JSON(struct templates_options),
@@ -110,17 +110,16 @@ static const struct option_spec options[] = {
 };
 
 static const struct command_example examples[] = {
-    {"rehearse templates -p profile.json -c cluster.yaml --nodes 4..8",
-     "what to run with 4, 5, … 8 nodes left"},
+    {"rehearse templates -p profile.json -c cluster.yaml --nodes 4..8", "the pipelines for 4, 5, … 8 nodes"},
     {NULL, NULL},
 };
 
 const struct command command_templates = {
     .name = "templates",
     .summary = "find the best pipeline for every number of nodes",
-    .description = "One proven plan per number of nodes, so that after a failure the next pipeline is known "
-                   "already. On a mixed "
-                   "cluster, each is the best over all mixes of so many nodes.",
+    .description = "Finds the best plan for every number of nodes, with a proof, so that after a failure the "
+                   "next pipeline is already known. On a mixed cluster, the plan for n nodes is the best "
+                   "over all mixes of n nodes.",
     .options = options,
     .options_size = sizeof(struct templates_options),
     .examples = examples,

@@ -24,7 +24,7 @@ struct compare_options {
 static const struct option_spec table[] = {
     OPTION(compare_options, baseline, OPTION_FILE, "baseline", .letter = 'b', .repeats = true,
            .argument = "DB",
-           .help = "a repeat of one run, two at least; traces after the first two are further ones"),
+           .help = "a repeat of one run, two at least; traces after the first two are repeats, too"),
     OPTION(compare_options, weights, OPTION_TEXT, "weight", .letter = 'w', .repeats = true,
            .argument = "KIND=N",
            .help = "the weight of a kind of component: size=2, latency=1, inter-arrival=1, rate=2, count=2, "
@@ -34,11 +34,11 @@ static const struct option_spec table[] = {
            .most = 10000, .help = "replicates of the bootstrap; 0: no intervals"),
     OPTION(compare_options, values, OPTION_INTEGER, "values", .argument = "N", .initial = "100000",
            .least = 1000, .most = SIMILARITY_MAX_VALUES,
-           .help = "values of each distribution kept in memory; more are sampled at random"),
+           .help = "maximum number of values of a distribution in memory; of more, a sample is kept"),
     OPTION(compare_options, seed, OPTION_INTEGER, "seed", .argument = "N", .initial = "1", .most = 0x1p53,
            .help = "random seed of the bootstrap and of the draws"),
     OPTION(compare_options, breakdown, OPTION_FILE, "breakdown", .argument = "FOLDER",
-           .help = "a file there for each pair, with all components: A_B.txt, or A_B.json with --json"),
+           .help = "write all components of each pair into FOLDER: A_B.txt, or A_B.json with --json"),
     OPTION(compare_options, figure, OPTION_FILE, "figure", .argument = "FILE",
            .help = "draw where two traces differ: .svg, .png or .pdf"),
     OPTIONS_SELECT(struct compare_options, "file"),
@@ -251,17 +251,17 @@ static const struct command_example examples[] = {
 
 const struct command command_compare = {
     .name = "compare",
-    .summary = "say how alike two traces are",
+    .summary = "compute how similar two traces are",
     .description =
         "Compares two traces (rehearse trace): sizes, latencies and inter-arrival times of each class of "
         "event, rates over time by phase, counts, order of access, durations, and processors, disks and "
         "GPUs. Each component is in [0, 1] and 1 for equal traces; the total is their weighted mean. "
         "docs/compare.md has the definition.\n\n"
-        "With --baseline, repeats of one run are compared in all pairs, and each component is compared "
-        "with the lowest of theirs. More than two traces without it are compared in all pairs.",
+        "With --baseline, repeats of one run are compared in all pairs, and each component is compared with "
+        "its lowest value among them. Without --baseline, more than two traces are compared in all pairs.",
     .options = table,
     .options_size = sizeof(struct compare_options),
-    .operands = {"DB", "the traces; after --baseline, further ones are repeats", NULL, 2, 0,
+    .operands = {"DB", "the traces; with --baseline, those after the first two are repeats", NULL, 2, 0,
                  offsetof(struct compare_options, traces)},
     .examples = examples,
     .run = compare,

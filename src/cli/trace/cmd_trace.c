@@ -30,7 +30,7 @@ static const struct option_spec table[] = {
            .most = 4194304,
            .help = "trace a process that runs already and its children, instead of a command"),
     OPTION(trace_options, cgroup, OPTION_FILE, "cgroup", .argument = "FOLDER",
-           .help = "trace all in a control group (version 2) and below it"),
+           .help = "trace all processes in a control group (version 2) and below it"),
     OPTION(trace_options, system, OPTION_FLAG, "system",
            .help = "trace all processes, with or without a command"),
     OPTION(trace_options, no_bpf, OPTION_FLAG, "no-bpf",
@@ -220,9 +220,10 @@ static const struct command_example examples[] = {
 
 const struct command command_trace = {
     .name = "trace",
-    .summary = "record what a command does to files, disks, processors and GPUs",
+    .summary = "record how a command uses files, disks, processors and GPUs",
     .description =
-        "Runs COMMAND and records what it and its children do in an SQLite file: each open, read, write, "
+        "Runs COMMAND and records the actions of COMMAND and its children in an SQLite file: each open, "
+        "read, write, "
         "page fault on a file, io_uring request, fsync and the like with path, offset, size, result, "
         "latency, and whether the page cache had the data; and each request to a disk with the process "
         "behind it. Ten times a second it samples processors, processes, disks, network, memory and GPUs.\n\n"
@@ -230,7 +231,7 @@ const struct command command_trace = {
         "samples. Ctrl-C ends the command and then the trace. The exit status is that of COMMAND, even if "
         "the trace could not be written to the end. An existing trace is kept, unless --force replaces it "
         "once COMMAND has started.\n\n"
-        "Events that found no room in the buffer between the kernel and this program are counted by class "
+        "Events that did not fit into the buffer between the kernel and this program are counted by class "
         "and shown.",
     .options = table,
     .options_size = sizeof(struct trace_options),

@@ -28,8 +28,8 @@ static const struct option_spec import_table[] = {
     OPTION(import_options, zone, OPTION_TEXT, "zone", .argument = "ZONE",
            .help = "the zone of local times: UTC, +HH:MM or -HH:MM; else TZ, else this machine's"),
     OPTION(import_options, day, OPTION_TEXT, "day", .argument = "YYYY-MM-DD",
-           .help =
-               "the date of times without one; else that of another file of the folder, else the file's own"),
+           .help = "the date of times without a date; by default that of another file of the folder, else "
+                   "that of the file itself"),
     OPTION(import_options, json, OPTION_FLAG, "json",
            .help = "print a summary of the import as JSON, on standard output"),
     OPTION_END,
@@ -95,12 +95,13 @@ const struct command command_trace_import = {
     .name = "trace import",
     .summary = "read traces of other tools",
     .description =
-        "Converts files and folders of other tracers to a trace. The first lines of a file tell its "
+        "Converts files and folders of other tracers to a trace. The first lines of a file determine its "
         "format: texts of the VLDB study's scripts (raw or processed), mpstat, nvidia-smi pmon, iostat, "
-        "logs of MLPerf and DLIO, DFTracer and other Chrome traces, strace -ttt -T, blkparse; packed by "
+        "logs of MLPerf and DLIO, DFTracer and other Chrome traces, strace -ttt -T, blkparse; compressed by "
         "gzip or not.\n\n"
-        "Malformed lines are skipped and counted, and the first ones are shown. A packed file that is cut "
-        "off gives the rows before. The trace appears as a whole, or not at all. If no log has the "
+        "Malformed lines are skipped and counted, and the first ones are shown. A compressed file that is "
+        "cut off gives the rows before the cut. The trace appears as a whole, or not at all. If no log has "
+        "the "
         "phases, they are found from the I/O ('rehearse help trace phases').",
     .options = import_table,
     .options_size = sizeof(struct import_options),
@@ -139,7 +140,7 @@ static const struct option_spec export_table[] = {
     OPTION(export_options, workload, OPTION_TEXT, "workload", .argument = "NAME",
            .help = "study: only block I/O of this workload's commands: unet3d, bert, dlrm or dlio; else all"),
     OPTION(export_options, overlook, OPTION_FLAG, "overlook",
-           .help = "study: leave out the checkpoints in DLIO's log, which its scripts overlook"),
+           .help = "study: leave out the checkpoints in DLIO's log, which the study's scripts overlook"),
     OPTIONS_SELECT(struct export_options, "all"),
     OPTION_END,
 };

@@ -18,12 +18,12 @@ struct select_given {
      .repeats = true,                                                                                        \
      .at = offsetof(type, selected) + offsetof(struct select_given, kinds),                                  \
      .argument = "KIND",                                                                                     \
-     .help = "only calls on a file, pipe, socket, device or other (eventfd, terminal, ...), or all; else "   \
-             "" otherwise},                                                                                  \
+     .help = "only calls on this kind of file: file, pipe, socket, device, other (eventfd, terminal, ...) "  \
+             "or all; by default " otherwise},                                                               \
     {                                                                                                        \
         .name = "path", .kind = OPTION_TEXT,                                                                 \
         .at = offsetof(type, selected) + offsetof(struct select_given, path), .argument = "PATTERN",         \
-        .help = "only calls and disk requests of files of any kind with such a path: '/data/*'"              \
+        .help = "only calls and disk requests of files whose path matches, of any kind: '/data/*'"           \
     }
 
 /* `otherwise`: the kinds where the options ask for none, and for no path; 0: all. */

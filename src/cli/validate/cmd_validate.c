@@ -182,19 +182,21 @@ static const struct option_spec options[] = {
     OPTION(validate_options, gpu, OPTION_TEXT, "gpu", .argument = "NAME",
            .help = "the device of all runs, if the table has no such column"),
     OPTION(validate_options, software, OPTION_TEXT, "software", .argument = "NAME",
-           .initial = "megatron-core", .help = "the training software, likewise"),
+           .initial = "megatron-core",
+           .help = "the training software of all runs, if the table has no such column"),
     OPTION(validate_options, precision, OPTION_TEXT, "precision", .argument = "NAME", .initial = "bf16",
-           .help = "the precision, likewise"),
+           .help = "the precision of all runs, if the table has no such column"),
     OPTION(validate_options, recompute, OPTION_TEXT, "recompute", .argument = "WHAT",
-           .help = "the recomputation, likewise"),
+           .help = "the recomputation of all runs, if the table has no such column"),
     OPTION(validate_options, devices_per_node, OPTION_INTEGER, "devices-per-node", .argument = "N",
            .initial = "0", .least = 0, .most = 65536,
-           .help = "devices of a node, likewise; 0: the usual number for the device"),
+           .help = "devices of a node, if the table has no such column; 0: the usual number for the device"),
     OPTION(validate_options, across, OPTION_TEXT, "across", .argument = "NAME",
-           .help = "the link between nodes (rehearse cost --list), likewise"),
+           .help = "the link between nodes (rehearse cost --list), if the table has no such column"),
     OPTION(validate_options, devices, OPTION_FILE, "devices", .argument = "FILE",
            .help = "your own devices; a device of the same name replaces the known one (docs/device.md)"),
-    OPTION(validate_options, links, OPTION_FILE, "links", .argument = "FILE", .help = "links, likewise"),
+    OPTION(validate_options, links, OPTION_FILE, "links", .argument = "FILE",
+           .help = "your own links; a link of the same name replaces the known one (docs/collectives.md)"),
     OPTION(validate_options, calibration, OPTION_FILE, "calibration", .argument = "FILE",
            .help = "the result of 'rehearse calibrate --runs', which replaces the built-in calibration"),
     OPTION(validate_options, layers, OPTION_FILE, "layers", .argument = "FILE",
@@ -202,14 +204,14 @@ static const struct option_spec options[] = {
     OPTION(validate_options, setup, OPTION_FILE, "setup", .argument = "FILE",
            .help = "models, links and software of those plans (examples/mixed/)"),
     OPTION(validate_options, rows, OPTION_FLAG, "rows",
-           .help = "print every run, and why others are not scored"),
+           .help = "print every run, and the reason why a run is not scored"),
     OPTION(
         validate_options, wide, OPTION_FLAG, "wide", .letter = 'w',
         .help =
             "print full names, and with --rows degrees, batches and parts of times, wider than 100 columns"),
     OPTION(validate_options, best, OPTION_FLAG, "best",
-           .help = "also plan every run anew on its devices, and print how much faster the best split is "
-                   "predicted to be; with --rows, what changes"),
+           .help = "also plan every run anew on its devices, and print the predicted gain of the best split; "
+                   "with --rows, also its changes"),
     OPTION_THREADS(struct validate_options),
     OPTION(validate_options, figure, OPTION_FILE, "figure", .argument = "FILE",
            .help = "draw predicted against measured times (.svg, .png, .pdf)"),
@@ -230,12 +232,12 @@ static const struct command_example examples[] = {
 
 const struct command command_validate = {
     .name = "validate",
-    .summary = "predict the iteration time of measured training runs and say how far off it is",
+    .summary = "predict the iteration time of measured training runs and print the errors",
     .description =
-        "Reads a table of training runs (CSV), predicts the time of an iteration for every run that gives "
-        "enough, and prints the errors by source and device. One set of parameters per device generation is "
-        "used for all runs; nothing is fitted to single runs. Runs without a measured time are predicted all "
-        "the same, with --rows: a table of jobs to choose from. What cannot be modelled is listed with the "
+        "Reads a table of training runs (CSV), predicts the time of an iteration for every run with enough "
+        "numbers, and prints the errors by source and device. One set of parameters per device generation is "
+        "used for all runs; nothing is fitted to single runs. With --rows, runs without a measured time are "
+        "predicted, too: a table of jobs to choose from. Runs that cannot be modelled are listed with the "
         "reason.\n\n"
         "Columns by name: gpu, gpus, framework, model, layers, hidden, heads, kv_heads, ffn, seq, vocab, "
         "precision, tp, pp, vp, dp, cp, ep, zero, mbs, gbs, recompute, sec_per_iter, mem_gb, sec_basis, "
