@@ -157,6 +157,26 @@ static void micro_batches_are_done_one_after_the_other(void **state)
     }
 }
 
+/* A column's value is its micro-batches, or 0 if its slowest update takes longer than the limit. */
+static void columns_have_the_values_of_their_pipelines(void **state)
+{
+    (void)state;
+    struct fleet_pipeline columns[] = {{.fill = 3.0, .cycle = 2.0, .after = 1.0},
+                                       {.fill = 1.0, .cycle = 1.0, .after = 1.5},
+                                       {.fill = 2.0, .cycle = 2.0, .after = 2.0},
+                                       {.fill = 1.0, .cycle = 1.0, .after = 0.0}};
+    double values[] = {-1.0, -1.0, -1.0, -1.0};
+    struct fleet_searcher s = {.columns = columns, .values = values, .column_count = 3, .after = 1.5};
+    fleet_value_columns(&s, 6.0, false);
+    assert_true(values[0] == 2.5 && values[1] == 6.0 && values[2] == 0.0);
+    fleet_value_columns(&s, 6.0, true);
+    assert_true(values[0] == 2.0 && values[1] == 6.0 && values[2] == 0.0);
+    assert_true(values[3] == -1.0); /* not a column yet */
+    s.after = INFINITY;
+    fleet_value_columns(&s, 6.0, true);
+    assert_true(values[2] == 3.0);
+}
+
 static void replicas_share_a_node_as_far_as_it_goes(void **state)
 {
     (void)state;
@@ -392,6 +412,42 @@ static void pipelines_made_to_fit_do_the_most(void **state)
     assert_true(best_of_all >= found * 99 / 100);
 }
 
+/* A layer of 1 s on one device, 1.5 s on the other: by 2.2 s two micro-batches, or one. What is asked for need not be whole. */
+static void a_lone_stage_fits_into_the_device_that_is_there(void **state)
+{
+    (void)state;
+    static const double fast[] = {0, 1}, slow[] = {0, 1.5}, none[2] = {0};
+    struct fleet_problem problem = {
+        .layer_count = 1, .type_count = 2, .option_count = 2, .microbatches = 9, .types = {{1, 1}, {1, 1}}};
+    struct fleet_pipeline found;
+    for (int t = 0; t < 2; t++)
+        problem.options[t] = (struct fleet_option){.type = t,
+                                                   .tensor = 1,
+                                                   .seconds = t ? slow : fast,
+                                                   .kept = none,
+                                                   .held = none,
+                                                   .after = none,
+                                                   .send = none};
+    struct fleet_pricer *pricer = fleet_pricer_new(&problem);
+    assert_non_null(pricer);
+    static const struct {
+        int limits[2], option;
+        double above, done;
+    } cases[] = {
+        {{1, 1}, 0, 0.0, 2}, {{1, 1}, 0, 1.0, 2}, {{1, 1}, 0, 1.5, 2}, {{1, 1}, 0, 2.0, 0},
+        {{0, 1}, 1, 0.0, 1}, {{0, 1}, 1, 0.5, 1}, {{0, 1}, 1, 1.0, 0}, {{1, 0}, 0, 1.9, 2},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct fleet_fit_query query = {cases[i].limits, 2.2, INFINITY, cases[i].above};
+        assert_true(fleet_fit(&problem, pricer, &query, &found) == cases[i].done);
+        if (cases[i].done > 0.0) {
+            assert_int_equal(found.stage_count, 1);
+            assert_int_equal(found.stages[0].option, cases[i].option);
+        }
+    }
+    fleet_pricer_free(pricer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -400,11 +456,13 @@ int main(void)
         cmocka_unit_test(pipelines_are_scored_as_their_layers_add_up),
         cmocka_unit_test(stages_hold_the_micro_batches_behind_them),
         cmocka_unit_test(micro_batches_are_done_one_after_the_other),
+        cmocka_unit_test(columns_have_the_values_of_their_pipelines),
         cmocka_unit_test(replicas_share_a_node_as_far_as_it_goes),
         cmocka_unit_test(no_pipeline_works_less),
         cmocka_unit_test(cycles_are_the_seconds_of_stages),
         cmocka_unit_test(prices_within_limits_find_the_best_pipeline),
         cmocka_unit_test(pipelines_made_to_fit_do_the_most),
+        cmocka_unit_test(a_lone_stage_fits_into_the_device_that_is_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

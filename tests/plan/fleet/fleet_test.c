@@ -184,7 +184,7 @@ static void bounds_hold_and_plans_are_near(void **state)
 {
     (void)state;
     int cases = random_cases(CASES), found = 0, best = 0;
-    double worst = 1.0, sum = 0.0, below = 0.0;
+    double worst = 1.0, sum = 0.0, below = 0.0, columns = 0.0;
     for (int i = 0; i < cases; i++) {
         struct small small = {0};
         struct fleet_choice plan;
@@ -205,11 +205,13 @@ static void bounds_hold_and_plans_are_near(void **state)
         worst = fmax(worst, plan.seconds / optimum);
         below += 1.0 - plan.lower_bound / optimum;
         sum += plan.seconds / optimum - 1.0;
+        columns += (double)plan.columns;
         fleet_choice_release(&plan);
     }
     print_message(
-        "# %d of %d have the optimum, mean %.3f %% above it, at worst %.1f %%; the bound is %.1f %% below\n",
-        best, found, 100.0 * sum / found, 100.0 * (worst - 1.0), 100.0 * below / found);
+        "# %d of %d have the optimum, mean %.3f %% above it, at worst %.1f %%; the bound is %.1f %% below; "
+        "%.1f columns\n",
+        best, found, 100.0 * sum / found, 100.0 * (worst - 1.0), 100.0 * below / found, columns / found);
     assert_true(found > cases / 4);
     assert_true(best > found * 9 / 10);
     if (cases == CASES) { /* fleet.h says a little less: a search that becomes better moves these */
@@ -294,6 +296,58 @@ static void long_chains_have_as_many_stages_as_may_be(void **state)
     assert_true(plan.lower_bound >= 100.0); /* all devices at work all the time */
     assert_true(plan.seconds <= LONG + 99 * 2.0);
     fleet_choice_release(&plan);
+}
+
+/* Of 70 layers no device holds two: a pipeline would need 70 stages, and has at most 64. */
+static void chains_of_too_many_stages_do_not_fit(void **state)
+{
+    (void)state;
+    enum { LONG = 70 };
+    double sums[LONG + 1], none[LONG + 1] = {0};
+    struct fleet_problem problem = {
+        .layer_count = LONG, .type_count = 1, .option_count = 1, .microbatches = 10};
+    struct fleet_choice plan;
+    struct error err;
+    for (int l = 0; l <= LONG; l++)
+        sums[l] = l;
+    problem.types[0] = (struct fleet_type){LONG, 1.0};
+    problem.options[0] = (struct fleet_option){
+        .tensor = 1, .seconds = sums, .kept = none, .held = sums, .after = none, .send = none};
+    assert_false(fleet_search(&plan, &problem, INFINITY, NULL, &err));
+    assert_int_equal(err.kind, ERROR_INFEASIBLE);
+    problem.layer_count = FLEET_MAX_STAGES;
+    assert_true(fleet_search(&plan, &problem, INFINITY, NULL, &err));
+    assert_int_equal(plan.pipeline_count, 1);
+    assert_int_equal(plan.pipelines[0].stage_count, FLEET_MAX_STAGES);
+    assert_true(SMALL_SAME(plan.seconds, 64.0 + 9.0));
+    fleet_choice_release(&plan);
+}
+
+/* One band alone leaves the time after the pipelines out of the bound; further bands raise the bound. */
+static void bands_raise_the_bound(void **state)
+{
+    (void)state;
+    int found = 0, raised = 0;
+    for (int i = 0; i < 100; i++) {
+        struct small small = {0};
+        struct fleet_choice plan;
+        struct error err;
+        double bounds[3] = {0};
+        make_small(&small, (uint64_t)i + 1);
+        for (int b = 0; b < 3; b++) {
+            small.problem.bands = b == 2 ? FLEET_MAX_BANDS : b + 1;
+            if (!fleet_search(&plan, &small.problem, INFINITY, NULL, &err))
+                break;
+            check_plan(&small.problem, &plan);
+            bounds[b] = plan.lower_bound;
+            fleet_choice_release(&plan);
+        }
+        assert_true(bounds[1] >= bounds[0] && bounds[2] >= bounds[1]);
+        found += bounds[0] > 0.0;
+        raised += bounds[1] > bounds[0] * 1.001;
+    }
+    assert_true(found > 50);
+    assert_true(raised > found / 2);
 }
 
 /* Many devices and micro-batches: near the bound, as fleet.h says. */
@@ -438,6 +492,8 @@ int main(void)
         cmocka_unit_test(bounds_hold_and_plans_are_near),
         cmocka_unit_test(searches_go_on_from_others_and_stop_at_enough),
         cmocka_unit_test(long_chains_have_as_many_stages_as_may_be),
+        cmocka_unit_test(chains_of_too_many_stages_do_not_fit),
+        cmocka_unit_test(bands_raise_the_bound),
         cmocka_unit_test(large_fleets_are_near_their_bound),
         cmocka_unit_test(numbers_of_pipelines_are_counted),
     };
