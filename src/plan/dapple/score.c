@@ -98,24 +98,25 @@ void dapple_split_release(struct dapple_split *plan)
 
 /* --- placements --------------------------------------------------------------------------------------------------- */
 
-/* Returns the number of machines in which a stage has devices; *last: the last of them. */
-static int spread(const struct dapple_problem *problem, const struct dapple_split *plan, int stage, int *last)
+/* Returns whether a stage has devices in several machines; *machine: the last of them. */
+static bool spans(const struct dapple_problem *problem, const struct dapple_split *plan, int stage,
+                  int *machine)
 {
-    int machines = 0;
-    for (int k = 0; k < problem->cluster->machine_count; k++)
-        if (dapple_devices_in(problem->cluster, plan, stage, k) > 0) {
-            machines++;
-            *last = k;
-        }
-    return machines;
+    int first = 0, last = plan->device_count - 1;
+    while (last > 0 && plan->stage_of[last] != stage)
+        last--;
+    while (first < last && plan->stage_of[first] != stage)
+        first++;
+    *machine = dapple_machine_of(problem->cluster, last);
+    return first < dapple_machine_start(problem->cluster, *machine);
 }
 
 double dapple_transfer(const struct dapple_problem *problem, const struct dapple_split *plan, int from,
                        int to, double bytes)
 {
     const struct dapple_cluster *cluster = problem->cluster;
-    int machine = 0, devices = plan->stages[from].devices;
-    if (spread(problem, plan, to, &machine) > 1)
+    int machine, devices = plan->stages[from].devices;
+    if (spans(problem, plan, to, &machine))
         return bytes / dapple_spanning_rate(problem);
     int away = devices - dapple_devices_in(cluster, plan, from, machine);
     return away > 0 ? bytes / devices * away / cluster->point_to_point : bytes / cluster->inside;
@@ -125,8 +126,8 @@ double dapple_allreduce(const struct dapple_problem *problem, const struct dappl
                         double bytes)
 {
     int machine;
-    return dapple_ring(problem->cluster, plan->stages[stage].devices,
-                       spread(problem, plan, stage, &machine) > 1, bytes);
+    return dapple_ring(problem->cluster, plan->stages[stage].devices, spans(problem, plan, stage, &machine),
+                       bytes);
 }
 
 /* --- the score ----------------------------------------------------------------------------------------------------- */
