@@ -411,6 +411,7 @@ static void alike_files_have_one_name(void **state)
     static const struct {
         const char *path, *name; /* NULL: no file of a run */
     } cases[] = {
+        {"/data/prof_9.npz", "/data/prof_#.npz"},
         {"/data/img_07_of_32.npz", "/data/img_#_of_32.npz"},
         {"/data/part-00007-of-00128", "/data/part-#-of-00128"},
         {"/data/abc.tar.gz", "/data/.gz"},

@@ -50,8 +50,8 @@ static bool left_out(const char *path)
 /* Returns whether these digits are a number of files, as in "07_of_32" and "00007-of-00032". */
 static bool counts_files(const char *path, const char *digits)
 {
-    return digits - path >= 3 && digits[-3] == 'o' && digits[-2] == 'f' &&
-           !isalnum((unsigned char)digits[-1]);
+    return digits - path >= 4 && !isalnum((unsigned char)digits[-4]) && digits[-3] == 'o' &&
+           digits[-2] == 'f' && !isalnum((unsigned char)digits[-1]);
 }
 
 bool phase_group_name(const char *path, char *name, size_t size)
