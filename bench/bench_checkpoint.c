@@ -66,12 +66,12 @@ static void fail(const char *what)
 /* The longest of the ranks' times: what lies before and after is not a checkpoint's. */
 static double duration(const struct checkpoint *checkpoint)
 {
-    int64_t most = 0;
+    int64_t max = 0;
     for (int rank = 0; rank < RANKS; rank++) {
         const struct checkpoint_part *part = &checkpoint->parts[rank];
-        most = part->end - part->start > most ? part->end - part->start : most;
+        max = part->end - part->start > max ? part->end - part->start : max;
     }
-    return 1e-9 * (double)most;
+    return 1e-9 * (double)max;
 }
 
 static void run_ours(struct row *row, int round)

@@ -202,7 +202,7 @@ static void print_sweep(const struct sweep *hpgo, const struct sweep *exact, con
     double all_recorded = 0, all_own = 0;
     for (int i = 0; i < MODELS * 2; i++) {
         int model = i / 2, cluster = i % 2;
-        double own = 0, choice = 0, corrected = 0, better = 0, most = 0, gap = 0;
+        double own = 0, choice = 0, corrected = 0, better = 0, max = 0, gap = 0;
         int count = 0;
         for (int b = 0; b < BATCHES; b++) {
             const struct result *result = &exact->results[(size_t)i * BATCHES + (size_t)b];
@@ -217,7 +217,7 @@ static void print_sweep(const struct sweep *hpgo, const struct sweep *exact, con
             if (!result->found || !other->found)
                 continue;
             better += log(result->speedup / other->speedup);
-            most = fmax(most, result->speedup / other->speedup);
+            max = fmax(max, result->speedup / other->speedup);
             count++;
         }
         double recorded = recorded_cpu(model, cluster, "");
@@ -228,7 +228,7 @@ static void print_sweep(const struct sweep *hpgo, const struct sweep *exact, con
         printf("%7.1f ms %7.1f ms ", 1e3 * choice, 1e3 * own);
         printf(recorded > 0 ? "%7.0fx " : "       - ", recorded / own);
         printf("%+8.1f%% %+8.1f%% %5.1f ms%s\n", 100 * (exp(better / (count > 0 ? count : 1)) - 1),
-               100 * (most - 1), 1e3 * corrected, gap > 1e-9 ? "  not proven" : "");
+               100 * (max - 1), 1e3 * corrected, gap > 1e-9 ? "  not proven" : "");
     }
     if (all_recorded > 0)
         printf("%-45s %8.2f s %10s %7.1f ms %7.0fx\n", "all that are recorded", all_recorded, "",

@@ -19,9 +19,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static bool is_within(double value, double least, double most)
+static bool is_within(double value, double min, double max)
 {
-    return value >= least && value <= most; /* NaN is not */
+    return value >= min && value <= max; /* NaN is not */
 }
 
 /* ---- what hardware and models are ---- */

@@ -131,10 +131,10 @@ static uint64_t number_of(struct input *input, int bytes)
 }
 
 /* The input's next bytes. */
-static size_t take(struct input *input, size_t most, const uint8_t **bytes)
+static size_t take(struct input *input, size_t max, const uint8_t **bytes)
 {
     size_t length = byte_of(input);
-    length = length < most ? length : most;
+    length = length < max ? length : max;
     length = length < (size_t)(input->end - input->at) ? length : (size_t)(input->end - input->at);
     *bytes = input->at;
     input->at += length;

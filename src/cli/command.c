@@ -203,8 +203,8 @@ static bool take_short(struct parse *parse, const char *word, struct error *err)
 
 static bool take_operand(struct parse *parse, const char *word, bool after_dashes, struct error *err)
 {
-    int most = parse->command->operands.most;
-    if (!parse->operands || (most > 0 && parse->operands->count == (size_t)most))
+    int max = parse->command->operands.max;
+    if (!parse->operands || (max > 0 && parse->operands->count == (size_t)max))
         return error_set(err, ERROR_USAGE, "%s: unexpected '%s', see 'rehearse help %s'",
                          parse->command->name, word, parse->command->name);
     if (!*word)
@@ -243,7 +243,7 @@ static bool check_complete(const struct parse *parse, struct error *err)
         if (spec->required && !parse->seen[spec - command->options])
             return error_set(err, ERROR_USAGE, "%s: '--%s %s' is missing", command->name, spec->name,
                              spec->argument);
-    if (parse->operands && parse->operands->count < (size_t)command->operands.least)
+    if (parse->operands && parse->operands->count < (size_t)command->operands.min)
         return error_set(err, ERROR_USAGE, "%s: %s is missing", command->name, command->operands.name);
     return true;
 }

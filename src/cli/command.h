@@ -62,7 +62,7 @@ struct command_operands {
     const char *name;         /* "PLAN"; NULL: it takes none */
     const char *help;         /* one line for --help */
     const char *const *words; /* for completion by shells; NULL: files */
-    int least, most;          /* most 0: any number */
+    int min, max;             /* most 0: any number */
     size_t at;                /* of a struct option_list in the options struct */
 };
 

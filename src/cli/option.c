@@ -24,21 +24,21 @@ void option_write_words(const char *const *words, const char *separator, struct 
 
 static bool in_range(const struct option_spec *spec, double value)
 {
-    return value >= spec->least && (spec->most == 0 || value <= spec->most);
+    return value >= spec->min && (spec->max == 0 || value <= spec->max);
 }
 
 /* "--threads: expected a whole number from 0 to 1024, found 'many'" */
 static bool expected(const struct option_spec *spec, const char *what, const char *value, struct error *err)
 {
     char range[96] = "";
-    if (spec->least == OPTION_POSITIVE && spec->most == 0)
+    if (spec->min == OPTION_POSITIVE && spec->max == 0)
         snprintf(range, sizeof range, " above 0");
-    else if (spec->least == OPTION_POSITIVE)
-        snprintf(range, sizeof range, " above 0 and up to %.15g", spec->most);
-    else if (spec->most == 0)
-        snprintf(range, sizeof range, " of at least %.15g", spec->least);
+    else if (spec->min == OPTION_POSITIVE)
+        snprintf(range, sizeof range, " above 0 and up to %.15g", spec->max);
+    else if (spec->max == 0)
+        snprintf(range, sizeof range, " of at least %.15g", spec->min);
     else
-        snprintf(range, sizeof range, " from %.15g to %.15g", spec->least, spec->most);
+        snprintf(range, sizeof range, " from %.15g to %.15g", spec->min, spec->max);
     return error_set(err, ERROR_USAGE, "--%s: expected %s%s, found '%s'", spec->name, what, range, value);
 }
 

@@ -35,7 +35,7 @@ struct option_list {
     bool after_dashes; /* operands: the first came after '--' */
 };
 
-#define OPTION_POSITIVE 4.9406564584124654e-324 /* `least` of a number that may not be 0 */
+#define OPTION_POSITIVE 4.9406564584124654e-324 /* `min` of a number that may not be 0 */
 
 struct option_spec {
     const char *name; /* without the dashes */
@@ -49,7 +49,7 @@ struct option_spec {
     const char *topic;    /* the command's topic that help lists it under; NULL: the first page of its help */
     const char *initial;  /* the default, written as a user would; NULL: the field is zero */
     const char *const *words; /* OPTION_CHOICE: the choices, ended by NULL */
-    double least, most;       /* most 0: no upper limit */
+    double min, max;          /* most 0: no upper limit */
     enum unit_kind unit;      /* OPTION_QUANTITY */
 };
 
@@ -79,7 +79,7 @@ struct option_spec {
 #define OPTION_THREADS(type)                                                                                 \
     {                                                                                                        \
         .name = "threads", .kind = OPTION_INTEGER, .at = offsetof(type, threads), .argument = "N",           \
-        .initial = "0", .most = 1024,                                                                        \
+        .initial = "0", .max = 1024,                                                                         \
         .help = "threads to use; 0 is one per processor, the result is the same"                             \
     }
 

@@ -76,8 +76,7 @@ void usage_write_line(const struct command *command, struct text *out)
     text_add(out, " [OPTION]…");
     const struct command_operands *operands = &command->operands;
     if (operands->name)
-        text_format(out, operands->least ? " %s%s" : " [%s]%s", operands->name,
-                    operands->most == 1 ? "" : "…");
+        text_format(out, operands->min ? " %s%s" : " [%s]%s", operands->name, operands->max == 1 ? "" : "…");
 }
 
 void usage_write_option_help(const struct option_spec *spec, struct text *out)

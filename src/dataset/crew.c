@@ -147,7 +147,7 @@ static bool watched_write(void *context, const void *from, size_t n, struct erro
 }
 
 /* A large run of content, whose pieces go to their places. */
-struct filling {
+struct fill_job {
     const struct dataset_watched *watched;
     const struct dataset_content *content;
     int64_t offset;
@@ -155,7 +155,7 @@ struct filling {
 
 static bool fill_piece(void *context, int64_t at, size_t n, unsigned char *buffer, struct error *err)
 {
-    const struct filling *filling = context;
+    const struct fill_job *filling = context;
     const struct dataset_watched *watched = filling->watched;
     filling->content->fill(filling->content->context, filling->offset + at, buffer, n);
     return watched->to.write_at(watched->to.context, watched->bytes + at, buffer, n, err);
@@ -165,7 +165,7 @@ static bool watched_fill(void *context, const struct dataset_content *content, i
                          struct error *err)
 {
     struct dataset_watched *watched = context;
-    struct filling filling = {watched, content, offset};
+    struct fill_job filling = {watched, content, offset};
     bool filled = dataset_crew_pieces(watched->crew, n, fill_piece, &filling, err);
     watched->bytes += n;
     return filled;

@@ -10,7 +10,7 @@
 #define PIECE      ((size_t)1 << 20)
 #define MAX_DIGITS 15
 
-struct scaling {
+struct scale_run {
     const struct dataset_place *from, *to;
     const struct dataset_item *items;
     int64_t count, span;
@@ -86,7 +86,7 @@ static bool copy_bytes(const struct dataset_source *source, const struct dataset
 static bool copy_file(struct dataset_crew *crew, const struct dataset_source *source, const char *path,
                       struct error *err)
 {
-    const struct scaling *scaling = crew->context;
+    const struct scale_run *scaling = crew->context;
     const struct dataset_place *to = scaling->to;
     struct dataset_watched watched = {.crew = crew};
     int64_t there;
@@ -113,7 +113,7 @@ static bool copy_file(struct dataset_crew *crew, const struct dataset_source *so
 
 static bool copy_item(struct dataset_crew *crew, int64_t number, struct error *err)
 {
-    const struct scaling *scaling = crew->context;
+    const struct scale_run *scaling = crew->context;
     const struct dataset_item *item = &scaling->items[number % scaling->count];
     struct text path = {0};
     bool copied = true;
@@ -181,7 +181,7 @@ bool dataset_scale(const struct dataset_place *from, const struct dataset_item *
                    const struct dataset_place *to, int64_t bytes, const struct dataset_work *work,
                    struct dataset_scaled *scaled, struct error *err)
 {
-    struct scaling scaling = {from, to, items, count, span_of(items, count), scaled};
+    struct scale_run scaling = {from, to, items, count, span_of(items, count), scaled};
     struct dataset_crew crew = {.work = work, .body = copy_item, .context = &scaling};
     *scaled = (struct dataset_scaled){0};
     if (count < 1)

@@ -47,13 +47,13 @@ static void sort_groups(struct mixes *mixes)
 }
 
 /* Of `left` nodes, how many the group order[k] can give, and must where all behind it give what they have. */
-static int most_of(const struct mixes *mixes, int k, int left)
+static int max_of(const struct mixes *mixes, int k, int left)
 {
     int nodes = mixes->problem->groups[mixes->order[k]].nodes;
     return nodes < left ? nodes : left;
 }
 
-static int least_of(const struct mixes *mixes, int k, int left)
+static int min_of(const struct mixes *mixes, int k, int left)
 {
     return left > mixes->after[k] ? left - mixes->after[k] : 0;
 }
@@ -63,8 +63,8 @@ static int count_mixes(const struct mixes *mixes, int k, int left, int count)
 {
     if (k == mixes->problem->group_count)
         return count + 1;
-    for (int nodes = most_of(mixes, k, left);
-         nodes >= least_of(mixes, k, left) && count <= TEMPLATES_MAX_MIXES; nodes--)
+    for (int nodes = max_of(mixes, k, left); nodes >= min_of(mixes, k, left) && count <= TEMPLATES_MAX_MIXES;
+         nodes--)
         count = count_mixes(mixes, k + 1, left - nodes, count);
     return count;
 }
@@ -109,7 +109,7 @@ static void try_mix(const struct mixes *mixes, const struct plan_problem *mix, d
 }
 
 /* All mixes of one number of nodes. */
-struct mixing {
+struct kind_mixture {
     const struct mixes *mixes;
     struct plan_problem mix;
     struct plan_template *result;
@@ -117,7 +117,7 @@ struct mixing {
 };
 
 /* Gives `left` nodes to the groups from order[k] on, in every way. */
-static void try_mixes(struct mixing *mixing, int k, int left)
+static void try_mixes(struct kind_mixture *mixing, int k, int left)
 {
     const struct mixes *mixes = mixing->mixes;
     if (k == mixes->problem->group_count) {
@@ -125,7 +125,7 @@ static void try_mixes(struct mixing *mixing, int k, int left)
         return;
     }
     int group = mixes->order[k];
-    for (int nodes = most_of(mixes, k, left); nodes >= least_of(mixes, k, left); nodes--) {
+    for (int nodes = max_of(mixes, k, left); nodes >= min_of(mixes, k, left); nodes--) {
         mixing->mix.groups[group].nodes = nodes;
         try_mixes(mixing, k + 1, left - nodes);
     }
@@ -145,11 +145,11 @@ static void make_templates(void *context, size_t first, size_t last, int thread)
     (void)thread;
     for (size_t i = first; i < last; i++) {
         struct plan_template *result = &mixes->set->templates[i];
-        struct mixing mixing = {.mixes = mixes,
-                                .mix = *mixes->problem,
-                                .result = result,
-                                .deadline = limit > 0 ? clock_now() + limit : 0,
-                                .bound = INFINITY};
+        struct kind_mixture mixing = {.mixes = mixes,
+                                      .mix = *mixes->problem,
+                                      .result = result,
+                                      .deadline = limit > 0 ? clock_now() + limit : 0,
+                                      .bound = INFINITY};
         try_mixes(&mixing, 0, result->nodes);
         if (result->feasible)
             prove(&result->plan, mixing.bound);

@@ -165,7 +165,7 @@ bool plan_of_pipeline(struct plan *plan, const struct pipeline *pipeline, const 
 
 /* ---- back ---- */
 
-struct taking {
+struct pipeline_source {
     const struct plan_problem *problem;
     const struct plan *plan;
     int64_t used[PLAN_MAX_GROUPS]; /* devices given away so far */
@@ -173,7 +173,7 @@ struct taking {
 };
 
 /* "plan.json:7: stages[2].node: …"; a node of -1: about the device type. */
-static bool wrong(const struct taking *t, int index, const char *device, int node)
+static bool wrong(const struct pipeline_source *t, int index, const char *device, int node)
 {
     const struct plan_stage *stage = &t->plan->pipelines[0].stages[index];
     char place[256] = "";
@@ -198,7 +198,7 @@ static int64_t devices_of(const struct plan_group *group)
     return (int64_t)group->nodes * group->devices_per_node;
 }
 
-static bool find_group(struct taking *t, int index, struct pipeline_stage *stage)
+static bool find_group(struct pipeline_source *t, int index, struct pipeline_stage *stage)
 {
     const char *device = t->plan->types[t->plan->pipelines[0].stages[index].type].name;
     int match = -1;
@@ -226,7 +226,7 @@ static bool find_group(struct taking *t, int index, struct pipeline_stage *stage
     return true;
 }
 
-static bool take_stages(struct taking *t, struct pipeline *pipeline)
+static bool take_stages(struct pipeline_source *t, struct pipeline *pipeline)
 {
     const struct plan_pipeline *from = &t->plan->pipelines[0];
     for (int s = 0; s < from->stage_count; s++) {
@@ -247,7 +247,7 @@ static bool take_stages(struct taking *t, struct pipeline *pipeline)
 bool pipeline_of_plan(struct pipeline *pipeline, const struct plan_problem *problem, const struct plan *plan,
                       struct error *err)
 {
-    struct taking taking = {.problem = problem, .plan = plan, .err = err};
+    struct pipeline_source taking = {.problem = problem, .plan = plan, .err = err};
     *pipeline = (struct pipeline){.path = plan->path, .microbatches = (int)plan->asked_microbatches};
     if (plan->pipeline_count != 1 || plan->pipelines[0].copies != 1 || plan->chunks != 1)
         return error_set(err, ERROR_INPUT,

@@ -6,16 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct checking {
+struct plan_inspection {
     const struct plan *plan;
     struct error *err;
     int pipeline, stage; /* stage -1: about the whole pipeline */
 };
 
 /* "plan.json:7: pipelines[0].stages[2].layers: …" */
-static bool wrong(const struct checking *c, const char *format, ...) PRINTF_LIKE(2, 3);
+static bool wrong(const struct plan_inspection *c, const char *format, ...) PRINTF_LIKE(2, 3);
 
-static bool wrong(const struct checking *c, const char *format, ...)
+static bool wrong(const struct plan_inspection *c, const char *format, ...)
 {
     const struct plan_pipeline *pipeline = &c->plan->pipelines[c->pipeline];
     int line = c->stage >= 0 ? pipeline->stages[c->stage].line : pipeline->line;
@@ -33,7 +33,7 @@ static bool wrong(const struct checking *c, const char *format, ...)
     return error_set(c->err, ERROR_INPUT, "%spipelines[%d]%s%s", place, c->pipeline, stage, message);
 }
 
-static bool check_memory(const struct checking *c, const struct plan_stage *stage)
+static bool check_memory(const struct plan_inspection *c, const struct plan_stage *stage)
 {
     const struct plan_device_type *type = &c->plan->types[stage->type];
     char need[32], limit[32];
@@ -45,7 +45,7 @@ static bool check_memory(const struct checking *c, const struct plan_stage *stag
 }
 
 /* `used`: [device, counted through the cluster] who has it. */
-static bool check_runs(const struct checking *c, const struct plan_stage *stage, char *used)
+static bool check_runs(const struct plan_inspection *c, const struct plan_stage *stage, char *used)
 {
     const struct plan *plan = c->plan;
     int first_node = 0;
@@ -76,7 +76,7 @@ static bool check_runs(const struct checking *c, const struct plan_stage *stage,
            wrong(c, ".devices: expected %lld, found %lld", (long long)wanted, (long long)count);
 }
 
-static bool check_stage(const struct checking *c, int next_layer, char *used)
+static bool check_stage(const struct plan_inspection *c, int next_layer, char *used)
 {
     const struct plan_stage *stage = &c->plan->pipelines[c->pipeline].stages[c->stage];
     if (stage->first_layer != next_layer)
@@ -89,7 +89,7 @@ static bool check_stage(const struct checking *c, int next_layer, char *used)
            (stage->run_count == 0 || c->plan->types[stage->type].nodes == 0 || check_runs(c, stage, used));
 }
 
-static bool check_pipelines(struct checking *c, char *used)
+static bool check_pipelines(struct plan_inspection *c, char *used)
 {
     const struct plan *plan = c->plan;
     int layers = plan->layer_count;
@@ -113,7 +113,7 @@ static bool check_pipelines(struct checking *c, char *used)
     return true;
 }
 
-static bool check_counts(struct checking *c)
+static bool check_counts(struct plan_inspection *c)
 {
     const struct plan *plan = c->plan;
     for (int t = 0; t < plan->type_count; t++) {
@@ -136,7 +136,7 @@ static bool check_counts(struct checking *c)
 
 bool plan_check(const struct plan *plan, struct error *err)
 {
-    struct checking c = {.plan = plan, .err = err};
+    struct plan_inspection c = {.plan = plan, .err = err};
     char *used = calloc((size_t)plan_devices(plan) + 1, 1);
     bool ok = used ? check_counts(&c) && check_pipelines(&c, used) : error_memory(err);
     free(used);

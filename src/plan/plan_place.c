@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct placing {
+struct plan_placement {
     struct plan *plan;
     int *used;       /* [node] devices given away */
     int *first_node; /* [type] */
@@ -13,7 +13,7 @@ struct placing {
 };
 
 /* Nodes in a row with the same devices, and devices in a row of one node, are one run. */
-static void add_run(struct placing *placing, int node, int first, int count)
+static void add_run(struct plan_placement *placing, int node, int first, int count)
 {
     struct plan_run *last = placing->run_count > 0 ? &placing->runs[placing->run_count - 1] : NULL;
     if (last && last->nodes == 1 && last->node == node && last->first + last->count == first)
@@ -30,8 +30,8 @@ static void add_run(struct placing *placing, int node, int first, int count)
 }
 
 /* The first node from `from` on that has so many devices left; -1: none. */
-static int find_node(const struct placing *placing, const struct plan_device_type *type, int first_node,
-                     int from, int devices)
+static int find_node(const struct plan_placement *placing, const struct plan_device_type *type,
+                     int first_node, int from, int devices)
 {
     for (int n = from; n < type->nodes; n++)
         if (type->per_node - placing->used[first_node + n] >= devices)
@@ -40,7 +40,7 @@ static int find_node(const struct placing *placing, const struct plan_device_typ
 }
 
 /* One copy of a stage. *from: the first node that may have room. */
-static bool place_copy(struct placing *placing, const struct plan_stage *stage, int *from)
+static bool place_copy(struct plan_placement *placing, const struct plan_stage *stage, int *from)
 {
     const struct plan_device_type *type = &placing->plan->types[stage->type];
     int first_node = placing->first_node[stage->type], left = plan_stage_devices(stage);
@@ -57,7 +57,7 @@ static bool place_copy(struct placing *placing, const struct plan_stage *stage, 
     return left == 0;
 }
 
-static bool keep_runs(struct placing *placing, struct plan_stage *stage)
+static bool keep_runs(struct plan_placement *placing, struct plan_stage *stage)
 {
     struct plan_run *own =
         ARENA_ARRAY(&placing->plan->arena, (size_t)placing->run_count + 1, struct plan_run);
@@ -70,7 +70,7 @@ static bool keep_runs(struct placing *placing, struct plan_stage *stage)
 }
 
 /* Chunks of an interleaved pipeline share the devices of the first chunk. */
-static bool place_stage(struct placing *placing, struct plan_pipeline *pipeline, int index)
+static bool place_stage(struct plan_placement *placing, struct plan_pipeline *pipeline, int index)
 {
     struct plan_stage *stage = &pipeline->stages[index];
     placing->run_count = 0;
@@ -103,7 +103,7 @@ static int next_size(const struct plan *plan, int below)
 }
 
 /* Large stages first: small ones fit into what is left. */
-static bool place_all(struct placing *placing)
+static bool place_all(struct plan_placement *placing)
 {
     const struct plan *plan = placing->plan;
     for (int size = next_size(plan, 1 << 30); size > 0; size = next_size(plan, size))
@@ -131,7 +131,7 @@ bool plan_place(struct plan *plan, struct error *err)
     if (names_devices(plan))
         return true;
     int64_t devices = plan_devices(plan);
-    struct placing placing = {
+    struct plan_placement placing = {
         .plan = plan,
         .used = calloc((size_t)plan_nodes(plan) + 1, sizeof *placing.used),
         .first_node = calloc((size_t)plan->type_count + 1, sizeof *placing.first_node),

@@ -63,9 +63,9 @@ static bool read_map(struct plan_reader *r, const struct doc_node *parent, const
     return !map || map->type == DOC_NULL || read_fields(r, map, which, of, NULL);
 }
 
-/* A list that may be missing, of `least` to `greatest` entries. *list is NULL if it is. */
-static bool find_list(struct plan_reader *r, const struct doc_node *parent, const char *key, uint32_t least,
-                      uint32_t greatest, const struct doc_node **list)
+/* A list that may be missing, of `min` to `max` entries. *list is NULL if it is. */
+static bool find_list(struct plan_reader *r, const struct doc_node *parent, const char *key, uint32_t min,
+                      uint32_t max, const struct doc_node **list)
 {
     *list = doc_find(parent, key);
     if (!*list || (*list)->type == DOC_NULL) {
@@ -74,8 +74,8 @@ static bool find_list(struct plan_reader *r, const struct doc_node *parent, cons
     }
     if (!doc_is_list(&r->doc, *list, r->err))
         return false;
-    if ((*list)->count < least || (*list)->count > greatest)
-        return doc_error(&r->doc, *list, r->err, "expected %u to %u entries, found %u", least, greatest,
+    if ((*list)->count < min || (*list)->count > max)
+        return doc_error(&r->doc, *list, r->err, "expected %u to %u entries, found %u", min, max,
                          (*list)->count);
     return true;
 }

@@ -15,33 +15,33 @@ static double number_of(const struct doc_node *map, const char *key)
 }
 
 /* A whole number that may be missing. */
-static bool read_whole(struct plan_reader *r, const struct doc_node *map, const char *key, int64_t least,
-                       int64_t greatest, int64_t *value)
+static bool read_whole(struct plan_reader *r, const struct doc_node *map, const char *key, int64_t min,
+                       int64_t max, int64_t *value)
 {
     const struct doc_node *node = doc_find(map, key);
-    return !node || node->type == DOC_NULL || doc_integer(&r->doc, node, least, greatest, value, r->err);
+    return !node || node->type == DOC_NULL || doc_integer(&r->doc, node, min, max, value, r->err);
 }
 
-static bool need_int(struct plan_reader *r, const struct doc_node *map, const char *key, int least,
-                     int greatest, int *value)
+static bool need_int(struct plan_reader *r, const struct doc_node *map, const char *key, int min, int max,
+                     int *value)
 {
     int64_t number;
     const struct doc_node *node = doc_need(&r->doc, map, key, r->err);
-    if (!node || !doc_integer(&r->doc, node, least, greatest, &number, r->err))
+    if (!node || !doc_integer(&r->doc, node, min, max, &number, r->err))
         return false;
     *value = (int)number;
     return true;
 }
 
 static const struct doc_node *need_list(struct plan_reader *r, const struct doc_node *map, const char *key,
-                                        uint32_t greatest)
+                                        uint32_t max)
 {
     const struct doc_node *list = doc_need(&r->doc, map, key, r->err);
     if (!list || !doc_is_list(&r->doc, list, r->err))
         return NULL;
-    if (list->count >= 1 && list->count <= greatest)
+    if (list->count >= 1 && list->count <= max)
         return list;
-    doc_error(&r->doc, list, r->err, "expected 1 to %u %s, found %u", greatest, key, list->count);
+    doc_error(&r->doc, list, r->err, "expected 1 to %u %s, found %u", max, key, list->count);
     return NULL;
 }
 

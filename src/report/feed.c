@@ -208,7 +208,7 @@ bool report_feed(struct report_part *part, struct error *err)
     return true;
 }
 
-bool report_most(struct report_part *part, struct error *err)
+bool report_max(struct report_part *part, struct error *err)
 {
     const struct doc_node *root = part->doc->root;
     (void)err;

@@ -121,7 +121,7 @@ static void numbers_keep_to_their_range(void **state)
 {
     static const struct {
         const char *key;
-        double least, most;
+        double min, max;
         const char *message; /* NULL: fine */
     } cases[] = {
         {"half", 0.5, 0.5, NULL},
@@ -146,7 +146,7 @@ static void numbers_keep_to_their_range(void **state)
     read(&doc, values);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct doc_node *node = doc_find(doc.root, cases[i].key);
-        bool ok = doc_number(&doc, node, cases[i].least, cases[i].most, &value, &err);
+        bool ok = doc_number(&doc, node, cases[i].min, cases[i].max, &value, &err);
         assert_int_equal(ok, !cases[i].message);
         if (ok)
             assert_true(value == node->number);
@@ -160,7 +160,7 @@ static void whole_numbers_are_whole(void **state)
 {
     static const struct {
         const char *key;
-        int64_t least, most;
+        int64_t min, max;
         const char *message;
     } cases[] = {
         {"three", 3, 3, NULL},
@@ -180,7 +180,7 @@ static void whole_numbers_are_whole(void **state)
     read(&doc, values);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct doc_node *node = doc_find(doc.root, cases[i].key);
-        bool ok = doc_integer(&doc, node, cases[i].least, cases[i].most, &value, &err);
+        bool ok = doc_integer(&doc, node, cases[i].min, cases[i].max, &value, &err);
         assert_int_equal(ok, !cases[i].message);
         if (ok)
             assert_true((double)value == node->number);

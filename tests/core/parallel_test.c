@@ -47,7 +47,7 @@ static void require_once(struct parallel *pool, size_t count, size_t grain)
 /* Ends after some pieces: of a loop that would take years nearly nothing is gone through. */
 struct ending {
     atomic_size_t done;
-    size_t most;
+    size_t max;
 };
 
 static void count_piece(void *context, size_t first, size_t last, int thread)
@@ -60,7 +60,7 @@ static void count_piece(void *context, size_t first, size_t last, int thread)
 static bool below_most(void *context)
 {
     struct ending *ending = context;
-    return atomic_load(&ending->done) < ending->most;
+    return atomic_load(&ending->done) < ending->max;
 }
 
 static void a_loop_ends_when_it_is_told_to(void **state)
@@ -69,7 +69,7 @@ static void a_loop_ends_when_it_is_told_to(void **state)
     for (int threads = 1; threads <= 5; threads += 2) {
         struct error err;
         struct parallel *pool = parallel_new(threads, &err);
-        struct ending ending = {.most = 1000};
+        struct ending ending = {.max = 1000};
         assert_non_null(pool);
         parallel_while(pool, SIZE_MAX / 2, 1, count_piece, below_most, &ending);
         assert_in_range(atomic_load(&ending.done), 1000, 1000 + (size_t)threads);

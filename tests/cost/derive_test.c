@@ -388,7 +388,7 @@ enum { NODES = 8, EDGES = 14 };
 /* The least that any division of the nodes cuts: all 2^6 of them. */
 static int64_t least_cut(const int (*edges)[3])
 {
-    int64_t least = INT64_MAX;
+    int64_t min = INT64_MAX;
     for (unsigned set = 0; set < 1u << (NODES - 2); set++) {
         int64_t sum = 0;
         for (int e = 0; e < EDGES; e++) {
@@ -396,9 +396,9 @@ static int64_t least_cut(const int (*edges)[3])
             bool to = edges[e][1] == 0 || (edges[e][1] > 1 && set >> (edges[e][1] - 2) & 1);
             sum += from && !to ? edges[e][2] : 0;
         }
-        least = sum < least ? sum : least;
+        min = sum < min ? sum : min;
     }
-    return least;
+    return min;
 }
 
 static void test_cut_is_the_least_of_all(void **state)

@@ -494,9 +494,9 @@ static void check_no_more(const char *file)
     assert_true(asprintf(&relative, "cost/%s", file) > 0);
     if (load(&fused, relative, false)) {
         assert_true(load(&unfused, relative, true));
-        double most = fused_bytes(&unfused.fused);
-        if (fused_bytes(&fused.fused) > most * (1 + 1e-9))
-            fail_msg("%s: %g bytes fused, %g unfused", file, fused_bytes(&fused.fused), most);
+        double max = fused_bytes(&unfused.fused);
+        if (fused_bytes(&fused.fused) > max * (1 + 1e-9))
+            fail_msg("%s: %g bytes fused, %g unfused", file, fused_bytes(&fused.fused), max);
         assert_true(fused.fused.kernel_count <= unfused.fused.kernel_count);
         assert_float_equal(fused_product_flops(&fused.fused), fused_product_flops(&unfused.fused), 0);
         release(&fused);

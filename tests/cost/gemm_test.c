@@ -139,8 +139,8 @@ static void the_smallest_product_takes_its_launch(void **state)
 static void the_largest_sizes_stay_finite(void **state)
 {
     (void)state;
-    int64_t most = (int64_t)1 << 40;
-    struct gemm_time time = gemm_time(find("h100"), COST_BF16, most, most, most, most);
+    int64_t max = (int64_t)1 << 40;
+    struct gemm_time time = gemm_time(find("h100"), COST_BF16, max, max, max, max);
     assert_true(isfinite(time.seconds));
     assert_true(time.seconds > 1e20);
 }

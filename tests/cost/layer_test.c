@@ -94,8 +94,8 @@ static void test_bert_has_its_memory(void **state)
     int64_t kept = 21 * MIB + 6 * MIB + 12 * MIB;
     assert_in_range(made.layer.kept_bytes, kept, kept + 112 * KIB);
     /* at least what must be there when the last gradients are made */
-    int64_t least = 16 * parameters + 6 * MIB;
-    assert_in_range(made.layer.peak_bytes, least, least + kept + 24 * MIB);
+    int64_t min = 16 * parameters + 6 * MIB;
+    assert_in_range(made.layer.peak_bytes, min, min + kept + 24 * MIB);
     release(&made);
 }
 
@@ -130,13 +130,12 @@ static void test_half_precision_has_a_master_copy(void **state)
 static void test_keeping_all_takes_more(void **state)
 {
     (void)state;
-    struct made least, all;
-    make_transformer(&least, bert, (struct layer_options){0});
+    struct made min, all;
+    make_transformer(&min, bert, (struct layer_options){0});
     make_transformer(&all, bert, (struct layer_options){.keep_all = true});
-    assert_true(all.layer.kept_bytes > least.layer.kept_bytes);
-    assert_float_equal(fused_product_flops(&all.layer.backward), fused_product_flops(&least.layer.backward),
-                       0);
-    release(&least);
+    assert_true(all.layer.kept_bytes > min.layer.kept_bytes);
+    assert_float_equal(fused_product_flops(&all.layer.backward), fused_product_flops(&min.layer.backward), 0);
+    release(&min);
     release(&all);
 }
 

@@ -116,9 +116,9 @@ static int attention(struct writer *w, int x)
     scores = put(w, all, "multiply(v%d, v%d)", scores, number(w, all, "0.125"));
     if (s->causal)
         scores = masked(w, scores);
-    int most = put(w, rows, "reduce(v%d, least), dimensions={3}, to_apply=max", scores);
+    int max = put(w, rows, "reduce(v%d, least), dimensions={3}, to_apply=max", scores);
     int shifted =
-        put(w, all, "subtract(v%d, v%d)", scores, put(w, all, "broadcast(v%d), dimensions={0,1,2}", most));
+        put(w, all, "subtract(v%d, v%d)", scores, put(w, all, "broadcast(v%d), dimensions={0,1,2}", max));
     int power = put(w, all, "exponential(v%d)", shifted);
     int total = put(w, rows, "reduce(v%d, zero), dimensions={3}, to_apply=sum", power);
     int weights =

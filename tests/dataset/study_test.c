@@ -56,13 +56,13 @@ static void sizes_are_those_that_are_written(void **state)
 /* Rows and records are whole; text is exact; sides of a case come near. */
 static void the_total_is_what_was_asked_for(void **state)
 {
-    const int64_t totals[] = {100000, 2000003, 671231633, 30786160607}, most[] = {20000, 3200, 159, 0};
+    const int64_t totals[] = {100000, 2000003, 671231633, 30786160607}, max[] = {20000, 3200, 159, 0};
     (void)state;
     for (size_t n = 0; n < NAMES; n++) {
         for (int t = 0; t < 4; t++) {
             struct dataset_layout layout;
             begin(&layout, names[n], 1, totals[t]);
-            assert_in_range(totals[t] - training_bytes(&layout), 0, most[n]);
+            assert_in_range(totals[t] - training_bytes(&layout), 0, max[n]);
         }
     }
 }
@@ -184,17 +184,17 @@ static void voxels_are_in_their_range(void **state)
 {
     struct dataset_layout layout;
     struct made made;
-    float least = 9, most = -9;
+    float min = 9, max = -9;
     (void)state;
     begin(&layout, "unet3d_npy", 1, 2000000);
     make(&made, &layout);
     for (size_t at = 128; at < made.blobs[0].length; at += 4) {
         float value;
         memcpy(&value, made.blobs[0].bytes + at, 4);
-        least = value < least ? value : least;
-        most = value > most ? value : most;
+        min = value < min ? value : min;
+        max = value > max ? value : max;
     }
-    assert_true(least >= -2.340702F && least < -2.34F && most <= 2.639792F && most > 2.639F);
+    assert_true(min >= -2.340702F && min < -2.34F && max <= 2.639792F && max > 2.639F);
     for (size_t at = 128; at < made.blobs[1].length; at++)
         assert_true(made.blobs[1].bytes[at] <= 1);
     end(&made);

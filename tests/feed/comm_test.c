@@ -22,19 +22,19 @@ static bool operate(struct comm *comm, struct error *err)
 {
     int rank = comm_rank(comm);
     int64_t integers[2] = {rank + 1, -rank};
-    int64_t most = rank;
+    int64_t max = rank;
     char text[16] = "of another", all[256] = "", own[16];
     if (rank == 0)
         strcpy(text, "of the first");
     snprintf(own, sizeof own, "%.*s", rank + 1, "xyz");
     if (!comm_agree(comm, true, "a barrier", err) ||
         !comm_reduce_integers(comm, COMM_SUM, integers, 2, "a sum", err) ||
-        !comm_reduce_integers(comm, COMM_MAX, &most, 1, "a maximum", err) ||
+        !comm_reduce_integers(comm, COMM_MAX, &max, 1, "a maximum", err) ||
         !comm_broadcast(comm, text, sizeof text, "a broadcast", err) ||
         !comm_gather(comm, own, strlen(own), add_text, all, "a gathering", err))
         return false;
     printf("<%d of %d, host %d of %d: %d %d %d %s; %s>\n", rank, comm_size(comm), comm_local_rank(comm),
-           comm_local_size(comm), (int)integers[0], (int)integers[1], (int)most, text, all);
+           comm_local_size(comm), (int)integers[0], (int)integers[1], (int)max, text, all);
     return true;
 }
 

@@ -61,10 +61,10 @@ static void assert_valid(const struct graph *graph, const struct chain *chain)
     }
 }
 
-static void random_graph(struct graph *graph, struct random_source *source, int most, bool twins)
+static void random_graph(struct graph *graph, struct random_source *source, int max, bool twins)
 {
     struct text text = {0};
-    int count = random_range(source, 1, most);
+    int count = random_range(source, 1, max);
     int density = random_range(source, 1, 4);
     for (int i = 0; i < count; i++)
         text_node(&text, i, random_unit(source), random_unit(source), random_range(source, 0, twins ? 3 : 20),
@@ -96,17 +96,17 @@ static int64_t crossing_of(const struct graph *graph, unsigned set)
 /* The least sum over all orders, from every ideal there is. */
 static double least_of_all(const struct graph *graph)
 {
-    static double least[1 << SMALL];
+    static double min[1 << SMALL];
     unsigned sets = 1u << graph->node_count;
-    least[0] = 0;
+    min[0] = 0;
     for (unsigned set = 1; set < sets; set++) {
         int64_t bytes = crossing_of(graph, set);
-        least[set] = INFINITY;
+        min[set] = INFINITY;
         for (int v = 0; v < graph->node_count && bytes >= 0; v++)
             if (set >> v & 1)
-                least[set] = fmin(least[set], least[set & ~(1u << v)] + (double)bytes);
+                min[set] = fmin(min[set], min[set & ~(1u << v)] + (double)bytes);
     }
-    return least[sets - 1];
+    return min[sets - 1];
 }
 
 static double sum_of(const struct chain *chain)

@@ -80,7 +80,7 @@ static void test_rates(void **state)
 }
 
 /* Both searches, both rules: the plan, its checks, and its speedup. */
-static double plan_all(struct dapple_problem *problem, double least, double most)
+static double plan_all(struct dapple_problem *problem, double min, double max)
 {
     double found = 0;
     for (int i = 0; i < 4; i++) {
@@ -93,7 +93,7 @@ static double plan_all(struct dapple_problem *problem, double least, double most
         if (!done)
             fail_msg("%s", err.text);
         assert_true(dapple_split_check(problem, &plan, &err));
-        assert_true(plan.speedup >= least && plan.speedup <= most);
+        assert_true(plan.speedup >= min && plan.speedup <= max);
         found = plan.speedup;
         dapple_split_release(&plan);
     }

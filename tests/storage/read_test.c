@@ -22,9 +22,9 @@ static struct storage_extent random_extent(char *buffer)
     struct storage_extent extent = {.offset = below(SIZE + 1)};
     if (below(3) == 0)
         extent.offset -= extent.offset % 4096;
-    int64_t most = SIZE - extent.offset;
+    int64_t max = SIZE - extent.offset;
     int64_t kind = below(4);
-    extent.length = kind == 0 ? most : kind == 1 && most > 100 ? below(100) : below(most + 1);
+    extent.length = kind == 0 ? max : kind == 1 && max > 100 ? below(100) : below(max + 1);
     if (kind == 2)
         extent.length -= extent.length % 4096;
     if (below(5) == 0)

@@ -90,7 +90,7 @@ struct listed {
     int64_t bytes;
     const char *expected; /* seen when found */
     bool found;
-    int most; /* then the walk ends */
+    int max; /* then the walk ends */
 };
 
 static bool note(void *context, const char *name, int64_t size)
@@ -100,7 +100,7 @@ static bool note(void *context, const char *name, int64_t size)
     listed->folders += size < 0;
     listed->bytes += size >= 0 ? size : 0;
     listed->found |= listed->expected && strcmp(name, listed->expected) == 0;
-    return listed->most == 0 || listed->files + listed->folders < listed->most;
+    return listed->max == 0 || listed->files + listed->folders < listed->max;
 }
 
 /* MinIO refuses such keys, Amazon takes "./a" and "a" for two objects; so does the server of the tests. */
@@ -209,10 +209,10 @@ static void test_what_is_discarded_was_never_there(void **state)
     require_gone("object");
 }
 
-static struct listed require_list(const char *where, const char *expected, int most)
+static struct listed require_list(const char *where, const char *expected, int max)
 {
     struct error err;
-    struct listed listed = {.expected = expected, .most = most};
+    struct listed listed = {.expected = expected, .max = max};
     if (!storage_list(storage, where, note, &listed, &err))
         fail_msg("%s", err.text);
     return listed;

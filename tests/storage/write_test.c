@@ -222,7 +222,7 @@ static void test_a_folder_is_not_written_over(void **state)
 struct seen {
     int files, folders;
     int64_t bytes;
-    int most;
+    int max;
 };
 
 static bool see(void *context, const char *name, int64_t size)
@@ -233,14 +233,14 @@ static bool see(void *context, const char *name, int64_t size)
     seen->folders += size < 0;
     seen->bytes += size > 0 ? size : 0;
     errno = EIO; /* a visitor's, not of the walk */
-    return seen->files + seen->folders < seen->most;
+    return seen->files + seen->folders < seen->max;
 }
 
 static void listed(struct storage *storage, struct storage_reader *reader)
 {
     (void)reader;
     struct error err;
-    struct seen all = {.most = 100}, first = {.most = 1};
+    struct seen all = {.max = 100}, first = {.max = 1};
     assert_true(storage_list(storage, "list", see, &all, &err));
     assert_int_equal(all.files, 3);
     assert_int_equal(all.folders, 1);

@@ -192,11 +192,11 @@ static bool read_homogeneous(struct reader *r, const struct doc_node *input, con
     golden->profile = arena_format(&golden->arena, "%s/%s", golden_folder(), profile);
     if (!golden->groups || !golden->profile)
         return error_memory(r->err);
-    int least = (int)range->first_child->number;
+    int min = (int)range->first_child->number;
     golden->groups[0].device = "gpu";
     golden->groups[0].nodes = (int)range->first_child->next->number;
     for (int i = 0; i < golden->plan_count; i++)
-        golden->plans[i].nodes = least + i;
+        golden->plans[i].nodes = min + i;
     return read_int(r, input, "gpus_per_node", &golden->groups[0].devices_per_node);
 }
 

@@ -23,9 +23,9 @@ uint64_t random_bits(struct random_source *source)
     return random_next(&source->state);
 }
 
-int random_range(struct random_source *source, int least, int most)
+int random_range(struct random_source *source, int min, int max)
 {
-    return least + (int)(random_bits(source) % (uint64_t)(most - least + 1));
+    return min + (int)(random_bits(source) % (uint64_t)(max - min + 1));
 }
 
 double random_unit(struct random_source *source)
@@ -38,11 +38,11 @@ bool random_one_in(struct random_source *source, int count)
     return random_range(source, 1, count) == 1;
 }
 
-int random_cases(int most)
+int random_cases(int max)
 {
     const char *text = getenv("REHEARSE_RANDOM_CASES");
-    long cases = text ? strtol(text, NULL, 10) : most;
-    return cases > 0 && cases < most ? (int)cases : most;
+    long cases = text ? strtol(text, NULL, 10) : max;
+    return cases > 0 && cases < max ? (int)cases : max;
 }
 
 /* Where times come from. Whole numbers give many ties; fractions of a millisecond give the same ties with

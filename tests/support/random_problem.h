@@ -15,13 +15,13 @@ struct random_source {
 };
 
 uint64_t random_bits(struct random_source *source);
-int random_range(struct random_source *source, int least, int most); /* both included */
-double random_unit(struct random_source *source);                    /* in [0, 1) */
+int random_range(struct random_source *source, int min, int max); /* both included */
+double random_unit(struct random_source *source);                 /* in [0, 1) */
 bool random_one_in(struct random_source *source, int count);
 
-/* How many random cases a test runs: `most`, or fewer if REHEARSE_RANDOM_CASES says so (sanitizers are
+/* How many random cases a test runs: `max`, or fewer if REHEARSE_RANDOM_CASES says so (sanitizers are
  * slow). */
-int random_cases(int most);
+int random_cases(int max);
 
 /* How large a problem may become. */
 struct random_shape {

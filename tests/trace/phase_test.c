@@ -127,12 +127,12 @@ static struct trace_phase *find(struct act *act, size_t *count)
     return phases;
 }
 
-static void check(struct act *act, const char *name, double least)
+static void check(struct act *act, const char *name, double min)
 {
     size_t count;
     struct trace_phase *phases = find(act, &count);
     double overlap = trace_phases_overlap(phases, count, act->truth, act->count, name);
-    if (!(overlap >= least)) {
+    if (!(overlap >= min)) {
         for (size_t i = 0; i < count; i++)
             print_message("%s %lld %lld\n", phases[i].name, (long long)(phases[i].start_ns / MS),
                           (long long)(phases[i].end_ns / MS));

@@ -96,7 +96,7 @@ static bool price_model(const struct cost_options *given, struct cost_chosen *ch
 /* ---- files ---- */
 
 /* How files of HLO are priced. */
-struct pricing {
+struct price_request {
     struct layer_profile_options options;
     struct layer_file *files;
     int *parameters;
@@ -104,7 +104,7 @@ struct pricing {
 };
 
 /* Reads "2-17,20", in any order. */
-static bool read_parameters(const char *list, struct pricing *pricing, struct error *err)
+static bool read_parameters(const char *list, struct price_request *pricing, struct error *err)
 {
     struct layer_options *options = &pricing->options.layer;
     for (const char *at = list; at;) {
@@ -129,7 +129,7 @@ static bool read_parameters(const char *list, struct pricing *pricing, struct er
     return true;
 }
 
-static bool begin_pricing(struct pricing *pricing, const struct cost_options *given,
+static bool begin_pricing(struct price_request *pricing, const struct cost_options *given,
                           const struct tables *tables, struct error *err)
 {
     if (!tables_ready(err))
@@ -175,7 +175,7 @@ static bool begin_pricing(struct pricing *pricing, const struct cost_options *gi
 
 struct report {
     const struct cost_options *given;
-    const struct pricing *pricing; /* NULL: files are only counted */
+    const struct price_request *pricing; /* NULL: files are only counted */
     const struct cost_chosen *chosen;
     struct text text;
     struct json json;
@@ -227,7 +227,7 @@ static bool explain_file(struct report *report, size_t file, struct error *err)
 }
 
 /* Explains files, or counts them. As JSON one file is one map, several are a list of them. */
-static bool report_files(const struct cost_options *given, const struct pricing *pricing,
+static bool report_files(const struct cost_options *given, const struct price_request *pricing,
                          const struct cost_chosen *chosen, struct error *err)
 {
     struct report report = {.given = given, .pricing = pricing, .chosen = chosen};
@@ -254,7 +254,7 @@ static bool report_files(const struct cost_options *given, const struct pricing 
 
 /* ---- profiles of files ---- */
 
-static bool profile_files(const struct cost_options *given, const struct pricing *pricing,
+static bool profile_files(const struct cost_options *given, const struct price_request *pricing,
                           const struct cost_chosen *chosen, struct error *err)
 {
     struct profile profile;
@@ -274,7 +274,7 @@ static bool profile_files(const struct cost_options *given, const struct pricing
 
 static bool price_files(const struct cost_options *given, struct cost_chosen *chosen, struct error *err)
 {
-    struct pricing pricing = {0};
+    struct price_request pricing = {0};
     if (given->files.count > PROFILE_MAX_LAYERS)
         return error_set(err, ERROR_USAGE, "expected at most %d files", PROFILE_MAX_LAYERS);
     bool done = cost_choose_devices(chosen, given->devices ? given->devices : EXPLAINED_DEVICE, err) &&
@@ -377,11 +377,11 @@ static const struct option_spec options[] = {
     OPTION(cost_options, devices, OPTION_TEXT, "device", .letter = 'd', .argument = "NAME,...",
            .help = "the device types, separated by commas: rtx-4090,v100-16gb,mine.yaml"),
     OPTION(cost_options, microbatch_size, OPTION_INTEGER, "microbatch-size", .argument = "N", .initial = "1",
-           .least = 1, .most = PROFILE_MAX_MICROBATCH,
+           .min = 1, .max = PROFILE_MAX_MICROBATCH,
            .help = "samples in a micro-batch; for files, the number that they were exported for (it changes "
                    "no time)"),
     OPTION(cost_options, sequence, OPTION_INTEGER, "sequence", .argument = "N", .initial = "0",
-           .most = MAX_SEQUENCE,
+           .max = MAX_SEQUENCE,
            .help = "tokens in a sample; 0 is the length that the model was trained with"),
     OPTION(
         cost_options, precision, OPTION_CHOICE, "precision", .argument = "NAME", .initial = "mixed",
@@ -390,8 +390,8 @@ static const struct option_spec options[] = {
             "mixed multiplies in bf16 (fp16 where there is none) and keeps 16 bits, fp32 multiplies in tf32 "
             "where "
             "there is one and keeps 32 bits, fp8 multiplies in 8 bits"),
-    OPTION(cost_options, tensor, OPTION_INTEGER, "tensor", .argument = "N", .initial = "1", .least = 1,
-           .most = 1024, .help = "tensor parallel degree: devices of a node that share each layer"),
+    OPTION(cost_options, tensor, OPTION_INTEGER, "tensor", .argument = "N", .initial = "1", .min = 1,
+           .max = 1024, .help = "tensor parallel degree: devices of a node that share each layer"),
     OPTION(cost_options, recompute, OPTION_CHOICE, "recompute", .argument = "WHAT", .initial = "none",
            .words = recomputes,
            .help = "activations that the backward pass recomputes instead of keeping them"),
@@ -414,9 +414,9 @@ static const struct option_spec options[] = {
     OPTION(cost_options, software, OPTION_TEXT, "software", .argument = "NAME", .initial = SOFTWARE,
            .help = "the training software: how attention is computed and what is fused"),
     OPTION(cost_options, devices_per_node, OPTION_INTEGER, "devices-per-node", .argument = "N",
-           .initial = "8", .most = 1024,
+           .initial = "8", .max = 1024,
            .help = "all-reduce times inside a node for up to N devices; 0 leaves them out"),
-    OPTION(cost_options, nodes, OPTION_INTEGER, "nodes", .argument = "N", .initial = "16", .most = 65536,
+    OPTION(cost_options, nodes, OPTION_INTEGER, "nodes", .argument = "N", .initial = "16", .max = 65536,
            .help = "all-reduce times across up to N nodes; 0 leaves them out"),
     OPTION(cost_options, across, OPTION_TEXT, "across", .argument = "LINK", .initial = "ib-200g",
            .help = "the link between nodes"),

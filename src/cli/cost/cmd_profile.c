@@ -6,7 +6,7 @@
 #define OPTION_MICROBATCH_SIZE(type)                                                                         \
     {                                                                                                        \
         .name = "microbatch-size", .kind = OPTION_INTEGER, .at = offsetof(type, microbatch_size),            \
-        .argument = "N", .initial = "0", .most = PROFILE_MAX_MICROBATCH,                                     \
+        .argument = "N", .initial = "0", .max = PROFILE_MAX_MICROBATCH,                                      \
         .help = "read mb{N}.json of an Oobleck folder; 0 reads the only one"                                 \
     }
 
@@ -63,8 +63,8 @@ const struct command command_profile_show = {
     .options_size = sizeof(struct show_options),
     .operands = {.name = "PROFILE",
                  .help = "a file or folder",
-                 .least = 1,
-                 .most = 1,
+                 .min = 1,
+                 .max = 1,
                  .at = offsetof(struct show_options, profiles)},
     .examples = show_examples,
     .run = show,
@@ -142,8 +142,8 @@ const struct command command_profile_convert = {
     .options_size = sizeof(struct convert_options),
     .operands = {.name = "PROFILE",
                  .help = "a file or folder",
-                 .least = 1,
-                 .most = 1,
+                 .min = 1,
+                 .max = 1,
                  .at = offsetof(struct convert_options, profiles)},
     .examples = convert_examples,
     .run = convert,

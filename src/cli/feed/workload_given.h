@@ -27,7 +27,7 @@ struct workload_given {
     {                                                                                                        \
         .name = "WORKLOAD",                                                                                  \
         .help = "a built-in workload or a YAML file; then overrides, KEY=VALUE or ++workload.KEY=VALUE",     \
-        .least = (count), .most = 0, .at = offsetof(type, workload.words)                                    \
+        .min = (count), .max = 0, .at = offsetof(type, workload.words)                                       \
     }
 
 /* All changes to a workload, for opening it, for the record and for the rules. */

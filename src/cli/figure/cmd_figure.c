@@ -28,14 +28,14 @@ enum { ZOOM_PHASE, ZOOM_MARGIN, ZOOM_FIRST, ZOOM_LAST, ZOOM_FROM, ZOOM_TO, ZOOM_
 #define MAX_SECONDS 1e9
 #define OPTION_TIME(field, ...)                                                                              \
     OPTION(trace_figure, field, OPTION_QUANTITY, #field, .unit = UNIT_TIME, .argument = "TIME",              \
-           .most = MAX_SECONDS, __VA_ARGS__)
+           .max = MAX_SECONDS, __VA_ARGS__)
 
 #define OPTIONS_ZOOM                                                                                         \
     OPTION(trace_figure, phase, OPTION_TEXT, "phase", .argument = "NAME[:N]",                                \
            .help = "only this phase: the first of the name, or the N-th"),                                   \
         OPTION_TIME(margin, .initial = "5s", .help = "time shown before and after --phase"),                 \
-        OPTION_TIME(first, .least = OPTION_POSITIVE, .help = "only this time at the beginning of the run"),  \
-        OPTION_TIME(last, .least = OPTION_POSITIVE, .help = "only this time at the end of the run"),         \
+        OPTION_TIME(first, .min = OPTION_POSITIVE, .help = "only this time at the beginning of the run"),    \
+        OPTION_TIME(last, .min = OPTION_POSITIVE, .help = "only this time at the end of the run"),           \
         OPTION_TIME(from, .help = "from this time of the run on"),                                           \
         OPTION_TIME(to, .help = "up to this time of the run")
 
@@ -125,11 +125,8 @@ const struct command command_figure_timeline = {
     .options = timeline_table,
     .options_size = sizeof(struct trace_figure),
     .given_at = offsetof(struct trace_figure, given),
-    .operands = {.name = "DB",
-                 .help = "the trace",
-                 .least = 1,
-                 .most = 1,
-                 .at = offsetof(struct trace_figure, traces)},
+    .operands =
+        {.name = "DB", .help = "the trace", .min = 1, .max = 1, .at = offsetof(struct trace_figure, traces)},
     .examples = timeline_examples,
     .run = draw_timeline,
 };
@@ -183,7 +180,7 @@ static const struct command_example distribution_examples[] = {
 
 #define SEVERAL_TRACES                                                                                       \
     {                                                                                                        \
-        .name = "DB", .help = "traces", .least = 1, .most = FIGURE_MAX_TRACES,                               \
+        .name = "DB", .help = "traces", .min = 1, .max = FIGURE_MAX_TRACES,                                  \
         .at = offsetof(struct trace_figure, traces)                                                          \
     }
 
@@ -207,7 +204,7 @@ const struct command command_figure_distribution = {
 static const struct option_spec throughput_table[] = {
     OPTIONS_ZOOM,
     OPTION_CLASSES,
-    OPTION_TIME(every, .least = OPTION_POSITIVE,
+    OPTION_TIME(every, .min = OPTION_POSITIVE,
                 .help = "time over which each rate is averaged; by default about 1/200 of the drawn time"),
     OPTIONS_PAGE("the file"),
 };

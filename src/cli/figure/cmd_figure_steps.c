@@ -18,7 +18,7 @@ enum { OPTION_SKIP_EPOCHS };
 
 static const struct option_spec table[] = {
     [OPTION_SKIP_EPOCHS] =
-        OPTION(steps_command, skip_epochs, OPTION_INTEGER, "skip-epochs", .argument = "N", .most = 1000000,
+        OPTION(steps_command, skip_epochs, OPTION_INTEGER, "skip-epochs", .argument = "N", .max = 1000000,
                .help = "number of first epochs of a run to leave out; by default 1 for UNET3D, 0 for others"),
     OPTION(
         steps_command, picture, OPTION_FILE, "output", .letter = 'o', .argument = "FILE",
@@ -30,9 +30,9 @@ static const struct option_spec table[] = {
            .help = "the event whose violins or histograms are drawn, such as sample_preproc; by default the "
                    "step, loading and computing"),
     OPTION_STYLE(struct steps_command),
-    OPTION(steps_command, gpus, OPTION_INTEGER, "gpus", .argument = "N", .least = 1, .most = 1000000,
+    OPTION(steps_command, gpus, OPTION_INTEGER, "gpus", .argument = "N", .min = 1, .max = 1000000,
            .help = "number of GPUs of all logs, instead of the number in their names"),
-    OPTION(steps_command, batch, OPTION_INTEGER, "batch", .argument = "N", .least = 1, .most = 1e12,
+    OPTION(steps_command, batch, OPTION_INTEGER, "batch", .argument = "N", .min = 1, .max = 1e12,
            .help = "batch of all logs, instead of the batch in their names"),
     OPTION(steps_command, workload, OPTION_TEXT, "workload", .argument = "NAME",
            .help = "workload of all logs, instead of the one in their names"),
@@ -108,8 +108,8 @@ const struct command command_figure_steps = {
     .given_at = offsetof(struct steps_command, given),
     .operands = {.name = "FOLDER",
                  .help = "logs, or folders of logs",
-                 .least = 1,
-                 .most = 0,
+                 .min = 1,
+                 .max = 0,
                  .at = offsetof(struct steps_command, folders)},
     .examples = examples,
     .run = run,

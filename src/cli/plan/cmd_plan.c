@@ -25,11 +25,11 @@ static const struct option_spec options[] = {
            .words = plan_objectives,
            .help = "the minimised time, see above; by default the other options select it"),
     OPTION(plan_options, planning.microbatch_size, OPTION_INTEGER, "microbatch-size", .topic = "pipeline",
-           .argument = "N", .most = PROFILE_MAX_MICROBATCH,
+           .argument = "N", .max = PROFILE_MAX_MICROBATCH,
            .help = "pipeline, oobleck: read mb{N}.json of an Oobleck folder, needed where there are several; "
                    "dapple: samples of a micro-batch of one replica (1 if not given)"),
     OPTION(plan_options, planning.microbatches, OPTION_INTEGER, "microbatches", .letter = 'n',
-           .argument = "N", .most = PLAN_MAX_MICROBATCHES,
+           .argument = "N", .max = PLAN_MAX_MICROBATCHES,
            .help = "pipeline, oobleck: micro-batches of an iteration; 0 is three for each stage"),
     OPTION(
         plan_options, global_batch, OPTION_TEXT, "global-batch", .argument = "RANGE",
@@ -45,20 +45,20 @@ static const struct option_spec options[] = {
                "how the plan is found: exact proves the optimum; the others are methods of the reference, to "
                "compare with"),
     OPTION(plan_options, devices_per_node, OPTION_INTEGER, "devices-per-node", .topic = "job",
-           .argument = "N", .initial = "0", .most = 1024,
+           .argument = "N", .initial = "0", .max = 1024,
            .help = "devices of a node; 0 is the usual number for the device type, 8 or 72"),
     OPTION(plan_options, inside, OPTION_TEXT, "inside", .topic = "job", .argument = "LINK",
            .help = "link inside a node, if it is not the device type's own"),
     OPTION(plan_options, across, OPTION_TEXT, "across", .topic = "job", .argument = "LINK",
            .help = "link between nodes, if it is not the usual one of the device's generation"),
     OPTION(plan_options, headroom, OPTION_NUMBER, "headroom", .topic = "job", .argument = "PERCENT",
-           .initial = "5", .most = 90, .help = "share of each device's memory to keep free"),
+           .initial = "5", .max = 90, .help = "share of each device's memory to keep free"),
     OPTION(plan_options, fix, OPTION_TEXT, "fix", .topic = "job", .repeats = true, .argument = "NAME=N,...",
            .help =
                "fixed choices or ranges: tp=8,pp=2..16,recompute=full; of tp, pp, dp, cp, ep (degrees), mbs "
                "(micro-batch), vp (chunks of a stage), zero, recompute"),
     OPTION(plan_options, top, OPTION_INTEGER, "top", .topic = "job", .argument = "N", .initial = "1",
-           .least = 1, .most = 1000,
+           .min = 1, .max = 1000,
            .help = "show the N fastest splits, each with the best choice of everything else"),
     OPTION(plan_options, pareto, OPTION_FLAG, "pareto", .topic = "job",
            .help =
@@ -87,12 +87,12 @@ static const struct option_spec options[] = {
                "how the graph becomes a chain of layers: hpgo is the DAPPLE planner's way, rehearse our own "
                "(docs/graph.md); auto is rehearse for an exact search with dapple-fixed, else hpgo"),
     OPTION(plan_options, profile_batch, OPTION_INTEGER, "profile-batch", .topic = "dapple", .argument = "N",
-           .least = 1, .most = PROFILE_MAX_MICROBATCH,
+           .min = 1, .max = PROFILE_MAX_MICROBATCH,
            .help =
                "samples that the graph was measured with; needed where its name does not end in -pbs-N.txt"),
     OPTION(
         plan_options, state_factor, OPTION_NUMBER, "state-factor", .topic = "dapple", .argument = "F",
-        .initial = "4", .most = 1e6,
+        .initial = "4", .max = 1e6,
         .help =
             "bytes of weights, gradients and optimizer state per byte of weights; 4 is Adam in fp32, HPGO's "
             "examples have 2 to 4"),

@@ -16,7 +16,7 @@
 #define MAX_BATCH (INT64_C(1) << 31) /* samples */
 
 /* The question, and what its answers are made from. */
-struct asking {
+struct dapple_request {
     const struct plan_options *options;
     bool hpgo_chain; /* imported HPGO's way */
     struct chain chain;
@@ -25,14 +25,14 @@ struct asking {
     struct range batches, devices;
 };
 
-static const char *import_name(const struct asking *asking)
+static const char *import_name(const struct dapple_request *asking)
 {
     return asking->hpgo_chain ? "hpgo" : "rehearse";
 }
 
 /* ---- input ---- */
 
-static bool load_model(struct asking *asking, struct error *err)
+static bool load_model(struct dapple_request *asking, struct error *err)
 {
     const struct plan_options *options = asking->options;
     bool exact = options->search == PLAN_EXACT && options->rules == DAPPLE_FIXED;
@@ -42,7 +42,7 @@ static bool load_model(struct asking *asking, struct error *err)
 }
 
 /* All devices of the cluster where nothing is said. */
-static bool read_devices(struct asking *asking, struct error *err)
+static bool read_devices(struct dapple_request *asking, struct error *err)
 {
     char all[16];
     snprintf(all, sizeof all, "%d", dapple_devices(&asking->cluster));
@@ -58,7 +58,7 @@ static bool check_microbatch(const struct plan_options *options, struct error *e
     return true;
 }
 
-static void close_asking(struct asking *asking)
+static void close_asking(struct dapple_request *asking)
 {
     range_release(&asking->devices);
     range_release(&asking->batches);
@@ -67,9 +67,9 @@ static void close_asking(struct asking *asking)
 }
 
 /* What is not there yet is all zero, so that one function ends it. */
-static bool open_asking(struct asking *asking, const struct plan_options *options, struct error *err)
+static bool open_asking(struct dapple_request *asking, const struct plan_options *options, struct error *err)
 {
-    *asking = (struct asking){.options = options};
+    *asking = (struct dapple_request){.options = options};
     bool done = check_microbatch(options, err) &&
                 range_parse("global-batch", options->global_batch, 1, MAX_BATCH, &asking->batches, err) &&
                 dapple_cluster_load(&asking->cluster, options->planning.cluster, err) &&
@@ -94,7 +94,7 @@ static void release_answer(struct answer *answer)
     dapple_cluster_release(&answer->cluster);
 }
 
-static bool search(const struct asking *asking, struct answer *answer, struct parallel *pool,
+static bool search(const struct dapple_request *asking, struct answer *answer, struct parallel *pool,
                    struct error *err)
 {
     const struct dapple_options how = {.time_limit = asking->options->planning.time_limit, .pool = pool};
@@ -104,8 +104,8 @@ static bool search(const struct asking *asking, struct answer *answer, struct pa
 }
 
 /* The pool is for this search alone. */
-static bool find_answer(const struct asking *asking, int64_t batch, int64_t devices, struct parallel *pool,
-                        struct answer *answer, struct error *err)
+static bool find_answer(const struct dapple_request *asking, int64_t batch, int64_t devices,
+                        struct parallel *pool, struct answer *answer, struct error *err)
 {
     const struct plan_options *options = asking->options;
     int64_t microbatch = options->planning.microbatch_size;
@@ -154,7 +154,7 @@ static bool deliver(const struct plan_options *options, const struct dapple_repo
     return ok;
 }
 
-static bool plan_once(const struct asking *asking, struct error *err)
+static bool plan_once(const struct dapple_request *asking, struct error *err)
 {
     struct answer answer;
     struct parallel *pool = parallel_new((int)asking->options->planning.threads, err);
@@ -222,14 +222,14 @@ static bool answer_point(const void *context, const int64_t *at, struct sweep_ce
     return true;
 }
 
-static const char *search_name(const struct asking *asking)
+static const char *search_name(const struct dapple_request *asking)
 {
     return asking->options->search == PLAN_HPGO ? "hpgo" : "exact";
 }
 
 static void write_head(const void *context, struct json *json)
 {
-    const struct asking *asking = context;
+    const struct dapple_request *asking = context;
     const struct plan_options *options = asking->options;
     json_string(json, "objective", "dapple");
     json_string(json, "rules", dapple_rules_name((enum dapple_rules)options->rules));
@@ -239,7 +239,7 @@ static void write_head(const void *context, struct json *json)
                  options->planning.microbatch_size > 0 ? options->planning.microbatch_size : 1);
 }
 
-static bool plan_sweep(const struct asking *asking, struct error *err)
+static bool plan_sweep(const struct dapple_request *asking, struct error *err)
 {
     const struct plan_options *options = asking->options;
     char title[128];
@@ -268,7 +268,7 @@ static bool plan_sweep(const struct asking *asking, struct error *err)
 
 bool plan_by_dapple(const struct plan_options *options, struct error *err)
 {
-    struct asking asking;
+    struct dapple_request asking;
     if (!open_asking(&asking, options, err))
         return false;
     bool sweep = asking.batches.count > 1 || asking.devices.count > 1;

@@ -41,14 +41,13 @@ static bool read_value(const struct fixer *f, enum job_dimension dimension, cons
         return error_set(f->err, ERROR_USAGE, "--%s: expected recompute=none, selective or full; found '%s'",
                          f->option, text);
     }
-    int64_t least = dimension == JOB_SHARDING ? 0 : 1, most = dimension == JOB_SHARDING ? 3 : MAX_VALUE;
+    int64_t min = dimension == JOB_SHARDING ? 0 : 1, max = dimension == JOB_SHARDING ? 3 : MAX_VALUE;
     *value = strtoll(text, &end, 10);
-    if (text[strspn(text, "0123456789")] == '\0' && *text && *end == '\0' && *value >= least &&
-        *value <= most)
+    if (text[strspn(text, "0123456789")] == '\0' && *text && *end == '\0' && *value >= min && *value <= max)
         return true;
     return error_set(f->err, ERROR_USAGE,
                      "--%s: %s: expected a whole number from %" PRId64 " to %" PRId64 ", found '%s'",
-                     f->option, job_dimension_name(dimension), least, most, text);
+                     f->option, job_dimension_name(dimension), min, max, text);
 }
 
 /* "tp=8" or "pp=2..16"; changes the text. */
@@ -65,17 +64,17 @@ static bool read_part(const struct fixer *f, char *part)
     struct job_range *range = &f->ranges[dimension];
     if (range->given)
         return error_set(f->err, ERROR_USAGE, "--%s: %s is said twice", f->option, part);
-    char *most = strstr(equals + 1, "..");
-    if (most) {
-        *most = '\0';
-        most += 2;
+    char *max = strstr(equals + 1, "..");
+    if (max) {
+        *max = '\0';
+        max += 2;
     }
     if (!read_value(f, dimension, equals + 1, &range->min) ||
-        !read_value(f, dimension, most ? most : equals + 1, &range->max))
+        !read_value(f, dimension, max ? max : equals + 1, &range->max))
         return false;
     range->given = true;
     return range->min <= range->max ||
-           error_set(f->err, ERROR_USAGE, "--%s: %s: %s is more than %s", f->option, part, equals + 1, most);
+           error_set(f->err, ERROR_USAGE, "--%s: %s: %s is more than %s", f->option, part, equals + 1, max);
 }
 
 static bool read_item(const struct fixer *f, const char *item)

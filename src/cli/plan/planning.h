@@ -32,7 +32,7 @@ bool planning_open_given(struct planning *planning, struct planning_options opti
            .help = "the model instead of a profile: llama-3.1-405b, gpt3-175b, ..., or a file "              \
                    "(rehearse-architecture/1)"),                                                             \
         OPTION(type, model.sequence, OPTION_INTEGER, "sequence", .topic = "job", .argument = "N",            \
-               .initial = "0", .most = 1 << 24, .help = "tokens of a sample; 0 is the model's own length"),  \
+               .initial = "0", .max = 1 << 24, .help = "tokens of a sample; 0 is the model's own length"),   \
         OPTION(type, model.precision, OPTION_CHOICE, "precision", .topic = "job", .argument = "NAME",        \
                .initial = "mixed", .words = model_precisions,                                                \
                .help =                                                                                       \
@@ -79,7 +79,7 @@ bool planning_open_given(struct planning *planning, struct planning_options opti
 #define PLANNING_THREADS(type)                                                                               \
     {                                                                                                        \
         .name = "threads", .kind = OPTION_INTEGER, .at = offsetof(type, planning.threads), .argument = "N",  \
-        .initial = "0", .most = 1024,                                                                        \
+        .initial = "0", .max = 1024,                                                                         \
         .help = "threads to use; 0 is one per processor, the result is the same"                             \
     }
 

@@ -6,7 +6,7 @@
 
 struct reader {
     const char *option, *text, *at;
-    int64_t least, most;
+    int64_t min, max;
     struct range *range;
     struct error *err;
 };
@@ -15,7 +15,7 @@ static bool expected(const struct reader *r, const char *what)
 {
     return error_set(r->err, ERROR_USAGE,
                      "--%s: expected %s from %lld to %lld, such as 8, 2..32, 2..32+2 or 8,12; found '%s'",
-                     r->option, what, (long long)r->least, (long long)r->most, r->text);
+                     r->option, what, (long long)r->min, (long long)r->max, r->text);
 }
 
 /* Digits alone: no blanks, no sign. */
@@ -71,7 +71,7 @@ static bool read_item(struct reader *r)
                                  r->text);
         }
     }
-    if (first < r->least || last > r->most)
+    if (first < r->min || last > r->max)
         return expected(r, "whole numbers");
     if (first > last)
         return error_set(r->err, ERROR_USAGE, "--%s: '%s' ends before it begins", r->option, r->text);
@@ -106,10 +106,10 @@ static void sort_once(struct range *range)
     range->count = count;
 }
 
-bool range_parse(const char *option, const char *text, int64_t least, int64_t most, struct range *range,
+bool range_parse(const char *option, const char *text, int64_t min, int64_t max, struct range *range,
                  struct error *err)
 {
-    struct reader r = {option, text, text, least, most, range, err};
+    struct reader r = {option, text, text, min, max, range, err};
     *range = (struct range){.values = calloc(RANGE_MAX_VALUES, sizeof *range->values)};
     if (!range->values)
         return error_memory(err);

@@ -23,7 +23,7 @@ struct range {
 
 /* The message begins with the option: "--devices: expected …". All values are in [least, most], 1 <= least. On failure
  * *range holds nothing; on success the caller ends it with range_release. */
-bool range_parse(const char *option, const char *text, int64_t least, int64_t most, struct range *range,
+bool range_parse(const char *option, const char *text, int64_t min, int64_t max, struct range *range,
                  struct error *err);
 void range_release(struct range *range);
 

@@ -24,7 +24,7 @@ struct chunked {
     unsigned char masks[];
 };
 
-struct reading {
+struct hdf5_input {
     struct hdf5_store *store;
     const char *path;
     int64_t file_bytes;
@@ -34,12 +34,12 @@ struct reading {
     struct error *err;
 };
 
-static bool refuse(const struct reading *r, const char *name, const char *why)
+static bool refuse(const struct hdf5_input *r, const char *name, const char *why)
 {
     return error_set(r->err, ERROR_INPUT, "%s: data set '%s': %s", r->path, name, why);
 }
 
-static bool read_filters(struct reading *r, hid_t creation, const char *name)
+static bool read_filters(struct hdf5_input *r, hid_t creation, const char *name)
 {
     int count = H5Pget_nfilters(creation);
     for (int i = 0; i < count; i++) {
@@ -58,7 +58,7 @@ static bool read_filters(struct reading *r, hid_t creation, const char *name)
     return true;
 }
 
-static bool read_layout(struct reading *r, hid_t set, const char *name)
+static bool read_layout(struct hdf5_input *r, hid_t set, const char *name)
 {
     hid_t creation = H5Dget_create_plist(set);
     H5D_layout_t layout = creation < 0 ? H5D_LAYOUT_ERROR : H5Pget_layout(creation);
@@ -75,7 +75,7 @@ static bool read_layout(struct reading *r, hid_t set, const char *name)
     return read;
 }
 
-static bool read_dims(struct reading *r, hid_t set, const char *name)
+static bool read_dims(struct hdf5_input *r, hid_t set, const char *name)
 {
     hid_t space = H5Dget_space(set);
     double bytes = (double)r->shape.element_bytes, chunks = 1;
@@ -108,7 +108,7 @@ static bool read_dims(struct reading *r, hid_t set, const char *name)
 }
 
 /* Reads the element, dimensions, layout and filters of a data set. */
-static bool read_shape(struct reading *r, hid_t set, const char *name)
+static bool read_shape(struct hdf5_input *r, hid_t set, const char *name)
 {
     hid_t type = H5Dget_type(set);
     bool known = type >= 0 && hdf5_element(type, &r->index->element);
@@ -120,7 +120,7 @@ static bool read_shape(struct reading *r, hid_t set, const char *name)
 }
 
 /* Finds the data sets that hold the samples: one, or `records_0` and so on. */
-static bool find_name(const struct reading *r, hid_t file, char name[MAX_NAME], int64_t *records)
+static bool find_name(const struct hdf5_input *r, hid_t file, char name[MAX_NAME], int64_t *records)
 {
     *records = 1;
     if (H5Lexists(file, "records", H5P_DEFAULT) > 0) {
@@ -159,7 +159,7 @@ static bool is_like(const struct hdf5_shape *a, const struct hdf5_shape *b)
 }
 
 /* Sets the index but for extents, and makes room for these. */
-static bool begin_index(struct reading *r)
+static bool begin_index(struct hdf5_input *r)
 {
     struct dataset_index *index = r->index;
     const struct hdf5_shape *shape = &r->shape;
@@ -192,7 +192,7 @@ static bool begin_index(struct reading *r)
     return true;
 }
 
-static bool add_whole(const struct reading *r, hid_t set, const char *name, int64_t record)
+static bool add_whole(const struct hdf5_input *r, hid_t set, const char *name, int64_t record)
 {
     struct dataset_index *index = r->index;
     int64_t row = hdf5_row_bytes(&r->shape), bytes = row * index->samples;
@@ -212,7 +212,7 @@ static bool add_whole(const struct reading *r, hid_t set, const char *name, int6
     return true;
 }
 
-static bool check_chunk(const struct reading *r, const char *name, haddr_t offset, hsize_t length,
+static bool check_chunk(const struct hdf5_input *r, const char *name, haddr_t offset, hsize_t length,
                         unsigned mask)
 {
     int64_t bytes = hdf5_chunk_bytes(&r->shape);
@@ -226,7 +226,7 @@ static bool check_chunk(const struct reading *r, const char *name, haddr_t offse
 
 /* Finds a chunk. H5Dget_chunk_info_by_coord of 1.10 is wrong if a dimension other than the first may grow, so
  * the driver notes the place that libhdf5 would read. Length 0: the chunk was never written. */
-static bool find_chunk(const struct reading *r, hid_t set, const hsize_t *start, haddr_t *offset,
+static bool find_chunk(const struct hdf5_input *r, hid_t set, const hsize_t *start, haddr_t *offset,
                        hsize_t *length, uint32_t *mask)
 {
     *length = 0;
@@ -247,7 +247,7 @@ static bool find_chunk(const struct reading *r, hid_t set, const hsize_t *start,
 }
 
 /* Adds a chunk to each of its samples. Chunks that were never written have no bytes. */
-static bool add_chunks(const struct reading *r, hid_t set, const char *name, int64_t record)
+static bool add_chunks(const struct hdf5_input *r, hid_t set, const char *name, int64_t record)
 {
     struct dataset_index *index = r->index;
     struct chunked *chunked = index->detail;
@@ -272,7 +272,7 @@ static bool add_chunks(const struct reading *r, hid_t set, const char *name, int
     return true;
 }
 
-static bool read_set(struct reading *r, hid_t file, const char *name, int64_t record, int64_t records)
+static bool read_set(struct hdf5_input *r, hid_t file, const char *name, int64_t record, int64_t records)
 {
     struct hdf5_shape first = r->shape;
     hid_t set = H5Dopen2(file, name, H5P_DEFAULT);
@@ -289,7 +289,7 @@ static bool read_set(struct reading *r, hid_t file, const char *name, int64_t re
     return read;
 }
 
-static bool read_file(struct reading *r, hid_t file)
+static bool read_file(struct hdf5_input *r, hid_t file)
 {
     char name[MAX_NAME];
     int64_t records;
@@ -310,7 +310,7 @@ bool hdf5_locate(struct dataset_index *index, const char *path, const struct dat
 {
     struct hdf5_session session;
     struct hdf5_store store = {.source = parts[0], .err = err, .locating = true};
-    struct reading reading = {
+    struct hdf5_input reading = {
         .store = &store, .path = path, .file_bytes = parts[0]->size, .index = index, .err = err};
     hdf5_begin(&session);
     hid_t file = hdf5_open(&store);

@@ -236,13 +236,13 @@ static bool record(struct accelerators *all, int index, const struct metrics_ste
 }
 
 /* Records the pending step; `min`: the shortest time that a rank waited in that barrier. */
-static bool settle(struct accelerators *all, int64_t least, struct error *err)
+static bool settle(struct accelerators *all, int64_t min, struct error *err)
 {
     struct unsettled *unsettled = &all->unsettled;
     if (!unsettled->set)
         return true;
     unsettled->set = false;
-    unsettled->step.last = unsettled->wait <= least;
+    unsettled->step.last = unsettled->wait <= min;
     return record(all, unsettled->index, &unsettled->step, err);
 }
 

@@ -53,10 +53,10 @@ static void eval_epochs(const struct metrics *metrics, struct metrics_dlio *dlio
 bool metrics_dlio(const struct metrics *metrics, enum metrics_phase phase, struct metrics_dlio *dlio,
                   struct error *err)
 {
-    size_t most = (size_t)metrics->options.epochs * (phase == METRICS_EVAL ? (size_t)metrics->count : 1);
+    size_t max = (size_t)metrics->options.epochs * (phase == METRICS_EVAL ? (size_t)metrics->count : 1);
     *dlio = (struct metrics_dlio){
-        .au = calloc(most, sizeof *dlio->au),
-        .throughput = calloc(most, sizeof *dlio->throughput),
+        .au = calloc(max, sizeof *dlio->au),
+        .throughput = calloc(max, sizeof *dlio->throughput),
     };
     if (!dlio->au || !dlio->throughput) {
         metrics_dlio_release(dlio);

@@ -200,12 +200,12 @@ static bool read_type(enum distribution_type *type, const struct doc *doc, const
 }
 
 static bool read_parameter(double *value, const char *name, const struct doc *doc, const struct doc_node *map,
-                           double least, struct error *err)
+                           double min, struct error *err)
 {
     if (!name)
         return true;
     const struct doc_node *node = doc_need(doc, map, name, err);
-    return node && doc_number(doc, node, least, MAX_SECONDS, value, err);
+    return node && doc_number(doc, node, min, MAX_SECONDS, value, err);
 }
 
 static bool read_map(struct distribution *distribution, const struct doc *doc, const struct doc_node *map,
@@ -216,9 +216,9 @@ static bool read_map(struct distribution *distribution, const struct doc *doc, c
     const char *first = types[distribution->type].first, *second = types[distribution->type].second;
     bool plain = !doc_find(map, "type"); /* a mean, with or without a standard deviation */
     const char *known[] = {"type", "mirror", first, plain ? "stdev" : second};
-    double least = distribution->type == DISTRIBUTION_GAMMA ? 1e-9 : 0;
+    double min = distribution->type == DISTRIBUTION_GAMMA ? 1e-9 : 0;
     if (!doc_only_keys(doc, map, known, known[3] ? 4 : 3, err) ||
-        !read_parameter(&distribution->first, first, doc, map, least, err) ||
+        !read_parameter(&distribution->first, first, doc, map, min, err) ||
         !read_parameter(&distribution->second, second, doc, map, 0, err))
         return false;
     if (distribution->type == DISTRIBUTION_UNIFORM && distribution->second < distribution->first)

@@ -191,7 +191,7 @@ static int rank_of(const int64_t *calls, int rows, int row)
 }
 
 /* Joins, at the end, the rows for which there is no room and the rows with up to one call in a hundred. */
-static void join_least(struct trace_workers *workers)
+static void join_min(struct trace_workers *workers)
 {
     int rows = workers->rows, kept = 0, target[MAX_ROWS];
     int64_t calls[MAX_ROWS] = {0}, all = 0;
@@ -246,7 +246,7 @@ bool trace_workers_group(struct trace_workers *workers, const struct trace_reade
         for (int i = 0; i < workers->count; i++)
             workers->items[i].row = 0;
     }
-    join_least(workers);
+    join_min(workers);
     free(family);
     return true;
 }

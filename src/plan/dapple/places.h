@@ -64,7 +64,7 @@ static inline int places_max_joined(const struct places *places, int state, int 
     return places->current[state] ? places->here[state] + away : 0;
 }
 
-/* Enumerates states and steps. False, with no memory held: more than `most_steps` steps (ERROR_INFEASIBLE),
+/* Enumerates states and steps. False, with no memory held: more than `max_steps` steps (ERROR_INFEASIBLE),
  * or out of memory. */
 bool places_init(struct places *places, const struct dapple_cluster *cluster, enum places_kind kind,
                  int64_t max_steps, struct error *err);

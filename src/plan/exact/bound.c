@@ -4,7 +4,7 @@
 
 struct bound bound_init(const struct ticks *ticks, const struct plan_problem *problem)
 {
-    struct bound bound = {ticks, problem->objective, problem->microbatches, ticks->most_stages - 1};
+    struct bound bound = {ticks, problem->objective, problem->microbatches, ticks->max_stages - 1};
     if (problem->microbatches > 0 && problem->microbatches - 1 < bound.most_after)
         bound.most_after = problem->microbatches - 1;
     return bound;
@@ -23,7 +23,7 @@ struct tile_costs bound_costs(const struct bound *bound, const struct interval *
     if (bound->objective == OBJECTIVE_PIPELINE)
         return costs;
     costs.phases = true;
-    costs.cross_least = interval->low * (1 - BOUND_TIE);
+    costs.cross_min = interval->low * (1 - BOUND_TIE);
     costs.cross_scale = n > 0 ? n + 2 - bound->most_after : 5;
     costs.after_add = n > 0 ? -reward(interval) : 2 * interval->low;
     costs.after_most = interval->high * (1 - BOUND_TIE);
@@ -33,10 +33,10 @@ struct tile_costs bound_costs(const struct bound *bound, const struct interval *
 double bound_constant(const struct bound *bound, const struct interval *interval)
 {
     int n = bound->microbatches;
-    double least = interval->low * (1 - BOUND_TIE);
+    double min = interval->low * (1 - BOUND_TIE);
     if (bound->objective == OBJECTIVE_PIPELINE)
         return n > 0 ? (n - 1) * interval->low : -interval->low;
-    return n > 0 ? (n + 2 - bound->most_after) * least + bound->most_after * reward(interval) : 5 * least;
+    return n > 0 ? (n + 2 - bound->most_after) * min + bound->most_after * reward(interval) : 5 * min;
 }
 
 /* With S stages and s the sum of their times: oobleck is s + (N + 1) L + sum_after (l - L) >= s + (N + 1 - j)
@@ -44,7 +44,7 @@ double bound_constant(const struct bound *bound, const struct interval *interval
 double bound_simple(const struct bound *bound, double low)
 {
     int n = bound->microbatches, nodes = bound->ticks->node_count;
-    double sum = fmax(bound->ticks->least_sum, low);
+    double sum = fmax(bound->ticks->min_sum, low);
     if (bound->objective == OBJECTIVE_PIPELINE)
         return sum + (n > 0 ? n - 1 : 3 * nodes - 1) * low;
     if (n == 0)
@@ -89,7 +89,7 @@ double bound_next_theta(const struct bound *bound, double theta, bool defined)
 
 /* For any weights w of the groups, the layers at their cheapest weighted place, sum_i min_g (w_g t_gi), must
  * fit into sum_g w_g devices_g L. The weights here make one model weigh the same everywhere. */
-double bound_least_slowest(const struct bound *bound)
+double bound_min_slowest(const struct bound *bound)
 {
     const struct ticks *ticks = bound->ticks;
     int layers = ticks->layer_count;

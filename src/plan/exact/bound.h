@@ -56,6 +56,6 @@ double bound_evaluate(const struct bound *bound, const struct tile_stage *stages
 double bound_next_theta(const struct bound *bound, double theta, bool defined);
 
 /* Returns a lower bound on the slowest stage of any plan. */
-double bound_least_slowest(const struct bound *bound);
+double bound_min_slowest(const struct bound *bound);
 
 #endif

@@ -27,7 +27,7 @@ void counted_init(struct counted *counted, struct program *program)
     int n = ticks->microbatches;
     *counted = (struct counted){
         .program = program,
-        .counts = n > 0 && n < ticks->most_stages ? n : ticks->most_stages,
+        .counts = n > 0 && n < ticks->max_stages ? n : ticks->max_stages,
     };
 }
 
@@ -191,7 +191,7 @@ static bool allocate_scratch(struct counted *counted, size_t values)
 static enum program_status lay_out(struct counted *counted)
 {
     const struct lattice *lattice = counted->program->lattice;
-    size_t total = 0, most = 1;
+    size_t total = 0, max = 1;
     for (uint32_t state = 0; state < lattice->count; state++) {
         counted->offset[state] = total;
         total += value_count(counted, state);
@@ -200,20 +200,20 @@ static enum program_status lay_out(struct counted *counted)
             if (!node_init(&node, counted, state, g))
                 continue;
             size_t values = node_rows(&node, node.devices + 1) * (size_t)node.width;
-            most = values > most ? values : most;
+            max = values > max ? values : max;
         }
     }
     counted->offset[lattice->count] = total;
     counted->value_count = total;
     size_t threads = (size_t)parallel_threads(counted->program->pool);
-    if (total > counted->program->most_values || most > counted->program->most_values / threads)
+    if (total > counted->program->max_values || max > counted->program->max_values / threads)
         return PROGRAM_TOO_LARGE;
     if (total > counted->capacity) {
         free(counted->values);
         counted->values = malloc(total * sizeof(double));
         counted->capacity = counted->values ? total : 0;
     }
-    return counted->values && allocate_scratch(counted, most) ? PROGRAM_DONE : PROGRAM_NO_MEMORY;
+    return counted->values && allocate_scratch(counted, max) ? PROGRAM_DONE : PROGRAM_NO_MEMORY;
 }
 
 /* --- one node ------------------------------------------------------------------------------------------- */
@@ -221,7 +221,7 @@ static enum program_status lay_out(struct counted *counted)
 /* What stages of one size and place cost, least <= l <= cap: scale x l + add. */
 struct rule {
     const double *sum; /* ticks of the layers before */
-    double scale, add, least, cap;
+    double scale, add, min, cap;
     double in_flight, memory;
     bool not_whole; /* a single stage has another formula under oobleck */
 };
@@ -241,8 +241,8 @@ static struct rule rule_of(const struct node *node, int split, int in, int out, 
     };
     if (in != out) {
         rule.scale = costs->cross_scale;
-        rule.add = -costs->cross_scale * costs->cross_least;
-        rule.least = costs->cross_least;
+        rule.add = -costs->cross_scale * costs->cross_min;
+        rule.min = costs->cross_min;
         rule.not_whole = true;
     } else if (costs->phases && out == BEHIND) {
         rule.scale = 2;
@@ -289,7 +289,7 @@ static void put_stage(const struct node *node, const struct rule *rule, const do
             keys[tail] = key;
             ends[tail++] = next;
         }
-        while (head < tail && (ends[head] <= a || rule->sum[ends[head]] - rule->sum[a] < rule->least))
+        while (head < tail && (ends[head] <= a || rule->sum[ends[head]] - rule->sum[a] < rule->min))
             head++;
         if (head < tail)
             row[a - low] = fmin(row[a - low], rule_value(rule, keys[head], a));
@@ -482,7 +482,7 @@ static bool find_stage(const struct node *node, const struct step *at, struct st
                 for (int b = at->layer + 1; b < node->low + node->width; b++) {
                     if (from[b - node->low] == INFINITY ||
                         !rule_allows(&rule, counted->program->ticks, at->layer, b) ||
-                        rule.sum[b] - rule.sum[at->layer] < rule.least ||
+                        rule.sum[b] - rule.sum[at->layer] < rule.min ||
                         rule_value(&rule, rule_key(&rule, from[b - node->low], b), at->layer) != value)
                         continue;
                     *before = (struct step){b, at->filled - devices, in, count};

@@ -127,7 +127,7 @@ static void push(struct search *search, struct interval interval)
 }
 
 /* The smallest cap that is not certainly infeasible; INFINITY when all are. */
-static double least_cap(struct search *search)
+static double min_cap(struct search *search)
 {
     const struct ticks *ticks = &search->exact->ticks;
     double high = ticks_at_most(ticks, INFINITY), low = ticks_at_least(ticks, 0);
@@ -237,25 +237,25 @@ static void show_progress(const struct search *search, double bound)
 
 /* Searches the states of one lattice from the smallest cap up, with at most so many programs. *bound: no plan
  * over these states takes less. */
-static bool search_lattice(struct exact *exact, const struct lattice *lattice, int64_t most_programs,
+static bool search_lattice(struct exact *exact, const struct lattice *lattice, int64_t max_programs,
                            double *bound)
 {
     struct search search = {.exact = exact, .unresolved = INFINITY, .growth = FIRST_GROWTH};
     if (!program_init(&search.program, &exact->ticks, lattice, exact->options->pool, exact->err))
         return false;
     search.program.deadline = exact->deadline;
-    search.program.most_values = MAX_VALUES;
+    search.program.max_values = MAX_VALUES;
     counted_init(&search.counted, &search.program);
-    most_programs += exact->programs;
-    double least = least_cap(&search);
-    if (least < INFINITY)
-        push(&search, (struct interval){least, INFINITY, bound_simple(&exact->bound, least), 0, false});
+    max_programs += exact->programs;
+    double min = min_cap(&search);
+    if (min < INFINITY)
+        push(&search, (struct interval){min, INFINITY, bound_simple(&exact->bound, min), 0, false});
     while (search.open_count > 0 && !search.no_memory) {
         heap_pop(search.open, search.open_count, sizeof *search.open, before, NULL);
         struct interval interval = search.open[--search.open_count];
         *bound = fmin(interval.bound, search.unresolved);
         show_progress(&search, *bound);
-        if (interval.bound >= exact->best * SAME || exact->programs >= most_programs ||
+        if (interval.bound >= exact->best * SAME || exact->programs >= max_programs ||
             (exact->deadline > 0 && clock_now() > exact->deadline)) {
             search.unresolved = fmin(search.unresolved, interval.bound);
             break;
@@ -320,7 +320,7 @@ static bool search_all(struct exact *exact, double *bound)
     const struct ticks *ticks = &exact->ticks;
     uint32_t size = lattice_size(ticks, MAX_STATES / (uint32_t)ticks->group_count);
     if (size == 0) {
-        *bound = bound_simple(&exact->bound, bound_least_slowest(&exact->bound));
+        *bound = bound_simple(&exact->bound, bound_min_slowest(&exact->bound));
         return search_chains(exact, MAX_CHAIN_ORDERS);
     }
     if (size > LARGE_LATTICE && !search_chains(exact, 2))
@@ -417,8 +417,8 @@ bool plan_search_exact(const struct plan_problem *problem, const struct plan_sea
     if (!plan_problem_check(problem, err) || !ticks_init(&exact.ticks, problem, err))
         return false;
     exact.bound = bound_init(&exact.ticks, problem);
-    exact.stages = calloc((size_t)exact.ticks.most_stages, sizeof *exact.stages);
-    exact.trial = calloc((size_t)exact.ticks.most_stages, sizeof *exact.trial);
+    exact.stages = calloc((size_t)exact.ticks.max_stages, sizeof *exact.stages);
+    exact.trial = calloc((size_t)exact.ticks.max_stages, sizeof *exact.trial);
     if (options->better_than > 0)
         exact.best = options->better_than * exact.ticks.per_second;
     double bound = INFINITY;

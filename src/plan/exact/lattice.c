@@ -2,12 +2,12 @@
 
 #include <string.h>
 
-uint32_t lattice_size(const struct ticks *ticks, uint32_t most)
+uint32_t lattice_size(const struct ticks *ticks, uint32_t max)
 {
     uint64_t size = 1;
     for (int g = 0; g < ticks->group_count; g++) {
         size *= (uint64_t)ticks->groups[g].nodes + 1;
-        if (size > most)
+        if (size > max)
             return 0;
     }
     return (uint32_t)size;

@@ -24,8 +24,8 @@ struct lattice {
     uint32_t *from;
 };
 
-/* Returns the number of all states, the product of (nodes + 1) over the groups; 0 if it exceeds `most`. */
-uint32_t lattice_size(const struct ticks *ticks, uint32_t most);
+/* Returns the number of all states, the product of (nodes + 1) over the groups; 0 if it exceeds `max`. */
+uint32_t lattice_size(const struct ticks *ticks, uint32_t max);
 bool lattice_init(struct lattice *lattice, const struct ticks *ticks, struct error *err);
 
 /* Only the states on one path: all nodes of group order[0], then all of order[1], … */

@@ -16,7 +16,7 @@ bool program_init(struct program *program, const struct ticks *ticks, const stru
     program->ticks = ticks;
     program->lattice = lattice;
     program->pool = pool;
-    program->most_values = SIZE_MAX / sizeof(double);
+    program->max_values = SIZE_MAX / sizeof(double);
     atomic_init(&program->stopped, false);
     program->offset = malloc(((size_t)lattice->count + 1) * sizeof *program->offset);
     if (!program->offset)
@@ -67,7 +67,7 @@ static enum program_status lay_out(struct program *program, int phases)
     }
     program->offset[program->lattice->count] = total;
     program->value_count = total;
-    if (total > program->most_values)
+    if (total > program->max_values)
         return PROGRAM_TOO_LARGE;
     if (total > program->capacity) {
         free(program->values);

@@ -23,8 +23,8 @@ struct program {
     const struct ticks *ticks;
     const struct lattice *lattice;
     struct parallel *pool;
-    double deadline;    /* clock_now seconds; 0: none */
-    size_t most_values; /* maximum memory, in doubles */
+    double deadline;   /* clock_now seconds; 0: none */
+    size_t max_values; /* maximum memory, in doubles */
 
     struct reach reach;
     struct tiles tiles;

@@ -120,12 +120,12 @@ static void clamp_to_levels(struct reach *reach)
     const struct lattice *lattice = reach->lattice;
     int layers = reach->ticks->layer_count;
     for (int level = 0; level < lattice->level_count; level++) {
-        int most = layers - (lattice->level_count - 1 - level);
+        int max = layers - (lattice->level_count - 1 - level);
         for (uint32_t state = lattice->level_start[level]; state < lattice->level_start[level + 1]; state++) {
             if (reach->first[state] < level)
                 reach->first[state] = level;
-            if (reach->last[state] > most)
-                reach->last[state] = most;
+            if (reach->last[state] > max)
+                reach->last[state] = max;
         }
     }
 }

@@ -20,7 +20,7 @@ static double best_seconds(const struct plan_group *group, int layer)
 
 /* A slowest stage can't be faster than a perfect split of the work over all devices, nor than the heaviest
  * layer. */
-static double least_bottleneck(const struct plan_problem *problem)
+static double min_bottleneck(const struct plan_problem *problem)
 {
     double work_rate = 0, heaviest = 0;
     for (int g = 0; g < problem->group_count; g++) {
@@ -41,7 +41,7 @@ static double least_bottleneck(const struct plan_problem *problem)
 
 /* The range: sums in the program stay within some 4 x stages x bottleneck, prefix sums within the work of the
  * slowest device. */
-static double choose_scale(const struct plan_problem *problem, int most_stages)
+static double choose_scale(const struct plan_problem *problem, int max_stages)
 {
     double longest = 0;
     for (int g = 0; g < problem->group_count; g++)
@@ -51,7 +51,7 @@ static double choose_scale(const struct plan_problem *problem, int most_stages)
                 sum += layer_seconds(&problem->groups[g], split, i);
             longest = fmax(longest, sum);
         }
-    double range = fmax(32.0 * most_stages * least_bottleneck(problem), longest);
+    double range = fmax(32.0 * max_stages * min_bottleneck(problem), longest);
     double finest = 0x1p52 / range; /* ticks per second */
     double digits = floor(log10(finest / 64e3));
     return digits > -300 ? 64e3 * pow(10, digits) : finest;
@@ -59,7 +59,7 @@ static double choose_scale(const struct plan_problem *problem, int most_stages)
 
 /* Every layer runs somewhere at its best, and every node has at least one layer: so sum over layers of the
  * best time anywhere, plus for each node the least that a layer loses by being there. */
-static double least_sum(const struct ticks *ticks)
+static double min_sum(const struct ticks *ticks)
 {
     double sum = 0;
     double loss[PLAN_MAX_GROUPS];
@@ -89,8 +89,8 @@ bool ticks_init(struct ticks *ticks, const struct plan_problem *problem, struct 
     ticks->group_count = problem->group_count;
     ticks->node_count = plan_problem_nodes(problem);
     int devices = plan_problem_devices(problem);
-    ticks->most_stages = devices < layers ? devices : layers;
-    ticks->per_second = choose_scale(problem, ticks->most_stages);
+    ticks->max_stages = devices < layers ? devices : layers;
+    ticks->per_second = choose_scale(problem, ticks->max_stages);
 
     ticks->memory = problem->memory;
     ticks->microbatches = problem->microbatches;
@@ -119,7 +119,7 @@ bool ticks_init(struct ticks *ticks, const struct plan_problem *problem, struct 
             ticks->groups[g].memory[split] = group->memory ? ldexp((double)group->memory, split) : INFINITY;
         }
     }
-    ticks->least_sum = least_sum(ticks);
+    ticks->min_sum = min_sum(ticks);
     return true;
 no_memory:
     ticks_release(ticks);

@@ -28,12 +28,12 @@ struct ticks {
     int layer_count;
     int group_count;
     int node_count;
-    int most_stages; /* maximum number of stages: the smaller of layers and devices */
+    int max_stages; /* maximum number of stages: the smaller of layers and devices */
     enum memory_model memory;
     int microbatches;                   /* 0: never fewer than the stages */
     const double *state_sum, *kept_sum; /* [layer]: bytes of all layers before this one (score/memory.h) */
     struct ticks_group groups[PLAN_MAX_GROUPS];
-    double least_sum; /* lower bound on the sum of stage times */
+    double min_sum; /* lower bound on the sum of stage times */
 };
 
 /* Copies everything it needs from the problem. */

@@ -160,7 +160,7 @@ double tile_stage_cost(const struct tiles *tiles, int group, int split, int a, i
         return l <= costs->after_most ? 2 * l + costs->after_add : INFINITY;
     /* the bottleneck; a pipeline of one stage has another formula and is not built here */
     bool whole = a == 0 && b == tiles->ticks->layer_count;
-    return l >= costs->cross_least && !whole ? costs->cross_scale * (l - costs->cross_least) : INFINITY;
+    return l >= costs->cross_min && !whole ? costs->cross_scale * (l - costs->cross_min) : INFINITY;
 }
 
 struct fill {

@@ -23,9 +23,9 @@ enum tile_plane {
 /* Costs of stages, in ticks, and limits. No stage exceeds `cap`. */
 struct tile_costs {
     double cap;
-    double before_add;  /* before: l + before_add */
-    bool phases;        /* false: only TILE_BEFORE exists */
-    double cross_least; /* bottleneck: l >= cross_least, costs cross_scale x (l - cross_least) */
+    double before_add; /* before: l + before_add */
+    bool phases;       /* false: only TILE_BEFORE exists */
+    double cross_min;  /* bottleneck: l >= cross_least, costs cross_scale x (l - cross_least) */
     double cross_scale;
     double after_most; /* after: l <= after_most, costs 2 l + after_add */
     double after_add;

@@ -10,10 +10,10 @@
 /* 0: none. *found: there is a plan, whether it fits or not. */
 static int best_stage_count(const struct reference_table *table, struct pipeline_stage *stages, bool *found)
 {
-    int most = plan_problem_devices(table->problem), best = 0;
+    int max = plan_problem_devices(table->problem), best = 0;
     double best_time = INFINITY;
     *found = false;
-    for (int count = plan_problem_nodes(table->problem); count <= most; count++) {
+    for (int count = plan_problem_nodes(table->problem); count <= max; count++) {
         double time = reference_table_time(table, count);
         if (!(time < best_time))
             continue;

@@ -85,8 +85,8 @@ static bool set_folded_problem(struct fold *fold)
     fold->folded.group_count = 1;
     fold->folded.groups[0].nodes = (int)nodes;
     fold->folded.groups[0].memory = 0;
-    fold->most_stages = (int)fmin(devices, layers);
-    fold->stages = ARENA_ARRAY(&fold->arena, (size_t)fold->most_stages, struct pipeline_stage);
+    fold->max_stages = (int)fmin(devices, layers);
+    fold->stages = ARENA_ARRAY(&fold->arena, (size_t)fold->max_stages, struct pipeline_stage);
     return fold->stages || error_memory(fold->err);
 }
 

@@ -16,7 +16,7 @@ struct fold {
     struct arena arena;
     double factor[PLAN_MAX_GROUPS];
     struct plan_problem folded;    /* the virtual cluster; borrows everything from *problem */
-    int most_stages;               /* one per virtual device */
+    int max_stages;                /* one per virtual device */
     struct pipeline_stage *stages; /* the result: room for most_stages */
     int stage_count;
     double time;

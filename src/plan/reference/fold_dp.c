@@ -22,7 +22,7 @@ struct prefix {
 
 /* Prefixes lie in rows, one per number of virtual stages. As in the reference a row is one prefix; with exact
  * factors it has one for every choice of devices used, numbered in mixed radix by `unit`. */
-struct merging {
+struct fold_merge {
     struct fold *fold;
     int count;  /* virtual stages */
     int *start; /* [count + 1]: first layer of each */
@@ -34,18 +34,18 @@ struct merging {
     bool uncountable;
 };
 
-static struct prefix *prefix_row(const struct merging *merging, int stages)
+static struct prefix *prefix_row(const struct fold_merge *merging, int stages)
 {
     return merging->prefix + (size_t)stages * (size_t)merging->width;
 }
 
-static void add_choice(struct merging *merging, int group, int devices, double cover)
+static void add_choice(struct fold_merge *merging, int group, int devices, double cover)
 {
     if (cover >= 1 && cover <= merging->count)
         merging->choices[merging->choice_count++] = (struct choice){group, devices, (int)cover};
 }
 
-static void add_choices(struct merging *merging)
+static void add_choices(struct fold_merge *merging)
 {
     const struct plan_problem *problem = merging->fold->problem;
     for (int t = 0; t < problem->group_count; t++)
@@ -60,7 +60,7 @@ static void add_choices(struct merging *merging)
 
 /* Puts one merged stage of `stage_time` behind a prefix (an empty one has no stages), if the devices are
  * there. */
-static void extend(struct merging *merging, const struct prefix *left, const struct choice *choice,
+static void extend(struct fold_merge *merging, const struct prefix *left, const struct choice *choice,
                    double stage_time, struct prefix *whole)
 {
     const struct fold *fold = merging->fold;
@@ -87,7 +87,7 @@ static void extend(struct merging *merging, const struct prefix *left, const str
 }
 
 /* Puts one merged stage behind every prefix of `from` virtual stages. */
-static void extend_row(struct merging *merging, int from, const struct choice *choice)
+static void extend_row(struct fold_merge *merging, int from, const struct choice *choice)
 {
     int end = from + choice->cover, step = merging->unit[choice->group] * choice->devices;
     const struct prefix *left = prefix_row(merging, from);
@@ -101,7 +101,7 @@ static void extend_row(struct merging *merging, int from, const struct choice *c
 }
 
 /* A single merged stage for every number of virtual stages first, then longer and longer pipelines. */
-static void merge(struct merging *merging)
+static void merge(struct fold_merge *merging)
 {
     for (int c = 0; c < merging->choice_count; c++)
         extend_row(merging, 0, &merging->choices[c]);
@@ -111,7 +111,7 @@ static void merge(struct merging *merging)
                 extend_row(merging, i - merging->choices[c].cover, &merging->choices[c]);
 }
 
-static void take_merged(const struct merging *merging, const struct prefix *best)
+static void take_merged(const struct fold_merge *merging, const struct prefix *best)
 {
     struct fold *fold = merging->fold;
     int end = merging->count;
@@ -131,7 +131,7 @@ static void take_merged(const struct merging *merging, const struct prefix *best
 }
 
 /* Takes the best plan that fits. False: none does. */
-static bool take_best(const struct merging *merging)
+static bool take_best(const struct fold_merge *merging)
 {
     const struct prefix *row = prefix_row(merging, merging->count), *best = NULL;
     struct fold *fold = merging->fold;
@@ -148,7 +148,7 @@ static bool take_best(const struct merging *merging)
 }
 
 /* One prefix per row, or one for every choice of devices used. */
-static bool set_width(struct merging *merging)
+static bool set_width(struct fold_merge *merging)
 {
     const struct plan_problem *problem = merging->fold->problem;
     double width = 1;
@@ -166,7 +166,7 @@ static bool set_width(struct merging *merging)
     return true;
 }
 
-static bool prepare_merging(struct merging *merging, const struct reference_table *table)
+static bool prepare_merging(struct fold_merge *merging, const struct reference_table *table)
 {
     struct fold *fold = merging->fold;
     if (!set_width(merging))
@@ -190,7 +190,7 @@ static bool prepare_merging(struct merging *merging, const struct reference_tabl
 
 bool fold_recover_dp(struct fold *fold, const struct reference_table *table)
 {
-    struct merging merging = {.fold = fold, .count = fold->most_stages};
+    struct fold_merge merging = {.fold = fold, .count = fold->max_stages};
     if (!prepare_merging(&merging, table))
         return false;
     merge(&merging);

@@ -158,7 +158,7 @@ static bool greedy_error(const struct recovery *recovery)
 static bool recover_all(struct recovery *recovery, const struct reference_table *table)
 {
     struct fold *fold = recovery->fold;
-    for (int count = fold->folded.groups[0].nodes; count <= fold->most_stages; count++) {
+    for (int count = fold->folded.groups[0].nodes; count <= fold->max_stages; count++) {
         if (reference_table_time(table, count) == INFINITY)
             continue;
         recovery->count = count;
@@ -173,8 +173,8 @@ bool fold_recover_greedily(struct fold *fold, const struct reference_table *tabl
 {
     struct recovery recovery = {
         .fold = fold,
-        .stages = ARENA_ARRAY(&fold->arena, (size_t)fold->most_stages, struct pipeline_stage),
-        .times = ARENA_ARRAY(&fold->arena, (size_t)fold->most_stages, double),
+        .stages = ARENA_ARRAY(&fold->arena, (size_t)fold->max_stages, struct pipeline_stage),
+        .times = ARENA_ARRAY(&fold->arena, (size_t)fold->max_stages, double),
         .failed_group = -1,
     };
     if (!recovery.stages || !recovery.times)

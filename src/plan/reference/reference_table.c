@@ -13,15 +13,15 @@
 /* The sub-plans of one share and one run of layers: [i] has least + i stages. Infeasible ones have infinite
  * `slowest`, and a `place` that keeps their time from ever being smaller than another. */
 struct row {
-    int least, width;
+    int min, width;
     double *sum, *slowest, *tail, *place;
     struct reference_origin *origins;
 };
 
 static int row_width(const struct reference_share *share, int layers)
 {
-    int most = layers < share->most_stages ? layers : share->most_stages;
-    return most < share->least_stages ? 0 : most - share->least_stages + 1;
+    int max = layers < share->max_stages ? layers : share->max_stages;
+    return max < share->min_stages ? 0 : max - share->min_stages + 1;
 }
 
 static struct row row_at(const struct reference_table *table, const struct reference_share *share, int a,
@@ -31,7 +31,7 @@ static struct row row_at(const struct reference_table *table, const struct refer
     size_t at = share->start[b - a] + (size_t)a * (size_t)width;
     double *values = table->values + 4 * at;
     return (struct row){
-        .least = share->least_stages,
+        .min = share->min_stages,
         .width = width,
         .sum = values,
         .slowest = values + width,
@@ -44,7 +44,7 @@ static struct row row_at(const struct reference_table *table, const struct refer
 static struct reference_part row_part(const struct row *row, int i)
 {
     return (struct reference_part){
-        .stages = row->least + i,
+        .stages = row->min + i,
         .bottleneck = (int)row->place[i],
         .sum = row->sum[i],
         .slowest = row->slowest[i],
@@ -86,10 +86,10 @@ static void check_counts(struct reference_table *table, const struct row *left, 
 static void join_times(const struct reference_table *table, const struct row *left, int i,
                        const struct row *right, double *restrict time)
 {
-    const double *restrict count = table->count + left->least + i + right->least;
+    const double *restrict count = table->count + left->min + i + right->min;
     const double *restrict right_sum = right->sum, *restrict right_slowest = right->slowest;
     const double *restrict right_tail = right->tail, *restrict right_place = right->place;
-    double weight = table->objective.weight, stages = left->least + i;
+    double weight = table->objective.weight, stages = left->min + i;
     double sum = left->sum[i], slowest = left->slowest[i], tail = left->tail[i], place = left->place[i];
     for (int j = 0; j < right->width; j++) {
         bool left_holds = slowest > right_slowest[j];
@@ -105,7 +105,7 @@ static double add_stages(const struct reference_table *table, const struct refer
                          int b, int stages, double sum)
 {
     struct row row = row_at(table, share, a, b);
-    int i = stages - row.least;
+    int i = stages - row.min;
     const struct reference_origin *origin = &row.origins[i];
     if (origin->cut == 0)
         return sum + row.sum[i];
@@ -130,7 +130,7 @@ static void keep_if_best(const struct reference_table *table, struct row *whole,
     struct reference_part part = reference_join(&left, &right);
     if (left.slowest > right.slowest)
         part.tail = add_stages(table, d->right_share, d->cut, d->b, right.stages, left.tail);
-    int at = part.stages - whole->least;
+    int at = part.stages - whole->min;
     double time = reference_time(&table->objective, &part);
     if (!(time < table->best[at]))
         return;
@@ -145,7 +145,7 @@ static void join_rows(const struct reference_table *table, struct row *whole, co
         if (d->left.slowest[i] == INFINITY)
             continue;
         join_times(table, &d->left, i, &d->right, table->time);
-        const double *limit = table->limit + (d->left.least + i + d->right.least - whole->least);
+        const double *limit = table->limit + (d->left.min + i + d->right.min - whole->min);
         for (int j = 0; j < d->right.width; j++)
             if (table->time[j] < limit[j])
                 keep_if_best(table, whole, d, i, j);
@@ -158,14 +158,14 @@ static void fill_row(struct reference_table *table, const struct reference_share
     row_clear(&whole);
     for (int i = 0; i < whole.width; i++)
         table->best[i] = table->limit[i] = INFINITY;
-    if (share->nodes <= 1 && whole.least == 1) {
+    if (share->nodes <= 1 && whole.min == 1) {
         double time = reference_stage_time(table->problem, share->group, share->devices, a, b);
         struct reference_part stage = reference_stage(time);
         if (time < INFINITY)
             row_set(&whole, 0, &stage, (struct reference_origin){0});
     }
     int stage_limit = table->problem->objective == OBJECTIVE_OOBLECK ? table->problem->microbatches : 0;
-    bool checked = stage_limit == 0 || whole.least + whole.width - 1 <= stage_limit;
+    bool checked = stage_limit == 0 || whole.min + whole.width - 1 <= stage_limit;
     for (int cut = a + 1; cut < b; cut++)
         for (int half = 0; half < share->half_count; half++) {
             struct division d = {.cut = cut, .b = b, .half = half};
@@ -183,7 +183,7 @@ static bool asked_for(const struct reference_table *table, const struct referenc
 {
     int sides = (a > 0) + (b < table->problem->layer_count);
     int layers = table->problem->layer_count - (b - a);
-    return layers >= share->least_others && sides <= share->most_others;
+    return layers >= share->min_others && sides <= share->max_others;
 }
 
 static bool fill(struct reference_table *table, struct error *err)
@@ -253,16 +253,16 @@ static void add_halves(struct splitter *splitter, int from_group)
 
 static void set_stages(const struct reference_table *table, struct reference_share *share)
 {
-    share->most_stages = share->devices;
-    share->least_stages = table->one_device ? share->devices : share->nodes > 1 ? share->nodes : 1;
+    share->max_stages = share->devices;
+    share->min_stages = table->one_device ? share->devices : share->nodes > 1 ? share->nodes : 1;
 }
 
 /* Of a node that was cut `cuts` times every part is a share of its own; the other nodes are one to as many as
  * they are. */
 static void set_others(struct reference_share *share, int nodes, int cuts)
 {
-    share->least_others = cuts + (nodes > 0);
-    share->most_others = cuts + nodes;
+    share->min_others = cuts + (nodes > 0);
+    share->max_others = cuts + nodes;
 }
 
 /* The only way to cut a node, or a part of one, in two. */
@@ -392,7 +392,7 @@ static bool prepare(struct reference_table *table, struct error *err)
 {
     if (!plan_problem_check(table->problem, err) || !add_shares(table, err) || !lay_out(table, err))
         return false;
-    size_t stages = (size_t)table->shares[table->share_count - 1].most_stages + 1;
+    size_t stages = (size_t)table->shares[table->share_count - 1].max_stages + 1;
     table->count = ARENA_ARRAY(&table->arena, stages, double);
     table->best = ARENA_ARRAY(&table->arena, stages, double);
     table->limit = ARENA_ARRAY(&table->arena, stages, double);
@@ -436,7 +436,7 @@ static struct row last_row(const struct reference_table *table)
 double reference_table_time(const struct reference_table *table, int stages)
 {
     struct row row = last_row(table);
-    int i = stages - row.least;
+    int i = stages - row.min;
     if (i < 0 || i >= row.width || row.slowest[i] == INFINITY)
         return INFINITY;
     struct reference_part part = row_part(&row, i);
@@ -453,7 +453,7 @@ struct path {
 static void follow(struct path *path, const struct reference_share *share, int a, int b, int stages)
 {
     struct row row = row_at(path->table, share, a, b);
-    const struct reference_origin *origin = &row.origins[stages - row.least];
+    const struct reference_origin *origin = &row.origins[stages - row.min];
     if (share->nodes == 1)
         path->next_node[share->group]++;
     if (origin->cut == 0) {

@@ -26,11 +26,11 @@ struct reference_share {
     int nodes;   /* 0: less than a node */
     int devices; /* in all */
     int group;   /* nodes <= 1: of this group */
-    int least_stages, most_stages;
-    int least_others, most_others; /* shares before and after it in the pipeline */
-    int half_count;                /* ways to cut it in two */
-    uint32_t (*halves)[2];         /* the shares on the left and on the right */
-    size_t *start;                 /* [layers]: where the rows of that many layers start */
+    int min_stages, max_stages;
+    int min_others, max_others; /* shares before and after it in the pipeline */
+    int half_count;             /* ways to cut it in two */
+    uint32_t (*halves)[2];      /* the shares on the left and on the right */
+    size_t *start;              /* [layers]: where the rows of that many layers start */
 };
 
 struct reference_origin {
@@ -45,7 +45,7 @@ struct reference_table {
     struct progress *progress;
     int share_count;
     struct reference_share *shares; /* halves come before wholes; the last one is the whole cluster */
-    int most_width;
+    int max_width;
     size_t value_count;
     double *values;                   /* four per sub-plan: struct row in reference_table.c */
     struct reference_origin *origins; /* one per sub-plan */

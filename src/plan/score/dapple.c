@@ -15,7 +15,7 @@ struct question {
     const char *import;
 };
 
-static void end(struct scoring *scoring)
+static void end(struct score_request *scoring)
 {
     struct question *q = scoring->question;
     dapple_cluster_release(&q->cluster);
@@ -24,7 +24,7 @@ static void end(struct scoring *scoring)
     free(q);
 }
 
-static bool find_rules(const struct scoring *scoring, enum dapple_rules *rules, struct error *err)
+static bool find_rules(const struct score_request *scoring, enum dapple_rules *rules, struct error *err)
 {
     const char *said = scoring->options->rules ? scoring->options->rules : scoring->plan->rules;
     for (*rules = DAPPLE_ORIGINAL; *rules <= DAPPLE_FIXED; ++*rules)
@@ -35,7 +35,7 @@ static bool find_rules(const struct scoring *scoring, enum dapple_rules *rules, 
 }
 
 /* As many devices as the plan was made for. */
-static bool take_cluster(struct scoring *scoring, struct question *q, struct error *err)
+static bool take_cluster(struct score_request *scoring, struct question *q, struct error *err)
 {
     double asked = plan_figure(scoring->plan, "devices");
     if (!dapple_cluster_load(&q->whole, scoring->options->planning.cluster, err))
@@ -44,7 +44,7 @@ static bool take_cluster(struct scoring *scoring, struct question *q, struct err
     return dapple_cluster_take(&q->whole, devices, &q->cluster, err);
 }
 
-static bool ask(struct scoring *scoring, struct question *q, struct error *err)
+static bool ask(struct score_request *scoring, struct question *q, struct error *err)
 {
     const struct plan *plan = scoring->plan;
     const struct score_options *options = scoring->options;
@@ -71,7 +71,7 @@ static bool ask(struct scoring *scoring, struct question *q, struct error *err)
            take_cluster(scoring, q, err);
 }
 
-static bool begin(struct scoring *scoring, struct error *err)
+static bool begin(struct score_request *scoring, struct error *err)
 {
     struct question *q = calloc(1, sizeof *q);
     scoring->question = q;
@@ -97,7 +97,7 @@ static bool fill_in(const struct question *q, const struct dapple_split *split, 
 }
 
 /* A plan that names no devices gets those of machines in their order. */
-static bool place(struct scoring *scoring, const struct question *q, struct error *err)
+static bool place(struct score_request *scoring, const struct question *q, struct error *err)
 {
     struct plan *plan = scoring->plan;
     for (int s = 0; s < plan->pipelines[0].stage_count; s++)
@@ -112,7 +112,7 @@ static bool place(struct scoring *scoring, const struct question *q, struct erro
     return plan_place(plan, err);
 }
 
-static bool score(struct scoring *scoring, struct plan *scored, struct error *err)
+static bool score(struct score_request *scoring, struct plan *scored, struct error *err)
 {
     const struct question *q = scoring->question;
     struct dapple_split split;
@@ -128,7 +128,7 @@ static bool score(struct scoring *scoring, struct plan *scored, struct error *er
     return ok;
 }
 
-static bool search(struct scoring *scoring, struct plan *best, struct error *err)
+static bool search(struct score_request *scoring, struct plan *best, struct error *err)
 {
     const struct question *q = scoring->question;
     struct dapple_options how = {

@@ -20,7 +20,7 @@ struct question {
     struct fleet_profile_question profile;
 };
 
-static void end(struct scoring *scoring)
+static void end(struct score_request *scoring)
 {
     struct question *q = scoring->question;
     if (q->measured)
@@ -30,7 +30,7 @@ static void end(struct scoring *scoring)
 }
 
 /* Each of the plan's device types is the group of its name; of several, the one at its place. */
-static bool match(struct scoring *scoring, struct question *q, int count, const char *const *names,
+static bool match(struct score_request *scoring, struct question *q, int count, const char *const *names,
                   struct error *err)
 {
     const struct plan *plan = scoring->plan;
@@ -50,7 +50,7 @@ static bool match(struct scoring *scoring, struct question *q, int count, const 
 /* ---- a model ---- */
 
 /* The groups of a cluster file, or those that the plan describes. */
-static bool take_groups(struct scoring *scoring, struct question *q, struct error *err)
+static bool take_groups(struct score_request *scoring, struct question *q, struct error *err)
 {
     struct plan *plan = scoring->plan;
     const char *file = scoring->options->planning.cluster, *names[FLEET_MAX_TYPES];
@@ -79,7 +79,7 @@ static bool take_groups(struct scoring *scoring, struct question *q, struct erro
     return match(scoring, q, count, names, err);
 }
 
-static bool ask_job(struct scoring *scoring, struct question *q, struct error *err)
+static bool ask_job(struct score_request *scoring, struct question *q, struct error *err)
 {
     const struct plan *plan = scoring->plan;
     struct job *job = &q->job.job;
@@ -105,7 +105,7 @@ static bool ask_job(struct scoring *scoring, struct question *q, struct error *e
 
 /* ---- a profile ---- */
 
-static bool ask_profile(struct scoring *scoring, struct question *q, struct error *err)
+static bool ask_profile(struct score_request *scoring, struct question *q, struct error *err)
 {
     const struct plan *plan = scoring->plan;
     struct planning_options asked = scoring->options->planning;
@@ -129,7 +129,7 @@ static bool ask_profile(struct scoring *scoring, struct question *q, struct erro
            match(scoring, q, problem->group_count, names, err);
 }
 
-static bool begin(struct scoring *scoring, struct error *err)
+static bool begin(struct score_request *scoring, struct error *err)
 {
     struct question *q = calloc(1, sizeof *q);
     const struct planning_options *files = &scoring->options->planning;
@@ -152,7 +152,7 @@ static bool fill_in(struct question *q, struct fleet_answer *answer, struct plan
     return ok;
 }
 
-static bool score(struct scoring *scoring, struct plan *scored, struct error *err)
+static bool score(struct score_request *scoring, struct plan *scored, struct error *err)
 {
     struct question *q = scoring->question;
     struct fleet_answer answer;
@@ -161,7 +161,7 @@ static bool score(struct scoring *scoring, struct plan *scored, struct error *er
     return ok && fill_in(q, &answer, scored, err);
 }
 
-static bool search(struct scoring *scoring, struct plan *best, struct error *err)
+static bool search(struct score_request *scoring, struct plan *best, struct error *err)
 {
     struct question *q = scoring->question;
     struct fleet_answer answer;

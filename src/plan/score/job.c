@@ -9,7 +9,7 @@ static bool takes(const struct plan *plan, const struct score_options *options)
     return !options->planning.profile && !options->planning.cluster && plan_is_job(plan);
 }
 
-static bool begin(struct scoring *scoring, struct error *err)
+static bool begin(struct score_request *scoring, struct error *err)
 {
     struct job *job = calloc(1, sizeof *job);
     scoring->question = job;
@@ -21,27 +21,27 @@ static bool begin(struct scoring *scoring, struct error *err)
     return false;
 }
 
-static void end(struct scoring *scoring)
+static void end(struct score_request *scoring)
 {
     free(scoring->question);
 }
 
 /* Those that the plan was made for: never fewer than it uses. */
-static int devices_of(const struct scoring *scoring)
+static int devices_of(const struct score_request *scoring)
 {
     const struct job *job = scoring->question;
     int64_t asked = plan_devices_asked(scoring->plan);
     return asked > job->devices ? (int)asked : job->devices;
 }
 
-static bool score(struct scoring *scoring, struct plan *scored, struct error *err)
+static bool score(struct score_request *scoring, struct plan *scored, struct error *err)
 {
     const struct job *job = scoring->question;
     scored->headroom = scoring->headroom;
     return job_check(job, err) && plan_of_one_job(scored, job, devices_of(scoring), err);
 }
 
-static bool search(struct scoring *scoring, struct plan *best, struct error *err)
+static bool search(struct score_request *scoring, struct plan *best, struct error *err)
 {
     struct job_question question = {
         .job = *(const struct job *)scoring->question,

@@ -5,7 +5,7 @@
 #include "plan/plan.h"
 #include "plan/score/options.h"
 
-struct scoring {
+struct score_request {
     struct plan *plan;
     const struct score_options *options;
     double headroom;
@@ -17,10 +17,10 @@ struct scoring {
 struct objective {
     const char *name;
     bool (*takes)(const struct plan *plan, const struct score_options *options);
-    bool (*open)(struct scoring *scoring, struct error *err);
-    bool (*score)(struct scoring *scoring, struct plan *scored, struct error *err);
-    bool (*search)(struct scoring *scoring, struct plan *best, struct error *err);
-    void (*close)(struct scoring *scoring);
+    bool (*open)(struct score_request *scoring, struct error *err);
+    bool (*score)(struct score_request *scoring, struct plan *scored, struct error *err);
+    bool (*search)(struct score_request *scoring, struct plan *best, struct error *err);
+    void (*close)(struct score_request *scoring);
     const char *beyond;
 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Without a profile the layers are those of the model that the plan names, priced as the plan says. */
-static bool price(const struct scoring *scoring, struct planning_options *asked, struct error *err)
+static bool price(const struct score_request *scoring, struct planning_options *asked, struct error *err)
 {
     const struct plan *plan = scoring->plan;
     const struct plan_parts *parts = &scoring->options->parts;
@@ -35,7 +35,7 @@ static bool find_memory(const struct plan *plan, int *memory, struct error *err)
                      said);
 }
 
-static bool open_as(struct scoring *scoring, enum plan_objective objective, struct error *err)
+static bool open_as(struct score_request *scoring, enum plan_objective objective, struct error *err)
 {
     struct planning_options asked = scoring->options->planning;
     struct planning *planning = calloc(1, sizeof *planning);
@@ -57,17 +57,17 @@ static bool open_as(struct scoring *scoring, enum plan_objective objective, stru
     return false;
 }
 
-static bool open_pipeline(struct scoring *scoring, struct error *err)
+static bool open_pipeline(struct score_request *scoring, struct error *err)
 {
     return open_as(scoring, OBJECTIVE_PIPELINE, err);
 }
 
-static bool open_oobleck(struct scoring *scoring, struct error *err)
+static bool open_oobleck(struct score_request *scoring, struct error *err)
 {
     return open_as(scoring, OBJECTIVE_OOBLECK, err);
 }
 
-static void end(struct scoring *scoring)
+static void end(struct score_request *scoring)
 {
     planning_close(scoring->question);
     free(scoring->question);
@@ -95,7 +95,7 @@ static void choose_nodes(const struct plan_problem *problem, struct pipeline *pi
     pipeline_assign_nodes(problem, pipeline);
 }
 
-static bool score(struct scoring *scoring, struct plan *scored, struct error *err)
+static bool score(struct score_request *scoring, struct plan *scored, struct error *err)
 {
     const struct planning *planning = scoring->question;
     struct pipeline pipeline;
@@ -111,7 +111,7 @@ static bool score(struct scoring *scoring, struct plan *scored, struct error *er
     return ok;
 }
 
-static bool search(struct scoring *scoring, struct plan *best, struct error *err)
+static bool search(struct score_request *scoring, struct plan *best, struct error *err)
 {
     struct planning *planning = scoring->question;
     struct pipeline pipeline;

@@ -126,8 +126,8 @@ static bool complete(struct score *score, const struct plan *plan, struct error 
                                                                                     : error_memory(err);
 }
 
-static bool score_and_search(struct score *score, struct scoring *scoring, const struct objective *objective,
-                             struct error *err)
+static bool score_and_search(struct score *score, struct score_request *scoring,
+                             const struct objective *objective, struct error *err)
 {
     if (!objective->score(scoring, &score->plan, err))
         return false;
@@ -151,7 +151,7 @@ static bool score_and_search(struct score *score, struct scoring *scoring, const
 bool score_plan(struct score *score, struct plan *plan, const struct score_options *options,
                 struct error *err)
 {
-    struct scoring scoring = {.plan = plan, .options = options};
+    struct score_request scoring = {.plan = plan, .options = options};
     const struct objective *objective = find(plan, options, err);
     if (!objective)
         return false;

@@ -202,15 +202,15 @@ static void no_pipeline_works_less(void **state)
             small.problem.types[t] = (struct fleet_type){100, 1e9};
         memset(small.send, 0, sizeof small.send);
         small_pipelines(&list, &small.problem);
-        double least = INFINITY;
+        double min = INFINITY;
         for (int k = 0; k < list.count; k++) {
             double work = 0.0;
             for (int j = 0; j < list.all[k].stage_count; j++)
                 work += fleet_stage_seconds(&small.problem, &list.all[k].stages[j]) *
                         small.problem.options[list.all[k].stages[j].option].tensor;
-            least = fmin(least, work);
+            min = fmin(min, work);
         }
-        assert_true(SMALL_SAME(fleet_min_work(&small.problem), least));
+        assert_true(SMALL_SAME(fleet_min_work(&small.problem), min));
         free(list.all);
     }
 }
@@ -223,8 +223,8 @@ static int compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Seconds of all stages from `least` to `deadline` that are not faster than the slowest layer has to be. */
-static int list_cycles(const struct fleet_problem *p, double least, double deadline, double *all)
+/* Seconds of all stages from `min` to `deadline` that are not faster than the slowest layer has to be. */
+static int list_cycles(const struct fleet_problem *p, double min, double deadline, double *all)
 {
     double slowest = 0.0;
     int count = 0;
@@ -238,7 +238,7 @@ static int list_cycles(const struct fleet_problem *p, double least, double deadl
         for (int first = 0; first < p->layer_count; first++)
             for (int last = first + 1; last <= p->layer_count; last++) {
                 double seconds = fleet_stage_seconds(p, &(struct fleet_stage){o, first, last});
-                if (seconds >= fmax(least, slowest) * (1.0 - 1e-12) && seconds <= deadline)
+                if (seconds >= fmax(min, slowest) * (1.0 - 1e-12) && seconds <= deadline)
                     all[count++] = seconds;
             }
     qsort(all, (size_t)count, sizeof *all, compare);
@@ -251,16 +251,16 @@ static void cycles_are_the_seconds_of_stages(void **state)
     for (int i = 0; i < 300; i++) {
         struct small small = {0};
         struct random_source source = {(uint64_t)i + 5};
-        double all[200], some[200], least = 2.0 * random_unit(&source);
-        double deadline = least + 4.0 * random_unit(&source);
+        double all[200], some[200], min = 2.0 * random_unit(&source);
+        double deadline = min + 4.0 * random_unit(&source);
         make_small(&small, (uint64_t)i + 1);
-        int count = list_cycles(&small.problem, least, deadline, all), few = random_range(&source, 1, 8);
+        int count = list_cycles(&small.problem, min, deadline, all), few = random_range(&source, 1, 8);
         struct fleet_pricer *pricer = fleet_pricer_new(&small.problem);
         assert_non_null(pricer);
-        assert_int_equal(fleet_cycles(pricer, least, deadline, 200, some), count);
+        assert_int_equal(fleet_cycles(pricer, min, deadline, 200, some), count);
         for (int k = 0; k < count; k++)
             assert_true(SMALL_SAME(some[k], all[k]));
-        int chosen = fleet_cycles(pricer, least, deadline, few, some);
+        int chosen = fleet_cycles(pricer, min, deadline, few, some);
         assert_int_equal(chosen, count < few ? count : few);
         for (int k = 0; k < chosen; k++) /* as many of all up to each as it is of the chosen ones */
             assert_true(SMALL_SAME(some[k], all[(k + 1) * count / chosen - 1]));

@@ -139,7 +139,7 @@ static void prices_find_the_best_pipeline(void **state)
         struct slow slow = {.problem = p};
         small_pipelines(&slow.list, p);
         double prices[FLEET_MAX_ROWS], deadline = 0.2 + 4.0 * random_unit(&source);
-        double best = 0.0, most = 0.0; /* most: of those that do a part of a micro-batch, too */
+        double best = 0.0, max = 0.0; /* most: of those that do a part of a micro-batch, too */
         double after = 0.3 * random_range(&source, 1, 10);
         for (int t = 0; t < fleet_rows(p); t++)
             prices[t] = random_one_in(&source, 3) ? 0.0 : random_unit(&source);
@@ -149,7 +149,7 @@ static void prices_find_the_best_pipeline(void **state)
                 value -= prices[t] * slow.list.all[k].devices[t];
             if (slow.list.all[k].after > after)
                 continue;
-            most = fmax(most, value);
+            max = fmax(max, value);
             if (slow.list.all[k].fill <= deadline)
                 best = fmax(best, value);
         }
@@ -171,7 +171,7 @@ static void prices_find_the_best_pipeline(void **state)
                 fail_msg("case %d: %.9g s earlier a pipeline is worth %.9g more than its price", i, late,
                          then);
         }
-        if (fmax(value, 0.0) < best - 1e-5 || value > most + 1e-9 || late < 0.0)
+        if (fmax(value, 0.0) < best - 1e-5 || value > max + 1e-9 || late < 0.0)
             fail_msg("case %d: %.9g, %.9g s late; of all pipelines %.9g", i, value, late, best);
         found += best > 0.0;
         fleet_pricer_free(pricer);
@@ -245,7 +245,7 @@ static void searches_go_on_from_others_and_stop_at_enough(void **state)
             assert_true(bound <= plan.seconds * (1.0 + 1e-9));
             assert_true(i % 2 == 0 || bound >= 0.97 * plan.lower_bound); /* it leaves `after` aside */
             int before = columns.count;
-            double seconds = plan.seconds, least = plan.lower_bound;
+            double seconds = plan.seconds, min = plan.lower_bound;
             assert_true(fleet_search(&again, &small.problem, INFINITY, &columns, &err));
             assert_true(columns.count >= before);
             assert_true(again.seconds <= seconds * 1.05);
@@ -255,10 +255,10 @@ static void searches_go_on_from_others_and_stop_at_enough(void **state)
                 assert_true(again.seconds < seconds * 1.05);
                 fleet_choice_release(&again);
             }
-            assert_false(fleet_search(&again, &small.problem, least * 0.999, NULL, &err));
+            assert_false(fleet_search(&again, &small.problem, min * 0.999, NULL, &err));
             assert_int_equal(err.kind, ERROR_INFEASIBLE);
             assert_true(again.too_slow && again.pipeline_count == 0);
-            assert_true(again.lower_bound >= least * 0.995 && again.lower_bound <= seconds);
+            assert_true(again.lower_bound >= min * 0.995 && again.lower_bound <= seconds);
             fleet_choice_release(&plan);
         } else {
             assert_int_equal(err.kind, ERROR_INFEASIBLE);

@@ -110,10 +110,10 @@ static void every_layout(struct slowly *s, int *blocks, int stage, int left)
 
 static uint64_t seed;
 
-static int pick(int least, int most)
+static int pick(int min, int max)
 {
     seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return least + (int)((seed >> 33) % (uint64_t)(most - least + 1));
+    return min + (int)((seed >> 33) % (uint64_t)(max - min + 1));
 }
 
 /* Blocks all alike, dense ones before those of experts, an encoder's before a decoder's, windows in between. */

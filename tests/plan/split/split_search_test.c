@@ -93,13 +93,13 @@ static struct best slowly(const struct job_question *question)
 {
     struct best best = {INFINITY};
     struct job job = question->job;
-    int most = job.devices, experts = job.model->experts > 0 ? (int)job.model->experts : 1;
+    int max = job.devices, experts = job.model->experts > 0 ? (int)job.model->experts : 1;
     double memory = (double)job.device->memory * (1.0 - question->headroom);
-    for (job.tensor = 1; job.tensor <= most; job.tensor++)
-        for (job.context = 1; job.tensor * job.context <= most; job.context++)
+    for (job.tensor = 1; job.tensor <= max; job.tensor++)
+        for (job.context = 1; job.tensor * job.context <= max; job.context++)
             for (job.pipeline = 1; job.pipeline <= job.model->layers + job.model->encoder_layers;
                  job.pipeline++)
-                for (job.data = 1; job.tensor * job.context * job.pipeline * job.data <= most; job.data++)
+                for (job.data = 1; job.tensor * job.context * job.pipeline * job.data <= max; job.data++)
                     for (job.expert = 1; job.expert <= experts; job.expert++)
                         for (job.microbatch = 1; job.microbatch <= job.batch; job.microbatch++) {
                             job.devices = job.tensor * job.context * job.pipeline * job.data;
@@ -113,10 +113,10 @@ static struct best slowly(const struct job_question *question)
 
 static uint64_t seed;
 
-static int pick(int least, int most)
+static int pick(int min, int max)
 {
     seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return least + (int)((seed >> 33) % (uint64_t)(most - least + 1));
+    return min + (int)((seed >> 33) % (uint64_t)(max - min + 1));
 }
 
 struct small {

@@ -278,7 +278,7 @@ static void without_rights_it_is_said_what_is_missing(void **state)
 /* ---- a tracer that is killed ---- */
 
 /* Numbers of the kernel's programs that a process holds. */
-static int programs_of(pid_t pid, __u32 *ids, int most)
+static int programs_of(pid_t pid, __u32 *ids, int max)
 {
     char name[300], line[128];
     int count = 0;
@@ -288,7 +288,7 @@ static int programs_of(pid_t pid, __u32 *ids, int most)
         snprintf(name, sizeof name, "/proc/%d/fdinfo/%.16s", pid, entry->d_name);
         FILE *file = fopen(name, "r");
         while (file && fgets(line, sizeof line, file))
-            if (count < most && sscanf(line, "prog_id: %u", &ids[count]) == 1)
+            if (count < max && sscanf(line, "prog_id: %u", &ids[count]) == 1)
                 count++;
         if (file)
             fclose(file);
