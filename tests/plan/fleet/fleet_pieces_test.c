@@ -412,7 +412,7 @@ static void pipelines_made_to_fit_do_the_most(void **state)
     assert_true(best_of_all >= found * 99 / 100);
 }
 
-/* A layer of 1 s on one device, 1.5 s on the other: by 2.2 s two micro-batches, or one. What is asked for need not be whole. */
+/* A layer of 1 s on one device, 1.5 s on the other: by 2.2 s two micro-batches, or one. The limit need not be whole. */
 static void a_lone_stage_fits_into_the_device_that_is_there(void **state)
 {
     (void)state;
@@ -448,6 +448,49 @@ static void a_lone_stage_fits_into_the_device_that_is_there(void **state)
     fleet_pricer_free(pricer);
 }
 
+/* ---- whole pipelines ---- */
+
+/* 64 layers of 1 s on 70 devices: for 100 micro-batches a pipeline of 64 stages takes 64 + 99 s, two of 32 stages take
+ * 64 + 49 x 2 s. No pipeline is known before, and so many devices are too many to make pipelines fit. */
+static void whole_pipelines_are_chosen_for_a_deadline(void **state)
+{
+    (void)state;
+    enum { LONG = 64, DEVICES = 70 };
+    double sums[LONG + 1], none[LONG + 1] = {0}, after;
+    struct fleet_problem problem = {.layer_count = LONG,
+                                    .type_count = 1,
+                                    .option_count = 1,
+                                    .microbatches = 100,
+                                    .types = {{DEVICES, 3.0}}};
+    struct fleet_choice plan = {0};
+    struct error err;
+    for (int l = 0; l <= LONG; l++)
+        sums[l] = l;
+    problem.options[0] = (struct fleet_option){
+        .tensor = 1, .seconds = sums, .kept = none, .held = sums, .after = none, .send = none};
+    struct fleet_searcher s = {
+        .problem = &problem, .after = INFINITY, .pricings_left = 60, .fits_left = 1e4, .limits = {DEVICES}};
+    s.pricer = fleet_pricer_new(&problem);
+    s.columns = arena_alloc(&s.arena, FLEET_MAX_COLUMNS, sizeof *s.columns);
+    s.uses = arena_alloc(&s.arena, FLEET_MAX_COLUMNS, sizeof *s.uses);
+    s.rest_uses = arena_alloc(&s.arena, FLEET_MAX_COLUMNS, sizeof *s.rest_uses);
+    s.copies = ARENA_ARRAY(&s.arena, FLEET_MAX_COLUMNS, int);
+    s.rest_columns = ARENA_ARRAY(&s.arena, FLEET_MAX_COLUMNS, int);
+    double **arrays[] = {&s.values, &s.amounts, &s.rest_values, &s.rest_amounts};
+    for (int i = 0; i < 4; i++)
+        *arrays[i] = ARENA_ARRAY(&s.arena, FLEET_MAX_COLUMNS, double);
+    assert_true(fleet_choose(&s, 162.001, 0.0, &plan, &after, &err));
+    assert_int_equal(fleet_pipelines(&plan), 2);
+    assert_int_equal(plan.pipelines[0].stage_count, 32);
+    assert_true(SMALL_SAME(plan.seconds, 162.0));
+    assert_true(after == 0.0);
+    assert_int_equal(s.pricings_left, 45); /* a quarter for this deadline */
+    assert_int_equal(s.pricings, 13);      /* for one part of all devices, and two */
+    fleet_choice_release(&plan);
+    fleet_pricer_free(s.pricer);
+    arena_release(&s.arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -463,6 +506,7 @@ int main(void)
         cmocka_unit_test(prices_within_limits_find_the_best_pipeline),
         cmocka_unit_test(pipelines_made_to_fit_do_the_most),
         cmocka_unit_test(a_lone_stage_fits_into_the_device_that_is_there),
+        cmocka_unit_test(whole_pipelines_are_chosen_for_a_deadline),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -215,7 +215,7 @@ static void bounds_hold_and_plans_are_near(void **state)
     assert_true(found > cases / 4);
     assert_true(best > found * 9 / 10);
     if (cases == CASES) { /* fleet.h says a little less: a search that becomes better moves these */
-        assert_true(best >= 834);
+        assert_true(best >= 835);
         assert_true(sum / found <= 0.0034);
         assert_true(worst <= 1.26);
         assert_true(below / found <= 0.13);
