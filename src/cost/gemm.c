@@ -148,7 +148,7 @@ static void try_tile(const struct problem *p, const struct tile *tile, struct ge
 {
     const struct gemm_parameters *gemm = p->gemm;
     struct tile_cost cost = cost_of_tile(p, tile);
-    double min_part = MIN_SPLIT + gemm->split_min * sqrt(cost.blocks / p->units);
+    double min_part = MIN_SPLIT + gemm->split_least * sqrt(cost.blocks / p->units);
     for (size_t i = 0; i < sizeof splits / sizeof *splits; i++) {
         double split = splits[i];
         if (split > 1 && p->k < split * min_part)

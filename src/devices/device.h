@@ -38,7 +38,7 @@ double cost_type_bytes(enum cost_type type); /* per number in memory; fp4: 0.5 *
     X(finish, "time to write a tile that nothing hides, in that of its share of the bandwidth", 1e-3, 100)   \
     X(step, "seconds per element of k at least: latency", 1e-12, 1e-6)                                       \
     X(split, "seconds to add the parts of a split product", 1e-9, 1e-3)                                      \
-    X(split_min, "elements of k of a part at least, when the parts would fill the device", 1, 1e6)           \
+    X(split_least, "elements of k of a part at least, when the parts would fill the device", 1, 1e6)         \
     X(memory, "share of the memory bandwidth", 0.05, 1.5)                                                    \
     X(floor, "seconds of the smallest product", 1e-7, 1e-3)
 

@@ -182,7 +182,7 @@ static bool fit_all_rows(struct trial *trial, const struct gemm_parameters *star
     large.efficiency = 1;
     large.step = 6.5e-9;
     large.split = 4e-7;
-    large.split_min = 240;
+    large.split_least = 240;
     if (!fit_fold(trial, start, -1, &value, err))
         return false;
     *best = trial->device.gemm[trial->type];
