@@ -50,17 +50,15 @@ static void set_unknown_command(const char *word, struct error *err)
 {
     const char *candidates[MAX_COMMANDS];
     char first_words[MAX_COMMANDS][MAX_NAME];
+    struct text_hint hint;
     size_t count = 0;
     for (; commands[count] && count < MAX_COMMANDS; count++) {
         const char *name = commands[count]->name;
         snprintf(first_words[count], MAX_NAME, "%.*s", (int)strcspn(name, " "), name);
         candidates[count] = first_words[count];
     }
-    const char *nearest = text_nearest(word, candidates, count);
-    if (nearest)
-        error_set(err, ERROR_USAGE, "unknown command '%s', did you mean '%s'?", word, nearest);
-    else
-        error_set(err, ERROR_USAGE, "unknown command '%s', see 'rehearse help'", word);
+    error_set(err, ERROR_USAGE, "unknown command '%s'%s", word,
+              text_suggest(&hint, text_nearest(word, candidates, count), ", see 'rehearse help'"));
 }
 
 const struct command *command_find(int argc, const char *const *argv, int *used, struct error *err)

@@ -105,11 +105,11 @@ bool option_choose(const char *option, const char *const *words, const char *val
             return true;
         }
     struct text list = {0};
+    struct text_hint hint;
     option_write_words(words, ", ", &list);
-    const char *nearest = text_nearest(value, words, option_word_count(words));
-    error_set(err, ERROR_USAGE, "--%s: expected one of %s; found '%s'%s%s%s", option,
-              list.failed ? "its words" : list.data, value, nearest ? ", did you mean '" : "",
-              nearest ? nearest : "", nearest ? "'?" : "");
+    error_set(err, ERROR_USAGE, "--%s: expected one of %s; found '%s'%s", option,
+              list.failed ? "its words" : list.data, value,
+              text_suggest(&hint, text_nearest(value, words, option_word_count(words)), ""));
     text_release(&list);
     return false;
 }

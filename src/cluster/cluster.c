@@ -201,7 +201,7 @@ bool cluster_resolve(struct cluster *cluster, const struct tables *tables, const
     if (!tables_ready(err))
         return false;
     if (across && !tables_link(tables, across))
-        return error_set(err, ERROR_USAGE, "--across: unknown '%s', see 'rehearse cost --list'", across);
+        return tables_unknown(TABLE_LINKS, "--across: ", across, err);
     for (int g = 0; g < cluster->group_count; g++) {
         struct cluster_group *group = &cluster->groups[g];
         const struct cost_device *type = tables_device(tables, group->device);

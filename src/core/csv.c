@@ -216,9 +216,9 @@ bool csv_need(const struct csv *csv, const char *name, int *column, struct error
     *column = csv_column(csv, name);
     if (*column >= 0)
         return true;
-    const char *nearest = text_nearest(name, csv->columns, (size_t)csv->column_count);
-    return error_set(err, ERROR_INPUT, "%s:1: no column '%s'%s%s%s", csv->path, name,
-                     nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'" : "");
+    struct text_hint hint;
+    return error_set(err, ERROR_INPUT, "%s:1: no column '%s'%s", csv->path, name,
+                     text_suggest(&hint, text_nearest(name, csv->columns, (size_t)csv->column_count), ""));
 }
 
 const char *csv_cell(const struct csv *csv, int row, int column)

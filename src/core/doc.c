@@ -239,10 +239,9 @@ bool doc_only_keys(const struct doc *doc, const struct doc_node *map, const char
             i++;
         if (i < count)
             continue;
-        const char *near = text_nearest(node->key, keys, count);
-        if (near)
-            return doc_error(doc, node, err, "unknown key; did you mean '%s'?", near);
-        return doc_error(doc, node, err, "unknown key");
+        struct text_hint hint;
+        return doc_error(doc, node, err, "unknown key%s",
+                         text_suggest(&hint, text_nearest(node->key, keys, count), ""));
     }
     return true;
 }

@@ -123,6 +123,14 @@ const char *text_nearest(const char *word, const char *const *candidates, size_t
     return best;
 }
 
+const char *text_suggest(struct text_hint *hint, const char *nearest, const char *otherwise)
+{
+    if (!nearest)
+        return otherwise;
+    snprintf(hint->text, sizeof hint->text, ", did you mean '%s'?", nearest);
+    return hint->text;
+}
+
 static size_t ascii_length(const char *text, size_t length)
 {
     size_t i = 0;

@@ -32,6 +32,14 @@ void text_add_quoted(struct text *text, const char *value);
  * enough. */
 const char *text_nearest(const char *word, const char *const *candidates, size_t count);
 
+struct text_hint {
+    char text[160];
+};
+
+/* Returns the end of a message about an unknown name: ", did you mean 'NEAREST'?", or `otherwise` where nothing
+ * is near (NULL). It lives as long as *hint. */
+const char *text_suggest(struct text_hint *hint, const char *nearest, const char *otherwise);
+
 /* Returns the first byte that is not UTF-8, or `length`. Overlong forms and surrogates are invalid. */
 size_t text_valid_utf8(const char *text, size_t length);
 

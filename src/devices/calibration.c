@@ -64,10 +64,9 @@ static bool check_name(struct table_reader *r, const struct doc_node *node, cons
     for (size_t i = 0; i < count; i++)
         if (strcmp(names[i], name) == 0)
             return true;
-    const char *meant = text_nearest(name, names, count);
-    if (meant)
-        return doc_error(r->doc, node, r->err, "unknown generation '%s', did you mean '%s'?", name, meant);
-    return doc_error(r->doc, node, r->err, "unknown generation '%s', no device has it", name);
+    struct text_hint hint;
+    return doc_error(r->doc, node, r->err, "unknown generation '%s'%s", name,
+                     text_suggest(&hint, text_nearest(name, names, count), ", no device has it"));
 }
 
 static bool same_name(const char *a, const char *b)

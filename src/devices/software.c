@@ -182,3 +182,14 @@ const struct software *software_published(const char *name)
             found = software_find(known_as[i].name);
     return found;
 }
+
+bool software_unknown(const char *name, struct error *err)
+{
+    const char *names[SOFTWARE_COUNT];
+    struct text_hint hint;
+    for (int i = 0; i < SOFTWARE_COUNT; i++)
+        names[i] = software_all[i].name;
+    return error_set(
+        err, ERROR_USAGE, "--software: unknown '%s'%s", name,
+        text_suggest(&hint, text_nearest(name, names, SOFTWARE_COUNT), ", see 'rehearse cost --list'"));
+}

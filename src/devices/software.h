@@ -2,6 +2,8 @@
 #ifndef REHEARSE_DEVICES_SOFTWARE_H
 #define REHEARSE_DEVICES_SOFTWARE_H
 
+#include "core/error.h"
+
 #include <stdbool.h>
 
 enum attention_kind {
@@ -72,5 +74,8 @@ const struct software *software_find(const char *name);
 
 /* The same, also by its name in a published run ("NeMo 24.07"). */
 const struct software *software_published(const char *name);
+
+/* Sets "--software: unknown 'NAME', did you mean 'NEAREST'?". Returns false. */
+bool software_unknown(const char *name, struct error *err);
 
 #endif

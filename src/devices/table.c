@@ -47,13 +47,6 @@ const char *table_nearest(const struct table *first, const struct table *second,
     return nearest;
 }
 
-bool table_unknown(const char *noun, const char *name, const char *nearest, const char *hint,
-                   struct error *err)
-{
-    return error_set(err, ERROR_USAGE, "%s '%s'%s%s%s", noun, name, nearest ? ", did you mean '" : hint,
-                     nearest ? nearest : "", nearest ? "'?" : "");
-}
-
 /* ---- an entry ---- */
 
 static bool copy_text(struct table_reader *r, const struct doc_node *node, const char **value)
@@ -108,10 +101,9 @@ static bool read_like(struct table_reader *r, const struct doc_node *node, struc
     if (!other)
         other = table_find(r->known, name);
     if (!other) {
-        const char *nearest = table_nearest(r->table, r->known, name);
-        return nearest ? doc_error(r->doc, node, r->err, "unknown %s '%s', did you mean '%s'?", kind->noun,
-                                   name, nearest)
-                       : doc_error(r->doc, node, r->err, "unknown %s '%s'", kind->noun, name);
+        struct text_hint hint;
+        return doc_error(r->doc, node, r->err, "unknown %s '%s'%s", kind->noun, name,
+                         text_suggest(&hint, table_nearest(r->table, r->known, name), ""));
     }
     memcpy(entry, other, kind->size);
     *entry = (struct table_entry){0};

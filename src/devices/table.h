@@ -107,10 +107,6 @@ void *table_find(const struct table *table, const char *name);
 /* Returns the nearest name in either table, else the nearest alias; NULL: none is near. The second may be NULL. */
 const char *table_nearest(const struct table *first, const struct table *second, const char *name);
 
-/* Sets "NOUN 'NAME', did you mean 'NEAREST'?"; with NULL as the nearest name, the hint follows. Returns false. */
-bool table_unknown(const char *noun, const char *name, const char *nearest, const char *hint,
-                   struct error *err);
-
 /* ---- writing entries ---- */
 
 /* Appends "key: value", quoted; nothing for NULL. */

@@ -114,6 +114,14 @@ const struct calibration *tables_calibration(const struct tables *tables, const 
     return found ? found : &calibration_default;
 }
 
+bool tables_unknown(enum table_of which, const char *option, const char *name, struct error *err)
+{
+    struct text_hint hint;
+    return error_set(
+        err, ERROR_USAGE, "%sunknown %s '%s'%s", option, files[which].kind->noun, name,
+        text_suggest(&hint, table_nearest(&built_in[which], NULL, name), ", see 'rehearse cost --list'"));
+}
+
 bool tables_load(const struct tables *tables, enum table_of which, struct table *table, const char *name,
                  struct error *err)
 {
@@ -124,11 +132,8 @@ bool tables_load(const struct tables *tables, enum table_of which, struct table 
     if (doc_is_name(name))
         return tables_read(table, which, name, err);
     const void *entry = find(tables, which, name);
-    if (!entry) {
-        char noun[32];
-        snprintf(noun, sizeof noun, "unknown %s", kind->noun);
-        return table_unknown(noun, name, table_nearest(&built_in[which], NULL, name), "", err);
-    }
+    if (!entry)
+        return tables_unknown(which, "", name, err);
     table->entries = arena_alloc(&table->arena, 1, kind->size);
     if (!table->entries)
         return error_memory(err);

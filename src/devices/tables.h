@@ -41,6 +41,9 @@ const struct calibration *tables_calibration(const struct tables *tables, const 
 bool tables_load(const struct tables *tables, enum table_of which, struct table *table, const char *name,
                  struct error *err);
 
+/* Sets "OPTION unknown NOUN 'NAME', did you mean 'NEAREST'?", where the option is "--link: " or "". Returns false. */
+bool tables_unknown(enum table_of which, const char *option, const char *name, struct error *err);
+
 /* Read a file or text of one of the tables; `path` is for messages. */
 bool tables_read(struct table *table, enum table_of which, const char *path, struct error *err);
 bool tables_parse(struct table *table, enum table_of which, const char *path, const char *data, size_t length,

@@ -37,26 +37,17 @@ static const struct profile_device *find_device(const struct builder *b, const c
     return profile_find_device(profile, name);
 }
 
-/* "; did you mean 'v100'?" where the profile has a name like it, else nothing. */
-static void suggest(const struct builder *b, const char *name, char *text, size_t size)
+static bool no_times(const struct builder *b, const char *place, const char *device, const char *advice)
 {
     const char *names[PROFILE_MAX_DEVICES];
+    struct text_hint hint;
     size_t count = 0;
     for (int d = 0; d < b->profile->device_count; d++)
         if (b->profile->devices[d].name)
             names[count++] = b->profile->devices[d].name;
-    const char *nearest = text_nearest(name, names, count);
-    *text = '\0';
-    if (nearest)
-        snprintf(text, size, "; did you mean '%s'?", nearest);
-}
-
-static bool no_times(const struct builder *b, const char *place, const char *device, const char *advice)
-{
-    char nearest[128];
-    suggest(b, device, nearest, sizeof nearest);
     return error_set(b->err, ERROR_INPUT, "%s.device: profile '%s' has no times for '%s'%s", place,
-                     b->profile->path, device, *nearest ? nearest : advice);
+                     b->profile->path, device,
+                     text_suggest(&hint, text_nearest(device, names, count), advice));
 }
 
 /* What a group of a type without times of its own needs: a type to scale from, and the speeds of both. */

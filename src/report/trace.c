@@ -106,7 +106,6 @@ static void add_classes(const struct trace_summary *summary, struct text *out)
 
 static void add_disks(struct trace_reader *reader, const struct trace_summary *summary, struct text *out)
 {
-    static const char *const names[TRACE_OPS] = {"read", "write", "discard", "flush"};
     static const char *const titles[] = {"<disk", "<request", ">number",  ">bytes",    ">median",
                                          ">p90",  ">p99",     ">maximum", ">together", NULL};
     if (requests_of(summary) == 0)
@@ -117,7 +116,7 @@ static void add_disks(struct trace_reader *reader, const struct trace_summary *s
             const struct trace_summary_request *request = &summary->disks[i].requests[op];
             int64_t disk = summary->disks[i].disk;
             struct html_cell cells[10] = {cell_head(disk > 0 ? trace_disk_name(reader, disk) : NULL),
-                                          cell_text(names[op]),
+                                          cell_text(trace_op_name((enum trace_op)op)),
                                           cell_number(HTML_COUNT, (double)request->count),
                                           cell_number(HTML_BYTES, (double)request->bytes)};
             fill_times(cells + 4, &request->service);

@@ -163,7 +163,7 @@ static void a_resolved_group_has_devices_links_and_memory(void **state)
     assert_true(cluster_resolve(&cluster, NULL, "ib-100g", &err));
     assert_ptr_equal(cluster.groups[1].across, tables_link(NULL, "ib-100g"));
     assert_false(cluster_resolve(&cluster, NULL, "ib-1g", &err));
-    assert_string_equal(err.text, "--across: unknown 'ib-1g', see 'rehearse cost --list'");
+    assert_string_equal(err.text, "--across: unknown link 'ib-1g', did you mean 'ib-100g'?");
     cluster_release(&cluster);
     parse(&cluster, "c.yaml", "groups:\n  - {device: h1, nodes: 2, devices_per_node: 8}\n");
     assert_false(cluster_resolve(&cluster, NULL, NULL, &err));
@@ -185,7 +185,7 @@ static const struct {
     {"groups", "c.yaml:1:1: expected a map, found 'groups'"},
     {"nodes: 1", "c.yaml:1:8: nodes: unknown key"},
     {"group: [{device: a, nodes: 1, devices_per_node: 1}]",
-     "c.yaml:1:8: group: unknown key; did you mean 'groups'?"},
+     "c.yaml:1:8: group: unknown key, did you mean 'groups'?"},
     {GROUP(""), "c.yaml:2:5: groups[0]: 'device' is missing"},
     {GROUP("device: a"), "c.yaml:2:5: groups[0]: 'nodes' is missing"},
     {GROUP("device: a, nodes: 1"), "c.yaml:2:5: groups[0]: 'devices_per_node' is missing"},
@@ -215,9 +215,9 @@ static const struct {
     {GROUP("device: a, nodes: 1, nodes: 2, devices_per_node: 1"),
      "c.yaml:2:34: groups[0].nodes: given twice, first in line 2"},
     {GROUP("device: a, node: 1, devices_per_node: 1"),
-     "c.yaml:2:23: groups[0].node: unknown key; did you mean 'nodes'?"},
+     "c.yaml:2:23: groups[0].node: unknown key, did you mean 'nodes'?"},
     {GROUP("device: a, nodes: 1, devices_per_nod: 1"),
-     "c.yaml:2:44: groups[0].devices_per_nod: unknown key; did you mean 'devices_per_node'?"},
+     "c.yaml:2:44: groups[0].devices_per_nod: unknown key, did you mean 'devices_per_node'?"},
     {GROUP("device: a, nodes: 1, devices_per_node: 1, colour: red"),
      "c.yaml:2:56: groups[0].colour: unknown key"},
     {GROUP("device: \"\", nodes: 1, devices_per_node: 1"),
@@ -255,7 +255,7 @@ static const struct {
     {GROUP("device: a, nodes: 1, devices_per_node: 1, intra_node: {latency: 5 us}"),
      "c.yaml:2:60: groups[0].intra_node: 'bandwidth' is missing"},
     {GROUP("device: a, nodes: 1, devices_per_node: 1, intra_node: {bandwith: 25 GB/s}"),
-     "c.yaml:2:71: groups[0].intra_node.bandwith: unknown key; did you mean 'bandwidth'?"},
+     "c.yaml:2:71: groups[0].intra_node.bandwith: unknown key, did you mean 'bandwidth'?"},
     {GROUP("device: a, nodes: 1, devices_per_node: 1, intra_node: {bandwidth: 25 GB}"),
      "c.yaml:2:72: groups[0].intra_node.bandwidth: expected a rate such as 25 Gb/s or 300 GB/s (more than "
      "0), "

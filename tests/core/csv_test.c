@@ -76,7 +76,7 @@ static void checks_numbers(void **state)
     assert_string_equal(err.text, "t.csv:3: time_us: expected a number from 0 to 1e+06, found 'fast'");
     assert_false(csv_number(&csv, 2, column, 0, 1e6, &value, &err));
     assert_false(csv_need(&csv, "time_ms", &column, &err));
-    assert_string_equal(err.text, "t.csv:1: no column 'time_ms'; did you mean 'time_us'");
+    assert_string_equal(err.text, "t.csv:1: no column 'time_ms', did you mean 'time_us'?");
     csv_release(&csv);
 }
 

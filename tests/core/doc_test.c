@@ -251,7 +251,7 @@ static void unknown_keys_are_named_with_the_nearest(void **state)
     const struct doc_node *first = doc.root->first_child;
     assert_true(doc_only_keys(&doc, first, known, 3, &err));
     assert_false(doc_only_keys(&doc, first->next, known, 3, &err));
-    require_message(&err, "f.json:1:52: [1].memroy: unknown key; did you mean 'memory'?");
+    require_message(&err, "f.json:1:52: [1].memroy: unknown key, did you mean 'memory'?");
     assert_false(doc_only_keys(&doc, first->next->next, known, 3, &err));
     require_message(&err, "f.json:1:67: [2].colour: unknown key");
     assert_true(doc_only_keys(&doc, first->next->next->next, known, 0, &err));

@@ -121,6 +121,14 @@ static void the_first_of_equally_near_words_is_taken(void **state)
     assert_string_equal(text_nearest("lodes", words, 2), "modes");
 }
 
+static void a_message_ends_with_the_nearest_word_or_with_other_advice(void **state)
+{
+    struct text_hint hint;
+    (void)state;
+    assert_string_equal(text_suggest(&hint, "nodes", ", see help"), ", did you mean 'nodes'?");
+    assert_string_equal(text_suggest(&hint, NULL, ", see help"), ", see help");
+}
+
 static void prefixes_are_known(void **state)
 {
     (void)state;
@@ -226,6 +234,7 @@ int main(void)
         cmocka_unit_test(a_word_that_is_far_from_all_is_not_guessed),
         cmocka_unit_test(words_of_any_length_are_compared),
         cmocka_unit_test(the_first_of_equally_near_words_is_taken),
+        cmocka_unit_test(a_message_ends_with_the_nearest_word_or_with_other_advice),
         cmocka_unit_test(prefixes_are_known),
         cmocka_unit_test(the_first_byte_that_is_not_utf8_is_found),
         cmocka_unit_test(numbers_end_where_they_end),

@@ -72,7 +72,7 @@ static void what_is_wrong_is_said_with_its_place(void **state)
     refused("generations:\n- {name: hopper}\n- {name: ada}\n- {name: hopper}\n",
             PATH ":4:10: generations[2].name: 'hopper' is the name of another generation above");
     refused("generations:\n- {name: hopper, gem: 1}\n",
-            PATH ":2:23: generations[0].gem: unknown key; did you mean 'gemm'?");
+            PATH ":2:23: generations[0].gem: unknown key, did you mean 'gemm'?");
 }
 
 /* Those without runs of their own, and those without a device of their own. */

@@ -176,7 +176,7 @@ static void a_name_loads_one_device(void **state)
     assert_int_equal(err.kind, ERROR_USAGE);
     assert_string_equal(err.text, "unknown device 'a100-81gb', did you mean 'a100-80gb'?");
     assert_false(tables_load(NULL, TABLE_DEVICES, &table, "abacus", &err));
-    assert_string_equal(err.text, "unknown device 'abacus'");
+    assert_string_equal(err.text, "unknown device 'abacus', see 'rehearse cost --list'");
 }
 
 static void a_file_loads_its_devices(void **state)
@@ -215,7 +215,7 @@ static void what_is_wrong_is_said_with_its_place(void **state)
     refused("name: x\nlike: a100-40g\n",
             "mine.yaml:2:7: like: unknown device 'a100-40g', did you mean 'a100-40gb'?");
     refused("name: x\nlike: t4\nbandwith: 3 GB/s\n",
-            "mine.yaml:3:11: bandwith: unknown key; did you mean 'bandwidth'?");
+            "mine.yaml:3:11: bandwith: unknown key, did you mean 'bandwidth'?");
     refused(
         "name: x\nlike: t4\nbandwidth: 3 GB\n",
         "mine.yaml:3:12: bandwidth: expected a rate such as 25 Gb/s or 300 GB/s (more than 0), found '3 GB'");
@@ -225,7 +225,7 @@ static void what_is_wrong_is_said_with_its_place(void **state)
             "mine.yaml:3:8: units: expected a whole number from 1 to 100000, found '0'");
     refused("name: x\nlike: t4\npeak: {fp16: 3e12}\n", "mine.yaml:3:7: peak: 'fp32' is missing");
     refused("name: x\nlike: t4\npeak: {fp17: 3e12}\n",
-            "mine.yaml:3:14: peak.fp17: unknown key; did you mean 'fp16'?");
+            "mine.yaml:3:14: peak.fp17: unknown key, did you mean 'fp16'?");
     refused("name: x\nlike: t4\ngemm: {bf16: {efficiency: 7}}\n",
             "mine.yaml:3:27: gemm.bf16.efficiency: expected a number from 0.05 to 2, found '7'");
     refused("name: x\n", "mine.yaml:1:1: 'generation' is missing");

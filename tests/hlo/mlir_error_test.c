@@ -380,7 +380,7 @@ static void unknown_operations_come_with_the_nearest_name(void **state)
 {
     (void)state;
     check_operation("%0 = stablehlo.trnspose %a : tensor<4x6xf32>",
-                    "a.mlir:2:8: unknown operation 'stablehlo.trnspose'; did you mean 'transpose'?");
+                    "a.mlir:2:8: unknown operation 'stablehlo.trnspose', did you mean 'transpose'?");
     check_operation("%0 = tensor.cast %a : tensor<4x6xf32> to tensor<4x6xf32>",
                     "a.mlir:2:8: cannot count operation 'tensor.cast'");
     check_operation("%0 = linalg.matmul %a : tensor<4x6xf32>",

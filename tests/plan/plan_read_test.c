@@ -255,7 +255,7 @@ static void faults_are_told_with_their_place(void **state)
     fails(PLAN(STAGE(0, 1, "") ", " STAGE(2, 0, "")),
           "plan.json:1: pipelines[0].stages[1].layers: expected an end of at least 2, found 0");
     fails(PLAN(STAGE(0, 1, ", \"tenser\": 2")),
-          "plan.json:1:106: pipelines[0].stages[0].tenser: unknown key; did you mean 'tensor'?");
+          "plan.json:1:106: pipelines[0].stages[0].tenser: unknown key, did you mean 'tensor'?");
     fails(PLAN(STAGE(0, 1, ", \"tensor\": 0")),
           "plan.json:1:106: pipelines[0].stages[0].tensor: expected a whole number "
           "from 1 to 16777216, found '0'");

@@ -173,7 +173,7 @@ static void unknown_types_are_named(void **state)
     (void)state;
     expect_error(two_types, "groups: [{device: slw, nodes: 1, devices_per_node: 1}]\n", ALLREDUCE_PROFILE,
                  ERROR_INPUT,
-                 "c.yaml:1:10: groups[0].device: profile 'p.json' has no times for 'slw'; did you mean "
+                 "c.yaml:1:10: groups[0].device: profile 'p.json' has no times for 'slw', did you mean "
                  "'slow'?");
     expect_error(two_types, "groups: [{device: quantum, nodes: 1, devices_per_node: 1}]\n", ALLREDUCE_PROFILE,
                  ERROR_INPUT,

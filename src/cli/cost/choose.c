@@ -51,9 +51,7 @@ bool cost_choose_model(struct cost_chosen *chosen, const char *name, struct erro
     if (!tables_ready(err))
         return false;
     chosen->model = architecture_find(name);
-    return chosen->model ||
-           table_unknown("--model: unknown", name, table_nearest(tables_known(TABLE_MODELS), NULL, name),
-                         ", see 'rehearse cost --list'", err);
+    return chosen->model || tables_unknown(TABLE_MODELS, "--model: ", name, err);
 }
 
 /* Adds the device of this name, or those of a file. */

@@ -200,8 +200,7 @@ static bool fit_links(struct report *report, const struct link_samples *samples,
         return error_set(err, ERROR_INPUT, "%s: its link '%s' is not known, see 'rehearse cost --list'",
                          report->device->name, report->device->link ? report->device->link : "");
     if (given->across && !across)
-        return error_set(err, ERROR_USAGE, "--across: unknown link '%s', see 'rehearse cost --list'",
-                         given->across);
+        return tables_unknown(TABLE_LINKS, "--across: ", given->across, err);
     if (!across && !has_rows(samples, false))
         return error_set(err, ERROR_INPUT,
                          "%s: all rows are of several nodes; --across names the link between them",

@@ -56,8 +56,7 @@ static bool write_profile(const struct cost_options *given, const struct profile
 
 static bool unknown_link(const struct cost_options *given, struct error *err)
 {
-    return error_set(err, ERROR_USAGE, "--across: unknown link '%s', see 'rehearse cost --list'",
-                     given->across);
+    return tables_unknown(TABLE_LINKS, "--across: ", given->across, err);
 }
 
 static bool price_model(const struct cost_options *given, struct cost_chosen *chosen, struct error *err)
@@ -78,8 +77,7 @@ static bool price_model(const struct cost_options *given, struct cost_chosen *ch
     if (!given->devices)
         return error_set(err, ERROR_USAGE, "--device is needed; 'rehearse cost --list' shows what there is");
     if (!options.software)
-        return error_set(err, ERROR_USAGE, "--software: unknown '%s', see 'rehearse cost --list'",
-                         given->software);
+        return software_unknown(given->software, err);
     if (!tables_ready(err))
         return false;
     if (!tables_link(&chosen->added, given->across))

@@ -23,10 +23,10 @@ static bool find_dimension(const struct fixer *f, const char *name, enum job_dim
         if (strcmp(names[d], name) == 0)
             return true;
     }
-    const char *near = text_nearest(name, names, JOB_DIMENSIONS);
+    struct text_hint hint;
     return error_set(f->err, ERROR_USAGE,
-                     "--%s: expected one of tp, pp, dp, cp, ep, mbs, vp, zero, recompute; found '%s'%s%s%s",
-                     f->option, name, near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
+                     "--%s: expected one of tp, pp, dp, cp, ep, mbs, vp, zero, recompute; found '%s'%s",
+                     f->option, name, text_suggest(&hint, text_nearest(name, names, JOB_DIMENSIONS), ""));
 }
 
 static bool read_value(const struct fixer *f, enum job_dimension dimension, const char *text, int64_t *value)

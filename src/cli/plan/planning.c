@@ -19,8 +19,7 @@ bool model_choose(const struct model_given *given, struct cost_chosen *chosen, s
         .tables = &chosen->added,
     };
     if (!pricing->software)
-        return error_set(err, ERROR_USAGE, "--software: unknown '%s', see 'rehearse cost --list'",
-                         given->software);
+        return software_unknown(given->software, err);
     if (pricing->sequence < 1)
         return error_set(err, ERROR_USAGE,
                          "--sequence N is missing, '%s' does not say how many tokens it is trained on",

@@ -39,28 +39,23 @@ static bool check_defaults(const struct tables *tables, const struct validate_op
 {
     static const char *const types[] = {"fp4", "fp8", "bf16", "fp16", "tf32", "fp32"};
     static const char *const recomputes[] = {"full", "selective", "none"};
-    const char *names[SOFTWARE_COUNT];
     enum cost_type type;
     enum recompute recompute;
+    struct text_hint hint;
     if (!tables_ready(err))
         return false;
     if (given->gpu && !device_named(tables, given->gpu))
-        return table_unknown("--gpu: unknown", given->gpu,
-                             table_nearest(tables_known(TABLE_DEVICES), NULL, given->gpu), "", err);
+        return tables_unknown(TABLE_DEVICES, "--gpu: ", given->gpu, err);
     if (given->across && !tables_link(tables, given->across))
-        return table_unknown("--across: unknown", given->across,
-                             table_nearest(tables_known(TABLE_LINKS), NULL, given->across), "", err);
-    for (int i = 0; i < SOFTWARE_COUNT; i++)
-        names[i] = software_all[i].name;
+        return tables_unknown(TABLE_LINKS, "--across: ", given->across, err);
     if (!software_published(given->software))
-        return table_unknown("--software: unknown", given->software,
-                             text_nearest(given->software, names, SOFTWARE_COUNT), "", err);
+        return software_unknown(given->software, err);
     if (!run_type_named(given->precision, &type))
-        return table_unknown("--precision: unknown", given->precision,
-                             text_nearest(given->precision, types, 6), "", err);
+        return error_set(err, ERROR_USAGE, "--precision: unknown '%s'%s", given->precision,
+                         text_suggest(&hint, text_nearest(given->precision, types, 6), ""));
     return !given->recompute || run_recompute_named(given->recompute, &recompute) ||
-           table_unknown("--recompute: unknown", given->recompute,
-                         text_nearest(given->recompute, recomputes, 3), "", err);
+           error_set(err, ERROR_USAGE, "--recompute: unknown '%s'%s", given->recompute,
+                     text_suggest(&hint, text_nearest(given->recompute, recomputes, 3), ""));
 }
 
 /* ---- the command ---- */

@@ -76,15 +76,15 @@ static bool unknown(const char *name, struct error *err)
     size_t length = strlen(name);
     const char *near = text_nearest(name, table.names, (size_t)table.count);
     struct text begun = {0};
+    struct text_hint hint;
     for (int i = 0; i < table.count; i++)
         if (length > 0 && strncasecmp(table.names[i], name, length) == 0)
             text_format(&begun, "%s%s", begun.length ? ", " : "", table.names[i]);
     if (begun.data)
         error_set(err, ERROR_USAGE, "there is no workload '%.100s'; there are %s", name, begun.data);
-    else if (near)
-        error_set(err, ERROR_USAGE, "there is no workload '%.100s'; did you mean '%s'?", name, near);
     else
-        error_set(err, ERROR_USAGE, "there is no workload '%.100s'; a file's name ends in .yaml", name);
+        error_set(err, ERROR_USAGE, "there is no workload '%.100s'%s", name,
+                  text_suggest(&hint, near, "; a file's name ends in .yaml"));
     text_release(&begun);
     return false;
 }

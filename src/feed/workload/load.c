@@ -136,16 +136,16 @@ static const char *nearest_key(const char *path)
 static bool unknown_key(struct tree_reader *reader, const struct doc_node *node, const char *path,
                         struct error *err)
 {
-    const char *near = nearest_key(path);
-    const char *ask = near ? "; did you mean '" : "", *end = near ? "'?" : "";
+    struct text_hint hint;
+    const char *end = text_suggest(&hint, nearest_key(path), "");
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
         if (strcmp(path, ignored[i]) == 0)
             return workload_warn(reader->workload, err, "%s:%u:%u: '%s' is not looked at", reader->doc->path,
                                  node->line, node->column, path);
     if (reader->strict)
-        return doc_error(reader->doc, node, err, "unknown key%s%s%s", ask, near ? near : "", end);
-    return workload_warn(reader->workload, err, "%s:%u:%u: %s: unknown key, not looked at%s%s%s",
-                         reader->doc->path, node->line, node->column, path, ask, near ? near : "", end);
+        return doc_error(reader->doc, node, err, "unknown key%s", end);
+    return workload_warn(reader->workload, err, "%s:%u:%u: %s: unknown key, not looked at%s",
+                         reader->doc->path, node->line, node->column, path, end);
 }
 
 static bool apply_value(struct tree_reader *reader, const struct workload_key *key,

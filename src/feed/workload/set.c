@@ -75,6 +75,7 @@ static int read_word(const char *const *words, const struct doc *doc, const stru
 {
     const char *text = NULL;
     char list[256] = "";
+    struct text_hint hint;
     int count = 0;
     if (!doc_string(doc, node, &text, err))
         return -1;
@@ -87,11 +88,8 @@ static int read_word(const char *const *words, const struct doc *doc, const stru
         size_t length = strlen(list);
         snprintf(list + length, sizeof list - length, "%s%s", i ? ", " : "", words[i]);
     }
-    const char *near = text_nearest(text, words, (size_t)count);
-    if (near)
-        doc_error(doc, node, err, "expected one of %s; did you mean '%s'?", list, near);
-    else
-        doc_error(doc, node, err, "expected one of %s; found '%.60s'", list, text);
+    doc_error(doc, node, err, "expected one of %s; found '%.60s'%s", list, text,
+              text_suggest(&hint, text_nearest(text, words, (size_t)count), ""));
     return -1;
 }
 

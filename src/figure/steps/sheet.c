@@ -263,6 +263,7 @@ static bool draw(struct steps_sheet *sheet, enum figure_steps_kind kind, struct 
 static bool find_event(const struct steps *steps, const char *name, int *event, struct error *err)
 {
     const char *names[STEPS_MAX_EVENTS];
+    struct text_hint hint;
     size_t count = 0;
     *event = -1;
     if (!name)
@@ -276,9 +277,8 @@ static bool find_event(const struct steps *steps, const char *name, int *event, 
                 names[count++] = steps->events[i];
                 break;
             }
-    const char *nearest = text_nearest(name, names, count);
-    return error_set(err, ERROR_USAGE, "--event: the logs have no '%s'%s%s%s", name,
-                     nearest ? ", did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    return error_set(err, ERROR_USAGE, "--event: the logs have no '%s'%s", name,
+                     text_suggest(&hint, text_nearest(name, names, count), ""));
 }
 
 bool figure_steps(const char *path, enum figure_steps_kind kind, const char *event,

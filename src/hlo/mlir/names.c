@@ -244,6 +244,7 @@ bool mlir_unknown_op(struct mlir_reader *reader, struct mlir_span name, const ch
 {
     const char *known[sizeof infos / sizeof *infos + HLO_OPCODE_COUNT];
     char word[64];
+    struct text_hint hint;
     size_t count = 0;
     struct mlir_span bare = name;
     if (dialect_of(&bare) != MLIR_HLO)
@@ -262,7 +263,6 @@ bool mlir_unknown_op(struct mlir_reader *reader, struct mlir_span name, const ch
     snprintf(word, sizeof word, "%s", nearest ? nearest : "");
     for (char *c = word; (c = strchr(c, '-'));)
         *c = '_';
-    return mlir_error(reader, at, "unknown operation '%.*s'%s%s%s",
-                      (int)(name.length < 100 ? name.length : 100), name.at,
-                      nearest ? "; did you mean '" : "", word, nearest ? "'?" : "");
+    return mlir_error(reader, at, "unknown operation '%.*s'%s", (int)(name.length < 100 ? name.length : 100),
+                      name.at, text_suggest(&hint, nearest ? word : NULL, ""));
 }

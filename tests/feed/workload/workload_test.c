@@ -203,7 +203,7 @@ static void unknown_keys_are_warnings_with_the_nearest(void **state)
     (void)state;
     assert_int_equal(w.warning_count, 4);
     assert_string_equal(w.warnings[0],
-                        "a.yaml:2:16: reader.read_thread: unknown key, not looked at; did you mean "
+                        "a.yaml:2:16: reader.read_thread: unknown key, not looked at, did you mean "
                         "'reader.read_threads'?");
     assert_contains(w.warnings[1], "did you mean 'reader.batch_size'?");
     assert_contains(w.warnings[2], "a.yaml:4:9: storge: unknown key, not looked at");
@@ -231,7 +231,7 @@ static void unknown_keys_are_errors_when_strict(void **state)
     struct workload_options strict = {.strict = true};
     (void)state;
     assert_refused_with("reader: {read_thread: 4}", &strict,
-                        "a.yaml:1:23: reader.read_thread: unknown key; did you mean 'reader.read_threads'?");
+                        "a.yaml:1:23: reader.read_thread: unknown key, did you mean 'reader.read_threads'?");
 }
 
 static void other_files_are_no_workloads(void **state)
@@ -373,7 +373,7 @@ static void mistakes_in_overrides_are_named(void **state)
         "override 'reader.read_threads': expected a whole number from 0 to 65536, found 'many'");
     assert_override_refused(
         "reader.read_treads=4",
-        "override 'reader.read_treads': unknown key; did you mean 'reader.read_threads'?");
+        "override 'reader.read_treads': unknown key, did you mean 'reader.read_threads'?");
     assert_override_refused("reader=4", "override 'reader': expected a map, found '4'");
 }
 
