@@ -50,7 +50,7 @@ enum hlo_type hlo_type_real(enum hlo_type type)
 
 static bool is_word(const char *word, const char *text, size_t length)
 {
-    return word && strncmp(word, text, length) == 0 && word[length] == '\0';
+    return word && strlen(word) == length && memcmp(word, text, length) == 0;
 }
 
 static enum hlo_type find_type(const char *text, size_t length, bool is_mlir)

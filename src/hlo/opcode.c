@@ -15,10 +15,11 @@ enum hlo_opcode hlo_opcode_find(const char *text, size_t length)
     while (low < high) {
         int middle = (low + high) / 2;
         const char *name = hlo_operations[middle].name;
-        int order = strncmp(name, text, length);
-        if (order == 0 && name[length] == '\0')
+        size_t end = strlen(name); /* a text may hold zeros */
+        int order = memcmp(name, text, end < length ? end : length);
+        if (order == 0 && end == length)
             return (enum hlo_opcode)middle;
-        if (order < 0)
+        if (order < 0 || (order == 0 && end < length))
             low = middle + 1;
         else
             high = middle;
