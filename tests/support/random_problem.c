@@ -1,5 +1,6 @@
 #include "support/random_problem.h"
 #include "core/random.h"
+#include "support/sanitizer.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -41,7 +42,7 @@ bool random_one_in(struct random_source *source, int count)
 int random_cases(int max)
 {
     const char *text = getenv("REHEARSE_RANDOM_CASES");
-    long cases = text ? strtol(text, NULL, 10) : max;
+    long cases = text ? strtol(text, NULL, 10) : ADDRESS_SANITIZER || THREAD_SANITIZER ? max / 8 + 1 : max;
     return cases > 0 && cases < max ? (int)cases : max;
 }
 
