@@ -125,6 +125,7 @@ if [ "${1-all}" = all ]; then
     need_command clang-format clang-format
     need_command clang-tidy clang-tidy
     need_command mandoc mandoc
+    need_command mold mold
     need_command curl curl
     # For packages of PyPI that tests use, which scripts/python-environment installs below build-test/.
     need_python ensurepip python3-venv
