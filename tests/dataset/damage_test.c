@@ -2,6 +2,7 @@
  * what they read as something else. */
 #include "dataset/io.h"
 #include "dataset/sample.h"
+#include "support/sanitizer.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -153,14 +154,16 @@ static void flip(struct mutants *m, const struct blob *whole, size_t at)
         add(m, whole, whole->length, "ones", at)->bytes[at] = 0xff;
 }
 
-/* Single bytes: all of the first and last 1 KiB, every 7th between; then blocks, ends, and other content. */
+/* Single bytes: all of the first and last 1 KiB (64 B beside threads, of which decoding has none), every 7th between; then
+ * blocks, ends, and other content. */
 static void damage(struct mutants *m, const struct blob *whole)
 {
+    const size_t all = THREAD_SANITIZER ? 64 : 1024, step = THREAD_SANITIZER ? 101 : 7;
     static const char *const others[] = {"npz", "npy", "csv", "tfrecord", "raw", "png", "jpeg", "hdf5"};
     size_t n = whole->length;
     add(m, whole, n, "whole", 0);
     for (size_t at = 0; at < n; at++)
-        if (at < 1024 || n - at < 1024 || at % 7 == 0)
+        if (at < all || n - at < all || at % step == 0)
             flip(m, whole, at);
     for (size_t at = 0; at < n; at += BLOCK)
         memset(add(m, whole, n, "zeroed", at)->bytes + at, 0, n - at < BLOCK ? n - at : BLOCK);
