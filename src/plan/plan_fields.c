@@ -7,7 +7,7 @@
 #define INTEGER(type, name, key, min) FIELD_AT(type, key, name, FIELD_INT64, min, PLAN_MAX_INTEGER)
 #define BOOL(type, name, key) FIELD_OUT(type, key, name, FIELD_FLAG)
 #define DEGREE(type, name) INT(type, name, #name, 1, 1 << 24)
-#define MAP(fields) {fields, sizeof fields / sizeof *fields}
+#define MAP(fields) {fields, sizeof(fields) / sizeof *(fields)}
 /* clang-format on */
 
 static const struct field head[] = {

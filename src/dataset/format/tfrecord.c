@@ -77,8 +77,8 @@ unsigned char *example_put_entry(unsigned char *to, const char *name, int list, 
     size_t length = strlen(name);
     to = protobuf_put_field(to, 1, example_entry_bytes(name, values));
     to = protobuf_put_field(to, 1, length);
-    memcpy(to, name, length);
-    to = protobuf_put_field(to + length, 2, feature_bytes(values));
+    to = mempcpy(to, name, length);
+    to = protobuf_put_field(to, 2, feature_bytes(values));
     to = protobuf_put_field(to, list, protobuf_field_bytes(values));
     return protobuf_put_field(to, 1, values);
 }

@@ -38,7 +38,7 @@ static UNUSED void never(void)
 #ifndef __clang__
 #pragma GCC diagnostic ignored "-Wattribute-alias"
 #endif
-#define NEVER_CALLED(name) __typeof__(name) name __attribute__((alias("never")))
+#define NEVER_CALLED(name) __typeof__(name)(name) __attribute__((alias("never")))
 
 NEVER_CALLED(capture_kernel_add);
 NEVER_CALLED(capture_kernel_attach);

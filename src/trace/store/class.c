@@ -27,8 +27,9 @@ static const char *const calls[TRACE_CLASSES] = {
     [TRACE_CLOSE] = "close close_range fclose ",
     [TRACE_SYNC] = "fsync fdatasync msync sync_file_range syncfs ",
     [TRACE_MMAP] = "mmap ",
-    [TRACE_STAT] = "stat stat64 lstat fstat fstat64 fstatat newfstatat statx statfs fstatfs access faccessat "
-                   "faccessat2 ",
+    [TRACE_STAT] =
+        ("stat stat64 lstat fstat fstat64 fstatat newfstatat statx statfs fstatfs access faccessat "
+         "faccessat2 "),
     [TRACE_UNLINK] = "unlink unlinkat ",
     [TRACE_RENAME] = "rename renameat renameat2 ",
     [TRACE_MKDIR] = "mkdir mkdirat ",

@@ -46,7 +46,7 @@ static UNUSED void never(void)
 #ifndef __clang__
 #pragma GCC diagnostic ignored "-Wattribute-alias"
 #endif
-#define NEVER_CALLED(name) __typeof__(name) name __attribute__((alias("never")))
+#define NEVER_CALLED(name) __typeof__(name)(name) __attribute__((alias("never")))
 
 NEVER_CALLED(trace_writer_publish);
 NEVER_CALLED(trace_writer_give);
