@@ -146,6 +146,9 @@ static bool begin_pricing(struct price_request *pricing, const struct cost_optio
         .devices_per_node = (int)given->devices_per_node,
         .nodes = (int)given->nodes,
     };
+    pricing->files = calloc(given->files.count, sizeof *pricing->files);
+    if (!pricing->files)
+        return error_memory(err);
     if (given->backward.count && given->backward.count != given->files.count)
         return error_set(err, ERROR_USAGE, "--backward: expected one for each of %zu files, found %zu",
                          given->files.count, given->backward.count);
@@ -159,9 +162,6 @@ static bool begin_pricing(struct price_request *pricing, const struct cost_optio
                          "--attention flash2");
     if (!pricing->options.layer.across)
         return unknown_link(given, err);
-    pricing->files = calloc(given->files.count, sizeof *pricing->files);
-    if (!pricing->files)
-        return error_memory(err);
     for (size_t i = 0; i < given->files.count; i++) {
         pricing->files[i].path = given->files.items[i];
         pricing->files[i].backward = given->backward.count ? given->backward.items[i] : NULL;

@@ -219,8 +219,8 @@ static bool generate(void *context, struct error *err)
         return false;
     bool made = open_workload(&workload, given, comm_rank(comm) == 0, err) &&
                 make_layout(&layout, given, &workload, err);
-    bool done =
-        feed_same_layout(comm, &layout, made, err) && generate_layout(given, &workload, &layout, comm, err);
+    bool done = feed_same_layout(comm, &layout, made, err) && made &&
+                generate_layout(given, &workload, &layout, comm, err);
     dataset_layout_release(&layout);
     workload_release(&workload);
     comm_close(comm);

@@ -178,6 +178,7 @@ static bool import_one(struct import *import, const char *path, const char *text
     if (import->format && reads)
         done = read_format(import, err);
     import_lines_close(&lines);
+    import->lines = NULL;
     return done;
 }
 
