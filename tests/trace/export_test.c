@@ -532,8 +532,6 @@ static void test_a_full_disk_leaves_no_file(void **state)
     trace_reader_free(reader);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, folder_setup, folder_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

@@ -224,8 +224,6 @@ static void test_an_empty_trace_has_no_workers(void **state)
     check_titles("each_parent", "{\n}");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, folder_setup, folder_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

@@ -142,19 +142,17 @@ static void test_processes_with_numbers_that_cannot_be(void **state)
     assert_int_equal(trace_process_info(reader, event_at(0).process)->pid, -1);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, import_setup, import_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_dftracer_with_an_object_cut_off),
-        TEST(test_instants_and_flows_are_passed_over),
-        TEST(test_dftracer_packed_and_truncated),
-        TEST(test_chrome_traces_in_one_line),
-        TEST(test_spans_of_two_objects),
-        TEST(test_deep_brackets_do_no_harm),
-        TEST(test_chrome_traces_with_other_keys),
-        TEST(test_processes_with_numbers_that_cannot_be),
+        IMPORT_TEST(test_dftracer_with_an_object_cut_off),
+        IMPORT_TEST(test_instants_and_flows_are_passed_over),
+        IMPORT_TEST(test_dftracer_packed_and_truncated),
+        IMPORT_TEST(test_chrome_traces_in_one_line),
+        IMPORT_TEST(test_spans_of_two_objects),
+        IMPORT_TEST(test_deep_brackets_do_no_harm),
+        IMPORT_TEST(test_chrome_traces_with_other_keys),
+        IMPORT_TEST(test_processes_with_numbers_that_cannot_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -500,37 +500,35 @@ static void test_the_golden_folders_tell_the_same(void **state)
     free(processed);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, import_setup, import_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_reads_of_the_study),
-        TEST(test_two_clocks_are_aligned),
-        TEST(test_a_clock_that_jumps_is_told),
-        TEST(test_names_with_blanks_are_one_name),
-        TEST(test_opens_have_a_path_and_a_name),
-        TEST(test_creations_and_deletions),
-        TEST(test_mpstat_with_a_clock_of_24_hours),
-        TEST(test_mpstat_with_a_clock_of_12_hours_and_midnight),
-        TEST(test_iostat_in_an_english_locale),
-        TEST(test_iostat_in_the_c_locale),
-        TEST(test_iostat_with_iso_times),
-        TEST(test_series_with_lines_that_are_none),
-        TEST(test_pmon_with_lines_that_are_none),
-        TEST(test_the_log_of_dlio_tells_phases),
-        TEST(test_the_log_of_mlperf_tells_phases_of_rank_0),
-        TEST(test_strace_with_seconds_and_descriptors),
-        TEST(test_strace_with_the_time_of_day),
-        TEST(test_strace_with_times_since_the_line_before),
-        TEST(test_blkparse_pairs_its_lines),
-        TEST(test_a_line_without_end_is_passed_over),
-        TEST(test_local_times_are_of_this_zone),
-        TEST(test_a_clock_that_goes_back_is_told),
-        TEST(test_a_trace_without_rows_is_refused),
-        TEST(test_repeats_in_a_folder_are_left_out),
-        TEST(test_unknown_files_and_options_are_refused),
-        TEST(test_the_golden_folders_tell_the_same),
+        IMPORT_TEST(test_reads_of_the_study),
+        IMPORT_TEST(test_two_clocks_are_aligned),
+        IMPORT_TEST(test_a_clock_that_jumps_is_told),
+        IMPORT_TEST(test_names_with_blanks_are_one_name),
+        IMPORT_TEST(test_opens_have_a_path_and_a_name),
+        IMPORT_TEST(test_creations_and_deletions),
+        IMPORT_TEST(test_mpstat_with_a_clock_of_24_hours),
+        IMPORT_TEST(test_mpstat_with_a_clock_of_12_hours_and_midnight),
+        IMPORT_TEST(test_iostat_in_an_english_locale),
+        IMPORT_TEST(test_iostat_in_the_c_locale),
+        IMPORT_TEST(test_iostat_with_iso_times),
+        IMPORT_TEST(test_series_with_lines_that_are_none),
+        IMPORT_TEST(test_pmon_with_lines_that_are_none),
+        IMPORT_TEST(test_the_log_of_dlio_tells_phases),
+        IMPORT_TEST(test_the_log_of_mlperf_tells_phases_of_rank_0),
+        IMPORT_TEST(test_strace_with_seconds_and_descriptors),
+        IMPORT_TEST(test_strace_with_the_time_of_day),
+        IMPORT_TEST(test_strace_with_times_since_the_line_before),
+        IMPORT_TEST(test_blkparse_pairs_its_lines),
+        IMPORT_TEST(test_a_line_without_end_is_passed_over),
+        IMPORT_TEST(test_local_times_are_of_this_zone),
+        IMPORT_TEST(test_a_clock_that_goes_back_is_told),
+        IMPORT_TEST(test_a_trace_without_rows_is_refused),
+        IMPORT_TEST(test_repeats_in_a_folder_are_left_out),
+        IMPORT_TEST(test_unknown_files_and_options_are_refused),
+        IMPORT_TEST(test_the_golden_folders_tell_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

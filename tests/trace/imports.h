@@ -22,6 +22,9 @@ static inline int import_teardown(void **state)
     return folder_teardown(state);
 }
 
+/* A test with a folder and an import of its own. */
+#define IMPORT_TEST(name) cmocka_unit_test_setup_teardown(name, import_setup, import_teardown)
+
 /* Imports and opens what came of it. */
 static inline void import_path(const char *path, const char *date)
 {

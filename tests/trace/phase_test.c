@@ -328,8 +328,6 @@ static void test_overlap(void **state)
     assert_true(isnan(trace_phases_overlap(a, 3, b, 2, "CHECKPOINT")));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, folder_setup, folder_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

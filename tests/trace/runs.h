@@ -107,6 +107,4 @@ static inline double value_of(const char *a, const char *b)
     return value;
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, folder_setup, folder_teardown)
-
 #endif

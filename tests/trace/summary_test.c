@@ -204,8 +204,6 @@ static void test_an_empty_trace(void **state)
     trace_reader_free(reader);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, folder_setup, folder_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

@@ -54,6 +54,9 @@ static inline int folder_teardown(void **state)
     return nftw(folder.path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+/* A test in a folder of its own. */
+#define TEST(name) cmocka_unit_test_setup_teardown(name, folder_setup, folder_teardown)
+
 /* The path of a file in the folder; good until eight more were asked for. */
 static inline const char *in_folder(const char *name)
 {
@@ -108,6 +111,23 @@ static inline struct trace_reader *open_trace(const char *path)
     if (!reader)
         fail_msg("%s", err.text);
     return reader;
+}
+
+static inline void add_value(struct trace_writer *writer, const char *kind, const char *source,
+                             int64_t time_ns, double value)
+{
+    struct error err;
+    const struct trace_sample sample = {time_ns, trace_series(writer, kind, source), value};
+    assert_true(trace_add_sample(writer, &sample, &err));
+}
+
+/* From and to: whole seconds. */
+static inline void add_phase(struct trace_writer *writer, const char *name, int64_t from, int64_t to)
+{
+    struct error err;
+    assert_true(trace_add_phase(
+        writer, &(struct trace_phase){name, from * INT64_C(1000000000), to * INT64_C(1000000000), "test"},
+        &err));
 }
 
 /* Writes beyond so many bytes fail, as on a full disk; 0: no limit. */

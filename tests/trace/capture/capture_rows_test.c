@@ -403,21 +403,21 @@ static void files_of_this_process_are_found(void **state)
     assert_int_equal(trace_file_info(reader, event)->kind, TRACE_KIND_OTHER);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define ROWS_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(calls_become_rows),
-        TEST(a_second_path_is_a_row_of_its_own),
-        TEST(paths_of_requests_come_first),
-        TEST(faults_and_absences_have_their_names),
-        TEST(processes_begin_and_end),
-        TEST(a_command_line_has_blanks_between_its_words),
-        TEST(nothing_counts_before_the_command_runs),
-        TEST(requests_to_disks_have_their_operation),
-        TEST(records_that_are_too_short_are_left_out),
-        TEST(files_of_this_process_are_found),
+        ROWS_TEST(calls_become_rows),
+        ROWS_TEST(a_second_path_is_a_row_of_its_own),
+        ROWS_TEST(paths_of_requests_come_first),
+        ROWS_TEST(faults_and_absences_have_their_names),
+        ROWS_TEST(processes_begin_and_end),
+        ROWS_TEST(a_command_line_has_blanks_between_its_words),
+        ROWS_TEST(nothing_counts_before_the_command_runs),
+        ROWS_TEST(requests_to_disks_have_their_operation),
+        ROWS_TEST(records_that_are_too_short_are_left_out),
+        ROWS_TEST(files_of_this_process_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -527,28 +527,28 @@ static void a_recorded_run_of_dlio(void **state)
     free(path);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+#define STEPS_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(first_steps_and_the_first_epoch_of_unet3d_are_left_out),
-        TEST(epochs_are_told_by_lines_where_nothing_else_does),
-        TEST(lines_of_other_ranks_are_passed_over),
-        TEST(every_training_block_has_a_first_step),
-        TEST(a_list_of_objects_is_the_same_as_lines),
-        TEST(dlio_logs_tell_their_configuration),
-        TEST(the_rules_of_the_study_can_be_asked_for),
-        TEST(the_study_rounds_to_microseconds_and_waits_for_five_events),
-        TEST(a_profile_is_one_step),
-        TEST(outputs_of_dlio_hold_lists),
-        TEST(names_tell_the_configuration),
-        TEST(repeats_are_pooled_and_groups_sorted),
-        TEST(folders_are_read_as_a_whole),
-        TEST(results_of_feed_tell_of_copies_and_barriers),
-        TEST(what_cannot_be_used_is_said),
-        TEST(malformed_lines_are_counted_and_passed_over),
-        TEST(a_recorded_run_of_dlio),
+        STEPS_TEST(first_steps_and_the_first_epoch_of_unet3d_are_left_out),
+        STEPS_TEST(epochs_are_told_by_lines_where_nothing_else_does),
+        STEPS_TEST(lines_of_other_ranks_are_passed_over),
+        STEPS_TEST(every_training_block_has_a_first_step),
+        STEPS_TEST(a_list_of_objects_is_the_same_as_lines),
+        STEPS_TEST(dlio_logs_tell_their_configuration),
+        STEPS_TEST(the_rules_of_the_study_can_be_asked_for),
+        STEPS_TEST(the_study_rounds_to_microseconds_and_waits_for_five_events),
+        STEPS_TEST(a_profile_is_one_step),
+        STEPS_TEST(outputs_of_dlio_hold_lists),
+        STEPS_TEST(names_tell_the_configuration),
+        STEPS_TEST(repeats_are_pooled_and_groups_sorted),
+        STEPS_TEST(folders_are_read_as_a_whole),
+        STEPS_TEST(results_of_feed_tell_of_copies_and_barriers),
+        STEPS_TEST(what_cannot_be_used_is_said),
+        STEPS_TEST(malformed_lines_are_counted_and_passed_over),
+        STEPS_TEST(a_recorded_run_of_dlio),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

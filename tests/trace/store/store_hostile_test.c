@@ -305,8 +305,6 @@ static void test_a_table_whose_pages_are_shared_ends(void **state)
     assert_non_null(strstr(err.text, "damaged"));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, folder_setup, folder_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

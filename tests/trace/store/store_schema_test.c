@@ -241,8 +241,6 @@ static void test_calls_have_classes(void **state)
     assert_string_equal(trace_class_name(TRACE_REGION), "region");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, folder_setup, folder_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

@@ -470,8 +470,6 @@ static void test_an_unfinished_trace_says_so(void **state)
     check_unfinished(false, "");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, folder_setup, folder_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
