@@ -128,9 +128,23 @@ static bool read_name(struct reader *r, const struct doc_node *root)
     return !node || copy_string(r, node, &r->cluster->name);
 }
 
+static bool read_network(struct reader *r, const struct doc_node *root)
+{
+    const struct doc_node *list = doc_find(root, "network");
+    if (!list)
+        return true;
+    struct cluster_network *network = ARENA_NEW(&r->cluster->arena, struct cluster_network);
+    if (!network)
+        return error_memory(r->err);
+    r->cluster->network = network;
+    for (int g = 0; g < r->cluster->group_count; g++)
+        r->cluster->groups[g].network = network;
+    return cluster_network_read(network, r->doc, list, r->err);
+}
+
 static bool read_cluster(struct cluster *cluster, const struct doc *doc, struct error *err)
 {
-    static const char *const keys[] = {"format", "name", "profile", "groups", "inter_node"};
+    static const char *const keys[] = {"format", "name", "profile", "groups", "inter_node", "network"};
     struct reader r = {cluster, doc, err};
     const struct doc_node *root = doc->root;
     cluster->path = arena_string(&cluster->arena, doc->path);
@@ -139,7 +153,7 @@ static bool read_cluster(struct cluster *cluster, const struct doc *doc, struct 
     return doc_is_map(doc, root, err) && doc_is_format(doc, root, FORMAT, err) &&
            doc_only_keys(doc, root, keys, sizeof keys / sizeof *keys, err) && read_name(&r, root) &&
            read_profile(&r, root) && read_groups(&r, root) &&
-           read_link(&r, root, "inter_node", &cluster->inter_node);
+           read_link(&r, root, "inter_node", &cluster->inter_node) && read_network(&r, root);
 }
 
 static bool from_doc(struct cluster *cluster, struct doc *doc, struct error *err)
@@ -218,6 +232,29 @@ bool cluster_resolve(struct cluster *cluster, const struct tables *tables, const
             return error_memory(err);
     }
     return true;
+}
+
+static bool nodes_alike(const struct cluster_group *a, const struct cluster_group *b)
+{
+    return strcmp(a->device, b->device) == 0 && a->speed == b->speed &&
+           a->devices_per_node == b->devices_per_node && a->memory == b->memory &&
+           a->intra_node.bandwidth == b->intra_node.bandwidth &&
+           a->intra_node.latency == b->intra_node.latency && a->nodes + b->nodes <= CLUSTER_MAX_NODES;
+}
+
+void cluster_join_alike(struct cluster *cluster)
+{
+    int count = 0;
+    for (int g = 0; g < cluster->group_count; g++) {
+        int same = 0;
+        while (same < count && !nodes_alike(&cluster->groups[same], &cluster->groups[g]))
+            same++;
+        if (same < count)
+            cluster->groups[same].nodes += cluster->groups[g].nodes;
+        else
+            cluster->groups[count++] = cluster->groups[g];
+    }
+    cluster->group_count = count;
 }
 
 void cluster_release(struct cluster *cluster)

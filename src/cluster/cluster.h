@@ -5,12 +5,14 @@
  *       - {device: v_100_16gb, speed: 1.0, nodes: 2, devices_per_node: 2, memory: 16 GiB,
  *          intra_node: {bandwidth: 25 GB/s, latency: 5 us}}
  *     inter_node: {bandwidth: 25 Gb/s, latency: 15 us}
+ *     network: [{nodes: 16, oversubscription: 2}]     # optional: switches above the nodes (network.h)
  *
  * See docs/cluster.md. cluster_resolve looks up in the tables what the file only names: afterwards a group has everything
  * that a planner asks of it. */
 #ifndef REHEARSE_CLUSTER_CLUSTER_H
 #define REHEARSE_CLUSTER_CLUSTER_H
 
+#include "cluster/network.h"
 #include "core/arena.h"
 #include "core/error.h"
 #include "devices/tables.h"
@@ -35,7 +37,8 @@ struct cluster_group {
     int devices_per_node;
     int64_t memory; /* bytes per device; 0: not given, no limit */
     struct cluster_link intra_node;
-    const char *place; /* "cluster.yaml:4:5: groups[1]", for messages about this group */
+    const char *place;                     /* "cluster.yaml:4:5: groups[1]", for messages about this group */
+    const struct cluster_network *network; /* above its nodes; NULL: unknown */
 
     /* set by cluster_resolve; otherwise NULL */
     const struct cost_device *type; /* with the group's memory */
@@ -53,6 +56,7 @@ struct cluster {
     int group_count;
     struct cluster_group *groups;
     struct cluster_link inter_node;
+    const struct cluster_network *network; /* NULL: not given */
 };
 
 /* Loads a cluster. On failure *cluster holds nothing; on success the caller releases it with
@@ -77,6 +81,9 @@ const struct cost_link *cluster_link_like(const struct tables *tables, const cha
 /* Sets the group's type, calibration and memory. False: out of memory. */
 bool cluster_set_type(struct cluster_group *group, const struct tables *tables,
                       const struct cost_device *type, struct arena *arena);
+
+/* Makes one group of groups whose nodes are alike, at the place of the first of them. */
+void cluster_join_alike(struct cluster *cluster);
 
 void cluster_release(struct cluster *cluster);
 

@@ -13,7 +13,9 @@
 
 enum doc_syntax doc_syntax_of(const char *path)
 {
-    return text_ends_with(path, ".yaml") || text_ends_with(path, ".yml") ? DOC_YAML : DOC_JSON;
+    return text_ends_with(path, ".yaml") || text_ends_with(path, ".yml") ? DOC_YAML
+           : text_ends_with(path, ".toml")                               ? DOC_TOML
+                                                                         : DOC_JSON;
 }
 
 bool doc_is_name(const char *path)
@@ -21,15 +23,28 @@ bool doc_is_name(const char *path)
     return doc_syntax_of(path) == DOC_YAML || text_ends_with(path, ".json");
 }
 
-bool doc_load(struct doc *doc, const char *path, struct error *err)
+typedef bool doc_parser(struct doc *doc, enum doc_syntax syntax, const char *path, const char *text,
+                        size_t length, struct error *err);
+
+static bool load(struct doc *doc, const char *path, doc_parser *parse, struct error *err)
 {
     char *text;
     size_t length;
     if (!file_read(path, DOC_MAX_BYTES, &text, &length, err))
         return false;
-    bool ok = doc_parse(doc, doc_syntax_of(path), path, text, length, err);
+    bool ok = parse(doc, doc_syntax_of(path), path, text, length, err);
     free(text);
     return ok;
+}
+
+bool doc_load(struct doc *doc, const char *path, struct error *err)
+{
+    return load(doc, path, doc_parse, err);
+}
+
+bool doc_load_lax(struct doc *doc, const char *path, struct error *err)
+{
+    return load(doc, path, doc_parse_lax, err);
 }
 
 void doc_release(struct doc *doc)

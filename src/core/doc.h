@@ -1,4 +1,4 @@
-/* Documents: YAML and JSON read into one tree with line and column of every value.
+/* Documents: YAML, JSON and TOML read into one tree with line and column of every value.
  *
  * Reading is strict: a duplicate key, an unknown escape, an anchor or alias, a second document, a depth over
  * DOC_MAX_DEPTH, a file over DOC_MAX_BYTES is an error with its place. The errors of the typed getters give
@@ -45,9 +45,9 @@ struct doc {
     struct doc_node *root;
 };
 
-enum doc_syntax { DOC_JSON, DOC_YAML };
+enum doc_syntax { DOC_JSON, DOC_YAML, DOC_TOML };
 
-/* Returns YAML for a path that ends in .yaml or .yml, JSON otherwise. */
+/* Returns YAML for a path that ends in .yaml or .yml, TOML for .toml, JSON otherwise. */
 enum doc_syntax doc_syntax_of(const char *path);
 
 /* Returns whether the path ends in .yaml, .yml or .json. */
@@ -60,6 +60,12 @@ bool doc_load(struct doc *doc, const char *path, struct error *err);
 /* Reads text; `path` is only for messages. */
 bool doc_parse(struct doc *doc, enum doc_syntax syntax, const char *path, const char *text, size_t length,
                struct error *err);
+
+/* The same, but a key that a map has twice is no error: doc_find finds the first; and NaN and Infinity, which Python writes
+ * into JSON, are null. For files of other software, whose reader looks for all faults itself. */
+bool doc_load_lax(struct doc *doc, const char *path, struct error *err);
+bool doc_parse_lax(struct doc *doc, enum doc_syntax syntax, const char *path, const char *text, size_t length,
+                   struct error *err);
 
 void doc_release(struct doc *doc);
 

@@ -3,8 +3,10 @@
 #include "core/text.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct unit {
@@ -30,9 +32,22 @@ static const struct unit rate_units[] = {
 };
 
 static const struct unit time_units[] = {
-    {"s", 1},    {"ms", 1e-3},      {"us", 1e-6},      {"ns", 1e-9},
-    {"", 1},     {"\u00b5s", 1e-6}, {"\u03bcs", 1e-6}, /* micro sign, mu */
-    {"min", 60}, {"h", 3600},       {"sec", 1},
+    {"s", 1},          {"ms", 1e-3},      {"us", 1e-6}, {"ns", 1e-9}, {"", 1},
+    {"\u00b5s", 1e-6}, {"\u03bcs", 1e-6}, /* micro sign, mu */
+    {"min", 60},       {"h", 3600},       {"sec", 1},   {"d", 86400}, {"days", 86400},
+};
+
+/* Of a whole training. */
+static const struct unit duration_units[] = {
+    {"d", 86400},           {"h", 3600},     {"min", 60},     {"s", 1},           {"D", 86400},
+    {"day", 86400},         {"days", 86400}, {"hours", 3600}, {"w", 7 * 86400.0}, {"week", 7 * 86400.0},
+    {"weeks", 7 * 86400.0},
+};
+
+/* Powers of 1000: amounts such as the tokens of a training. */
+static const struct unit count_units[] = {
+    {"T", 1e12}, {"B", 1e9}, {"M", 1e6},  {"k", 1e3},  {"", 1},
+    {"K", 1e3},  {"G", 1e9}, {"P", 1e15}, {"t", 1e12}, {"b", 1e9},
 };
 
 static const struct unit compute_units[] = {
@@ -52,6 +67,8 @@ static const struct {
     [UNIT_RATE] = {UNITS(rate_units), 5, "a rate such as 25 Gb/s or 300 GB/s"},
     [UNIT_TIME] = {UNITS(time_units), 4, "a time such as 5 us"},
     [UNIT_COMPUTE] = {UNITS(compute_units), 5, "a compute rate such as 312 TFLOP/s"},
+    [UNIT_COUNT] = {UNITS(count_units), 5, "an amount such as 15T"},
+    [UNIT_DURATION] = {UNITS(duration_units), 4, "a time with its unit, such as 30d, 2w or 12h"},
 };
 
 /* strtod also takes hexadecimal, nan and inf: a number here starts like one. */
@@ -87,6 +104,25 @@ bool unit_parse(const char *text, enum unit_kind kind, double *value)
         }
     }
     return false;
+}
+
+bool unit_whole(const char *text, char **end, int64_t *value)
+{
+    static const struct {
+        char letter;
+        int64_t factor;
+    } powers[] = {{'k', 1 << 10}, {'K', 1 << 10}, {'M', 1 << 20}, {'G', 1 << 30}};
+    const char *digits = *text == '-' ? text + 1 : text;
+    if (*digits < '0' || *digits > '9')
+        return false;
+    errno = 0;
+    *value = strtoll(text, end, 10);
+    for (size_t i = 0; i < sizeof powers / sizeof *powers; i++)
+        if (**end == powers[i].letter) {
+            ++*end;
+            return errno == 0 && !__builtin_mul_overflow(*value, powers[i].factor, value);
+        }
+    return errno == 0;
 }
 
 const char *unit_example(enum unit_kind kind)

@@ -1,6 +1,7 @@
 #include "devices/architecture.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 
 /* Wide enough for anything real; narrow enough that a product of two widths, of a width and a sequence, or
  * of the scores of all heads (sequence x sequence x heads) stays within int64_t. */
@@ -34,11 +35,17 @@ static const struct field fields[] = {
     FLAG(gated),
     FLAG(biased),
     FLAG(qkv_biased),
+    FLAG(mlp_biased),
+    FLAG(out_biased),
+    FLAG(head_biased),
     FLAG(qk_norm),
+    FLAG(qk_norm_wide),
     FLAG(sinks),
     FLAG(rms_norm),
     FLAG(norm_biased),
+    FLAG(norm_free),
     FLAG(post_norm),
+    NUMBER(block_norms, FIELD_INT, 0, 4),
     FLAG(embedding_norm),
     FLAG(tied),
     FLAG(masked),
@@ -48,6 +55,11 @@ static const struct field fields[] = {
     NUMBER(shared_experts, FIELD_INT64, 0, MAX_EXPERTS),
     NUMBER(expert_ffn, FIELD_INT64, 0, MAX_WIDTH),
     FLAG(router_biased),
+    FLAG(shared_gate),
+    NUMBER(experts_every, FIELD_INT, 0, MAX_LAYERS),
+    NUMBER(route_groups, FIELD_INT64, 0, MAX_EXPERTS),
+    NUMBER(route_active_groups, FIELD_INT64, 0, MAX_EXPERTS),
+    NUMBER(mtp_layers, FIELD_INT, 0, 8),
     NUMBER(dense_layers, FIELD_INT, 0, MAX_LAYERS),
     NUMBER(window, FIELD_INT64, 0, MAX_WIDTH),
     NUMBER(window_every, FIELD_INT, 0, MAX_LAYERS),
@@ -56,6 +68,27 @@ static const struct field fields[] = {
     NUMBER(rope_width, FIELD_INT64, 0, MAX_WIDTH),
     NUMBER(nope_width, FIELD_INT64, 0, MAX_WIDTH),
     NUMBER(value_width, FIELD_INT64, 0, MAX_WIDTH),
+    FLAG(alibi),
+    NUMBER(rope_base, FIELD_INT64, 0, INT64_C(1) << 40),
+    NUMBER(rope_scale, FIELD_DOUBLE, 0, 1e6),
+    NUMBER(rope_percent, FIELD_INT, 0, 100),
+    NUMBER(rope_yarn, FIELD_DOUBLE, 0, 1e6),
+    NUMBER(rope_local_base, FIELD_INT64, 0, INT64_C(1) << 40),
+    NUMBER(nope_every, FIELD_INT, 0, MAX_LAYERS),
+    FLAG(parallel),
+    FLAG(output_norm),
+    FLAG(qk_l2_norm),
+    FLAG(soft_capped),
+    FLAG(scaled),
+    FLAG(clipped),
+    FLAG(gelu),
+    FLAG(quick_gelu),
+    FLAG(relu),
+    FLAG(squared_relu),
+    FLAG(sigmoid_router),
+    FLAG(pre_softmax_router),
+    FLAG(own_router),
+    NUMBER(router_scale, FIELD_DOUBLE, 0, 1e6),
 };
 
 #define FIELD_COUNT (sizeof fields / sizeof *fields)
@@ -70,6 +103,15 @@ static bool in_range(const struct architecture *model, const char *place, struct
                              "%s: %s: expected a whole number from %.0f to %.0f, found '%.0f'", place,
                              field->key, field->min, field->max, value);
     }
+    return true;
+}
+
+bool architecture_same(const struct architecture *a, const struct architecture *b)
+{
+    for (size_t i = 0; i < FIELD_COUNT; i++)
+        if (fields[i].offset != offsetof(struct architecture, sequence) &&
+            field_get(a, &fields[i]) != field_get(b, &fields[i]))
+            return false;
     return true;
 }
 
@@ -116,11 +158,23 @@ static bool check_heads(struct architecture *model, const char *place, struct er
     return true;
 }
 
+/* A token's experts must find room in its groups. */
+static bool check_groups(const struct architecture *model, const char *place, struct error *err)
+{
+    int64_t groups = model->route_groups, active = model->route_active_groups;
+    bool divides = groups == 0 ? active == 0
+                               : model->experts % groups == 0 && active >= 1 && active <= groups &&
+                                     model->active_experts <= model->experts / groups * active;
+    return divides ||
+           fails(place, err,
+                 "route_groups divide experts, and route_active_groups of them hold a token's experts");
+}
+
 static bool check_experts(struct architecture *model, const char *place, struct error *err)
 {
     if (!model->experts) {
         if (model->active_experts || model->shared_experts || model->expert_ffn || model->router_biased ||
-            model->dense_layers)
+            model->dense_layers || model->route_groups || model->experts_every)
             return fails(place, err, "keys of a mixture (active_experts, dense_layers, …) need experts");
         return true;
     }
@@ -134,9 +188,11 @@ static bool check_experts(struct architecture *model, const char *place, struct 
     if (model->dense_layers > model->layers)
         return error_set(err, ERROR_INPUT, "%s: dense_layers (%d) are more than layers (%d)", place,
                          model->dense_layers, model->layers);
+    if (model->shared_gate && !model->shared_experts)
+        return fails(place, err, "shared_gate needs shared_experts");
     if (!model->expert_ffn)
         model->expert_ffn = model->ffn;
-    return true;
+    return check_groups(model, place, err);
 }
 
 static bool check_tokens(struct architecture *model, const char *place, struct error *err)
@@ -156,6 +212,36 @@ static bool check_tokens(struct architecture *model, const char *place, struct e
     return true;
 }
 
+/* Facts must not contradict one another, or the sizes. */
+static bool check_facts(const struct architecture *model, const char *place, struct error *err)
+{
+    bool rotary = model->rope_base || model->rope_scale > 0.0 || model->rope_percent ||
+                  model->rope_yarn > 0.0 || model->rope_local_base || model->nope_every;
+    if (model->gelu + model->quick_gelu + model->relu + model->squared_relu > 1)
+        return fails(place, err, "expected one of gelu, quick_gelu, relu and squared_relu, found several");
+    if (model->quick_gelu && !model->gated)
+        return fails(place, err, "quick_gelu is for a gated MLP");
+    if (model->alibi && (model->positions || rotary))
+        return fails(place, err, "alibi goes without positions and rotary embeddings");
+    if (rotary && model->positions)
+        return fails(place, err, "rotary embeddings (rope_base, …) go without positions");
+    if (model->rope_yarn > 0.0 && model->rope_scale > 0.0)
+        return fails(place, err, "expected rope_scale or rope_yarn, found both");
+    if (model->rope_local_base && !model->window)
+        return fails(place, err, "rope_local_base needs a window");
+    if (model->qk_norm + model->qk_norm_wide + model->qk_l2_norm > 1)
+        return fails(place, err, "expected one of qk_norm, qk_norm_wide and qk_l2_norm, found several");
+    if (model->block_norms == 1 && !model->parallel)
+        return fails(place, err, "one norm of a block is for attention and MLP side by side (parallel)");
+    if ((model->sigmoid_router || model->pre_softmax_router || model->own_router ||
+         model->router_scale > 0.0) &&
+        !model->experts)
+        return fails(place, err, "keys of a router need experts");
+    return model->sigmoid_router + model->pre_softmax_router + model->own_router <= 1 ||
+           fails(place, err,
+                 "expected one of sigmoid_router, pre_softmax_router and own_router, found several");
+}
+
 static bool check_size(const struct architecture *model, const char *place, struct error *err)
 {
     double parameters = architecture_parameters(model);
@@ -173,7 +259,7 @@ bool architecture_check(struct architecture *model, const char *place, struct er
         model->ffn = 4 * model->hidden;
     return check_latent(model, place, err) && check_heads(model, place, err) &&
            check_experts(model, place, err) && check_tokens(model, place, err) &&
-           in_range(model, place, err) && check_size(model, place, err);
+           check_facts(model, place, err) && in_range(model, place, err) && check_size(model, place, err);
 }
 
 /* Names. */

@@ -44,25 +44,56 @@ struct architecture {
     bool gated;               /* three matrices in the MLP (SwiGLU), else two */
     bool biased;              /* biases on every matrix except query, key and value */
     bool qkv_biased;          /* biases on query, key and value (Qwen 2 has only these) */
+    bool mlp_biased;          /* biases on the matrices of the MLP, where the others have none (GPT-J) */
+    bool out_biased;          /* a bias on the matrix behind attention, too, where the others have none */
+    bool head_biased;         /* the head has a bias per token of the vocabulary (Phi-2, GPT-J) */
     bool qk_norm;             /* norms of every head's query and key (Qwen 3) */
+    bool qk_norm_wide;        /* norms of all heads' queries, and of all keys, together (OLMo 2) */
     bool sinks;               /* one learned score per head that takes attention away (gpt-oss) */
     bool rms_norm;            /* RMSNorm, else LayerNorm */
     bool norm_biased;         /* norms have a bias besides the scale */
+    bool norm_free;           /* norms have no parameters (OLMo) */
     bool post_norm;           /* norms after attention and MLP: none after the last block */
-    bool embedding_norm;      /* a norm after the embedding (BERT, BLOOM) */
-    bool tied;                /* the head uses the matrix of the embedding */
-    bool masked;              /* BERT: the head has its own matrix and norm before the vocabulary */
-    bool dropout;             /* after attention, MLP and embedding */
-    int64_t experts;          /* of a mixture-of-experts block; 0: dense */
-    int64_t active_experts;   /* per token */
-    int64_t shared_experts;   /* used by every token */
-    int64_t expert_ffn;       /* width of one expert */
-    bool router_biased;       /* the router has a bias per expert */
-    int dense_layers;         /* number of first blocks that are dense despite experts */
-    int64_t window;           /* sliding-window attention: tokens; 0: none */
-    int window_every;         /* with a window: every so many-th block has full attention; 0: none */
+    int block_norms;        /* of a block: 1 (attention and MLP share it), 4 (before and behind each); 0: 2 */
+    bool embedding_norm;    /* a norm after the embedding (BERT, BLOOM) */
+    bool tied;              /* the head uses the matrix of the embedding */
+    bool masked;            /* BERT: the head has its own matrix and norm before the vocabulary */
+    bool dropout;           /* after attention, MLP and embedding */
+    int64_t experts;        /* of a mixture-of-experts block; 0: dense */
+    int64_t active_experts; /* per token */
+    int64_t shared_experts; /* used by every token */
+    int64_t expert_ffn;     /* width of one expert */
+    bool router_biased;     /* the router has a bias per expert */
+    bool shared_gate;       /* shared experts have a gate per token (Qwen 2 MoE) */
+    int experts_every;      /* behind the dense first ones, every so many-th block has experts; 0: all */
+    /* a token's experts are in so many of the groups of experts that lie together; 0: in any */
+    int64_t route_groups, route_active_groups;
+    int mtp_layers;   /* further blocks, each with a head, that predict further tokens */
+    int dense_layers; /* number of first blocks that are dense despite experts */
+    int64_t window;   /* sliding-window attention: tokens; 0: none */
+    int window_every; /* with a window: every so many-th block has full attention; 0: none */
     /* Multi-head latent attention (DeepSeek-V2, arXiv:2405.04434, section 2.1); 0: plain attention. */
     int64_t query_rank, kv_rank, rope_width, nope_width, value_width;
+    /* Facts that take next to no time, but make another model where a launch does not state them. */
+    bool alibi;        /* biases of scores by distance in place of position embeddings */
+    int64_t rope_base; /* of the rotary embedding's wavelengths; 0: 10000 */
+    double rope_scale; /* factor of Llama 3.1's stretched wavelengths; 0: not stretched */
+    int rope_percent;  /* rotated share of a head's width; 0: all of it */
+    double rope_yarn;  /* factor by which YaRN stretches positions beyond `sequence`; 0: not stretched */
+    int64_t rope_local_base; /* base of blocks with a window, if it is another; 0: the same */
+    int nope_every;          /* every so many-th block has no rotary embedding (Llama 4); 0: none */
+    bool parallel;           /* attention and MLP side by side, on one input (GPT-J, Falcon) */
+    bool output_norm;        /* norms behind attention and MLP, before they are added (Gemma 2, OLMo 2) */
+    bool qk_l2_norm;         /* queries and keys are divided by their lengths (Llama 4) */
+    bool soft_capped;        /* scores or logits are bounded by a hyperbolic tangent (Gemma 2) */
+    bool scaled;             /* constant factors of embedding, residuals, scores or logits (Gemma, Granite) */
+    bool clipped;            /* queries, keys and values are clipped (DBRX) */
+    /* the MLP's activation, one at most; none: SiLU where it is gated, else GELU */
+    bool gelu, quick_gelu, relu, squared_relu;
+    bool sigmoid_router;     /* scores of experts are sigmoids, else a softmax */
+    bool pre_softmax_router; /* the softmax is taken over all experts, not the chosen ones */
+    bool own_router;         /* chooses or weights experts in a way of its own (Phi-3.5-MoE) */
+    double router_scale;     /* factor of the chosen experts' scores; 0: 1 */
 };
 
 /* Names ignore case, and '-', '_', '.', ' ' count only between two digits: "LLAMA3_70B" finds llama-3-70b,
@@ -74,6 +105,13 @@ extern const struct table_kind architecture_kind;
  * ffn, embedding_width = hidden. A valid model has at most 2^53 parameters, which int64_t and double hold
  * exactly. */
 bool architecture_check(struct architecture *model, const char *place, struct error *err);
+
+/* Returns whether two models are equal in all but their names and the length of their sequences. */
+bool architecture_same(const struct architecture *a, const struct architecture *b);
+
+/* Returns whether a block has experts, and how many blocks have. */
+bool architecture_has_experts(const struct architecture *model, int block);
+int architecture_expert_blocks(const struct architecture *model);
 
 /* Numbers of parameters. Embedding, encoder, every block and head add up to the whole; T5's tables of
  * relative biases count with the embedding. */

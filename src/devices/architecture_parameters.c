@@ -11,7 +11,7 @@ static double matrix(double in, double out, bool biased)
 
 static double norm(const struct architecture *model, double width)
 {
-    return model->norm_biased ? 2 * width : width;
+    return model->norm_free ? 0 : model->norm_biased ? 2 * width : width;
 }
 
 /* DeepSeek-V2, arXiv:2405.04434, section 2.1: queries and, together, keys and values go through a narrow
@@ -27,7 +27,7 @@ static double latent_attention(const struct architecture *model)
                          : matrix(h, query, false);
     double keys_values = matrix(h, model->kv_rank + model->rope_width, false) + norm(model, model->kv_rank) +
                          matrix(model->kv_rank, heads * (model->nope_width + model->value_width), false);
-    return queries + keys_values + matrix(heads * model->value_width, h, model->biased);
+    return queries + keys_values + matrix(heads * model->value_width, h, model->biased || model->out_biased);
 }
 
 static double plain_attention(const struct architecture *model)
@@ -35,9 +35,11 @@ static double plain_attention(const struct architecture *model)
     double h = model->hidden;
     double query = (double)model->heads * model->head_width;
     double kv = (double)model->kv_heads * model->head_width;
-    double norms = model->qk_norm ? 2 * norm(model, model->head_width) : 0;
+    double norms = model->qk_norm        ? 2 * norm(model, model->head_width)
+                   : model->qk_norm_wide ? norm(model, query) + norm(model, kv)
+                                         : 0;
     return matrix(h, query, model->qkv_biased) + 2 * matrix(h, kv, model->qkv_biased) +
-           matrix(query, h, model->biased) + norms + (model->sinks ? model->heads : 0);
+           matrix(query, h, model->biased || model->out_biased) + norms + (model->sinks ? model->heads : 0);
 }
 
 static double attention(const struct architecture *model)
@@ -47,8 +49,9 @@ static double attention(const struct architecture *model)
 
 static double mlp(const struct architecture *model, double width)
 {
-    return (model->gated ? 2 : 1) * matrix(model->hidden, width, model->biased) +
-           matrix(width, model->hidden, model->biased);
+    bool biased = model->biased || model->mlp_biased;
+    return (model->gated ? 2 : 1) * matrix(model->hidden, width, biased) +
+           matrix(width, model->hidden, biased);
 }
 
 double architecture_expert_parameters(const struct architecture *model)
@@ -60,20 +63,36 @@ static double mixture(const struct architecture *model)
 {
     double experts = (double)model->experts + model->shared_experts;
     return matrix(model->hidden, model->experts, model->router_biased) +
-           experts * mlp(model, model->expert_ffn);
+           experts * mlp(model, model->expert_ffn) + (model->shared_gate ? model->hidden : 0);
+}
+
+bool architecture_has_experts(const struct architecture *model, int block)
+{
+    int every = model->experts_every > 1 ? model->experts_every : 1;
+    return model->experts > 0 && block >= model->dense_layers && block % every == every - 1;
+}
+
+int architecture_expert_blocks(const struct architecture *model)
+{
+    int every = model->experts_every > 1 ? model->experts_every : 1;
+    return model->experts > 0 ? model->layers / every - model->dense_layers / every : 0;
+}
+
+static double block_norms(const struct architecture *model)
+{
+    return (model->block_norms > 0 ? model->block_norms : 2) * norm(model, model->hidden);
 }
 
 double architecture_encoder_block_parameters(const struct architecture *model)
 {
-    return plain_attention(model) + mlp(model, model->ffn) + 2 * norm(model, model->hidden);
+    return plain_attention(model) + mlp(model, model->ffn) + block_norms(model);
 }
 
 double architecture_block_parameters(const struct architecture *model, int block)
 {
-    bool dense = model->experts == 0 || block < model->dense_layers;
+    bool dense = !architecture_has_experts(model, block);
     double cross = model->encoder_layers ? plain_attention(model) + norm(model, model->hidden) : 0;
-    return attention(model) + cross + (dense ? mlp(model, model->ffn) : mixture(model)) +
-           2 * norm(model, model->hidden);
+    return attention(model) + cross + (dense ? mlp(model, model->ffn) : mixture(model)) + block_norms(model);
 }
 
 static double last_norm(const struct architecture *model)
@@ -122,15 +141,23 @@ double architecture_head_parameters(const struct architecture *model)
      * bias. */
     double masked = model->masked ? matrix(h, h, true) + norm(model, h) + model->vocabulary : 0;
     double classes = model->classes ? matrix(h, model->classes, true) : 0;
-    return last_norm(model) + narrow + masked + vocabulary + classes;
+    double biases = model->head_biased ? model->vocabulary : 0;
+    return last_norm(model) + narrow + masked + vocabulary + biases + classes;
 }
 
-/* Blocks are of two kinds at most: the dense first ones, and the rest. */
+/* Blocks are of two kinds at most: those with experts, and the rest. */
 static double blocks(const struct architecture *model)
 {
-    int dense = model->dense_layers;
-    return dense * architecture_block_parameters(model, 0) +
-           (double)(model->layers - dense) * architecture_block_parameters(model, dense);
+    int mixed = architecture_expert_blocks(model),
+        every = model->experts_every > 1 ? model->experts_every : 1;
+    int last = model->layers / every * every - 1; /* one with experts, if any is */
+    double sum = mixed > 0 ? mixed * architecture_block_parameters(model, last) : 0;
+    if (mixed < model->layers) {
+        struct architecture plain = *model;
+        plain.experts = 0;
+        sum += (double)(model->layers - mixed) * architecture_block_parameters(&plain, 0);
+    }
+    return sum;
 }
 
 double architecture_parameters(const struct architecture *model)
@@ -142,5 +169,5 @@ double architecture_parameters(const struct architecture *model)
 double architecture_active_parameters(const struct architecture *model)
 {
     double skipped = (double)(model->experts - model->active_experts) * architecture_expert_parameters(model);
-    return architecture_parameters(model) - (model->layers - model->dense_layers) * skipped;
+    return architecture_parameters(model) - architecture_expert_blocks(model) * skipped;
 }

@@ -28,8 +28,9 @@ const struct field *calibration_parameters(int *count)
 
 /* Generations without runs of their own, and the generation whose share of the peaks each is assumed to reach. */
 static const char *const nearest[][2] = {
-    {"pascal", "volta"}, {"turing", "volta"}, {"ada", "ampere"},      {"cdna1", "volta"},
-    {"cdna2", "ampere"}, {"cdna3", "hopper"}, {"cdna4", "blackwell"},
+    {"pascal", "volta"},    {"turing", "volta"}, {"ada", "ampere"},
+    {"cdna1", "volta"},     {"cdna2", "ampere"}, {"cdna3", "hopper"},
+    {"cdna4", "blackwell"}, {"tpu", "hopper"},   {"trainium", "hopper"},
 };
 #define NEAREST_COUNT (sizeof nearest / sizeof *nearest)
 

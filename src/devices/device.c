@@ -5,6 +5,7 @@
 /* Wide enough for anything real, narrow enough that no product of them overflows. */
 #define MAX_UNITS 100000
 #define MAX_LANES 100000
+#define MAX_WATTS 1e6
 #define MIN_CLOCK 1e6
 #define MAX_CLOCK 1e12
 #define MIN_RATE  1e6 /* bytes/s, flop/s */
@@ -52,27 +53,10 @@ enum cost_type cost_device_type(const struct cost_device *device, enum cost_type
     return type;
 }
 
-/* ---- usual nodes ---- */
-
-/* The ports of the vendor's own systems: DGX A100: 8 x 200 Gb/s, DGX H100 and B200: 8 x 400 Gb/s. */
-static const struct {
-    const char *generation;
-    const char *across;
-} networks[] = {
-    {"volta", "ib-100g"}, {"turing", "ib-100g"}, {"ampere", "ib-200g"},
-    {"ada", "ib-200g"},   {"hopper", "ib-400g"}, {"blackwell", "ib-400g"},
-};
-
 struct usual_node usual_node(const struct cost_device *device)
 {
-    struct usual_node node = {8, "ib-400g"};
-    for (size_t i = 0; i < sizeof networks / sizeof *networks; i++)
-        if (strcmp(networks[i].generation, device->generation) == 0)
-            node.across = networks[i].across;
-    /* GB200 and GB300 NVL72: 72 devices in one NVLink domain */
-    if (strcmp(device->name, "gb200") == 0 || strcmp(device->name, "gb300") == 0)
-        node.devices = 72;
-    return node;
+    return (struct usual_node){device->node > 0 ? device->node : 8,
+                               device->across ? device->across : "ib-400g"};
 }
 
 /* ---- peaks and fitted parameters, by type ---- */
@@ -162,12 +146,15 @@ static const struct field device_fields[] = {
     FIELD(struct cost_device, generation, FIELD_TEXT, 1, 0),
     FIELD(struct cost_device, capability, FIELD_TEXT, 0, 0),
     FIELD(struct cost_device, link, FIELD_TEXT, 0, 0),
+    FIELD(struct cost_device, node, FIELD_INT, 0, MAX_UNITS),
+    FIELD(struct cost_device, across, FIELD_TEXT, 0, 0),
     FIELD(struct cost_device, units, FIELD_INT, 1, MAX_UNITS),
     FIELD(struct cost_device, lanes, FIELD_INT, 1, MAX_LANES),
     FIELD(struct cost_device, clock, FIELD_DOUBLE, MIN_CLOCK, MAX_CLOCK),
     FIELD(struct cost_device, bandwidth, FIELD_RATE, MIN_RATE, MAX_RATE),
     FIELD(struct cost_device, memory, FIELD_SIZE, 1, MAX_BYTES),
     FIELD(struct cost_device, l2, FIELD_SIZE, 1, MAX_BYTES),
+    FIELD(struct cost_device, power, FIELD_DOUBLE, 0, MAX_WATTS),
     FIELD(struct cost_device, launch, FIELD_TIME, 1e-9, MAX_TIME),
     FIELD(struct cost_device, stream_efficiency, FIELD_DOUBLE, 0.01, 2),
     FIELD(struct cost_device, stream_half, FIELD_BYTES, 1, MAX_BYTES),

@@ -9,21 +9,38 @@
 /* The passes are counted from the kernels that each software launches, and scaled together to fit published runs
  * (docs/validate.md). Which communication hides under computing follows each software's documented defaults. */
 
+#define T(technique) (1u << TECHNIQUE_##technique)
+#define SOME_BLOCKS  (T(METHOD) | T(LAYERS))
+#define EXCHANGES    (T(EXPERT_TENSOR) | T(CONTEXT_KIND))
+#define S(schedule)  (1u << SCHEDULE_##schedule)
+#define FORMATS      (T(GRADIENTS) | T(PARAMETERS) | T(RECIPE))
+#define SHARDS       (T(REPLICATE) | T(RESHARD) | T(PREFETCH))
+
 /* Transformer Engine, distributed optimizer, interleaving. */
 #define MEGATRON_CORE                                                                                        \
     .attention = ATTENTION_FLASH3, .middle = 3, .loss_kept = 6, .optimizer = 30, .accumulate = 4,            \
-    .expert_rate = 0.58, .gradient_bytes = 4, .sequence_parallel = true, .sharded = true,                    \
-    .interleaves = true, .caches_weights = true, .parameter_bytes = 2, .stored_gradient_bytes = 4,           \
-    .state_bytes = 12, .backward_working = 1, .matrix_working = 6, .runtime_share = 0, .selective_kept = 1,  \
-    .selective = 0.0, .zero = 3, .zero_staged = 3
+    .gradient_bytes = 4, .sequence_parallel = true, .sharded = true, .interleaves = true,                    \
+    .caches_weights = true, .parameter_bytes = 2, .stored_gradient_bytes = 4, .state_bytes = 12,             \
+    .backward_working = 1, .matrix_working = 6, .runtime_share = 0, .selective_kept = 1, .selective = 0.0,   \
+    .zero_staged = 3, .some_blocks = METHOD_BLOCK
 
 #define ALL_DEGREES (OFFERS_TENSOR | OFFERS_PIPELINE | OFFERS_CHUNKS | OFFERS_CONTEXT | OFFERS_EXPERT)
+
+/* ZeRO-2 and 3 are Megatron-FSDP. */
+#define MEGATRON_CORE_2025                                                                                   \
+    MEGATRON_CORE,                                                                                           \
+        .zero = 15,                                                                                          \
+        .techniques = SOME_BLOCKS | FORMATS | EXCHANGES | T(MODULES) | T(MASTER) | T(MOMENTS) |              \
+                      T(REPLICATE) | T(OFFLOAD) | T(OFFLOAD_ACTIVATIONS) | T(DISPATCH) | T(EXPERT_OVERLAP),  \
+        .offers = ALL_DEGREES | OFFERS_LAYOUTS, .dispatch = DISPATCH_DEEPEP, .send_blocks = true,            \
+        .block_forward = 10.1, .block_backward = 14.2, .loss = 40, .tensor_shown = 0.538,                    \
+        .data_shown = 0.821
 
 /* Scores in memory, a fused softmax, gradients exchanged after the backward pass. */
 #define MEGATRON_UNFUSED                                                                                     \
     .attention = ATTENTION_UNFUSED, .middle = 1, .loss = 16, .loss_kept = 6, .optimizer = 30,                \
     .tensor_shown = 1, .data_shown = 1, .gradient_bytes = 2, .parameter_bytes = 2, .matrix_working = 0,      \
-    .selective_kept = 1, .selective = 0.0
+    .selective_kept = 1, .selective = 0.0, .send_blocks = true
 
 /* NVIDIA's own runs. */
 #define NVIDIA                                                                                               \
@@ -35,8 +52,10 @@
 /* BigScience's runs, with DeepSpeed's ZeRO. */
 #define BIGSCIENCE                                                                                           \
     .block_forward = 60, .block_backward = 80, .softmax_forward = 3.96, .softmax_backward = 5.91,            \
-    .state_bytes = 17, .backward_working = 4.3, .runtime_share = 0.072, .sharded = true, .zero = 15,         \
-    .zero_staged = 3, .offers = OFFERS_TENSOR | OFFERS_PIPELINE
+    .state_bytes = 17, .unsharded_bytes = 6, .backward_working = 4.3, .runtime_share = 0.072,                \
+    .sharded = true, .zero = 15, .zero_staged = 3,                                                           \
+    .techniques = T(OFFLOAD) | T(OFFLOAD_TO) | T(OFFLOAD_ACTIVATIONS),                                       \
+    .offers = OFFERS_TENSOR | OFFERS_PIPELINE
 
 /* Parameters, gradients and optimizer states sharded over all data parallel ranks. */
 #define FSDP                                                                                                 \
@@ -46,30 +65,55 @@
 
 /* FSDP2, one pipeline per local batch. */
 #define TORCHTITAN                                                                                           \
-    FSDP, .loss_kept = 12, .sequence_parallel = true, .keeps_gathered = true, .splits_local_batch = true,    \
-          .zero_staged = 12, .offers = ALL_DEGREES
+    FSDP, .sequence_parallel = true, .keeps_gathered = true, .keeps_inputs = true,                           \
+          .splits_local_batch = true, .zero_staged = 12, .offers = ALL_DEGREES, .some_blocks = METHOD_EVERY, \
+          .techniques = SOME_BLOCKS | T(REPLICATE) | T(RESHARD) | T(RECIPE)
+
+#define TORCHTITAN_COMPILED                                                                                  \
+    TORCHTITAN,                                                                                              \
+        .block_forward = 15, .block_backward = 18.1, .middle = 1, .loss = 16, .accumulate = 6,               \
+        .tensor_shown = 1, .matrix_working = 6, .selective_kept = 0.47, .selective = 0.8,                    \
+        .loss_kept_split = 16 /* PyTorch's loss_parallel is not compiled: a result of each operation */
+
+/* Kernels of PyTorch, one for each operation. In passes of 2 bytes a norm in fp32 takes 16 forward, rotary embedding 18,
+ * sums 10, and their gradients twice as many. PEFT's adapters are fp32: their input is cast, dropped out and multiplied,
+ * their output scaled, added and cast. */
+#define HF_TRAINER                                                                                           \
+    .attention = ATTENTION_FLASH2, .optimizer = 18, .data_shown = 0.5, .gradient_bytes = 2,                  \
+    .fully_sharded = true, .sharded = true, .backward_working = 1, .runtime_share = 0.01, .zero = 12,        \
+    .techniques = SHARDS | T(GRADIENTS) | T(MOMENTS) | T(PARAMETERS), .parameter_bytes = 2,                  \
+    .stored_gradient_bytes = 2, .state_bytes = 4, .middle = 2, .accumulate = 6, .tensor_shown = 1,           \
+    .matrix_working = 2, .selective_kept = 0.55, .selective = 0.3, .adapter_in = 19, .adapter_out = 28,      \
+    .adapter_back_in = 25, .adapter_back_out = 22
 
 const struct software software_all[SOFTWARE_COUNT] = {
     {
         .name = "megatron-core",
         .text = "Megatron-Core from 2025 on, Megatron-Bridge: Transformer Engine, cuDNN attention",
-        MEGATRON_CORE,
-        .offers = ALL_DEGREES | OFFERS_LAYOUTS,
-        .block_forward = 10.1,
-        .block_backward = 14.2,
-        .loss = 40,
+        MEGATRON_CORE_2025,
+        .expert_rate = 0.58,
         .expert_host = 0.00836,
-        .tensor_shown = 0.538,
-        .data_shown = 0.821,
+    },
+    {
+        .name = "megatron-core-2026",
+        .text =
+            "Megatron-Core from June 2026 on: activation and casts inside of experts' products, CUDA graphs",
+        MEGATRON_CORE_2025,
+        .expert_rate = 0.8,
+        .expert_host = 0.003,
     },
     {
         .name = "megatron-core-2024",
         .text = "Megatron-Core of 2023 and 2024, NeMo: the same, less of it fused and hidden",
         MEGATRON_CORE,
+        .send_blocks = true,
+        .zero = 3,
+        .techniques = SOME_BLOCKS | FORMATS | EXCHANGES | T(OFFLOAD_ACTIVATIONS),
         .offers = ALL_DEGREES,
         .block_forward = 14.1,
         .block_backward = 26.9,
         .loss = 32,
+        .expert_rate = 0.58,
         .expert_host = 8e-3,
         .tensor_shown = 0.576,
         .data_shown = 0.238,
@@ -105,6 +149,7 @@ const struct software software_all[SOFTWARE_COUNT] = {
     },
     {
         .name = "fsdp",
+        .techniques = SHARDS | T(GRADIENTS) | T(MOMENTS) | T(PARAMETERS),
         .text = "PyTorch FSDP as in llm-foundry: fused attention in Triton, slower than FlashAttention-2",
         FSDP,
         .attention_forward = 1,
@@ -122,22 +167,21 @@ const struct software software_all[SOFTWARE_COUNT] = {
     },
     {
         .name = "torchtitan",
-        .text = "torchtitan, compiled: FSDP2, FlashAttention-2",
-        TORCHTITAN,
-        .block_forward = 15,
-        .block_backward = 18.1,
-        .middle = 1,
-        .loss = 16,
-        .accumulate = 6,
-        .tensor_shown = 1,
-        .matrix_working = 6,
-        .selective_kept = 0.47,
-        .selective = 0.8,
+        .text = "torchtitan, compiled with its loss: FSDP2, FlashAttention-2",
+        TORCHTITAN_COMPILED,
+        .loss_kept = 4, /* logits and their gradient in bf16: the rest is in the loss's one kernel */
+    },
+    {
+        .name = "torchtitan-2024",
+        .text = "torchtitan of 2024, compiled without its loss",
+        TORCHTITAN_COMPILED,
+        .loss_kept = 12,
     },
     {
         .name = "torchtitan-eager",
         .text = "torchtitan without compilation",
         TORCHTITAN,
+        .loss_kept = 12,
         .block_forward = 30,
         .block_backward = 42,
         .middle = 2,
@@ -148,6 +192,52 @@ const struct software software_all[SOFTWARE_COUNT] = {
         .selective_kept = 0.55,
         .selective = 0.3,
     },
+    {
+        .name = "hf-trainer",
+        .text =
+            "Hugging Face's Trainer with FSDP: weights, gradients and Adam's moments in bf16, not compiled",
+        HF_TRAINER,
+        .eager = true,
+        .block_forward = 63,
+        .block_backward = 115,
+        .loss = 60,
+        .loss_kept = 12,
+    },
+    {
+        .name = "hf-trainer-fused",
+        .text = "the same with fused kernels of norms, rotary embedding and loss (Liger, Unsloth)",
+        HF_TRAINER,
+        .block_forward = 30,
+        .block_backward = 42,
+        .loss = 24,
+        .loss_kept = 8,
+    },
+    /* Attention at the rates of arXiv:2407.08608 with heads of 128 to 256, products in 8 bits with a scale for each 128
+     * numbers at those of github.com/deepseek-ai/DeepGEMM on H800: 985 to 1360 TFLOP/s where one scale for a tensor gives
+     * 1260 to 1490, and groups of experts at 1099 to 1297, those of weights' gradients at less. */
+    {
+        .name = "ideal",
+        .text = "no software: all techniques at their published best (FlashAttention-3, DeepGEMM, DeepEP, "
+                "DualPipe)",
+        MEGATRON_CORE,
+        .zero = 3,
+        .offers = ALL_DEGREES | OFFERS_LAYOUTS,
+        .techniques = SOME_BLOCKS | T(MODULES) | EXCHANGES | T(DISPATCH) | T(EXPERT_OVERLAP) | T(SCHEDULE) |
+                      FORMATS | T(MASTER) | T(MOMENTS) | T(ACTIVATIONS) | T(OFFLOAD) | T(OFFLOAD_ACTIVATIONS),
+        .schedules = S(ZB_H1) | S(DUALPIPE),
+        .dispatch = DISPATCH_DEEPEP,
+        .narrow_dispatch = true,
+        .narrow_kept = true,
+        .attention_forward = 1.25,
+        .attention_backward = 1.25,
+        .narrow_rate = 0.85,
+        .expert_rate = 0.7,
+        .block_forward = 10.1,
+        .block_backward = 14.2,
+        .loss = 40,
+        .tensor_shown = 0.538,
+        .data_shown = 0.238,
+    },
 };
 
 /* Names in published tables: the first entry that begins a name counts. */
@@ -155,12 +245,19 @@ static const struct {
     const char *start, *name;
 } known_as[] = {
     {"NeMo", "megatron-core-2024"},
+    {"Megatron-Bridge 26.06", "megatron-core-2026"},
+    {"Megatron-Bridge 26.08", "megatron-core-2026"},
     {"Megatron-Bridge", "megatron-core"},
     {"Megatron-Core", "megatron-core"},
     {"Megatron-DeepSpeed", "megatron-deepspeed"},
     {"Megatron + Deepspeed 3D", "megatron-deepspeed"},
     {"Megatron + Deepspeed ZeRO", "megatron-2021"},
     {"Megatron", "megatron-2021"},
+    {"PyTorch FSDP (HF Trainer", "hf-trainer"},
+    {"PyTorch FSDP (LitGPT", "hf-trainer"},
+    {"PyTorch (HF Trainer", "hf-trainer"},
+    {"PyTorch (LitGPT", "hf-trainer"},
+    {"HF Trainer (PyTorch", "hf-trainer"},
     {"PyTorch FSDP", "fsdp"},
     {"ColossalAI", "fsdp"},
     {"torchtitan", "torchtitan"},
@@ -189,7 +286,11 @@ bool software_unknown(const char *name, struct error *err)
     struct text_hint hint;
     for (int i = 0; i < SOFTWARE_COUNT; i++)
         names[i] = software_all[i].name;
-    return error_set(
-        err, ERROR_USAGE, "--software: unknown '%s'%s", name,
-        text_suggest(&hint, text_nearest(name, names, SOFTWARE_COUNT), ", see 'rehearse cost --list'"));
+    struct text list = {0};
+    for (int i = 0; i < SOFTWARE_COUNT; i++)
+        text_format(&list, "%s%s", i == 0 ? ", expected one of " : ", ", names[i]);
+    error_set(err, ERROR_USAGE, "--software: unknown '%s'%s", name,
+              text_suggest(&hint, text_nearest(name, names, SOFTWARE_COUNT), list.data ? list.data : ""));
+    text_release(&list);
+    return false;
 }

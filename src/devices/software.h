@@ -3,6 +3,7 @@
 #define REHEARSE_DEVICES_SOFTWARE_H
 
 #include "core/error.h"
+#include "devices/technique.h"
 
 #include <stdbool.h>
 
@@ -34,10 +35,15 @@ struct software {
     double softmax_forward, softmax_backward; /* bytes per score, unfused attention */
     double loss;                              /* bytes per logit */
     double loss_kept;                         /* bytes per logit in memory at one time */
-    double optimizer;    /* bytes read and written per parameter and step, on the device that holds it */
-    double accumulate;   /* the same for accumulating gradients */
-    double tensor_shown; /* exposed share of tensor-parallel communication */
-    double expert_rate;  /* rate of experts' grouped products, relative to single ones; 0: 1 */
+    double loss_kept_split;   /* the same where tensor parallel ranks split the logits; 0: as much */
+    double optimizer;         /* bytes read and written per parameter and step, on the device that holds it */
+    double accumulate;        /* the same for accumulating gradients */
+    double tensor_shown;      /* exposed share of tensor-parallel communication */
+    double expert_rate;       /* rate of experts' grouped products, relative to single ones; 0: 1 */
+    double narrow_rate;       /* of products in 8 bits, relative to those with one scale for a tensor; 0: 1 */
+    enum dispatcher dispatch; /* unless the job says another; DISPATCH_USUAL: all-to-all */
+    bool narrow_kept;         /* inputs of products in 8 bits are kept in these */
+    bool narrow_dispatch;     /* DeepEP carries tokens to experts in 8 bits where products have them */
     /* seconds for the host to launch the kernels of a block of experts, forward and backward: faster devices
      * wait for it */
     double expert_host;
@@ -47,26 +53,42 @@ struct software {
     double stored_gradient_bytes; /* of a gradient in memory */
     /* of a parameter's optimizer states: fp32 master copy, two moments, and temporary copies of the step */
     double state_bytes;
+    double unsharded_bytes;  /* further ones where no ranks share the states: gradients, flat and in fp32 */
     double backward_working; /* number of a block's widest tensors alive at once in the backward pass */
     double matrix_working;   /* bytes per parameter of the largest matrix, beside its stored gradient */
     double runtime_share;    /* share of the device's memory: context, communication buffers, fragmentation */
-    bool sequence_parallel;  /* norms and dropouts split along the sequence (arXiv:2205.05198) */
-    bool sharded;            /* optimizer states are sharded over data parallel ranks by default */
-    bool fully_sharded;      /* parameters and gradients too (ZeRO-3, FSDP) */
-    bool keeps_gathered;     /* a pipeline keeps its stage's parameters gathered during the iteration */
-    bool interleaves;        /* by default a pipeline has one layer per chunk, else one chunk */
+    /* no kernel does several operations: norms in fp32 keep a copy of their input, and gates their activation */
+    bool eager;
+    bool
+        keeps_inputs; /* inputs of matrices are kept as tensor parallel ranks gathered them, not gathered again */
+    double adapter_in,
+        adapter_out; /* bytes that LoRA moves per number of a matrix's input and output, forward, */
+    double adapter_back_in, adapter_back_out; /* and backward; 0: as kernels of its own that take no time */
+    bool sequence_parallel; /* norms and dropouts split along the sequence (arXiv:2205.05198) */
+    bool sharded;           /* optimizer states are sharded over data parallel ranks by default */
+    bool fully_sharded;     /* parameters and gradients too (ZeRO-3, FSDP) */
+    bool keeps_gathered;    /* a pipeline keeps its stage's parameters gathered during the iteration */
+    bool interleaves;       /* by default a pipeline has one layer per chunk, else one chunk */
     /* the given micro-batch is a rank's whole batch; the pipeline splits it by samples */
     bool splits_local_batch;
-    bool caches_weights;   /* 8-bit weights are cast once per step instead of per micro-batch */
-    double selective_kept; /* share of a block's activations kept under selective recomputation */
-    unsigned offers;       /* OFFERS_…: supported splits */
-    unsigned zero;         /* bit z: ZeRO stage z without a pipeline, */
-    unsigned zero_staged;  /* and with one */
+    /* sends between stages occupy the stream of the passes: the host waits for each (Megatron-LM's
+     * send_forward_recv_backward, DeepSpeed's p2p.send); false: they run beside them */
+    bool send_blocks;
+    bool caches_weights;               /* 8-bit weights are cast once per step instead of per micro-batch */
+    double selective_kept;             /* share of a block's activations kept under selective recomputation */
+    unsigned offers;                   /* OFFERS_…: supported splits */
+    unsigned zero;                     /* bit z: ZeRO stage z without a pipeline, */
+    unsigned zero_staged;              /* and with one */
+    enum recompute_method some_blocks; /* its way to recompute some blocks of a chunk; METHOD_ALL: none */
+    unsigned schedules;                /* bit s: has schedule s of enum pipeline_schedule */
+    unsigned techniques;               /* bit k: supports technique k of enum technique_kind */
     double selective; /* share of a block's forward pass recomputed by "selective" with flash attention */
 };
 
 /* All software, in the order of lists. */
-#define SOFTWARE_COUNT 9
+#define SOFTWARE_COUNT 14
+/* Without the last, "ideal", which is none. */
+#define SOFTWARE_REAL_COUNT 13
 extern const struct software software_all[SOFTWARE_COUNT];
 
 /* Finds software by name. NULL: none. */
@@ -74,6 +96,11 @@ const struct software *software_find(const char *name);
 
 /* The same, also by its name in a published run ("NeMo 24.07"). */
 const struct software *software_published(const char *name);
+
+static inline bool software_supports(const struct software *software, enum technique_kind kind)
+{
+    return software->techniques >> kind & 1;
+}
 
 /* Sets "--software: unknown 'NAME', did you mean 'NEAREST'?". Returns false. */
 bool software_unknown(const char *name, struct error *err);

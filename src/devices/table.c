@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define MAX_KEYS 64
+#define MAX_KEYS 128
 
 static struct table_entry *entry_at(const struct table *table, int index)
 {
@@ -32,19 +32,21 @@ void *table_find(const struct table *table, const char *name)
 const char *table_nearest(const struct table *first, const struct table *second, const char *name)
 {
     const struct table *tables[] = {first, second};
-    const char *names[2 * TABLE_MAX_ENTRIES], *nearest = NULL;
-    for (int aliases = 0; aliases < 2 && !nearest; aliases++) {
-        size_t count = 0;
-        for (size_t t = 0; t < 2; t++)
-            for (int i = 0; tables[t] && i < tables[t]->count; i++) {
-                const struct table_entry *entry = entry_at(tables[t], i);
-                const char *alias = text_nearest(name, entry->aliases, (size_t)entry->alias_count);
-                if (!aliases || alias)
-                    names[count++] = aliases ? alias : entry->name;
-            }
-        nearest = text_nearest(name, names, count);
-    }
-    return nearest;
+    const char *names[2 * TABLE_MAX_ENTRIES], *aliases[2 * TABLE_MAX_ENTRIES];
+    size_t count = 0, alias_count = 0;
+    for (size_t t = 0; t < 2; t++)
+        for (int i = 0; tables[t] && i < tables[t]->count; i++) {
+            const struct table_entry *entry = entry_at(tables[t], i);
+            const char *alias = text_nearest(name, entry->aliases, (size_t)entry->alias_count);
+            names[count++] = entry->name;
+            if (alias)
+                aliases[alias_count++] = alias;
+        }
+    const char *own = text_nearest(name, names, count), *other = text_nearest(name, aliases, alias_count);
+    /* an alias is a guess worth more than a name where one of the two texts begins the other: "h1000" is h100 */
+    bool begins =
+        other && strncmp(name, other, strlen(name) < strlen(other) ? strlen(name) : strlen(other)) == 0;
+    return own && !begins ? own : other;
 }
 
 /* ---- an entry ---- */
@@ -105,9 +107,11 @@ static bool read_like(struct table_reader *r, const struct doc_node *node, struc
         return doc_error(r->doc, node, r->err, "unknown %s '%s'%s", kind->noun, name,
                          text_suggest(&hint, table_nearest(r->table, r->known, name), ""));
     }
+    const struct table_entry *named = other;
+    const char *fitted = named->fitted || !named->like ? named->name : named->like;
     memcpy(entry, other, kind->size);
-    *entry = (struct table_entry){0};
-    return true;
+    *entry = (struct table_entry){.like = arena_string(&r->table->arena, fitted)};
+    return entry->like || error_memory(r->err);
 }
 
 /* The texts that every kind may have. */

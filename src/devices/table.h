@@ -19,6 +19,7 @@
     const char *title;  /* "NVIDIA A100-SXM4-80GB" */                                                        \
     const char *source; /* of the published numbers */                                                       \
     const char *fitted;                                                                                      \
+    const char *like; /* the entry whose fitted numbers it has; NULL: its own */                             \
     const char **aliases;                                                                                    \
     int alias_count
 
@@ -104,7 +105,7 @@ void table_release(struct table *table);
 /* Returns the entry of this name or alias, or NULL. `table` may be NULL, or zero. */
 void *table_find(const struct table *table, const char *name);
 
-/* Returns the nearest name in either table, else the nearest alias; NULL: none is near. The second may be NULL. */
+/* Returns the nearest name in either table, or an alias that is nearer; NULL: none is near. The second may be NULL. */
 const char *table_nearest(const struct table *first, const struct table *second, const char *name);
 
 /* ---- writing entries ---- */

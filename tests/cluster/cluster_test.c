@@ -316,6 +316,42 @@ static void too_many_groups_are_refused(void **state)
     assert_string_equal(err.text, "c.yaml:2:1: groups: expected at most 32 groups, found 33");
 }
 
+static void switches_are_read_level_by_level(void **state)
+{
+    (void)state;
+    static const char groups[] = "groups: [{device: a, nodes: 8, devices_per_node: 2}]\n";
+    static const struct {
+        const char *network, *message;
+    } wrong[] = {
+        {"network: 3\n", "network: expected a list"},
+        {"network: [{nodes: 4}]\n", "oversubscription"},
+        {"network: [{nodes: 0, oversubscription: 1}]\n", "nodes: expected a whole number"},
+        {"network: [{nodes: 2, oversubscription: 0}]\n", "oversubscription: expected a number"},
+        {"network: [{nodes: 2, oversubscription: 1, depth: 2}]\n", "depth: unknown key"},
+        {"network: [{nodes: 4, oversubscription: 1}, {nodes: 6, oversubscription: 1}]\n",
+         "network[1].nodes: expected a multiple of the 4 nodes below a switch of the level before, found 6"},
+        {"network: [{nodes: 4, oversubscription: 1}, {nodes: 4, oversubscription: 1}]\n",
+         "network[1].nodes: expected a multiple of the 4 nodes"},
+    };
+    struct cluster cluster;
+    struct error err;
+    char text[512];
+    snprintf(text, sizeof text,
+             "%snetwork: [{nodes: 2, oversubscription: 1.5}, {nodes: 8, oversubscription: 3}]\n", groups);
+    parse(&cluster, "c.yaml", text);
+    assert_int_equal(cluster.network->level_count, 2);
+    assert_int_equal(cluster.network->levels[1].nodes, 8);
+    assert_true(cluster.network->levels[0].oversubscription == 1.5);
+    assert_ptr_equal(cluster.groups[0].network, cluster.network);
+    cluster_release(&cluster);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        snprintf(text, sizeof text, "%s%s", groups, wrong[i].network);
+        assert_false(cluster_parse(&cluster, "c.yaml", text, strlen(text), &err));
+        if (!strstr(err.text, wrong[i].message))
+            fail_msg("%s: %s", wrong[i].message, err.text);
+    }
+}
+
 /* Every prefix of a good file is either a good file or an error, never a crash. */
 static void truncated_files_are_survived(void **state)
 {
@@ -344,6 +380,7 @@ int main(void)
         cmocka_unit_test(a_file_that_is_not_there_is_an_error),
         cmocka_unit_test(mistakes_are_named_with_place_and_cause),
         cmocka_unit_test(too_many_groups_are_refused),
+        cmocka_unit_test(switches_are_read_level_by_level),
         cmocka_unit_test(truncated_files_are_survived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,6 +56,17 @@ static void units_are_read(void **state)
         {"1 PFLOPS", UNIT_COMPUTE, 1e15},
         {"3 kFLOPS", UNIT_COMPUTE, 3e3},
         {"3 FLOP/s", UNIT_COMPUTE, 3},
+        {"30d", UNIT_TIME, 30 * 86400},
+        {"2 days", UNIT_TIME, 2 * 86400},
+        {"15T", UNIT_COUNT, 15e12},
+        {"1.5 B", UNIT_COUNT, 1.5e9},
+        {"4M", UNIT_COUNT, 4e6},
+        {"8k", UNIT_COUNT, 8000},
+        {"15t", UNIT_COUNT, 15e12},
+        {"30d", UNIT_DURATION, 30 * 86400.0},
+        {"2 w", UNIT_DURATION, 14 * 86400.0},
+        {"12h", UNIT_DURATION, 12 * 3600.0},
+        {"1e12", UNIT_COUNT, 1e12},
     };
     double value;
     (void)state;
@@ -80,7 +91,8 @@ static void what_is_no_quantity_is_refused_and_changes_nothing(void **state)
         {"1e999", UNIT_BYTES},   {"1e300 PB", UNIT_BYTES}, {"1e", UNIT_BYTES},      {".", UNIT_BYTES},
         {"-", UNIT_BYTES},       {"--1", UNIT_BYTES},      {"1,5 MB", UNIT_BYTES},  {"5 Gb", UNIT_RATE},
         {"5 GB", UNIT_RATE},     {"5 GBps", UNIT_RATE},    {"5 m", UNIT_TIME},      {"5 S", UNIT_TIME},
-        {"5 bytes", UNIT_TIME},  {"5 FLOP", UNIT_COMPUTE}, {"5 s", UNIT_COMPUTE},
+        {"5 bytes", UNIT_TIME},  {"5 FLOP", UNIT_COMPUTE}, {"5 s", UNIT_COMPUTE},   {"5 D", UNIT_TIME},
+        {"5 m", UNIT_COUNT},     {"5 Ki", UNIT_COUNT},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -91,11 +103,38 @@ static void what_is_no_quantity_is_refused_and_changes_nothing(void **state)
     }
 }
 
+static void whole_numbers_end_in_powers_of_1024(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t value;
+        const char *rest;
+    } cases[] = {
+        {"0", 0, ""},         {"8k", 8192, ""},
+        {"128K", 131072, ""}, {"4M", 4194304, ""},
+        {"-2k", -2048, ""},   {"3..4k", 3, "..4k"},
+        {"12x", 12, "x"},     {"1kk", 1024, "k"},
+        {"7 k", 7, " k"},     {"1G", INT64_C(1) << 30, ""},
+    };
+    static const char *const none[] = {"", "k", "-", "+1", " 1", "99999999999999999999", "9999999999999999k"};
+    int64_t value;
+    char *end;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_true(unit_whole(cases[i].text, &end, &value));
+        assert_int_equal(value, cases[i].value);
+        assert_string_equal(end, cases[i].rest);
+    }
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        if (unit_whole(none[i], &end, &value))
+            fail_msg("'%s' is read", none[i]);
+}
+
 static void every_example_can_be_read(void **state)
 {
     double value;
     (void)state;
-    for (int kind = UNIT_BYTES; kind <= UNIT_COMPUTE; kind++) {
+    for (int kind = UNIT_BYTES; kind <= UNIT_COUNT; kind++) {
         const char *number = strstr(unit_example((enum unit_kind)kind), "such as ");
         assert_non_null(number);
         char first[40] = "";
@@ -144,6 +183,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(units_are_read),
         cmocka_unit_test(what_is_no_quantity_is_refused_and_changes_nothing),
+        cmocka_unit_test(whole_numbers_end_in_powers_of_1024),
         cmocka_unit_test(every_example_can_be_read),
         cmocka_unit_test(values_are_written_for_people),
         cmocka_unit_test(a_small_buffer_is_enough),

@@ -139,13 +139,20 @@ static bool read_word(struct reader *r)
     static const struct {
         const char *word;
         enum doc_type type;
-    } words[] = {{"true", DOC_BOOL}, {"false", DOC_BOOL}, {"null", DOC_NULL}};
+    } words[] = {{"true", DOC_BOOL},
+                 {"false", DOC_BOOL},
+                 {"null", DOC_NULL},
+                 /* as Python writes them; only of other software */
+                 {"NaN", DOC_NULL},
+                 {"Infinity", DOC_NULL},
+                 {"-Infinity", DOC_NULL}};
     struct doc_node *node;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    for (size_t i = 0; i < (r->builder->keeps_twins ? sizeof words / sizeof *words : 3); i++) {
         if (!is_word(r, words[i].word))
             continue;
         size_t length = strlen(words[i].word);
-        if (!add_scalar(r, words[i].type, words[i].word, length, place(r), &node))
+        const char *text = words[i].type == DOC_NULL ? "null" : words[i].word;
+        if (!add_scalar(r, words[i].type, text, strlen(text), place(r), &node))
             return false;
         node->boolean = i == 0;
         r->at += length;

@@ -106,7 +106,7 @@ static bool keys_differ(struct doc_builder *builder, const struct doc_node *map)
 bool doc_close(struct doc_builder *builder)
 {
     struct doc_node *node = builder->open;
-    if (node->type == DOC_MAP && !keys_differ(builder, node))
+    if (node->type == DOC_MAP && !builder->keeps_twins && !keys_differ(builder, node))
         return false;
     builder->depth--;
     builder->open = node->parent;
@@ -149,14 +149,16 @@ static bool read_text(struct doc_builder *builder, enum doc_syntax syntax, char 
     size_t valid = text_valid_utf8(text, length);
     if (valid < length)
         return doc_syntax_error(builder, doc_place_of(text, valid), "not UTF-8 text");
-    return syntax == DOC_JSON ? doc_read_json(builder, text, length) : doc_read_yaml(builder, text, length);
+    return syntax == DOC_JSON   ? doc_read_json(builder, text, length)
+           : syntax == DOC_TOML ? doc_read_toml(builder, text, length)
+                                : doc_read_yaml(builder, text, length);
 }
 
-bool doc_parse(struct doc *doc, enum doc_syntax syntax, const char *path, const char *text, size_t length,
-               struct error *err)
+static bool parse(struct doc *doc, enum doc_syntax syntax, bool keeps_twins, const char *path,
+                  const char *text, size_t length, struct error *err)
 {
     memset(doc, 0, sizeof *doc);
-    struct doc_builder builder = {.doc = doc, .err = err};
+    struct doc_builder builder = {.doc = doc, .keeps_twins = keeps_twins, .err = err};
     doc->path = arena_string(&doc->arena, path);
     /* Readers may look one byte past the end, at a NUL, and move texts one byte to the front. */
     char *copy =
@@ -171,4 +173,16 @@ bool doc_parse(struct doc *doc, enum doc_syntax syntax, const char *path, const 
         return true;
     doc_release(doc);
     return false;
+}
+
+bool doc_parse(struct doc *doc, enum doc_syntax syntax, const char *path, const char *text, size_t length,
+               struct error *err)
+{
+    return parse(doc, syntax, false, path, text, length, err);
+}
+
+bool doc_parse_lax(struct doc *doc, enum doc_syntax syntax, const char *path, const char *text, size_t length,
+                   struct error *err)
+{
+    return parse(doc, syntax, true, path, text, length, err);
 }

@@ -11,6 +11,7 @@ struct doc_builder {
     struct doc_node *last; /* its last child so far */
     const char *key;       /* of the next value, in a map */
     int depth;
+    bool keeps_twins; /* keys that a map has twice are no error, nor are NaN and Infinity */
     struct error *err;
 };
 
@@ -39,5 +40,6 @@ bool doc_scan_number(const char *text, size_t length, double *value);
  * NUL, belong to the reader, too. */
 bool doc_read_json(struct doc_builder *builder, char *text, size_t length);
 bool doc_read_yaml(struct doc_builder *builder, const char *text, size_t length);
+bool doc_read_toml(struct doc_builder *builder, const char *text, size_t length);
 
 #endif

@@ -1,0 +1,439 @@
+/* The kinds of models that configurations of Hugging Face describe, and what only one of them has.
+ *
+ * Sources: configuration_*.py and modeling_*.py of huggingface/transformers 4.57 and 5; of MiniMax-M2 and Grok-1 those that
+ * lie with their weights. */
+#include "devices/config_part.h"
+
+#include <string.h>
+
+#define HYBRID    "Mamba blocks among the others (a hybrid) are not modelled"
+#define HYBRID_2  "Mamba-2 blocks among the others (a hybrid) are not modelled"
+#define RECURRENT "recurrent blocks are not modelled"
+#define LINEAR    "linear attention in some blocks is not modelled"
+#define ADAPTERS  "adapters for images and speech are not modelled"
+
+/* What GPT-2 and its relatives have. */
+#define LIKE_GPT (BIASED | QKV_BIASED | LAYER_NORM)
+
+static const struct config_kind kinds[] = {
+    {"llama", GATED, NULL},
+    {"Yi", GATED, NULL},
+    {"mistral", GATED, NULL},
+    {"ministral", GATED, NULL},
+    {"ministral3", GATED, NULL},
+    {"mixtral", GATED | MIXTURE, NULL},
+    {"qwen2", GATED | QKV_BIASED, NULL},
+    {"qwen2_moe", GATED | QKV_BIASED | MIXTURE | SOFTMAX_ALL, NULL},
+    {"qwen2_vl", GATED | QKV_BIASED | TEXT_PART, NULL},
+    {"qwen2_5_vl", GATED | QKV_BIASED | TEXT_PART, NULL},
+    {"qwen3", GATED | QK_NORM, NULL},
+    {"qwen3_moe", GATED | QK_NORM | MIXTURE | SOFTMAX_ALL, NULL},
+    {"qwen3_vl", GATED | QK_NORM | TEXT_PART, NULL},
+    {"qwen3_vl_moe", GATED | QK_NORM | MIXTURE | TEXT_PART, NULL},
+    {"deepseek_v2", GATED | MIXTURE | LATENT | SOFTMAX_ALL, NULL},
+    {"deepseek_v3", GATED | MIXTURE | LATENT, NULL},
+    {"kimi_k2", GATED | MIXTURE | LATENT, NULL},
+    {"glm", GATED | QKV_BIASED, NULL},
+    {"glm4", GATED | QKV_BIASED | FOUR_NORMS, NULL},
+    {"glm4_moe", GATED | MIXTURE | SIGMOID, NULL},
+    {"dots1", GATED | QK_NORM | MIXTURE | SIGMOID, NULL},
+    {"minimax_m2", GATED | MIXTURE | WIDE_NORM | SIGMOID, NULL},
+    {"ernie4_5", GATED | TIED, NULL},
+    {"ernie4_5_moe", GATED | TIED | MIXTURE, NULL},
+    {"gemma", GATED | TIED | GELU | SCALED, NULL},
+    {"gemma2", GATED | TIED | GELU | SCALED | FOUR_NORMS, NULL},
+    {"gemma3", GATED | TIED | GELU | SCALED | FOUR_NORMS | QK_NORM, NULL},
+    {"gemma3_text", GATED | TIED | GELU | SCALED | FOUR_NORMS | QK_NORM, NULL},
+    {"gpt_oss", GATED | BIASED | QKV_BIASED | MIXTURE | SINKS, NULL},
+    {"llama4", GATED | MIXTURE | SIGMOID | TEXT_PART, NULL},
+    {"llama4_text", GATED | MIXTURE | SIGMOID, NULL},
+    {"cohere", GATED | TIED | PLAIN_NORM | PARALLEL | ONE_NORM | SCALED, NULL},
+    {"cohere2", GATED | TIED | PLAIN_NORM | PARALLEL | ONE_NORM | SCALED, NULL},
+    {"olmo", GATED, NULL},
+    {"olmo2", GATED | WIDE_NORM | OUTPUT_NORM, NULL},
+    {"olmo3", GATED | WIDE_NORM | OUTPUT_NORM, NULL},
+    {"olmoe", GATED | WIDE_NORM | MIXTURE | SOFTMAX_ALL, NULL},
+    {"granite", GATED | SCALED, NULL},
+    {"granitemoe", GATED | SCALED | MIXTURE, NULL},
+    {"granitemoeshared", GATED | SCALED | MIXTURE, NULL},
+    {"smollm3", GATED | TIED, NULL},
+    {"seed_oss", GATED | QKV_BIASED, NULL},
+    {"stablelm", GATED | LAYER_NORM, NULL},
+    {"starcoder2", LIKE_GPT | TIED | GELU, NULL},
+    {"internlm", GATED, NULL},
+    {"internlm2", GATED, NULL},
+    {"internlm3", GATED, NULL},
+    {"baichuan", GATED, NULL},
+    {"nemotron", LAYER_NORM, NULL},
+    {"arcee", 0, NULL},
+    {"falcon", TIED | LAYER_NORM | FULL_FFN | PARALLEL | ONE_NORM, NULL},
+    {"phi", LIKE_GPT | FULL_FFN | PARALLEL | ONE_NORM, NULL},
+    {"phi3", GATED, NULL},
+    {"phimoe", GATED | LAYER_NORM | MIXTURE, NULL},
+    {"gpt2", LIKE_GPT | TIED | LEARNED | DROPOUT | FULL_FFN, NULL},
+    {"gpt_bigcode", LIKE_GPT | TIED | LEARNED | DROPOUT | FULL_FFN, NULL},
+    {"gpt_neo", BIASED | LAYER_NORM | TIED | LEARNED | FULL_FFN, NULL},
+    {"gpt_neox", LIKE_GPT | PARALLEL, NULL},
+    {"gptj", BIASED | LAYER_NORM | FULL_FFN | PARALLEL | ONE_NORM, NULL},
+    {"codegen", BIASED | LAYER_NORM | FULL_FFN | PARALLEL | ONE_NORM, NULL},
+    {"opt", LIKE_GPT | TIED | LEARNED | DROPOUT, NULL},
+    {"bloom", LIKE_GPT | TIED | EMBEDDING_NORM | FULL_FFN, NULL},
+    {"mpt", TIED | PLAIN_NORM | FULL_FFN, NULL},
+    {"dbrx", GATED | PLAIN_NORM | MIXTURE | FULL_FFN, NULL},
+    {"grok-1", GATED | TIED | GELU | SCALED | FOUR_NORMS | MIXTURE | SOFTMAX_ALL, NULL},
+    {"bert", LIKE_GPT | TIED | LEARNED | DROPOUT | MASKED | EMBEDDING_NORM, NULL},
+    {"roberta", LIKE_GPT | TIED | LEARNED | DROPOUT | MASKED | EMBEDDING_NORM, NULL},
+    {"xlm-roberta", LIKE_GPT | TIED | LEARNED | DROPOUT | MASKED | EMBEDDING_NORM, NULL},
+    {"t5", TIED, NULL},
+    {"deepseek_v32", 0, "sparse attention chosen by an indexer is not modelled"},
+    {"glm_moe_dsa", 0, "sparse attention chosen by an indexer is not modelled"},
+    {"qwen3_next", 0, "linear attention in three of four blocks is not modelled"},
+    {"qwen3_5", 0, LINEAR},
+    {"qwen3_5_moe", 0, LINEAR},
+    {"kimi_linear", 0, LINEAR},
+    {"minimax", 0, "lightning attention (linear) in seven of eight blocks is not modelled"},
+    {"minimax_text_01", 0, "lightning attention (linear) in seven of eight blocks is not modelled"},
+    {"nemotron_h", 0, HYBRID_2},
+    {"mamba", 0, "Mamba blocks are not modelled"},
+    {"mamba2", 0, "Mamba-2 blocks are not modelled"},
+    {"falcon_mamba", 0, "Mamba blocks are not modelled"},
+    {"falcon_h1", 0, "Mamba blocks beside attention (a hybrid) are not modelled"},
+    {"jamba", 0, HYBRID},
+    {"zamba", 0, HYBRID},
+    {"zamba2", 0, HYBRID_2},
+    {"bamba", 0, HYBRID_2},
+    {"granitemoehybrid", 0, HYBRID_2},
+    {"plamo2", 0, HYBRID_2},
+    {"lfm2", 0, "convolutions among the blocks of attention are not modelled"},
+    {"lfm2_moe", 0, "convolutions among the blocks of attention are not modelled"},
+    {"recurrent_gemma", 0, RECURRENT},
+    {"rwkv", 0, RECURRENT},
+    {"xlstm", 0, RECURRENT},
+    {"gemma3n", 0, "embeddings and predictions of each block's own are not modelled"},
+    {"gemma3n_text", 0, "embeddings and predictions of each block's own are not modelled"},
+    {"gemma4", 0, "blocks with wider heads among the others are not modelled"},
+    {"gemma4_text", 0, "blocks with wider heads among the others are not modelled"},
+    {"mllama", 0, "cross attention to images in some blocks is not modelled"},
+    {"nemotron-nas", 0, "blocks of different widths are not modelled"},
+    {"deci", 0, "blocks of different numbers of heads are not modelled"},
+    {"phi4mm", 0, ADAPTERS},
+    {"phi4_multimodal", 0, ADAPTERS},
+    {"switch_transformers", 0, "experts in an encoder and a decoder are not modelled"},
+};
+
+#define KINDS (sizeof kinds / sizeof *kinds)
+
+/* A text part's type ends with "_text". */
+const struct config_kind *config_kind_of(const char *type)
+{
+    for (size_t i = 0; i < KINDS; i++)
+        if (strcmp(kinds[i].type, type) == 0)
+            return &kinds[i];
+    size_t length = text_ends_with(type, "_text") ? strlen(type) - 5 : 0;
+    for (size_t i = 0; length > 0 && i < KINDS; i++)
+        if (strlen(kinds[i].type) == length && strncmp(kinds[i].type, type, length) == 0)
+            return &kinds[i];
+    return NULL;
+}
+
+void config_kinds_list(struct text *out)
+{
+    const char *between = "";
+    for (size_t i = 0; i < KINDS; i++)
+        if (!kinds[i].refused) {
+            text_format(out, "%s%s", between, kinds[i].type);
+            between = ", ";
+        }
+}
+
+/* ---- what one kind has ---- */
+
+static void read_falcon(struct config_reader *r, struct architecture *model)
+{
+    bool newer = config_flag(r, "new_decoder_architecture", false);
+    model->biased = model->qkv_biased = config_flag(r, "bias", false);
+    model->alibi = config_flag(r, "alibi", false);
+    model->parallel = newer || config_flag(r, "parallel_attn", true);
+    bool two = newer && config_optional(r, "num_ln_in_parallel_attn", 2) != 1;
+    model->block_norms = model->parallel && !two ? 1 : 0;
+    if (!newer)
+        model->kv_heads = config_flag(r, "multi_query", true) ? 1 : 0;
+}
+
+static void read_mpt(struct config_reader *r, struct architecture *model)
+{
+    const struct doc_node *attention = doc_find(r->map, "attn_config"), *alibi = doc_find(attention, "alibi"),
+                          *clip = doc_find(attention, "clip_qkv"), *heads = doc_find(attention, "kv_n_heads");
+    model->biased = model->qkv_biased = model->norm_biased = !config_flag(r, "no_bias", false);
+    model->kv_heads = heads && heads->type == DOC_NUMBER && heads->number >= 1 && heads->number <= 1 << 14
+                          ? (int64_t)heads->number
+                          : 0;
+    model->alibi = alibi && alibi->boolean;
+    model->clipped = clip && clip->type == DOC_NUMBER;
+    model->positions = config_flag(r, "learned_pos_emb", true) && !model->alibi ? model->sequence : 0;
+}
+
+/* Its sizes lie in maps of their own. */
+static void read_dbrx(struct config_reader *r, struct architecture *model)
+{
+    static const char *const groups[] = {"kv_n_heads", NULL}, *const widths[] = {"ffn_hidden_size", NULL},
+                             *const experts[] = {"moe_num_experts", NULL},
+                             *const active[] = {"moe_top_k", NULL};
+    const struct doc_node *whole = r->map, *attention = doc_find(whole, "attn_config"),
+                          *mlp = doc_find(whole, "ffn_config");
+    r->map = attention && attention->type == DOC_MAP ? attention : whole;
+    double base = config_real(r, "rope_theta");
+    model->kv_heads = config_number(r, groups, 1 << 14, true);
+    model->clipped = config_real(r, "clip_qkv") > 0.0;
+    model->rope_base = base >= 1.0 && base <= 1e9 && base != 10000.0 ? (int64_t)base : 0;
+    r->map = mlp && mlp->type == DOC_MAP ? mlp : whole;
+    model->ffn = model->expert_ffn = config_number(r, widths, CONFIG_MAX_SIZE, true);
+    model->experts = config_number(r, experts, 1 << 16, true);
+    model->active_experts = config_number(r, active, 1 << 16, true);
+    r->map = whole;
+}
+
+static void read_llama4(struct config_reader *r, struct architecture *model)
+{
+    int64_t dense = config_optional(r, "intermediate_size_mlp", CONFIG_MAX_SIZE);
+    model->ffn = dense > 0 ? dense : model->ffn;
+    model->shared_experts = model->experts > 0;
+    model->router_biased = false;
+    model->qk_norm = false; /* its norm has no parameters */
+    model->qk_l2_norm = config_flag(r, "use_qk_norm", true);
+    model->nope_every = 4;
+    model->scaled = config_flag(r, "attn_temperature_tuning", true) && model->sequence > 8192;
+}
+
+static void read_t5(struct config_reader *r, struct architecture *model)
+{
+    static const char *const decoders[] = {"num_decoder_layers", "num_layers", NULL};
+    const struct doc_node *activation = doc_find(r->map, "feed_forward_proj");
+    bool gated = activation && activation->text && strncmp(activation->text, "gated", 5) == 0;
+    model->encoder_layers = model->layers;
+    model->layers = (int)config_number(r, decoders, CONFIG_MAX_LAYERS, true);
+    model->relative_buckets = config_optional(r, "relative_attention_num_buckets", 1 << 16);
+    model->relative_buckets = model->relative_buckets > 0 ? model->relative_buckets : 32;
+    model->gated = gated;
+    model->gelu = gated;
+    model->relu = !gated;
+    model->sequence = model->sequence > 0 ? model->sequence : 512;
+}
+
+static void read_opt(struct config_reader *r, struct architecture *model)
+{
+    int64_t narrow = config_optional(r, "word_embed_proj_dim", CONFIG_MAX_SIZE);
+    model->positions += model->positions > 0 ? 2 : 0; /* two for padding */
+    model->post_norm = !config_flag(r, "do_layer_norm_before", true);
+    model->embedding_width = narrow != model->hidden ? narrow : 0;
+}
+
+static void read_bert(struct config_reader *r, struct architecture *model)
+{
+    model->token_types = config_optional(r, "type_vocab_size", CONFIG_MAX_SIZE);
+}
+
+/* All heads have keys of their own, or share one. */
+static void read_gpt2(struct config_reader *r, struct architecture *model)
+{
+    model->kv_heads = config_flag(r, "multi_query", false) ? 1 : 0;
+}
+
+static void read_bigcode(struct config_reader *r, struct architecture *model)
+{
+    model->kv_heads = config_flag(r, "multi_query", true) ? 1 : 0;
+}
+
+static void read_bloom(struct config_reader *r, struct architecture *model)
+{
+    (void)r;
+    model->kv_heads = 0;
+    model->alibi = true;
+}
+
+/* Every second block has a window. */
+static void read_gpt_neo(struct config_reader *r, struct architecture *model)
+{
+    int64_t window = config_optional(r, "window_size", CONFIG_MAX_SIZE);
+    model->window = window;
+    model->window_every = window > 0 ? 2 : 0;
+}
+
+/* The rotated numbers of a head are a number, not a share; matrices of attention have no biases. */
+static void read_gptj(struct config_reader *r, struct architecture *model)
+{
+    int64_t rotated = config_optional(r, "rotary_dim", CONFIG_MAX_SIZE);
+    model->biased = false;
+    model->mlp_biased = model->head_biased = true;
+    if (model->heads > 0 && model->hidden >= model->heads && rotated > 0)
+        model->rope_percent = (int)(100 * rotated / (model->hidden / model->heads));
+}
+
+static void read_phi(struct config_reader *r, struct architecture *model)
+{
+    model->head_biased = true;
+    model->qk_norm = config_flag(r, "qk_layernorm", false);
+    model->kv_heads = config_optional(r, "num_key_value_heads", 1 << 14);
+}
+
+static void read_phimoe(struct config_reader *r, struct architecture *model)
+{
+    model->out_biased = model->qkv_biased;
+    model->own_router = true;
+    model->pre_softmax_router = false;
+    model->head_biased = config_flag(r, "lm_head_bias", false);
+}
+
+static void read_llama(struct config_reader *r, struct architecture *model)
+{
+    (void)r;
+    model->out_biased = model->qkv_biased; /* attention_bias is for all four matrices */
+}
+
+static void read_internlm(struct config_reader *r, struct architecture *model)
+{
+    model->qkv_biased = config_flag(r, "qkv_bias", config_flag(r, "bias", false));
+    model->out_biased = config_flag(r, "bias", false);
+}
+
+static void read_seed(struct config_reader *r, struct architecture *model)
+{
+    model->out_biased = config_flag(r, "attention_out_bias", false);
+}
+
+/* Of its models, the wide one has biases by distance and no key for positions. */
+static void read_baichuan(struct config_reader *r, struct architecture *model)
+{
+    model->alibi = !doc_find(r->map, "max_position_embeddings");
+}
+
+static void read_minimax(struct config_reader *r, struct architecture *model)
+{
+    int64_t rotated = config_optional(r, "rotary_dim", CONFIG_MAX_SIZE);
+    if (config_says(r, "qk_norm_type", "per_head")) {
+        model->qk_norm = true;
+        model->qk_norm_wide = false;
+    }
+    if (rotated > 0 && model->head_width > rotated)
+        model->rope_percent = (int)(100 * rotated / model->head_width);
+}
+
+static void read_ernie(struct config_reader *r, struct architecture *model)
+{
+    model->router_biased = model->experts > 0 && config_flag(r, "moe_use_aux_free", true);
+}
+
+static void read_cohere(struct config_reader *r, struct architecture *model)
+{
+    model->qk_norm_wide = config_flag(r, "use_qk_norm", false); /* a scale for each number of each head */
+    model->qk_norm = false;
+}
+
+static void read_cohere2(struct config_reader *r, struct architecture *model)
+{
+    int64_t every = config_optional(r, "sliding_window_pattern", CONFIG_MAX_LAYERS);
+    read_cohere(r, model);
+    model->nope_every = every > 1 ? (int)every : 4;
+}
+
+static void read_smollm3(struct config_reader *r, struct architecture *model)
+{
+    int64_t every = config_optional(r, "no_rope_layer_interval", CONFIG_MAX_LAYERS);
+    model->nope_every = every > 1 ? (int)every : 4;
+}
+
+static void read_olmo(struct config_reader *r, struct architecture *model)
+{
+    (void)r;
+    model->rms_norm = false;
+    model->norm_free = true;
+}
+
+static void read_qwen2_moe(struct config_reader *r, struct architecture *model)
+{
+    (void)r;
+    model->shared_gate = model->shared_experts > 0;
+}
+
+static void read_gpt_oss(struct config_reader *r, struct architecture *model)
+{
+    (void)r;
+    model->quick_gelu = true; /* clamped, with an offset, although the key says SiLU */
+    model->router_biased = true;
+}
+
+static void read_nemotron(struct config_reader *r, struct architecture *model)
+{
+    (void)r;
+    model->squared_relu = true;
+}
+
+static void read_grok(struct config_reader *r, struct architecture *model)
+{
+    model->soft_capped = true;
+    model->pre_softmax_router = !config_flag(r, "norm_topk_prob", false);
+}
+
+static void read_stablelm(struct config_reader *r, struct architecture *model)
+{
+    model->block_norms = model->parallel ? 1 : 0;
+    model->rope_percent = config_real(r, "partial_rotary_factor") > 0.0 ? model->rope_percent : 25;
+}
+
+static void read_neox(struct config_reader *r, struct architecture *model)
+{
+    bool biased = config_flag(r, "attention_bias", true);
+    model->qkv_biased = biased;
+    model->rope_percent = config_real(r, "rotary_pct") > 0.0 ? model->rope_percent : 25;
+}
+
+void config_read_kind(struct config_reader *r, struct architecture *model, const struct config_kind *kind)
+{
+    static const struct {
+        const char *type;
+        void (*read)(struct config_reader *r, struct architecture *model);
+    } readers[] = {
+        {"falcon", read_falcon},
+        {"mpt", read_mpt},
+        {"dbrx", read_dbrx},
+        {"llama4", read_llama4},
+        {"llama4_text", read_llama4},
+        {"t5", read_t5},
+        {"opt", read_opt},
+        {"bert", read_bert},
+        {"roberta", read_bert},
+        {"xlm-roberta", read_bert},
+        {"gpt2", read_gpt2},
+        {"gpt_bigcode", read_bigcode},
+        {"bloom", read_bloom},
+        {"gpt_neo", read_gpt_neo},
+        {"gptj", read_gptj},
+        {"codegen", read_gptj},
+        {"phi", read_phi},
+        {"phimoe", read_phimoe},
+        {"llama", read_llama},
+        {"internlm", read_internlm},
+        {"internlm3", read_internlm},
+        {"seed_oss", read_seed},
+        {"baichuan", read_baichuan},
+        {"minimax_m2", read_minimax},
+        {"ernie4_5_moe", read_ernie},
+        {"cohere", read_cohere},
+        {"cohere2", read_cohere2},
+        {"smollm3", read_smollm3},
+        {"olmo", read_olmo},
+        {"qwen2_moe", read_qwen2_moe},
+        {"gpt_oss", read_gpt_oss},
+        {"nemotron", read_nemotron},
+        {"grok-1", read_grok},
+        {"stablelm", read_stablelm},
+        {"gpt_neox", read_neox},
+        {"granite", read_llama},
+        {"granitemoe", read_llama},
+        {"olmo2", read_llama},
+        {"olmo3", read_llama},
+    };
+    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
+        if (strcmp(readers[i].type, kind->type) == 0)
+            readers[i].read(r, model);
+}

@@ -1,0 +1,259 @@
+#include "devices/technique.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_NUMBER 1000000
+
+/* The words of values 1, 2, …; a set's words are those of its bits. */
+static const char *const modules[] = {
+    "core_attn", "layernorm", "mla_up_proj", "moe", "moe_act", "mlp", "shared_experts", NULL,
+};
+static const char *const methods[] = {"block", "uniform", "every", NULL};
+static const char *const formats[] = {"fp32", "fp16", "bf16", "fp8", "fp4", NULL};
+static const char *const recipes[] = {"delayed", "tensorwise", "blockwise", "mxfp8", "nvfp4", NULL};
+static const char *const switches[] = {"no", "yes", NULL};
+static const char *const places[] = {"host", "nvme", NULL};
+static const char *const dispatchers[] = {"alltoall", "deepep", NULL};
+static const char *const overlaps[] = {"no", "yes", "wgrad", NULL};
+static const char *const context_kinds[] = {"p2p", "all_gather", "a2a", "a2a+p2p", NULL};
+static const char *const schedule_names[] = {"1f1b", "zb-h1", "dualpipe", NULL};
+
+static const struct {
+    const char *name, *text;
+} described[TECHNIQUE_COUNT] = {
+#define X(id, member, name, text) [TECHNIQUE_##id] = {name, text},
+    TECHNIQUES(X)
+#undef X
+};
+
+/* Words; NULL: a number. */
+static const char *const *const words_of[TECHNIQUE_COUNT] = {
+    [TECHNIQUE_MODULES] = modules,
+    [TECHNIQUE_METHOD] = methods,
+    [TECHNIQUE_GRADIENTS] = formats,
+    [TECHNIQUE_MASTER] = formats,
+    [TECHNIQUE_MOMENTS] = formats,
+    [TECHNIQUE_PARAMETERS] = formats,
+    [TECHNIQUE_ACTIVATIONS] = formats,
+    [TECHNIQUE_RECIPE] = recipes,
+    [TECHNIQUE_RESHARD] = switches,
+    [TECHNIQUE_OFFLOAD_TO] = places,
+    [TECHNIQUE_DISPATCH] = dispatchers,
+    [TECHNIQUE_EXPERT_OVERLAP] = overlaps,
+    [TECHNIQUE_CONTEXT_KIND] = context_kinds,
+    [TECHNIQUE_SCHEDULE] = schedule_names,
+};
+
+static int count_words(enum technique_kind kind)
+{
+    int count = 0;
+    while (words_of[kind][count])
+        count++;
+    return count;
+}
+
+const char *technique_name(enum technique_kind kind)
+{
+    return described[kind].name;
+}
+
+const char *technique_text(enum technique_kind kind)
+{
+    return described[kind].text;
+}
+
+bool technique_find(const char *name, enum technique_kind *kind)
+{
+    for (int k = 0; k < TECHNIQUE_COUNT; k++)
+        if (strcmp(described[k].name, name) == 0) {
+            *kind = (enum technique_kind)k;
+            return true;
+        }
+    return false;
+}
+
+int technique_get(const struct technique *technique, enum technique_kind kind)
+{
+    switch (kind) {
+#define X(id, member, name, text)                                                                            \
+    case TECHNIQUE_##id:                                                                                     \
+        return technique->member;
+        TECHNIQUES(X)
+#undef X
+    case TECHNIQUE_COUNT:
+        break;
+    }
+    return 0;
+}
+
+void technique_set(struct technique *technique, enum technique_kind kind, int value)
+{
+    switch (kind) {
+#define X(id, member, name, text)                                                                            \
+    case TECHNIQUE_##id:                                                                                     \
+        technique->member = value;                                                                           \
+        break;
+        TECHNIQUES(X)
+#undef X
+    case TECHNIQUE_COUNT:
+        break;
+    }
+}
+
+bool technique_is_usual(const struct technique *technique)
+{
+    for (int k = 0; k < TECHNIQUE_COUNT; k++)
+        if (technique_get(technique, (enum technique_kind)k) != 0)
+            return false;
+    return true;
+}
+
+bool technique_is_number(enum technique_kind kind)
+{
+    return !words_of[kind];
+}
+
+int technique_max(enum technique_kind kind)
+{
+    if (kind == TECHNIQUE_MODULES)
+        return (1 << RECOMPUTE_MODULES) - 1;
+    if (kind == TECHNIQUE_OFFLOAD)
+        return 100;
+    return words_of[kind] ? count_words(kind) : MAX_NUMBER;
+}
+
+void technique_write(struct text *out, enum technique_kind kind, int value)
+{
+    const char *between = "";
+    if (!words_of[kind]) {
+        text_format(out, "%d", value);
+    } else if (value <= 0) {
+        text_add(out, "usual");
+    } else if (kind != TECHNIQUE_MODULES) {
+        text_add(out, words_of[kind][value - 1]);
+    } else {
+        for (int m = 0; m < RECOMPUTE_MODULES; m++)
+            if (value >> m & 1) {
+                text_format(out, "%s%s", between, modules[m]);
+                between = "+";
+            }
+    }
+}
+
+/* A word of `length` bytes. */
+static bool find_word(enum technique_kind kind, const char *word, size_t length, int *index)
+{
+    const char *const *words = words_of[kind];
+    for (*index = 0; words[*index]; (*index)++)
+        if (strlen(words[*index]) == length && strncmp(words[*index], word, length) == 0)
+            return true;
+    return false;
+}
+
+static bool read_set(const char *text, int *value)
+{
+    *value = 0;
+    for (;;) {
+        size_t length = strcspn(text, "+");
+        int bit;
+        if (!find_word(TECHNIQUE_MODULES, text, length, &bit))
+            return false;
+        *value |= 1 << bit;
+        if (text[length] == '\0')
+            return true;
+        text += length + 1;
+    }
+}
+
+static bool read_number(const char *text, enum technique_kind kind, int *value)
+{
+    if (*text == '\0' || strlen(text) > 7 || text[strspn(text, "0123456789")] != '\0')
+        return false;
+    *value = atoi(text);
+    return *value <= technique_max(kind);
+}
+
+static void list_words(struct text *expected, enum technique_kind kind)
+{
+    int count = count_words(kind);
+    for (int i = 0; i < count; i++)
+        text_format(expected, "%s%s", i == 0 ? "" : i < count - 1 ? ", " : " or ", words_of[kind][i]);
+    if (kind == TECHNIQUE_MODULES)
+        text_add(expected, ", several joined by '+'");
+}
+
+bool technique_read(const char *text, enum technique_kind kind, int *value, struct text *expected)
+{
+    int index;
+    if (words_of[kind] && strcmp(text, "usual") == 0) {
+        *value = 0;
+        return true;
+    }
+    if (!words_of[kind]) {
+        if (read_number(text, kind, value))
+            return true;
+        text_format(expected, "a whole number from 0 to %d", technique_max(kind));
+        return false;
+    }
+    if (kind == TECHNIQUE_MODULES) {
+        if (read_set(text, value))
+            return true;
+    } else if (find_word(kind, text, strlen(text), &index)) {
+        *value = index + 1;
+        return true;
+    }
+    list_words(expected, kind);
+    return false;
+}
+
+void technique_write_recompute(struct text *out, enum recompute recompute, const struct technique *technique)
+{
+    const char *between = "";
+    text_add(out, recompute_name(recompute));
+    if (recompute == RECOMPUTE_SELECTIVE && technique->modules != 0) {
+        text_add(out, " (");
+        for (int m = 0; m < RECOMPUTE_MODULES; m++)
+            if (technique->modules >> m & 1) {
+                text_format(out, "%s%s", between, modules[m]);
+                between = ", ";
+            }
+        text_add(out, ")");
+    }
+    int layers = technique->layers;
+    if (recompute != RECOMPUTE_FULL || layers == 0)
+        return;
+    if (technique->method == METHOD_BLOCK)
+        text_format(out, " (%d block%s of each chunk)", layers, layers == 1 ? "" : "s");
+    else if (technique->method == METHOD_EVERY)
+        text_format(out, " (every %d blocks, one)", layers);
+    else if (layers > 1)
+        text_format(out, " (%d blocks together)", layers);
+}
+
+void technique_write_others(struct text *out, const struct technique *technique, const char *before)
+{
+    for (int k = TECHNIQUE_GRADIENTS; k < TECHNIQUE_COUNT; k++) {
+        int value = technique_get(technique, (enum technique_kind)k);
+        if (value == 0)
+            continue;
+        text_format(out, "%s%s ", before, described[k].name);
+        technique_write(out, (enum technique_kind)k, value);
+    }
+}
+
+double number_format_bytes(int format, double usual)
+{
+    static const double bytes[] = {[FORMAT_FP32] = 4.0,
+                                   [FORMAT_FP16] = 2.0,
+                                   [FORMAT_BF16] = 2.0,
+                                   [FORMAT_FP8] = 1.0,
+                                   [FORMAT_FP4] = 0.5};
+    return format == FORMAT_USUAL ? usual : bytes[format];
+}
+
+const char *recompute_name(enum recompute recompute)
+{
+    static const char *const names[] = {"none", "selective", "full"};
+    return names[recompute];
+}

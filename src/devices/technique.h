@@ -1,0 +1,146 @@
+/* Techniques of training software that trade time, memory and accuracy for one another.
+ *
+ * One table describes all of them: the name in `--fix` and in plans, the values, and the words for these. 0 always
+ * stands for the software's own habit, so that an empty struct changes nothing. */
+#ifndef REHEARSE_DEVICES_TECHNIQUE_H
+#define REHEARSE_DEVICES_TECHNIQUE_H
+
+#include "core/error.h"
+#include "core/text.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum recompute { RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL };
+
+/* Parts of a block that selective recomputation may drop, in Megatron-Core's words (--recompute-modules). */
+enum recompute_module {
+    MODULE_CORE_ATTENTION,
+    MODULE_NORMS,
+    MODULE_LATENT_UP, /* multi-head latent attention: the matrices that widen query, key and value */
+    MODULE_EXPERTS,   /* all of a block's mixture of experts, with its exchanges */
+    MODULE_EXPERT_ACTIVATION,
+    MODULE_MLP,
+    MODULE_SHARED_EXPERTS,
+    RECOMPUTE_MODULES
+};
+
+/* Which blocks of a chunk full recomputation covers. */
+enum recompute_method {
+    METHOD_ALL,     /* each by itself */
+    METHOD_BLOCK,   /* the first `layers` of them (Megatron-Core's block) */
+    METHOD_UNIFORM, /* all, `layers` of them as one (its uniform) */
+    METHOD_EVERY,   /* one of each `layers` (torchtitan's selective with a number) */
+};
+
+/* Formats of numbers held between steps. */
+enum number_format { FORMAT_USUAL, FORMAT_FP32, FORMAT_FP16, FORMAT_BF16, FORMAT_FP8, FORMAT_FP4 };
+
+/* How numbers of products in 8 or 4 bits are scaled (Transformer Engine's recipes). */
+enum number_recipe {
+    RECIPE_USUAL,
+    RECIPE_DELAYED,    /* a factor per tensor, from earlier steps */
+    RECIPE_TENSORWISE, /* a factor per tensor, from its own maximum */
+    RECIPE_BLOCKWISE,  /* one for each 128 numbers of an activation and 128 x 128 of weights */
+    RECIPE_MXFP8,      /* one for each 32 numbers */
+    RECIPE_NVFP4,      /* one for each 16 numbers of 4 bits */
+};
+
+/* How tokens go to their experts (cost/experts.h). */
+enum dispatcher { DISPATCH_USUAL, DISPATCH_ALLTOALL, DISPATCH_DEEPEP };
+
+/* The kernels of another micro-batch beside which experts exchange tokens: all but the gradients of weights, or these, too
+ * (Megatron-Core's --delay-wgrad-compute). */
+enum expert_overlap { OVERLAP_USUAL, OVERLAP_NONE, OVERLAP_PASSES, OVERLAP_WEIGHTS };
+
+/* Exchanges of context parallel ranks (cost/context.h), in Megatron-Core's words (--cp-comm-type). */
+enum context_kind { CONTEXT_USUAL, CONTEXT_RING, CONTEXT_GATHER, CONTEXT_ULYSSES, CONTEXT_HIERARCHICAL };
+
+/* Schedules by their names in schedule/schedule.h; interleaved 1F1B is the usual one of several chunks. */
+enum pipeline_schedule {
+    SCHEDULE_USUAL,
+    SCHEDULE_1F1B,
+    SCHEDULE_ZB_H1,
+    SCHEDULE_DUALPIPE,
+};
+
+enum technique_switch { SWITCH_USUAL, SWITCH_OFF, SWITCH_ON };
+
+enum offload_place { PLACE_USUAL, PLACE_HOST, PLACE_NVME };
+
+/* X(identifier, member, name, description) */
+#define TECHNIQUES(X)                                                                                        \
+    X(MODULES, modules, "modules", "parts of a block that are recomputed")                                   \
+    X(METHOD, method, "method", "which blocks full recomputation covers")                                    \
+    X(LAYERS, layers, "layers", "the number that this method needs")                                         \
+    X(GRADIENTS, gradients, "grads", "format of gradients, held and exchanged")                              \
+    X(MASTER, master, "master", "format of the optimizer's copy of the parameters")                          \
+    X(MOMENTS, moments, "moments", "format of the optimizer's moments")                                      \
+    X(PARAMETERS, parameters, "params", "format of the parameters in the passes")                            \
+    X(ACTIVATIONS, activations, "activations", "format of the inputs that products keep")                    \
+    X(RECIPE, recipe, "recipe", "scaling of products in 8 or 4 bits")                                        \
+    X(REPLICATE, replicate, "replicate", "copies of the shards, which exchange gradients (HSDP)")            \
+    X(RESHARD, reshard, "reshard", "gathered parameters are freed after the forward pass")                   \
+    X(PREFETCH, prefetch, "prefetch", "blocks whose shards are gathered ahead")                              \
+    X(OFFLOAD, offload, "offload", "per cent of the optimizer's states that the host holds")                 \
+    X(OFFLOAD_TO, offload_to, "offload-to", "place of these")                                                \
+    X(OFFLOAD_ACTIVATIONS, offload_activations, "offload-activations",                                       \
+      "blocks of a chunk whose activations wait in the host's memory")                                       \
+    X(DISPATCH, dispatch, "dispatch", "how tokens go to their experts and back")                             \
+    X(EXPERT_OVERLAP, expert_overlap, "ep-overlap",                                                          \
+      "exchanges of experts beside the kernels of another micro-batch")                                      \
+    X(EXPERT_TENSOR, expert_tensor, "etp", "tensor parallel degree of the experts")                          \
+    X(CONTEXT_KIND, context_kind, "cp-comm", "how context parallel ranks exchange keys and values")          \
+    X(SCHEDULE, schedule, "schedule", "order of the passes of a pipeline")                                   \
+    X(IMBALANCE, imbalance, "imbalance", "tokens of the busiest device of experts, per cent of the mean")
+
+enum technique_kind {
+#define X(id, member, name, text) TECHNIQUE_##id,
+    TECHNIQUES(X)
+#undef X
+        TECHNIQUE_COUNT
+};
+
+struct technique {
+#define X(id, member, name, text) int member;
+    TECHNIQUES(X)
+#undef X
+};
+
+const char *technique_name(enum technique_kind kind);
+const char *technique_text(enum technique_kind kind);
+
+/* Finds a technique by name. False: there is none. */
+bool technique_find(const char *name, enum technique_kind *kind);
+
+int technique_get(const struct technique *technique, enum technique_kind kind);
+void technique_set(struct technique *technique, enum technique_kind kind, int value);
+
+/* Returns whether all is as the software does it by itself. */
+bool technique_is_usual(const struct technique *technique);
+
+/* Returns whether its values are numbers, of which a range means something. */
+bool technique_is_number(enum technique_kind kind);
+
+/* Returns the maximum value. */
+int technique_max(enum technique_kind kind);
+
+/* Appends a value as text: "core_attn+mlp", "bf16", "4". */
+void technique_write(struct text *out, enum technique_kind kind, int value);
+
+/* Reads such a text. False: it is none; *expected then lists what may stand there. */
+bool technique_read(const char *text, enum technique_kind kind, int *value, struct text *expected);
+
+/* Returns the bytes of a number; `usual` for FORMAT_USUAL. */
+double number_format_bytes(int format, double usual);
+
+/* Appends recomputation with its modules or blocks: "selective (layernorm, mlp)", "full (2 blocks of each chunk)". */
+void technique_write_recompute(struct text *out, enum recompute recompute, const struct technique *technique);
+
+/* Appends the other techniques that are not the software's own, "grads bf16, offload 50", each behind `before`. */
+void technique_write_others(struct text *out, const struct technique *technique, const char *before);
+
+/* "none", "selective", "full" */
+const char *recompute_name(enum recompute recompute);
+
+#endif
