@@ -1,0 +1,275 @@
+#include "schedule/best.h"
+
+#include "schedule/make/make.h"
+#include "schedule/schedule.h"
+#include "schedule/starts.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define MAX_SEARCHED (1 << 21) /* passes: of larger shapes the best order of the table is taken */
+
+/* The shape's times, or those of equal passes; the caller frees *made. */
+static const struct timing_options *timing_of_shape(const struct schedule_shape *shape, int stages,
+                                                    struct timing_options *equal, struct pass_cost **made,
+                                                    struct error *err)
+{
+    *made = NULL;
+    if (shape->timing != NULL && shape->timing->costs != NULL)
+        return shape->timing;
+    struct pass_cost *costs = malloc((size_t)stages * sizeof *costs);
+    if (costs == NULL) {
+        error_memory(err);
+        return NULL;
+    }
+    for (int stage = 0; stage < stages; stage++)
+        costs[stage] = (struct pass_cost){
+            .forward = 1.0, .input = 1.0, .weight = 1.0, .kept = 1.0, .kept_for_weight = 1.0};
+    *made = costs;
+    *equal = (struct timing_options){.costs = costs,
+                                     .send_blocks = shape->timing != NULL && shape->timing->send_blocks};
+    return equal;
+}
+
+/* Where the stages of a device lie. */
+enum placement {
+    PLACEMENT_ROUND, /* stage s on device s mod devices */
+    PLACEMENT_WAVE,  /* from the first device to the last and back */
+    PLACEMENT_BLOCK, /* neighbours on one device: one chunk, cut into parts */
+    PLACEMENTS
+};
+
+static uint16_t place(enum placement placement, int stage, int devices, int chunks)
+{
+    int turn = stage / devices, step = stage % devices;
+    if (placement == PLACEMENT_BLOCK)
+        return starts_block_place(stage, chunks);
+    return (uint16_t)(placement == PLACEMENT_WAVE && turn % 2 == 1 ? devices - 1 - step : step);
+}
+
+static void set_placement(uint16_t *device_of, enum placement placement, int devices, int chunks)
+{
+    for (int stage = 0; stage < devices * chunks; stage++)
+        device_of[stage] = place(placement, stage, devices, chunks);
+}
+
+/* Returns what a micro-batch keeps on the fullest device. */
+static double kept_at_most(const struct pass_order *order, const struct timing_options *timing)
+{
+    double most = 0.0;
+    for (int device = 0; device < order->devices; device++) {
+        double kept = 0.0;
+        for (int stage = 0; stage < order->stages; stage++)
+            kept += order->device_of[stage] == device ? timing->costs[stage].kept : 0.0;
+        most = fmax(most, kept);
+    }
+    return most;
+}
+
+static double objective_of(const struct order_found *found, enum search_objective objective)
+{
+    return objective == SEARCH_SPAN ? found->span : found->makespan;
+}
+
+/* Searches `placements` of them, from `first`, and keeps the best order. The bound is the least one of
+ * them. */
+static bool search_placements(const struct order_search *all, const struct schedule_shape *shape, int chunks,
+                              int first, int placements, uint16_t *device_of, struct pass_cost *costs,
+                              struct order_found *found, struct error *err)
+{
+    int tried = 0;
+    double bound = HUGE_VAL;
+    struct order_search search = *all;
+    struct timing_options placed = *all->timing;
+    if (shape->costs_at != NULL) {
+        placed.costs = costs;
+        search.timing = &placed;
+    }
+    search.effort = search.effort > placements ? search.effort / placements : search.effort;
+    for (int placement = first; placement < first + placements; placement++) {
+        struct order_found other;
+        set_placement(device_of, (enum placement)placement, search.devices, chunks);
+        if (shape->costs_at != NULL && !shape->costs_at(shape->context, device_of, search.stages, costs, err))
+            return false;
+        if (!order_search(&search, &other, err)) {
+            order_found_release(&other);
+            if (err->kind != ERROR_INFEASIBLE || (placement == first + placements - 1 && tried == 0))
+                return false;
+            continue; /* a device would have to hold other stages, for which it has no memory */
+        }
+        bound = fmin(bound, other.bound);
+        if (tried++ == 0 || objective_of(&other, search.objective) < objective_of(found, search.objective)) {
+            order_found_release(found);
+            *found = other;
+        } else {
+            order_found_release(&other);
+        }
+    }
+    found->bound = bound;
+    double objective = objective_of(found, search.objective);
+    found->gap = objective > 0.0 ? 1.0 - bound / objective : 0.0;
+    return true;
+}
+
+/* Finds the least bound of the placements. */
+static bool bound_placements(const struct order_search *all, const struct schedule_shape *shape, int chunks,
+                             int first, int placements, uint16_t *device_of, struct pass_cost *costs,
+                             double *bound, struct error *err)
+{
+    struct order_search search = *all;
+    struct timing_options placed = *all->timing;
+    if (shape->costs_at != NULL) {
+        placed.costs = costs;
+        search.timing = &placed;
+    }
+    *bound = HUGE_VAL;
+    for (int placement = first; placement < first + placements; placement++) {
+        struct search_bound own;
+        set_placement(device_of, (enum placement)placement, search.devices, chunks);
+        if (shape->costs_at != NULL && !shape->costs_at(shape->context, device_of, search.stages, costs, err))
+            return false;
+        bool bounded = order_search_bound(&search, &own, err);
+        if (bounded)
+            *bound = fmin(*bound, search.objective == SEARCH_SPAN ? own.span : own.makespan);
+        search_bound_release(&own);
+        bool last = placement == first + placements - 1;
+        if (!bounded && (err->kind != ERROR_INFEASIBLE || (last && *bound == HUGE_VAL)))
+            return false;
+    }
+    return true;
+}
+
+/* Takes the best order of the table for a shape that is too large for a search; if none fits in memory, one that a single
+ * list makes. */
+static bool choose(const struct order_search *all, const struct schedule_shape *shape, int chunks, int first,
+                   int placements, uint16_t *device_of, struct pass_cost *costs, struct order_found *found,
+                   struct error *err)
+{
+    struct starts_goal goal = {
+        .timing = all->timing, .memory = all->memory, .objective = all->objective, .bound = 0.0};
+    if (!bound_placements(all, shape, chunks, first, placements, device_of, costs, &goal.bound, err) ||
+        !starts_choose(shape, chunks, placements > 1, &goal, found, err))
+        return false;
+    if (found->order.devices == 0) {
+        struct order_search once = *all;
+        once.effort = 1;
+        return search_placements(&once, shape, chunks, first, 1, device_of, costs, found, err);
+    }
+    double objective = objective_of(found, all->objective);
+    found->bound = fmin(goal.bound, objective);
+    found->gap = objective > 0.0 ? 1.0 - found->bound / objective : 0.0;
+    return true;
+}
+
+/* Searches a shape; in_flight > 0: in the memory of so many micro-batches, on the wave, if none is given. */
+static bool search_shape(const struct schedule_shape *shape, int chunks, int in_flight,
+                         const struct best_options *options, struct order_found *found, struct error *err)
+{
+    struct timing_options equal;
+    struct pass_cost *made = NULL;
+    struct pass_order starts[STARTS_MAX], plain; /* the second checks the numbers, and has the placement */
+    const struct pass_order *pointers[STARTS_MAX];
+    const struct timing_options *timing = NULL;
+    int count = 0, first = in_flight > 0 ? PLACEMENT_WAVE : 0;
+    int placements = in_flight > 0 || chunks == 1 ? 1 : PLACEMENTS;
+    long long stages = (long long)shape->devices * chunks;
+    bool is_large = SEARCH_KINDS * stages * shape->microbatches > MAX_SEARCHED;
+    *found = (struct order_found){.makespan = 0.0};
+    bool ok = pass_order_init(&plain, shape->devices,
+                              stages > ORDER_MAX_STAGES ? ORDER_MAX_STAGES + 1 : (int)stages, 1,
+                              shape->microbatches, err) &&
+              (timing = timing_of_shape(shape, (int)stages, &equal, &made, err)) != NULL;
+    double memory = shape->memory;
+    if (ok) {
+        set_placement(plain.device_of, (enum placement)first, shape->devices, chunks);
+        if (memory <= 0.0 && in_flight > 0)
+            memory = in_flight * kept_at_most(&plain, timing);
+        ok = is_large || starts_make(shape, chunks, in_flight <= 0, memory, starts, &count, err);
+    }
+    for (int i = 0; i < count; i++)
+        pointers[i] = &starts[i];
+    if (ok) {
+        struct order_search search = {.devices = shape->devices,
+                                      .stages = (int)stages,
+                                      .microbatches = shape->microbatches,
+                                      .device_of = plain.device_of,
+                                      .timing = timing,
+                                      .memory = memory,
+                                      .starts = pointers,
+                                      .start_count = count};
+        if (options != NULL) {
+            search.objective = options->objective;
+            search.effort = options->effort;
+        }
+        struct pass_cost *costs = malloc((size_t)stages * sizeof *costs);
+        ok = costs != NULL
+                 ? (is_large ? choose : search_placements)(&search, shape, chunks, first, placements,
+                                                           plain.device_of, costs, found, err)
+                 : error_memory(err);
+        free(costs);
+    }
+    for (int i = 0; i < count; i++)
+        pass_order_release(&starts[i]);
+    pass_order_release(&plain);
+    free(made);
+    return ok;
+}
+
+bool best_zero_bubble(const struct schedule_shape *shape, int chunks, int in_flight,
+                      const struct best_options *options, struct order_found *found, struct error *err)
+{
+    return search_shape(shape, chunks, in_flight, options, found, err);
+}
+
+bool best_of_placements(const struct schedule_shape *shape, const struct best_options *options,
+                        struct order_found *found, struct error *err)
+{
+    return search_shape(shape, shape->chunks > 0 ? shape->chunks : 2, 0, options, found, err);
+}
+
+/* Moves the order that was found into one that schedule_make has begun. */
+static bool deliver(bool ok, struct order_found *found, struct pass_order *order)
+{
+    if (ok) {
+        int step = order->step;
+        pass_order_release(order);
+        *order = found->order;
+        order->step = step;
+        found->order = (struct pass_order){.devices = 0};
+    }
+    order_found_release(found);
+    return ok;
+}
+
+static struct best_options options_of(const struct schedule_shape *shape)
+{
+    return (struct best_options){.objective = shape->by_span ? SEARCH_SPAN : SEARCH_MAKESPAN};
+}
+
+bool maker_zb_1p(const struct schedule_shape *shape, struct pass_order *order, struct error *err)
+{
+    struct order_found found;
+    const struct best_options options = options_of(shape);
+    return deliver(best_zero_bubble(shape, 1, shape->devices, &options, &found, err), &found, order);
+}
+
+bool maker_zb_2p(const struct schedule_shape *shape, struct pass_order *order, struct error *err)
+{
+    struct order_found found;
+    const struct best_options options = options_of(shape);
+    return deliver(best_zero_bubble(shape, 1, 2 * shape->devices, &options, &found, err), &found, order);
+}
+
+bool maker_v_1p(const struct schedule_shape *shape, struct pass_order *order, struct error *err)
+{
+    struct order_found found;
+    const struct best_options options = options_of(shape);
+    return deliver(best_zero_bubble(shape, 2, shape->devices, &options, &found, err), &found, order);
+}
+
+bool maker_best(const struct schedule_shape *shape, struct pass_order *order, struct error *err)
+{
+    struct order_found found;
+    const struct best_options options = options_of(shape);
+    return deliver(best_of_placements(shape, &options, &found, err), &found, order);
+}
