@@ -14,12 +14,41 @@ struct maker {
     struct layer_split split;
 };
 
-const char *const model_precisions[] = {"mixed", "fp32", "fp8", NULL};
+const char *const model_precisions[] = {"mixed", "fp32", "fp8", "fp4", "bf16", "fp16", "tf32", NULL};
+
+static const enum cost_type wanted[] = {
+    [MODEL_MIXED] = COST_BF16, [MODEL_FP32] = COST_TF32, [MODEL_FP8] = COST_FP8,   [MODEL_FP4] = COST_FP4,
+    [MODEL_BF16] = COST_BF16,  [MODEL_FP16] = COST_FP16, [MODEL_TF32] = COST_TF32,
+};
+
+bool model_check_precision(const struct cost_device *device, enum model_precision precision,
+                           struct error *err)
+{
+    if (precision == MODEL_MIXED || precision == MODEL_FP32 || device->peak[wanted[precision]] > 0.0)
+        return true;
+    struct text has = {0};
+    for (int t = 0; t < COST_TYPE_COUNT; t++)
+        if (device->peak[t] > 0.0 && t != COST_FP64 && t != COST_INT8)
+            text_format(&has, "%s%s", has.length > 0 ? ", " : "", cost_type_name((enum cost_type)t));
+    error_set(err, ERROR_INFEASIBLE, "--precision %s: '%s' has no products in it, only in %s",
+              model_precisions[precision], device->name, has.data ? has.data : "fp32");
+    text_release(&has);
+    return false;
+}
+
+/* Returns whether activations and parameters are kept in 32 bits. */
+static bool is_wide(enum model_precision precision)
+{
+    return precision == MODEL_FP32 || precision == MODEL_TF32;
+}
+
+enum cost_type model_wanted(enum model_precision precision)
+{
+    return wanted[precision];
+}
 
 enum cost_type model_type(const struct cost_device *device, enum model_precision precision)
 {
-    static const enum cost_type wanted[] = {
-        [MODEL_MIXED] = COST_BF16, [MODEL_FP32] = COST_TF32, [MODEL_FP8] = COST_FP8};
     return cost_device_type(device, wanted[precision]);
 }
 
@@ -58,10 +87,10 @@ static double kept_bytes(const struct maker *m, int layer, const struct layer_wo
 static bool fill_layers(struct maker *m)
 {
     struct profile *profile = m->profile;
-    double width = m->options->precision == MODEL_FP32 ? 4.0 : 2.0;
+    double width = is_wide(m->options->precision) ? 4.0 : 2.0;
     profile->layer_count = layer_count(m->model);
     profile->layers = ARENA_ARRAY(&profile->arena, (size_t)profile->layer_count, struct profile_layer);
-    m->split.type = m->options->precision == MODEL_FP32 ? COST_FP32 : COST_BF16;
+    m->split.type = is_wide(m->options->precision) ? COST_FP32 : COST_BF16;
     for (int i = 0; profile->layers && i < profile->layer_count; i++) {
         struct layer_work work;
         work_of(m, i, &work);
@@ -96,6 +125,17 @@ static double kernels(const struct layer_work *work, int first, int count, const
     return seconds;
 }
 
+/* Returns the seconds of the forward kernels that selective recomputation runs again. */
+static double attention(const struct layer_work *work, const struct cost_device *device,
+                        const struct calibration *calibration)
+{
+    double seconds = 0.0;
+    for (int i = 0; i < work->forward_count; i++)
+        if (work->modules[i] >> MODULE_CORE_ATTENTION & 1)
+            seconds += kernel_time(&work->kernels[i], device, calibration).seconds;
+    return seconds;
+}
+
 static void time_layer(void *context, struct profile_device *to, int layer, const struct cost_device *device)
 {
     struct maker *m = context;
@@ -123,7 +163,7 @@ static void time_layer(void *context, struct profile_device *to, int layer, cons
             backward += forward;
         else if (m->options->recompute == RECOMPUTE_SELECTIVE)
             backward += m->split.software->attention == ATTENTION_UNFUSED
-                            ? kernels(&work, work.attention_first, work.attention_count, device, calibration)
+                            ? attention(&work, device, calibration)
                             : m->split.software->selective * forward;
     }
     to->forward[layer] = rounded(forward);
@@ -132,7 +172,7 @@ static void time_layer(void *context, struct profile_device *to, int layer, cons
 
 static bool fill_profile(struct maker *m, const struct cost_device *const *devices, int device_count)
 {
-    static const char *const precisions[] = {"mixed precision", "fp32", "fp8"};
+    static const char *const precisions[] = {"mixed precision", "fp32", "fp8", "fp4", "bf16", "fp16", "tf32"};
     struct profile *profile = m->profile;
     struct arena *arena = &profile->arena;
     profile->path = arena_string(arena, m->model->name);
@@ -165,6 +205,9 @@ static bool check(const struct architecture *model, const struct cost_device *co
     if (model->heads % options->tensor != 0)
         return error_set(err, ERROR_USAGE, "'%s' has %" PRId64 " heads: not a multiple of tensor parallel %d",
                          model->name, model->heads, options->tensor);
+    for (int d = 0; d < device_count; d++)
+        if (!model_check_precision(devices[d], options->precision, err))
+            return false;
     for (int d = 0; d < device_count; d++)
         for (int other = 0; other < d; other++)
             if (devices[other] == devices[d])

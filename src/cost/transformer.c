@@ -16,9 +16,11 @@ struct builder {
     const struct architecture *model;
     const struct layer_split *split;
     const struct software *software;
-    int64_t tokens; /* of a micro-batch on this device */
-    double width;   /* bytes of an activation's number */
-    double share;   /* of the tokens that a tensor parallel rank keeps outside of the split matrices */
+    int64_t tokens;   /* of a micro-batch on this device */
+    double width;     /* bytes of an activation's number */
+    double narrow;    /* bytes of a product's input that is kept, of those of an activation */
+    double share;     /* of the tokens that a tensor parallel rank keeps outside of the split matrices */
+    unsigned modules; /* of the kernels that are added */
     struct kernel backward[LAYER_MAX_KERNELS / 2];
     int backward_count;
 };
@@ -36,6 +38,7 @@ static void begin(struct builder *b, struct layer_work *work, const struct archi
     *b = (struct builder){.work = work, .model = model, .split = split, .software = split->software};
     b->tokens = cut(split->microbatch * split->sequence, split->context);
     b->width = fmax(cost_type_bytes(split->type), 2.0); /* narrower types are for the products alone */
+    b->narrow = split->kept_width > 0.0 ? fmin(split->kept_width / b->width, 1.0) : 1.0;
     b->share = split->software->sequence_parallel ? 1.0 / split->tensor : 1.0;
 }
 
@@ -45,6 +48,7 @@ static void add_forward(struct builder *b, struct kernel kernel)
     assert(work->forward_count < LAYER_MAX_KERNELS / 2);
     if (kernel.repeats == 0.0)
         kernel.repeats = 1.0;
+    work->modules[work->forward_count] = b->modules;
     work->kernels[work->forward_count++] = kernel;
 }
 
@@ -55,6 +59,36 @@ static void add_backward(struct builder *b, struct kernel kernel)
         kernel.repeats = 1.0;
     b->backward[b->backward_count++] = kernel;
 }
+
+/* Notes kept bytes that `modules` make again, and returns them. */
+static double piece(struct builder *b, unsigned modules, double bytes)
+{
+    struct layer_work *work = b->work;
+    if (modules == 0 || bytes <= 0.0)
+        return bytes;
+    assert(work->piece_count < LAYER_MAX_PIECES);
+    work->pieces[work->piece_count++] = (struct layer_piece){modules, bytes};
+    return bytes;
+}
+
+double layer_freed(const struct layer_work *work, unsigned modules, double *largest)
+{
+    double freed = 0.0;
+    *largest = 0.0;
+    for (int i = 0; i < work->piece_count; i++)
+        if (work->pieces[i].modules & modules)
+            freed += work->pieces[i].bytes;
+    for (int m = 0; m < RECOMPUTE_MODULES; m++) {
+        double alone = 0.0;
+        for (int i = 0; i < work->piece_count && (modules >> m & 1); i++)
+            if (work->pieces[i].modules >> m & 1)
+                alone += work->pieces[i].bytes;
+        *largest = fmax(*largest, alone);
+    }
+    return freed;
+}
+
+#define MODULE(name) (1u << MODULE_##name)
 
 /* The backward kernels go behind the forward ones. */
 static void finish(struct builder *b)
@@ -84,9 +118,25 @@ static void add_passes(struct builder *b, const char *name, double forward, doub
     add_backward(b, kernel);
 }
 
-/* Casts to 8 bits before a product read two bytes and write one, and one more transposed for the backward pass
- * (Transformer Engine's fp8 linear layer). */
-#define QUANTIZE_BYTES 4.0
+/* Returns the bytes that a cast moves per number. Before a product it reads two and writes one, and one more transposed for
+ * the backward pass (Transformer Engine's fp8 linear layer). A factor from the tensor's own maximum takes a pass before
+ * that; small groups have a factor beside each, of a byte (four for 128 numbers). */
+static double quantize_bytes(const struct layer_split *split)
+{
+    double narrow = cost_type_bytes(split->type);
+    switch (split->recipe) {
+    case RECIPE_TENSORWISE:
+        return 6.0;
+    case RECIPE_BLOCKWISE:
+        return 4.0 + 2.0 * 4.0 / 128.0;
+    case RECIPE_MXFP8:
+        return 4.0 + 2.0 / 32.0;
+    case RECIPE_NVFP4:
+        return 2.0 + 2.0 * narrow + 2.0 / 16.0;
+    default:
+        return 4.0;
+    }
+}
 
 static void add_quantize(struct builder *b, const struct linear *linear)
 {
@@ -96,9 +146,11 @@ static void add_quantize(struct builder *b, const struct linear *linear)
     double in = (double)linear->copies * (double)linear->tokens * (double)linear->in;
     double out = (double)linear->copies * (double)linear->tokens * (double)linear->out;
     double cast = b->software->caches_weights ? 0.0 : weights;
-    add_forward(
-        b, (struct kernel){.kind = KERNEL_QUANTIZE, .name = "cast", .bytes = QUANTIZE_BYTES * (in + cast)});
-    add_backward(b, (struct kernel){.kind = KERNEL_QUANTIZE, .name = "cast", .bytes = QUANTIZE_BYTES * out});
+    add_forward(b, (struct kernel){.kind = KERNEL_QUANTIZE,
+                                   .name = "cast",
+                                   .bytes = quantize_bytes(b->split) * (in + cast)});
+    add_backward(
+        b, (struct kernel){.kind = KERNEL_QUANTIZE, .name = "cast", .bytes = quantize_bytes(b->split) * out});
 }
 
 /* Adds a matrix: its parameters, one product forward, and two backward: the gradients of its input and of its weights. */
@@ -112,6 +164,8 @@ static void add_linear(struct builder *b, struct linear linear)
     struct kernel kernel = {.kind = KERNEL_GEMM, .type = type, .name = linear.name, .batch = linear.copies};
     if (linear.copies > 1)
         kernel.rate = b->software->expert_rate;
+    else if (cost_type_bytes(type) <= 1.0)
+        kernel.rate = b->software->narrow_rate;
     kernel.m = linear.tokens, kernel.n = linear.out, kernel.k = linear.in;
     add_forward(b, kernel);
     kernel.n = linear.in, kernel.k = linear.out;
@@ -120,14 +174,24 @@ static void add_linear(struct builder *b, struct linear linear)
     add_backward(b, kernel);
 }
 
+/* Adds what LoRA does beside a matrix, but for its narrow products. */
+static void add_adapter(struct builder *b, int64_t in, int64_t out)
+{
+    const struct software *software = b->software;
+    double tokens = (double)b->tokens, read = (double)in, written = (double)out;
+    if (b->split->frozen)
+        add_stream(b, "adapter", tokens * (software->adapter_in * read + software->adapter_out * written),
+                   tokens * (software->adapter_back_in * read + software->adapter_back_out * written));
+}
+
 /* Scores, softmax and context. */
 static void add_attention(struct builder *b, int64_t queries, int64_t keys, int64_t width, bool causal)
 {
     const struct software *software = b->software;
     int64_t heads = cut(b->model->heads, b->split->tensor);
     int64_t batch = b->split->microbatch * heads;
-    struct layer_work *work = b->work;
-    work->attention_first = work->forward_count;
+    unsigned modules = b->modules;
+    b->modules |= MODULE(CORE_ATTENTION);
     struct kernel kernel = {
         .kind = KERNEL_ATTENTION,
         .type = b->split->type,
@@ -163,9 +227,10 @@ static void add_attention(struct builder *b, int64_t queries, int64_t keys, int6
         add_backward(b, kernel);
         kernel.name = "scores", kernel.n = keys, kernel.k = width;
         add_backward(b, kernel);
-        work->activation_bytes += scores * (2.0 * b->width + (b->model->dropout ? 1.0 : 0.0));
+        b->work->activation_bytes +=
+            piece(b, MODULE(CORE_ATTENTION), scores * (2.0 * b->width + (b->model->dropout ? 1.0 : 0.0)));
     }
-    work->attention_count = work->forward_count - work->attention_first;
+    b->modules = modules;
 }
 
 /* Adds the matrices of query, key and value, attention, and the matrix back to the width of the model. Returns bytes
@@ -179,9 +244,12 @@ static double add_plain_attention(struct builder *b, bool causal, int64_t keys)
     int64_t keys_width = cut(model->kv_heads * model->head_width, tensor);
     add_linear(
         b, (struct linear){"query, key, value", 1, b->tokens, model->hidden, queries_width + 2 * keys_width});
+    add_adapter(b, 3 * model->hidden, queries_width + 2 * keys_width);
     add_attention(b, cut(b->split->sequence, b->split->context), keys, model->head_width, causal);
     add_linear(b, (struct linear){"attention output", 1, b->tokens, queries_width, model->hidden});
+    add_adapter(b, queries_width, model->hidden);
     b->work->context_bytes = b->width * tokens * 2.0 * (double)keys_width;
+    b->work->context_query_bytes = b->width * tokens * (double)queries_width;
     return b->width * tokens * (2.0 * (double)queries_width + 2.0 * (double)keys_width);
 }
 
@@ -191,13 +259,11 @@ static double add_cross_attention(struct builder *b)
     const struct architecture *model = b->model;
     int64_t queries_width = cut(model->heads * model->head_width, b->split->tensor);
     int64_t keys_width = cut(model->kv_heads * model->head_width, b->split->tensor);
-    int first = b->work->attention_first, count = b->work->attention_count;
     add_linear(b, (struct linear){"cross query", 1, b->tokens, model->hidden, queries_width});
     add_linear(b, (struct linear){"cross key, value", 1, b->tokens, model->hidden, 2 * keys_width});
     add_attention(b, cut(b->split->sequence, b->split->context), b->split->sequence, model->head_width,
                   false);
     add_linear(b, (struct linear){"cross output", 1, b->tokens, queries_width, model->hidden});
-    b->work->attention_first = first, b->work->attention_count = count; /* one stretch of kernels */
     b->work->parameters += (double)model->hidden;
     return b->width * (double)b->tokens * (2.0 * (double)queries_width + 2.0 * (double)keys_width);
 }
@@ -211,32 +277,50 @@ static double add_latent_attention(struct builder *b, bool causal, int64_t keys)
     int64_t into_query = model->query_rank ? model->query_rank : model->hidden;
     if (model->query_rank)
         add_linear(b, (struct linear){"query down", 1, tokens, model->hidden, model->query_rank});
-    add_linear(b, (struct linear){"query up", 1, tokens, into_query, heads * query});
     add_linear(
         b, (struct linear){"key, value down", 1, tokens, model->hidden, model->kv_rank + model->rope_width});
+    b->modules |= MODULE(LATENT_UP);
+    add_linear(b, (struct linear){"query up", 1, tokens, into_query, heads * query});
     add_linear(b, (struct linear){"key, value up", 1, tokens, model->kv_rank,
                                   heads * (model->nope_width + model->value_width)});
+    b->modules &= ~MODULE(LATENT_UP);
     add_attention(b, cut(b->split->sequence, b->split->context), keys, (query + model->value_width) / 2,
                   causal);
     add_linear(b, (struct linear){"attention output", 1, tokens, heads * model->value_width, model->hidden});
     double down = (double)model->query_rank + (double)model->kv_rank + (double)model->rope_width;
-    double up = (double)heads * (double)(query + model->nope_width + 2 * model->value_width);
+    double up = (double)heads * (double)(query + model->nope_width + model->value_width);
+    double out = (double)heads * (double)model->value_width;
     b->work->context_bytes = b->width * (double)tokens * (double)(heads * (query + model->value_width));
-    return b->width * (double)tokens * (down + up);
+    b->work->context_query_bytes = b->work->context_bytes / 2.0; /* as wide as keys, outputs as values */
+    return b->width * (double)tokens * (down * b->narrow + out) +
+           piece(b, MODULE(LATENT_UP), b->width * (double)tokens * up);
 }
 
-/* Two matrices, or three when gated, with the activation between; `copies` experts. Returns bytes kept. */
+/* Two matrices, or three when gated, with the activation between; `copies` experts. `module`: it is made again with the
+ * whole, `activation`: the activation by itself. Returns bytes kept. */
 static double add_mlp(struct builder *b, const char *const names[2], int64_t copies, int64_t tokens,
-                      int64_t width)
+                      int64_t width, unsigned module, unsigned activation)
 {
+    b->modules |= module;
     const struct architecture *model = b->model;
     int64_t in = model->gated ? 2 * width : width;
     double middle = b->width * (double)copies * (double)tokens * (double)width * b->software->middle;
     add_linear(b, (struct linear){names[0], copies, tokens, model->hidden, in});
     /* reads the result of the first matrix, writes the input of the second; backward also reads the gradient */
+    b->modules |= activation;
     add_stream(b, "activation", middle * (model->gated ? 3.0 : 2.0), middle * (model->gated ? 5.0 : 3.0));
+    b->modules &= ~activation;
     add_linear(b, (struct linear){names[1], copies, tokens, width, model->hidden});
-    return b->width * (double)copies * (double)tokens * (double)(in + width);
+    double kept = b->width * (double)copies * (double)tokens;
+    /* the second matrix has no gradient that its input is for; adapters of one kernel for each operation keep as much */
+    bool frozen = b->split->frozen && !b->software->eager;
+    double first =
+        frozen && b->split->middle_width > 0.0 ? fmin(b->split->middle_width / b->width, 1.0) : 1.0;
+    double activated = b->software->eager && model->gated ? kept * (double)width : 0.0;
+    kept = piece(b, b->modules, kept * (double)in * first) +
+           piece(b, b->modules | activation, (frozen ? 0.0 : kept * (double)width * b->narrow) + activated);
+    b->modules &= ~module;
+    return kept;
 }
 
 static double add_dense_mlp(struct builder *b)
@@ -244,11 +328,12 @@ static double add_dense_mlp(struct builder *b)
     static const char *const names[2] = {"mlp in", "mlp out"};
     const struct architecture *model = b->model;
     int64_t width = cut(model->ffn, b->split->tensor);
-    return add_mlp(b, names, 1, b->tokens, width);
+    return add_mlp(b, names, 1, b->tokens, width, MODULE(MLP), 0);
 }
 
-/* Router, dispatch, experts, combination. With expert parallelism an expert is whole on one device, and each tensor
- * parallel rank sends its share of the tokens; without it experts are split like a dense MLP. */
+/* Router, dispatch, experts, combination. With expert parallelism each tensor parallel rank sends its share of the tokens,
+ * and an expert is on one device, or split over as many as its own tensor parallel degree says, which then gather the tokens
+ * that each of them was sent. Without expert parallelism experts are split like a dense MLP. */
 static double add_experts(struct builder *b)
 {
     static const char *const names[2] = {"experts in", "experts out"};
@@ -258,20 +343,28 @@ static double add_experts(struct builder *b)
     bool whole = split->expert > 1;
     int64_t experts = cut(model->experts, split->expert);
     int64_t tokens = whole ? cut(b->tokens, split->tensor) : b->tokens;
-    int64_t width = whole ? model->expert_ffn : cut(model->expert_ffn, split->tensor);
+    int ranks = !whole ? split->tensor : split->expert_tensor > 1 ? split->expert_tensor : 1;
+    int64_t width = cut(model->expert_ffn, ranks);
+    double busy = whole && split->imbalance > 1.0 ? split->imbalance : 1.0;
+    int64_t gathered = (int64_t)((double)(whole ? tokens * ranks : tokens) * busy);
     double sent = (double)tokens * (double)model->active_experts * (double)model->hidden * b->width;
+    b->modules |= MODULE(EXPERTS);
     add_linear(b, (struct linear){"router", 1, tokens, model->hidden, model->experts});
-    add_stream(b, "dispatch, combine", 4.0 * sent, 6.0 * sent);
+    add_stream(b, "dispatch, combine", 4.0 * sent * busy, 6.0 * sent * busy);
     double others = b->work->parameters;
-    double kept =
-        add_mlp(b, names, experts, cut(tokens * model->active_experts, experts), width) + 2.0 * sent;
+    /* weights are applied before the second product where inputs are narrow, so that its outputs are not kept */
+    double combined = b->narrow < 1.0 ? 0.0 : 1.0;
+    double kept = add_mlp(b, names, experts, cut(gathered * model->active_experts, experts), width, 0,
+                          MODULE(EXPERT_ACTIVATION)) +
+                  piece(b, MODULE(EXPERTS), ((whole ? ranks : 1) * b->narrow + combined) * busy * sent);
     b->work->expert_bytes = whole ? sent : 0.0;
     b->work->expert_parameters = b->work->parameters - others;
     b->work->parameters = others;
     if (model->shared_experts > 0) {
         int64_t shared = cut(model->shared_experts * model->expert_ffn, split->tensor);
-        kept += add_mlp(b, shared_names, 1, b->tokens, shared);
+        kept += add_mlp(b, shared_names, 1, b->tokens, shared, MODULE(SHARED_EXPERTS), 0);
     }
+    b->modules = 0;
     return kept;
 }
 
@@ -313,26 +406,54 @@ void transformer_block(struct layer_work *work, const struct architecture *model
     double parts = crosses ? 1.5 : 1.0; /* three times norm and residual, not twice */
     add_passes(&b, "norms, residuals", software->block_forward * parts, software->block_backward * parts,
                row * b.share);
+    double further =
+        model->block_norms > 2 ? model->block_norms - 2.0 : 0.0; /* each reads and writes its row */
+    add_stream(&b, "further norms", further * 2.0 * row * b.share, further * 3.0 * row * b.share);
     double split_kept = model->kv_rank > 0 ? add_latent_attention(&b, causal && !windowed, keys)
                                            : add_plain_attention(&b, causal && !windowed, keys);
     if (crosses)
         split_kept += add_cross_attention(&b);
-    bool dense = model->experts == 0 || block < model->dense_layers;
+    bool dense = !architecture_has_experts(model, block - model->encoder_layers);
     split_kept += dense ? add_dense_mlp(&b) : add_experts(&b);
-    work->parameters += 2.0 * hidden * (model->rms_norm ? 1.0 : 2.0);
+    work->parameters += (2.0 + further) * hidden * (model->rms_norm ? 1.0 : 2.0);
     if (model->biased)
         work->parameters += (hidden * 3.0 + (double)model->ffn) / split->tensor + 2.0 * hidden;
 
     /* two inputs of norms, two of matrices, two masks (Korthikanti et al. 2022, arXiv:2205.05198, section 4) */
-    double rows = parts * (4.0 * row + (model->dropout ? 2.0 * tokens * hidden : 0.0));
-    double unscored = rows * b.share + split_kept;
+    bool frozen = split->frozen && !software->eager;
+    double inputs = frozen ? 1.0 : 2.0; /* of matrices behind norms */
+    double rows = parts * ((2.0 + inputs * b.narrow) * row + (model->dropout ? 2.0 * tokens * hidden : 0.0));
+    if (software->eager &&
+        model->rms_norm) /* of each norm: its input in fp32, and its result before trained weights */
+        rows += parts * 2.0 * 4.0 * tokens * hidden;
+    double unscored = (rows + further * row) * b.share + split_kept;
+    if (software->keeps_inputs && split->tensor > 1) {
+        unscored += parts * inputs * b.narrow * row * (1.0 - b.share);
+        work->working_bytes += row; /* a sum before it is scattered */
+    }
+    piece(&b, MODULE(NORMS), parts * inputs * b.narrow * row * b.share);
+    work->norms = (struct kernel){.kind = KERNEL_STREAM, .name = "norms", .repeats = 2.0 * parts};
+    work->norms.bytes = 2.0 * row * b.share;
     work->selective_bytes = unscored * software->selective_kept;
     work->activation_bytes += unscored;
     work->input_bytes = row * b.share;
-    work->working_bytes = split_kept + row;
+    work->working_bytes += split_kept + row;
     work->output_bytes = row;
     work->tensor_bytes = split->tensor > 1 ? row : 0.0;
     work->tensor_forward = work->tensor_backward = split->tensor > 1 ? (crosses ? 3 : 2) : 0;
+    finish(&b);
+}
+
+void transformer_join(struct layer_work *work, const struct architecture *model,
+                      const struct layer_split *split)
+{
+    struct builder b;
+    begin(&b, work, model, split);
+    double row = b.width * (double)b.tokens * (double)model->hidden;
+    add_passes(&b, "norms", 2.0 * PASSES, 3.0 * PASSES, row * b.share);
+    add_linear(&b,
+               (struct linear){"join", 1, b.tokens, 2 * model->hidden, cut(model->hidden, split->tensor)});
+    work->activation_bytes = work->selective_bytes = 4.0 * row * b.share;
     finish(&b);
 }
 
@@ -359,7 +480,9 @@ void transformer_head(struct layer_work *work, const struct architecture *model,
         work->parameters += 3.0 * hidden + (double)width;
     if (model->tied) /* the matrix of the embedding */
         work->parameters -= hidden * (double)width;
-    work->activation_bytes = work->selective_bytes = 2.0 * row + logits * split->software->loss_kept;
+    double split_kept = split->tensor > 1 ? split->software->loss_kept_split : 0.0;
+    work->activation_bytes = work->selective_bytes =
+        2.0 * row + logits * (split_kept > 0.0 ? split_kept : split->software->loss_kept);
     work->input_bytes = row;
     work->output_bytes = 0.0;
     finish(&b);

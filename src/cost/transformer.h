@@ -5,8 +5,7 @@
 #include "cost/kernel.h"
 #include "devices/architecture.h"
 #include "devices/software.h"
-
-enum recompute { RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL };
+#include "devices/technique.h"
 
 /* The split of a layer, and its input. */
 struct layer_split {
@@ -15,22 +14,40 @@ struct layer_split {
     /* tokens per document packed into a sequence, each attending only to itself; 0: one document */
     int64_t document;
     int tensor, context, expert; /* parallel degrees */
+    int expert_tensor;           /* tensor parallel degree of experts that are on several devices; 0: 1 */
+    double imbalance;            /* tokens of the busiest experts' device, of the mean; 0: 1 */
     enum cost_type type;         /* of the matrix products */
+    int recipe;                  /* enum number_recipe, of narrow types */
+    double kept_width;   /* bytes of a number of a product's input that is kept; 0: as all activations */
+    bool frozen;         /* LoRA beside the matrices of attention: other products' inputs are not kept */
+    double middle_width; /* of a frozen MLP's activation's input; 0: as all activations */
     const struct software *software;
 };
 
 #define LAYER_MAX_KERNELS 96
+#define LAYER_MAX_PIECES  12
+
+/* Kept activations that some module of selective recomputation makes again. */
+struct layer_piece {
+    unsigned modules; /* bit 1 << enum recompute_module: any of these frees it */
+    double bytes;
+};
 
 /* The work of one layer for one micro-batch on one device. */
 struct layer_work {
     int forward_count, count; /* kernels: first the forward pass, then the backward pass */
     struct kernel kernels[LAYER_MAX_KERNELS];
-    int attention_first, attention_count; /* forward kernels repeated by selective recomputation */
-    double tensor_bytes;                  /* of one tensor-parallel all-reduce */
-    int tensor_forward, tensor_backward;  /* number of these all-reduces */
-    double context_bytes; /* keys and values passed around the context parallel ranks, forward */
-    double expert_bytes;  /* of one expert-parallel all-to-all; two forward, two backward */
-    double parameters;    /* on this device, without experts */
+    /* of each forward kernel: the modules whose recomputation runs it again */
+    unsigned modules[LAYER_MAX_KERNELS / 2];
+    struct kernel norms; /* both norms of a block, run again by themselves: MODULE_NORMS */
+    int piece_count;
+    struct layer_piece pieces[LAYER_MAX_PIECES];
+    double tensor_bytes;                 /* of one tensor-parallel all-reduce */
+    int tensor_forward, tensor_backward; /* number of these all-reduces */
+    double context_bytes;                /* keys and values of a context parallel rank's own tokens, */
+    double context_query_bytes;          /* and their queries; outputs are as large */
+    double expert_bytes;                 /* of one expert-parallel all-to-all; two forward, two backward */
+    double parameters;                   /* on this device, without experts */
     double expert_parameters;
     double largest_matrix;   /* its parameters */
     double activation_bytes; /* kept for the backward pass without recomputation */
@@ -40,10 +57,18 @@ struct layer_work {
     double output_bytes;     /* to the next layer */
 };
 
+/* Returns the bytes that recomputing a set of modules frees; *largest: of them, those that are there again at one
+ * time. */
+double layer_freed(const struct layer_work *work, unsigned modules, double *largest);
+
 void transformer_embedding(struct layer_work *work, const struct architecture *model,
                            const struct layer_split *split);
 void transformer_block(struct layer_work *work, const struct architecture *model, int block,
                        const struct layer_split *split);
+/* The join of a further token's embedding with the last block's output, before a block that predicts further tokens
+ * (arXiv:2412.19437, section 2.2). */
+void transformer_join(struct layer_work *work, const struct architecture *model,
+                      const struct layer_split *split);
 void transformer_head(struct layer_work *work, const struct architecture *model,
                       const struct layer_split *split);
 

@@ -54,9 +54,23 @@ static bool is_mlir(const char *text, size_t length)
     return false;
 }
 
+/* What jax.export and torch_xla serialise; StableHLO's portable artifacts are of this kind. */
+static bool is_bytecode(const char *text, size_t length)
+{
+    return length >= 4 && memcmp(text, "ML\xefR", 4) == 0;
+}
+
 bool hlo_parse(struct hlo_module *module, const char *path, const char *text, size_t length,
                struct error *err)
 {
+    if (is_bytecode(text, length)) {
+        *module = (struct hlo_module){0};
+        return error_set(err, ERROR_INPUT,
+                         "%s: this is MLIR bytecode; its text can be read: of jax.export, `mlir_module()`, "
+                         "of any file, what "
+                         "`stablehlo-translate --deserialize` or `mlir-opt` prints",
+                         path);
+    }
     return (is_mlir(text, length) ? hlo_parse_mlir : hlo_parse_text)(module, path, text, length, err);
 }
 

@@ -15,6 +15,7 @@
 
 #include "devices/tables.h"
 #include "support/reference.h"
+#include "support/sanitizer.h"
 
 static const char known_text[] = "name: known\n"
                                  "bandwidth: 200 GB/s\n"
@@ -247,8 +248,10 @@ static void published_times_are_met_on_rows_left_out(void **state)
     struct link_samples samples;
     struct link_fit fit;
     (void)state;
-    if (!path)
+    if (!path || SEARCH_STEP > 1) {
+        free(path);
         skip();
+    }
     assert_true(csv_load(&csv, path, &err));
     free(path);
     assert_true(link_samples_read(&samples, &csv, "NVIDIA A100-SXM4-80GB", &err));

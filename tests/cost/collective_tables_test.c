@@ -22,6 +22,7 @@
 
 #include "devices/tables.h"
 #include "support/reference.h"
+#include "support/sanitizer.h"
 
 #define MAX_ROWS 20000
 
@@ -382,7 +383,7 @@ static void expect_blind(const struct measured_table *table, const struct csv *c
 static void expect_table_blind(const struct measured_table *table)
 {
     struct csv csv = {0};
-    if (!load(&csv, table->file))
+    if (SEARCH_STEP > 1 || !load(&csv, table->file))
         skip();
     for (int i = 0; i < table->count; i++)
         expect_blind(table, &csv, &table->measured[i]);

@@ -194,6 +194,57 @@ static void library_gemms_multiply_and_write_their_first_output(void **state)
     }
 }
 
+/* Sizes as JAX 0.10 writes them: queries and keys are sequences x tokens x heads x width. */
+static void count_fused_attention(struct counted *counted, const char *target, const char *mask,
+                                  const char *dimensions)
+{
+    char text[1024];
+    snprintf(text, sizeof text,
+             "HloModule m\nENTRY e { q = bf16[2,48,3,16] parameter(0)\n k = bf16[2,32,3,16] parameter(1)\n"
+             " ROOT r = (bf16[2,3,48,16], u8[0]) custom-call(q, k, k), custom_call_target=\"%s\",\n"
+             " backend_config={\"cudnn_fmha_backend_config\":{\"intermediate_tensor_shape\":{\"element_"
+             "type\":\"BF16\","
+             "\"dimensions\":%s},\"mask_type\":\"%s\"}} }\n",
+             target, dimensions, mask);
+    count(counted, text, COUNT_REHEARSE);
+}
+
+static void fused_attention_multiplies_twice_and_five_times_for_its_gradients(void **state)
+{
+    static const struct {
+        const char *target, *mask;
+        double products, share;
+    } cases[] = {
+        {"__cudnn$fmhaSoftmax", "NO_MASK", 2, 1},
+        {"__cudnn$fmhaSoftmax", "CAUSAL", 2, 0.5},
+        {"__cudnn$fmhaSoftmaxF8", "PADDING_CAUSAL", 2, 0.5},
+        {"__cudnn$fmhaScaleBiasSoftmaxBackward", "NO_MASK", 5, 1},
+    };
+    struct counted counted;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        count_fused_attention(&counted, cases[i].target, cases[i].mask, "[\"2\",\"3\",\"48\",\"32\"]");
+        assert_true(counted.count.flops == 2 * cases[i].products * cases[i].share * 2 * 3 * 48 * 32 * 16);
+        assert_true(counted.count.transcendentals == cases[i].share * 2 * 3 * 48 * 32);
+        assert_int_equal(counted.count.unknown_count, 0);
+        release(&counted);
+    }
+}
+
+static void fused_attention_without_sizes_is_unknown(void **state)
+{
+    static const char *const dimensions[] = {"[]", "[\"2\",\"3\",\"48\"]", "[\"2\",\"3\",\"48\",\"0\"]",
+                                             "[\"2\",\"3\",\"48\",\"32\",\"1\"]",
+                                             "[\"2147483647\",\"2147483647\",\"48\",\"32\"]"};
+    struct counted counted;
+    (void)state;
+    for (size_t i = 0; i < sizeof dimensions / sizeof *dimensions; i++) {
+        count_fused_attention(&counted, "__cudnn$fmhaSoftmax", "CAUSAL", dimensions[i]);
+        assert_int_equal(counted.count.unknown_count, 1);
+        release(&counted);
+    }
+}
+
 static void kernels_may_bring_their_own_estimate(void **state)
 {
     struct counted counted;
@@ -390,6 +441,8 @@ int main(void)
         cmocka_unit_test(known_custom_calls_count_by_the_table),
         cmocka_unit_test(annotations_touch_no_memory),
         cmocka_unit_test(library_gemms_multiply_and_write_their_first_output),
+        cmocka_unit_test(fused_attention_multiplies_twice_and_five_times_for_its_gradients),
+        cmocka_unit_test(fused_attention_without_sizes_is_unknown),
         cmocka_unit_test(kernels_may_bring_their_own_estimate),
         cmocka_unit_test(batch_normalisation_computes),
         cmocka_unit_test(calls_are_counted_once_however_often_they_are_made),

@@ -474,6 +474,7 @@ static void annotations_compute_nothing(void **state)
     (void)state;
     struct hlo_module module =
         read_text("module {\n  sdy.mesh @mesh = <[\"a\"=2]>\n"
+                  "  sdy.mesh @empty = <[]> {stablehlo.mesh = {axes = [{name = \"a\", size = 2 : i64}]}}\n"
                   "  func.func @main(%a: tensor<4xf32> {sdy.sharding = "
                   "#sdy.sharding<@mesh, [{\"a\"}]>}) -> tensor<4xf32> {\n"
                   "    %0 = sdy.sharding_constraint %a <@mesh, [{\"a\"}]> : tensor<4xf32>\n"

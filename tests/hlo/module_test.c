@@ -114,6 +114,8 @@ static void syntax_is_told_by_the_beginning(void **state)
         assert_false(hlo_parse_text(&module, "m", hlo[i], strlen(hlo[i]), &of_text));
         assert_string_equal(err.text, of_text.text);
     }
+    assert_false(hlo_parse(&module, "m", "ML\xefR\x0d", 5, &err));
+    assert_non_null(strstr(err.text, "m: this is MLIR bytecode"));
 }
 
 static void a_file_is_loaded(void **state)

@@ -15,8 +15,9 @@ static struct {
     int count, room;
 } built_in;
 
-static const char *const rules[] = {"free",     "elements",      "gemm",       "convolution",
-                                    "estimate", "factorization", "triangular", "topk"};
+static const char *const rules[] = {"free",      "elements",          "gemm",       "convolution",
+                                    "estimate",  "factorization",     "triangular", "topk",
+                                    "attention", "attention-backward"};
 
 static bool read_rule(const struct doc *doc, const struct doc_node *node, enum custom_call_rule *rule,
                       struct error *err)

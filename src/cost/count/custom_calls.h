@@ -15,6 +15,8 @@ enum custom_call_rule {
     CUSTOM_CALL_FACTORIZATION,
     CUSTOM_CALL_TRIANGULAR,
     CUSTOM_CALL_TOPK,
+    CUSTOM_CALL_ATTENTION,
+    CUSTOM_CALL_ATTENTION_BACKWARD,
 };
 
 struct custom_call {

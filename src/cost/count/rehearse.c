@@ -1,6 +1,7 @@
 /* Our own rules: XLA's, and operations that XLA does not know or counts as nothing. Loops, which XLA
  * counts once, are multiplied where they are counted (xla.c). */
 #include "cost/count/custom_calls.h"
+#include "cost/count/fused_attention.h"
 #include "cost/count/rules.h"
 
 #include <math.h>
@@ -102,6 +103,20 @@ static bool count_topk_call(const struct hlo_instruction *call, struct instructi
     return true;
 }
 
+/* Two products of queries x keys x width, five for the gradients; an exponential for each score. */
+static bool count_attention(const struct hlo_instruction *call, double products,
+                            struct instruction_count *count)
+{
+    struct fused_attention attention;
+    if (!fused_attention_read(call, &attention))
+        return false;
+    double scores = (double)attention.batch * (double)attention.queries * (double)attention.keys;
+    scores *= attention.causal ? 0.5 : 1.0;
+    count->flops = 2 * products * scores * (double)attention.width;
+    count->transcendentals = scores;
+    return true;
+}
+
 static bool count_by_rule(const struct custom_call *rule, const struct hlo_instruction *call,
                           struct instruction_count *count)
 {
@@ -125,6 +140,10 @@ static bool count_by_rule(const struct custom_call *rule, const struct hlo_instr
         return count_triangular(call, count);
     case CUSTOM_CALL_TOPK:
         return count_topk_call(call, count);
+    case CUSTOM_CALL_ATTENTION:
+        return count_attention(call, 2, count);
+    case CUSTOM_CALL_ATTENTION_BACKWARD:
+        return count_attention(call, 5, count);
     }
     return false;
 }

@@ -1,6 +1,7 @@
 #include "cost/derive/fuse.h"
 
 #include "cost/count/custom_calls.h"
+#include "cost/count/fused_attention.h"
 #include "cost/derive/fuse_group.h"
 
 #include <math.h>
@@ -313,6 +314,54 @@ static bool library_product(const struct hlo_instruction *call, double flops, st
     return op_product(&like, product);
 }
 
+/* The instruction's sizes are those of rehearse.attention. */
+static bool library_attention(const struct hlo_instruction *call, struct hlo_instruction *like,
+                              struct hlo_attributes *attributes, int64_t sizes[5])
+{
+    struct fused_attention attention;
+    if (!fused_attention_read(call, &attention))
+        return false;
+    sizes[0] = attention.batch;
+    sizes[1] = attention.queries;
+    sizes[2] = attention.keys;
+    sizes[3] = attention.width;
+    sizes[4] = attention.causal;
+    *like = *call;
+    *attributes = *call->attributes;
+    attributes->sizes = (struct hlo_ints){5, sizes};
+    like->attributes = attributes;
+    return true;
+}
+
+static void set_custom_call(struct kernel *kernel, const struct custom_call *known,
+                            const struct hlo_instruction *call, const struct instruction_count *count,
+                            enum attention_kind attention)
+{
+    struct op_product product;
+    struct hlo_instruction like;
+    struct hlo_attributes attributes;
+    int64_t sizes[5];
+    switch (known->rule) {
+    case CUSTOM_CALL_GEMM:
+    case CUSTOM_CALL_CONVOLUTION:
+        if (count && library_product(call, count->flops, &product)) {
+            kernel->lane_flops = 0.0;
+            set_product(kernel, &product);
+        }
+        break;
+    case CUSTOM_CALL_ATTENTION:
+    case CUSTOM_CALL_ATTENTION_BACKWARD:
+        if (library_attention(call, &like, &attributes, sizes)) {
+            kernel->lane_flops = 0.0;
+            set_attention(kernel, &like, attention);
+            kernel->backward = known->rule == CUSTOM_CALL_ATTENTION_BACKWARD;
+        }
+        break;
+    default:
+        break;
+    }
+}
+
 static bool custom_kernel(struct fusion_context *work, const struct op_graph *graph, int index)
 {
     const struct hlo_instruction *call = graph->at[index];
@@ -328,16 +377,11 @@ static bool custom_kernel(struct fusion_context *work, const struct op_graph *gr
     struct fused_kernel *kernel = lone_kernel(work, graph, index);
     if (!kernel)
         return false;
-    struct op_product product;
     kernel->kernel.name = target;
     double elements = (double)op_elements(call);
     kernel->kernel.lane_flops = count ? count->flops + 20.0 * count->transcendentals
                                       : elements * (known->flops + 20.0 * known->transcendentals);
-    if ((known->rule == CUSTOM_CALL_GEMM || known->rule == CUSTOM_CALL_CONVOLUTION) && count &&
-        library_product(call, count->flops, &product)) {
-        kernel->kernel.lane_flops = 0.0;
-        set_product(&kernel->kernel, &product);
-    }
+    set_custom_call(&kernel->kernel, known, call, count, work->options->attention);
     return true;
 }
 

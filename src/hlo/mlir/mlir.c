@@ -279,12 +279,12 @@ static bool skip_resources(struct mlir_reader *reader)
     return true;
 }
 
-/* sdy.mesh @mesh = <[…]> and whatever else only declares something */
+/* sdy.mesh @mesh = <[…]> {…}: only declares something */
 static bool skip_declaration(struct mlir_reader *reader)
 {
     struct mlir_span name;
     return mlir_symbol(reader, &name) && mlir_need(reader, "=") && mlir_skip_plain_value(reader) &&
-           mlir_skip_location(reader);
+           mlir_take_dictionary(reader, NULL) && mlir_skip_location(reader);
 }
 
 static bool read_module_item(struct mlir_reader *reader)
