@@ -123,6 +123,7 @@ static bool resolve_type(struct cluster_group *group, struct plan *plan, int ind
         .nodes = said->nodes,
         .devices_per_node = counted ? said->per_node : usual.devices,
         .memory = said->memory,
+        .network = &plan->network,
         .inside = link_of(plan, given->tables, said->inside, device->link, err),
     };
     group->across = group->inside ? link_of(plan, given->tables, said->across, usual.across, err) : NULL;

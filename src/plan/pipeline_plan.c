@@ -19,6 +19,8 @@ bool plan_take_groups(struct plan *plan, const struct plan_problem *problem, con
 {
     if (!plan_add_types(plan, problem->group_count, err))
         return false;
+    if (cluster && cluster->network)
+        plan->network = *cluster->network;
     for (int g = 0; g < problem->group_count; g++) {
         const struct plan_group *group = &problem->groups[g];
         struct plan_device_type *type = &plan->types[g];
@@ -34,6 +36,8 @@ bool plan_take_groups(struct plan *plan, const struct plan_problem *problem, con
             type->across = from->across
                                ? plan_add_link(plan, from->across->name, from->across->bandwidth, NAN)
                                : add_link(plan, "inter_node", &cluster->inter_node);
+            if (!from->across && type->across >= 0) /* a node's, for all its devices */
+                plan->links[type->across].shared_by = type->per_node;
         }
         if (!type->name)
             return error_memory(err);
@@ -93,6 +97,29 @@ static bool set_devices(struct plan *plan, int index, const struct pipeline *fro
     return true;
 }
 
+/* Tensor parallel all-reduces: a layer's takes as long forwards as backwards. The profile has their seconds, not their
+ * bytes. */
+static bool add_transfers(struct plan *plan, struct plan_stage *to, const struct pipeline_stage *from)
+{
+    double layers = from->last_layer - from->first_layer + 1;
+    struct plan_transfer reduce = {
+        .kind = COLLECTIVE_ALL_REDUCE,
+        .purpose = PURPOSE_TENSOR,
+        .when = WHEN_FORWARD,
+        .group = from->devices,
+        .per_node = from->devices,
+        .link = plan->types[from->group].inside,
+        .count = layers,
+        .bytes = NAN,
+        .seconds = to->seconds.collectives / 2 / layers,
+        .shown = 1,
+    };
+    if (!plan_add_transfer(plan, to, reduce))
+        return false;
+    reduce.when = WHEN_BACKWARD;
+    return plan_add_transfer(plan, to, reduce);
+}
+
 static bool add_stages(struct plan *plan, const struct pipeline *from, const struct plan_problem *problem,
                        const struct profile *profile, struct error *err)
 {
@@ -113,6 +140,8 @@ static bool add_stages(struct plan *plan, const struct pipeline *from, const str
             plan->memory = stage->bytes.total;
         if (!set_devices(plan, s, from, err))
             return false;
+        if (!add_transfers(plan, stage, &from->stages[s]))
+            return error_memory(err);
     }
     return true;
 }

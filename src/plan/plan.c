@@ -7,6 +7,10 @@ void plan_init(struct plan *plan)
 {
     *plan = (struct plan){
         .sharding = -1,
+        .send_blocks = -1,
+        .prefetch = -1,
+        .keeps_gathered = -1,
+        .shards_share = NAN,
         .chunks = 1,
         .asked_microbatches = -1,
         .schedule = "1f1b",
@@ -16,6 +20,7 @@ void plan_init(struct plan *plan)
         .memory = NAN,
         .headroom = NAN,
         .planning_seconds = NAN,
+        .budget = {0.0, NAN, NAN, NAN, NAN, NAN, NAN, NAN},
         .bottleneck_pipeline = -1,
         .bottleneck_stage = -1,
     };
@@ -80,7 +85,7 @@ int plan_add_link(struct plan *plan, const char *name, double bandwidth, double 
         plan->links && plan->link_count < PLAN_MAX_LINKS ? arena_string(&plan->arena, name) : NULL;
     if (!own)
         return -1;
-    plan->links[plan->link_count] = (struct plan_link){own, bandwidth, latency};
+    plan->links[plan->link_count] = (struct plan_link){own, bandwidth, latency, 1};
     return plan->link_count++;
 }
 

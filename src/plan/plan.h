@@ -9,11 +9,14 @@
 #ifndef REHEARSE_PLAN_PLAN_H
 #define REHEARSE_PLAN_PLAN_H
 
+#include "cluster/network.h"
 #include "core/arena.h"
 #include "core/doc.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/text.h"
+#include "devices/link.h"
+#include "devices/technique.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,6 +30,7 @@
 #define PLAN_MAX_RUNS         100000 /* of devices, of one stage */
 #define PLAN_MAX_ALTERNATIVES 10000
 #define PLAN_MAX_PARTS        16
+#define PLAN_MAX_TRANSFERS    256 /* of one stage */
 #define PLAN_MAX_FIGURES      64
 #define PLAN_MAX_LAYERS       1000000
 #define PLAN_MAX_DEVICES      (1 << 24)
@@ -35,6 +39,7 @@ struct plan_link {
     const char *name;
     double bandwidth; /* bytes/s of one device */
     double latency;   /* seconds */
+    int shared_by; /* devices that have this bandwidth together, as behind an oversubscribed switch; 1: none */
 };
 
 /* A group of identical nodes. Nodes are numbered across all groups, in order. */
@@ -43,6 +48,9 @@ struct plan_device_type {
     int nodes, per_node;
     int64_t memory;     /* bytes of a device; 0: no limit */
     int inside, across; /* links within a node and between nodes; -1: unknown */
+    /* of plans over several types; NULL: unknown */
+    const char *products; /* type of its matrix products, where the plan's precision leaves it open */
+    const char *like;     /* the device that was measured in its place; NULL: itself, or unknown */
 };
 
 /* Devices first..first + count - 1 of each of `nodes` nodes, from `node` on. */
@@ -71,6 +79,37 @@ struct plan_bytes {
     double total;
 };
 
+/* The use of a transfer. */
+enum plan_purpose {
+    PURPOSE_STAGE, /* activations to the next stage, or their gradients to the one before */
+    PURPOSE_TENSOR,
+    PURPOSE_CONTEXT,
+    PURPOSE_EXPERT,
+    PURPOSE_SHARDS,    /* parameters gathered, and gradients scattered, in every micro-batch (ZeRO-3, FSDP) */
+    PURPOSE_GRADIENTS, /* between data parallel copies */
+    PURPOSE_EXPERT_GRADIENTS,
+    PURPOSE_TIE,  /* gradients of an embedding that first and last stage share */
+    PURPOSE_NORM, /* of the gradients of all stages */
+    PLAN_PURPOSES
+};
+
+enum plan_when { WHEN_FORWARD, WHEN_BACKWARD, WHEN_AFTER, PLAN_WHENS };
+
+/* Equal collectives or messages of a stage, as its planner priced them. Those of forward and backward passes are of one
+ * micro-batch, those after all passes of an iteration. */
+struct plan_transfer {
+    enum collective_kind kind;
+    enum plan_purpose purpose;
+    enum plan_when when;
+    int group;      /* devices that take part */
+    int per_node;   /* of these in one node */
+    int link;       /* the slowest link on the way; -1: unknown */
+    double count;   /* of equal ones: on average, where micro-batches differ */
+    double bytes;   /* of one, as cost/collective.h counts them for its kind */
+    double seconds; /* of one, on links without other traffic */
+    double shown;   /* share that the formula does not hide behind computation */
+};
+
 struct plan_stage {
     int first_layer, last_layer; /* inclusive */
     int chunk; /* of an interleaved schedule; stages are listed in the order that a micro-batch takes */
@@ -80,7 +119,9 @@ struct plan_stage {
     struct plan_run *runs; /* of all copies, copy by copy; NULL: unknown */
     struct plan_seconds seconds;
     struct plan_bytes bytes;
-    int line; /* in the input file; 0: none */
+    int transfer_count, transfer_room;
+    struct plan_transfer *transfers; /* NULL: unknown */
+    int line;                        /* in the input file; 0: none */
 };
 
 /* Copies share the work evenly: each runs `microbatches` of an iteration. */
@@ -111,12 +152,40 @@ struct plan_alternative {
     struct plan_figure parts[PLAN_MAX_PARTS];
 };
 
-/* The iteration time with more of a resource. */
+/* The iteration time with more of a resource. Over several types also without one of them, and with another setting. */
 struct plan_sensitivity {
     const char *resource;
-    double more; /* share; NAN: unlimited */
+    double more; /* share; NAN: unlimited; -1: it was taken away; 0: a setting */
     double iteration_time;
     bool split_differs;
+};
+
+/* Another plan over several types: other devices work, or with other settings. */
+struct plan_fleet {
+    double iteration_time;
+    const int *works;   /* [type_count] devices of each type that work */
+    const char *way;    /* "jobs": of their own on the types, "pipelines": over them */
+    int pipelines;      /* all copies */
+    int64_t microbatch; /* samples */
+    int sharding;       /* ZeRO stage */
+    const char *recompute;
+    double memory; /* bytes of the fullest device */
+};
+
+/* Devices of a type that do not help. */
+struct plan_idle {
+    int type, devices;
+    double with_one;    /* seconds of the best plan found that uses one of them; NAN: none is known */
+    const char *reason; /* for people */
+};
+
+/* Of a whole training, see plan/budget.h; NAN: not known. */
+struct plan_budget {
+    double tokens; /* 0: not asked for */
+    double seconds, device_hours;
+    double dollars, dollars_per_hour, dollars_per_million_tokens;
+    double watt_hours,
+        watt_hours_computing; /* at the boards' limits for the whole time, and while they compute */
 };
 
 struct plan {
@@ -140,16 +209,24 @@ struct plan {
     int64_t sequence;                 /* tokens; 0: not known */
     const char *precision, *software; /* NULL: not known */
     const char *recompute;            /* "none", "selective", "full"; NULL: not known */
+    struct technique technique;       /* 0: as the software does it */
     int sharding;                     /* ZeRO stage; -1: not known */
     double headroom;                  /* share of the memory kept free */
+    int send_blocks;    /* 1: sends between stages occupy the stream of the passes; 0: not; -1: unknown */
+    int prefetch;       /* blocks whose shards are gathered ahead; -1: unknown */
+    int keeps_gathered; /* 1: gathered parameters stay until the iteration's end; -1: unknown */
+    double
+        shards_share; /* of a device, which gathers and scatters of shards take from kernels beside them; NAN: unknown */
 
     const char *schedule; /* "1f1b", "interleaved-1f1b" */
     int chunks;           /* of each device; 1: none */
+    int group;            /* micro-batches that a device takes in turn in each chunk; 0: as many as stages */
 
     int type_count;
     struct plan_device_type *types;
     int link_count;
     struct plan_link *links;
+    struct cluster_network network; /* above the nodes */
     int pipeline_count;
     struct plan_pipeline *pipelines;
 
@@ -167,6 +244,8 @@ struct plan {
     double planning_seconds; /* NAN: not known */
     const char *proof_over;  /* the plans covered by the proof; NULL: not given */
 
+    struct plan_budget budget;
+
     int figure_count;
     struct plan_figure figures[PLAN_MAX_FIGURES];
     int alternative_count;
@@ -174,6 +253,11 @@ struct plan {
     bool has_front; /* alternatives marked on_front were requested */
     int sensitivity_count;
     struct plan_sensitivity *sensitivity;
+    /* of plans over several types */
+    int idle_count;
+    struct plan_idle *idle;
+    int fleet_count;
+    struct plan_fleet *fleets; /* fastest first, this plan's own among them */
 };
 
 /* Makes *plan empty; the caller releases it with plan_release. */
@@ -188,6 +272,17 @@ bool plan_add_stages(struct plan *plan, struct plan_pipeline *pipeline, int coun
 
 /* Adds a link unless an equal one exists and returns its index. -1: out of memory. */
 int plan_add_link(struct plan *plan, const char *name, double bandwidth, double latency);
+
+/* Adds a transfer to a stage, or to the count of an equal one. Those without effect (no count, group of one) are left out.
+ * False: out of memory. */
+bool plan_add_transfer(struct plan *plan, struct plan_stage *stage, struct plan_transfer transfer);
+
+/* Adds the messages of a stage to the one after it, `bytes` forwards, and back; NAN: unknown. */
+bool plan_add_sends(struct plan *plan, struct plan_stage *stage, struct plan_stage *after, int link,
+                    double bytes, double forward, double backward);
+
+/* "stage", "tensor", …; "forward", …; ended by NULL. */
+extern const char *const plan_purposes[PLAN_PURPOSES + 1], *const plan_whens[PLAN_WHENS + 1];
 
 void plan_add_part(struct plan *plan, const char *name, double seconds);
 void plan_add_figure(struct plan *plan, const char *name, double value);
@@ -227,6 +322,9 @@ bool plan_place(struct plan *plan, struct error *err);
  * suffices. ERROR_INPUT names the stage. */
 bool plan_check(const struct plan *plan, struct error *err);
 
+/* The same without memory: a plan that does not fit can be played. */
+bool plan_check_layout(const struct plan *plan, struct error *err);
+
 /* Writes the plan as rehearse-plan/2: the next value of `json`, with `key` as there. */
 void plan_write_json(const struct plan *plan, struct json *json, const char *key);
 
@@ -243,6 +341,23 @@ bool plan_read(struct plan *plan, const struct doc *doc, const struct doc_node *
 /* plan_load of a plan, or of the plan for `nodes` nodes in a set of templates; 0: the file must hold a
  * plan. */
 bool plan_load_template(struct plan *plan, const char *path, int nodes, struct error *err);
+
+/* Appends a type's name, and the size of its nodes where another type has the same name. */
+void plan_add_type_name(const struct plan *plan, int type, struct text *out);
+
+/* Returns whether a stage runs on devices of the type. */
+bool plan_type_works(const struct plan *plan, int type);
+
+/* Appends a line for each type with idle devices, and why they are idle; the other fleets as a table. */
+void plan_print_idle(const struct plan *plan, struct text *out);
+void plan_print_fleets(const struct plan *plan, struct text *out);
+
+/* Appends the devices of a fleet that work: "16 a100-80gb + 16 t4". */
+void plan_add_works(const struct plan *plan, const struct plan_fleet *fleet, struct text *out);
+
+/* Appends a table of the device types with the bandwidths of their links, and the type of the matrix products of each: the
+ * one that was `wanted` (NULL: any), or its replacement. */
+void plan_print_types(const struct plan *plan, const char *wanted, struct text *out);
 
 /* Appends a readable table: layers of each stage, where the time goes, and what is proven. */
 void plan_print(const struct plan *plan, struct text *out);

@@ -10,6 +10,7 @@ struct plan_inspection {
     const struct plan *plan;
     struct error *err;
     int pipeline, stage; /* stage -1: about the whole pipeline */
+    bool any_memory;
 };
 
 /* "plan.json:7: pipelines[0].stages[2].layers: …" */
@@ -37,7 +38,7 @@ static bool check_memory(const struct plan_inspection *c, const struct plan_stag
 {
     const struct plan_device_type *type = &c->plan->types[stage->type];
     char need[32], limit[32];
-    if (type->memory == 0 || !(stage->bytes.total > (double)type->memory))
+    if (c->any_memory || type->memory == 0 || !(stage->bytes.total > (double)type->memory))
         return true;
     return wrong(c, ": needs %s per device, a '%s' has %s",
                  unit_format(need, sizeof need, stage->bytes.total, UNIT_BYTES, 4), type->name,
@@ -134,11 +135,21 @@ static bool check_counts(struct plan_inspection *c)
     return true;
 }
 
-bool plan_check(const struct plan *plan, struct error *err)
+static bool check(const struct plan *plan, bool any_memory, struct error *err)
 {
-    struct plan_inspection c = {.plan = plan, .err = err};
+    struct plan_inspection c = {.plan = plan, .err = err, .any_memory = any_memory};
     char *used = calloc((size_t)plan_devices(plan) + 1, 1);
     bool ok = used ? check_counts(&c) && check_pipelines(&c, used) : error_memory(err);
     free(used);
     return ok;
+}
+
+bool plan_check(const struct plan *plan, struct error *err)
+{
+    return check(plan, false, err);
+}
+
+bool plan_check_layout(const struct plan *plan, struct error *err)
+{
+    return check(plan, true, err);
 }

@@ -52,6 +52,10 @@ static uint64_t digest_of_cluster(const struct plan *plan)
         digest = plan_digest_integers(plan_digest_text(digest, type->name), numbers, 3);
         digest = digest_of_link(digest_of_link(digest, plan, type->inside), plan, type->across);
     }
+    for (int i = 0; i < plan->network.level_count; i++) {
+        const double numbers[] = {plan->network.levels[i].nodes, plan->network.levels[i].oversubscription};
+        digest = plan_digest_numbers(digest, numbers, 2);
+    }
     return digest;
 }
 

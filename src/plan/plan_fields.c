@@ -1,8 +1,11 @@
 #include "plan/plan_fields.h"
 
+#include <math.h>
+
 /* clang-format off */
 #define TEXT(type, name, key) FIELD_OUT(type, key, name, FIELD_TEXT)
 #define NUMBER(type, name, key) FIELD_AT(type, key, name, FIELD_DOUBLE, -1e300, 1e300)
+#define AMOUNT(type, name, key) FIELD_AT(type, key, name, FIELD_DOUBLE, 0, INFINITY)
 #define INT(type, name, key, min, max) FIELD_AT(type, key, name, FIELD_INT, min, max)
 #define INTEGER(type, name, key, min) FIELD_AT(type, key, name, FIELD_INT64, min, PLAN_MAX_INTEGER)
 #define BOOL(type, name, key) FIELD_OUT(type, key, name, FIELD_FLAG)
@@ -46,11 +49,16 @@ static const struct field training[] = {
     TEXT(struct plan, recompute, "recompute"),
     INT(struct plan, sharding, "sharding", -1, 3),
     NUMBER(struct plan, headroom, "headroom"),
+    INT(struct plan, send_blocks, "send_blocks", -1, 1),
+    INT(struct plan, prefetch, "prefetch", -1, PLAN_MAX_LAYERS),
+    INT(struct plan, keeps_gathered, "keeps_gathered", -1, 1),
+    NUMBER(struct plan, shards_share, "shards_share"),
 };
 
 static const struct field schedule[] = {
     TEXT(struct plan, schedule, "kind"),
     INT(struct plan, chunks, "chunks", 1, 4096),
+    INT(struct plan, group, "group", 0, 1 << 20),
 };
 
 static const struct field iteration[] = {
@@ -63,6 +71,17 @@ static const struct field bottleneck[] = {
     INT(struct plan, bottleneck_pipeline, "pipeline", -1, PLAN_MAX_PIPELINES),
     INT(struct plan, bottleneck_stage, "stage", -1, PLAN_MAX_STAGES),
     BOOL(struct plan, bottleneck_sends, "sends"),
+};
+
+static const struct field budget[] = {
+    AMOUNT(struct plan_budget, tokens, "tokens"),
+    AMOUNT(struct plan_budget, seconds, "seconds"),
+    AMOUNT(struct plan_budget, device_hours, "device_hours"),
+    AMOUNT(struct plan_budget, dollars, "dollars"),
+    AMOUNT(struct plan_budget, dollars_per_hour, "dollars_per_hour"),
+    AMOUNT(struct plan_budget, dollars_per_million_tokens, "dollars_per_million_tokens"),
+    AMOUNT(struct plan_budget, watt_hours, "watt_hours"),
+    AMOUNT(struct plan_budget, watt_hours_computing, "watt_hours_computing"),
 };
 
 static const struct field device_type[] = {
@@ -78,6 +97,7 @@ static const struct field link[] = {
     TEXT(struct plan_link, name, "name"),
     NUMBER(struct plan_link, bandwidth, "bandwidth"),
     NUMBER(struct plan_link, latency, "latency"),
+    INT(struct plan_link, shared_by, "shared_by", 1, 1 << 24),
 };
 
 static const struct field pipeline[] = {
@@ -122,6 +142,16 @@ static const struct field bytes[] = {
     NUMBER(struct plan_bytes, total, "total"),
 };
 
+static const struct field transfer[] = {
+    INT(struct plan_transfer, group, "group", 2, 1 << 24),
+    INT(struct plan_transfer, per_node, "per_node", 1, 1 << 24),
+    INT(struct plan_transfer, link, "link", -1, PLAN_MAX_LINKS - 1),
+    AMOUNT(struct plan_transfer, count, "count"),
+    AMOUNT(struct plan_transfer, bytes, "bytes"),
+    AMOUNT(struct plan_transfer, seconds, "seconds"),
+    AMOUNT(struct plan_transfer, shown, "shown"),
+};
+
 static const struct field alternative[] = {
     NUMBER(struct plan_alternative, iteration_time, "iteration_time"),
     INT(struct plan_alternative, devices, "devices", 1, 1 << 24),
@@ -147,6 +177,23 @@ static const struct field sensitivity[] = {
     BOOL(struct plan_sensitivity, split_differs, "split_differs"),
 };
 
+static const struct field fleet[] = {
+    NUMBER(struct plan_fleet, iteration_time, "iteration_time"),
+    TEXT(struct plan_fleet, way, "way"),
+    INT(struct plan_fleet, pipelines, "pipelines", 0, 1 << 24),
+    INTEGER(struct plan_fleet, microbatch, "microbatch", 0),
+    INT(struct plan_fleet, sharding, "sharding", 0, 3),
+    TEXT(struct plan_fleet, recompute, "recompute"),
+    NUMBER(struct plan_fleet, memory, "memory"),
+};
+
+static const struct field idle[] = {
+    INT(struct plan_idle, type, "device_type", 0, PLAN_MAX_TYPES - 1),
+    INT(struct plan_idle, devices, "devices", 0, 1 << 24),
+    NUMBER(struct plan_idle, with_one, "with_one"),
+    TEXT(struct plan_idle, reason, "reason"),
+};
+
 static const struct {
     const struct field *fields;
     size_t count;
@@ -158,6 +205,7 @@ static const struct {
     [PLAN_MAP_SCHEDULE] = MAP(schedule),
     [PLAN_MAP_ITERATION] = MAP(iteration),
     [PLAN_MAP_BOTTLENECK] = MAP(bottleneck),
+    [PLAN_MAP_BUDGET] = MAP(budget),
     [PLAN_MAP_TYPE] = MAP(device_type),
     [PLAN_MAP_LINK] = MAP(link),
     [PLAN_MAP_PIPELINE] = MAP(pipeline),
@@ -165,8 +213,11 @@ static const struct {
     [PLAN_MAP_RUN] = MAP(run),
     [PLAN_MAP_SECONDS] = MAP(seconds),
     [PLAN_MAP_BYTES] = MAP(bytes),
+    [PLAN_MAP_TRANSFER] = MAP(transfer),
     [PLAN_MAP_ALTERNATIVE] = MAP(alternative),
     [PLAN_MAP_SENSITIVITY] = MAP(sensitivity),
+    [PLAN_MAP_FLEET] = MAP(fleet),
+    [PLAN_MAP_IDLE] = MAP(idle),
 };
 
 const struct field *plan_fields_of(enum plan_map map, size_t *count)

@@ -1,5 +1,5 @@
 /* Tables, shared by writer and reader, of the keys of rehearse-plan/2 that are plain struct members. Private
- * to plan_write.c and plan_read.c. */
+ * to plan_write.c, plan_read.c and plan_fleets.c. */
 #ifndef REHEARSE_PLAN_PLAN_FIELDS_H
 #define REHEARSE_PLAN_PLAN_FIELDS_H
 
@@ -18,6 +18,7 @@ enum plan_map {
     PLAN_MAP_SCHEDULE,    /* struct plan */
     PLAN_MAP_ITERATION,   /* struct plan */
     PLAN_MAP_BOTTLENECK,  /* struct plan */
+    PLAN_MAP_BUDGET,      /* struct plan_budget */
     PLAN_MAP_TYPE,        /* struct plan_device_type */
     PLAN_MAP_LINK,        /* struct plan_link */
     PLAN_MAP_PIPELINE,    /* struct plan_pipeline */
@@ -25,8 +26,11 @@ enum plan_map {
     PLAN_MAP_RUN,         /* struct plan_run */
     PLAN_MAP_SECONDS,     /* struct plan_seconds */
     PLAN_MAP_BYTES,       /* struct plan_bytes */
+    PLAN_MAP_TRANSFER,    /* struct plan_transfer */
     PLAN_MAP_ALTERNATIVE, /* struct plan_alternative */
     PLAN_MAP_SENSITIVITY, /* struct plan_sensitivity */
+    PLAN_MAP_FLEET,       /* struct plan_fleet */
+    PLAN_MAP_IDLE,        /* struct plan_idle */
     PLAN_MAPS
 };
 

@@ -1,14 +1,121 @@
 #include "core/unit.h"
+#include "plan/budget.h"
 #include "plan/plan.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char *seconds_text(struct unit_texts *texts, double seconds)
 {
     return seconds > 0 ? unit_text(texts, seconds, UNIT_TIME) : "-";
 }
+
+/* ---- device types ---- */
+
+static void add_link(const struct plan *plan, int index, struct text *out)
+{
+    struct unit_texts texts = {0};
+    const struct plan_link *link = index >= 0 && index < plan->link_count ? &plan->links[index] : NULL;
+    if (!link)
+        text_add(out, "-");
+    else if (link->bandwidth > 0)
+        text_format(out, "%s at %s", link->name, unit_text(&texts, link->bandwidth, UNIT_RATE));
+    else
+        text_add(out, link->name);
+}
+
+/* Types that work exchange gradients at least at the pace of the slowest link between nodes. */
+static void print_between(const struct plan *plan, struct text *out)
+{
+    int slowest = -1, working = 0;
+    for (int t = 0; t < plan->type_count; t++) {
+        int link = plan->types[t].across;
+        if (link < 0 || link >= plan->link_count || !plan_type_works(plan, t))
+            continue;
+        working++;
+        if (slowest < 0 || plan->links[link].bandwidth < plan->links[slowest].bandwidth)
+            slowest = link;
+    }
+    if (working < 2)
+        return;
+    text_add(out, "between device types: ");
+    add_link(plan, slowest, out);
+    text_add(out, ", the slowest of those that work\n");
+}
+
+static const char *products_of(const struct plan_device_type *type)
+{
+    return type->products;
+}
+
+static const char *like_of(const struct plan_device_type *type)
+{
+    return type->like;
+}
+
+/* Writes the names of the types from `first` on that say the same as it does; returns their number, or 0 if an earlier type
+ * says it, too. */
+static int add_names(const struct plan *plan, int first, const char *(*say)(const struct plan_device_type *),
+                     struct text *out)
+{
+    const char *said = say(&plan->types[first]);
+    int count = 0;
+    for (int t = 0; t < plan->type_count; t++) {
+        const char *other = say(&plan->types[t]);
+        if (!other || strcmp(other, said) != 0)
+            continue;
+        if (t < first)
+            return 0;
+        text_format(out, "%s%s", count++ > 0 ? ", " : "", plan->types[t].name);
+    }
+    return count;
+}
+
+/* Names the types whose products are not those that were wanted, and those that were not measured themselves. */
+static void print_replacements(const struct plan *plan, const char *wanted, struct text *out)
+{
+    for (int t = 0; t < plan->type_count; t++) {
+        const char *products = plan->types[t].products;
+        if (!products || !wanted || strcmp(products, wanted) == 0)
+            continue;
+        int count = add_names(plan, t, products_of, out);
+        if (count > 0)
+            text_format(out, ": products in %s, as %s no %s\n", products, count > 1 ? "they have" : "it has",
+                        wanted);
+    }
+    for (int t = 0; t < plan->type_count; t++)
+        if (plan->types[t].like && add_names(plan, t, like_of, out) > 0)
+            text_format(
+                out,
+                ": own peaks, sizes and links; kernels reach the shares of them that were measured on %s\n",
+                plan->types[t].like);
+}
+
+void plan_print_types(const struct plan *plan, const char *wanted, struct text *out)
+{
+    text_add(out,
+             "\n  device type       nodes  inside a node, per device   between nodes, per device   memory\n");
+    for (int t = 0; t < plan->type_count; t++) {
+        const struct plan_device_type *type = &plan->types[t];
+        struct unit_texts texts = {0};
+        struct text inside = {0}, across = {0};
+        char nodes[32];
+        add_link(plan, type->inside, &inside);
+        add_link(plan, type->across, &across);
+        snprintf(nodes, sizeof nodes, "%d x %d", type->nodes, type->per_node);
+        text_format(out, "  %-14s %8s  %-26s  %-26s  %s\n", type->name, nodes, text_within(&inside, out),
+                    text_within(&across, out),
+                    type->memory > 0 ? unit_text(&texts, (double)type->memory, UNIT_BYTES) : "-");
+        text_release(&inside);
+        text_release(&across);
+    }
+    print_between(plan, out);
+    print_replacements(plan, wanted, out);
+}
+
+/* ---- a plan ---- */
 
 static void print_question(const struct plan *plan, struct text *out)
 {
@@ -67,6 +174,7 @@ void plan_print(const struct plan *plan, struct text *out)
 {
     print_question(plan, out);
     print_time(plan, out);
+    plan_print_idle(plan, out);
     for (int p = 0; p < plan->pipeline_count; p++) {
         const struct plan_pipeline *pipeline = &plan->pipelines[p];
         text_format(out, "\n%d pipeline%s of %d stage%s", pipeline->copies, pipeline->copies == 1 ? "" : "s",
@@ -82,4 +190,6 @@ void plan_print(const struct plan *plan, struct text *out)
         for (int s = 0; s < pipeline->stage_count; s++)
             print_stage(plan, &pipeline->stages[s], s, out);
     }
+    plan_print_fleets(plan, out);
+    budget_print(plan, out);
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define MAX_SAMPLES 1e12
-#define MAX_KEYS    24
+#define MAX_KEYS    40
 
 bool plan_copy_text(struct plan_reader *r, const struct doc_node *node, const char **text)
 {
@@ -34,9 +34,8 @@ static bool read_field(struct plan_reader *r, const struct doc_node *map, const 
     return true;
 }
 
-/* The plain members of a map, which may have the keys `others` beside them (a NULL ends them). */
-static bool read_fields(struct plan_reader *r, const struct doc_node *map, enum plan_map which, void *of,
-                        const char *const *others)
+bool plan_read_fields(struct plan_reader *r, const struct doc_node *map, enum plan_map which, void *of,
+                      const char *const *others)
 {
     const char *keys[MAX_KEYS];
     size_t count, known;
@@ -60,12 +59,11 @@ static bool read_map(struct plan_reader *r, const struct doc_node *parent, const
                      enum plan_map which, void *of)
 {
     const struct doc_node *map = doc_find(parent, key);
-    return !map || map->type == DOC_NULL || read_fields(r, map, which, of, NULL);
+    return !map || map->type == DOC_NULL || plan_read_fields(r, map, which, of, NULL);
 }
 
-/* A list that may be missing, of `min` to `max` entries. *list is NULL if it is. */
-static bool find_list(struct plan_reader *r, const struct doc_node *parent, const char *key, uint32_t min,
-                      uint32_t max, const struct doc_node **list)
+bool plan_find_list(struct plan_reader *r, const struct doc_node *parent, const char *key, uint32_t min,
+                    uint32_t max, const struct doc_node **list)
 {
     *list = doc_find(parent, key);
     if (!*list || (*list)->type == DOC_NULL) {
@@ -107,14 +105,15 @@ static bool read_figures(struct plan_reader *r, const struct doc_node *parent, c
 static bool read_links(struct plan_reader *r)
 {
     const struct doc_node *list;
-    if (!find_list(r, r->doc.root, "links", 0, PLAN_MAX_LINKS, &list))
+    if (!plan_find_list(r, r->doc.root, "links", 0, PLAN_MAX_LINKS, &list))
         return false;
     r->plan->links = ARENA_ARRAY(&r->plan->arena, PLAN_MAX_LINKS, struct plan_link);
     if (!r->plan->links)
         return error_memory(r->err);
     for (const struct doc_node *node = list ? list->first_child : NULL; node; node = node->next) {
         struct plan_link *link = &r->plan->links[r->plan->link_count++];
-        if (!read_fields(r, node, PLAN_MAP_LINK, link, NULL))
+        link->shared_by = 1;
+        if (!plan_read_fields(r, node, PLAN_MAP_LINK, link, NULL))
             return false;
         if (!link->name)
             return doc_need(&r->doc, node, "name", r->err) != NULL;
@@ -131,18 +130,23 @@ static bool check_link(struct plan_reader *r, const struct doc_node *type, const
 
 static bool read_types(struct plan_reader *r)
 {
-    static const char *const others[] = {"digest", "nodes", "devices", "device_types", NULL};
+    static const char *const others[] = {"digest", "nodes", "devices", "device_types", "network", NULL};
+    static const char *const runs_as[] = {"products", "like", NULL};
     const struct doc_node *cluster = doc_find(r->doc.root, "cluster"), *list;
     if (!cluster || cluster->type == DOC_NULL)
         return true;
-    if (!doc_is_map(&r->doc, cluster, r->err) || !doc_only_keys(&r->doc, cluster, others, 4, r->err) ||
+    if (!doc_is_map(&r->doc, cluster, r->err) || !doc_only_keys(&r->doc, cluster, others, 5, r->err) ||
         !plan_copy_text(r, doc_find(cluster, "digest"), &r->plan->cluster_digest) ||
-        !find_list(r, cluster, "device_types", 0, PLAN_MAX_TYPES, &list))
+        !cluster_network_read(&r->plan->network, &r->doc, doc_find(cluster, "network"), r->err) ||
+        !plan_find_list(r, cluster, "device_types", 0, PLAN_MAX_TYPES, &list))
         return false;
     for (const struct doc_node *node = list ? list->first_child : NULL; node; node = node->next) {
         struct plan_device_type *type = &r->plan->types[r->plan->type_count++];
-        if (!read_fields(r, node, PLAN_MAP_TYPE, type, NULL) || !doc_need(&r->doc, node, "name", r->err) ||
-            !check_link(r, node, "inside", type->inside) || !check_link(r, node, "across", type->across))
+        if (!plan_read_fields(r, node, PLAN_MAP_TYPE, type, runs_as) ||
+            !plan_copy_text(r, doc_find(node, "products"), &type->products) ||
+            !plan_copy_text(r, doc_find(node, "like"), &type->like) ||
+            !doc_need(&r->doc, node, "name", r->err) || !check_link(r, node, "inside", type->inside) ||
+            !check_link(r, node, "across", type->across))
             return false;
         if (!type->name)
             return doc_error(&r->doc, node, r->err, "expected a name, found null");
@@ -174,7 +178,7 @@ bool plan_find_type(struct plan_reader *r, const struct doc_node *node, int *typ
 static bool read_runs(struct plan_reader *r, const struct doc_node *node, struct plan_stage *stage)
 {
     const struct doc_node *list;
-    if (!find_list(r, node, "devices", 0, PLAN_MAX_RUNS, &list))
+    if (!plan_find_list(r, node, "devices", 0, PLAN_MAX_RUNS, &list))
         return false;
     if (!list)
         return true;
@@ -185,9 +189,64 @@ static bool read_runs(struct plan_reader *r, const struct doc_node *node, struct
     for (const struct doc_node *at = list->first_child; at; at = at->next) {
         struct plan_run *run = &runs[stage->run_count++];
         *run = (struct plan_run){.nodes = 1, .count = 1};
-        if (!read_fields(r, at, PLAN_MAP_RUN, run, NULL))
+        if (!plan_read_fields(r, at, PLAN_MAP_RUN, run, NULL))
             return false;
     }
+    return true;
+}
+
+/* One of a list of names that a NULL ends. */
+static bool read_name(struct plan_reader *r, const struct doc_node *map, const char *key,
+                      const char *const *names, int *index)
+{
+    const struct doc_node *node = doc_need(&r->doc, map, key, r->err);
+    const char *name;
+    size_t count = 0;
+    struct text_hint hint;
+    if (!node || !doc_string(&r->doc, node, &name, r->err))
+        return false;
+    for (; names[count]; count++)
+        if (strcmp(names[count], name) == 0) {
+            *index = (int)count;
+            return true;
+        }
+    return doc_error(&r->doc, node, r->err, "unknown '%s'%s", name,
+                     text_suggest(&hint, text_nearest(name, names, count), ""));
+}
+
+static bool read_transfer(struct plan_reader *r, const struct doc_node *node, struct plan_transfer *transfer)
+{
+    static const char *const others[] = {"kind", "purpose", "when", NULL};
+    int purpose = 0, when = 0;
+    const char *kind;
+    *transfer = (struct plan_transfer){.group = 2, .per_node = 1, .link = -1, .count = 1, .shown = 1};
+    transfer->bytes = transfer->seconds = NAN;
+    if (!plan_read_fields(r, node, PLAN_MAP_TRANSFER, transfer, others) ||
+        !read_name(r, node, "purpose", plan_purposes, &purpose) ||
+        !read_name(r, node, "when", plan_whens, &when) || !doc_need(&r->doc, node, "kind", r->err) ||
+        !doc_string(&r->doc, doc_find(node, "kind"), &kind, r->err))
+        return false;
+    transfer->purpose = (enum plan_purpose)purpose;
+    transfer->when = (enum plan_when)when;
+    if (!collective_kind_find(kind, &transfer->kind))
+        return doc_error(&r->doc, doc_find(node, "kind"), r->err, "unknown '%s'", kind);
+    return check_link(r, node, "link", transfer->link);
+}
+
+static bool read_transfers(struct plan_reader *r, const struct doc_node *node, struct plan_stage *stage)
+{
+    const struct doc_node *list;
+    if (!plan_find_list(r, node, "transfers", 0, PLAN_MAX_TRANSFERS, &list))
+        return false;
+    if (!list || list->count == 0)
+        return true;
+    stage->transfers = ARENA_ARRAY(&r->plan->arena, list->count, struct plan_transfer);
+    if (!stage->transfers)
+        return error_memory(r->err);
+    stage->transfer_room = (int)list->count;
+    for (const struct doc_node *at = list->first_child; at; at = at->next)
+        if (!read_transfer(r, at, &stage->transfers[stage->transfer_count++]))
+            return false;
     return true;
 }
 
@@ -225,13 +284,14 @@ static bool read_type(struct plan_reader *r, const struct doc_node *node, int *t
 
 static bool read_stage(struct plan_reader *r, const struct doc_node *node, struct plan_stage *stage)
 {
-    static const char *const others[] = {"layers", "device_type", "devices", "seconds", "bytes", NULL};
+    static const char *const others[] = {"layers", "device_type", "devices", "seconds",
+                                         "bytes",  "transfers",   NULL};
     stage->line = (int)node->line;
-    if (!read_fields(r, node, PLAN_MAP_STAGE, stage, others) || !read_layers(r, node, stage))
+    if (!plan_read_fields(r, node, PLAN_MAP_STAGE, stage, others) || !read_layers(r, node, stage))
         return false;
     return read_type(r, doc_need(&r->doc, node, "device_type", r->err), &stage->type) &&
            read_runs(r, node, stage) && read_map(r, node, "seconds", PLAN_MAP_SECONDS, &stage->seconds) &&
-           read_map(r, node, "bytes", PLAN_MAP_BYTES, &stage->bytes);
+           read_map(r, node, "bytes", PLAN_MAP_BYTES, &stage->bytes) && read_transfers(r, node, stage);
 }
 
 static bool read_pipeline(struct plan_reader *r, const struct doc_node *node, struct plan_pipeline *pipeline)
@@ -239,9 +299,9 @@ static bool read_pipeline(struct plan_reader *r, const struct doc_node *node, st
     static const char *const others[] = {"stages", NULL};
     const struct doc_node *list;
     pipeline->line = (int)node->line;
-    if (!read_fields(r, node, PLAN_MAP_PIPELINE, pipeline, others) ||
+    if (!plan_read_fields(r, node, PLAN_MAP_PIPELINE, pipeline, others) ||
         !doc_need(&r->doc, node, "stages", r->err) ||
-        !find_list(r, node, "stages", 1, PLAN_MAX_STAGES, &list))
+        !plan_find_list(r, node, "stages", 1, PLAN_MAX_STAGES, &list))
         return false;
     if (!list)
         return doc_error(&r->doc, node, r->err, "expected stages, found null");
@@ -258,7 +318,7 @@ static bool read_pipelines(struct plan_reader *r)
 {
     const struct doc_node *list;
     if (!doc_need(&r->doc, r->doc.root, "pipelines", r->err) ||
-        !find_list(r, r->doc.root, "pipelines", 1, PLAN_MAX_PIPELINES, &list))
+        !plan_find_list(r, r->doc.root, "pipelines", 1, PLAN_MAX_PIPELINES, &list))
         return false;
     if (!list)
         return doc_error(&r->doc, r->doc.root, r->err, "expected pipelines, found null");
@@ -279,7 +339,7 @@ static bool read_iteration(struct plan_reader *r)
     const struct doc_node *map = doc_find(r->doc.root, "iteration");
     if (!map || map->type == DOC_NULL)
         return true;
-    return read_fields(r, map, PLAN_MAP_ITERATION, r->plan, others) &&
+    return plan_read_fields(r, map, PLAN_MAP_ITERATION, r->plan, others) &&
            read_figures(r, map, "parts", PLAN_MAX_PARTS, &r->plan->part_count, r->plan->parts) &&
            read_map(r, map, "bottleneck", PLAN_MAP_BOTTLENECK, r->plan);
 }
@@ -288,7 +348,7 @@ static bool read_alternatives(struct plan_reader *r)
 {
     static const char *const others[] = {"parts", NULL};
     const struct doc_node *list;
-    if (!find_list(r, r->doc.root, "alternatives", 0, PLAN_MAX_ALTERNATIVES, &list))
+    if (!plan_find_list(r, r->doc.root, "alternatives", 0, PLAN_MAX_ALTERNATIVES, &list))
         return false;
     r->plan->alternatives =
         ARENA_ARRAY(&r->plan->arena, (list ? list->count : 0) + (size_t)1, struct plan_alternative);
@@ -296,7 +356,7 @@ static bool read_alternatives(struct plan_reader *r)
         return error_memory(r->err);
     for (const struct doc_node *node = list ? list->first_child : NULL; node; node = node->next) {
         struct plan_alternative *alternative = &r->plan->alternatives[r->plan->alternative_count++];
-        if (!read_fields(r, node, PLAN_MAP_ALTERNATIVE, alternative, others) ||
+        if (!plan_read_fields(r, node, PLAN_MAP_ALTERNATIVE, alternative, others) ||
             !read_figures(r, node, "parts", PLAN_MAX_PARTS, &alternative->part_count, alternative->parts))
             return false;
     }
@@ -306,33 +366,70 @@ static bool read_alternatives(struct plan_reader *r)
 static bool read_sensitivity(struct plan_reader *r)
 {
     const struct doc_node *list;
-    if (!find_list(r, r->doc.root, "sensitivity", 0, PLAN_MAX_FIGURES, &list))
+    if (!plan_find_list(r, r->doc.root, "sensitivity", 0, PLAN_MAX_FIGURES, &list))
         return false;
     r->plan->sensitivity =
         ARENA_ARRAY(&r->plan->arena, (list ? list->count : 0) + (size_t)1, struct plan_sensitivity);
     if (!r->plan->sensitivity)
         return error_memory(r->err);
     for (const struct doc_node *node = list ? list->first_child : NULL; node; node = node->next)
-        if (!read_fields(r, node, PLAN_MAP_SENSITIVITY, &r->plan->sensitivity[r->plan->sensitivity_count++],
-                         NULL))
+        if (!plan_read_fields(r, node, PLAN_MAP_SENSITIVITY,
+                              &r->plan->sensitivity[r->plan->sensitivity_count++], NULL))
             return false;
     return true;
 }
 
+static bool read_technique(struct plan_reader *r, const struct doc_node *map)
+{
+    const char *names[TECHNIQUE_COUNT];
+    for (int k = 0; k < TECHNIQUE_COUNT; k++)
+        names[k] = technique_name((enum technique_kind)k);
+    if (!doc_is_map(&r->doc, map, r->err) || !doc_only_keys(&r->doc, map, names, TECHNIQUE_COUNT, r->err))
+        return false;
+    for (const struct doc_node *node = map->first_child; node; node = node->next) {
+        enum technique_kind kind = TECHNIQUE_COUNT;
+        struct text expected = {0};
+        int value = 0;
+        bool known = node->type == DOC_STRING && technique_find(node->key, &kind) &&
+                     technique_read(node->text, kind, &value, &expected);
+        if (!known)
+            doc_error(&r->doc, node, r->err, "expected %s", expected.length ? expected.data : "a text");
+        text_release(&expected);
+        if (!known)
+            return false;
+        technique_set(&r->plan->technique, kind, value);
+    }
+    return true;
+}
+
+static bool read_training(struct plan_reader *r)
+{
+    static const char *const others[] = {"technique", NULL};
+    const struct doc_node *map = doc_find(r->doc.root, "training"), *technique;
+    if (!map || map->type == DOC_NULL)
+        return true;
+    if (!plan_read_fields(r, map, PLAN_MAP_TRAINING, r->plan, others))
+        return false;
+    technique = doc_find(map, "technique");
+    return !technique || technique->type == DOC_NULL || read_technique(r, technique);
+}
+
 static bool read_version_2(struct plan_reader *r)
 {
-    static const char *const others[] = {"format",    "made_by",      "gap",         "model",   "training",
-                                         "schedule",  "iteration",    "figures",     "cluster", "links",
-                                         "pipelines", "alternatives", "sensitivity", NULL};
+    static const char *const others[] = {
+        "format",      "made_by", "gap",     "model",  "training",  "schedule",
+        "iteration",   "figures", "cluster", "links",  "pipelines", "alternatives",
+        "sensitivity", "budget",  "idle",    "fleets", NULL};
     struct plan *plan = r->plan;
     const struct doc_node *root = r->doc.root;
-    return read_fields(r, root, PLAN_MAP_HEAD, plan, others) &&
+    return plan_read_fields(r, root, PLAN_MAP_HEAD, plan, others) &&
            read_map(r, root, "made_by", PLAN_MAP_MADE_BY, plan) &&
-           read_map(r, root, "model", PLAN_MAP_MODEL, plan) &&
-           read_map(r, root, "training", PLAN_MAP_TRAINING, plan) &&
+           read_map(r, root, "model", PLAN_MAP_MODEL, plan) && read_training(r) &&
            read_map(r, root, "schedule", PLAN_MAP_SCHEDULE, plan) && read_iteration(r) &&
+           read_map(r, root, "budget", PLAN_MAP_BUDGET, &plan->budget) &&
            read_figures(r, root, "figures", PLAN_MAX_FIGURES, &plan->figure_count, plan->figures) &&
-           read_links(r) && read_types(r) && read_pipelines(r) && read_alternatives(r) && read_sensitivity(r);
+           read_links(r) && read_types(r) && read_pipelines(r) && read_alternatives(r) &&
+           read_sensitivity(r) && plan_read_fleets(r);
 }
 
 /* Sizes that can be multiplied without a thought from here on. */

@@ -3,7 +3,7 @@
 #define REHEARSE_PLAN_PLAN_READ_H
 
 #include "core/doc.h"
-#include "plan/plan.h"
+#include "plan/plan_fields.h"
 
 struct plan_reader {
     struct doc doc;
@@ -16,6 +16,17 @@ bool plan_read_version_1(struct plan_reader *r);
 
 /* Copies a string into the plan's arena; NULL for null and for `node` NULL. False: an error, in r->err. */
 bool plan_copy_text(struct plan_reader *r, const struct doc_node *node, const char **text);
+
+/* Reads the plain members of a map, which may have the keys `others` beside them (a NULL ends them). */
+bool plan_read_fields(struct plan_reader *r, const struct doc_node *map, enum plan_map which, void *of,
+                      const char *const *others);
+
+/* Finds a list that may be missing, of `min` to `max` entries. *list is NULL if it is. */
+bool plan_find_list(struct plan_reader *r, const struct doc_node *parent, const char *key, uint32_t min,
+                    uint32_t max, const struct doc_node **list);
+
+/* Reads what plans over several types say of other fleets and of idle devices. */
+bool plan_read_fleets(struct plan_reader *r);
 
 /* Finds a device type by name; adds a new name if the plan has no cluster. */
 bool plan_find_type(struct plan_reader *r, const struct doc_node *node, int *type);

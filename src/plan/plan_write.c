@@ -22,6 +22,39 @@ static void write_figures(struct json *json, const char *key, int count, const s
     json_close(json);
 }
 
+/* Only of techniques that are not the software's own. */
+static void write_training(const struct plan *plan, struct json *json)
+{
+    json_open_flat(json, "training", '{');
+    write_fields(json, PLAN_MAP_TRAINING, plan);
+    if (!technique_is_usual(&plan->technique)) {
+        json_open_flat(json, "technique", '{');
+        for (int k = 0; k < TECHNIQUE_COUNT; k++) {
+            int chosen = technique_get(&plan->technique, (enum technique_kind)k);
+            if (chosen == 0)
+                continue;
+            struct text value = {0};
+            technique_write(&value, (enum technique_kind)k, chosen);
+            json_string(json, technique_name((enum technique_kind)k), value.data);
+            text_release(&value);
+        }
+        json_close(json);
+    }
+    json_close(json);
+}
+
+/* Only plans over several types say how each runs. */
+static void write_type(const struct plan_device_type *type, struct json *json)
+{
+    json_open_flat(json, NULL, '{');
+    write_fields(json, PLAN_MAP_TYPE, type);
+    if (type->products)
+        json_string(json, "products", type->products);
+    if (type->like)
+        json_string(json, "like", type->like);
+    json_close(json);
+}
+
 static void write_cluster(const struct plan *plan, struct json *json)
 {
     json_open(json, "cluster", '{');
@@ -30,12 +63,30 @@ static void write_cluster(const struct plan *plan, struct json *json)
     json_integer(json, "devices", plan_devices(plan));
     json_open(json, "device_types", '[');
     for (int t = 0; t < plan->type_count; t++)
-        write_map(json, NULL, PLAN_MAP_TYPE, &plan->types[t]);
+        write_type(&plan->types[t], json);
     json_close(json);
+    cluster_network_write(&plan->network, json);
     json_close(json);
     json_open(json, "links", '[');
     for (int l = 0; l < plan->link_count; l++)
         write_map(json, NULL, PLAN_MAP_LINK, &plan->links[l]);
+    json_close(json);
+}
+
+static void write_transfers(const struct plan_stage *stage, struct json *json)
+{
+    if (stage->transfer_count == 0)
+        return;
+    json_open(json, "transfers", '[');
+    for (int t = 0; t < stage->transfer_count; t++) {
+        const struct plan_transfer *transfer = &stage->transfers[t];
+        json_open_flat(json, NULL, '{');
+        json_string(json, "kind", collective_kind_name(transfer->kind));
+        json_string(json, "purpose", plan_purposes[transfer->purpose]);
+        json_string(json, "when", plan_whens[transfer->when]);
+        write_fields(json, PLAN_MAP_TRANSFER, transfer);
+        json_close(json);
+    }
     json_close(json);
 }
 
@@ -54,6 +105,7 @@ static void write_stage(const struct plan_stage *stage, struct json *json)
     json_close(json);
     write_map(json, "seconds", PLAN_MAP_SECONDS, &stage->seconds);
     write_map(json, "bytes", PLAN_MAP_BYTES, &stage->bytes);
+    write_transfers(stage, json);
     json_close(json);
 }
 
@@ -89,6 +141,30 @@ static void write_alternatives(const struct plan *plan, struct json *json)
     json_close(json);
 }
 
+/* Only of plans over several types. */
+static void write_fleets(const struct plan *plan, struct json *json)
+{
+    if (plan->idle_count > 0) {
+        json_open(json, "idle", '[');
+        for (int i = 0; i < plan->idle_count; i++)
+            write_map(json, NULL, PLAN_MAP_IDLE, &plan->idle[i]);
+        json_close(json);
+    }
+    if (plan->fleet_count == 0)
+        return;
+    json_open(json, "fleets", '[');
+    for (int i = 0; i < plan->fleet_count; i++) {
+        json_open_flat(json, NULL, '{');
+        write_fields(json, PLAN_MAP_FLEET, &plan->fleets[i]);
+        json_open_flat(json, "works", '[');
+        for (int t = 0; t < plan->type_count; t++)
+            json_integer(json, NULL, plan->fleets[i].works[t]);
+        json_close(json);
+        json_close(json);
+    }
+    json_close(json);
+}
+
 void plan_write_json(const struct plan *plan, struct json *json, const char *key)
 {
     json_open(json, key, '{');
@@ -97,16 +173,19 @@ void plan_write_json(const struct plan *plan, struct json *json, const char *key
     write_fields(json, PLAN_MAP_HEAD, plan);
     json_number(json, "gap", plan_gap(plan));
     write_map(json, "model", PLAN_MAP_MODEL, plan);
-    write_map(json, "training", PLAN_MAP_TRAINING, plan);
+    write_training(plan, json);
     write_map(json, "schedule", PLAN_MAP_SCHEDULE, plan);
     json_open(json, "iteration", '{');
     write_fields(json, PLAN_MAP_ITERATION, plan);
     write_figures(json, "parts", plan->part_count, plan->parts);
     write_map(json, "bottleneck", PLAN_MAP_BOTTLENECK, plan);
     json_close(json);
+    if (plan->budget.tokens > 0.0 || plan->budget.dollars_per_hour >= 0.0)
+        write_map(json, "budget", PLAN_MAP_BUDGET, &plan->budget);
     write_figures(json, "figures", plan->figure_count, plan->figures);
     write_cluster(plan, json);
     write_pipelines(plan, json);
     write_alternatives(plan, json);
+    write_fleets(plan, json);
     json_close(json);
 }

@@ -57,8 +57,10 @@ bool planning_open(struct planning *planning, const struct planning_options *opt
     if (!options->model &&
         !profile_load(&planning->profile, options->profile, (int)options->microbatch_size, err))
         return false;
-    if (cluster_load(&planning->cluster, options->cluster, err) &&
-        (!options->model || price_layers(planning, options, err)) &&
+    bool loaded = cluster_load(&planning->cluster, options->cluster, err);
+    if (loaded && options->join_alike)
+        cluster_join_alike(&planning->cluster);
+    if (loaded && (!options->model || price_layers(planning, options, err)) &&
         plan_problem_init(&planning->problem, &planning->profile, &planning->cluster,
                           (enum plan_objective)options->objective, (enum plan_allreduce)options->allreduce,
                           (int)options->microbatches, err)) {

@@ -14,6 +14,7 @@
 
 struct planning_options {
     const char *profile, *cluster;
+    bool join_alike; /* groups of equal nodes are one (cluster_join_alike) */
     const struct architecture
         *model; /* its layers are priced instead of read from a profile; NULL: the profile */
     struct model_options pricing; /* of the model; micro-batch, devices and nodes follow from the rest */

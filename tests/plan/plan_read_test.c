@@ -1,6 +1,7 @@
 /* Plans read, checked, written and read again: tests/data/plan-1 holds one file of each shape of version 1, as version 0.1.0
  * wrote them. */
 #include "plan/plan.h"
+#include "plan/plan_digest.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -239,6 +240,103 @@ static void little_is_needed(void **state)
     plan_release(&plan);
 }
 
+#define TRANSFER(more)   "{\"kind\": \"all_reduce\", \"purpose\": \"tensor\", \"when\": \"backward\"" more "}"
+#define MOVES(transfers) PLAN(STAGE(0, 3, ", \"transfers\": [" transfers "]"))
+
+static void transfers_read_back_the_same(void **state)
+{
+    (void)state;
+    struct plan plan, again;
+    struct error err;
+    if (!parse(&plan, MOVES(TRANSFER(", \"group\": 4, \"count\": 2.5, \"seconds\": 0.25") ", " TRANSFER("")),
+               &err))
+        fail_msg("%s", err.text);
+    const struct plan_stage *stage = &plan.pipelines[0].stages[0];
+    assert_int_equal(stage->transfer_count, 2);
+    assert_int_equal(stage->transfers[0].kind, COLLECTIVE_ALL_REDUCE);
+    assert_int_equal(stage->transfers[0].purpose, PURPOSE_TENSOR);
+    assert_int_equal(stage->transfers[0].when, WHEN_BACKWARD);
+    assert_int_equal(stage->transfers[0].group, 4);
+    assert_true(stage->transfers[0].count == 2.5 && stage->transfers[0].seconds == 0.25);
+    assert_true(isnan(stage->transfers[1].seconds) && stage->transfers[1].shown == 1);
+    struct text once = written(&plan);
+    if (!parse(&again, once.data, &err))
+        fail_msg("%s", err.text);
+    struct text twice = written(&again);
+    assert_string_equal(once.data, twice.data);
+    text_release(&once);
+    text_release(&twice);
+    plan_release(&plan);
+    plan_release(&again);
+    fails(MOVES("{\"kind\": \"send\"}"),
+          "plan.json:1:110: pipelines[0].stages[0].transfers[0]: 'purpose' is missing");
+    fails(
+        MOVES(TRANSFER(", \"link\": 0")),
+        "plan.json:1:182: pipelines[0].stages[0].transfers[0].link: expected -1 or one of 0 links, found 0");
+    fails(MOVES(TRANSFER(", \"seconds\": -1")),
+          "plan.json:1:185: pipelines[0].stages[0].transfers[0].seconds: "
+          "expected a number of at least 0, found '-1'");
+    fails(MOVES("{\"kind\": \"send\", \"purpose\": \"stages\", \"when\": \"after\"}"),
+          "plan.json:1:138: pipelines[0].stages[0].transfers[0].purpose: unknown 'stages', did you mean "
+          "'stage'?");
+}
+
+static void techniques_read_back_the_same(void **state)
+{
+    (void)state;
+    struct plan plan, again;
+    struct error err;
+    load(&plan, "job");
+    for (int k = 0; k < TECHNIQUE_COUNT; k++)
+        technique_set(&plan.technique, (enum technique_kind)k, technique_max((enum technique_kind)k));
+    struct text once = written(&plan);
+    if (!parse(&again, once.data, &err))
+        fail_msg("%s", err.text);
+    for (int k = 0; k < TECHNIQUE_COUNT; k++)
+        assert_int_equal(technique_get(&again.technique, (enum technique_kind)k),
+                         technique_max((enum technique_kind)k));
+    text_release(&once);
+    plan_release(&again);
+    plan_release(&plan);
+    fails("{\"format\": \"rehearse-plan/2\", \"training\": {\"technique\": {\"grads\": \"bf\"}}}",
+          "plan.json:1:67: training.technique.grads: expected fp32, fp16, bf16, fp8 or fp4");
+}
+
+/* Switches and shared cards are the cluster's: written where they are known, with another digest. */
+static void the_network_reads_back_the_same(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"format\": \"rehearse-plan/2\", \"cluster\": {\"device_types\": [{\"name\": \"a\", \"nodes\": 8, "
+        "\"per_node\": 2, \"inside\": -1, \"across\": 0}], \"network\": [{\"nodes\": 2, "
+        "\"oversubscription\": 1.5}, {\"nodes\": 8, \"oversubscription\": 3}]}, \"links\": [{\"name\": "
+        "\"b\", \"bandwidth\": 1e9, \"latency\": 0, \"shared_by\": 2}], \"pipelines\": [{\"stages\": "
+        "[{\"layers\": [0, 1], \"device_type\": \"a\"}]}]}";
+    struct plan plan, again;
+    struct error err;
+    struct text first = {0}, second = {0};
+    if (!parse(&plan, text, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(plan.network.level_count, 2);
+    assert_int_equal(plan.network.levels[1].nodes, 8);
+    assert_true(plan.network.levels[1].oversubscription == 3);
+    assert_int_equal(plan.links[0].shared_by, 2);
+    plan_write_json(&plan, &(struct json){.out = &first}, NULL);
+    assert_non_null(strstr(first.data, "\"network\""));
+    assert_true(parse(&again, first.data, &err));
+    plan_write_json(&again, &(struct json){.out = &second}, NULL);
+    assert_string_equal(first.data, second.data);
+    plan_release(&again);
+    assert_true(plan_set_digests(&plan, 1, &err));
+    const char *digest = plan.cluster_digest;
+    plan.network.levels[1].oversubscription = 4;
+    assert_true(plan_set_digests(&plan, 1, &err));
+    assert_string_not_equal(plan.cluster_digest, digest);
+    plan_release(&plan);
+    text_release(&first);
+    text_release(&second);
+}
+
 static void faults_are_told_with_their_place(void **state)
 {
     (void)state;
@@ -342,6 +440,9 @@ int main(void)
         cmocka_unit_test(what_is_written_reads_back_the_same),
         cmocka_unit_test(an_empty_chunk_reads_back_the_same),
         cmocka_unit_test(little_is_needed),
+        cmocka_unit_test(transfers_read_back_the_same),
+        cmocka_unit_test(techniques_read_back_the_same),
+        cmocka_unit_test(the_network_reads_back_the_same),
         cmocka_unit_test(faults_are_told_with_their_place),
         cmocka_unit_test(devices_must_be_there_once),
         cmocka_unit_test(stages_are_placed),

@@ -76,6 +76,38 @@ static bool set_stage(struct plan *plan, const struct dapple_report *report, int
     return set_devices(plan, to, report, index, err);
 }
 
+static bool add_transfers(struct plan *plan, const struct dapple_report *report, int index)
+{
+    const struct dapple_problem *problem = report->problem;
+    const struct dapple_split *split = report->plan;
+    struct plan_stage *stage = &plan->pipelines[0].stages[index];
+    const struct dapple_stage *from = &split->stages[index];
+    struct plan_transfer gradients = {
+        .kind = COLLECTIVE_ALL_REDUCE,
+        .purpose = PURPOSE_GRADIENTS,
+        .when = WHEN_AFTER,
+        .group = from->devices,
+        .per_node = from->devices,
+        .link = plan->types[0].inside,
+        .count = 1,
+        .bytes = dapple_reduced(problem, from->first_layer, from->last_layer),
+        .seconds = stage->seconds.gradients,
+        .shown = 1,
+    };
+    int machines = 0;
+    for (int k = 0; k < problem->cluster->machine_count; k++)
+        machines += dapple_devices_in(problem->cluster, split, index, k) > 0;
+    if (machines > 1) {
+        gradients.per_node = (from->devices + machines - 1) / machines;
+        gradients.link = plan->link_count - 1; /* "collective" */
+    }
+    if (!plan_add_transfer(plan, stage, gradients))
+        return false;
+    return index == split->stage_count - 1 ||
+           plan_add_sends(plan, stage, stage + 1, plan->types[0].across, stage->bytes.sent,
+                          stage->seconds.send, stage->seconds.send);
+}
+
 static bool add_stages(struct plan *plan, const struct dapple_report *report, struct error *err)
 {
     const struct dapple_split *split = report->plan;
@@ -87,7 +119,32 @@ static bool add_stages(struct plan *plan, const struct dapple_report *report, st
     for (int s = 0; s < split->stage_count; s++)
         if (!set_stage(plan, report, s, err))
             return false;
+    for (int s = 0; s < split->stage_count; s++)
+        if (!add_transfers(plan, report, s))
+            return error_memory(err);
     return true;
+}
+
+/* DAPPLE's policy B where messages are notable and the memory is enough: stages run ahead, or each of them would wait for
+ * the way there and back. */
+#define NOTABLE 0.01 /* share of the slowest stage */
+
+static const char *schedule_of(const struct plan *plan, const struct dapple_report *report)
+{
+    const struct dapple_problem *problem = report->problem;
+    const struct dapple_split *split = report->plan;
+    double sends = 0, slowest = 0;
+    for (int s = 0; s < split->stage_count; s++) {
+        const struct dapple_stage *stage = &split->stages[s];
+        sends = fmax(sends, 2 * plan->pipelines[0].stages[s].seconds.send);
+        slowest = fmax(slowest, dapple_stage_time(problem, split, s));
+        if (problem->rules == DAPPLE_FIXED &&
+            dapple_fixed_memory(problem, stage->first_layer, stage->last_layer, stage->devices,
+                                2 * (split->stage_count - 1 - s),
+                                split->microbatches) > problem->cluster->memory)
+            return "1f1b";
+    }
+    return sends > NOTABLE * slowest ? "eager-1f1b" : "1f1b";
 }
 
 static void add_figures(struct plan *plan, const struct dapple_report *report)
@@ -143,8 +200,10 @@ bool plan_of_dapple(struct plan *plan, const struct dapple_report *report, struc
     plan_add_part(plan, "drain", split->drain);
     add_figures(plan, report);
     if (add_cluster(plan, problem->cluster, err) && add_stages(plan, report, err) &&
-        plan_set_digests(plan, digest_of(problem->chain), err))
+        plan_set_digests(plan, digest_of(problem->chain), err)) {
+        plan->schedule = schedule_of(plan, report);
         return true;
+    }
     plan_release(plan);
     return false;
 }

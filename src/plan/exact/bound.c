@@ -2,6 +2,11 @@
 
 #include <math.h>
 
+#define FIRST_STEP 0.05 /* of r, from that of the interval around */
+#define NEXT_STEP  6
+#define LEAST      (1.0 / 64) /* of the maximum r: the first to try from 0 */
+#define WORTH      0.2        /* of what else is missing: so much more of a bound is worth a program */
+
 struct bound bound_init(const struct ticks *ticks, const struct plan_problem *problem)
 {
     struct bound bound = {ticks, problem->objective, problem->microbatches, ticks->max_stages - 1};
@@ -10,10 +15,15 @@ struct bound bound_init(const struct ticks *ticks, const struct plan_problem *pr
     return bound;
 }
 
-/* r: just below low, because stages that tie with it count as L. */
-static double reward(const struct interval *interval)
+/* r: at most just below low, because stages that tie with it count as L; whole, so that sums are exact. */
+static double reward_of(const struct interval *interval)
 {
-    return (1 - interval->theta) * interval->low * (1 - BOUND_TIE);
+    return floor(fmin(interval->reward, interval->low * (1 - BOUND_TIE)));
+}
+
+double bound_reward(const struct bound *bound, const struct interval *interval)
+{
+    return bound->objective == OBJECTIVE_OOBLECK && bound->microbatches > 0 ? reward_of(interval) : 0;
 }
 
 struct tile_costs bound_costs(const struct bound *bound, const struct interval *interval)
@@ -23,9 +33,11 @@ struct tile_costs bound_costs(const struct bound *bound, const struct interval *
     if (bound->objective == OBJECTIVE_PIPELINE)
         return costs;
     costs.phases = true;
+    costs.cross_first = interval->first;
+    costs.cross_last = interval->last;
     costs.cross_min = interval->low * (1 - BOUND_TIE);
     costs.cross_scale = n > 0 ? n + 2 - bound->most_after : 5;
-    costs.after_add = n > 0 ? -reward(interval) : 2 * interval->low;
+    costs.after_add = n > 0 ? -reward_of(interval) : 2 * interval->low;
     costs.after_most = interval->high * (1 - BOUND_TIE);
     return costs;
 }
@@ -36,7 +48,7 @@ double bound_constant(const struct bound *bound, const struct interval *interval
     double min = interval->low * (1 - BOUND_TIE);
     if (bound->objective == OBJECTIVE_PIPELINE)
         return n > 0 ? (n - 1) * interval->low : -interval->low;
-    return n > 0 ? (n + 2 - bound->most_after) * min + bound->most_after * reward(interval) : 5 * min;
+    return n > 0 ? (n + 2 - bound->most_after) * min + bound->most_after * reward_of(interval) : 5 * min;
 }
 
 /* With S stages and s the sum of their times: oobleck is s + (N + 1) L + sum_after (l - L) >= s + (N + 1 - j)
@@ -80,11 +92,45 @@ double bound_evaluate(const struct bound *bound, const struct tile_stage *stages
     return periods > 0 ? sum + periods * *slowest + tail : INFINITY;
 }
 
-double bound_next_theta(const struct bound *bound, double theta, bool defined)
+struct tangent bound_tangent(const struct bound *bound, const struct interval *interval, double value,
+                             const struct tile_stage *stages, int count)
 {
-    if (bound->objective == OBJECTIVE_PIPELINE || bound->microbatches == 0)
-        return 0;
-    return defined ? fmax(0, theta - 1.0 / 16) : (1 + theta) / 2;
+    int after = 0, node = 0;
+    for (int i = 0; i < count; i++) {
+        after += stages[i].plane == TILE_AFTER;
+        node = stages[i].plane == TILE_CROSS ? stages[i].node + 1 : node;
+    }
+    bool counts = bound->objective == OBJECTIVE_OOBLECK && bound->microbatches > 0;
+    return (struct tangent){reward_of(interval), value, counts ? bound->most_after - after : 0, node};
+}
+
+static double line_at(const struct tangent *line, double reward)
+{
+    return line->value + line->slope * (reward - line->reward);
+}
+
+bool bound_next_reward(const struct interval *interval, struct tangents *tangents,
+                       const struct tangent *tangent, double reached, double wanted, double *reward)
+{
+    struct tangent *rising = &tangents->rising, *falling = &tangents->falling;
+    double max = interval->low * (1 - BOUND_TIE), highest;
+    if (tangent->slope == 0)
+        return false;
+    *(tangent->slope > 0 ? rising : falling) = *tangent;
+    double step = 1 + FIRST_STEP * pow(NEXT_STEP, tangents->count++);
+    if (falling->slope == 0) {
+        *reward = fmin(fmax(rising->reward, max * LEAST) * step, max);
+        highest = line_at(rising, max);
+    } else if (rising->slope == 0) {
+        *reward = falling->reward / step;
+        highest = line_at(falling, 0);
+    } else {
+        *reward = (line_at(falling, 0) - line_at(rising, 0)) / (rising->slope - falling->slope);
+        highest = line_at(rising, *reward);
+    }
+    if (wanted < INFINITY && highest - reached <= WORTH * fmax(wanted - highest, 0))
+        return false;
+    return *reward != tangent->reward;
 }
 
 /* For any weights w of the groups, the layers at their cheapest weighted place, sum_i min_g (w_g t_gi), must

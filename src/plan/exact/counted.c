@@ -2,24 +2,12 @@
 
 #include "core/clock.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define STATES_PER_PIECE 4
-
-enum phase {
-    BEHIND,
-    PLACED
-}; /* the bottleneck is still in front, or placed; without phases there is only BEHIND */
-
-/* What one thread needs to add a node: a row of layers for each (devices filled, phase, count). */
-struct counted_scratch {
-    double *values;
-    double *keys; /* [layer]: the window's candidates, the least first */
-    int *ends;
-    double *best; /* [layer] */
-};
 
 void counted_init(struct counted *counted, struct program *program)
 {
@@ -51,95 +39,59 @@ void counted_release(struct counted *counted)
     free(counted->nodes);
     free(counted->devices);
     free(counted->offset);
+    free(counted->kept);
     free(counted->values);
 }
 
 /* --- sizes ---------------------------------------------------------------------------------------------- */
 
-static int phase_count(const struct counted *counted)
-{
-    return counted->costs.phases ? 2 : 1;
-}
-
-static int smaller(int a, int b)
-{
-    return a < b ? a : b;
-}
-
-/* Counts of a state: at least one stage for each node behind, at most one for each device and each layer there. */
-static int first_count(const struct counted *counted, uint32_t state)
-{
-    return smaller(counted->nodes[state], counted->counts);
-}
-
-static int last_count(const struct counted *counted, uint32_t state)
-{
-    int layers = counted->program->ticks->layer_count - counted->program->reach.first[state];
-    return smaller(counted->counts, smaller(counted->devices[state], layers));
-}
-
-static int window_width(const struct counted *counted, uint32_t state)
-{
-    const struct reach *reach = &counted->program->reach;
-    return reach->last[state] >= reach->first[state] ? reach->last[state] - reach->first[state] + 1 : 0;
-}
-
-/* The row of a state's values; there is one for each of its counts. */
-static double *values_of(const struct counted *counted, uint32_t state, int phase, int count)
-{
-    int first = first_count(counted, state), counts = last_count(counted, state) - first + 1;
-    return counted->values + counted->offset[state] +
-           (size_t)(phase * counts + count - first) * (size_t)window_width(counted, state);
-}
-
 static size_t value_count(const struct counted *counted, uint32_t state)
 {
-    int counts = last_count(counted, state) - first_count(counted, state) + 1;
-    return counts > 0 ? (size_t)(phase_count(counted) * counts) * (size_t)window_width(counted, state) : 0;
+    int counts = counted_last(counted, state) - counted_first(counted, state) + 1;
+    return counts > 0 ? (size_t)(counted_phases(counted) * counts) * (size_t)counted_width(counted, state)
+                      : 0;
 }
 
-/* A node of `group` in front of what the state `behind` leaves: its stages hold layers low to low + width - 1. */
-struct node {
-    const struct counted *counted;
-    const struct counted_scratch *scratch;
-    uint32_t behind, front;
-    int group, devices;
-    int low, width;
-    int first_count, counts;
-};
-
-/* False: no layers or no stages can be there. */
-static bool node_init(struct node *node, const struct counted *counted, uint32_t front, int group)
+/* Everything that a state may have. */
+static struct counted_range all_of(const struct counted *counted, uint32_t state)
 {
-    const struct lattice *lattice = counted->program->lattice;
     const struct reach *reach = &counted->program->reach;
-    uint32_t behind = counted->to[(size_t)front * (size_t)lattice->group_count + (size_t)group];
-    if (behind == LATTICE_NONE || window_width(counted, behind) == 0 || window_width(counted, front) == 0)
+    return (struct counted_range){counted_first(counted, state), counted_last(counted, state),
+                                  reach->first[state], reach->last[state]};
+}
+
+/* False: no layers or no stages can be there. `kept`: of the state behind. */
+static bool node_init(struct counted_node *node, const struct counted *counted,
+                      const struct counted_range *kept, uint32_t front, uint32_t behind, int group)
+{
+    if (counted_width(counted, front) == 0 || kept->first > kept->last || kept->low > kept->high)
         return false;
-    int first = first_count(counted, behind);
-    *node = (struct node){
+    int devices = 1 << (counted->program->ticks->groups[group].splits - 1);
+    int low = counted->program->reach.first[front];
+    *node = (struct counted_node){
         .counted = counted,
         .behind = behind,
         .front = front,
         .group = group,
-        .devices = 1 << (counted->program->ticks->groups[group].splits - 1),
-        .low = reach->first[front],
-        .width = reach->last[behind] - reach->first[front] + 1,
-        .first_count = first,
-        .counts = last_count(counted, front) - first + 1,
+        .devices = devices,
+        .low = low,
+        .width = kept->high - low + 1,
+        .first_count = kept->first,
+        .counts = counted_min(counted_last(counted, front), kept->last + devices) - kept->first + 1,
     };
     return node->width > 0 && node->counts > 0;
 }
 
-static size_t node_rows(const struct node *node, int filled)
+/* The state with one node of the group less in front of it, or LATTICE_NONE. */
+static uint32_t behind_of(const struct counted *counted, uint32_t front, int group)
 {
-    return (size_t)filled * (size_t)(phase_count(node->counted) * node->counts);
+    return counted->to[(size_t)front * (size_t)counted->program->lattice->group_count + (size_t)group];
 }
 
-static double *row_of(const struct node *node, int filled, int phase, int count)
+static bool kept_node(struct counted_node *node, const struct counted *counted, uint32_t front, int group)
 {
-    size_t row = node_rows(node, filled) + (size_t)(phase * node->counts + count - node->first_count);
-    return node->scratch->values + row * (size_t)node->width;
+    uint32_t behind = behind_of(counted, front, group);
+    return behind != LATTICE_NONE && node_init(node, counted, &counted->kept[behind], front, behind, group);
 }
 
 static bool allocate_states(struct counted *counted)
@@ -150,7 +102,8 @@ static bool allocate_states(struct counted *counted)
     counted->nodes = calloc(lattice->count, sizeof *counted->nodes);
     counted->devices = calloc(lattice->count, sizeof *counted->devices);
     counted->offset = malloc(((size_t)lattice->count + 1) * sizeof *counted->offset);
-    if (!counted->to || !counted->nodes || !counted->devices || !counted->offset)
+    counted->kept = malloc(lattice->count * sizeof *counted->kept);
+    if (!counted->to || !counted->nodes || !counted->devices || !counted->offset || !counted->kept)
         return false;
     for (size_t i = 0; i < links; i++)
         counted->to[i] = LATTICE_NONE;
@@ -196,10 +149,14 @@ static enum program_status lay_out(struct counted *counted)
         counted->offset[state] = total;
         total += value_count(counted, state);
         for (int g = 0; g < lattice->group_count; g++) {
-            struct node node;
-            if (!node_init(&node, counted, state, g))
+            struct counted_node node;
+            uint32_t behind = behind_of(counted, state, g);
+            if (behind == LATTICE_NONE)
                 continue;
-            size_t values = node_rows(&node, node.devices + 1) * (size_t)node.width;
+            struct counted_range all = all_of(counted, behind);
+            if (!node_init(&node, counted, &all, state, behind, g))
+                continue;
+            size_t values = counted_rows(&node, node.devices + 1) * (size_t)node.width;
             max = values > max ? values : max;
         }
     }
@@ -216,182 +173,91 @@ static enum program_status lay_out(struct counted *counted)
     return counted->values && allocate_scratch(counted, max) ? PROGRAM_DONE : PROGRAM_NO_MEMORY;
 }
 
-/* --- one node ------------------------------------------------------------------------------------------- */
-
-/* What stages of one size and place cost, least <= l <= cap: scale x l + add. */
-struct rule {
-    const double *sum; /* ticks of the layers before */
-    double scale, add, min, cap;
-    double in_flight, memory;
-    bool not_whole; /* a single stage has another formula under oobleck */
-};
-
-/* From phase `in` to `out`, as the `count`-th stage from the end (or later, where no more are counted). */
-static struct rule rule_of(const struct node *node, int split, int in, int out, int count)
-{
-    const struct ticks *ticks = node->counted->program->ticks;
-    const struct tile_costs *costs = &node->counted->costs;
-    struct rule rule = {
-        .sum = ticks->groups[node->group].sum[split],
-        .scale = 1,
-        .add = costs->before_add,
-        .cap = costs->cap,
-        .in_flight = ticks_in_flight(ticks, count),
-        .memory = ticks->groups[node->group].memory[split],
-    };
-    if (in != out) {
-        rule.scale = costs->cross_scale;
-        rule.add = -costs->cross_scale * costs->cross_min;
-        rule.min = costs->cross_min;
-        rule.not_whole = true;
-    } else if (costs->phases && out == BEHIND) {
-        rule.scale = 2;
-        rule.add = costs->after_add;
-        rule.cap = fmin(rule.cap, costs->after_most);
-    }
-    return rule;
-}
-
-static bool rule_allows(const struct rule *rule, const struct ticks *ticks, int a, int b)
-{
-    return rule->sum[b] - rule->sum[a] <= rule->cap &&
-           ticks_memory(ticks, a, b, rule->in_flight) <= rule->memory &&
-           !(rule->not_whole && a == 0 && b == ticks->layer_count);
-}
-
-/* The value of a pipeline that begins with stage [a, b), from that of one that begins at b: in two steps, so that the
- * least of the first gives the least of the second. */
-static double rule_key(const struct rule *rule, double value, int b)
-{
-    return value + rule->scale * rule->sum[b];
-}
-
-static double rule_value(const struct rule *rule, double key, int a)
-{
-    return key + (rule->add - rule->scale * rule->sum[a]);
-}
-
-/* row[a] = min(row[a], value of the best stage [a, b) in front of from[b]). */
-static void put_stage(const struct node *node, const struct rule *rule, const double *from, double *row)
-{
-    const struct ticks *ticks = node->counted->program->ticks;
-    double *keys = node->scratch->keys;
-    int *ends = node->scratch->ends, head = 0, tail = 0, low = node->low, next = low + 1;
-    for (int a = low; a < low + node->width - 1; a++) {
-        if (next <= a)
-            next = a + 1;
-        for (; next < low + node->width && rule_allows(rule, ticks, a, next); next++) {
-            double key = rule_key(rule, from[next - low], next);
-            if (key == INFINITY)
-                continue;
-            while (tail > head && keys[tail - 1] >= key)
-                tail--;
-            keys[tail] = key;
-            ends[tail++] = next;
-        }
-        while (head < tail && (ends[head] <= a || rule->sum[ends[head]] - rule->sum[a] < rule->min))
-            head++;
-        if (head < tail)
-            row[a - low] = fmin(row[a - low], rule_value(rule, keys[head], a));
-    }
-}
-
-/* Drops every value that is no less than one of a smaller count. */
-static void drop_dominated(double *rows, int counts, int width, double *best)
-{
-    for (int i = 0; i < width; i++)
-        best[i] = INFINITY;
-    for (int count = 0; count < counts; count++, rows += width)
-        for (int i = 0; i < width; i++)
-            if (rows[i] < best[i])
-                best[i] = rows[i];
-            else
-                rows[i] = INFINITY;
-}
-
-static bool is_empty(const double *row, int width)
-{
-    for (int i = 0; i < width; i++)
-        if (row[i] < INFINITY)
-            return false;
-    return true;
-}
-
-/* May one more stage in front of `count` lead to phase `out`? Where there are phases, the bottleneck must still come: with
- * fewer than N stages behind, and not beyond the number that there can be. */
-static bool may_follow(const struct counted *counted, int count, int out)
-{
-    return !counted->costs.phases || out == PLACED || count + 1 < counted->counts;
-}
-
-static void put_stages(const struct node *node, int filled, int phase, int count)
-{
-    const struct counted *counted = node->counted;
-    const double *from = row_of(node, filled, phase, count);
-    int next = smaller(count + 1, counted->counts);
-    if (is_empty(from, node->width) || next >= node->first_count + node->counts)
-        return;
-    for (int split = 0, devices = 1; filled + devices <= node->devices && filled % devices == 0;
-         split++, devices *= 2)
-        for (int out = phase; out < phase_count(counted); out++)
-            if (may_follow(counted, count, out)) {
-                struct rule rule = rule_of(node, split, phase, out, next);
-                put_stage(node, &rule, from, row_of(node, filled + devices, out, next));
-            }
-}
-
-/* Fills in the scratch: every way to fill the node's devices, in front of every pipeline behind. */
-static void fill_node(const struct node *node)
-{
-    const struct counted *counted = node->counted;
-    const struct reach *reach = &counted->program->reach;
-    size_t total = node_rows(node, node->devices + 1) * (size_t)node->width;
-    for (size_t i = 0; i < total; i++)
-        node->scratch->values[i] = INFINITY;
-    int low = reach->first[node->behind] > node->low ? reach->first[node->behind] : node->low;
-    int last = smaller(last_count(counted, node->behind), node->first_count + node->counts - 1);
-    for (int phase = 0; phase < phase_count(counted); phase++)
-        for (int count = node->first_count; count <= last; count++)
-            memcpy(row_of(node, 0, phase, count) + (low - node->low),
-                   values_of(counted, node->behind, phase, count) + (low - reach->first[node->behind]),
-                   (size_t)(reach->last[node->behind] - low + 1) * sizeof(double));
-    for (int filled = 0; filled <= node->devices; filled++)
-        for (int phase = 0; phase < phase_count(counted); phase++) {
-            if (filled > 0)
-                drop_dominated(row_of(node, filled, phase, node->first_count), node->counts, node->width,
-                               node->scratch->best);
-            for (int count = node->first_count; count < node->first_count + node->counts; count++)
-                put_stages(node, filled, phase, count);
-        }
-}
-
 /* --- all nodes ------------------------------------------------------------------------------------------ */
+
+/* The cheapest front of a pipeline whose rest is at a state, by the program that does not count. */
+static double front_value(const struct counted *counted, uint32_t state, int layer, int phase)
+{
+    return program_value(counted->program, state, layer, phase);
+}
+
+/* What a pipeline's value is at least, without the rest behind: with its bottleneck among the front's stages (BEHIND)
+ * there may be as many after it as fit, each worth `reward` more than to the front's program. */
+static double front_of(const struct counted *counted, uint32_t state, int layer, int phase, int count)
+{
+    if (!counted->costs.phases || phase == PLACED)
+        return front_value(counted, state, layer, 0);
+    return front_value(counted, state, layer, 1) -
+           (counted->limit.most_after - count) * counted->limit.reward;
+}
+
+/* Drops the values that lead to nothing below the limit; sets the range of those that are kept. */
+static void keep_promising(struct counted *counted, uint32_t state, int first, int last, int low, int high)
+{
+    struct counted_range kept = {last + 1, first - 1, high + 1, low - 1};
+    for (int phase = 0; phase < counted_phases(counted); phase++)
+        for (int count = first; count <= last; count++) {
+            double *row = counted_values(counted, state, phase, count) - counted->program->reach.first[state];
+            for (int layer = low; layer <= high; layer++) {
+                if (row[layer] == INFINITY)
+                    continue;
+                if (row[layer] + front_of(counted, state, layer, phase, count) >= counted->limit.below) {
+                    row[layer] = INFINITY;
+                    continue;
+                }
+                kept.first = counted_min(kept.first, count);
+                kept.last = counted_max(kept.last, count);
+                kept.low = counted_min(kept.low, layer);
+                kept.high = counted_max(kept.high, layer);
+            }
+        }
+    counted->kept[state] = kept;
+}
+
+/* The counts that a state's nodes lead to. */
+static void counts_of(const struct counted *counted, uint32_t state, int *first, int *last, int *high)
+{
+    *first = INT_MAX;
+    *last = *high = -1;
+    for (int g = 0; g < counted->program->lattice->group_count; g++) {
+        struct counted_node node;
+        if (!kept_node(&node, counted, state, g))
+            continue;
+        *first = counted_min(*first, counted_max(node.first_count, counted_first(counted, state)));
+        *last = counted_max(*last, node.first_count + node.counts - 1);
+        *high = counted_max(*high, node.low + node.width - 1);
+    }
+    *high = counted_min(*high, counted->program->reach.last[state]);
+}
 
 static void solve_state(struct counted *counted, uint32_t state, const struct counted_scratch *scratch)
 {
-    const struct reach *reach = &counted->program->reach;
-    size_t total = value_count(counted, state);
-    double *values = counted->values + counted->offset[state];
-    for (size_t i = 0; i < total; i++)
-        values[i] = INFINITY;
-    if (total == 0)
+    int first, last, high, low = counted->program->reach.first[state];
+    counts_of(counted, state, &first, &last, &high);
+    counted->kept[state] = (struct counted_range){0, -1, 0, -1};
+    if (first > last || low > high)
         return;
-    int first = first_count(counted, state), last = last_count(counted, state);
+    for (int phase = 0; phase < counted_phases(counted); phase++)
+        for (int count = first; count <= last; count++)
+            for (int i = 0; i < counted_width(counted, state); i++)
+                counted_values(counted, state, phase, count)[i] = INFINITY;
     for (int g = 0; g < counted->program->lattice->group_count; g++) {
-        struct node node;
-        if (!node_init(&node, counted, state, g))
+        struct counted_node node;
+        if (!kept_node(&node, counted, state, g))
             continue;
         node.scratch = scratch;
-        fill_node(&node);
-        int width = smaller(reach->last[state], reach->last[node.behind]) - node.low + 1;
-        for (int phase = 0; phase < phase_count(counted); phase++)
-            for (int count = first; count <= last; count++)
-                tile_relax(values_of(counted, state, phase, count), row_of(&node, node.devices, phase, count),
-                           0, width);
+        counted_fill(&node);
+        int width = counted_min(high, node.low + node.width - 1) - node.low + 1;
+        for (int phase = 0; phase < counted_phases(counted); phase++)
+            for (int count = counted_max(first, node.first_count); count < node.first_count + node.counts;
+                 count++)
+                tile_relax(counted_values(counted, state, phase, count),
+                           counted_row(&node, node.devices, phase, count), 0, width);
     }
-    for (int phase = 0; phase < phase_count(counted); phase++)
-        drop_dominated(values_of(counted, state, phase, first), last - first + 1,
-                       window_width(counted, state), scratch->best);
+    for (int phase = 0; phase < counted_phases(counted); phase++)
+        counted_drop_dominated(counted_values(counted, state, phase, first), last - first + 1,
+                               counted_width(counted, state), scratch->best);
+    keep_promising(counted, state, first, last, low, high);
 }
 
 struct level {
@@ -416,9 +282,9 @@ static void solve_states(void *context, size_t first, size_t last, int thread)
 static double final_value(const struct counted *counted, int *phase, int *count)
 {
     double best = INFINITY;
-    *phase = phase_count(counted) - 1;
-    for (int i = first_count(counted, 0); i <= last_count(counted, 0); i++) {
-        double value = values_of(counted, 0, *phase, i)[0];
+    *phase = counted_phases(counted) - 1;
+    for (int i = counted->kept[0].first; i <= counted->kept[0].last; i++) {
+        double value = counted_values(counted, 0, *phase, i)[0];
         if (value < best) {
             best = value;
             *count = i;
@@ -427,23 +293,25 @@ static double final_value(const struct counted *counted, int *phase, int *count)
     return best;
 }
 
-enum program_status counted_solve(struct counted *counted, const struct tile_costs *costs, double *value)
+enum program_status counted_solve(struct counted *counted, const struct tile_costs *costs,
+                                  const struct counted_limit *limit, double *value)
 {
     struct program *program = counted->program;
     const struct lattice *lattice = program->lattice;
     uint32_t end = lattice->count - 1;
     counted->costs = *costs;
+    counted->limit = *limit;
     counted->value_count = 0;
     if (!counted->to && !allocate_states(counted))
         return PROGRAM_NO_MEMORY;
-    if (!reach_windows(&program->reach, costs->cap) || value_count(counted, 0) == 0 ||
-        value_count(counted, end) == 0)
+    if (value_count(counted, 0) == 0 || value_count(counted, end) == 0)
         return PROGRAM_INFEASIBLE;
     enum program_status status = lay_out(counted);
     if (status != PROGRAM_DONE)
         return status;
-    for (int phase = 0; phase < phase_count(counted); phase++)
-        *values_of(counted, end, phase, 0) = phase == BEHIND ? 0 : INFINITY;
+    for (int phase = 0; phase < counted_phases(counted); phase++)
+        *counted_values(counted, end, phase, 0) = phase == BEHIND ? 0 : INFINITY;
+    counted->kept[end] = all_of(counted, end);
     atomic_store(&program->stopped, false);
     for (int k = lattice->level_count - 2; k >= 0; k--) {
         struct level level = {counted, lattice->level_start[k]};
@@ -459,77 +327,28 @@ enum program_status counted_solve(struct counted *counted, const struct tile_cos
 
 /* --- the pipeline --------------------------------------------------------------------------------------- */
 
-/* A pipeline that begins at `layer`: where in the table, and inside a node with how many devices filled. */
-struct step {
-    int layer, filled, phase, count;
-};
-
-/* Finds the stage that `at` begins with: *before is what is behind it. Values are the same to the last bit. */
-static bool find_stage(const struct node *node, const struct step *at, struct step *before, int *split)
-{
-    const struct counted *counted = node->counted;
-    double value = row_of(node, at->filled, at->phase, at->count)[at->layer - node->low];
-    for (int k = 0, devices = 1; devices <= at->filled; k++, devices *= 2) {
-        if ((at->filled - devices) % devices != 0)
-            continue;
-        for (int in = 0; in <= at->phase; in++)
-            for (int count = at->count == counted->counts ? at->count : at->count - 1;
-                 count >= at->count - 1 && count >= node->first_count; count--) {
-                if (!may_follow(counted, count, at->phase))
-                    continue;
-                const double *from = row_of(node, at->filled - devices, in, count);
-                struct rule rule = rule_of(node, k, in, at->phase, at->count);
-                for (int b = at->layer + 1; b < node->low + node->width; b++) {
-                    if (from[b - node->low] == INFINITY ||
-                        !rule_allows(&rule, counted->program->ticks, at->layer, b) ||
-                        rule.sum[b] - rule.sum[at->layer] < rule.min ||
-                        rule_value(&rule, rule_key(&rule, from[b - node->low], b), at->layer) != value)
-                        continue;
-                    *before = (struct step){b, at->filled - devices, in, count};
-                    *split = k;
-                    return true;
-                }
-            }
-    }
-    return false;
-}
-
-/* Appends the stages of one node. Returns their number; 0: it is not this node that the value came from. */
-static int node_path(const struct node *node, struct step *at, int number, struct tile_stage *stages)
-{
-    struct step step = *at, before;
-    int count = 0;
-    for (step.filled = node->devices; step.filled > 0; step = before) {
-        int split;
-        if (!find_stage(node, &step, &before, &split))
-            return 0;
-        stages[count++] = (struct tile_stage){node->group, split, step.layer, before.layer, number};
-    }
-    *at = step;
-    return count;
-}
-
 int counted_path(struct counted *counted, struct tile_stage *stages)
 {
     const struct lattice *lattice = counted->program->lattice;
     uint32_t state = 0;
-    struct step at = {0};
+    struct counted_place at = {0};
     int count = 0;
     final_value(counted, &at.phase, &at.count);
     for (int number = 0; number < counted->program->ticks->node_count; number++) {
-        double value =
-            values_of(counted, state, at.phase, at.count)[at.layer - counted->program->reach.first[state]];
+        double value = counted_values(counted, state, at.phase,
+                                      at.count)[at.layer - counted->program->reach.first[state]];
         int added = 0;
         for (int g = 0; g < lattice->group_count && added == 0; g++) {
-            struct node node;
-            if (!node_init(&node, counted, state, g))
+            struct counted_node node;
+            if (!kept_node(&node, counted, state, g))
                 continue;
             node.scratch = &counted->scratch[0];
-            fill_node(&node);
-            if (at.layer - node.low >= node.width ||
-                row_of(&node, node.devices, at.phase, at.count)[at.layer - node.low] != value)
+            counted_fill(&node);
+            if (at.count < node.first_count || at.count >= node.first_count + node.counts ||
+                at.layer - node.low >= node.width ||
+                counted_row(&node, node.devices, at.phase, at.count)[at.layer - node.low] != value)
                 continue;
-            added = node_path(&node, &at, number, stages + count);
+            added = counted_node_path(&node, &at, number, stages + count);
             if (added > 0)
                 state = node.behind;
         }

@@ -12,38 +12,24 @@
  *
  * Three things keep it small. The windows of reach.h hold here, too: they let every stage be as large as the
  * last one may be. Of two values the one with more stages is dropped unless it is smaller: fewer stages
- * behind never need more memory. And a stage's time is a difference of prefix sums, so that the best end for
- * each first layer is the minimum over a window that only moves forward: a step takes time proportional to
- * the layers.
+ * behind never need more memory. And a value is dropped if even the cheapest front, by a program that does not
+ * count, makes no better plan: *program has just been solved for the same interval, with some r of its own
+ * (bound.h), and its values are those of the fronts. Where r is well chosen few counts are left in any state.
  *
  * Check. Brute force, with memory that binds (tests/plan/test_search_random.c). */
 #ifndef REHEARSE_PLAN_EXACT_COUNTED_H
 #define REHEARSE_PLAN_EXACT_COUNTED_H
 
-#include "plan/exact/program.h"
-
-struct counted_scratch;
-
-struct counted {
-    struct program *program; /* nodes, layers, windows, limits and threads are shared with it */
-    struct tile_costs costs;
-    int counts;     /* maximum count of stages */
-    uint32_t *to;   /* [state x groups + group]: the state with one node of the group more, or LATTICE_NONE */
-    int *nodes;     /* [state]: unused nodes */
-    int *devices;   /* [state]: devices of the unused nodes */
-    size_t *offset; /* [state]: where its values start */
-    double *values; /* [state][phase][count][layer of the window] */
-    size_t capacity, value_count;
-    int scratch_count;
-    struct counted_scratch *scratch; /* [thread] */
-};
+#include "plan/exact/counted_node.h"
 
 /* Allocates nothing yet. *program must outlive it. */
 void counted_init(struct counted *counted, struct program *program);
 void counted_release(struct counted *counted);
 
-/* As program_solve and program_path. */
-enum program_status counted_solve(struct counted *counted, const struct tile_costs *costs, double *value);
+/* As program_solve and program_path, after program_solve for the same interval. PROGRAM_INFEASIBLE: no value is below
+ * the limit. */
+enum program_status counted_solve(struct counted *counted, const struct tile_costs *costs,
+                                  const struct counted_limit *limit, double *value);
 int counted_path(struct counted *counted, struct tile_stage *stages);
 
 #endif

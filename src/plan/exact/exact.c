@@ -8,11 +8,12 @@
  * minimises exactly; for an interval of it the program gives a lower bound, and the pipeline it finds is
  * real: an upper bound (bound.h). The program gives every stage the memory that the last one needs, with one micro-batch in
  * flight. Where the pipeline it finds has a stage that needs more for its place, the bound stays, the pipeline is no plan,
- * and the interval is solved again by a program that counts stages from the end (counted.h).
+ * and the interval is solved again by a program that counts stages from the end (counted.h). So it is for a single value
+ * of the slowest stage where oobleck's limit on the stages after it leaves a gap between the bound and all plans.
  *
  * Search. Best first over intervals: the interval with the least bound is solved, dropped when its bound
- * reaches the best plan, else cut in two; an interval of one value is exact. Intervals start at the smallest
- * feasible cap, found by bisection (reach.h), and grow upwards until a simple bound on everything above says
+ * reaches the best plan, else cut in two, by the slowest stage's time or by its place in the pipeline; an
+ * interval of one value is exact. Intervals start at the smallest feasible cap, found by bisection (reach.h), and grow upwards until a simple bound on everything above says
  * stop.
  *
  * Check. Equal to brute force on thousands of small cases (tests/plan/test_search_random.c) and to the
@@ -35,6 +36,11 @@
 #define SAME             (1 - 2e-10) /* a bound this close to the best plan has reached it */
 #define ROUNDING         1e-9        /* ticks against seconds */
 #define FIRST_GROWTH     (1.0 / 256) /* relative width of the first interval; doubles from there */
+#define MAX_TRIES        4           /* values of r in an interval */
+#define MAX_SINGLE_TRIES 40          /* in one of one value */
+#define FIRST_MARGIN     (1.0 / 4096)
+#define NEXT_MARGIN      4
+#define MAX_MARGIN       0.5
 #define MAX_STATES       ((uint32_t)1 << 24)
 #define MAX_VALUES       ((size_t)1 << 28) /* 2 GiB of doubles */
 #define LARGE_LATTICE    5000              /* states from which on seeding pays */
@@ -57,6 +63,11 @@ struct exact {
     struct tile_stage *trial;
     int64_t programs, states;
 };
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
 
 /* --- the best plan so far ------------------------------------------------------------------------------- */
 
@@ -113,6 +124,8 @@ struct search {
     size_t open_count, open_room;
     double unresolved; /* the least bound of intervals that were given up on */
     double growth;
+    double reward; /* the best r of the interval before; INFINITY: of none */
+    bool counted_once;
     bool no_memory;
 };
 
@@ -143,6 +156,19 @@ static double min_cap(struct search *search)
     return high;
 }
 
+/* From `low` up, the slowest stage anywhere. */
+static struct interval whole_interval(const struct search *search, double low, double bound)
+{
+    return (struct interval){
+        .low = low,
+        .high = INFINITY,
+        .bound = fmax(bound_simple(&search->exact->bound, low), bound),
+        .reward = search->reward,
+        .first = 1,
+        .last = search->exact->ticks.node_count,
+    };
+}
+
 /* Everything from interval->low up: take a piece off its lower end, leave the rest for later. */
 static void carve(struct search *search, struct interval *interval)
 {
@@ -150,42 +176,46 @@ static void carve(struct search *search, struct interval *interval)
     double end = fmax(ticks_at_most(ticks, interval->low * (1 + search->growth)), interval->low);
     double rest = ticks_at_least(ticks, end + 0.5);
     search->growth *= 2;
+    interval->reward = search->reward;
     if (rest < INFINITY)
-        push(search, (struct interval){rest, INFINITY,
-                                       fmax(bound_simple(&search->exact->bound, rest), interval->bound),
-                                       interval->theta, false});
+        push(search, whole_interval(search, rest, interval->bound));
     interval->high = end;
 }
 
-/* What is left of an interval whose program found no better plan than `bound`, and a pipeline whose slowest
- * stage takes `slowest`. One value is exact at theta 0, unless its pipeline is no plan, because it does not fit or has too
- * many stages after the slowest for oobleck to be defined: then it is solved again by a program that counts. */
-static void branch(struct search *search, struct interval interval, double slowest, bool defined, bool fits)
+/* What is left of an interval whose last program found no better plan than `bound`, and a pipeline whose slowest
+ * stage takes `slowest`. If r only decides between two places of the slowest stage, each has a better r of its own: the
+ * interval is cut between them, and otherwise between two values of the slowest stage. Of one value the program is exact
+ * if no r can raise its bound, or else if it counts. */
+static void branch(struct search *search, struct interval interval, double slowest,
+                   const struct tangents *tangents, bool exact_value, bool fits)
 {
     const struct exact *exact = search->exact;
     const struct ticks *ticks = &exact->ticks;
-    if (!fits && !interval.counting) {
+    int left = tangents->rising.node, right = tangents->falling.node;
+    int cut = (left + right) / 2;
+    if (fits && !interval.counting && left > 0 && right > 0 && left != right && interval.first <= cut &&
+        cut < interval.last) {
+        struct interval before = interval, after = interval;
+        before.last = cut;
+        after.first = before.last + 1;
+        push(search, before);
+        push(search, after);
+        return;
+    }
+    if (!interval.counting && (!fits || (interval.low == interval.high && !exact_value))) {
         interval.counting = true;
+        interval.margin = fits ? FIRST_MARGIN : INFINITY;
         push(search, interval);
         return;
     }
-    if (interval.low == interval.high) {
-        if (interval.theta > 0)
-            interval.theta = 0;
-        else if (!defined && !interval.counting)
-            interval.counting = true;
-        else
-            return;
-        push(search, interval);
+    if (interval.low == interval.high)
         return;
-    }
     double gained = 0; /* by the bound, per tick that the lower end moves up */
     if (exact->bound.objective == OBJECTIVE_PIPELINE && exact->bound.microbatches > 0) {
         /* the same program answers every cap from `slowest` up */
         interval.high = ticks_at_most(ticks, slowest - 0.5);
         gained = exact->bound.microbatches - 1;
     }
-    interval.theta = bound_next_theta(&exact->bound, interval.theta, defined);
     double middle = ticks_at_most(ticks, interval.low + (interval.high - interval.low) / 2);
     if (middle < interval.low || interval.high < interval.low)
         return;
@@ -197,32 +227,105 @@ static void branch(struct search *search, struct interval interval, double slowe
     push(search, above);
 }
 
-static void solve_interval(struct search *search, struct interval *interval)
+/* Solves the interval's program for its r, and raises the interval's bound. */
+static enum program_status solve_program(struct search *search, struct interval *interval, double *value)
 {
     struct exact *exact = search->exact;
     struct tile_costs costs = bound_costs(&exact->bound, interval);
-    double value, slowest;
+    *value = INFINITY;
+    if (!reach_windows(&search->program.reach, costs.cap))
+        return PROGRAM_INFEASIBLE;
+    enum program_status status = program_solve(&search->program, &costs, value);
+    exact->states = larger(exact->states, (int64_t)search->program.value_count);
+    *value += bound_constant(&exact->bound, interval);
+    if (status == PROGRAM_DONE)
+        interval->bound = fmax(interval->bound, *value);
+    return status;
+}
+
+/* Counts stages, with the fronts' values from the program that does not. Close to the bound few values have to be kept, so
+ * plans are looked for there first; if there is none, the bound rises. The first interval is searched to its end at once,
+ * for a good plan. */
+static enum program_status solve_counting(struct search *search, struct interval *interval, double *value)
+{
+    struct exact *exact = search->exact;
+    enum program_status status = solve_program(search, interval, value);
+    struct interval counting = *interval;
+    counting.reward = INFINITY;
+    struct tile_costs costs = bound_costs(&exact->bound, &counting);
+    double constant = bound_constant(&exact->bound, &counting), end = exact->best * SAME;
+    struct counted_limit limit = {
+        .reward = bound_reward(&exact->bound, &counting) - bound_reward(&exact->bound, interval),
+        .most_after = exact->bound.most_after,
+    };
+    if (status != PROGRAM_DONE || interval->bound >= end)
+        return status;
+    do {
+        double margin = interval->margin < MAX_MARGIN ? interval->margin : INFINITY;
+        double below = fmin(interval->bound + margin * fmax(interval->bound, 1), end);
+        limit.below = below - constant;
+        *value = INFINITY;
+        status = counted_solve(&search->counted, &costs, &limit, value);
+        *value += constant;
+        interval->bound = fmax(interval->bound, status == PROGRAM_DONE         ? *value
+                                                : status == PROGRAM_INFEASIBLE ? below
+                                                                               : 0);
+        interval->margin *= NEXT_MARGIN;
+        exact->states = larger(exact->states, (int64_t)search->counted.value_count);
+    } while (status == PROGRAM_INFEASIBLE && interval->bound < end && !search->counted_once);
+    if (status == PROGRAM_INFEASIBLE)
+        push(search, *interval);
+    search->counted_once = true;
+    return status;
+}
+
+/* Either of them; *count: of the stages in exact->trial. */
+static bool solve_one(struct search *search, struct interval *interval, double *value, int *count)
+{
+    struct exact *exact = search->exact;
     bool counting = interval->counting;
-    enum program_status status = counting ? counted_solve(&search->counted, &costs, &value)
-                                          : program_solve(&search->program, &costs, &value);
-    int64_t states = (int64_t)(counting ? search->counted.value_count : search->program.value_count);
+    enum program_status status =
+        counting ? solve_counting(search, interval, value) : solve_program(search, interval, value);
     exact->programs++;
-    if (states > exact->states)
-        exact->states = states;
     search->no_memory |= status == PROGRAM_NO_MEMORY;
     if (status == PROGRAM_STOPPED || status == PROGRAM_TOO_LARGE)
         search->unresolved = fmin(search->unresolved, interval->bound);
-    if (status != PROGRAM_DONE)
-        return;
-    int count = counting ? counted_path(&search->counted, exact->trial)
-                         : program_path(&search->program, exact->trial);
-    double time = bound_evaluate(&exact->bound, exact->trial, count, &slowest);
-    bool fits = all_fit(&exact->ticks, exact->trial, count);
-    if (fits)
-        consider(exact, exact->trial, count, time);
-    interval->bound = fmax(interval->bound, value + bound_constant(&exact->bound, interval));
-    if (interval->bound < exact->best * SAME)
-        branch(search, *interval, slowest, time < INFINITY, fits);
+    if (status != PROGRAM_DONE || interval->bound >= exact->best * SAME)
+        return false;
+    *count = counting ? counted_path(&search->counted, exact->trial)
+                      : program_path(&search->program, exact->trial);
+    return true;
+}
+
+static void solve_interval(struct search *search, struct interval *interval)
+{
+    struct exact *exact = search->exact;
+    struct tangents tangents = {.rising.slope = 0};
+    double value, slowest, reached = -INFINITY, reward = fmin(interval->reward, interval->low), best = reward;
+    int count;
+    for (int tries = interval->low == interval->high ? MAX_SINGLE_TRIES : MAX_TRIES; tries > 0; tries--) {
+        interval->reward = reward;
+        if (!solve_one(search, interval, &value, &count))
+            return;
+        double time = bound_evaluate(&exact->bound, exact->trial, count, &slowest);
+        bool fits = all_fit(&exact->ticks, exact->trial, count);
+        if (fits)
+            consider(exact, exact->trial, count, time);
+        if (interval->bound >= exact->best * SAME)
+            return;
+        if (value > reached) {
+            reached = value;
+            best = interval->reward;
+        }
+        struct tangent tangent = bound_tangent(&exact->bound, interval, value, exact->trial, count);
+        bool exact_value = tangent.slope == 0 || (tangent.slope > 0 && reward >= interval->low);
+        if (exact_value || !fits || interval->counting || tries == 1 ||
+            !bound_next_reward(interval, &tangents, &tangent, reached, exact->best, &reward)) {
+            interval->reward = search->reward = best < interval->low ? best : INFINITY;
+            branch(search, *interval, slowest, &tangents, exact_value, fits);
+            return;
+        }
+    }
 }
 
 static void show_progress(const struct search *search, double bound)
@@ -240,7 +343,8 @@ static void show_progress(const struct search *search, double bound)
 static bool search_lattice(struct exact *exact, const struct lattice *lattice, int64_t max_programs,
                            double *bound)
 {
-    struct search search = {.exact = exact, .unresolved = INFINITY, .growth = FIRST_GROWTH};
+    struct search search = {
+        .exact = exact, .unresolved = INFINITY, .growth = FIRST_GROWTH, .reward = INFINITY};
     if (!program_init(&search.program, &exact->ticks, lattice, exact->options->pool, exact->err))
         return false;
     search.program.deadline = exact->deadline;
@@ -249,7 +353,7 @@ static bool search_lattice(struct exact *exact, const struct lattice *lattice, i
     max_programs += exact->programs;
     double min = min_cap(&search);
     if (min < INFINITY)
-        push(&search, (struct interval){min, INFINITY, bound_simple(&exact->bound, min), 0, false});
+        push(&search, whole_interval(&search, min, 0));
     while (search.open_count > 0 && !search.no_memory) {
         heap_pop(search.open, search.open_count, sizeof *search.open, before, NULL);
         struct interval interval = search.open[--search.open_count];

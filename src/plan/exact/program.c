@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define STATES_PER_PIECE     32
+#define SWEEP_COST           6    /* of a layer that is swept over, in additions of rows */
 #define VALUES_WORTH_THREADS 4000 /* in a level */
 
 bool program_init(struct program *program, const struct ticks *ticks, const struct lattice *lattice,
@@ -25,6 +26,7 @@ bool program_init(struct program *program, const struct ticks *ticks, const stru
         goto no_reach;
     if (!tiles_init(&program->tiles, &program->reach, err))
         goto no_tiles;
+    sweep_init(&program->sweep, &program->reach);
     return true;
 no_tiles:
     reach_release(&program->reach);
@@ -36,6 +38,7 @@ no_reach:
 void program_release(struct program *program)
 {
     tiles_release(&program->tiles);
+    sweep_release(&program->sweep);
     reach_release(&program->reach);
     free(program->offset);
     free(program->values);
@@ -100,9 +103,40 @@ static void add_node(const struct program *program, uint32_t state, uint32_t fro
     }
 }
 
-static void solve_state(const struct program *program, uint32_t state)
+/* A sweep from one state to another; the scratch is a thread's. False: there is nothing to do. */
+static bool node_between(const struct program *program, uint32_t from, uint32_t state, int group, int number,
+                         int thread, struct sweep_node *node)
 {
-    const struct tile_costs *costs = &program->tiles.costs;
+    const struct reach *reach = &program->reach;
+    *node = (struct sweep_node){
+        .sweep = &program->sweep,
+        .scratch = &program->sweep.scratch[thread],
+        .number = number,
+        .group = group,
+        .low = reach->first[from],
+        .high = reach->last[from],
+        .end = reach->last[state],
+        .values = {values_of(program, from, 0), values_of(program, from, 1)},
+    };
+    return node->low <= node->high && reach->first[state] <= node->end;
+}
+
+static void sweep_state(const struct program *program, uint32_t state, uint32_t from, int group, int thread)
+{
+    int devices = 1 << (program->ticks->groups[group].splits - 1), first = program->reach.first[state];
+    struct sweep_node node;
+    if (!node_between(program, from, state, group, program->level, thread, &node))
+        return;
+    sweep_fill(&node);
+    int low = first > node.low ? first : node.low;
+    for (int phase = 0; phase < phase_count(&program->costs) && low <= node.end; phase++)
+        tile_relax(values_of(program, state, phase) + (low - first), sweep_row(&node, devices, phase) + low,
+                   0, node.end - low + 1);
+}
+
+static void solve_state(const struct program *program, uint32_t state, int thread)
+{
+    const struct tile_costs *costs = &program->costs;
     int groups = program->lattice->group_count;
     size_t count = program->offset[state + 1] - program->offset[state];
     double *values = program->values + program->offset[state];
@@ -112,22 +146,26 @@ static void solve_state(const struct program *program, uint32_t state)
         uint32_t from = program->lattice->from[(size_t)state * (size_t)groups + (size_t)g];
         if (from == LATTICE_NONE)
             continue;
-        add_node(program, state, from, g, 0, TILE_BEFORE, 0);
-        if (costs->phases) {
-            add_node(program, state, from, g, 0, TILE_CROSS, 1);
-            add_node(program, state, from, g, 1, TILE_AFTER, 1);
+        if (program->sweeps) {
+            sweep_state(program, state, from, g, thread);
+            continue;
         }
+        if (tile_allows(costs, program->level, TILE_BEFORE))
+            add_node(program, state, from, g, 0, TILE_BEFORE, 0);
+        if (costs->phases && tile_allows(costs, program->level, TILE_CROSS))
+            add_node(program, state, from, g, 0, TILE_CROSS, 1);
+        if (costs->phases && tile_allows(costs, program->level, TILE_AFTER))
+            add_node(program, state, from, g, 1, TILE_AFTER, 1);
     }
 }
 
 static void solve_states(void *context, size_t first, size_t last, int thread)
 {
     struct program *program = context;
-    (void)thread;
     if (atomic_load_explicit(&program->stopped, memory_order_relaxed))
         return;
     for (size_t state = first; state < last; state++)
-        solve_state(program, (uint32_t)state);
+        solve_state(program, (uint32_t)state, thread);
     if (program->deadline > 0 && clock_now() > program->deadline)
         atomic_store_explicit(&program->stopped, true, memory_order_relaxed);
 }
@@ -148,6 +186,7 @@ static void solve_levels(struct program *program)
     const struct lattice *lattice = program->lattice;
     for (int k = 1; k < lattice->level_count; k++) {
         struct level level = {program, lattice->level_start[k]};
+        program->level = k;
         size_t count = lattice->level_start[k + 1] - lattice->level_start[k];
         size_t values =
             program->offset[lattice->level_start[k + 1]] - program->offset[lattice->level_start[k]];
@@ -158,10 +197,37 @@ static void solve_levels(struct program *program)
     }
 }
 
+/* Sums of layers tried: a table has a row for every layer, and joins two rows of half the devices; a step between two
+ * states takes as many as a row for each layer of the window. Without tables a step takes so many for every way to
+ * place a stage on some of the node's devices. */
+static bool is_wide(const struct program *program)
+{
+    const struct reach *reach = &program->reach;
+    const struct ticks *ticks = program->ticks;
+    double layers = ticks->layer_count, windows = 0, tables = 0, sweeps = 0;
+    for (uint32_t state = 0; state < program->lattice->count; state++)
+        windows += window_width(program, state);
+    double width = windows / program->lattice->count;
+    for (int g = 0; g < ticks->group_count; g++) {
+        double before = 0;
+        for (int split = 0; split < ticks->groups[g].splits; split++) {
+            double row = 0;
+            for (int a = 0; a < ticks->layer_count; a++)
+                row += reach->tile_end[g][split][a] - a;
+            row = fmin(row / layers, width);
+            tables += layers * before * row;
+            before = row;
+        }
+        tables += windows * before;
+        sweeps += windows * (double)(2 << (ticks->groups[g].splits - 1)) * SWEEP_COST;
+    }
+    return tables > sweeps;
+}
+
 /* The bottleneck is somewhere, where it is asked for. */
 static int final_phase(const struct program *program)
 {
-    return phase_count(&program->tiles.costs) - 1;
+    return phase_count(&program->costs) - 1;
 }
 
 enum program_status program_solve(struct program *program, const struct tile_costs *costs, double *value)
@@ -169,14 +235,17 @@ enum program_status program_solve(struct program *program, const struct tile_cos
     program->value_count = 0;
     if (program->deadline > 0 && clock_now() > program->deadline)
         return PROGRAM_STOPPED;
-    if (!reach_windows(&program->reach, costs->cap) || window_width(program, 0) == 0 ||
-        window_width(program, program->lattice->count - 1) == 0)
+    if (window_width(program, 0) == 0 || window_width(program, program->lattice->count - 1) == 0)
         return PROGRAM_INFEASIBLE;
     int phases = phase_count(costs);
     enum program_status status = lay_out(program, phases);
     if (status != PROGRAM_DONE)
         return status;
-    if (!tiles_fill(&program->tiles, costs, program->pool))
+    program->costs = *costs;
+    program->sweeps =
+        program->steps == PROGRAM_SWEEPS || (program->steps == PROGRAM_FASTER && is_wide(program));
+    if (program->sweeps ? !sweep_prepare(&program->sweep, costs, parallel_threads(program->pool))
+                        : !tiles_fill(&program->tiles, costs, program->pool))
         return PROGRAM_NO_MEMORY;
     double *start = values_of(program, 0, 0);
     for (int phase = 0; phase < phases; phase++)
@@ -196,7 +265,7 @@ struct step {
     int group, plane;
 };
 
-static double value_at(const struct program *program, uint32_t state, int layer, int phase)
+double program_value(const struct program *program, uint32_t state, int layer, int phase)
 {
     const struct reach *reach = &program->reach;
     if (layer < reach->first[state] || layer > reach->last[state])
@@ -217,8 +286,8 @@ static bool find_step(const struct program *program, const struct step *at, stru
 {
     const struct tiles *tiles = &program->tiles;
     const struct lattice *lattice = program->lattice;
-    double value = value_at(program, at->state, at->layer, at->phase);
-    int phases = phase_count(&tiles->costs), planes = tile_planes(&tiles->costs);
+    double value = program_value(program, at->state, at->layer, at->phase);
+    int phases = phase_count(&program->costs), planes = tile_planes(&tiles->costs);
     for (int g = 0; g < lattice->group_count; g++) {
         uint32_t from = lattice->from[(size_t)at->state * (size_t)lattice->group_count + (size_t)g];
         if (from == LATTICE_NONE)
@@ -228,13 +297,46 @@ static bool find_step(const struct program *program, const struct step *at, stru
             for (int in = 0; in < phases; in++)
                 for (int plane = 0; plane < planes; plane++)
                     if (phases_join(in, plane, at->phase) &&
-                        value_at(program, from, a, in) + tile_value(tiles, g, split, a, at->layer, plane) ==
+                        program_value(program, from, a, in) +
+                                tile_value(tiles, g, split, a, at->layer, plane) ==
                             value) {
                         *before = (struct step){from, a, in, g, plane};
                         return true;
                     }
     }
     return false;
+}
+
+/* The node before *at, by sweeps: writes its stages, sets *at to where it begins, and returns their number; 0: none. */
+static int swept_node(const struct program *program, int number, struct step *at, struct tile_stage *stages)
+{
+    const struct lattice *lattice = program->lattice;
+    double value = program_value(program, at->state, at->layer, at->phase);
+    for (int g = 0; g < lattice->group_count; g++) {
+        uint32_t from = lattice->from[(size_t)at->state * (size_t)lattice->group_count + (size_t)g];
+        struct sweep_node node;
+        if (from == LATTICE_NONE || !node_between(program, from, at->state, g, number, 0, &node) ||
+            at->layer < node.low)
+            continue;
+        sweep_fill(&node);
+        if (sweep_row(&node, 1 << (program->ticks->groups[g].splits - 1), at->phase)[at->layer] != value)
+            continue;
+        int count = sweep_path(&node, &at->layer, &at->phase, stages);
+        at->state = from;
+        return count;
+    }
+    return 0;
+}
+
+static int tiled_node(const struct program *program, struct step *at, struct tile_stage *stages)
+{
+    struct step before;
+    if (!find_step(program, at, &before))
+        return 0;
+    int count = tile_path(&program->tiles, before.group, program->ticks->groups[before.group].splits - 1,
+                          before.layer, at->layer, before.plane, stages);
+    *at = before;
+    return count;
 }
 
 int program_path(const struct program *program, struct tile_stage *stages)
@@ -244,19 +346,17 @@ int program_path(const struct program *program, struct tile_stage *stages)
                       .phase = final_phase(program)};
     int count = 0;
     for (int node = program->ticks->node_count - 1; node >= 0; node--) {
-        struct step before;
-        if (!find_step(program, &at, &before))
-            return 0;
         /* Nodes come last first: each goes before what is there already. */
         struct tile_stage tiling[1 << (PLAN_MAX_SPLITS - 1)];
-        int added = tile_path(&program->tiles, before.group, program->ticks->groups[before.group].splits - 1,
-                              before.layer, at.layer, before.plane, tiling);
+        int added =
+            program->sweeps ? swept_node(program, node + 1, &at, tiling) : tiled_node(program, &at, tiling);
+        if (added == 0)
+            return 0;
         for (int i = 0; i < added; i++)
             tiling[i].node = node;
         memmove(stages + added, stages, (size_t)count * sizeof *stages);
         memcpy(stages, tiling, (size_t)added * sizeof *stages);
         count += added;
-        at = before;
     }
     return count;
 }

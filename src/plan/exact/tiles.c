@@ -263,7 +263,7 @@ int tile_path(const struct tiles *tiles, int group, int split, int a, int b, int
 {
     double value = tile_value(tiles, group, split, a, b, plane);
     if (split == 0 || tile_stage_cost(tiles, group, split, a, b, plane) == value) {
-        *stages = (struct tile_stage){.group = group, .split = split, .first = a, .end = b};
+        *stages = (struct tile_stage){.group = group, .split = split, .first = a, .end = b, .plane = plane};
         return 1;
     }
     int planes = tile_planes(&tiles->costs);

@@ -27,13 +27,21 @@ struct tile_costs {
     bool phases;       /* false: only TILE_BEFORE exists */
     double cross_min;  /* bottleneck: l >= cross_least, costs cross_scale x (l - cross_least) */
     double cross_scale;
-    double after_most; /* after: l <= after_most, costs 2 l + after_add */
+    int cross_first, cross_last; /* it is in one of these nodes, from 1 on */
+    double after_most;           /* after: l <= after_most, costs 2 l + after_add */
     double after_add;
 };
 
 static inline int tile_planes(const struct tile_costs *costs)
 {
     return costs->phases ? TILE_PLANES : 1;
+}
+
+/* Returns whether the stages of the pipeline's `node`-th node, from 1 on, may be in this plane. */
+static inline bool tile_allows(const struct tile_costs *costs, int node, enum tile_plane plane)
+{
+    return !costs->phases || ((plane == TILE_AFTER || node <= costs->cross_last) &&
+                              (plane == TILE_BEFORE || node >= costs->cross_first));
 }
 
 /* One table: row a has values for b in [first[a], first[a] + width[a]), INFINITY if impossible. */
@@ -73,6 +81,7 @@ struct tile_stage {
     int group, split;
     int first, end; /* layers [first, end) */
     int node;       /* place in the pipeline, from 0; set by the caller */
+    int plane;      /* as what it is charged (enum tile_plane) */
 };
 int tile_path(const struct tiles *tiles, int group, int split, int a, int b, int plane,
               struct tile_stage *stages);

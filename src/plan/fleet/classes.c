@@ -1,6 +1,11 @@
 #include "plan/fleet/classes.h"
 
+#include "plan/fleet/nodes.h"
+#include "plan/fleet/refine.h"
+
+#include <limits.h>
 #include <math.h>
+#include <string.h>
 
 #define MAX_CLASSES 4
 #define ATTEMPTS    12   /* to find the number of pipelines that optimizer states are sharded over */
@@ -12,80 +17,19 @@
 static struct fleet_spread spread_of_class(int k, int classes)
 {
     int min = 1 << k;
-    return k + 1 < classes ? (struct fleet_spread){2 * min - 1, min, min, 2 * min - 1}
-                           : (struct fleet_spread){INFINITY, min, min, 0};
-}
-
-int fleet_together(const struct fleet_spread *spread, int devices_per_node, int tensor)
-{
-    int places = devices_per_node / tensor;
-    return spread->alike < places ? spread->alike : places;
+    return k + 1 < classes ? (struct fleet_spread){2 * min - 1, min, 2 * min - 1, 2 * min - 1, 0}
+                           : (struct fleet_spread){INFINITY, min, INT_MAX, 0, 0};
 }
 
 struct search {
-    const struct fleet_maker *maker;
+    const struct fleet_maker *maker; /* restricted to a part of the devices */
+    const struct fleet_maker *whole;
+    struct fleet_part part;
     double enough;
     struct fleet_columns columns; /* of all classes so far */
     struct fleet_choice *best;
     struct fleet_problem *problem; /* of the best */
 };
-
-struct fleet_option *fleet_add_option(struct fleet_problem *problem, struct fleet_sums *sums,
-                                      struct arena *arena)
-{
-    double **all[] = {&sums->seconds, &sums->kept,    &sums->held,   &sums->after,
-                      &sums->send,    &sums->forward, &sums->updated};
-    size_t row = (size_t)problem->layer_count + 1, count = sizeof all / sizeof *all;
-    double *memory = ARENA_ARRAY(arena, count * row, double);
-    if (!memory)
-        return NULL;
-    for (size_t i = 0; i < count; i++)
-        *all[i] = memory + i * row;
-    struct fleet_option *option = &problem->options[problem->option_count++];
-    *option = (struct fleet_option){
-        .seconds = sums->seconds,
-        .kept = sums->kept,
-        .held = sums->held,
-        .after = sums->after,
-        .send = sums->send,
-        .forward = sums->forward,
-        .updated = sums->updated,
-    };
-    return option;
-}
-
-/* Returns the number of pipelines with the same stages, in all kinds of the plan. */
-static int count_alike(const struct fleet_choice *plan, int kind)
-{
-    int count = 0;
-    for (int k = 0; k < plan->pipeline_count; k++)
-        if (fleet_same_stages(&plan->pipelines[k], &plan->pipelines[kind]))
-            count += plan->pipelines[k].copies;
-    return count;
-}
-
-bool fleet_rescore(struct fleet_choice *plan, struct fleet_problem *problem, const struct fleet_maker *maker)
-{
-    int pipelines = fleet_pipelines(plan);
-    plan->after = 0.0;
-    for (int k = 0; k < plan->pipeline_count; k++) {
-        struct fleet_pipeline *pipeline = &plan->pipelines[k];
-        const struct fleet_spread real = {pipelines, pipelines, count_alike(plan, k), pipelines};
-        double *gradients = ARENA_ARRAY(&plan->arena, (size_t)pipeline->stage_count, double);
-        if (!gradients || !maker->make(maker->context, &real, problem, &plan->arena))
-            return false;
-        fleet_pipeline_score(problem, pipeline);
-        for (int i = 0; i < pipeline->stage_count; i++) {
-            const struct fleet_stage *stage = &pipeline->stages[i];
-            const struct fleet_option *o = &problem->options[stage->option];
-            gradients[i] = o->after[stage->last] - o->after[stage->first] -
-                           (o->updated[stage->last] - o->updated[stage->first]);
-        }
-        pipeline->gradients = gradients;
-        plan->after = fmax(plan->after, pipeline->after);
-    }
-    return true;
-}
 
 static bool fits(const struct fleet_problem *problem, const struct fleet_choice *plan)
 {
@@ -133,12 +77,10 @@ static bool search_class(struct search *s, struct fleet_spread spread, double *b
             spread.states = floor(spread.states / 2.0);
             continue;
         }
-        double until_done = plan.seconds - plan.after;
         if (!fleet_rescore(&plan, &problem, s->maker)) {
             fleet_choice_release(&plan);
             return error_memory(err);
         }
-        plan.seconds = until_done + plan.after;
         if (fits(&problem, &plan)) {
             take_better(s, &plan, &problem);
             return true;
@@ -149,26 +91,43 @@ static bool search_class(struct search *s, struct fleet_spread spread, double *b
     return true;
 }
 
+/* The whole problem with a part of the devices. */
+static bool make_part(const void *context, const struct fleet_spread *spread, struct fleet_problem *problem,
+                      struct arena *arena)
+{
+    const struct search *s = context;
+    return fleet_make_part(s->whole, &s->part, spread, problem, arena);
+}
+
+/* Makes the problem of any number of pipelines for its types alone: no options. */
+static bool make_types(const struct fleet_maker *maker, struct fleet_problem *problem)
+{
+    struct arena arena = {0};
+    bool made = maker->make(maker->context, &FLEET_SPREAD_ANY, problem, &arena);
+    problem->option_count = 0;
+    arena_release(&arena);
+    return made;
+}
+
 /* Returns the number of classes that the devices have room for; 0: out of memory. */
 static int count_classes(const struct search *s)
 {
-    struct arena arena = {0};
     struct fleet_problem problem;
     int devices = 0, classes = 1;
-    bool made = s->maker->make(s->maker->context, &FLEET_SPREAD_ANY, &problem, &arena);
+    bool made = make_types(s->maker, &problem);
     for (int t = 0; made && t < problem.type_count; t++)
         devices += problem.types[t].devices;
     while (classes < MAX_CLASSES && 1 << classes <= devices)
         classes++;
-    arena_release(&arena);
     return made ? classes : 0;
 }
 
 /* Begins with many pipelines, as a plan for these is found sooner. If the pipelines of a better plan turn out not to
  * be alike, the class is searched again as if none were. */
-static bool search_all(struct search *s, double *bound, struct error *err)
+static bool search_all(struct search *s, double *bound, bool *optimal, struct error *err)
 {
     int classes = count_classes(s);
+    double bounds[1 << MAX_CLASSES];
     if (classes == 0)
         return error_memory(err);
     for (int k = classes - 1; k >= 0; k--) {
@@ -177,25 +136,79 @@ static bool search_all(struct search *s, double *bound, struct error *err)
         if (!search_class(s, spread, &class_bound, err))
             return false;
         *bound = fmin(*bound, class_bound);
+        for (int n = 1 << k; n < 1 << classes; n++)
+            bounds[n - 1] = n < 2 << k || k + 1 == classes ? class_bound : bounds[n - 1];
         if (spread.alike == 1 || s->enough >= before || s->enough <= class_bound * (1.0 + NEAR))
             continue;
         spread.alike = 1;
         if (!search_class(s, spread, &known, err))
             return false;
     }
+    if (!fleet_refine(s->best, s->problem, s->maker, s->enough, bounds, 1 << (classes - 1), optimal, err))
+        return false;
+    if (s->best->pipeline_count > 0)
+        s->enough = fmin(s->enough, s->best->seconds);
+    if (*optimal)
+        *bound = fmax(*bound, s->enough);
     return true;
+}
+
+/* Plans for some of the types: all of them, then all but one, and so on, so that further types never make the plan
+ * slower. *bound is that of all of them. */
+static bool search_parts(struct search *s, const struct fleet_problem *all, unsigned types, int first,
+                         double *bound, struct error *err)
+{
+    bool optimal = false;
+    *bound = INFINITY;
+    s->part = fleet_part_of_types(all, types);
+    if (!search_all(s, bound, &optimal, err))
+        return false;
+    for (int t = first; t < all->type_count && !(optimal && fleet_nodes_few(all)); t++) {
+        double unused;
+        if ((types >> t & 1) && (types & ~(1U << t)) &&
+            !search_parts(s, all, types & ~(1U << t), t + 1, &unused, err))
+            return false;
+    }
+    return true;
+}
+
+/* Plans that leave nodes idle, whose devices wait less for each other: a bound for all of them, and for few nodes the best
+ * one of each number of nodes. */
+static bool search_fewer(struct search *s, const struct fleet_problem *all, double *bound, struct error *err)
+{
+    struct fleet_nodes nodes = {.maker = s->whole, .all = all, .bound = *bound};
+    if (!fleet_nodes_begin(&nodes, err))
+        return false;
+    bool ok = true;
+    while (ok && fleet_nodes_next(&nodes, s->enough, err)) {
+        bool optimal;
+        double own = INFINITY;
+        s->part = nodes.part;
+        ok = search_all(s, &own, &optimal, err);
+        nodes.bound = fmin(nodes.bound, own);
+    }
+    ok = ok && !nodes.failed;
+    *bound = nodes.bound;
+    fleet_nodes_end(&nodes);
+    return ok;
 }
 
 bool fleet_search_classes(struct fleet_choice *plan, struct fleet_problem *problem,
                           const struct fleet_maker *maker, double enough, struct error *err)
 {
-    struct search s = {.maker = maker, .enough = enough, .best = plan, .problem = problem};
+    struct search s = {.whole = maker, .enough = enough, .best = plan, .problem = problem};
+    const struct fleet_maker part = {&s, make_part, maker->effort};
     double bound = INFINITY;
     *plan = (struct fleet_choice){0};
-    bool ok = search_all(&s, &bound, err);
+    s.maker = &part;
+    struct fleet_problem all;
+    bool ok = make_types(maker, &all) || error_memory(err);
+    ok = ok && search_parts(&s, &all, (1U << all.type_count) - 1, 0, &bound, err) &&
+         search_fewer(&s, &all, &bound, err);
     fleet_columns_release(&s.columns);
     if (ok && plan->pipeline_count > 0) {
         plan->lower_bound = fmin(bound, plan->seconds);
+        memcpy(problem->types, all.types, sizeof all.types); /* a part of them was enough */
         return true;
     }
     fleet_choice_release(plan);

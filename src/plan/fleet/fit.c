@@ -1,4 +1,4 @@
-#include "plan/fleet/search.h"
+#include "plan/fleet/path.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -30,6 +30,7 @@ struct fitter {
     double after; /* maximum seconds of a stage after the pipelines */
     int stages;   /* maximum */
     struct cell *cells;
+    struct fleet_stage *stages_found, *best_stages;
     /* minimum over the layers before each one */
     double *work;    /* device seconds */
     double *seconds; /* on the fastest devices */
@@ -202,12 +203,14 @@ static double try_cycles(struct fitter *f, const double *cycles, int count, doub
         find_labels(f, &(struct aim){cycles[c], deadline - max * (c > 0 ? cycles[c - 1] : 0.0)});
         for (int behind = 1; behind <= f->stages; behind++)
             for (int i = 0; i < cell_at(f, behind, 0)->count; i++) {
-                struct fleet_pipeline found;
+                struct fleet_pipeline found = {.stages = f->stages_found};
                 follow(f, behind, i, &found);
                 double done = fleet_done_by(&found, deadline, true);
                 if (done > max) {
                     max = done;
                     *best = found;
+                    best->stages = f->best_stages;
+                    memcpy(best->stages, found.stages, (size_t)found.stage_count * sizeof *found.stages);
                 }
             }
     }
@@ -224,7 +227,8 @@ double fleet_fit(const struct fleet_problem *problem, const struct fleet_pricer 
     for (int t = 0; t < problem->type_count; t++)
         devices += query->limits[t];
     f.stages = devices < problem->layer_count ? devices : problem->layer_count;
-    f.stages = f.stages < FLEET_MAX_STAGES ? f.stages : FLEET_MAX_STAGES;
+    f.stages_found = pricer->path_stages;
+    f.best_stages = pricer->fit_stages;
     f.cells = malloc(((size_t)f.stages + 1) * row * sizeof *f.cells);
     f.work = malloc(2 * row * sizeof *f.work);
     if (f.cells && f.work) {

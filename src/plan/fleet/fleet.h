@@ -34,12 +34,11 @@
  * tolls on a type keep pipelines from taking more devices than remain. Into few devices, pipelines are made
  * to fit (fleet_fit).
  *
- * Guarantees. The plan can be run as described, and no plan ends before the bound. The plan need not be
- * optimal: the bound's pipelines may be fractional, and may take more devices of a type than there are. With
- * many pipelines the gap is small: 1.3 to 2.8 % for 512 devices and a thousand micro-batches or more
- * (bench_fleet). If a few pipelines take all devices, or micro-batches are few, it reaches 14 %. Of random
- * cases of up to five layers and nine devices 92 % have the optimum; on average they are 0.4 % above it, at
- * worst (of 9,000) 75 %, and the bound is 15 % below. */
+ * Guarantees. The plan can be run as described, and no plan ends before the bound. Small fleets are planned exactly
+ * (refine.h). Else the plan need not be optimal: the bound's pipelines may be fractional, and may take more devices of a type
+ * than there are. With many pipelines the gap is small: 1.3 to 2.8 % for 512 devices and a thousand micro-batches or more
+ * (bench_fleet). If a few pipelines take all devices, or micro-batches are few, it reaches 14 %. Parts of the types are
+ * planned, too, so that no type makes a plan slower. */
 #ifndef REHEARSE_PLAN_FLEET_FLEET_H
 #define REHEARSE_PLAN_FLEET_FLEET_H
 
@@ -53,13 +52,13 @@
 #define FLEET_MAX_TYPES   8
 #define FLEET_MAX_ROWS    (FLEET_MAX_TYPES + 1) /* limited resources: devices of each type, and pipelines */
 #define FLEET_MAX_OPTIONS 64
-#define FLEET_MAX_STAGES  64
 #define FLEET_MAX_LAYERS  4096
 #define FLEET_MAX_BANDS   16
 
 struct fleet_type {
     int devices;
     double memory; /* usable bytes per device */
+    int per_node;  /* devices of a node; 0: the number of nodes does not matter */
 };
 
 /* Prefix sums: entry l is the sum over the layers before l. */
@@ -92,7 +91,8 @@ struct fleet_stage {
 
 struct fleet_pipeline {
     int stage_count;
-    struct fleet_stage stages[FLEET_MAX_STAGES];
+    struct fleet_stage
+        *stages; /* they belong to whoever made the pipeline: a copy of the struct shares them */
     int devices[FLEET_MAX_ROWS]; /* of each type; then 1 for the pipeline itself */
     double fill, cycle, after;   /* seconds; `after`: of its slowest stage */
     int copies;                  /* number of identical pipelines */
@@ -103,8 +103,11 @@ struct fleet_pipeline {
 /* Returns whether two pipelines run the same layers with the same options. */
 bool fleet_same_stages(const struct fleet_pipeline *a, const struct fleet_pipeline *b);
 
+/* Gives a pipeline its own copy of its stages, in the arena. False: out of memory. */
+bool fleet_own_stages(struct fleet_pipeline *pipeline, struct arena *arena);
+
 struct fleet_choice {
-    struct arena arena;
+    struct arena arena; /* of the pipelines and their stages */
     int pipeline_count; /* kinds of pipelines */
     struct fleet_pipeline *pipelines;
     double seconds;     /* of the iteration, including `after` */
@@ -119,6 +122,7 @@ int fleet_pipelines(const struct fleet_choice *plan);
 
 /* Pipelines evaluated by a search, as a start for a similar one; {0}: none yet. */
 struct fleet_columns {
+    struct arena arena; /* of their stages */
     int count;
     struct fleet_pipeline *pipelines;
 };
@@ -180,6 +184,12 @@ static inline double fleet_stage_seconds(const struct fleet_problem *problem, co
            (stage->first > 0 ? o->send[stage->first] : 0.0);
 }
 
+/* Returns whether there are devices enough for an option. */
+static inline bool fleet_offers(const struct fleet_problem *problem, const struct fleet_option *option)
+{
+    return option->tensor <= problem->types[option->type].devices;
+}
+
 static inline int fleet_rows(const struct fleet_problem *problem)
 {
     return problem->type_count + (problem->max_pipelines > 0 ? 1 : 0);
@@ -189,6 +199,9 @@ static inline int fleet_limit(const struct fleet_problem *problem, int row)
 {
     return row < problem->type_count ? problem->types[row].devices : problem->max_pipelines;
 }
+
+/* Returns the stages of the longest pipeline that layers and devices allow. */
+int fleet_max_stages(const struct fleet_problem *problem);
 
 bool fleet_pipeline_fits(const struct fleet_problem *problem, const struct fleet_pipeline *pipeline);
 

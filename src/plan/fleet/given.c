@@ -39,16 +39,19 @@ static bool take_stage(struct fleet_stage *to, const struct fleet_problem *probl
 }
 
 static bool take_pipeline(struct fleet_pipeline *to, const struct fleet_problem *problem,
-                          const struct fleet_given *given, int p, struct error *err)
+                          const struct fleet_given *given, int p, struct arena *arena, struct error *err)
 {
     const struct plan_pipeline *from = &given->plan->pipelines[p];
-    if (from->stage_count > FLEET_MAX_STAGES)
-        return wrong(given->plan, p, FLEET_MAX_STAGES, err, "a pipeline has at most 64 stages");
+    if (from->stage_count > problem->layer_count)
+        return wrong(given->plan, p, problem->layer_count, err, "there are more stages than layers");
     *to = (struct fleet_pipeline){
         .stage_count = from->stage_count,
         .copies = from->copies,
         .microbatches = from->microbatches * from->copies,
     };
+    to->stages = ARENA_ARRAY(arena, (size_t)from->stage_count, struct fleet_stage);
+    if (!to->stages)
+        return error_memory(err);
     for (int s = 0; s < from->stage_count; s++)
         if (!take_stage(&to->stages[s], problem, given, p, s, err))
             return false;
@@ -88,12 +91,13 @@ static bool take_all(struct fleet_choice *choice, struct fleet_problem *problem,
     if (!choice->pipelines || !maker->make(maker->context, &FLEET_SPREAD_ANY, problem, &choice->arena))
         return error_memory(err);
     for (int p = 0; p < plan->pipeline_count; p++)
-        if (!take_pipeline(&choice->pipelines[p], problem, given, p, err))
+        if (!take_pipeline(&choice->pipelines[p], problem, given, p, &choice->arena, err))
             return false;
     if (!fleet_rescore(choice, problem, maker))
         return error_memory(err);
     if (!check_share(choice, problem, plan, err))
         return false;
+    choice->seconds = 0.0;
     for (int k = 0; k < choice->pipeline_count; k++)
         choice->seconds = fmax(choice->seconds, fleet_pipeline_seconds(&choice->pipelines[k]));
     choice->seconds += choice->after;

@@ -13,8 +13,9 @@
 #define MAX_MICROBATCH 64    /* sequences, unless the question allows more */
 #define LARGEST        65536 /* if it does */
 
-#define ROUND       4 /* combinations that are planned at the same time */
-#define FIRST_ROUND 2 /* the same while no plan is known that others have to beat */
+#define EFFORT      2e7 /* of each combination, to prove that its plan is the best */
+#define ROUND       4   /* combinations that are planned at the same time */
+#define FIRST_ROUND 2   /* the same while no plan is known that others have to beat */
 
 struct combination {
     int64_t microbatch;
@@ -39,6 +40,8 @@ struct planner {
     int first; /* of this round */
     struct outcome round[ROUND];
     struct fleet_answer best;
+    double other;         /* seconds beside those of pipelines, of plans that are searched for */
+    double enough;        /* seconds; plans that take no less are not wanted */
     double bound;         /* minimum of the combinations planned so far */
     pthread_mutex_t lock; /* of the progress */
     struct progress *progress;
@@ -50,14 +53,17 @@ bool fleet_take_cluster(struct fleet_question *question, const struct cluster *c
     if (cluster->group_count > FLEET_MAX_TYPES)
         return error_set(err, ERROR_INPUT, "%s: expected at most %d groups, found %d", cluster->path,
                          FLEET_MAX_TYPES, cluster->group_count);
-    for (int g = 0; g < cluster->group_count; g++)
+    for (int g = 0; g < cluster->group_count; g++) {
         question->groups[g] = cluster->groups[g];
+        if (!model_check_precision(cluster->groups[g].type, question->precision, err))
+            return false;
+    }
     return true;
 }
 
 /* ---- layers ---- */
 
-static struct job job_on(const struct fleet_question *question, int group, int tensor)
+struct job fleet_job_on(const struct fleet_question *question, int group, int tensor)
 {
     const struct cluster_group *g = &question->groups[group];
     struct job job = question->job;
@@ -74,20 +80,12 @@ static struct job job_on(const struct fleet_question *question, int group, int t
 static bool tensor_allowed(const struct fleet_question *question, int group, int tensor)
 {
     const struct architecture *model = question->job.model;
-    const struct job_range *range = &question->tensor;
+    const struct job_range *range = &question->ranges[JOB_TENSOR];
     if (range->given && (tensor < range->min || tensor > range->max))
         return false;
     return question->groups[group].devices_per_node % tensor == 0 &&
            (tensor == 1 || ((question->job.software->offers & OFFERS_TENSOR) && model->heads % tensor == 0 &&
                             model->kv_heads % tensor == 0 && model->ffn % tensor == 0));
-}
-
-static int nodes_of(const struct fleet_question *question)
-{
-    int nodes = 0;
-    for (int g = 0; g < question->group_count; g++)
-        nodes += question->groups[g].nodes;
-    return nodes;
 }
 
 /* Returns the bytes per parameter if optimizer states are sharded over this number of pipelines. */
@@ -120,12 +118,17 @@ static struct rates rates_of(const struct fleet_question *question, int group, i
         .across = g->across,
     };
     double rate = JOB_STREAM_RATE * g->type->bandwidth;
-    double moved =
-        ranks.devices > 1
-            ? transfer_seconds(COLLECTIVE_ALL_REDUCE, &ranks, EXCHANGED, g->calibration) / EXCHANGED
-            : 0.0;
+    double moved = 0.0;
+    if (ranks.devices > 1) {
+        ranks.devices_per_node =
+            ranks.devices_per_node < ranks.devices ? ranks.devices_per_node : ranks.devices;
+        moved = transfer_seconds(COLLECTIVE_ALL_REDUCE, &ranks, EXCHANGED, g->calibration);
+        ranks.devices_per_node = 1; /* where links inside a node are slower than those between */
+        moved = fmin(moved, transfer_seconds(COLLECTIVE_ALL_REDUCE, &ranks, EXCHANGED, g->calibration)) /
+                EXCHANGED;
+    }
     return (struct rates){
-        .slower = 1.0 + g->calibration->jitter * log2(fmax(nodes_of(question), 1.0)),
+        .slower = 1.0 + g->calibration->jitter * log2(fmax(spread->nodes, 1.0)),
         .state = state_bytes(software, spread->states),
         .added = software->accumulate / rate,
         .reduced = software->data_shown * moved * software->gradient_bytes,
@@ -153,7 +156,7 @@ static bool add_option(struct fleet_problem *problem, const struct fleet_questio
                        struct arena *arena)
 {
     const struct software *software = question->job.software;
-    struct job job = job_on(question, group, tensor);
+    struct job job = fleet_job_on(question, group, tensor);
     struct fleet_sums sums;
     if (problem->option_count == FLEET_MAX_OPTIONS)
         return true; /* 8 types of at most 8 degrees each: nodes of 1024 have 11 divisors that matter */
@@ -203,6 +206,7 @@ static bool make_problem(struct fleet_problem *problem, const struct fleet_quest
         problem->types[g] = (struct fleet_type){
             .devices = group->nodes * group->devices_per_node,
             .memory = (double)group->memory * (1.0 - question->headroom),
+            .per_node = group->devices_per_node,
         };
         for (int tensor = 1; tensor <= group->devices_per_node; tensor++)
             if (tensor_allowed(question, g, tensor) &&
@@ -228,13 +232,14 @@ static void time_all(struct fleet_answer *answer, const struct fleet_question *q
     time->seconds = time->pipelines + time->after + time->other;
 }
 
-/* Returns the minimum of the other seconds of any plan. */
-static double min_other(const struct fleet_question *question)
+/* Returns the maximum of the other seconds on groups where they are less than `below`; negative: there are none. */
+static double next_other(const struct fleet_question *question, double below)
 {
-    double min = INFINITY;
+    double max = -1.0;
     for (int g = 0; g < question->group_count; g++)
-        min = fmin(min, question->groups[g].calibration->step);
-    return min;
+        if (question->groups[g].calibration->step < below)
+            max = fmax(max, question->groups[g].calibration->step);
+    return max;
 }
 
 /* ---- one combination ---- */
@@ -255,7 +260,7 @@ static bool make(const void *context, const struct fleet_spread *spread, struct 
 static bool answer_with(struct fleet_answer *answer, const struct task *task, const struct fleet_given *given,
                         double enough, struct error *err)
 {
-    const struct fleet_maker maker = {task, make};
+    const struct fleet_maker maker = {task, make, EFFORT};
     const struct software *software = task->question->job.software;
     *answer = (struct fleet_answer){
         .microbatch = task->chosen->microbatch,
@@ -291,11 +296,11 @@ static bool list_combinations(struct planner *p)
     const struct software *software = question->job.software;
     bool same = software->attention != ATTENTION_UNFUSED && software->selective_kept >= 1.0;
     for (int64_t m = 1; m <= question->job.batch && m <= LARGEST; m++) {
-        if (question->job.batch % m != 0 || !allowed(&question->microbatch, m, MAX_MICROBATCH))
+        if (question->job.batch % m != 0 || !allowed(&question->ranges[JOB_MICROBATCH], m, MAX_MICROBATCH))
             continue;
         for (int r = RECOMPUTE_NONE; r <= RECOMPUTE_FULL; r++)
-            if (allowed(&question->recompute, r, RECOMPUTE_FULL) &&
-                (r != RECOMPUTE_SELECTIVE || !same || question->recompute.given) &&
+            if (allowed(&question->ranges[JOB_RECOMPUTE], r, RECOMPUTE_FULL) &&
+                (r != RECOMPUTE_SELECTIVE || !same || question->ranges[JOB_RECOMPUTE].given) &&
                 !VECTOR_ADD(p->combinations, p->count, p->capacity,
                             (struct combination){.microbatch = m, .recompute = (enum recompute)r}))
                 return false;
@@ -338,11 +343,17 @@ static int compare_combinations(const void *a, const void *b)
     return (int)x->recompute - (int)y->recompute;
 }
 
+/* Returns the seconds that a plan must stay below. */
+static double limit_of(const struct planner *p)
+{
+    return p->best.pipelines > 0 ? fmin(p->best.time.seconds, p->enough) : p->enough;
+}
+
 static void plan_some(void *context, size_t first, size_t last, int thread)
 {
     (void)thread;
     struct planner *p = context;
-    double enough = p->best.pipelines > 0 ? p->best.time.seconds - min_other(p->question) : INFINITY;
+    double enough = limit_of(p) - p->other;
     for (size_t i = first; i < last; i++) {
         struct outcome *outcome = &p->round[i];
         const struct combination *c = &p->combinations[p->first + (int)i];
@@ -393,9 +404,9 @@ static bool plan_all(struct planner *p, struct parallel *pool, struct error *err
     while (ok && p->first < p->count) {
         int count = p->count - p->first < ROUND ? p->count - p->first : ROUND;
         double bound = p->combinations[p->first].bound;
-        if (isinf(bound) || (p->best.pipelines > 0 && bound >= p->best.time.seconds))
-            break; /* the rest is no faster */
-        if (p->best.pipelines == 0 && count > FIRST_ROUND)
+        if (isinf(bound) || bound >= limit_of(p))
+            break; /* the rest is no faster, or does not fit */
+        if (isinf(limit_of(p)) && count > FIRST_ROUND)
             count = FIRST_ROUND;
         ok = plan_round(p, count, pool);
         p->first += count;
@@ -403,8 +414,9 @@ static bool plan_all(struct planner *p, struct parallel *pool, struct error *err
     return ok ? true : error_memory(err);
 }
 
-bool fleet_plan_job(struct fleet_answer *answer, const struct fleet_question *question, struct parallel *pool,
-                    struct progress *progress, struct error *err)
+/* Plans with groups whose other seconds are at most these. The bound is of plans on one with just as many. */
+static bool plan_with(struct fleet_answer *answer, const struct fleet_question *question, double other,
+                      double enough, struct parallel *pool, struct progress *progress, struct error *err)
 {
     *answer = (struct fleet_answer){0};
     if (question->job.model->layers + question->job.model->encoder_layers + 2 > FLEET_MAX_LAYERS)
@@ -415,6 +427,8 @@ bool fleet_plan_job(struct fleet_answer *answer, const struct fleet_question *qu
     p->question = question;
     p->progress = progress;
     p->bound = INFINITY;
+    p->enough = enough;
+    p->other = other;
     pthread_mutex_init(&p->lock, NULL);
     bool ok = plan_all(p, pool, err);
     pthread_mutex_destroy(&p->lock);
@@ -425,14 +439,55 @@ bool fleet_plan_job(struct fleet_answer *answer, const struct fleet_question *qu
                        question->job.model->name, question->job.batch);
     else if (!ok)
         fleet_answer_release(&p->best);
+    double bound = fmin(p->bound + other, enough);
     if (ok) {
         *answer = p->best;
-        answer->lower_bound = fmin(p->bound + min_other(question), answer->time.seconds);
+        answer->lower_bound = fmin(bound, answer->time.seconds);
         answer->combinations = p->count;
+    } else {
+        answer->lower_bound = bound;
     }
     free(p->combinations);
     free(p);
     return ok;
+}
+
+/* Groups differ in their other seconds, and a plan takes the longest of its groups': those with the most are left out in
+ * turn. */
+bool fleet_plan_job(struct fleet_answer *answer, const struct fleet_question *question, double enough,
+                    struct parallel *pool, struct progress *progress, struct error *err)
+{
+    struct error none;
+    double bound = INFINITY;
+    bool found = false;
+    *answer = (struct fleet_answer){0};
+    for (double other = next_other(question, INFINITY); other >= 0.0; other = next_other(question, other)) {
+        struct fleet_question part = *question;
+        struct fleet_answer one;
+        bool first = isinf(bound);
+        for (int g = 0; g < part.group_count; g++)
+            if (part.groups[g].calibration->step > other)
+                part.groups[g].nodes = 0;
+        bool better =
+            plan_with(&one, &part, other, found ? answer->time.seconds : enough, pool, progress, &none);
+        bound = fmin(bound, one.lower_bound);
+        if (better) {
+            fleet_answer_release(answer);
+            *answer = one;
+            found = true;
+            for (int g = 0; g < question->group_count; g++)
+                answer->problem.types[g].devices =
+                    question->groups[g].nodes * question->groups[g].devices_per_node;
+        } else if (none.kind != ERROR_INFEASIBLE) {
+            fleet_answer_release(answer);
+            *err = none;
+            return false;
+        } else if (first) {
+            *err = none;
+        }
+    }
+    answer->lower_bound = found ? fmin(bound, answer->time.seconds) : bound;
+    return found;
 }
 
 bool fleet_score_job(struct fleet_answer *answer, const struct fleet_question *question,

@@ -16,9 +16,9 @@ struct fleet_question {
     struct job job; /* model, software, batch, sequence; the rest is ignored */
     enum model_precision precision;
     int group_count;
-    struct cluster_group groups[FLEET_MAX_TYPES];   /* resolved */
-    struct job_range tensor, microbatch, recompute; /* allowed values */
-    double headroom;                                /* share of each memory kept free */
+    struct cluster_group groups[FLEET_MAX_TYPES]; /* resolved */
+    struct job_range ranges[JOB_DIMENSIONS];      /* allowed values */
+    double headroom;                              /* share of each memory kept free */
 };
 
 /* Takes over the groups of a resolved cluster. ERROR_INPUT if it has too many. */
@@ -50,10 +50,14 @@ struct fleet_answer {
     int combinations; /* of micro-batch, recomputation and approximate number of pipelines */
 };
 
-/* Finds the best plan. ERROR_INFEASIBLE if nothing fits. On failure *answer holds nothing; on success the
- * caller releases it with fleet_answer_release. The result does not depend on the number of threads. */
-bool fleet_plan_job(struct fleet_answer *answer, const struct fleet_question *question, struct parallel *pool,
-                    struct progress *progress, struct error *err);
+/* Returns the job of one stage on a group, with this tensor degree and nothing else split. */
+struct job fleet_job_on(const struct fleet_question *question, int group, int tensor);
+
+/* Finds the best plan that takes less than `enough` seconds. ERROR_INFEASIBLE if there is none; answer->lower_bound is
+ * set then, too. On failure *answer holds nothing else; on success the caller releases it with fleet_answer_release. The
+ * result does not depend on the number of threads. */
+bool fleet_plan_job(struct fleet_answer *answer, const struct fleet_question *question, double enough,
+                    struct parallel *pool, struct progress *progress, struct error *err);
 void fleet_answer_release(struct fleet_answer *answer);
 
 /* Prices given pipelines as a search would; there is no bound. */

@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <math.h>
 
+#define EFFORT 1e9 /* to prove that a plan is the best */
+
 /* Returns the link that each of `devices` sharers sees. */
 static struct cluster_link link_of(const struct cluster_link *given, int devices)
 {
@@ -14,15 +16,16 @@ static struct cluster_link link_of(const struct cluster_link *given, int devices
 }
 
 /* Returns the seconds that exchanging a byte of gradients takes on each of `tensor` devices. A ring moves
- * 2 (D - 1) / D of it between D pipelines, once through the port of a node for all replicas in it. */
+ * 2 (D - 1) / D of it between D pipelines, once through the port of a node for all replicas in it. Those of one node use
+ * its port, too, if that is faster than its own links. */
 static double exchanged(const struct fleet_profile_question *question, int index, int tensor,
                         const struct fleet_spread *spread)
 {
     const struct cluster_group *group = &question->cluster->groups[index];
     int together = fleet_together(spread, group->devices_per_node, tensor);
     struct cluster_link across = link_of(&question->cluster->inter_node, group->devices_per_node);
-    double bandwidth =
-        together < spread->gradients ? across.bandwidth * together : link_of(&group->intra_node, 1).bandwidth;
+    double inside = link_of(&group->intra_node, 1).bandwidth, outside = across.bandwidth * together;
+    double bandwidth = together < spread->gradients ? outside : fmax(inside, outside);
     return 2.0 * (spread->gradients - 1) / spread->gradients / bandwidth;
 }
 
@@ -103,7 +106,7 @@ bool fleet_ask_profile(struct fleet_profile_question *question, const struct pla
 static bool answer_with(struct fleet_answer *answer, const struct fleet_profile_question *question,
                         const struct fleet_given *given, struct error *err)
 {
-    const struct fleet_maker maker = {question, make};
+    const struct fleet_maker maker = {question, make, EFFORT};
     *answer = (struct fleet_answer){.combinations = given ? 0 : 1};
     if (question->problem->group_count > FLEET_MAX_TYPES || question->problem->layer_count > FLEET_MAX_LAYERS)
         return error_set(err, ERROR_INPUT, "--objective iteration: expected at most %d groups and %d layers",

@@ -1,9 +1,14 @@
 #include "plan/fleet/plan.h"
 
+#include "core/unit.h"
+#include "plan/fleet/idle.h"
 #include "plan/pipeline_plan.h"
 #include "plan/plan_digest.h"
+#include "plan/split/plan.h"
 
 #include <math.h>
+
+#define SAME 1e-6 /* of an iteration */
 
 static double between(const double *sums, const struct fleet_stage *stage)
 {
@@ -43,6 +48,30 @@ static void set_stage(struct plan_stage *to, const struct fleet_answer *answer,
     };
 }
 
+/* The exposed exchange of gradients, and messages: an option's `send` is of both directions, to the stage before. */
+static bool add_transfers(struct plan *plan, struct plan_stage *stage, int index,
+                          const struct fleet_answer *answer)
+{
+    const struct plan_device_type *type = &plan->types[stage->type];
+    struct plan_transfer gradients = {
+        .kind = COLLECTIVE_ALL_REDUCE,
+        .purpose = PURPOSE_GRADIENTS,
+        .when = WHEN_AFTER,
+        .group = answer->pipelines,
+        .per_node = 1,
+        .link = type->across,
+        .count = 1,
+        .bytes = stage->bytes.gradients,
+        .seconds = stage->seconds.gradients,
+        .shown = 1,
+    };
+    if (!plan_add_transfer(plan, stage, gradients))
+        return false;
+    double one_way = stage->seconds.send / 2;
+    return index == 0 ||
+           plan_add_sends(plan, stage - 1, stage, type->across, stage[-1].bytes.sent, one_way, one_way);
+}
+
 static bool add_pipeline(struct plan *plan, const struct fleet_answer *answer,
                          const struct fleet_pipeline *from, int copies, int64_t microbatches,
                          struct error *err)
@@ -56,6 +85,8 @@ static bool add_pipeline(struct plan *plan, const struct fleet_answer *answer,
     to->microbatches = microbatches;
     for (int s = 0; s < from->stage_count; s++) {
         set_stage(&to->stages[s], answer, from, s, microbatches);
+        if (!add_transfers(plan, &to->stages[s], s, answer))
+            return error_memory(err);
         plan->memory = fmax(plan->memory, to->stages[s].bytes.total);
     }
     return true;
@@ -94,7 +125,7 @@ static uint64_t digest_of(const struct fleet_problem *problem)
 }
 
 /* The bottleneck is the slowest stage of all pipelines; a stage's seconds include receiving its input. */
-static void find_bottleneck(struct plan *plan)
+void plan_find_bottleneck(struct plan *plan)
 {
     double slowest = 0;
     for (int p = 0; p < plan->pipeline_count; p++)
@@ -106,6 +137,29 @@ static void find_bottleneck(struct plan *plan)
             }
 }
 
+bool plan_add_idle(struct plan *plan, int type, int devices, double with, struct error *err)
+{
+    struct unit_texts texts = {0};
+    double more = with / plan->iteration_time - 1.0;
+    const char *reason;
+    if (!plan->idle)
+        plan->idle = ARENA_ARRAY(&plan->arena, (size_t)plan->type_count + 1, struct plan_idle);
+    if (isnan(with))
+        reason = "their number allows no faster split";
+    else if (isinf(with))
+        reason = "no plan found with any of them fits";
+    else if (more < SAME)
+        reason = "the best plan found with any of them is no faster";
+    else
+        reason = arena_format(&plan->arena, "the best plan found with any of them takes %s, %.*f %% more",
+                              unit_text(&texts, with, UNIT_TIME), more < 0.1, 100.0 * more);
+    if (!plan->idle || !reason)
+        return error_memory(err);
+    plan->idle[plan->idle_count++] =
+        (struct plan_idle){type, devices, isfinite(with) ? fmax(with, plan->iteration_time) : NAN, reason};
+    return true;
+}
+
 bool plan_of_fleet(struct plan *plan, const struct fleet_answer *answer, struct error *err)
 {
     plan->objective = "iteration";
@@ -113,7 +167,7 @@ bool plan_of_fleet(struct plan *plan, const struct fleet_answer *answer, struct 
     plan->search = "columns";
     plan->layer_count = answer->problem.layer_count;
     plan->microbatch = answer->microbatch;
-    plan->recompute = job_recompute_name(answer->recompute);
+    plan->recompute = recompute_name(answer->recompute);
     plan->sharding = answer->sharded;
     plan->iteration_time = answer->time.seconds;
     plan->lower_bound = answer->lower_bound;
@@ -127,15 +181,31 @@ bool plan_of_fleet(struct plan *plan, const struct fleet_answer *answer, struct 
     plan_add_figure(plan, "columns", (double)answer->plan.columns);
     if (add_pipelines(plan, answer, err) && plan_set_digests(plan, digest_of(&answer->problem), err) &&
         plan_place(plan, err)) {
-        find_bottleneck(plan);
+        plan_find_bottleneck(plan);
         return true;
     }
     plan_release(plan);
     return false;
 }
 
-bool plan_of_fleet_job(struct plan *plan, const struct fleet_answer *answer,
-                       const struct fleet_question *question, struct error *err)
+/* Collectives inside the passes, which count their seconds. */
+static bool add_collectives(struct plan *plan, struct plan_stage *stage, const struct fleet_answer *answer,
+                            const struct fleet_question *question)
+{
+    struct job job = fleet_job_on(question, stage->type, stage->tensor);
+    job.microbatch = answer->microbatch;
+    job.recompute = answer->recompute;
+    struct job_layers layers = job_layers_of(&job);
+    const struct job_part part = {
+        .first = stage->first_layer > 0 ? stage->first_layer - 1 : 0,
+        .last = stage->last_layer > layers.block_count ? layers.block_count : stage->last_layer,
+        .embedding = stage->first_layer == 0,
+        .head = stage->last_layer == layers.block_count + 1,
+    };
+    return plan_add_passes_of_job(plan, stage, &job, &layers, &part);
+}
+
+bool plan_take_question(struct plan *plan, const struct fleet_question *question, struct error *err)
 {
     bool ok = plan_add_types(plan, question->group_count, err);
     plan->model = arena_string(&plan->arena, question->job.model->name);
@@ -146,6 +216,8 @@ bool plan_of_fleet_job(struct plan *plan, const struct fleet_answer *answer,
     plan->headroom = question->headroom;
     if (ok && (!plan->model || !plan->software))
         ok = error_memory(err);
+    if (ok && question->group_count > 0 && question->groups[0].network)
+        plan->network = *question->groups[0].network;
     for (int g = 0; ok && g < question->group_count; g++) {
         const struct cluster_group *group = &question->groups[g];
         plan->types[g] = (struct plan_device_type){
@@ -155,13 +227,33 @@ bool plan_of_fleet_job(struct plan *plan, const struct fleet_answer *answer,
             .memory = group->memory,
             .inside = plan_add_link(plan, group->inside->name, group->inside->bandwidth, NAN),
             .across = plan_add_link(plan, group->across->name, group->across->bandwidth, NAN),
+            .products = cost_type_name(model_type(group->type, question->precision)),
+            .like = arena_string(&plan->arena, group->type->like ? group->type->like : ""),
         };
-        ok = plan->types[g].name ? true : error_memory(err);
+        ok = (plan->types[g].name && plan->types[g].like) || error_memory(err);
+        if (!group->type->like || group->type->fitted)
+            plan->types[g].like = NULL;
     }
-    if (ok)
-        return plan_of_fleet(plan, answer, err);
-    plan_release(plan);
-    return false;
+    plan->send_blocks = question->job.software->send_blocks;
+    return ok;
+}
+
+bool plan_of_fleet_job(struct plan *plan, const struct fleet_answer *answer,
+                       const struct fleet_question *question, struct error *err)
+{
+    if (!plan_take_question(plan, question, err)) {
+        plan_release(plan);
+        return false;
+    }
+    if (!plan_of_fleet(plan, answer, err))
+        return false;
+    for (int p = 0; p < plan->pipeline_count; p++)
+        for (int s = 0; s < plan->pipelines[p].stage_count; s++)
+            if (!add_collectives(plan, &plan->pipelines[p].stages[s], answer, question)) {
+                plan_release(plan);
+                return error_memory(err);
+            }
+    return true;
 }
 
 bool plan_of_fleet_profile(struct plan *plan, const struct fleet_answer *answer,
@@ -178,5 +270,18 @@ bool plan_of_fleet_profile(struct plan *plan, const struct fleet_answer *answer,
         plan_release(plan);
         return error_memory(err);
     }
-    return plan_of_fleet(plan, answer, err);
+    if (!plan_of_fleet(plan, answer, err))
+        return false;
+    for (int t = 0; t < plan->type_count; t++) {
+        int idle = fleet_idle(answer, t);
+        if (idle == 0)
+            continue;
+        double with = fleet_seconds_with(&answer->plan, &answer->problem, t, idle);
+        if ((isnan(with) && !error_memory(err)) ||
+            !plan_add_idle(plan, t, idle, with + answer->time.other, err)) {
+            plan_release(plan);
+            return false;
+        }
+    }
+    return true;
 }

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 int fleet_idle(const struct fleet_answer *answer, int type)
 {
@@ -13,19 +14,32 @@ int fleet_idle(const struct fleet_answer *answer, int type)
     return left;
 }
 
-static void print_question(const struct fleet_answer *answer, const struct plan *plan, struct text *out)
+/* Returns the type of products that a plan's precision asks for; NULL: unknown. */
+static const char *wanted_products(const struct plan *plan)
 {
-    const struct fleet_problem *problem = &answer->problem;
-    int devices = 0;
-    for (int t = 0; t < problem->type_count; t++)
-        devices += problem->types[t].devices;
-    text_format(out, "%s on %d devices: ", plan->model ? plan->model : "the profile", devices);
-    for (int t = 0; t < problem->type_count; t++)
-        text_format(out, "%s%d x %s", t > 0 ? ", " : "", problem->types[t].devices, plan->types[t].name);
+    for (int p = 0; plan->precision && model_precisions[p]; p++)
+        if (strcmp(plan->precision, model_precisions[p]) == 0)
+            return cost_type_name(model_wanted((enum model_precision)p));
+    return NULL;
+}
+
+void fleet_print_question(const struct plan *plan, struct text *out)
+{
+    const char *wanted = wanted_products(plan);
+    text_format(out, "%s on %" PRId64 " devices: ", plan->model ? plan->model : "the profile",
+                plan_devices(plan));
+    for (int t = 0; t < plan->type_count; t++)
+        text_format(out, "%s%d x %s", t > 0 ? ", " : "", plan->types[t].nodes * plan->types[t].per_node,
+                    plan->types[t].name);
     text_format(out, "\nglobal batch %" PRId64, plan->global_batch);
     if (plan->sequence > 0)
         text_format(out, " x %" PRId64 " tokens", plan->sequence);
-    text_format(out, "%s%s\n\n", plan->software ? ", " : "", plan->software ? plan->software : "");
+    if (wanted)
+        text_format(out, ", products in %s", wanted);
+    text_format(out, "%s%s\n", plan->software ? ", " : "", plan->software ? plan->software : "");
+    if (plan->software)
+        plan_print_types(plan, wanted, out);
+    text_add(out, "\n");
 }
 
 static void print_head(const struct fleet_answer *answer, const struct plan *plan, struct text *out)
@@ -47,13 +61,10 @@ static void print_head(const struct fleet_answer *answer, const struct plan *pla
         text_format(out, ", %.4g tokens/s",
                     (double)plan->global_batch * (double)plan->sequence / time->seconds);
     text_format(out, "\nmicro-batch %" PRId64 "; recomputation: %s; optimizer states %s; %d pipeline%s\n",
-                answer->microbatch, job_recompute_name(answer->recompute),
+                answer->microbatch, recompute_name(answer->recompute),
                 answer->sharded ? "over all pipelines" : "in every pipeline", answer->pipelines,
                 answer->pipelines == 1 ? "" : "s");
-    for (int t = 0; t < answer->problem.type_count; t++)
-        if (fleet_idle(answer, t) > 0)
-            text_format(out, "%d of %d %s idle\n", fleet_idle(answer, t), answer->problem.types[t].devices,
-                        plan->types[t].name);
+    plan_print_idle(plan, out);
 }
 
 static bool share_row(const struct fleet_problem *problem, const struct fleet_stage *a,
@@ -96,7 +107,7 @@ static void print_stages(const struct fleet_problem *problem, const struct plan 
 void fleet_print(const struct fleet_answer *answer, const struct plan *plan, struct text *out)
 {
     struct unit_texts texts = {0};
-    print_question(answer, plan, out);
+    fleet_print_question(plan, out);
     print_head(answer, plan, out);
     for (int k = 0; k < answer->plan.pipeline_count; k++) {
         const struct fleet_pipeline *p = &answer->plan.pipelines[k];

@@ -1,5 +1,7 @@
 #include "plan/fleet/search.h"
 
+#include "core/vector.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +9,7 @@
 #define MAX_ROUNDS   200  /* of new columns for one deadline */
 #define SHARP        2e-4 /* of the deadline: final accuracy of the earliest one */
 #define CLOSE        1e-3 /* of the best plan: accuracy of bounds */
+#define RELAXED      1e-6 /* of a deadline: accuracy of prices that decide which pipelines matter */
 #define THIN         5e-2 /* of the gap: a band this narrow is not halved */
 #define MAX_PRICINGS 60   /* of leftovers, in one search; each deadline takes a quarter of those left */
 #define MAX_FITS                                                                                             \
@@ -20,16 +23,29 @@ bool fleet_same_stages(const struct fleet_pipeline *a, const struct fleet_pipeli
            memcmp(a->stages, b->stages, (size_t)a->stage_count * sizeof a->stages[0]) == 0;
 }
 
+bool fleet_own_stages(struct fleet_pipeline *pipeline, struct arena *arena)
+{
+    struct fleet_stage *own = ARENA_ARRAY(arena, (size_t)pipeline->stage_count, struct fleet_stage);
+    if (!own)
+        return false;
+    memcpy(own, pipeline->stages, (size_t)pipeline->stage_count * sizeof *own);
+    pipeline->stages = own;
+    return true;
+}
+
 bool fleet_add_column(struct fleet_searcher *s, const struct fleet_pipeline *pipeline)
 {
     for (int i = 0; i < s->column_count; i++)
-        if (fleet_same_stages(&s->columns[i], pipeline))
+        if (s->columns[i].fill == pipeline->fill && fleet_same_stages(&s->columns[i], pipeline))
             return false;
     if (s->column_count == FLEET_MAX_COLUMNS)
         return false;
+    struct fleet_pipeline own = *pipeline;
     memcpy(s->uses[s->column_count], pipeline->devices, sizeof pipeline->devices);
-    s->columns[s->column_count++] = *pipeline;
-    return true;
+    bool added = fleet_own_stages(&own, &s->stages) &&
+                 VECTOR_ADD(s->columns, s->column_count, s->column_capacity, own);
+    s->no_memory = s->no_memory || !added;
+    return added;
 }
 
 void fleet_offer_column(void *context, const struct fleet_pipeline *pipeline)
@@ -209,7 +225,6 @@ static bool search(struct fleet_searcher *s, struct fleet_choice *plan, double e
 static bool begin(struct fleet_searcher *s, struct error *err)
 {
     s->pricer = fleet_pricer_new(s->problem);
-    s->columns = calloc(FLEET_MAX_COLUMNS, sizeof *s->columns);
     s->uses = arena_alloc(&s->arena, FLEET_MAX_COLUMNS, sizeof *s->uses);
     s->values = ARENA_ARRAY(&s->arena, FLEET_MAX_COLUMNS, double);
     s->amounts = ARENA_ARRAY(&s->arena, FLEET_MAX_COLUMNS, double);
@@ -220,8 +235,8 @@ static bool begin(struct fleet_searcher *s, struct error *err)
     s->rest_amounts = ARENA_ARRAY(&s->arena, FLEET_MAX_COLUMNS, double);
     for (int t = 0; t < fleet_rows(s->problem); t++)
         s->limits[t] = fleet_limit(s->problem, t);
-    return (s->pricer && s->columns && s->uses && s->values && s->amounts && s->copies && s->rest_columns &&
-            s->rest_uses && s->rest_values && s->rest_amounts) ||
+    return (s->pricer && s->uses && s->values && s->amounts && s->copies && s->rest_columns && s->rest_uses &&
+            s->rest_values && s->rest_amounts) ||
            error_memory(err);
 }
 
@@ -229,6 +244,7 @@ static void release(struct fleet_searcher *s)
 {
     fleet_pricer_free(s->pricer);
     free(s->columns);
+    arena_release(&s->stages);
     arena_release(&s->arena);
 }
 
@@ -240,6 +256,49 @@ bool fleet_bound(double *bound, const struct fleet_problem *problem, struct erro
     *bound = 0.0;
     if (ok && !find_deadline(&s, INFINITY, &deadline, bound))
         *bound = s.column_count == 0 ? INFINITY : *bound;
+    ok = ok && (!s.no_memory || error_memory(err));
+    release(&s);
+    return ok;
+}
+
+/* Adds pipelines until none is worth more than its price, but for `sharp`; false: columns or rounds ran out. */
+static bool complete(struct fleet_searcher *s, double deadline, double *value, double *late)
+{
+    for (int round = 0; round < MAX_ROUNDS && s->column_count < FLEET_MAX_COLUMNS; round++) {
+        struct fleet_pipeline found;
+        *value = fleet_solve(s, deadline, false);
+        const struct fleet_price_query query = {deadline,           1e-9, s->sharp, s->prices, NULL,
+                                                fleet_offer_column, s};
+        int before = s->column_count;
+        if (isinf(fleet_price(s->pricer, &query, &found, late)))
+            return true;
+        fleet_add_column(s, &found);
+        if (s->column_count == before)
+            return true;
+    }
+    return false;
+}
+
+bool fleet_relax(struct fleet_relaxation *relaxed, const struct fleet_problem *problem, double deadline,
+                 double after, struct error *err)
+{
+    struct fleet_searcher s = {.problem = problem, .after = after, .sharp = RELAXED};
+    double late = 0.0;
+    bool ok = begin(&s, err);
+    *relaxed = (struct fleet_relaxation){.value = INFINITY};
+    if (ok) {
+        fleet_pricer_limit(s.pricer, after);
+        if (complete(&s, deadline, &relaxed->value, &late)) {
+            memcpy(relaxed->prices, s.prices, sizeof s.prices);
+            relaxed->above = late / fleet_pricer_min_cycle(s.pricer);
+            relaxed->value = 0.0;
+            for (int t = 0; t < fleet_rows(problem); t++)
+                relaxed->value += s.prices[t] * s.limits[t];
+        } else {
+            relaxed->value = INFINITY;
+        }
+    }
+    ok = ok && (!s.no_memory || error_memory(err));
     release(&s);
     return ok;
 }
@@ -265,10 +324,11 @@ bool fleet_search(struct fleet_choice *plan, const struct fleet_problem *problem
     bool ok = begin(&s, err);
     if (ok && columns)
         begin_with(&s, columns);
-    ok = ok && search(&s, plan, enough, err);
+    ok = ok && search(&s, plan, enough, err) && (!s.no_memory || error_memory(err));
     if (columns) {
         fleet_columns_release(columns);
-        *columns = (struct fleet_columns){s.column_count, s.columns};
+        *columns = (struct fleet_columns){s.stages, s.column_count, s.columns};
+        s.stages = (struct arena){0};
         s.columns = NULL;
     }
     release(&s);
@@ -291,6 +351,7 @@ int fleet_pipelines(const struct fleet_choice *plan)
 void fleet_columns_release(struct fleet_columns *columns)
 {
     free(columns->pipelines);
+    arena_release(&columns->arena);
     *columns = (struct fleet_columns){0};
 }
 

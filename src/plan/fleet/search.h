@@ -8,10 +8,13 @@
 /* fleet_price finds the pipeline of maximum m(T) - prices . devices and returns that value; -INFINITY: none
  * fits, or none exceeds `above`. `tolerance` is the accuracy, as a share of the deadline: how much later the
  * deadline would be for the best pipeline to reach the same value. `late`: how many seconds the deadline can
- * shrink before every pipeline's value is <= 0. */
+ * shrink before every pipeline's value is <= 0. The stages of *best stay valid until the pricer's next use. */
 struct fleet_pricer;
 struct fleet_pricer *fleet_pricer_new(const struct fleet_problem *problem);
 void fleet_pricer_free(struct fleet_pricer *pricer);
+
+/* Returns the seconds of the shortest cycle of any pipeline; INFINITY: there is none. */
+double fleet_pricer_min_cycle(const struct fleet_pricer *pricer);
 
 /* Limits each stage's `after`; initially INFINITY. */
 void fleet_pricer_limit(struct fleet_pricer *pricer, double after);
@@ -28,7 +31,8 @@ double fleet_price(struct fleet_pricer *pricer, const struct fleet_price_query *
                    struct fleet_pipeline *best, double *late);
 
 /* Returns the maximum number of whole micro-batches by the deadline of one pipeline within these devices and
- * at most `after` afterwards; 0: none exceeds `above`. With many devices it may miss the maximum. */
+ * at most `after` afterwards; 0: none exceeds `above`. With many devices it may miss the maximum. Its stages are the
+ * pricer's, too. */
 struct fleet_fit_query {
     const int *limits;
     double deadline, after, above;
@@ -48,6 +52,16 @@ double fleet_min_work(const struct fleet_problem *problem);
 double fleet_program(int column_count, int row_count, const double *values, int (*uses)[FLEET_MAX_ROWS],
                      const double *limits, double *x, double *prices);
 
+/* The linear program at a deadline: the prices, the price of all devices, and a bound on how much more than its price a
+ * pipeline is worth. An INFINITE value: the program was not solved. */
+struct fleet_relaxation {
+    double prices[FLEET_MAX_ROWS], value, above;
+};
+
+/* Solves it over pipelines whose stages take at most `after` seconds afterwards. */
+bool fleet_relax(struct fleet_relaxation *relaxed, const struct fleet_problem *problem, double deadline,
+                 double after, struct error *err);
+
 /* ---- the state of a search ---- */
 
 #define FLEET_MAX_COLUMNS 4096
@@ -57,6 +71,7 @@ struct fleet_searcher {
     struct arena arena; /* of all arrays but the columns */
     const struct fleet_problem *problem;
     struct fleet_pricer *pricer;
+    struct arena stages; /* of the columns */
     struct fleet_pipeline *columns;
     int (*uses)[FLEET_MAX_ROWS];
     double *values, *amounts; /* of columns, in the program */
@@ -66,6 +81,8 @@ struct fleet_searcher {
     int (*rest_uses)[FLEET_MAX_ROWS];
     double *rest_values, *rest_amounts, rest_prices[FLEET_MAX_ROWS];
     int column_count;
+    size_t column_capacity;
+    bool no_memory; /* for a column */
     double limits[FLEET_MAX_ROWS], prices[FLEET_MAX_ROWS];
     double after; /* maximum seconds of a stage */
     double sharp; /* of the deadline: accuracy of the earliest deadline */

@@ -229,10 +229,15 @@ double fleet_share(struct fleet_pipeline *pipelines, int count, int64_t microbat
         else
             low = middle;
     }
+    int64_t others = 0; /* copies of later pipelines: each has a micro-batch if it is done in time */
+    for (int k = 0; k < count; k++)
+        others += fleet_done_by(&pipelines[k], high, true) > 0.0 ? pipelines[k].copies : 0;
     for (int k = 0; k < count; k++) {
         struct fleet_pipeline *p = &pipelines[k];
-        int64_t own = (int64_t)fleet_done_by(p, high, true) * p->copies;
-        p->microbatches = own < microbatches ? own : microbatches;
+        int64_t own = (int64_t)fleet_done_by(p, high, true) * p->copies, room;
+        others -= own > 0 ? p->copies : 0;
+        room = microbatches - others > 0 ? microbatches - others : microbatches;
+        p->microbatches = own < room ? own : room;
         microbatches -= p->microbatches;
         slowest = fmax(slowest, fleet_pipeline_seconds(p));
     }
@@ -251,8 +256,11 @@ static bool take_plan(const struct fleet_searcher *s, struct fleet_choice *plan,
         return error_memory(err);
     for (int i = 0; i < s->column_count; i++)
         if (s->copies[i] > 0) {
-            next.pipelines[next.pipeline_count] = s->columns[i];
-            next.pipelines[next.pipeline_count++].copies = s->copies[i];
+            struct fleet_pipeline *to = &next.pipelines[next.pipeline_count++];
+            *to = s->columns[i];
+            to->copies = s->copies[i];
+            if (!fleet_own_stages(to, &plan->arena))
+                return error_memory(err);
         }
     next.seconds = fleet_share(next.pipelines, next.pipeline_count, s->problem->microbatches);
     /* drop pipelines without micro-batches */

@@ -1,4 +1,5 @@
 /* Pipelines over devices of several types: of a training job, or of a measured profile. */
+#include "plan/fleet/best.h"
 #include "plan/fleet/plan.h"
 #include "plan/score/objective.h"
 #include "plan/split/plan.h"
@@ -57,6 +58,8 @@ static bool take_groups(struct score_request *scoring, struct question *q, struc
     const struct plan_parts *parts = &scoring->options->parts;
     if (file && !cluster_load(&q->cluster, file, err))
         return false;
+    if (file)
+        cluster_join_alike(&q->cluster);
     int count = file ? q->cluster.group_count : plan->type_count;
     if (count > FLEET_MAX_TYPES)
         return error_set(err, ERROR_INPUT, "%s: expected at most %d groups, found %d",
@@ -75,6 +78,8 @@ static bool take_groups(struct score_request *scoring, struct question *q, struc
             return error_set(err, ERROR_USAGE,
                              "%s: does not say how many '%s' there are: --cluster FILE is needed", plan->path,
                              names[g]);
+        if (!model_check_precision(groups[g].type, q->job.precision, err))
+            return false;
     }
     return match(scoring, q, count, names, err);
 }
@@ -113,6 +118,7 @@ static bool ask_profile(struct score_request *scoring, struct question *q, struc
     asked.objective = OBJECTIVE_PIPELINE;
     asked.memory = MEMORY_IN_FLIGHT;
     asked.microbatches = 1;
+    asked.join_alike = true;
     if (!planning_open(&q->planning, &asked, err))
         return false;
     q->measured = true;
@@ -156,6 +162,10 @@ static bool score(struct score_request *scoring, struct plan *scored, struct err
 {
     struct question *q = scoring->question;
     struct fleet_answer answer;
+    struct mix_answer mix;
+    if (!q->measured && plan_is_mix(scoring->plan))
+        return mix_score(&mix, &q->job, scoring->plan, q->given.type_of, err) &&
+               plan_of_mix(scored, &mix, &q->job, err);
     bool ok = q->measured ? fleet_score_profile(&answer, &q->profile, &q->given, err)
                           : fleet_score_job(&answer, &q->job, &q->given, q->microbatch, q->recompute, err);
     return ok && fill_in(q, &answer, scored, err);
@@ -172,10 +182,15 @@ static bool search(struct score_request *scoring, struct plan *best, struct erro
     if (!pool)
         return false;
     progress_start(&progress, "planning");
-    bool ok = fleet_plan_job(&answer, &q->job, pool, &progress, err);
+    struct fleet_best found;
+    bool ok = fleet_find_best(&found, &q->job, pool, &progress, err);
     progress_end(&progress);
     parallel_free(pool);
-    return ok && fill_in(q, &answer, best, err);
+    if (!ok)
+        return false;
+    ok = plan_of_fleet_best(best, &found, &q->job, err);
+    fleet_best_release(&found);
+    return ok;
 }
 
 const struct objective objective_fleet = {

@@ -8,11 +8,15 @@
 #include "cluster/cluster.h"
 #include "core/error.h"
 #include "cost/collective.h"
+#include "cost/context.h"
+#include "cost/experts.h"
+#include "cost/kernel_memo.h"
 #include "cost/transformer.h"
 #include "devices/architecture.h"
 #include "devices/calibration.h"
 #include "devices/device.h"
 #include "devices/software.h"
+#include "devices/technique.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,6 +27,7 @@ struct job {
     const struct calibration *calibration;
     const struct software *software;
     const struct cost_link *inside, *across; /* links inside a node and between nodes */
+    const struct cluster_network *network;   /* above the nodes; NULL: unknown */
     int devices, devices_per_node;
     int tensor, pipeline, data, context,
         expert;              /* parallel degrees; data: devices / (tensor x pipeline x context) */
@@ -35,7 +40,8 @@ struct job {
     int64_t document;    /* tokens per document packed into a sequence; 0: one document */
     enum cost_type type; /* of the matrix products */
     enum recompute recompute;
-    bool frozen; /* LoRA: only the small added matrices have gradients */
+    struct technique technique; /* 0: as the software does it */
+    bool frozen;                /* LoRA: only the small added matrices have gradients */
 };
 
 /* Puts the job on the devices of a resolved group. */
@@ -46,6 +52,7 @@ static inline void job_set_group(struct job *job, const struct cluster_group *gr
     job->inside = group->inside;
     job->across = group->across;
     job->devices_per_node = group->devices_per_node;
+    job->network = group->network;
 }
 
 /* Seconds of one iteration; the parts add up to the whole. */
@@ -67,12 +74,22 @@ struct job_pass {
     double recompute;
     double tensor; /* exposed communication */
     double flops;
+    double weight; /* of `backward`: gradients of weights */
+    double ahead;  /* of all communication: that of the forward pass */
+    double host;   /* of `backward`: waiting for the host */
+    double hidden; /* communication that the kernels of another micro-batch hide in the steady state */
 };
 
 /* Returns the seconds that a stage is busy per micro-batch. */
 static inline double job_pass_seconds(const struct job_pass *pass)
 {
     return pass->forward + pass->backward + pass->recompute + pass->tensor;
+}
+
+/* Returns the same where no other micro-batch is there, as while a pipeline fills and drains. */
+static inline double job_pass_alone(const struct job_pass *pass)
+{
+    return job_pass_seconds(pass) + pass->hidden;
 }
 
 /* A layer on one device, one micro-batch. */
@@ -83,17 +100,23 @@ struct job_layer {
     double activations;         /* the same without recomputation */
     double working;             /* further bytes while it is computed, without its largest matrix */
     double largest_matrix;      /* parameters of the largest matrix */
+    double blocks;              /* number of blocks in it */
     double gathered;            /* parameters of a block, which are gathered together */
 };
 
-/* Identical blocks out of first..last - 1: all, the last of each `every`, or all others. */
+/* Identical blocks out of first..last - 1: all, the last of each `every`, or all others; and of these likewise by
+ * `experts_every`. 0: all. */
 struct job_kind {
     int first, last, every;
     bool is_last;
+    int experts_every;
+    bool has_experts; /* the last of each experts_every */
     struct job_layer layer;
+    struct job_layer again; /* recomputed as a whole, where full recomputation covers only some blocks */
 };
 
-#define JOB_MAX_KINDS 6 /* encoder, dense and other blocks; each with full attention or a window */
+/* encoder, dense and other blocks, each with full attention or a window; the others with or without experts */
+#define JOB_MAX_KINDS 8
 
 /* The costs of a job's layers, which do not depend on data and pipeline degrees, chunks, sharding and batch:
  * a search over those prices the layers once. */
@@ -101,7 +124,9 @@ struct job_layers {
     int block_count, kind_count;
     struct job_kind kinds[JOB_MAX_KINDS];
     struct job_layer blocks; /* sum of all blocks; working, largest_matrix and gathered: the maximum */
+    struct job_pass again;   /* of all blocks, each recomputed as a whole if some are */
     struct job_layer embedding, head;
+    struct job_layer further;        /* blocks and heads that predict further tokens: of the last stage */
     double send_inside, send_across; /* seconds to the next stage in the same or another node, and back */
     double sent;                     /* bytes that a device sends to the next stage */
 };
@@ -114,6 +139,31 @@ struct job_exchange {
     double scatter;             /* the reduce-scatter's part */
     double shards;              /* a stage's shards, gathered twice and scattered once, block by block */
 };
+
+/* Bytes of a parameter. */
+struct job_formats {
+    double parameter; /* in memory */
+    double gathered;  /* on the wire, when shards are gathered */
+    double gradient;  /* in memory */
+    double wire;      /* of its gradient, when it is exchanged */
+    double state;     /* of the optimizer */
+    double step;      /* that a step of the optimizer reads and writes */
+    double added;     /* that the accumulation of a gradient reads and writes */
+};
+struct job_formats job_formats_of(const struct job *job);
+
+/* Returns the ranks that share states, gradients and parameters. */
+double job_shard_ranks(const struct job *job);
+
+/* Returns the seconds of the optimizer's step on the host, of `parameters` of which it holds its share. */
+double job_offload_seconds(const struct job *job, double parameters);
+
+/* Returns the share of a stage's blocks whose activations wait on the host. */
+double job_offload_share(const struct job *job, double blocks);
+
+/* Returns the seconds that the transfer of `kept` bytes to the host, or back, takes longer than the work of the block
+ * that hides it. */
+double job_offload_shown(const struct job *job, double kept, double seconds);
 
 /* Share of the memory bandwidth reached by long streaming kernels such as an optimizer's. */
 #define JOB_STREAM_RATE 0.8
@@ -139,7 +189,87 @@ int64_t job_microbatches(const struct job *job);
 struct layer_split job_split(const struct job *job);
 
 struct job_layers job_layers_of(const struct job *job);
+
+/* The same for `count` jobs that differ in nothing but recomputation and overlaps; layers[count]. `memo`: of their device, or
+ * NULL. */
+void job_layers_each(const struct job *jobs, int count, struct kernel_memo *memo, struct job_layers *layers);
+
 struct job_exchange job_exchange_of(const struct job *job, const struct job_layers *layers);
+
+/* Returns how many of the first `end` blocks are of a kind. */
+int job_kind_before(const struct job_kind *kind, int end);
+
+/* Returns how many blocks of a kind in first..last - 1, a stage's, full recomputation covers. */
+int job_again_count(const struct job *job, const struct job_kind *kind, int first, int last);
+
+/* Returns the share of all blocks that it covers where it covers some; else 1. */
+double job_again_share(const struct job *job, int block_count);
+
+/* Returns the modules that selective recomputation covers; 0: the software's own share of everything, or none. */
+unsigned job_modules(const struct job *job);
+
+/* Returns the transfers that selective recomputation of a block repeats. */
+void job_again_transfers(const struct job *job, const struct layer_work *work, int *reduces, int *exchanges);
+
+/* Transfers of a layer, one micro-batch: the formulas and the list of a plan's transfers count the same. */
+struct job_moved {
+    double reduce;                  /* one tensor parallel all-reduce */
+    double reduce_shown;            /* its exposed share */
+    struct expert_seconds experts;  /* each way, with the collectives inside of split experts */
+    struct context_seconds context; /* of the whole layer */
+    enum collective_kind context_kind;
+};
+
+/* `attention`: seconds of its kernels, forward and backward. */
+struct job_moved job_moved_of(const struct job *job, const struct layer_work *work,
+                              const double attention[2]);
+
+/* Returns the tokens of the busiest device of experts, of the mean. */
+static inline double job_imbalance(const struct job *job)
+{
+    return job->technique.imbalance > 100 ? job->technique.imbalance / 100.0 : 1.0;
+}
+
+/* Returns how the job's tokens go to their experts, and how its context parallel ranks exchange keys and values. */
+enum dispatcher job_dispatcher(const struct job *job);
+enum context_kind job_context_kind(const struct job *job);
+
+/* Returns the ranks between which a2a+p2p exchanges heads. */
+int job_context_neighbours(const struct job *job);
+
+/* Returns which kernels of another micro-batch run beside the exchanges of experts. */
+enum expert_overlap job_overlap(const struct job *job);
+
+/* Sets the fastest dispatcher, and the fastest exchange of keys and values, of those that the software has: they change
+ * nothing but seconds of transfers, so that no other one can be better. */
+void job_choose_transfers(struct job *job, bool dispatch, bool context);
+
+/* ---- schedules without a formula (schedules.c) ---- */
+
+/* Returns whether the job's schedule is made and timed, not priced by a formula. */
+bool job_is_timed(const struct job *job);
+
+/* Returns whether devices hold two stages (DualPipe), and the other one of such a device. */
+bool job_is_double(const struct job *job);
+struct job_layer job_other_stage(const struct job *job, const struct job_layers *layers, int stage);
+
+/* Returns whether the schedule takes the job's stages and micro-batches. */
+bool job_schedule_allowed(const struct job *job);
+
+/* Returns the name of the job's schedule in schedule/schedule.h; finds one by that name. */
+const char *job_schedule_name(const struct job *job);
+bool job_schedule_find(const char *name, enum pipeline_schedule *schedule);
+
+/* Returns seconds that all passes take at least: a device begins when the first micro-batch has come through the stages before
+ * its own. */
+double job_makespan_floor(const struct job *job, const struct job_layers *layers);
+
+/* Returns the seconds of all passes; NAN: out of memory. */
+double job_makespan(const struct job *job, const struct job_layers *layers);
+
+/* Returns the number of devices that hold the same parameters, without and of experts. */
+int job_copies(const struct job *job);
+int job_expert_copies(const struct job *job);
 
 /* Returns the group of `devices` ranks whose neighbours are `apart` ranks apart: tensor parallel ranks are
  * adjacent, data parallel ranks tensor x context apart, as Megatron-LM lays them out. */
@@ -173,7 +303,21 @@ struct job_layer job_stage(const struct job *job, const struct job_layers *layer
 
 struct job_time job_time_of(const struct job *job, const struct job_layers *layers,
                             const struct job_exchange *exchange);
+/* Returns seconds that the job takes at least: where its schedule is timed, with a floor of the bubble. */
+double job_time_floor(const struct job *job, const struct job_layers *layers,
+                      const struct job_exchange *exchange);
+/* Returns seconds that exchanges of gradients and the optimizer take at least. */
+double job_rest_floor(const struct job *job, const struct job_exchange *exchange);
+
+/* Returns whether the next stage is in the same node. */
+static inline bool job_sends_inside(const struct job *job)
+{
+    return job->devices_per_node / (job->tensor * job->context * job->data) >= 2;
+}
 struct job_memory job_memory_of(const struct job *job, const struct job_layers *layers);
+/* Returns bytes that the fullest device holds at least, whatever the blocks of its stages are. `kept`: bytes of
+ * activations of one micro-batch, of all layers. */
+double job_memory_floor(const struct job *job, const struct job_layers *layers, double kept);
 struct job_memory job_stage_memory(const struct job *job, const struct job_layers *layers, int stage,
                                    const struct job_layer *layer);
 
@@ -193,13 +337,19 @@ enum job_dimension {
     JOB_CHUNKS,
     JOB_SHARDING,
     JOB_RECOMPUTE,
-    JOB_DIMENSIONS
+    JOB_TECHNIQUE, /* + enum technique_kind */
+    JOB_DIMENSIONS = JOB_TECHNIQUE + TECHNIQUE_COUNT
 };
 
-/* "tp", "pp", "dp", "cp", "ep", "mbs", "vp", "zero", "recompute", as launch scripts abbreviate them. */
+/* "tp", "pp", "dp", "cp", "ep", "mbs", "vp", "zero", "recompute", as launch scripts abbreviate them, and techniques by
+ * their names. */
 const char *job_dimension_name(enum job_dimension dimension);
-const char *job_recompute_name(enum recompute recompute); /* "none", "selective", "full" */
 int64_t job_dimension_value(const struct job *job, enum job_dimension dimension);
+
+/* Appends a value as `--fix` takes it: "8", "full", "core_attn+mlp"; a technique that is the software's own is "usual". Is it a
+ * number, or words? */
+void job_dimension_write(struct text *out, enum job_dimension dimension, int64_t value);
+bool job_dimension_is_number(enum job_dimension dimension);
 
 struct job_range {
     int64_t min, max;

@@ -4,6 +4,15 @@
 
 #include <math.h>
 
+/* With a scale for each 128 numbers of 8 bits. */
+static double kept_width(const struct job *job)
+{
+    double width = cost_type_bytes(cost_device_type(job->device, job->type));
+    double usual = job->software->narrow_kept && width <= 1.0 ? 1.0 : 0.0;
+    double kept = number_format_bytes(job->technique.activations, usual);
+    return kept == 1.0 ? kept + 4.0 / 128.0 : kept;
+}
+
 struct layer_split job_split(const struct job *job)
 {
     return (struct layer_split){
@@ -13,96 +22,188 @@ struct layer_split job_split(const struct job *job)
         .tensor = job->tensor,
         .context = job->context,
         .expert = job->expert,
+        .expert_tensor = job->technique.expert_tensor,
+        .imbalance = job_imbalance(job),
+        .frozen = job->frozen,
+        .kept_width = kept_width(job),
+        .middle_width = number_format_bytes(job->technique.activations, 0.0),
         .type = cost_device_type(job->device, job->type),
+        .recipe = job->technique.recipe,
         .software = job->software,
     };
 }
 
-/* Returns the seconds to send tokens to their experts, or back. A token goes once to a node that has several of its
- * experts (DeepEP, github.com/deepseek-ai/DeepEP, and Megatron-Core's flexible dispatcher): of `active` experts spread
- * evenly over n nodes, n (1 - (1 - 1/n)^active) are on different nodes. */
-static double exchange_seconds(const struct job *job, double bytes)
+/* A layer's prices for any way of recomputation. */
+struct price {
+    struct job_pass pass; /* without recomputation */
+    double transfers;     /* of `tensor`: those of the forward pass */
+    double reduce, exchange;
+    double seconds[LAYER_MAX_KERNELS / 2]; /* of each forward kernel */
+    double norms;
+};
+
+static double price_kernel(const struct job *job, struct kernel_memo *memo, const struct kernel *kernel,
+                           double *flops)
 {
-    if (job->expert <= 1 || bytes <= 0.0)
+    if (job->frozen && kernel->weights)
         return 0.0;
-    struct collective_group group = job_group(job, job->expert, 1);
-    double nodes = (double)group.devices / group.devices_per_node, active = job->model->active_experts;
-    if (nodes > 1.0)
-        bytes *= nodes * (1.0 - pow(1.0 - 1.0 / nodes, active)) / active;
-    return transfer_seconds(COLLECTIVE_ALL_TO_ALL, &group, bytes, job->calibration);
+    struct kernel_time time =
+        memo ? kernel_memo_time(memo, kernel) : kernel_time(kernel, job->device, job->calibration);
+    if (kernel->kind != KERNEL_STREAM && kernel->kind != KERNEL_QUANTIZE)
+        *flops += time.flops;
+    return time.seconds;
 }
 
-static double kernels(const struct job *job, const struct layer_work *work, int first, int count,
-                      double *flops)
+/* Sets the seconds of transfers: tensor parallel all-reduces, keys and values between context parallel ranks, tokens to
+ * their experts; and of the kernels that come with them. */
+static void price_transfers(const struct job *job, const struct layer_work *work, const double attention[2],
+                            struct price *price)
 {
-    double seconds = 0.0;
-    for (int i = first; i < first + count; i++) {
-        if (job->frozen && work->kernels[i].weights)
-            continue;
-        struct kernel_time time = kernel_time(&work->kernels[i], job->device, job->calibration);
-        seconds += time.seconds;
-        if (flops && work->kernels[i].kind != KERNEL_STREAM && work->kernels[i].kind != KERNEL_QUANTIZE)
-            *flops += time.flops;
+    struct job_moved moved = job_moved_of(job, work, attention);
+    price->reduce = moved.reduce * moved.reduce_shown;
+    price->exchange = (moved.experts.dispatch + moved.experts.combine) / 2.0;
+    price->transfers = work->tensor_forward * price->reduce + 2.0 * price->exchange + moved.context.forward;
+    price->pass.forward += moved.context.kernels[0];
+    price->pass.backward += moved.context.kernels[1];
+    price->pass.ahead = price->transfers;
+    price->pass.tensor = price->transfers + (work->tensor_backward * price->reduce + 2.0 * price->exchange +
+                                             moved.context.backward);
+}
+
+static struct price price_layer(const struct job *job, struct kernel_memo *memo,
+                                const struct layer_work *work)
+{
+    struct price price = {0};
+    double attention[2] = {0.0, 0.0};
+    for (int i = 0; i < work->forward_count; i++) {
+        price.seconds[i] = price_kernel(job, memo, &work->kernels[i], &price.pass.flops);
+        price.pass.forward += price.seconds[i];
+        attention[0] += work->kernels[i].kind == KERNEL_ATTENTION ? price.seconds[i] : 0.0;
     }
-    return seconds;
-}
-
-/* Returns the seconds of the backward pass's transfers: tensor parallel all-reduces, keys and values round the context
- * parallel ranks, tokens to their experts. */
-static double layer_transfers(const struct job *job, const struct layer_work *work, double *forward)
-{
-    double reduce = job_transfer(job, COLLECTIVE_ALL_REDUCE, job->tensor, 1, work->tensor_bytes) *
-                    job->software->tensor_shown;
-    double exchange = exchange_seconds(job, work->expert_bytes);
-    double ring = job_transfer(job, COLLECTIVE_ALL_GATHER, job->context, job->tensor,
-                               work->context_bytes * job->context) *
-                  job->software->tensor_shown;
-    *forward = work->tensor_forward * reduce + 2.0 * exchange + ring;
-    return work->tensor_backward * reduce + 2.0 * exchange + 2.0 * ring;
-}
-
-static struct job_pass layer_pass(const struct job *job, const struct layer_work *work, bool block)
-{
-    struct job_pass pass = {0};
-    pass.forward = kernels(job, work, 0, work->forward_count, &pass.flops);
-    pass.backward = kernels(job, work, work->forward_count, work->count - work->forward_count, &pass.flops);
-    double forward_transfers, backward_transfers = layer_transfers(job, work, &forward_transfers);
-    pass.tensor = forward_transfers + backward_transfers;
-    if (block && job->recompute == RECOMPUTE_FULL) {
-        pass.recompute = pass.forward;
-        pass.tensor += forward_transfers;
-    } else if (block && job->recompute == RECOMPUTE_SELECTIVE) {
-        pass.recompute = job->software->attention == ATTENTION_UNFUSED
-                             ? kernels(job, work, work->attention_first, work->attention_count, NULL)
-                             : job->software->selective * pass.forward;
+    for (int i = work->forward_count; i < work->count; i++) {
+        double seconds = price_kernel(job, memo, &work->kernels[i], &price.pass.flops);
+        price.pass.backward += seconds;
+        price.pass.weight += work->kernels[i].weights ? seconds : 0.0;
+        attention[1] += work->kernels[i].kind == KERNEL_ATTENTION ? seconds : 0.0;
     }
+    double uncounted = 0.0;
+    if (work->norms.bytes > 0.0)
+        price.norms = price_kernel(job, memo, &work->norms, &uncounted);
+    price_transfers(job, work, attention, &price);
+    return price;
+}
+
+unsigned job_modules(const struct job *job)
+{
+    if (job->recompute != RECOMPUTE_SELECTIVE)
+        return 0;
+    if (job->technique.modules != 0)
+        return (unsigned)job->technique.modules;
+    return job->software->attention == ATTENTION_UNFUSED ? 1u << MODULE_CORE_ATTENTION : 0;
+}
+
+void job_again_transfers(const struct job *job, const struct layer_work *work, int *reduces, int *exchanges)
+{
+    unsigned modules = job_modules(job);
+    bool experts = work->expert_parameters > 0.0, sent = work->expert_bytes > 0.0;
+    bool again = modules >> (experts ? MODULE_EXPERTS : MODULE_MLP) & 1;
+    *exchanges = again && sent ? 2 : 0;
+    *reduces = again && !sent && work->tensor_bytes > 0.0 ? 1 : 0;
+}
+
+/* Adds the forward kernels and transfers that run again in the backward pass of a block. */
+static void add_again(struct job_pass *pass, const struct job *job, const struct layer_work *work,
+                      const struct price *price, bool whole)
+{
+    unsigned modules = job_modules(job);
+    if (whole) {
+        pass->recompute = price->pass.forward;
+        pass->tensor += price->transfers;
+        return;
+    }
+    if (job->recompute == RECOMPUTE_SELECTIVE && modules == 0) {
+        pass->recompute = job->software->selective * price->pass.forward;
+        return;
+    }
+    for (int i = 0; i < work->forward_count; i++)
+        if (work->modules[i] & modules)
+            pass->recompute += price->seconds[i];
+    if (modules >> MODULE_NORMS & 1)
+        pass->recompute += price->norms;
+    int reduces, exchanges;
+    job_again_transfers(job, work, &reduces, &exchanges);
+    pass->tensor += reduces * price->reduce + exchanges * price->exchange;
+}
+
+/* Blocks of experts wait for the host when it launches their kernels more slowly than the device runs them: the more of
+ * them, the more run again in the backward pass. */
+static void wait_for_host(struct job_pass *pass, const struct job *job, const struct layer_work *work,
+                          bool whole)
+{
+    int again = whole ? work->forward_count : 0;
+    for (int i = 0; i < work->forward_count && !whole; i++)
+        again += (work->modules[i] & job_modules(job)) != 0;
+    double host = job->software->expert_host * (1.0 + (double)again / work->count);
     if (work->expert_parameters > 0.0)
-        pass.backward += fmax(
-            job->software->expert_host - (pass.forward + pass.backward + pass.recompute + pass.tensor), 0.0);
-    return pass;
+        pass->host = fmax(host - job_pass_seconds(pass), 0.0);
+    pass->backward += pass->host;
 }
 
-static struct job_layer block_of(const struct job *job, const struct layer_work *work)
+/* Hides exchanges of experts beside the kernels of another micro-batch. */
+static void hide_exchanges(struct job_pass *pass, const struct job *job, double exchange)
 {
-    double recomputed = job->recompute == RECOMPUTE_FULL ? work->activation_bytes : 0.0;
-    return (struct job_layer){
-        .pass = layer_pass(job, work, true),
+    enum expert_overlap overlap = job_overlap(job);
+    if (overlap < OVERLAP_PASSES || exchange <= 0.0)
+        return;
+    double kernels = pass->forward + pass->backward + pass->recompute;
+    double alone = overlap == OVERLAP_WEIGHTS ? 0.0 : pass->weight;
+    double shown = expert_pair_seconds(kernels, alone, exchange, job->device->units) - kernels;
+    pass->hidden = fmax(exchange - shown, 0.0);
+    pass->tensor -= pass->hidden;
+}
+
+/* Returns a block that is recomputed as a whole, or as its modules say. */
+static struct job_layer block_of(const struct job *job, const struct layer_work *work,
+                                 const struct price *price, bool whole)
+{
+    struct job_layer layer = {
+        .pass = price->pass,
         .parameters = work->parameters,
         .experts = work->expert_parameters,
-        .kept = job->recompute == RECOMPUTE_FULL        ? work->input_bytes
-                : job->recompute == RECOMPUTE_SELECTIVE ? work->selective_bytes
-                                                        : work->activation_bytes,
+        .kept = work->activation_bytes,
         .activations = work->activation_bytes,
-        .working = recomputed + job->software->backward_working * work->working_bytes,
+        .working = job->software->backward_working * work->working_bytes,
         .largest_matrix = work->largest_matrix,
+        .blocks = 1.0,
         .gathered = work->parameters + work->expert_parameters,
     };
+    int reduces, exchanges;
+    add_again(&layer.pass, job, work, price, whole);
+    job_again_transfers(job, work, &reduces, &exchanges);
+    hide_exchanges(&layer.pass, job, (4.0 + (whole ? 2.0 : exchanges)) * price->exchange);
+    wait_for_host(&layer.pass, job, work, whole);
+    bool several = job->technique.method == METHOD_UNIFORM && job->technique.layers > 1;
+    if (whole) {
+        double together = several ? job->technique.layers : 1.0;
+        layer.kept = work->input_bytes / together;
+        layer.working += work->activation_bytes * together;
+    } else if (job->recompute == RECOMPUTE_SELECTIVE && job->technique.modules == 0) {
+        layer.kept = work->selective_bytes;
+    } else {
+        double again;
+        layer.kept -= layer_freed(work, job_modules(job), &again);
+        layer.working += again;
+    }
+    return layer;
 }
 
-static struct job_layer end_of(const struct job *job, const struct layer_work *work, double kept)
+static struct job_layer end_of(const struct job *job, struct kernel_memo *memo, const struct layer_work *work,
+                               double kept)
 {
+    struct price price = price_layer(job, memo, work);
+    wait_for_host(&price.pass, job, work, false);
     return (struct job_layer){
-        .pass = layer_pass(job, work, false),
+        .pass = price.pass,
         .parameters = work->parameters,
         .kept = kept,
         .activations = work->activation_bytes,
@@ -116,6 +217,10 @@ static void add_pass(struct job_pass *sum, const struct job_pass *pass, double t
     sum->recompute += times * pass->recompute;
     sum->tensor += times * pass->tensor;
     sum->flops += times * pass->flops;
+    sum->weight += times * pass->weight;
+    sum->ahead += times * pass->ahead;
+    sum->hidden += times * pass->hidden;
+    sum->host += times * pass->host;
 }
 
 static void add_layer(struct job_layer *sum, const struct job_layer *layer, double times)
@@ -124,71 +229,172 @@ static void add_layer(struct job_layer *sum, const struct job_layer *layer, doub
     sum->parameters += times * layer->parameters;
     sum->experts += times * layer->experts;
     sum->kept += times * layer->kept;
+    sum->blocks += times * layer->blocks;
     sum->activations += times * layer->activations;
     sum->working = fmax(sum->working, layer->working);
     sum->largest_matrix = fmax(sum->largest_matrix, layer->largest_matrix);
     sum->gathered = fmax(sum->gathered, layer->gathered);
 }
 
-/* Returns how many of the first `end` blocks are of a kind. */
-static int count_before(const struct job_kind *kind, int end)
+/* Returns how many blocks from `first` to `end` are the last of each `every`. */
+static int lasts_of(int first, int end, int64_t every)
 {
-    end = end < kind->first ? kind->first : end > kind->last ? kind->last : end;
-    if (kind->every == 0)
-        return end - kind->first;
-    int lasts = end / kind->every - kind->first / kind->every;
-    return kind->is_last ? lasts : end - kind->first - lasts;
+    return (int)(end / every - first / every);
 }
 
-static void add_kind(struct job_layers *layers, const struct job *job, struct job_kind kind)
+static int common_divisor(int a, int b)
 {
+    return b == 0 ? a : common_divisor(b, a % b);
+}
+
+/* Returns how many of the first `end` blocks are of a kind. Blocks that are last in one way are counted by division, those
+ * that are in both ways by the least common multiple, all others by subtraction. */
+int job_kind_before(const struct job_kind *kind, int end)
+{
+    end = end < kind->first ? kind->first : end > kind->last ? kind->last : end;
+    int a = kind->every > 0 ? kind->every : 1, b = kind->experts_every > 0 ? kind->experts_every : 1;
+    int all = end - kind->first, both = lasts_of(kind->first, end, (int64_t)a / common_divisor(a, b) * b);
+    int first = lasts_of(kind->first, end, a), second = lasts_of(kind->first, end, b);
+    bool is_first = kind->is_last || a == 1, is_second = kind->has_experts || b == 1;
+    return is_first ? (is_second ? both : first - both)
+                    : (is_second ? second - both : all - first - second + both);
+}
+
+/* Some blocks of a chunk are recomputed as a whole, the others not at all. */
+static bool recomputes_some(const struct job *job)
+{
+    return job->recompute == RECOMPUTE_FULL && job->technique.layers > 0 &&
+           (job->technique.method == METHOD_BLOCK || job->technique.method == METHOD_EVERY);
+}
+
+int job_again_count(const struct job *job, const struct job_kind *kind, int first, int last)
+{
+    int layers = job->technique.layers;
+    if (job->recompute != RECOMPUTE_FULL)
+        return 0;
+    if (!recomputes_some(job))
+        return job_kind_before(kind, last) - job_kind_before(kind, first);
+    int count = 0;
+    if (job->technique.method == METHOD_BLOCK) {
+        int64_t end = first + (int64_t)layers * job->chunks;
+        return job_kind_before(kind, end < last ? (int)end : last) - job_kind_before(kind, first);
+    }
+    for (int64_t i = (int64_t)first + layers - 1; i < last; i += layers)
+        count += job_kind_before(kind, (int)i + 1) - job_kind_before(kind, (int)i);
+    return count;
+}
+
+double job_again_share(const struct job *job, int block_count)
+{
+    if (!recomputes_some(job))
+        return 1.0;
+    double layers = job->technique.layers;
+    return job->technique.method == METHOD_EVERY
+               ? 1.0 / layers
+               : fmin(layers * job->chunks * job->pipeline / block_count, 1.0);
+}
+
+/* Adds a kind of block to the layers of each job; they differ in recomputation alone. */
+static void add_kind(struct job_layers *all, const struct job *jobs, int count, struct kernel_memo *memo,
+                     struct job_kind kind)
+{
+    const struct job *job = &jobs[0];
     int example = kind.first;
-    while (example < kind.last && kind.every > 0 && (example % kind.every == kind.every - 1) != kind.is_last)
+    while (example < kind.last && job_kind_before(&kind, example + 1) == 0)
         example++;
     if (example >= kind.last)
         return;
     struct layer_work work;
     struct layer_split split = job_split(job);
     transformer_block(&work, job->model, example, &split);
-    kind.layer = block_of(job, &work);
-    layers->kinds[layers->kind_count++] = kind;
-    add_layer(&layers->blocks, &kind.layer, count_before(&kind, kind.last));
+    struct price price = price_layer(job, memo, &work);
     /* each rank sends its share of the tokens */
     double bytes = work.output_bytes / job->tensor;
-    layers->sent = bytes;
-    layers->send_inside = 2.0 * job_transfer(job, COLLECTIVE_SEND, 2, 1, bytes) * job->calibration->send;
-    layers->send_across =
-        2.0 * job_transfer(job, COLLECTIVE_SEND, 2, job->devices_per_node, bytes) * job->calibration->send;
+    double inside = job_transfer(job, COLLECTIVE_SEND, 2, 1, bytes),
+           across = job_transfer(job, COLLECTIVE_SEND, 2, job->devices_per_node, bytes);
+    for (int i = 0; i < count; i++) {
+        struct job_layers *layers = &all[i];
+        kind.again = block_of(&jobs[i], &work, &price, jobs[i].recompute == RECOMPUTE_FULL);
+        kind.layer = recomputes_some(&jobs[i]) ? block_of(&jobs[i], &work, &price, false) : kind.again;
+        layers->kinds[layers->kind_count++] = kind;
+        add_layer(&layers->blocks, &kind.layer, job_kind_before(&kind, kind.last));
+        add_pass(&layers->again, &kind.again.pass, job_kind_before(&kind, kind.last));
+        layers->sent = bytes;
+        layers->send_inside = 2.0 * inside * job->calibration->send;
+        layers->send_across = 2.0 * across * job->calibration->send;
+    }
 }
 
 /* The kind of block changes at the first block of the decoder and at the first block with experts. */
-static void add_kinds(struct job_layers *layers, const struct job *job)
+static void add_kinds(struct job_layers *layers, const struct job *jobs, int count, struct kernel_memo *memo)
 {
+    const struct job *job = &jobs[0];
     const struct architecture *model = job->model;
     int decoder = model->encoder_layers, experts = model->experts > 0 ? model->dense_layers : 0;
     bool mixes = model->window > 0 && model->window < job->sequence && model->window_every > 0;
+    int every = model->experts_every > 1 ? model->experts_every : 0;
     int starts[] = {0, decoder < experts ? decoder : experts, decoder < experts ? experts : decoder,
                     layers->block_count};
     for (int i = 0; i < 3; i++) {
         int last = starts[i + 1] < layers->block_count ? starts[i + 1] : layers->block_count;
         struct job_kind kind = {.first = starts[i], .last = last, .every = mixes ? model->window_every : 0};
-        add_kind(layers, job, kind);
-        kind.is_last = true;
-        if (mixes)
-            add_kind(layers, job, kind);
+        if (starts[i] >= experts)
+            kind.experts_every = every;
+        /* the last kind is that of further tokens' blocks */
+        for (int k = 0; k < 4; k++) {
+            kind.has_experts = k >= 2, kind.is_last = k % 2;
+            if ((!kind.has_experts || kind.experts_every > 0) && (!kind.is_last || mixes))
+                add_kind(layers, jobs, count, memo, kind);
+        }
     }
+}
+
+/* Each block for further tokens is one like the last, with a head of its own that has the main one's matrix. */
+static void add_further(struct job_layers *layers, const struct job *jobs, int count,
+                        struct kernel_memo *memo)
+{
+    const struct job *job = &jobs[0];
+    struct layer_split split = job_split(job);
+    struct layer_work work;
+    transformer_join(&work, job->model, &split);
+    struct job_layer join = end_of(job, memo, &work, work.activation_bytes);
+    for (int i = 0; i < count; i++) {
+        const struct job_kind *last = &layers[i].kinds[layers[i].kind_count - 1];
+        struct job_layer head = layers[i].head;
+        head.parameters = 0.0;
+        for (int m = 0; m < job->model->mtp_layers; m++) {
+            add_layer(&layers[i].further, &last->again, 1.0);
+            add_layer(&layers[i].further, &join, 1.0);
+            add_layer(&layers[i].further, &head, 1.0);
+        }
+    }
+}
+
+void job_layers_each(const struct job *jobs, int count, struct kernel_memo *memo, struct job_layers *layers)
+{
+    const struct job *job = &jobs[0];
+    struct layer_split split = job_split(job);
+    struct layer_work work;
+    for (int i = 0; i < count; i++)
+        layers[i] = (struct job_layers){.block_count = job_block_count(job)};
+    add_kinds(layers, jobs, count, memo);
+    transformer_embedding(&work, job->model, &split);
+    struct job_layer embedding = end_of(job, memo, &work, work.activation_bytes);
+    transformer_head(&work, job->model, &split);
+    /* the loss holds its activations for one micro-batch at a time */
+    struct job_layer head = end_of(job, memo, &work, 0.0);
+    for (int i = 0; i < count; i++) {
+        layers[i].embedding = embedding;
+        layers[i].head = head;
+    }
+    if (job->model->mtp_layers > 0)
+        add_further(layers, jobs, count, memo);
 }
 
 struct job_layers job_layers_of(const struct job *job)
 {
-    struct job_layers layers = {.block_count = job_block_count(job)};
-    struct layer_split split = job_split(job);
-    struct layer_work work;
-    add_kinds(&layers, job);
-    transformer_embedding(&work, job->model, &split);
-    layers.embedding = end_of(job, &work, work.activation_bytes);
-    transformer_head(&work, job->model, &split);
-    layers.head = end_of(job, &work, 0.0); /* the loss holds its activations for one micro-batch at a time */
+    struct job_layers layers;
+    job_layers_each(job, 1, NULL, &layers);
     return layers;
 }
 
@@ -223,20 +429,39 @@ int job_chunk_blocks(const struct job *job, int chunk)
     return (int)((blocks * (at + 1) + up) / chunks - (blocks * at + up) / chunks);
 }
 
+/* Adds the exposed transfers of activations to the host, and back, of the first blocks of each chunk. */
+static void add_offload(struct job_layer *sum, const struct job *job)
+{
+    if (sum->blocks <= 0.0)
+        return;
+    double kept = sum->kept / sum->blocks, away = job_offload_share(job, sum->blocks) * sum->blocks;
+    double back = sum->pass.backward + sum->pass.recompute;
+    sum->pass.tensor += away * (job_offload_shown(job, kept, sum->pass.forward / sum->blocks) +
+                                job_offload_shown(job, kept, back / sum->blocks));
+}
+
 struct job_layer job_stage(const struct job *job, const struct job_layers *layers, int stage, int first,
                            int last)
 {
     struct job_layer sum = {0};
     for (int i = 0; i < layers->kind_count; i++) {
-        int count = count_before(&layers->kinds[i], last) - count_before(&layers->kinds[i], first);
-        if (count > 0)
-            add_layer(&sum, &layers->kinds[i].layer, count);
+        const struct job_kind *kind = &layers->kinds[i];
+        int count = job_kind_before(kind, last) - job_kind_before(kind, first);
+        int again = job_again_count(job, kind, first, last);
+        if (again > 0)
+            add_layer(&sum, &kind->again, again);
+        if (count > again)
+            add_layer(&sum, &kind->layer, count - again);
     }
+    if (job->technique.offload_activations > 0)
+        add_offload(&sum, job);
     bool is_last = stage == job->pipeline - 1;
     if (stage == 0)
         add_layer(&sum, &layers->embedding, 1.0);
     if (is_last)
         add_layer(&sum, &layers->head, 1.0);
+    if (is_last && job->model->mtp_layers > 0)
+        add_layer(&sum, &layers->further, 1.0);
     if (is_last && stage > 0 && job->model->tied) /* the embedding's matrix, copied */
         sum.parameters += (double)job->model->hidden * (double)job->model->vocabulary / job->tensor;
     return sum;

@@ -77,7 +77,8 @@ static void even_out(const struct layout *layout, double pace, int *blocks)
 bool job_layout(const struct job *job, const struct job_layers *layers, double memory, int *blocks)
 {
     struct layout layout = {job, layers, memory};
-    double ends[] = {job_pass_seconds(&layers->embedding.pass), job_pass_seconds(&layers->head.pass)};
+    double ends[] = {job_pass_seconds(&layers->embedding.pass),
+                     job_pass_seconds(&layers->head.pass) + job_pass_seconds(&layers->further.pass)};
     double high = fill(&layout, INFINITY, blocks);
     if (job->pipeline > layers->block_count || isinf(high))
         return false;

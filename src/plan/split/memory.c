@@ -10,32 +10,53 @@ static double in_flight(const struct job *job, int stage)
     double stages = job->pipeline, from_end = stages - stage, chunks = job->chunks;
     if (chunks > 1.0)
         from_end += (stages - 1.0) / chunks;
+    if (job_overlap(job) >= OVERLAP_PASSES) /* the pass beside which it exchanges is one ahead */
+        from_end += 1.0 / chunks;
     return memory_in_flight(MEMORY_IN_FLIGHT, (double)job_microbatches(job), from_end);
+}
+
+/* Ranks that share states, gradients and parameters, without and of experts. */
+struct sharers {
+    double ranks, expert_ranks;
+};
+
+static struct sharers sharers_of(const struct job *job)
+{
+    double ranks = job_shard_ranks(job);
+    return (struct sharers){ranks, fmax((double)job_expert_copies(job) * ranks / job_copies(job), 1.0)};
 }
 
 /* Returns the bytes of all parameters of a stage at `bytes` each, sharded over data parallel ranks from ZeRO stage `from`
  * on. */
-static double held(const struct job *job, const struct job_layer *stage, double bytes, int from)
+static double held(const struct job *job, const struct job_layer *stage, const struct sharers *sharers,
+                   double bytes, int from)
 {
-    double ranks = (double)job->data * job->context;
-    double expert_ranks = fmax(ranks * job->tensor / (job->expert > 1 ? job->expert : job->tensor), 1.0);
     bool shared = job->sharding >= from;
-    return bytes *
-           (stage->parameters / (shared ? ranks : 1.0) + stage->experts / (shared ? expert_ranks : 1.0));
+    return bytes * (stage->parameters / (shared ? sharers->ranks : 1.0) +
+                    stage->experts / (shared ? sharers->expert_ranks : 1.0));
 }
 
 /* Returns the further bytes: of a block in its backward pass or the loss, and of gathered shards. */
-static double working(const struct job *job, const struct job_layers *layers, bool last,
-                      const struct job_layer *stage)
+static double working(const struct job *job, const struct job_layers *layers,
+                      const struct job_formats *formats, bool last, const struct job_layer *stage)
 {
     const struct software *software = job->software;
     double bytes = stage->working + software->matrix_working * (last ? 1.0 : 0.5) * stage->largest_matrix;
     if (last)
         bytes = fmax(bytes, layers->head.activations);
-    if (job->sharding >= 3 && job->pipeline > 1 && software->keeps_gathered)
-        bytes += (2.0 + software->stored_gradient_bytes) * (stage->parameters + stage->experts);
-    else if (job->sharding >= 3) /* gathered: this block, the next one, and the gradients of one */
-        bytes += 2.0 * 3.0 * stage->gathered;
+    bool stays = job->pipeline > 1 && software->keeps_gathered;
+    if (job->technique.reshard != SWITCH_USUAL)
+        stays = job->technique.reshard == SWITCH_OFF;
+    if (job_shard_ranks(job) <= 1.0) /* nothing to gather */
+        return bytes;
+    /* gathered: this block, those that are fetched ahead, and the gradients of one if it has any */
+    double ahead = job->technique.prefetch > 0 ? job->technique.prefetch : 1.0;
+    double others = job->frozen ? 1.0 : 2.0;
+    if (job->sharding >= 3 && stays)
+        bytes += (formats->gathered + (job->pipeline > 1 ? formats->gradient : 0.0)) *
+                 (stage->parameters + stage->experts);
+    else if (job->sharding >= 3)
+        bytes += formats->gathered * (others + ahead) * stage->gathered;
     return bytes;
 }
 
@@ -43,18 +64,39 @@ struct job_memory job_stage_memory(const struct job *job, const struct job_layer
                                    const struct job_layer *layer)
 {
     const struct software *software = job->software;
-    double flying = in_flight(job, stage);
+    struct job_formats formats = job_formats_of(job);
+    struct sharers sharers = sharers_of(job);
+    double flying = in_flight(job, stage), on_device = 1.0 - job->technique.offload / 100.0;
+    /* activations on the host: one block's come and one block's go */
+    double away = job_offload_share(job, layer->blocks), kept = layer->kept * (1.0 - away);
+    double buffers = away > 0.0 ? 2.0 * layer->kept / layer->blocks : 0.0;
+    struct job_layer both = *layer;
+    if (job_is_double(job)) {
+        struct job_layer other = job_other_stage(job, layers, stage);
+        int64_t half = job_microbatches(job) / 2;
+        double each = (double)half;
+        flying = fmin(job->pipeline - stage, each);
+        /* of the other, for each of these */
+        kept += other.kept * (1.0 - away) * fmin(stage + 1.0, each) / flying;
+        both.parameters += other.parameters;
+        both.experts += other.experts;
+        both.working = fmax(layer->working, other.working);
+        both.largest_matrix = fmax(layer->largest_matrix, other.largest_matrix);
+    }
+    layer = &both;
+    bool loss = stage == job->pipeline - 1 || (job_is_double(job) && stage == 0);
+    double unsharded = job->sharding == 0 ? software->unsharded_bytes : 0.0;
     struct job_memory memory = {
-        .parameters = held(job, layer, software->parameter_bytes, 3),
-        .gradients = job->frozen ? 0.0 : held(job, layer, software->stored_gradient_bytes, 2),
-        .optimizer = job->frozen ? 0.0 : held(job, layer, software->state_bytes, 1),
-        .activations = layer->kept * flying,
-        .working = working(job, layers, stage == job->pipeline - 1, layer),
+        .parameters = held(job, layer, &sharers, formats.parameter, 3),
+        .gradients = job->frozen ? 0.0 : held(job, layer, &sharers, formats.gradient, 2),
+        .optimizer = job->frozen ? 0.0 : held(job, layer, &sharers, formats.state + unsharded, 1) * on_device,
+        .activations = kept * flying,
+        .working = working(job, layers, &formats, loss, layer) + buffers,
         .runtime = software->runtime_share * (double)job->device->memory,
     };
     const struct memory_stage bytes = {
         .state = memory.parameters + memory.gradients + memory.optimizer,
-        .kept = layer->kept,
+        .kept = kept,
         .working = memory.working,
         .runtime = memory.runtime,
     };
@@ -76,6 +118,23 @@ struct job_memory job_memory_of(const struct job *job, const struct job_layers *
             fullest = memory;
     }
     return fullest;
+}
+
+/* The fullest stage holds no less than the mean of all, and each stage holds one micro-batch at least. */
+double job_memory_floor(const struct job *job, const struct job_layers *layers, double kept)
+{
+    struct job_formats formats = job_formats_of(job);
+    struct sharers sharers = sharers_of(job);
+    const struct job_layer *parts[] = {&layers->blocks, &layers->embedding, &layers->head, &layers->further};
+    double on_device = 1.0 - job->technique.offload / 100.0, state = kept;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        state += held(job, parts[i], &sharers, formats.parameter, 3);
+        if (!job->frozen)
+            state += held(job, parts[i], &sharers, formats.gradient, 2) +
+                     held(job, parts[i], &sharers, formats.state, 1) * on_device;
+    }
+    return (state / job->pipeline + job->software->runtime_share * (double)job->device->memory) *
+           (1.0 - 1e-9);
 }
 
 struct job_memory job_memory(const struct job *job)

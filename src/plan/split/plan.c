@@ -20,6 +20,7 @@ static struct job_layer chunk_layer(const struct job *job, const struct job_laye
 {
     struct job one = *job;
     bool starts = chunk == 0, ends = chunk == job->pipeline * job->chunks - 1;
+    one.chunks = 1;
     one.pipeline = starts && ends ? 1 : 3; /* the middle stage of three has neither embedding nor head */
     return job_stage(&one, layers, starts ? 0 : ends ? 2 : 1, first, last);
 }
@@ -84,7 +85,7 @@ static bool add_stages(struct plan *plan, const struct job *job, const struct jo
         set_stage(&plan->pipelines[0].stages[chunk], job, &layers, time, chunk, first, blocks);
         first += blocks;
     }
-    return true;
+    return plan_add_transfers_of_job(plan, job, &layers, time) || error_memory(err);
 }
 
 /* ---- out: the rest ---- */
@@ -93,6 +94,8 @@ static bool add_cluster(struct plan *plan, const struct job *job, int devices, s
 {
     if (!plan_add_types(plan, 1, err))
         return false;
+    if (job->network)
+        plan->network = *job->network;
     struct plan_device_type *type = &plan->types[0];
     type->name = arena_string(&plan->arena, job->device->name);
     type->nodes = (devices + job->devices_per_node - 1) / job->devices_per_node;
@@ -132,7 +135,7 @@ static struct plan_alternative alternative_of(const struct job_choice *choice)
         .sharding = job->sharding,
         .microbatch = job->microbatch,
         .microbatches = job_microbatches(job),
-        .recompute = job_recompute_name(job->recompute),
+        .recompute = recompute_name(job->recompute),
         .memory = choice->memory.total,
         .utilisation = job_utilisation(job, &choice->time),
         .on_front = choice->on_front,
@@ -188,8 +191,10 @@ static uint64_t digest_of(const struct job *job)
     uint64_t digest = digest_of_layer(PLAN_DIGEST_BEGIN, &layers.embedding);
     for (int i = 0; i < layers.kind_count; i++) {
         const struct job_kind *kind = &layers.kinds[i];
-        const int64_t which[] = {kind->first, kind->last, kind->every, kind->is_last};
-        digest = digest_of_layer(plan_digest_integers(digest, which, 4), &kind->layer);
+        const int64_t which[] = {kind->first,   kind->last,          kind->every,
+                                 kind->is_last, kind->experts_every, kind->has_experts};
+        digest = plan_digest_integers(digest, which, kind->experts_every > 0 ? 6 : 4);
+        digest = digest_of_layer(digest, &kind->layer);
     }
     return digest_of_layer(digest, &layers.head);
 }
@@ -201,13 +206,21 @@ static bool set_job(struct plan *plan, const struct job *job, const struct job_t
     plan->model = arena_string(&plan->arena, job->model->name);
     plan->software = arena_string(&plan->arena, job->software->name);
     plan->precision = cost_type_name(job->type);
-    plan->recompute = job_recompute_name(job->recompute);
+    plan->recompute = recompute_name(job->recompute);
+    plan->technique = job->technique;
+    plan->technique.schedule = SCHEDULE_USUAL; /* said by schedule.kind */
     plan->global_batch = job->batch;
     plan->microbatch = job->microbatch;
     plan->asked_microbatches = job_microbatches(job);
     plan->sequence = job->sequence;
     plan->sharding = job->sharding;
-    plan->schedule = job->chunks > 1 ? "interleaved-1f1b" : "1f1b";
+    plan->send_blocks = job->software->send_blocks;
+    plan->prefetch = job->sharding == 3 ? 1 : -1;
+    plan->keeps_gathered = job->sharding == 3 ? job->software->keeps_gathered && job->pipeline > 1 &&
+                                                    job->technique.reshard != SWITCH_ON
+                                              : -1;
+    plan->shards_share = job->sharding == 3 ? job->calibration->slow_shards : NAN;
+    plan->schedule = job_schedule_name(job);
     plan->chunks = job->chunks;
     plan->iteration_time = time->seconds;
     plan->memory = memory->total;
@@ -227,9 +240,13 @@ bool plan_of_job(struct plan *plan, const struct job_answer *answer, struct erro
     plan->planner = "split";
     plan->search = "exact";
     plan->headroom = answer->question->headroom;
-    plan->lower_bound = search->lower_bound;
-    plan->proven_optimal = search->complete;
-    plan->proof_over = "degrees, micro-batch, chunks, sharding, recomputation and blocks of each stage";
+    plan->lower_bound = answer->in_time ? 0.0 : search->lower_bound; /* it bounds seconds, not money */
+    plan->proven_optimal = search->complete && !answer->in_time;
+    plan->proof_over =
+        answer->in_time && search->complete
+            ? "the fewest device-hours in time, of all devices, degrees, micro-batches, chunks, shardings, "
+              "recomputations and blocks of each stage"
+            : "degrees, micro-batch, chunks, sharding, recomputation and blocks of each stage";
     plan_add_figure(plan, "combinations", search->combinations);
     if (set_job(plan, &best->job, &best->time, &best->memory, answer->question->job.devices, err) &&
         add_alternatives(plan, answer, err) && add_sensitivity(plan, answer, err))
@@ -319,7 +336,7 @@ bool plan_recompute_of(const struct plan *plan, enum recompute *recompute, struc
     if (!plan->recompute)
         return true;
     for (int r = RECOMPUTE_NONE; r <= RECOMPUTE_FULL; r++)
-        if (strcmp(plan->recompute, job_recompute_name((enum recompute)r)) == 0) {
+        if (strcmp(plan->recompute, recompute_name((enum recompute)r)) == 0) {
             *recompute = (enum recompute)r;
             return true;
         }
@@ -336,6 +353,11 @@ bool job_of_plan(struct job *job, struct plan *plan, struct error *err)
     job->tensor = first->tensor;
     job->context = first->context;
     job->expert = first->expert;
+    enum pipeline_schedule schedule = SCHEDULE_USUAL;
+    if (plan->schedule)
+        job_schedule_find(plan->schedule, &schedule);
+    job->technique = plan->technique;
+    job->technique.schedule = schedule;
     job->chunks = plan->chunks;
     job->pipeline = pipeline->stage_count / plan->chunks;
     job->data = pipeline->copies;

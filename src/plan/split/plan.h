@@ -9,7 +9,8 @@
 struct job_answer {
     const struct job_question *question;
     const struct job_search *search;
-    const struct job_search *front;            /* NULL: not asked for */
+    bool in_time;                   /* the search found the cheapest plan in time, not the fastest */
+    const struct job_search *front; /* NULL: not asked for */
     const struct job_sensitivity *sensitivity; /* [JOB_RESOURCES]; NULL: not asked for */
     double more;                               /* additional share of each resource in the sensitivity */
 };
@@ -20,6 +21,20 @@ bool plan_of_job(struct plan *plan, const struct job_answer *answer, struct erro
 
 /* The same for one job without a search, on so many devices; nothing is known about better ones. */
 bool plan_of_one_job(struct plan *plan, const struct job *job, int devices, struct error *err);
+
+/* Blocks first..last - 1 of a job, and the ends of the model. */
+struct job_part {
+    int first, last;
+    bool embedding, head;
+};
+
+/* Adds the collectives of a part's passes to a stage. False: out of memory. */
+bool plan_add_passes_of_job(struct plan *plan, struct plan_stage *stage, const struct job *job,
+                            const struct job_layers *layers, const struct job_part *part);
+
+/* Adds the transfers of all stages of the plan's one pipeline, which is the job's. False: out of memory. */
+bool plan_add_transfers_of_job(struct plan *plan, const struct job *job, const struct job_layers *layers,
+                               const struct job_time *time);
 
 /* Reads the plan's recomputation; none if it is not given. */
 bool plan_recompute_of(const struct plan *plan, enum recompute *recompute, struct error *err);

@@ -1,10 +1,10 @@
 #include "plan/split/search.h"
 
 #include "core/clock.h"
-#include "core/unit.h"
+#include "plan/split/bound.h"
+#include "plan/split/kept.h"
 #include "plan/split/space.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -15,8 +15,12 @@
 struct task {
     const struct space_cut *cut;
     int pipeline;
-    double bound; /* minimum seconds of its combinations */
+    double bound; /* minimum value of its combinations; bytes while the smallest is sought */
+    double combinations;
 };
+
+#define PRICING_LOCKS   61
+#define PRICED_TOGETHER 200 /* groups, which share the prices of kernels */
 
 struct searcher {
     struct space *space;
@@ -25,25 +29,25 @@ struct searcher {
     struct task *tasks;
     double started;
     pthread_mutex_t lock; /* of all below */
-    struct job_choice *plans;
-    int plan_count;
-    int *blocks; /* [top][max_stages]: layouts of the plans */
-    int max_stages;
+    struct kept kept;
     double combinations;
     struct job_choice smallest; /* the combination with the minimum memory, while none fits */
     double left;                /* minimum bound of the tasks not decided in time */
     int done;
     _Atomic double
-        worst; /* seconds of the last of the plans; INFINITY while there are too few, and for a front */
+        worst; /* value of the last of the plans; INFINITY while there are too few, and for a front */
     _Atomic double fastest; /* seconds of the first of them */
+    bool sizing;            /* nothing fits: only the smallest combination is sought */
+    _Atomic double least;   /* its bytes so far */
+    atomic_bool left_out;   /* combinations that cannot fit were not weighed */
     atomic_bool late, no_memory;
+    pthread_mutex_t pricing[PRICING_LOCKS]; /* of a group's modes, by its number */
 };
 
 /* A thread's own. */
 struct worker {
     struct searcher *searcher;
     int *blocks;
-    double combinations;
     struct job_choice smallest;
 };
 
@@ -56,132 +60,111 @@ static bool is_late(struct searcher *s)
     return atomic_load(&s->late);
 }
 
-/* ---- which plan is better ---- */
+/* ---- plans worth keeping ---- */
 
-/* A total order; also for qsort. */
-static int compare_plans(const void *first, const void *second)
+static double ceiling_of(const struct job_search_options *options)
 {
-    const struct job_choice *a = first, *b = second;
-    if (a->time.seconds != b->time.seconds)
-        return a->time.seconds < b->time.seconds ? -1 : 1;
-    if (a->job.devices != b->job.devices)
-        return a->job.devices < b->job.devices ? -1 : 1;
-    if (a->memory.total != b->memory.total)
-        return a->memory.total < b->memory.total ? -1 : 1;
-    for (int d = 0; d < JOB_DIMENSIONS; d++) {
-        int64_t x = job_dimension_value(&a->job, (enum job_dimension)d);
-        int64_t y = job_dimension_value(&b->job, (enum job_dimension)d);
-        if (x != y)
-            return x < y ? -1 : 1;
-    }
-    return 0;
-}
-
-static bool same_split(const struct job *a, const struct job *b)
-{
-    return a->tensor == b->tensor && a->pipeline == b->pipeline && a->data == b->data &&
-           a->context == b->context && a->expert == b->expert;
-}
-
-static void put_plan(struct searcher *s, int at, const struct job_choice *plan, const int *blocks)
-{
-    s->plans[at] = *plan;
-    if (blocks) {
-        int *own = s->blocks + (size_t)at * (size_t)s->max_stages;
-        memcpy(own, blocks, (size_t)plan->job.pipeline * sizeof *own);
-        s->plans[at].job.stage_blocks = own;
-    }
-}
-
-/* Is `a` no worse than `b` in time, memory and devices, and before it in the total order? */
-static bool beats(const struct job_choice *a, const struct job_choice *b)
-{
-    return a->time.seconds <= b->time.seconds && a->memory.total <= b->memory.total &&
-           a->job.devices <= b->job.devices && compare_plans(a, b) < 0;
-}
-
-/* Keeps the plans that no other beats; if there is no room for all, the fastest. */
-static void offer_to_front(struct searcher *s, const struct job_choice *plan)
-{
-    int kept = 0, slowest = 0;
-    for (int i = 0; i < s->plan_count; i++)
-        if (beats(&s->plans[i], plan))
-            return;
-    for (int i = 0; i < s->plan_count; i++)
-        if (!beats(plan, &s->plans[i])) {
-            if (kept != i)
-                put_plan(s, kept, &s->plans[i], s->plans[i].job.stage_blocks);
-            kept++;
-        }
-    s->plan_count = kept;
-    if (kept < s->options->top) {
-        put_plan(s, s->plan_count++, plan, plan->job.stage_blocks);
-        return;
-    }
-    for (int i = 1; i < kept; i++)
-        if (compare_plans(&s->plans[i], &s->plans[slowest]) > 0)
-            slowest = i;
-    if (compare_plans(plan, &s->plans[slowest]) < 0)
-        put_plan(s, slowest, plan, plan->job.stage_blocks);
-}
-
-/* Keeps the best plan of each of the fastest splits. */
-static void offer_to_top(struct searcher *s, const struct job_choice *plan)
-{
-    int at = 0;
-    while (at < s->plan_count && !same_split(&s->plans[at].job, &plan->job))
-        at++;
-    bool better = at == s->plan_count || compare_plans(plan, &s->plans[at]) < 0;
-    if (better && at == s->options->top) { /* no room: replace the worst */
-        at = 0;
-        for (int i = 1; i < s->plan_count; i++)
-            if (compare_plans(&s->plans[i], &s->plans[at]) > 0)
-                at = i;
-        better = compare_plans(plan, &s->plans[at]) < 0;
-    }
-    if (better) {
-        put_plan(s, at, plan, plan->job.stage_blocks);
-        if (at == s->plan_count)
-            s->plan_count++;
-        double worst = s->plan_count < s->options->top ? INFINITY : 0.0;
-        for (int i = 0; i < s->plan_count; i++)
-            worst = fmax(worst, s->plans[i].time.seconds);
-        atomic_store(&s->worst, worst);
-    }
+    return options->ceiling > 0.0 ? options->ceiling : INFINITY;
 }
 
 static void offer(struct searcher *s, const struct job_choice *plan)
 {
     pthread_mutex_lock(&s->lock);
-    if (s->options->front)
-        offer_to_front(s, plan);
-    else
-        offer_to_top(s, plan);
+    kept_offer(&s->kept, plan);
+    atomic_store(&s->worst, fmin(kept_worst(&s->kept), ceiling_of(s->options)));
     if (plan->time.seconds < atomic_load(&s->fastest))
         atomic_store(&s->fastest, plan->time.seconds);
     pthread_mutex_unlock(&s->lock);
 }
 
+/* Returns the seconds beyond which a plan on so many devices does not count. */
+static double longest(struct searcher *s, int devices)
+{
+    if (s->sizing)
+        return INFINITY;
+    double worst = atomic_load(&s->worst), within = s->options->within;
+    return within > 0.0 ? fmin(within, worst / devices * (1.0 + 1e-12)) : worst;
+}
+
 static void keep_smaller(struct job_choice *smallest, const struct job_choice *plan)
 {
     double was = smallest->memory.total, is = plan->memory.total;
-    if (is > 0.0 && (was == 0.0 || is < was || (is == was && compare_plans(plan, smallest) < 0)))
+    if (is > 0.0 && (was == 0.0 || is < was || (is == was && job_choice_compare(plan, smallest) < 0)))
         *smallest = *plan;
+}
+
+static void note_smaller(struct worker *w, const struct job_choice *plan)
+{
+    struct searcher *s = w->searcher;
+    double least = atomic_load(&s->least);
+    keep_smaller(&w->smallest, plan);
+    while (plan->memory.total > 0.0 && plan->memory.total < least &&
+           !atomic_compare_exchange_weak(&s->least, &least, plan->memory.total))
+        ;
 }
 
 /* ---- one combination ---- */
 
+/* Tries the least of a technique that makes a plan fit. */
+static void offload_least(struct worker *w, const struct job_choice *tried, const struct job_layers *layers,
+                          const struct job_exchange *exchange, enum technique_kind kind)
+{
+    struct job_choice plan = *tried;
+    bool fits = space_offload_least(w->searcher->space, &plan.job, &plan.memory, layers, kind);
+    note_smaller(w, &plan);
+    if (!fits)
+        return;
+    plan.time = job_time_of(&plan.job, layers, exchange);
+    if (isnan(plan.time.seconds))
+        atomic_store(&w->searcher->no_memory, true);
+    else if (plan.time.seconds <= longest(w->searcher, plan.job.devices))
+        offer(w->searcher, &plan);
+}
+
+/* Returns whether a stage in the middle, one of the fullest, does not fit, which is soon found; while nothing fits, the fullest
+ * stage counts. */
+static bool overflows(struct worker *w, const struct job *job, const struct job_layers *layers)
+{
+    const struct space *space = w->searcher->space;
+    int stage = job->pipeline / 2, first = job_stage_first(job, layers->block_count, stage);
+    if (isinf(atomic_load(&w->searcher->fastest)) || space_opens_offload(space))
+        return false;
+    struct job_layer layer =
+        job_stage(job, layers, stage, first, job_stage_first(job, layers->block_count, stage + 1));
+    return job_stage_memory(job, layers, stage, &layer).total > space->memory;
+}
+
 static void weigh(struct worker *w, struct job_choice *plan, const struct job_layers *layers,
                   const struct job_exchange *exchange)
 {
-    plan->time = job_time_of(&plan->job, layers, exchange);
-    if (plan->time.seconds > atomic_load(&w->searcher->worst))
+    bool timed = job_is_timed(&plan->job);
+    if (w->searcher->sizing) {
+        plan->memory = job_memory_of(&plan->job, layers);
+        note_smaller(w, plan);
+        offload_least(w, plan, layers, exchange, TECHNIQUE_OFFLOAD);
+        offload_least(w, plan, layers, exchange, TECHNIQUE_OFFLOAD_ACTIVATIONS);
+        return;
+    }
+    double worst = longest(w->searcher, plan->job.devices);
+    if (timed && (overflows(w, &plan->job, layers) || job_time_floor(&plan->job, layers, exchange) > worst))
+        return;
+    if (!timed && (plan->time = job_time_of(&plan->job, layers, exchange)).seconds > worst)
         return;
     plan->memory = job_memory_of(&plan->job, layers);
-    if (plan->memory.total <= w->searcher->space->memory)
+    if (plan->memory.total > w->searcher->space->memory) {
+        note_smaller(w, plan);
+        if (plan->job.stage_blocks)
+            return;
+        offload_least(w, plan, layers, exchange, TECHNIQUE_OFFLOAD);
+        offload_least(w, plan, layers, exchange, TECHNIQUE_OFFLOAD_ACTIVATIONS);
+        return;
+    }
+    if (timed)
+        plan->time = job_time_of(&plan->job, layers, exchange);
+    if (isnan(plan->time.seconds))
+        atomic_store(&w->searcher->no_memory, true);
+    else if (plan->time.seconds <= worst)
         offer(w->searcher, plan);
-    else
-        keep_smaller(&w->smallest, plan);
 }
 
 /* Tries the fastest layout of the blocks if the even one is too slow or too large, and a better one could count. */
@@ -193,9 +176,10 @@ static void lay_out_anew(struct worker *w, struct job_choice *plan, const struct
     double pace = (plan->time.compute + plan->time.tensor) / count;
     double mean = (layers->blocks + layers->ends) / plan->job.pipeline;
     bool fits = plan->memory.total > 0.0 && plan->memory.total <= s->space->memory;
-    double waiting = (plan->time.other - plan->job.calibration->step) / plan->time.compute;
-    double worst = atomic_load(s->options->front ? &s->fastest : &s->worst);
-    if (s->space->question->stage_blocks)
+    double nodes = fmax((double)plan->job.devices / plan->job.devices_per_node, 1.0);
+    double waiting = plan->job.calibration->jitter * log2(nodes);
+    double worst = s->options->front ? atomic_load(&s->fastest) : longest(s, plan->job.devices);
+    if (s->space->question->stage_blocks || s->sizing)
         return;
     if (plan->time.seconds - count * (pace - mean) * (1.0 + waiting) > worst ||
         (fits && pace <= mean * (1.0 + 1e-9)))
@@ -207,60 +191,183 @@ static void lay_out_anew(struct worker *w, struct job_choice *plan, const struct
     plan->job.stage_blocks = NULL;
 }
 
-/* Decides the chunks and shardings of a split whose bound is good enough. */
-static void decide_rest(struct worker *w, struct job job, const struct space_layers *layers,
-                        const struct job_exchange *exchanges, unsigned shardings)
+/* Tries the fewest blocks that make an even split fit. More of them take longer and hold less, except that every n-th
+ * block need not be among every m-th, and fewer may fit with more on the host: then all numbers are tried. */
+static void recompute_some(struct worker *w, struct job_choice *plan, const struct space_layers *layers,
+                           const struct job_exchange *exchange)
 {
     const struct space *space = w->searcher->space;
-    int max = space_max_chunks(space, job.pipeline);
-    for (job.chunks = 1; job.chunks <= max; job.chunks++) {
-        if (!space_has_chunks(space, &job, job.chunks))
+    enum recompute_method some = layers->mode.some;
+    bool given = space->question->ranges[JOB_TECHNIQUE + TECHNIQUE_LAYERS].given;
+    bool nested = some == METHOD_BLOCK && !w->searcher->options->front && !space_opens_offload(space);
+    int steps = given ? 0 : space_steps(&plan->job, some);
+    for (int step = 0; !nested && step < steps; step++) {
+        plan->job.technique.layers = space_blocks_of_step(&plan->job, some, step);
+        weigh(w, plan, &layers->priced, exchange);
+    }
+    if (nested && steps > 0) {
+        plan->job.technique.layers = space_blocks_of_step(&plan->job, some, 0);
+        if (job_time_of(&plan->job, &layers->priced, exchange).seconds >
+            longest(w->searcher, plan->job.devices))
+            return; /* more of them take longer */
+        int least = space_least_step(space, &plan->job, layers, steps);
+        plan->job.technique.layers = space_blocks_of_step(&plan->job, some, least);
+    }
+    if (given || (nested && steps > 0))
+        weigh(w, plan, &layers->priced, exchange);
+}
+
+/* Returns whether a job fits with some number of chunks, more than one. */
+static bool fits_in_chunks(struct worker *w, const struct job *job, const struct space_layers *layers,
+                           int chunks)
+{
+    const struct space *space = w->searcher->space;
+    if (space_opens_offload(space) || layers->mode.some != METHOD_ALL)
+        return true;
+    struct job_choice plan = {.job = *job};
+    plan.job.chunks = chunks;
+    plan.memory = job_memory_of(&plan.job, &layers->priced);
+    if (plan.memory.total <= space->memory)
+        return true;
+    note_smaller(w, &plan);
+    return false;
+}
+
+/* Tries the schedules that are timed, with an even layout. */
+static void decide_schedules(struct worker *w, struct job job, const struct space_layers *layers,
+                             unsigned shardings)
+{
+    const struct space *space = w->searcher->space;
+    job.chunks = 1;
+    if (!space_has_chunks(space, &job, 1) || layers->mode.some != METHOD_ALL)
+        return;
+    for (int s = SCHEDULE_ZB_H1; s <= SCHEDULE_DUALPIPE; s++) {
+        job.technique.schedule = s;
+        bool pairs = s == SCHEDULE_DUALPIPE && job.expert > 1; /* hide exchanges */
+        if (!(space->schedules >> s & 1) || !job_schedule_allowed(&job) ||
+            pairs != (layers->mode.overlap >= OVERLAP_PASSES))
             continue;
-        for (job.sharding = 0; job.sharding <= 3; job.sharding++) {
+        for (job.sharding = 0; job.sharding <= 1; job.sharding++) {
             if (!(shardings >> job.sharding & 1))
                 continue;
             struct job_choice plan = {.job = job};
-            weigh(w, &plan, &layers->priced, &exchanges[job.sharding]);
-            if (job.chunks == 1 && job.pipeline > 1)
-                lay_out_anew(w, &plan, layers, &exchanges[job.sharding]);
+            struct job_exchange exchange = job_exchange_of(&job, &layers->priced);
+            weigh(w, &plan, &layers->priced, &exchange);
         }
     }
 }
 
-/* ---- bounds ---- */
-
-/* Returns the minimum seconds of plans with these layers, pipeline and data parallel degree. */
-static double bound_of(const struct space *space, const struct job *job, const struct space_layers *layers,
-                       double exchange)
+/* Decides the chunks of a split with one sharding. */
+static void decide_chunks(struct worker *w, struct job job, const struct space_layers *layers,
+                          const struct job_exchange *exchange)
 {
-    double stages = job->pipeline, count = (double)job_microbatches(job);
-    double seconds = count * (layers->blocks + layers->ends) / stages + exchange + job->calibration->step;
-    if (job->pipeline > 1)
-        seconds += (stages - 1.0) * layers->blocks / stages / space_max_chunks(space, job->pipeline);
-    return seconds * (1.0 - 1e-12); /* sums are rounded */
+    const struct space *space = w->searcher->space;
+    int max = space_max_chunks(space, job.pipeline);
+    bool weighed = false; /* the smallest number of bytes with more than one chunk */
+    for (job.chunks = 1; job.chunks <= max; job.chunks++) {
+        if (!space_has_chunks(space, &job, job.chunks) || !space_overlaps(&job))
+            continue;
+        if (job.chunks > 1 && !weighed && !fits_in_chunks(w, &job, layers, space_smallest_chunks(space, job)))
+            return;
+        weighed = job.chunks > 1;
+        struct job_choice plan = {.job = job};
+        if (layers->mode.some != METHOD_ALL) {
+            recompute_some(w, &plan, layers, exchange);
+            continue;
+        }
+        weigh(w, &plan, &layers->priced, exchange);
+        if (job.chunks == 1 && job.pipeline > 1)
+            lay_out_anew(w, &plan, layers, exchange);
+    }
+}
+
+/* Decides the chunks and shardings of a split with the schedules that have formulas. */
+static void decide_rest(struct worker *w, struct job job, const struct space_layers *layers,
+                        const struct job_exchange *exchanges, unsigned shardings)
+{
+    for (job.sharding = 0; job.sharding <= 2; job.sharding++)
+        if (shardings >> job.sharding & 1)
+            decide_chunks(w, job, layers, &exchanges[job.sharding]);
+    struct space_shards shards[SPACE_MAX_SHARDS];
+    int count = shardings >> 3 & 1 ? space_list_shards(w->searcher->space, &job, shards) : 0;
+    for (int i = 0; i < count; i++) {
+        job.technique.replicate = shards[i].replicate;
+        job.technique.reshard = shards[i].reshard;
+        struct job_exchange exchange = job_exchange_of(&job, &layers->priced);
+        decide_chunks(w, job, layers, &exchange);
+    }
 }
 
 /* ---- a task ---- */
 
-/* Is this data parallel degree allowed with this cut and pipeline? */
-static bool data_allowed(const struct space *space, const struct space_cut *cut, int pipeline, int64_t data)
-{
-    int64_t model_parallel = (int64_t)cut->tensor * cut->context * pipeline;
-    return data <= space->question->job.devices / model_parallel &&
-           space_allows(space->question, JOB_DATA, data) &&
-           ((int64_t)cut->tensor * cut->context * data) % cut->expert == 0;
-}
-
 static void exchanges_of(struct job job, const struct job_layers *layers, unsigned shardings,
-                         struct job_exchange exchanges[4], double *min)
+                         struct job_exchange exchanges[4])
 {
-    *min = INFINITY;
     for (job.sharding = 0; job.sharding <= 3; job.sharding++) {
         if (!(shardings >> job.sharding & 1))
             continue;
         bool same = job.sharding == 1 && (shardings & 1);
         exchanges[job.sharding] = same ? exchanges[0] : job_exchange_of(&job, layers);
-        *min = fmin(*min, job.frozen ? 0.0 : exchanges[job.sharding].gradients);
+    }
+}
+
+/* Prices a group once, whichever of its tasks is first. */
+static bool price_modes(struct searcher *s, struct space_group *group)
+{
+    bool ok = true;
+    if (atomic_load(&group->count) > 0)
+        return true;
+    pthread_mutex_t *lock = &s->pricing[(size_t)(group - s->space->groups) % PRICING_LOCKS];
+    pthread_mutex_lock(lock);
+    if (atomic_load(&group->count) == 0)
+        ok = space_price(s->space, group);
+    pthread_mutex_unlock(lock);
+    if (!ok)
+        atomic_store(&s->no_memory, true);
+    return ok;
+}
+
+/* Returns whether no combination of a group fits, or is the smallest where that is sought. Without this, a search in which
+ * nothing fits would weigh everything. */
+static bool is_too_large(struct searcher *s, const struct space_cut *cut, const struct job *job,
+                         unsigned shardings, double kept)
+{
+    double room = s->sizing ? atomic_load(&s->least) : s->space->memory;
+    if (space_least_memory(s->space, cut, *job, shardings, kept) <= room)
+        return false;
+    atomic_store(&s->left_out, true);
+    return true;
+}
+
+/* Tries every way of recomputation of a split. */
+static void decide_group(struct worker *w, struct space_group *group, struct job *job,
+                         const struct job_exchange *exchanges, unsigned shardings)
+{
+    const struct space *space = w->searcher->space;
+    if (group->modes == 0 || (space->question->job.batch / job->data) % group->microbatch != 0)
+        return;
+    job->microbatch = group->microbatch;
+    double count = (double)job_microbatches(job), worst = longest(w->searcher, job->devices);
+    struct space_bounds bounds = space_bounds_of(space, job->pipeline, count, group->least,
+                                                 group->least_blocks, (struct space_bounds){0.0, 0.0});
+    if (space_exceeds(&bounds, worst))
+        return;
+    struct space_bounds rest = space_rest_of(space, *job, group, shardings, exchanges);
+    bounds = space_bounds_of(space, job->pipeline, count, group->least, group->least_blocks, rest);
+    if (space_exceeds(&bounds, worst) || !price_modes(w->searcher, group) ||
+        is_too_large(w->searcher, group->cut, job, shardings, group->least_kept))
+        return;
+    int modes = atomic_load(&group->count);
+    for (int i = 0; i < modes; i++) {
+        const struct space_layers *layers = &group->layers[i];
+        double all = layers->blocks + layers->ends;
+        bounds = space_bounds_of(space, job->pipeline, count, all, layers->blocks, rest);
+        space_set_mode(space, &layers->mode, 1, job);
+        job->technique.expert_tensor = group->cut->expert_tensor;
+        if (bounds.timed <= longest(w->searcher, job->devices))
+            decide_schedules(w, *job, layers, shardings);
+        if (bounds.formula <= longest(w->searcher, job->devices))
+            decide_rest(w, *job, layers, exchanges, shardings);
     }
 }
 
@@ -268,29 +375,23 @@ static void decide_task(struct worker *w, const struct task *task)
 {
     const struct space *space = w->searcher->space;
     const struct space_cut *cut = task->cut;
-    const struct space_layers *first = &space->layers[cut->first_layers];
+    struct space_group *groups = &space->groups[cut->first_group];
     unsigned shardings = space_shardings(space, task->pipeline);
     for (int d = space->divisor_count - 1; d >= 0; d--) {
         int64_t data = space->divisors[d];
-        if (!data_allowed(space, cut, task->pipeline, data))
+        if (!space_data_allowed(space, cut, task->pipeline, data))
             continue;
-        struct job job = space_job(space, first);
+        const struct space_layers first = {.cut = cut, .microbatch = groups[0].microbatch};
+        struct job job = space_job(space, &first);
         struct job_exchange exchanges[4];
-        double min;
         job.pipeline = task->pipeline;
         job.data = (int)data;
         job.devices = (int)((int64_t)cut->tensor * cut->context * task->pipeline * data);
-        exchanges_of(job, &first->priced, shardings, exchanges, &min);
-        for (int i = 0; i < cut->layers; i++) {
-            const struct space_layers *layers = &first[i];
-            if ((space->question->job.batch / data) % layers->microbatch != 0)
-                continue;
-            job.microbatch = layers->microbatch;
-            job.recompute = layers->recompute;
-            w->combinations += (double)__builtin_popcount(shardings) * space_max_chunks(space, job.pipeline);
-            if (bound_of(space, &job, layers, min) <= atomic_load(&w->searcher->worst))
-                decide_rest(w, job, layers, exchanges, shardings);
-        }
+        if (is_too_large(w->searcher, cut, &job, shardings, 0.0))
+            continue;
+        exchanges_of(job, cut->layers, shardings, exchanges);
+        for (int g = 0; g < cut->groups; g++)
+            decide_group(w, &groups[g], &job, exchanges, shardings);
     }
 }
 
@@ -298,18 +399,22 @@ static void run_task(void *context, size_t first, size_t last, int thread)
 {
     struct searcher *s = context;
     (void)thread;
-    struct worker w = {.searcher = s, .blocks = malloc((size_t)s->max_stages * sizeof *w.blocks)};
-    double left = INFINITY;
+    struct worker w = {.searcher = s, .blocks = malloc((size_t)s->kept.max_stages * sizeof *w.blocks)};
+    double left = INFINITY, combinations = 0.0;
     if (!w.blocks)
         atomic_store(&s->no_memory, true);
     for (size_t i = first; i < last && w.blocks; i++) {
-        if (is_late(s))
-            left = fmin(left, s->tasks[i].bound);
-        else
-            decide_task(&w, &s->tasks[i]);
+        const struct task *task = &s->tasks[i];
+        if (is_late(s)) {
+            left = fmin(left, task->bound);
+            continue;
+        }
+        combinations += s->sizing ? 0.0 : task->combinations;
+        if (task->bound <= atomic_load(s->sizing ? &s->least : &s->worst))
+            decide_task(&w, task);
     }
     pthread_mutex_lock(&s->lock);
-    s->combinations += w.combinations;
+    s->combinations += combinations;
     s->left = fmin(s->left, left);
     keep_smaller(&s->smallest, &w.smallest);
     s->done += (int)(last - first);
@@ -321,32 +426,52 @@ static void run_task(void *context, size_t first, size_t last, int thread)
 
 /* ---- all of it ---- */
 
-static void price(void *context, size_t first, size_t last, int thread)
+static void price_floors(void *context, size_t first, size_t last, int thread)
 {
     struct searcher *s = context;
     (void)thread;
-    for (size_t i = first; i < last && !is_late(s); i++)
-        space_price(s->space, &s->space->layers[i]);
+    struct kernel_memo *memo =
+        kernel_memo_new(s->space->question->job.device, s->space->question->job.calibration);
+    bool ok = memo != NULL;
+    for (size_t i = first; i < last && ok && !is_late(s); i++)
+        ok = space_price_floor(s->space, &s->space->groups[i], memo);
+    if (!ok)
+        atomic_store(&s->no_memory, true);
+    kernel_memo_free(memo);
 }
 
-static double task_bound(const struct space *space, const struct space_cut *cut, int pipeline)
+/* Sets the minimum bound of a task's groups, and their number of combinations. */
+static void weigh_task(const struct searcher *s, struct task *task)
 {
-    double min = INFINITY;
+    const struct space *space = s->space;
+    double within = s->options->within;
+    const struct space_cut *cut = task->cut;
+    double each = (double)__builtin_popcount(space_shardings(space, task->pipeline)) *
+                  space_max_chunks(space, task->pipeline);
+    task->bound = INFINITY;
     for (int d = 0; d < space->divisor_count; d++) {
         int64_t data = space->divisors[d];
-        if (!data_allowed(space, cut, pipeline, data))
+        if (!space_data_allowed(space, cut, task->pipeline, data))
             continue;
-        for (int i = 0; i < cut->layers; i++) {
-            const struct space_layers *layers = &space->layers[cut->first_layers + i];
-            if ((space->question->job.batch / data) % layers->microbatch != 0)
+        int64_t per_rank = space->question->job.batch / data;
+        for (int g = 0; g < cut->groups; g++) {
+            const struct space_group *group = &space->groups[cut->first_group + g];
+            if (per_rank % group->microbatch != 0 || group->modes == 0)
                 continue;
-            struct job job = space_job(space, layers);
-            job.pipeline = pipeline;
-            job.data = (int)data;
-            min = fmin(min, bound_of(space, &job, layers, 0.0));
+            int64_t whole = per_rank / group->microbatch;
+            double count = (double)whole;
+            task->combinations += group->modes * each;
+            struct space_bounds bounds =
+                space_bounds_of(space, task->pipeline, count, group->least, group->least_blocks,
+                                (struct space_bounds){0.0, 0.0});
+            double seconds = fmin(bounds.formula, bounds.timed);
+            double devices = (double)cut->tensor * cut->context * task->pipeline * (double)data;
+            if (within == 0.0)
+                task->bound = fmin(task->bound, seconds);
+            else if (seconds <= within)
+                task->bound = fmin(task->bound, seconds * devices);
         }
     }
-    return min;
 }
 
 static int compare_tasks(const void *a, const void *b)
@@ -366,19 +491,19 @@ static bool list_tasks(struct searcher *s, struct arena *arena)
     const struct job *job = &space->question->job;
     int blocks = job_block_count(job);
     int max = (job->software->offers & OFFERS_PIPELINE) ? blocks : 1;
-    s->max_stages = blocks;
+    s->kept.max_stages = blocks;
     s->tasks = arena_alloc(arena, (size_t)space->cut_count * (size_t)max, sizeof *s->tasks);
     if (!s->tasks)
         return false;
     for (int c = 0; c < space->cut_count; c++)
         for (int pipeline = 1; pipeline <= max; pipeline++) {
-            struct task task = {&space->cuts[c], pipeline, 0.0};
+            struct task task = {.cut = &space->cuts[c], .pipeline = pipeline};
             if (!space_allows(space->question, JOB_PIPELINE, pipeline) || !space_shardings(space, pipeline) ||
                 (space->question->stage_blocks && pipeline != space->question->stage_count))
                 continue;
             if (is_late(s))
                 return true; /* without a bound on all tasks the search has none */
-            task.bound = task_bound(space, task.cut, pipeline);
+            weigh_task(s, &task);
             if (isfinite(task.bound))
                 s->tasks[s->task_count++] = task;
         }
@@ -388,64 +513,52 @@ static bool list_tasks(struct searcher *s, struct arena *arena)
 
 static bool nothing_fits(const struct searcher *s, struct error *err)
 {
-    const struct job *job = &s->space->question->job, *min = &s->smallest.job;
-    char needed[32], there[32];
     if (atomic_load(&s->late))
         return error_set(err, ERROR_INFEASIBLE, "no plan was found within the time limit");
-    if (s->smallest.memory.total == 0.0)
-        return error_set(err, ERROR_INFEASIBLE, "no split of '%s' over %d devices is allowed",
-                         job->model->name, job->devices);
-    unit_format(needed, sizeof needed, s->smallest.memory.total, UNIT_BYTES, 4);
-    unit_format(there, sizeof there, s->space->memory, UNIT_BYTES, 4);
-    return error_set(
-        err, ERROR_INFEASIBLE,
-        "'%s' does not fit: the smallest of all splits (tp %d, pp %d, dp %d, cp %d, ep %d, mbs %" PRId64
-        ", zero %d) needs %s on its fullest device, of which %s may be used",
-        job->model->name, min->tensor, min->pipeline, min->data, min->context, min->expert, min->microbatch,
-        min->sharding, needed, there);
+    return space_does_not_fit(s->space, &s->smallest.job, s->smallest.memory.total, err);
 }
 
-/* Marks the plans that no other plan beats in one of time, memory and devices without being worse in another. */
-static void mark_front(struct job_choice *plans, int count)
+/* The bounds are bytes now: the smallest combinations first. */
+static void find_smallest(struct searcher *s)
 {
-    for (int i = 0; i < count; i++) {
-        plans[i].on_front = true;
-        for (int j = 0; j < count; j++) {
-            const struct job_choice *a = &plans[i], *b = &plans[j];
-            bool as_good = b->time.seconds <= a->time.seconds && b->memory.total <= a->memory.total &&
-                           b->job.devices <= a->job.devices;
-            bool better = b->time.seconds < a->time.seconds || b->memory.total < a->memory.total ||
-                          b->job.devices < a->job.devices;
-            plans[i].on_front &= !(as_good && better);
-        }
+    const struct space *space = s->space;
+    for (int i = 0; i < s->task_count; i++) {
+        struct task *task = &s->tasks[i];
+        task->bound = space_least_of(space, task->cut, task->pipeline);
     }
+    qsort(s->tasks, (size_t)s->task_count, sizeof *s->tasks, compare_tasks);
+    s->sizing = true;
+    s->done = 0;
+    parallel_for(s->options->pool, (size_t)s->task_count, 1, run_task, s);
 }
 
 static bool search_all(struct searcher *s, struct job_search *search, struct error *err)
 {
     struct parallel *pool = s->options->pool;
-    size_t top = (size_t)s->options->top;
-    parallel_for(pool, (size_t)s->space->layers_count, 1, price, s);
+    parallel_for(pool, (size_t)s->space->group_count, PRICED_TOGETHER, price_floors, s);
+    if (atomic_load(&s->no_memory))
+        return error_memory(err);
     if (!atomic_load(&s->late) && !list_tasks(s, &search->arena))
         return error_memory(err);
     if (atomic_load(&s->late)) /* without bounds there is neither a plan nor a bound */
         return nothing_fits(s, err);
-    s->plans = arena_alloc(&search->arena, top, sizeof *s->plans);
-    s->blocks = arena_alloc(&search->arena, top * (size_t)s->max_stages, sizeof *s->blocks);
-    if (!s->plans || !s->blocks)
+    if (!kept_init(&s->kept, s->options, &search->arena))
         return error_memory(err);
     parallel_for(pool, (size_t)s->task_count, 1, run_task, s);
     if (atomic_load(&s->no_memory))
         return error_memory(err);
-    if (s->plan_count == 0)
+    if (s->kept.count == 0 && s->options->ceiling > 0.0)
+        return error_set(err, ERROR_INFEASIBLE, "no plan is that fast");
+    if (s->kept.count == 0 && atomic_load(&s->left_out) && !atomic_load(&s->late))
+        find_smallest(s);
+    if (s->kept.count == 0)
         return nothing_fits(s, err);
-    qsort(s->plans, (size_t)s->plan_count, sizeof *s->plans, compare_plans);
-    mark_front(s->plans, s->plan_count);
-    search->plans = s->plans;
-    search->plan_count = s->plan_count;
+    kept_sort(&s->kept);
+    search->plans = s->kept.plans;
+    search->plan_count = s->kept.count;
     search->combinations = s->combinations;
     search->complete = !atomic_load(&s->late);
-    search->lower_bound = fmin(s->plans[0].time.seconds, s->left);
+    search->lower_bound = fmin(kept_value(s->options, &s->kept.plans[0]), s->left);
     return true;
 }
 
@@ -455,13 +568,19 @@ bool job_search(struct job_search *search, const struct job_question *question,
     struct space space;
     struct searcher s = {.space = &space, .options = options, .started = clock_now(), .left = INFINITY};
     *search = (struct job_search){0};
-    atomic_store(&s.worst, INFINITY);
+    atomic_store(&s.worst, ceiling_of(options));
     atomic_store(&s.fastest, INFINITY);
+    atomic_store(&s.least, INFINITY);
     bool ok = space_init(&space, question, &search->arena, err);
     if (ok) {
         pthread_mutex_init(&s.lock, NULL);
+        for (int i = 0; i < PRICING_LOCKS; i++)
+            pthread_mutex_init(&s.pricing[i], NULL);
         ok = search_all(&s, search, err);
+        for (int i = 0; i < PRICING_LOCKS; i++)
+            pthread_mutex_destroy(&s.pricing[i]);
         pthread_mutex_destroy(&s.lock);
+        space_release(&space);
     }
     if (!ok)
         job_search_release(search);

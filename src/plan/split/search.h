@@ -14,37 +14,22 @@
  * exceeds the worst plan still wanted: no pace is below the mean of the stages, and no bubble below that of
  * the maximum number of chunks. Where an even split is not optimal or does not fit, blocks are laid out anew:
  * the minimum pace at which stages, each filled from the first on as far as pace and memory allow, hold all
- * blocks. That is exact, as filling a stage less cannot help those behind it. */
+ * blocks. That is exact, as filling a stage less cannot help those behind it.
+ *
+ * The cheapest plan within a time is found by the same search: what is compared is the time by the devices in use, so
+ * that a plan on n devices is dismissed when its bound exceeds the time, or an n-th of the cheapest plan's
+ * device-seconds. */
 #ifndef REHEARSE_PLAN_SPLIT_SEARCH_H
 #define REHEARSE_PLAN_SPLIT_SEARCH_H
 
 #include "core/arena.h"
-#include "core/parallel.h"
-#include "core/progress.h"
-#include "plan/split/job.h"
-
-struct job_choice {
-    struct job job; /* devices: those used; stage_blocks: in the search's arena, or NULL */
-    struct job_time time;
-    struct job_memory memory; /* of the fullest device */
-    bool on_front;            /* no plan found is better in time, memory and devices at once */
-};
-
-struct job_search_options {
-    int top; /* maximum number of plans, each the best of its split (t, c, e, p, d); at least 1 */
-    /* instead the plans that no other beats in time, memory and devices at once, the fastest of each. Nothing is
-     * dismissed then, and only the even layout and the fastest layout are considered */
-    bool front;
-    double time_limit; /* seconds; 0: none */
-    struct parallel *pool;
-    struct progress *progress; /* NULL: none */
-};
+#include "plan/split/choice.h"
 
 struct job_search {
     struct arena arena;
     int plan_count;           /* at least 1 */
-    struct job_choice *plans; /* fastest first; then fewer devices, less memory, … */
-    double lower_bound;       /* seconds; plans[0]'s if the search is complete */
+    struct job_choice *plans; /* fastest first; then fewer devices, less memory, … `within`: cheapest first */
+    double lower_bound;       /* seconds, or device-seconds; plans[0]'s if the search is complete */
     bool complete;
     double combinations; /* decided, layouts of blocks counted as one */
 };

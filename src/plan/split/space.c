@@ -1,5 +1,7 @@
 #include "plan/split/space.h"
 
+#include "plan/split/rule.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -9,20 +11,35 @@ static const char *const names[] = {"tp", "pp", "dp", "cp", "ep", "mbs", "vp", "
 
 const char *job_dimension_name(enum job_dimension dimension)
 {
+    if (dimension >= JOB_TECHNIQUE)
+        return technique_name((enum technique_kind)(dimension - JOB_TECHNIQUE));
     return names[dimension];
-}
-
-const char *job_recompute_name(enum recompute recompute)
-{
-    static const char *const words[] = {"none", "selective", "full"};
-    return words[recompute];
 }
 
 int64_t job_dimension_value(const struct job *job, enum job_dimension dimension)
 {
     const int64_t values[] = {job->tensor,     job->pipeline, job->data,     job->context,  job->expert,
                               job->microbatch, job->chunks,   job->sharding, job->recompute};
+    if (dimension >= JOB_TECHNIQUE)
+        return technique_get(&job->technique, (enum technique_kind)(dimension - JOB_TECHNIQUE));
     return values[dimension];
+}
+
+bool job_dimension_is_number(enum job_dimension dimension)
+{
+    if (dimension >= JOB_TECHNIQUE)
+        return technique_is_number((enum technique_kind)(dimension - JOB_TECHNIQUE));
+    return dimension != JOB_RECOMPUTE;
+}
+
+void job_dimension_write(struct text *out, enum job_dimension dimension, int64_t value)
+{
+    if (dimension >= JOB_TECHNIQUE)
+        technique_write(out, (enum technique_kind)(dimension - JOB_TECHNIQUE), (int)value);
+    else if (dimension == JOB_RECOMPUTE)
+        text_add(out, recompute_name((enum recompute)value));
+    else
+        text_format(out, "%" PRId64, value);
 }
 
 /* ---- allowed values ---- */
@@ -32,47 +49,10 @@ static bool offers(const struct space *space, unsigned what)
     return (space->question->job.software->offers & what) != 0;
 }
 
-/* A tensor parallel group lies within a node, or consists of whole nodes if the question gives its degree. */
-static bool tensor_allowed(const struct space *space, int tensor)
+static bool keeps_rules(const struct space *space, enum job_dimension dimension, int64_t value)
 {
-    const struct job *job = &space->question->job;
-    const struct architecture *model = job->model;
-    if (!space_allows(space->question, JOB_TENSOR, tensor))
-        return false;
-    if (tensor > 1 && (!offers(space, OFFERS_TENSOR) || model->heads % tensor || model->kv_heads % tensor ||
-                       model->ffn % tensor))
-        return false;
-    if (tensor <= job->devices_per_node)
-        return job->devices_per_node % tensor == 0;
-    return space->question->ranges[JOB_TENSOR].given && tensor % job->devices_per_node == 0;
-}
-
-/* Each rank has two pieces, one from either end, so that all ranks attend to equally many tokens (Megatron-Core). */
-static bool context_allowed(const struct space *space, int context)
-{
-    if (!space_allows(space->question, JOB_CONTEXT, context))
-        return false;
-    return context == 1 ||
-           (offers(space, OFFERS_CONTEXT) && space->question->job.sequence % (2 * (int64_t)context) == 0);
-}
-
-static bool expert_allowed(const struct space *space, int expert)
-{
-    const struct architecture *model = space->question->job.model;
-    if (!space_allows(space->question, JOB_EXPERT, expert))
-        return false;
-    return expert == 1 ||
-           (offers(space, OFFERS_EXPERT) && model->experts > 0 && model->experts % expert == 0);
-}
-
-/* Selective recomputation of activations that are never kept is the same as none. */
-static bool recompute_allowed(const struct space *space, enum recompute recompute)
-{
-    const struct software *software = space->question->job.software;
-    bool same = recompute == RECOMPUTE_SELECTIVE && software->attention != ATTENTION_UNFUSED &&
-                software->selective_kept >= 1.0;
-    return space_allows(space->question, JOB_RECOMPUTE, recompute) &&
-           (!same || space->question->ranges[JOB_RECOMPUTE].given);
+    return space_allows(space->question, dimension, value) &&
+           job_rule_of(space->question, dimension, value) == RULE_KEPT;
 }
 
 static bool microbatch_allowed(const struct space *space, int64_t microbatch)
@@ -80,6 +60,73 @@ static bool microbatch_allowed(const struct space *space, int64_t microbatch)
     const struct job_question *question = space->question;
     return space_allows(question, JOB_MICROBATCH, microbatch) &&
            (question->ranges[JOB_MICROBATCH].given || microbatch <= SPACE_MICROBATCHES);
+}
+
+/* Plain all-to-alls, rings, 1F1B, whole experts and no overlap are what all software has. */
+static bool is_plain(int kind, int64_t value)
+{
+    return kind >= TECHNIQUE_DISPATCH && kind <= TECHNIQUE_SCHEDULE && value <= 1;
+}
+
+bool space_check_techniques(const struct job_question *question, struct error *err)
+{
+    const struct software *software = question->job.software;
+    for (int k = 0; k < TECHNIQUE_COUNT; k++) {
+        const struct job_range *range = &question->ranges[JOB_TECHNIQUE + k];
+        if (!range->given || range->max == 0 || k == TECHNIQUE_IMBALANCE || is_plain(k, range->max) ||
+            software_supports(software, (enum technique_kind)k))
+            continue;
+        struct text having = {0};
+        for (int s = 0; s < SOFTWARE_COUNT; s++)
+            if (software_supports(&software_all[s], (enum technique_kind)k))
+                text_format(&having, "%s%s", having.length ? ", " : "", software_all[s].name);
+        error_set(err, ERROR_INFEASIBLE, "'%s' has no '%s' (%s)%s%s", software->name,
+                  technique_name((enum technique_kind)k), technique_text((enum technique_kind)k),
+                  having.length ? "; these have: " : "", having.length ? having.data : "");
+        text_release(&having);
+        return false;
+    }
+    return space_check_recipe(&question->job, space_techniques(question).recipe, err);
+}
+
+/* Scales of small groups of numbers are in the matrix units of Blackwell and CDNA 4 alone (NVIDIA's and AMD's architecture
+ * papers); an 8-bit recipe needs products in 8 bits. */
+static bool device_has_recipe(const struct cost_device *device, int recipe)
+{
+    bool grouped = strcmp(device->generation, "blackwell") == 0 || strcmp(device->generation, "cdna4") == 0;
+    if (recipe == RECIPE_NVFP4)
+        return strcmp(device->generation, "blackwell") == 0;
+    if (recipe == RECIPE_MXFP8)
+        return grouped;
+    return recipe == RECIPE_USUAL || device->peak[COST_FP8] > 0.0;
+}
+
+bool space_check_recipe(const struct job *job, int recipe, struct error *err)
+{
+    bool narrow = job->type == COST_FP8 || job->type == COST_FP4;
+    bool fits_type = recipe == RECIPE_USUAL || (recipe == RECIPE_NVFP4) == (job->type == COST_FP4);
+    struct text name = {0};
+    if (device_has_recipe(job->device, recipe) && narrow >= (recipe != RECIPE_USUAL) && fits_type)
+        return true;
+    technique_write(&name, TECHNIQUE_RECIPE, recipe);
+    if (!device_has_recipe(job->device, recipe))
+        error_set(err, ERROR_INFEASIBLE, "'%s' has no %s", job->device->name,
+                  name.data ? name.data : "recipe");
+    else
+        error_set(err, ERROR_INFEASIBLE, "recipe %s is for products in %s (--precision), these are in %s",
+                  name.data ? name.data : "", recipe == RECIPE_NVFP4 ? "fp4" : "fp8",
+                  cost_type_name(job->type));
+    text_release(&name);
+    return false;
+}
+
+struct technique space_techniques(const struct job_question *question)
+{
+    struct technique technique = question->job.technique;
+    for (int k = 0; k < TECHNIQUE_COUNT; k++)
+        if (question->ranges[JOB_TECHNIQUE + k].given)
+            technique_set(&technique, (enum technique_kind)k, (int)question->ranges[JOB_TECHNIQUE + k].min);
+    return technique;
 }
 
 static bool list_divisors(struct space *space, struct arena *arena)
@@ -103,73 +150,120 @@ static bool list_divisors(struct space *space, struct arena *arena)
     return true;
 }
 
-/* Lists the layers of a cut; only counts them while there is no room yet. */
-static void list_layers(struct space *space, struct space_cut *cut)
+/* Lists the micro-batches of a cut; only counts them while there is no room yet. */
+static void list_groups(struct space *space, struct space_cut *cut)
 {
     int64_t model_parallel = (int64_t)cut->tensor * cut->context;
-    cut->first_layers = space->layers_count;
+    cut->first_group = space->group_count;
     for (int i = 0; i < space->divisor_count && model_parallel <= space->question->job.devices; i++) {
         if (!microbatch_allowed(space, space->divisors[i]))
             continue;
-        for (int recompute = RECOMPUTE_NONE; recompute <= RECOMPUTE_FULL; recompute++) {
-            if (!recompute_allowed(space, (enum recompute)recompute))
-                continue;
-            if (space->layers) {
-                struct space_layers *layers = &space->layers[space->layers_count];
-                layers->cut = &space->cuts[space->cut_count];
-                layers->microbatch = space->divisors[i];
-                layers->recompute = (enum recompute)recompute;
-            }
-            space->layers_count++;
-        }
+        if (space->groups)
+            space->groups[space->group_count] =
+                (struct space_group){.cut = &space->cuts[space->cut_count], .microbatch = space->divisors[i]};
+        space->group_count++;
     }
-    cut->layers = space->layers_count - cut->first_layers;
+    cut->groups = space->group_count - cut->first_group;
+}
+
+static void list_cut(struct space *space, struct space_cut cut)
+{
+    list_groups(space, &cut);
+    if (space->cuts)
+        space->cuts[space->cut_count] = cut;
+    space->cut_count++;
+}
+
+/* Experts are whole, or split over as many devices as all else, or as many as the question says. */
+static void list_expert_cuts(struct space *space, int tensor, int context, int expert)
+{
+    const struct job *job = &space->question->job;
+    const struct job_range *given = &space->question->ranges[JOB_TECHNIQUE + TECHNIQUE_EXPERT_TENSOR];
+    struct space_cut cut = {.tensor = tensor, .context = context, .expert = expert};
+    bool usual = given->given && given->max == 0;
+    if (expert == 1 || usual || !software_supports(job->software, TECHNIQUE_EXPERT_TENSOR)) {
+        if (!given->given || given->max <= 1)
+            list_cut(space, cut);
+        return;
+    }
+    for (int split = 1; split <= job->devices_per_node; split++) {
+        bool tried =
+            given->given ? split >= given->min && split <= given->max : split == 1 || split == tensor;
+        cut.expert_tensor = split > 1 || given->given ? split : 0;
+        if (tried && job->devices_per_node % split == 0 && job->model->expert_ffn % split == 0 &&
+            job->devices >= (int64_t)expert * split)
+            list_cut(space, cut);
+    }
 }
 
 static void list_cuts(struct space *space)
 {
     const struct job *job = &space->question->job;
     int max_experts = job->model->experts > 0 ? (int)job->model->experts : 1;
-    space->cut_count = space->layers_count = 0;
+    space->cut_count = space->group_count = 0;
     for (int tensor = 1; tensor <= job->devices; tensor++) {
-        if (!tensor_allowed(space, tensor))
+        if (!keeps_rules(space, JOB_TENSOR, tensor))
             continue;
         for (int context = 1; context <= job->devices / tensor; context++) {
-            if (!context_allowed(space, context))
+            if (!keeps_rules(space, JOB_CONTEXT, context))
                 continue;
             for (int expert = 1; expert <= max_experts && expert <= job->devices; expert++) {
-                if (!expert_allowed(space, expert))
-                    continue;
-                struct space_cut cut = {.tensor = tensor, .context = context, .expert = expert};
-                list_layers(space, &cut);
-                if (space->cuts)
-                    space->cuts[space->cut_count] = cut;
-                space->cut_count++;
+                if (keeps_rules(space, JOB_EXPERT, expert))
+                    list_expert_cuts(space, tensor, context, expert);
             }
         }
     }
+}
+
+static unsigned list_schedules(const struct job_question *question)
+{
+    const struct job_range *given = &question->ranges[JOB_TECHNIQUE + TECHNIQUE_SCHEDULE];
+    unsigned schedules = 1 | question->job.software->schedules, allowed = 0;
+    for (int s = SCHEDULE_USUAL; s <= SCHEDULE_DUALPIPE && given->given; s++)
+        allowed |= s >= given->min && s <= given->max ? 1u << (s == SCHEDULE_1F1B ? 0 : s) : 0;
+    return given->given ? schedules & allowed : schedules;
 }
 
 bool space_init(struct space *space, const struct job_question *question, struct arena *arena,
                 struct error *err)
 {
     *space = (struct space){.question = question};
+    if (!space_check_techniques(question, err))
+        return false;
     space->memory = (double)question->job.device->memory * (1.0 - question->headroom);
     if (!list_divisors(space, arena))
         return error_memory(err);
+    space_list_modes(space);
+    space->schedules = list_schedules(question);
     list_cuts(space);
-    if (space->layers_count == 0)
+    if (space->group_count == 0 || space->mode_count == 0)
         return error_set(
             err, ERROR_INFEASIBLE,
             "no tensor, context and expert parallel degrees and micro-batch are allowed for '%s' on %d "
             "devices with a global batch of %" PRId64,
             question->job.model->name, question->job.devices, question->job.batch);
     space->cuts = arena_alloc(arena, (size_t)space->cut_count, sizeof *space->cuts);
-    space->layers = arena_alloc(arena, (size_t)space->layers_count, sizeof *space->layers);
-    if (!space->cuts || !space->layers)
+    struct space_group *groups = arena_alloc(arena, (size_t)space->group_count, sizeof *groups);
+    if (!space->cuts || !groups)
         return error_memory(err);
+    space->groups = groups;
     list_cuts(space);
     return true;
+}
+
+void space_set_mode(const struct space *space, const struct space_mode *mode, int layers, struct job *job)
+{
+    const struct job_range *given = &space->question->ranges[JOB_TECHNIQUE + TECHNIQUE_LAYERS];
+    job->technique = space_techniques(space->question);
+    job->recompute = mode->recompute;
+    job->technique.modules = mode->modules;
+    job->technique.expert_overlap = mode->overlap;
+    job->technique.dispatch = mode->dispatch;
+    job->technique.context_kind = mode->context_kind;
+    if (mode->some != METHOD_ALL) {
+        job->technique.method = mode->some;
+        job->technique.layers = given->given ? (int)given->min : layers;
+    }
 }
 
 struct job space_job(const struct space *space, const struct space_layers *layers)
@@ -180,19 +274,11 @@ struct job space_job(const struct space *space, const struct space_layers *layer
     job.context = cut->context;
     job.expert = cut->expert;
     job.microbatch = layers->microbatch;
-    job.recompute = layers->recompute;
+    space_set_mode(space, &layers->mode, 1, &job);
+    job.technique.expert_tensor = cut->expert_tensor;
     job.pipeline = job.data = job.chunks = 1;
     job.stage_blocks = space->question->stage_blocks;
     return job;
-}
-
-void space_price(const struct space *space, struct space_layers *layers)
-{
-    struct job job = space_job(space, layers);
-    layers->priced = job_layers_of(&job);
-    layers->ends =
-        job_pass_seconds(&layers->priced.embedding.pass) + job_pass_seconds(&layers->priced.head.pass);
-    layers->blocks = job_pass_seconds(&layers->priced.blocks.pass);
 }
 
 /* Micro-batches come in groups as large as the pipeline. Chunks are equal unless the software takes any layout. */
@@ -207,6 +293,12 @@ bool space_has_chunks(const struct space *space, const struct job *job, int chun
            (job->pipeline > 1 && offers(space, OFFERS_CHUNKS) && job_microbatches(job) % job->pipeline == 0 &&
             blocks + 2 >= job->pipeline * chunks &&
             (offers(space, OFFERS_LAYOUTS) || job_chunks_alike(blocks, job->pipeline * chunks)));
+}
+
+bool space_overlaps(const struct job *job)
+{
+    return job_overlap(job) < OVERLAP_PASSES || job->chunks > 1 ||
+           (job->pipeline == 1 && job_microbatches(job) > 1);
 }
 
 int space_max_chunks(const struct space *space, int pipeline)
@@ -224,4 +316,41 @@ unsigned space_shardings(const struct space *space, int pipeline)
         if ((offered >> z & 1) && space_allows(space->question, JOB_SHARDING, z))
             allowed |= 1u << z;
     return allowed;
+}
+
+bool space_data_allowed(const struct space *space, const struct space_cut *cut, int pipeline, int64_t data)
+{
+    int64_t model_parallel = (int64_t)cut->tensor * cut->context * pipeline;
+    const struct job_range *copies = &space->question->ranges[JOB_TECHNIQUE + TECHNIQUE_REPLICATE];
+    return data <= space->question->job.devices / model_parallel &&
+           space_allows(space->question, JOB_DATA, data) &&
+           (!copies->given || copies->min < 2 || data % copies->min == 0) &&
+           ((int64_t)cut->tensor * cut->context * data) %
+                   ((int64_t)cut->expert * (cut->expert_tensor > 1 ? cut->expert_tensor : 1)) ==
+               0;
+}
+
+/* Copies of the shards cost memory and save gathers between nodes; they only pay where parameters are gathered. Parameters that
+ * stay gathered until the backward pass cost memory and save a gather. Software whose pipelines keep them by themselves may free
+ * them, and calls it ZeRO-2 where it keeps them (torchtitan's "never"). */
+int space_list_shards(const struct space *space, const struct job *job, struct space_shards *shards)
+{
+    const struct job_range *ranges = space->question->ranges + JOB_TECHNIQUE;
+    const struct software *software = job->software;
+    const struct technique given = space_techniques(space->question);
+    bool copies = !ranges[TECHNIQUE_REPLICATE].given && software_supports(software, TECHNIQUE_REPLICATE);
+    bool switches = !ranges[TECHNIQUE_RESHARD].given && software_supports(software, TECHNIQUE_RESHARD) &&
+                    software->keeps_gathered <= (job->pipeline > 1);
+    int count = 0;
+    if (given.reshard == SWITCH_OFF && software->keeps_gathered)
+        return 0;
+    for (int replicate = 1; replicate == 1 || (copies && replicate < job->data); replicate++) {
+        if (job->data % replicate != 0 || count + 2 > SPACE_MAX_SHARDS)
+            continue;
+        int own = replicate > 1 ? replicate : given.replicate;
+        shards[count++] = (struct space_shards){own, (enum technique_switch)given.reshard};
+        if (switches)
+            shards[count++] = (struct space_shards){own, software->keeps_gathered ? SWITCH_ON : SWITCH_OFF};
+    }
+    return count;
 }

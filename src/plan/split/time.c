@@ -39,26 +39,29 @@ int64_t job_microbatches(const struct job *job)
 static double gradient_seconds(const struct job *job, enum collective_kind kind,
                                const struct job_exchange *held)
 {
-    const struct software *software = job->software;
-    int ranks = job->data * job->context;
-    int expert_ranks = ranks * job->tensor / (job->expert > 1 ? job->expert : job->tensor);
-    double seconds =
-        job_transfer(job, kind, ranks, job->tensor, held->parameters * software->gradient_bytes) +
-        job_transfer(job, kind, expert_ranks, job->devices_per_node,
-                     held->experts * software->gradient_bytes);
-    return seconds * software->data_shown;
+    double wire = job_formats_of(job).wire;
+    int ranks = job_copies(job);
+    int expert_ranks = job_expert_copies(job);
+    double seconds = job_transfer(job, kind, ranks, job->tensor, held->parameters * wire) +
+                     job_transfer(job, kind, expert_ranks, job->devices_per_node, held->experts * wire);
+    return seconds * job->software->data_shown;
 }
 
 static double shard_seconds(const struct job *job, int blocks, const struct job_exchange *held)
 {
-    int apart = job->tensor, ranks = job->data * job->context;
+    struct job_formats formats = job_formats_of(job);
+    int apart = job->tensor, all = job->data * job->context, ranks = (int)job_shard_ranks(job);
     double pieces =
         (double)blocks / job->pipeline + 1.0; /* gathered one after another: blocks, and the ends */
-    double bytes = 2.0 * (held->parameters + held->experts) / pieces;
-    double gather = job_transfer(job, COLLECTIVE_ALL_GATHER, ranks, apart, bytes);
-    double scatter = job_transfer(job, COLLECTIVE_REDUCE_SCATTER, ranks, apart,
-                                  bytes * job->software->gradient_bytes / 2.0);
-    return (2.0 * gather + scatter) * pieces;
+    double number = (held->parameters + held->experts) / pieces;
+    double gather = job_transfer(job, COLLECTIVE_ALL_GATHER, ranks, apart, formats.gathered * number);
+    double scatter = job_transfer(job, COLLECTIVE_REDUCE_SCATTER, ranks, apart, formats.wire * number);
+    /* copies of the shards add up their gradients */
+    if (ranks < all)
+        scatter += job_transfer(job, COLLECTIVE_ALL_REDUCE, all / ranks, apart * ranks,
+                                formats.wire * number / ranks);
+    double gathers = job->technique.reshard == SWITCH_OFF ? 1.0 : 2.0;
+    return (gathers * gather + scatter) * pieces;
 }
 
 struct job_exchange job_exchange_of(const struct job *job, const struct job_layers *layers)
@@ -69,6 +72,10 @@ struct job_exchange job_exchange_of(const struct job *job, const struct job_laye
                       (job->pipeline == 1 ? layers->head.parameters : 0.0),
         .experts = layers->blocks.experts / stages,
     };
+    if (job_is_double(job)) { /* as many again, of the other stage */
+        exchange.parameters *= 2.0;
+        exchange.experts *= 2.0;
+    }
     if (job->sharding == 3)
         exchange.shards = shard_seconds(job, layers->block_count, &exchange);
     else
@@ -96,20 +103,62 @@ static double data_seconds(const struct job *job, const struct job_exchange *exc
 
 static double optimizer_seconds(const struct job *job, const struct job_exchange *held)
 {
-    double parameters = held->parameters + held->experts;
-    if (job->frozen)
-        parameters *= 0.01;
-    double ranks = (double)job->data * job->context;
-    double own = job->sharding >= 1 ? parameters / ranks : parameters;
+    double share = job->frozen ? 0.01 : 1.0, parameters = share * (held->parameters + held->experts);
+    struct job_formats formats = job_formats_of(job);
+    double own = parameters;
+    if (job->sharding >= 1) {
+        double ranks = job_shard_ranks(job),
+               kept = ranks / job_copies(job); /* without copies of the shards */
+        own = share * (held->parameters / ranks + held->experts / fmax(job_expert_copies(job) * kept, 1.0));
+    }
     double rate = job->device->bandwidth * JOB_STREAM_RATE;
     /* gradients are added to those of earlier micro-batches */
-    double added = parameters * job->software->accumulate * (double)job_microbatches(job);
-    return (own * job->software->optimizer + added) / rate;
+    double added = parameters * formats.added * (double)job_microbatches(job);
+    if (job_is_double(job)) /* half of them go through each of its two stages */
+        added /= 2.0;
+    double here = own * (1.0 - job->technique.offload / 100.0);
+    return (here * formats.step + added) / rate + job_offload_seconds(job, own);
+}
+
+double job_rest_floor(const struct job *job, const struct job_exchange *exchange)
+{
+    double data = job->sharding == 3 ? 0.0 : (job->frozen ? 0.01 : 1.0) * exchange->gradients;
+    return data + optimizer_seconds(job, exchange);
+}
+
+/* Are all blocks from first to last - 1 of one kind? */
+static bool is_one_kind(const struct job_layers *layers, int first, int last)
+{
+    for (int i = 0; i < layers->kind_count; i++) {
+        const struct job_kind *kind = &layers->kinds[i];
+        if (kind->every == 0 && kind->experts_every == 0 && first >= kind->first && last <= kind->last)
+            return true;
+    }
+    return false;
 }
 
 bool job_stage_tells(const struct job *job, const struct job_layers *layers, int stage)
 {
-    return stage < 2 || stage == job->pipeline - 1 || job->stage_blocks || layers->kind_count > 1;
+    if (stage < 2 || stage == job->pipeline - 1 || job->stage_blocks)
+        return true;
+    if (layers->kind_count == 1)
+        return false;
+    int before = job_stage_first(job, layers->block_count, stage - 1),
+        first = job_stage_first(job, layers->block_count, stage),
+        last = job_stage_first(job, layers->block_count, stage + 1);
+    return job_is_double(job) || last - first > first - before || !is_one_kind(layers, before, last);
+}
+
+static struct job_pass job_pass_mean(const struct job_pass *a, const struct job_pass *b)
+{
+    return (struct job_pass){
+        .forward = (a->forward + b->forward) / 2.0,
+        .backward = (a->backward + b->backward) / 2.0,
+        .recompute = (a->recompute + b->recompute) / 2.0,
+        .tensor = (a->tensor + b->tensor) / 2.0,
+        .hidden = (a->hidden + b->hidden) / 2.0,
+        .host = (a->host + b->host) / 2.0,
+    };
 }
 
 /* Returns the pass of the slowest stage, which sets the pace. */
@@ -122,6 +171,10 @@ static struct job_pass slowest_stage(const struct job *job, const struct job_lay
         int first = job_stage_first(job, layers->block_count, stage);
         int last = job_stage_first(job, layers->block_count, stage + 1);
         struct job_pass pass = job_stage(job, layers, stage, first, last).pass;
+        if (job_is_double(job)) {
+            struct job_layer other = job_other_stage(job, layers, stage);
+            pass = job_pass_mean(&pass, &other.pass);
+        }
         if (job_pass_seconds(&pass) > job_pass_seconds(&slowest))
             slowest = pass;
     }
@@ -133,17 +186,24 @@ bool job_chunks_alike(int block_count, int chunks)
     return block_count % chunks == 0 || (block_count + 1) % chunks == 0 || (block_count + 2) % chunks == 0;
 }
 
-struct job_time job_time_of(const struct job *job, const struct job_layers *layers,
-                            const struct job_exchange *exchange)
+/* `floor`: with a floor of the bubble of a schedule that is timed. */
+static struct job_time time_of(const struct job *job, const struct job_layers *layers,
+                               const struct job_exchange *exchange, bool floor)
 {
     double count = (double)job_microbatches(job), stages = job->pipeline;
     struct job_pass slowest = slowest_stage(job, layers);
     struct job_time time = {.compute = count * (slowest.forward + slowest.backward + slowest.recompute),
                             .tensor = count * slowest.tensor};
-    if (job->pipeline > 1) {
-        bool inside = job->devices_per_node / (job->tensor * job->context * job->data) >= 2;
-        double send = job->chunks * (inside ? layers->send_inside : layers->send_across);
-        double block = job_pass_seconds(&layers->blocks.pass) / layers->block_count;
+    if (job_is_timed(job)) {
+        double busy = time.compute + time.tensor;
+        time.bubble = floor ? fmax(job_makespan_floor(job, layers) - busy, 0.0)
+                            : job_makespan(job, layers) - busy; /* with its sends */
+    } else if (job->pipeline > 1) {
+        double send = job->chunks * (job_sends_inside(job) ? layers->send_inside : layers->send_across);
+        double share = job_again_share(job, layers->block_count);
+        double block =
+            (job_pass_alone(&layers->blocks.pass) * (1.0 - share) + job_pass_alone(&layers->again) * share) /
+            layers->block_count;
         time.send = count * send;
         /* a pipeline fills with its largest chunk; equal chunks count with their mean */
         double chunks = (double)job->pipeline * job->chunks, chunk = layers->block_count / chunks;
@@ -151,16 +211,31 @@ struct job_time job_time_of(const struct job *job, const struct job_layers *laye
             chunk = ceil(chunk);
         time.bubble = (stages - 1.0) * (block * chunk + send / job->chunks);
     }
-    time.flops =
-        count * (layers->blocks.pass.flops + layers->head.pass.flops + layers->embedding.pass.flops) / stages;
+    time.flops = count *
+                 (layers->blocks.pass.flops + layers->head.pass.flops + layers->embedding.pass.flops +
+                  layers->further.pass.flops) /
+                 stages;
     time.data = data_seconds(job, exchange, time.compute + time.tensor);
     time.optimizer = optimizer_seconds(job, exchange);
     /* devices wait for the slowest of them at every exchange: longer the more there are */
     double nodes = fmax((double)job->devices / job->devices_per_node, 1.0);
-    time.other = job->calibration->step + job->calibration->jitter * log2(nodes) * time.compute;
+    time.other = job->calibration->step +
+                 job->calibration->jitter * log2(nodes) * (time.compute - count * slowest.host);
     time.seconds =
         time.compute + time.bubble + time.tensor + time.send + time.data + time.optimizer + time.other;
     return time;
+}
+
+struct job_time job_time_of(const struct job *job, const struct job_layers *layers,
+                            const struct job_exchange *exchange)
+{
+    return time_of(job, layers, exchange, false);
+}
+
+double job_time_floor(const struct job *job, const struct job_layers *layers,
+                      const struct job_exchange *exchange)
+{
+    return time_of(job, layers, exchange, true).seconds;
 }
 
 struct job_time job_time(const struct job *job)

@@ -27,7 +27,7 @@ static void make_pair(struct small *small, int types, double after, double memor
     *p = (struct fleet_problem){
         .layer_count = 1, .type_count = types, .option_count = types, .microbatches = 4};
     for (int t = 0; t < types; t++) {
-        p->types[t] = (struct fleet_type){types == 1 ? 2 : 1, memory};
+        p->types[t] = (struct fleet_type){.devices = types == 1 ? 2 : 1, .memory = memory};
         small->seconds[t][1] = 1.0;
         small->held[t][1] = 10.0;
         small->after[t][1] = after;
@@ -43,7 +43,7 @@ static bool search_pair(const struct small *small, struct asked *asked, struct f
                         struct error *err)
 {
     struct fleet_problem problem;
-    const struct fleet_maker maker = {&asked, make_asked}; /* a maker's context itself is constant */
+    const struct fleet_maker maker = {&asked, make_asked, 1e9}; /* a maker's context itself is constant */
     *asked = (struct asked){.small = small};
     return fleet_search_classes(plan, &problem, &maker, INFINITY, err);
 }

@@ -35,7 +35,7 @@ static bool make_case(struct given_case *c, uint64_t seed, int kinds, int64_t mi
 {
     struct random_source source = {seed + 500};
     struct error err;
-    *c = (struct given_case){.maker = {&c->small, small_spread}};
+    *c = (struct given_case){.maker = {&c->small, small_spread, 0.0}};
     make_small(&c->small, seed);
     c->small.problem.microbatches = microbatches;
     small_pipelines(&c->list, &c->small.problem);
@@ -56,7 +56,7 @@ static bool make_case(struct given_case *c, uint64_t seed, int kinds, int64_t mi
 static void end_case(struct given_case *c)
 {
     plan_release(&c->plan);
-    free(c->list.all);
+    small_release(&c->list);
 }
 
 static bool take(struct given_case *c, struct fleet_choice *choice, struct fleet_problem *problem,
@@ -102,7 +102,7 @@ static double slowest_update(const struct given_case *c, const struct fleet_choi
     for (int k = 0; k < choice->pipeline_count; k++)
         pipelines += choice->pipelines[k].copies;
     for (int k = 0; k < choice->pipeline_count; k++) {
-        struct fleet_spread spread = {pipelines, pipelines, 0, 0};
+        struct fleet_spread spread = {pipelines, pipelines, 0, 0, 1};
         for (int j = 0; j < choice->pipeline_count; j++)
             if (same_stages(&choice->pipelines[j], &choice->pipelines[k]))
                 spread.alike += choice->pipelines[j].copies;
@@ -232,8 +232,8 @@ static void pipelines_of_too_many_stages_are_refused(void **state)
     struct given_case c;
     struct error err;
     assert_true(make_case(&c, 1, 1, 4));
-    assert_true(plan_add_stages(&c.plan, &c.plan.pipelines[0], FLEET_MAX_STAGES + 1, &err));
-    is_refused(&c, "pipelines[0].stages[64]: a pipeline has at most 64 stages");
+    assert_true(plan_add_stages(&c.plan, &c.plan.pipelines[0], c.small.problem.layer_count + 1, &err));
+    is_refused(&c, "]: there are more stages than layers");
     end_case(&c);
 }
 

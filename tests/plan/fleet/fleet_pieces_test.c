@@ -101,7 +101,7 @@ static void pipelines_are_scored_as_their_layers_add_up(void **state)
             assert_true(SMALL_SAME(pipeline.after, list.all[k].after));
             assert_memory_equal(pipeline.devices, list.all[k].devices, sizeof pipeline.devices);
         }
-        free(list.all);
+        small_release(&list);
     }
 }
 
@@ -111,7 +111,8 @@ static void stages_hold_the_micro_batches_behind_them(void **state)
     (void)state;
     static const double sums[] = {0, 1, 2, 3, 4}, kept[] = {0, 10, 20, 30, 40}, none[5] = {0};
     struct fleet_problem problem = {.layer_count = 4, .type_count = 1, .option_count = 1, .microbatches = 2};
-    struct fleet_pipeline pipeline = {.stage_count = 2, .stages = {{0, 0, 2}, {0, 2, 4}}};
+    struct fleet_pipeline pipeline = {.stage_count = 2,
+                                      .stages = (struct fleet_stage[]){{0, 0, 2}, {0, 2, 4}}};
     problem.options[0] = (struct fleet_option){.tensor = 1,
                                                .seconds = sums,
                                                .kept = kept,
@@ -127,14 +128,16 @@ static void stages_hold_the_micro_batches_behind_them(void **state)
     assert_true(fleet_pipeline_fits(&problem, &pipeline));
     problem.types[0].memory = 46.0;
     assert_false(fleet_pipeline_fits(&problem, &pipeline));
-    pipeline = (struct fleet_pipeline){.stage_count = 2, .stages = {{0, 0, 1}, {0, 1, 4}}};
+    pipeline =
+        (struct fleet_pipeline){.stage_count = 2, .stages = (struct fleet_stage[]){{0, 0, 1}, {0, 1, 4}}};
     problem.types[0].memory = 40.0; /* 1 + 20 + 5 and 3 + 30 + 7 */
     assert_true(fleet_pipeline_fits(&problem, &pipeline));
     problem.types[0].memory = 39.0;
     assert_false(fleet_pipeline_fits(&problem, &pipeline));
     /* a batch of one micro-batch has no second one in flight */
     problem.microbatches = 1;
-    pipeline = (struct fleet_pipeline){.stage_count = 2, .stages = {{0, 0, 2}, {0, 2, 4}}};
+    pipeline =
+        (struct fleet_pipeline){.stage_count = 2, .stages = (struct fleet_stage[]){{0, 0, 2}, {0, 2, 4}}};
     assert_true(fleet_stage_memory(&problem, &pipeline.stages[0], 2) == 2 + 20 + 5);
     problem.types[0].memory = 29.0;
     assert_true(fleet_pipeline_fits(&problem, &pipeline));
@@ -185,7 +188,7 @@ static void replicas_share_a_node_as_far_as_it_goes(void **state)
     } cases[] = {{1, 8, 1, 1}, {4, 8, 1, 4}, {8, 8, 1, 8}, {9, 8, 1, 8},
                  {4, 8, 4, 2}, {4, 8, 8, 1}, {3, 8, 2, 3}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct fleet_spread spread = {1, 16, cases[i].alike, 0};
+        const struct fleet_spread spread = {1, 16, cases[i].alike, 0, 1};
         assert_int_equal(fleet_together(&spread, cases[i].devices, cases[i].tensor), cases[i].together);
     }
 }
@@ -199,7 +202,7 @@ static void no_pipeline_works_less(void **state)
         struct small_list list;
         make_small(&small, (uint64_t)i + 1);
         for (int t = 0; t < small.problem.type_count; t++)
-            small.problem.types[t] = (struct fleet_type){100, 1e9};
+            small.problem.types[t] = (struct fleet_type){.devices = 100, .memory = 1e9};
         memset(small.send, 0, sizeof small.send);
         small_pipelines(&list, &small.problem);
         double min = INFINITY;
@@ -211,7 +214,7 @@ static void no_pipeline_works_less(void **state)
             min = fmin(min, work);
         }
         assert_true(SMALL_SAME(fleet_min_work(&small.problem), min));
-        free(list.all);
+        small_release(&list);
     }
 }
 
@@ -231,11 +234,12 @@ static int list_cycles(const struct fleet_problem *p, double min, double deadlin
     for (int l = 0; l < p->layer_count; l++) {
         double fastest = INFINITY;
         for (int o = 0; o < p->option_count; o++)
-            fastest = fmin(fastest, p->options[o].seconds[l + 1] - p->options[o].seconds[l]);
+            if (fleet_offers(p, &p->options[o]))
+                fastest = fmin(fastest, p->options[o].seconds[l + 1] - p->options[o].seconds[l]);
         slowest = fmax(slowest, fastest);
     }
     for (int o = 0; o < p->option_count; o++)
-        for (int first = 0; first < p->layer_count; first++)
+        for (int first = 0; first < p->layer_count && fleet_offers(p, &p->options[o]); first++)
             for (int last = first + 1; last <= p->layer_count; last++) {
                 double seconds = fleet_stage_seconds(p, &(struct fleet_stage){o, first, last});
                 if (seconds >= fmax(min, slowest) * (1.0 - 1e-12) && seconds <= deadline)
@@ -301,7 +305,7 @@ static void make_limited(struct limited *limited, uint64_t seed)
 static void release_limited(struct limited *limited)
 {
     fleet_pricer_free(limited->pricer);
-    free(limited->list.all);
+    small_release(&limited->list);
 }
 
 static double value_of(const struct limited *limited, const struct fleet_pipeline *pipeline, double deadline)
@@ -417,8 +421,11 @@ static void a_lone_stage_fits_into_the_device_that_is_there(void **state)
 {
     (void)state;
     static const double fast[] = {0, 1}, slow[] = {0, 1.5}, none[2] = {0};
-    struct fleet_problem problem = {
-        .layer_count = 1, .type_count = 2, .option_count = 2, .microbatches = 9, .types = {{1, 1}, {1, 1}}};
+    struct fleet_problem problem = {.layer_count = 1,
+                                    .type_count = 2,
+                                    .option_count = 2,
+                                    .microbatches = 9,
+                                    .types = {{.devices = 1, .memory = 1}, {.devices = 1, .memory = 1}}};
     struct fleet_pipeline found;
     for (int t = 0; t < 2; t++)
         problem.options[t] = (struct fleet_option){.type = t,
@@ -461,7 +468,7 @@ static void whole_pipelines_are_chosen_for_a_deadline(void **state)
                                     .type_count = 1,
                                     .option_count = 1,
                                     .microbatches = 100,
-                                    .types = {{DEVICES, 3.0}}};
+                                    .types = {{.devices = DEVICES, .memory = 3.0}}};
     struct fleet_choice plan = {0};
     struct error err;
     for (int l = 0; l <= LONG; l++)
@@ -472,6 +479,7 @@ static void whole_pipelines_are_chosen_for_a_deadline(void **state)
         .problem = &problem, .after = INFINITY, .pricings_left = 60, .fits_left = 1e4, .limits = {DEVICES}};
     s.pricer = fleet_pricer_new(&problem);
     s.columns = arena_alloc(&s.arena, FLEET_MAX_COLUMNS, sizeof *s.columns);
+    s.column_capacity = FLEET_MAX_COLUMNS;
     s.uses = arena_alloc(&s.arena, FLEET_MAX_COLUMNS, sizeof *s.uses);
     s.rest_uses = arena_alloc(&s.arena, FLEET_MAX_COLUMNS, sizeof *s.rest_uses);
     s.copies = ARENA_ARRAY(&s.arena, FLEET_MAX_COLUMNS, int);
@@ -488,6 +496,7 @@ static void whole_pipelines_are_chosen_for_a_deadline(void **state)
     assert_int_equal(s.pricings, 13);      /* for one part of all devices, and two */
     fleet_choice_release(&plan);
     fleet_pricer_free(s.pricer);
+    arena_release(&s.stages);
     arena_release(&s.arena);
 }
 

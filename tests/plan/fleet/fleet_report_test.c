@@ -8,8 +8,11 @@ static const double forward[] = {0, 0.25, 0.5, 0.75, 1}, after[] = {0, 1, 2, 3, 
 static const double held[] = {0, 1e9, 2e9, 3e9, 4e9}, none[5] = {0}, send[] = {0, 0, 0.5, 0, 0};
 
 static struct fleet_pipeline pipelines[2];
+static struct fleet_stage three[] = {{0, 0, 1}, {0, 1, 2}, {1, 2, 4}}, lone[] = {{0, 0, 4}};
 static struct fleet_answer answer;
-static struct plan_device_type types[] = {{.name = "big", .memory = 40000000000}, {.name = "small"}};
+static struct plan_device_type types[] = {
+    {.name = "big", .memory = 40000000000, .nodes = 2, .per_node = 4, .inside = -1, .across = -1},
+    {.name = "small", .nodes = 1, .per_node = 4, .inside = -1, .across = -1}};
 static struct plan shown;
 
 static int setup(void **state)
@@ -19,7 +22,7 @@ static int setup(void **state)
         .problem = {.layer_count = 4,
                     .type_count = 2,
                     .option_count = 2,
-                    .types = {{8, 4e10}, {4, 1e10}},
+                    .types = {{.devices = 8, .memory = 4e10}, {.devices = 4, .memory = 1e10}},
                     .options = {{.type = 0,
                                  .tensor = 2,
                                  .seconds = fast,
@@ -50,10 +53,8 @@ static int setup(void **state)
         .held = {1, 2, 5},
         .combinations = 9,
     };
-    pipelines[0] = (struct fleet_pipeline){
-        .stage_count = 3, .stages = {{0, 0, 1}, {0, 1, 2}, {1, 2, 4}}, .copies = 2, .microbatches = 7};
-    pipelines[1] =
-        (struct fleet_pipeline){.stage_count = 1, .stages = {{0, 0, 4}}, .copies = 1, .microbatches = 3};
+    pipelines[0] = (struct fleet_pipeline){.stage_count = 3, .stages = three, .copies = 2, .microbatches = 7};
+    pipelines[1] = (struct fleet_pipeline){.stage_count = 1, .stages = lone, .copies = 1, .microbatches = 3};
     static const double near_copies[] = {0.5, 0.5, 0}, alone[] = {1.75};
     pipelines[0].gradients = near_copies;
     pipelines[1].gradients = alone;
@@ -97,6 +98,9 @@ static void people_see_time_parts_and_stages(void **state)
 {
     (void)state;
     struct text out = {0};
+    static struct plan_idle idle = {1, 2, 21.0, "a reason"};
+    shown.idle = &idle;
+    shown.idle_count = 1;
     fleet_print(&answer, &shown, &out);
     static const char *const lines[] = {
         "a model on 12 devices: 8 x big, 4 x small\nglobal batch 20 x 1000 tokens, a software\n\n",
@@ -104,7 +108,7 @@ static void people_see_time_parts_and_stages(void **state)
         "until pipelines are done 16.00 s, gradients and optimizer 3.000 s, other 1.000 s\n",
         "1 samples/s, 1000 tokens/s\n",
         "micro-batch 2; recomputation: full; optimizer states over all pipelines; 3 pipelines\n",
-        "2 of 4 small idle\n",
+        "2 of 4 small idle: a reason\n",
         "\n2 pipelines of 3 stages, 3 or 4 micro-batches each: ",
         "the first takes 6.500 s, then one every 4.500 s\n",
         "0-1        0-1  big                  2          1.000 s  1.21 GiB to 1.12 GiB of 37.3 GiB\n",
@@ -147,11 +151,9 @@ static void stages_that_are_alike_share_a_row(void **state)
 {
     (void)state;
     static const double uneven[] = {0, 1, 3, 4, 5};
+    struct fleet_stage alike[] = {{0, 0, 1}, {0, 1, 2}, {0, 2, 3}, {0, 3, 4}};
     struct text out = {0};
-    pipelines[0] = (struct fleet_pipeline){.stage_count = 4,
-                                           .stages = {{0, 0, 1}, {0, 1, 2}, {0, 2, 3}, {0, 3, 4}},
-                                           .copies = 1,
-                                           .microbatches = 5};
+    pipelines[0] = (struct fleet_pipeline){.stage_count = 4, .stages = alike, .copies = 1, .microbatches = 5};
     answer.plan.pipeline_count = 1;
     fleet_pipeline_score(&answer.problem, &pipelines[0]);
     fleet_print(&answer, &shown, &out);

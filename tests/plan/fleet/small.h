@@ -2,6 +2,7 @@
 #ifndef REHEARSE_TESTS_FLEET_SMALL_H
 #define REHEARSE_TESTS_FLEET_SMALL_H
 
+#include "core/vector.h"
 #include "plan/fleet/classes.h"
 #include "support/random_problem.h"
 
@@ -16,13 +17,13 @@
 #include <cmocka.h>
 
 #define LAYERS           5
-#define SMALL_PIPELINES  20000
 #define SMALL_SAME(a, b) (fabs((a) - (b)) <= 1e-9 * (1.0 + fabs(b)))
 
 struct small {
     struct fleet_problem problem;
     double seconds[8][LAYERS + 1], kept[8][LAYERS + 1], held[8][LAYERS + 1], send[8][LAYERS + 1],
         after[8][LAYERS + 1], updated[8][LAYERS + 1];
+    double waiting; /* share of the seconds, for each doubling of the nodes */
 };
 
 static inline void make_small(struct small *small, uint64_t seed)
@@ -36,7 +37,8 @@ static inline void make_small(struct small *small, uint64_t seed)
         .max_pipelines = random_range(&source, 0, 3),
     };
     for (int t = 0; t < p->type_count; t++)
-        p->types[t] = (struct fleet_type){random_range(&source, 1, 3), 1.0 + 9.0 * random_unit(&source)};
+        p->types[t] = (struct fleet_type){.devices = random_range(&source, 1, 3),
+                                          .memory = 1.0 + 9.0 * random_unit(&source)};
     for (int t = 0; t < p->type_count; t++)
         for (int tensor = 1; tensor <= 2; tensor++) {
             int o = p->option_count++;
@@ -86,11 +88,13 @@ static inline void small_score(const struct fleet_problem *p, struct fleet_pipel
     pipeline->devices[p->type_count] = 1;
 }
 
-/* Pipelines that fit into the memories, and into the devices of the problem. The caller frees `all`. */
+/* Pipelines that fit into the memories, and into the devices of the problem. The caller releases them. */
 struct small_list {
+    struct arena arena; /* of their stages */
     const struct fleet_problem *problem;
     struct fleet_pipeline *all;
     int count;
+    size_t capacity;
 };
 
 /* Cuts from the last layer on, so that it is known how many stages are behind. */
@@ -98,15 +102,16 @@ static inline void small_cut(struct small_list *list, struct fleet_stage *stages
 {
     const struct fleet_problem *p = list->problem;
     if (last == 0) {
-        struct fleet_pipeline pipeline = {.stage_count = count};
+        struct fleet_pipeline pipeline = {
+            .stage_count = count, .stages = ARENA_ARRAY(&list->arena, (size_t)count, struct fleet_stage)};
+        assert_non_null(pipeline.stages);
         for (int i = 0; i < count; i++)
             pipeline.stages[i] = stages[count - 1 - i];
         small_score(p, &pipeline);
         for (int t = 0; t < p->type_count; t++)
             if (pipeline.devices[t] > p->types[t].devices)
                 return;
-        assert_true(list->count < SMALL_PIPELINES);
-        list->all[list->count++] = pipeline;
+        assert_true(VECTOR_ADD(list->all, list->count, list->capacity, pipeline));
         return;
     }
     for (int first = 0; first < last; first++)
@@ -119,10 +124,15 @@ static inline void small_cut(struct small_list *list, struct fleet_stage *stages
 
 static inline void small_pipelines(struct small_list *list, const struct fleet_problem *problem)
 {
-    struct fleet_stage stages[FLEET_MAX_STAGES];
-    *list = (struct small_list){problem, malloc(SMALL_PIPELINES * sizeof *list->all), 0};
-    assert_non_null(list->all);
+    struct fleet_stage stages[LAYERS];
+    *list = (struct small_list){.problem = problem};
     small_cut(list, stages, 0, problem->layer_count);
+}
+
+static inline void small_release(struct small_list *list)
+{
+    free(list->all);
+    arena_release(&list->arena);
 }
 
 /* Returns the factor on the seconds afterwards: D pipelines take 2 (D - 1) / D, less if alike ones share a node. Half of
@@ -142,13 +152,16 @@ static inline bool small_spread(const void *context, const struct fleet_spread *
         double *after = ARENA_ARRAY(arena, LAYERS + 1, double),
                *updated = ARENA_ARRAY(arena, LAYERS + 1, double),
                *held = ARENA_ARRAY(arena, LAYERS + 1, double);
-        if (!after || !updated || !held)
+        double *seconds = ARENA_ARRAY(arena, LAYERS + 1, double);
+        if (!after || !updated || !held || !seconds)
             return false;
         for (int l = 0; l <= problem->layer_count; l++) {
             after[l] = small->after[o][l] * small_share(spread, problem->options[o].tensor);
             updated[l] = 0.25 * after[l];
+            seconds[l] = small->seconds[o][l] * (1.0 + small->waiting * log2(fmax(spread->nodes, 1.0)));
             held[l] = small->held[o][l] * (0.5 + 0.5 / spread->states);
         }
+        problem->options[o].seconds = seconds;
         problem->options[o].after = after;
         problem->options[o].updated = updated;
         problem->options[o].held = held;

@@ -116,7 +116,7 @@ static int pick(int min, int max)
     return min + (int)((seed >> 33) % (uint64_t)(max - min + 1));
 }
 
-/* Blocks all alike, dense ones before those of experts, an encoder's before a decoder's, windows in between. */
+/* Blocks all alike, dense ones before and between those of experts, an encoder's before a decoder's, windows in between. */
 static struct architecture pick_model(void)
 {
     static const char *const names[] = {"llama-3-8b", "deepseek-v2-lite", "t5-base", "gpt-oss-20b"};
@@ -128,6 +128,8 @@ static struct architecture pick_model(void)
         model.encoder_layers = pick(1, 4);
     if (model.dense_layers > 0)
         model.dense_layers = pick(0, model.layers);
+    if (model.experts > 0)
+        model.experts_every = pick(0, 3);
     model.vocabulary = 1000 << pick(0, 8);
     return model;
 }

@@ -57,6 +57,32 @@ static void activations_are_those_of_the_paper(void **state)
     near(memory.activations, expected * job.model->layers, 0.01);
 }
 
+/* Kernels of one operation each keep the input of both norms in fp32, their results before the weights, and the activation
+ * of the gate; PyTorch's tensor parallel ranks the gathered inputs of two matrices. */
+static void software_keeps_what_its_kernels_need(void **state)
+{
+    (void)state;
+    struct job job = job_example();
+    job.recompute = RECOMPUTE_NONE;
+    double tokens = (double)(job.microbatch * job.sequence), hidden = (double)job.model->hidden;
+    double blocks = job.model->layers, kept[2];
+    static const char *const names[] = {"hf-trainer", "hf-trainer-fused"};
+    for (int i = 0; i < 2; i++) {
+        job.software = software_find(names[i]);
+        kept[i] = job_memory(&job).activations;
+    }
+    near(kept[0] - kept[1], blocks * tokens * (2.0 * 4.0 * hidden + 2.0 * (double)job.model->ffn), 0.001);
+
+    job.tensor = 2, job.data /= 2;
+    job.software = software_find("torchtitan");
+    struct software again = *job.software;
+    again.keeps_inputs = false;
+    kept[0] = job_memory(&job).activations;
+    job.software = &again;
+    kept[1] = job_memory(&job).activations;
+    near(kept[0] - kept[1], blocks * tokens * 2.0 * 2.0 * hidden / 2.0, 0.001);
+}
+
 static void recomputing_keeps_less(void **state)
 {
     (void)state;
@@ -92,12 +118,125 @@ static void parts_add_up(void **state)
     near(m.total, m.parameters + m.gradients + m.optimizer + m.activations + m.working + m.runtime, 1e-12);
 }
 
+static void formats_set_the_bytes(void **state)
+{
+    (void)state;
+    struct job job = job_example();
+    struct job_memory usual = job_memory(&job);
+    double step = job_time(&job).optimizer;
+    job.technique.gradients = FORMAT_BF16;
+    near(job_memory(&job).gradients, usual.gradients / 2.0, 1e-12);
+    job.technique.moments = FORMAT_BF16; /* 4 + 2 + 2 bytes of 12 */
+    near(job_memory(&job).optimizer, usual.optimizer * 8.0 / 12.0, 1e-12);
+    assert_true(job_time(&job).optimizer < step);
+    job.technique.parameters = FORMAT_FP8;
+    near(job_memory(&job).parameters, usual.parameters / 2.0, 1e-12);
+}
+
+/* The host holds its share of the states, and its step takes longer than the device's. */
+static void offload_trades_memory_for_time(void **state)
+{
+    (void)state;
+    struct job job = job_example();
+    struct job_memory usual = job_memory(&job);
+    double before = job_time(&job).optimizer;
+    for (job.technique.offload = 25; job.technique.offload <= 100; job.technique.offload += 25) {
+        double seconds = job_time(&job).optimizer;
+        near(job_memory(&job).optimizer + 1.0, usual.optimizer * (1.0 - job.technique.offload / 100.0) + 1.0,
+             1e-9);
+        assert_true(seconds > before);
+        before = seconds;
+    }
+    job.technique.offload = 100;
+    job.technique.offload_to = PLACE_NVME;
+    assert_true(job_time(&job).optimizer > before);
+    job.technique = (struct technique){.offload_activations = 8};
+    near(job_memory(&job).activations, usual.activations * 24.0 / 32.0, 1e-9);
+}
+
+/* Copies of shards hold more, and gather from nearer. */
+static void copies_of_shards_hold_more(void **state)
+{
+    (void)state;
+    struct job job = job_example();
+    job.software = software_find("torchtitan");
+    job.sharding = 3;
+    job_spread(&job, 2048);
+    struct job_memory one = job_memory(&job);
+    struct job_layers layers = job_layers_of(&job);
+    double far = job_exchange_of(&job, &layers).shards;
+    job.technique.replicate = 256;
+    near(job_memory(&job).optimizer, 256.0 * one.optimizer, 1e-9);
+    assert_true(job_exchange_of(&job, &layers).shards < far);
+    job.technique = (struct technique){.reshard = SWITCH_OFF};
+    assert_true(job_memory(&job).working > one.working);
+    assert_true(job_exchange_of(&job, &layers).shards < far);
+}
+
+/* A module frees what it makes and runs its kernels again. */
+static void modules_free_what_they_make(void **state)
+{
+    (void)state;
+    struct job job = job_example();
+    job.model = architecture_find("deepseek-v3");
+    job.expert = 8;
+    double kept = job_memory(&job).activations, seconds = job_time(&job).compute;
+    job.recompute = RECOMPUTE_SELECTIVE;
+    for (int m = 0; m < RECOMPUTE_MODULES; m++) {
+        job.technique.modules = 1 << m;
+        assert_true(job_time(&job).compute > seconds);
+        if (m == MODULE_CORE_ATTENTION) /* its scores are never in memory */
+            assert_true(job_memory(&job).activations == kept);
+        else
+            assert_true(job_memory(&job).activations < kept);
+    }
+    /* both norms' results of each token */
+    job.technique.modules = 1 << MODULE_NORMS;
+    double rows = 2.0 * 2.0 * (double)job.sequence * (double)job.model->hidden * job.model->layers;
+    near(kept - job_memory(&job).activations, rows, 1e-9);
+    job.technique.modules = (1 << RECOMPUTE_MODULES) - 1;
+    double most = job_memory(&job).activations;
+    job.technique.modules = 0;
+    job.recompute = RECOMPUTE_FULL;
+    assert_true(job_memory(&job).activations < most);
+}
+
+static void some_blocks_lie_between_none_and_all(void **state)
+{
+    (void)state;
+    struct job job = job_example();
+    double before = job_memory(&job).activations, seconds = job_time(&job).compute;
+    job.recompute = RECOMPUTE_FULL;
+    job.technique.method = METHOD_BLOCK;
+    for (job.technique.layers = 1; job.technique.layers <= job.model->layers; job.technique.layers++) {
+        double kept = job_memory(&job).activations, taken = job_time(&job).compute;
+        assert_true(kept < before && taken > seconds);
+        before = kept, seconds = taken;
+    }
+    job.technique = (struct technique){0};
+    near(job_memory(&job).activations, before, 1e-12);
+    near(job_time(&job).compute, seconds, 1e-12);
+    job.technique = (struct technique){.method = METHOD_EVERY, .layers = 2};
+    double half = job_memory(&job).activations;
+    job.technique = (struct technique){.method = METHOD_BLOCK, .layers = job.model->layers / 2};
+    near(job_memory(&job).activations, half, 1e-12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(states_are_six_and_twelve_bytes),    cmocka_unit_test(sharding_takes_shares),
-        cmocka_unit_test(activations_are_those_of_the_paper), cmocka_unit_test(recomputing_keeps_less),
-        cmocka_unit_test(grows_with_the_microbatch),          cmocka_unit_test(parts_add_up),
+        cmocka_unit_test(states_are_six_and_twelve_bytes),
+        cmocka_unit_test(sharding_takes_shares),
+        cmocka_unit_test(activations_are_those_of_the_paper),
+        cmocka_unit_test(software_keeps_what_its_kernels_need),
+        cmocka_unit_test(recomputing_keeps_less),
+        cmocka_unit_test(grows_with_the_microbatch),
+        cmocka_unit_test(parts_add_up),
+        cmocka_unit_test(formats_set_the_bytes),
+        cmocka_unit_test(offload_trades_memory_for_time),
+        cmocka_unit_test(copies_of_shards_hold_more),
+        cmocka_unit_test(modules_free_what_they_make),
+        cmocka_unit_test(some_blocks_lie_between_none_and_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,20 @@
+/* What a plan over several types owes to each of them, to the links and to its settings.
+ *
+ * Each question is asked again with one change, and searched as before: without a type that works; with a node more of each;
+ * with a share more of the matrix units, the memory and its bandwidth, and the links of all types; with the neighbouring
+ * micro-batches, the other recomputations and ZeRO stages. More of a resource never makes the plan slower: where the search
+ * misses that, the plan's own time counts. */
+#ifndef REHEARSE_PLAN_FLEET_EXPLAIN_H
+#define REHEARSE_PLAN_FLEET_EXPLAIN_H
+
+#include "plan/fleet/best.h"
+
+/* Adds the changes to the plan's sensitivity, and the plans found to the best one's rivals. `more`: 0.1 is 10 % more of a
+ * resource. */
+bool fleet_explain(struct plan *plan, struct fleet_best *best, const struct fleet_question *question,
+                   double more, struct parallel *pool, struct progress *progress, struct error *err);
+
+/* Appends the plan's sensitivity as a table. */
+void fleet_print_changes(const struct plan *plan, struct text *out);
+
+#endif

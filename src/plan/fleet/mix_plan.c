@@ -1,0 +1,188 @@
+/* Jobs on groups as a plan, back, and as a table. */
+#include "core/unit.h"
+#include "plan/fleet/best.h"
+#include "plan/fleet/plan.h"
+#include "plan/split/plan.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#define SEARCH "jobs"
+
+/* ---- out ---- */
+
+/* Copies a pipeline of one plan to another: stages and their transfers, whose links get new places. */
+static bool copy_pipeline(struct plan *plan, struct plan_pipeline *to, const struct plan *from, int type,
+                          struct error *err)
+{
+    const struct plan_pipeline *pipeline = &from->pipelines[0];
+    if (!plan_add_stages(plan, to, pipeline->stage_count, err))
+        return false;
+    to->copies = pipeline->copies;
+    to->microbatches = pipeline->microbatches;
+    for (int s = 0; s < pipeline->stage_count; s++) {
+        struct plan_stage *stage = &to->stages[s];
+        const struct plan_stage *old = &pipeline->stages[s];
+        *stage = *old;
+        stage->type = type;
+        stage->run_count = 0;
+        stage->runs = NULL;
+        stage->transfers = NULL;
+        stage->transfer_count = stage->transfer_room = 0;
+        for (int t = 0; t < old->transfer_count; t++) {
+            struct plan_transfer transfer = old->transfers[t];
+            const struct plan_link *link = transfer.link >= 0 ? &from->links[transfer.link] : NULL;
+            transfer.link = link ? plan_add_link(plan, arena_string(&plan->arena, link->name),
+                                                 link->bandwidth, link->latency)
+                                 : -1;
+            if ((link && transfer.link < 0) || !plan_add_transfer(plan, stage, transfer))
+                return error_memory(err);
+        }
+    }
+    return true;
+}
+
+/* Takes over a kind's pipeline, and from the first one what all share. */
+static bool add_kind(struct plan *plan, const struct mix_kind *kind, int index, struct error *err)
+{
+    struct plan own;
+    plan_init(&own);
+    if (!plan_of_one_job(&own, &kind->job, kind->job.devices, err))
+        return false;
+    bool ok = copy_pipeline(plan, &plan->pipelines[index], &own, kind->group, err);
+    for (int s = 0; s < own.pipelines[0].stage_count && ok; s++)
+        if (plan->pipelines[index].stages[s].chunk == 0)
+            plan->pipelines[index].stages[s].seconds.gradients = kind->time.data;
+    plan->memory = fmax(plan->memory, own.memory);
+    if (index == 0) {
+        plan->layer_count = own.layer_count;
+        plan->prefetch = own.prefetch;
+        plan->keeps_gathered = own.keeps_gathered;
+        plan->schedule = kind->job.chunks > 1 ? "interleaved-1f1b" : "1f1b";
+        plan->recompute = own.recompute;
+        ok = ok && (plan->layers_digest = arena_string(&plan->arena, own.layers_digest)) != NULL;
+    }
+    plan_release(&own);
+    return ok;
+}
+
+static bool fill_in(struct plan *plan, const struct mix_answer *mix, struct error *err)
+{
+    const struct job *job = &mix->kinds[0].job;
+    plan->objective = "iteration";
+    plan->planner = "fleet";
+    plan->search = SEARCH;
+    plan->microbatch = job->microbatch;
+    plan->technique = job->technique;
+    plan->sharding = job->sharding;
+    plan->chunks = job->chunks;
+    plan->iteration_time = mix->seconds;
+    plan->lower_bound = mix->lower_bound;
+    plan->proven_optimal = plan_gap(plan) == 0;
+    plan->proof_over =
+        "jobs of their own on the groups with the same settings, and pipelines over several types";
+    plan_add_part(plan, "pipelines", mix->before);
+    plan_add_part(plan, "after", mix->after);
+    plan_add_part(plan, "other", mix->other);
+    plan_add_figure(plan, "combinations", mix->combinations);
+    plan->memory = 0;
+    if (!plan_add_pipelines(plan, mix->kind_count, err))
+        return false;
+    for (int k = 0; k < mix->kind_count; k++)
+        if (!add_kind(plan, &mix->kinds[k], k, err))
+            return false;
+    plan_find_bottleneck(plan);
+    return plan_place(plan, err);
+}
+
+bool plan_of_mix(struct plan *plan, const struct mix_answer *mix, const struct fleet_question *question,
+                 struct error *err)
+{
+    if (plan_take_question(plan, question, err) && fill_in(plan, mix, err))
+        return true;
+    plan_release(plan);
+    return false;
+}
+
+/* ---- back ---- */
+
+bool plan_is_mix(const struct plan *plan)
+{
+    return plan->search && strcmp(plan->search, SEARCH) == 0;
+}
+
+bool mix_score(struct mix_answer *mix, const struct fleet_question *question, struct plan *plan,
+               const int *type_of, struct error *err)
+{
+    *mix = (struct mix_answer){.lower_bound = 0};
+    for (int p = 0; p < plan->pipeline_count; p++) {
+        struct plan one = *plan;
+        if (p == FLEET_MAX_TYPES)
+            return error_set(err, ERROR_INFEASIBLE, "%s: has jobs on more than %d groups", plan->path,
+                             FLEET_MAX_TYPES);
+        struct mix_kind *kind = &mix->kinds[mix->kind_count++];
+        const struct cluster_group *group;
+        one.pipelines = &plan->pipelines[p];
+        one.pipeline_count = 1;
+        one.global_batch = plan->pipelines[p].microbatches * plan->pipelines[p].copies * plan->microbatch;
+        kind->job = question->job;
+        kind->group = type_of[plan->pipelines[p].stages[0].type];
+        group = &question->groups[kind->group];
+        job_set_group(&kind->job, group);
+        kind->job.type = model_type(group->type, question->precision);
+        kind->job.technique = plan->technique;
+        bool ok = job_of_plan(&kind->job, &one, err) && job_check(&kind->job, err);
+        plan->arena = one.arena;
+        if (!ok)
+            return false;
+        kind->memory = job_memory(&kind->job);
+    }
+    mix_price(mix, question);
+    return true;
+}
+
+/* ---- a table ---- */
+
+static void print_kind(const struct mix_kind *kind, const struct cluster_group *group, struct text *out)
+{
+    struct unit_texts texts = {0};
+    const struct job *job = &kind->job;
+    text_format(out, "  %-14s %6d  %3d %3d %3d %3d %3d %3d  %13" PRId64 "  %11s  %s of %s\n",
+                group->type->name, job->devices, job->tensor, job->context, job->expert, job->pipeline,
+                job->chunks, job->data, job_microbatches(job),
+                unit_text(&texts, kind->time.seconds, UNIT_TIME),
+                unit_text(&texts, kind->memory.total, UNIT_BYTES),
+                unit_text(&texts, (double)group->memory, UNIT_BYTES));
+}
+
+void mix_print(const struct mix_answer *mix, const struct fleet_question *question, const struct plan *plan,
+               struct text *out)
+{
+    struct unit_texts texts = {0};
+    const struct job *job = &mix->kinds[0].job;
+    double gap = plan_gap(plan);
+    int pipelines = 0;
+    fleet_print_question(plan, out);
+    for (int k = 0; k < mix->kind_count; k++)
+        pipelines += mix->kinds[k].job.data;
+    text_format(out, "iteration %s; ", unit_text(&texts, mix->seconds, UNIT_TIME));
+    if (gap > 1e-9)
+        text_format(out, "no plan takes less than %s (gap %.2g %%)\n",
+                    unit_text(&texts, mix->lower_bound, UNIT_TIME), 100.0 * gap);
+    else
+        text_add(out, "no plan takes less\n");
+    text_format(out, "  until pipelines are done %s, gradients and optimizer %s, other %s\n",
+                unit_text(&texts, mix->before, UNIT_TIME), unit_text(&texts, mix->after, UNIT_TIME),
+                unit_text(&texts, mix->other, UNIT_TIME));
+    text_format(out, "%.4g samples/s, %.4g tokens/s\n", (double)plan->global_batch / mix->seconds,
+                (double)plan->global_batch * (double)plan->sequence / mix->seconds);
+    text_format(out, "micro-batch %" PRId64 "; recomputation: %s; ZeRO stage %d; %d pipeline%s\n",
+                job->microbatch, recompute_name(job->recompute), job->sharding, pipelines,
+                pipelines == 1 ? "" : "s");
+    plan_print_idle(plan, out);
+    text_add(out, "\n  device type   devices   tp  cp  ep  pp  vp  dp  micro-batches    iteration  "
+                  "memory of the fullest device\n");
+    for (int k = 0; k < mix->kind_count; k++)
+        print_kind(&mix->kinds[k], &question->groups[mix->kinds[k].group], out);
+}

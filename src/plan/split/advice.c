@@ -1,0 +1,235 @@
+#include "plan/split/advice.h"
+
+#include "core/text.h"
+#include "plan/split/rule.h"
+#include "plan/split/space.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define MAX_REMEDIES    3
+#define MAX_LARGER      7       /* doublings of the number of devices */
+#define MAX_DEVICES     1048576 /* of them */
+#define MAX_CHUNKS_AWAY 8
+
+/* Returns the nearest value that keeps the rules, in a direction; 0: none (of sharding: -1). */
+static int64_t nearest(const struct job_question *question, enum job_dimension dimension, int64_t from,
+                       int step)
+{
+    int64_t first = dimension == JOB_SHARDING ? 0 : 1, last = dimension == JOB_SHARDING ? 3 : 2 * from + 64;
+    if (from > MAX_DEVICES)
+        from = MAX_DEVICES;
+    for (int64_t value = from + step; value >= first && value <= last; value += step)
+        if (job_rule_of(question, dimension, value) == RULE_KEPT)
+            return value;
+    return first - 1;
+}
+
+/* Returns whether a given range has no value that keeps the rules, and says why and what is near. */
+static bool say_broken(const struct job_question *question, enum job_dimension dimension, struct text *out)
+{
+    const struct job_range *range = &question->ranges[dimension];
+    const char *name = job_dimension_name(dimension);
+    if (!range->given)
+        return false;
+    for (int64_t value = range->min; value <= range->max && value - range->min < MAX_DEVICES; value++)
+        if (job_rule_of(question, dimension, value) == RULE_KEPT)
+            return false;
+    int64_t none = dimension == JOB_SHARDING ? -1 : 0;
+    int64_t below = nearest(question, dimension, range->min, -1);
+    int64_t above = nearest(question, dimension, range->max, 1);
+    text_format(out, "%s=%" PRId64 ": ", name, range->min);
+    job_rule_say(question, dimension, range->min, job_rule_of(question, dimension, range->min), out);
+    if (below > none || above > none)
+        text_add(out, "; nearest:");
+    if (below > none)
+        text_format(out, " %s=%" PRId64, name, below);
+    if (above > none)
+        text_format(out, "%s %s=%" PRId64, below > none ? " or" : "", name, above);
+    return true;
+}
+
+/* Degrees that are given, as far as their least values go: their product is a number of devices. */
+static bool say_product(const struct job_question *question, struct text *out)
+{
+    static const enum job_dimension degrees[] = {JOB_TENSOR, JOB_PIPELINE, JOB_DATA, JOB_CONTEXT};
+    double product = 1.0;
+    int given = 0;
+    for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++)
+        if (question->ranges[degrees[i]].given) {
+            product *= (double)question->ranges[degrees[i]].min;
+            given++;
+        }
+    if (given < 2 || product <= question->job.devices)
+        return false;
+    const char *separator = "; ";
+    for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++)
+        if (question->ranges[degrees[i]].given) {
+            text_format(out, "%s%s=%" PRId64, separator, job_dimension_name(degrees[i]),
+                        question->ranges[degrees[i]].min);
+            separator = " x ";
+        }
+    text_format(out, " are %.0f devices", product);
+    return true;
+}
+
+static bool has_plan(const struct job_question *question, struct parallel *pool);
+
+/* Numbers of chunks depend on pipeline, blocks and micro-batches: the nearest is found by trying. */
+static void say_chunks(const struct job_question *question, struct parallel *pool, struct text *out)
+{
+    const struct job_range *range = &question->ranges[JOB_CHUNKS];
+    const int64_t starts[] = {range->min, range->max};
+    const char *separator = "; nearest: ";
+    if (!range->given || !question->job.software->offers)
+        return;
+    for (int side = 0; side < 2; side++)
+        for (int64_t away = 1; away <= MAX_CHUNKS_AWAY; away++) {
+            struct job_question near = *question;
+            int64_t chunks = side == 0 ? starts[0] - away : starts[1] + away;
+            near.ranges[JOB_CHUNKS] = (struct job_range){chunks, chunks, true};
+            if (chunks < 1 || chunks > job_block_count(&question->job) + 2)
+                break;
+            if (has_plan(&near, pool)) {
+                text_format(out, "%svp=%" PRId64, separator, chunks);
+                separator = " or ";
+                break;
+            }
+        }
+}
+
+/* A change after which there is a plan. */
+struct remedy {
+    char text[128];
+    double seconds;
+};
+
+static bool try(const struct job_question *question, struct parallel *pool, struct job_search *search)
+{
+    struct error ignored;
+    const struct job_search_options options = {.top = 1, .pool = pool};
+    return job_search(search, question, &options, &ignored);
+}
+
+static bool has_plan(const struct job_question *question, struct parallel *pool)
+{
+    struct job_search search;
+    if (!try(question, pool, &search))
+        return false;
+    job_search_release(&search);
+    return true;
+}
+
+static void keep(struct remedy *remedies, int *count, const struct remedy *one)
+{
+    int at = *count < MAX_REMEDIES ? (*count)++ : MAX_REMEDIES;
+    for (; at > 0 && remedies[at - 1].seconds > one->seconds; at--)
+        if (at < MAX_REMEDIES)
+            remedies[at] = remedies[at - 1];
+    if (at < MAX_REMEDIES)
+        remedies[at] = *one;
+}
+
+static void try_open(const struct job_question *question, struct parallel *pool, struct remedy *remedies,
+                     int *count)
+{
+    for (int d = 0; d < JOB_DIMENSIONS; d++) {
+        struct job_question open = *question;
+        struct job_search search;
+        struct remedy remedy;
+        if (!question->ranges[d].given)
+            continue;
+        open.ranges[d].given = false;
+        if (!try(&open, pool, &search))
+            continue;
+        const struct job_choice *plan = &search.plans[0];
+        int64_t value = job_dimension_value(&plan->job, (enum job_dimension)d);
+        const char *name = job_dimension_name((enum job_dimension)d);
+        struct text word = {0};
+        remedy.seconds = plan->time.seconds;
+        job_dimension_write(&word, (enum job_dimension)d, value);
+        if (d >= JOB_TECHNIQUE)
+            snprintf(remedy.text, sizeof remedy.text, "no given %s", name);
+        else
+            snprintf(remedy.text, sizeof remedy.text, "%s=%s", name, word.data ? word.data : "");
+        text_release(&word);
+        job_search_release(&search);
+        keep(remedies, count, &remedy);
+    }
+}
+
+static void try_all_memory(const struct job_question *question, struct parallel *pool,
+                           struct remedy *remedies, int *count)
+{
+    struct job_question tight = *question;
+    struct job_search search;
+    struct remedy remedy = {.text = "--headroom 0"};
+    tight.headroom = 0.0;
+    if (question->headroom <= 0.0 || !try(&tight, pool, &search))
+        return;
+    remedy.seconds = search.plans[0].time.seconds;
+    job_search_release(&search);
+    keep(remedies, count, &remedy);
+}
+
+/* Returns the smallest larger cluster with a plan, in whole nodes if it has several; 0: none. As devices may be idle, all
+ * larger ones have one, too. */
+static int more_devices(const struct job_question *question, struct parallel *pool)
+{
+    struct job_question larger = *question;
+    int node = question->job.devices_per_node, low = question->job.devices, high = low;
+    bool found = false;
+    for (int i = 0; i < MAX_LARGER && high <= MAX_DEVICES / 2 && !found; i++) {
+        low = high;
+        high = high * 2 > node ? (high * 2 + node - 1) / node * node : high * 2;
+        larger.job.devices = high;
+        found = has_plan(&larger, pool);
+    }
+    int unit = high > node ? node : 1;
+    while (found && high - low > unit) {
+        int middle = (low + (high - low) / 2 + unit - 1) / unit * unit;
+        if (middle >= high)
+            break;
+        larger.job.devices = middle;
+        *(has_plan(&larger, pool) ? &high : &low) = middle;
+    }
+    return found ? high : 0;
+}
+
+void job_advise(const struct job_question *question, struct parallel *pool, struct error *err)
+{
+    struct text advice = {0};
+    struct remedy remedies[MAX_REMEDIES];
+    struct error missing;
+    int count = 0;
+    if (!space_check_techniques(question, &missing)) /* the error names the software that has them */
+        return;
+    for (int d = 0; d < JOB_DIMENSIONS; d++)
+        if (say_broken(question, (enum job_dimension)d, &advice)) {
+            error_set(err, ERROR_INFEASIBLE, "%s",
+                      advice.failed ? "a given value is not allowed" : advice.data);
+            text_release(&advice);
+            return;
+        }
+    if (!say_product(question, &advice))
+        say_chunks(question, pool, &advice);
+    try_open(question, pool, remedies, &count);
+    try_all_memory(question, pool, remedies, &count);
+    for (int i = 0; i < count; i++)
+        text_format(&advice, "%s%s",
+                    i == 0          ? "; there is a plan with "
+                    : i + 1 < count ? ", "
+                                    : " or ",
+                    remedies[i].text);
+    if (count == 0) {
+        int devices = more_devices(question, pool);
+        if (devices > 0)
+            text_format(&advice, "; there is a plan on %d devices, not on fewer", devices);
+    }
+    if (advice.length > 0 && !advice.failed) {
+        char found[sizeof err->text];
+        snprintf(found, sizeof found, "%s", err->text);
+        error_set(err, ERROR_INFEASIBLE, "%s%s", found, advice.data);
+    }
+    text_release(&advice);
+}

@@ -1,0 +1,194 @@
+/* Transfers of a layer: how a job's devices exchange tokens of experts, and keys and values. */
+#include "plan/split/job.h"
+
+#include <math.h>
+#include <string.h>
+
+enum dispatcher job_dispatcher(const struct job *job)
+{
+    if (job->technique.dispatch != DISPATCH_USUAL)
+        return (enum dispatcher)job->technique.dispatch;
+    return job->software->dispatch != DISPATCH_USUAL ? job->software->dispatch : DISPATCH_ALLTOALL;
+}
+
+enum context_kind job_context_kind(const struct job *job)
+{
+    return job->technique.context_kind != CONTEXT_USUAL ? (enum context_kind)job->technique.context_kind
+                                                        : CONTEXT_RING;
+}
+
+enum expert_overlap job_overlap(const struct job *job)
+{
+    if (job->expert <= 1)
+        return OVERLAP_NONE;
+    if (job_is_double(job))
+        return OVERLAP_WEIGHTS; /* its pairs */
+    return job->technique.expert_overlap != OVERLAP_USUAL ? (enum expert_overlap)job->technique.expert_overlap
+                                                          : OVERLAP_NONE;
+}
+
+static int expert_tensor(const struct job *job)
+{
+    return job->expert > 1 && job->technique.expert_tensor > 1 ? job->technique.expert_tensor : 1;
+}
+
+int job_copies(const struct job *job)
+{
+    return job->data * job->context * (job_is_double(job) ? 2 : 1);
+}
+
+int job_expert_copies(const struct job *job)
+{
+    int ranks = job_copies(job) * job->tensor;
+    int holders = job->expert > 1 ? job->expert * expert_tensor(job) : job->tensor;
+    return ranks > holders ? ranks / holders : 1;
+}
+
+/* ---- experts ---- */
+
+static struct expert_exchange exchange_of(const struct job *job, enum dispatcher dispatcher)
+{
+    double width = fmax(cost_type_bytes(cost_device_type(job->device, job->type)), 2.0);
+    bool narrow =
+        job->software->narrow_dispatch && cost_type_bytes(cost_device_type(job->device, job->type)) <= 1.0;
+    return (struct expert_exchange){
+        .model = job->model,
+        .calibration = job->calibration,
+        .group = job_group(job, job->expert, expert_tensor(job)),
+        .dispatcher = dispatcher,
+        .tokens = (double)job->microbatch * (double)job->sequence / job->context / job->tensor,
+        .width = width,
+        .out_width = narrow ? 1.0 : width,
+        .imbalance = job_imbalance(job),
+    };
+}
+
+/* Ranks that split an expert gather the tokens sent to each of them, and scatter its outputs. */
+static double inner_seconds(const struct job *job, enum collective_kind kind, double bytes)
+{
+    int ranks = expert_tensor(job);
+    return job_transfer(job, kind, ranks, 1, bytes * ranks * job_imbalance(job));
+}
+
+static struct expert_seconds experts_of(const struct job *job, const struct layer_work *work,
+                                        enum dispatcher dispatcher)
+{
+    if (job->expert <= 1 || work->expert_bytes <= 0.0)
+        return (struct expert_seconds){0};
+    struct expert_exchange exchange = exchange_of(job, dispatcher);
+    struct expert_seconds seconds = expert_seconds_of(&exchange);
+    seconds.dispatch += inner_seconds(job, COLLECTIVE_ALL_GATHER, work->expert_bytes);
+    seconds.combine += inner_seconds(job, COLLECTIVE_REDUCE_SCATTER, work->expert_bytes);
+    return seconds;
+}
+
+/* ---- context ---- */
+
+static struct context_exchange ring_of(const struct job *job, const struct layer_work *work,
+                                       enum context_kind kind, const double attention[2])
+{
+    bool latent = job->model->kv_rank > 0;
+    return (struct context_exchange){
+        .kind = kind,
+        .group = job_group(job, job->context, job->tensor),
+        .calibration = job->calibration,
+        .keys_bytes = work->context_bytes,
+        .queries_bytes = work->context_query_bytes,
+        .heads = job->model->heads / job->tensor,
+        .kv_heads = (latent ? job->model->heads : job->model->kv_heads) / job->tensor,
+        .attention = {attention[0], attention[1]},
+        .tokens = (double)job->sequence,
+        .stream = job->device->bandwidth * job->device->stream_efficiency * job->calibration->stream,
+        .neighbours = job->devices_per_node / job->tensor,
+    };
+}
+
+static bool kind_allowed(const struct job *job, enum context_kind kind)
+{
+    const double nothing[2] = {0.0, 0.0};
+    const struct layer_work work = {0};
+    struct context_exchange exchange = ring_of(job, &work, kind, nothing);
+    return context_allows(&exchange);
+}
+
+int job_context_neighbours(const struct job *job)
+{
+    const double nothing[2] = {0.0, 0.0};
+    const struct layer_work work = {0};
+    struct context_exchange exchange = ring_of(job, &work, CONTEXT_HIERARCHICAL, nothing);
+    return context_neighbours(&exchange);
+}
+
+/* ---- both ---- */
+
+struct job_moved job_moved_of(const struct job *job, const struct layer_work *work, const double attention[2])
+{
+    static const enum collective_kind kinds[] = {[CONTEXT_USUAL] = COLLECTIVE_SEND,
+                                                 [CONTEXT_RING] = COLLECTIVE_SEND,
+                                                 [CONTEXT_GATHER] = COLLECTIVE_ALL_GATHER,
+                                                 [CONTEXT_ULYSSES] = COLLECTIVE_ALL_TO_ALL,
+                                                 [CONTEXT_HIERARCHICAL] = COLLECTIVE_ALL_TO_ALL};
+    struct context_exchange context = ring_of(job, work, job_context_kind(job), attention);
+    return (struct job_moved){
+        .reduce = job_transfer(job, COLLECTIVE_ALL_REDUCE, job->tensor, 1, work->tensor_bytes),
+        .reduce_shown = job->software->tensor_shown,
+        .experts = experts_of(job, work, job_dispatcher(job)),
+        .context = context_seconds_of(&context),
+        .context_kind = kinds[job_context_kind(job)],
+    };
+}
+
+/* NVIDIA's devices from Ampere on (github.com/deepseek-ai/DeepEP). */
+static bool runs_deepep(const struct job *job)
+{
+    static const char *const generations[] = {"ampere", "ada", "hopper", "blackwell"};
+    for (size_t i = 0; i < sizeof generations / sizeof *generations; i++)
+        if (strcmp(job->device->generation, generations[i]) == 0)
+            return software_supports(job->software, TECHNIQUE_DISPATCH);
+    return false;
+}
+
+static void choose_dispatcher(struct job *job, const struct layer_work *work)
+{
+    struct expert_seconds copies = experts_of(job, work, DISPATCH_ALLTOALL);
+    struct expert_seconds merged = experts_of(job, work, DISPATCH_DEEPEP);
+    bool faster = merged.dispatch + merged.combine < copies.dispatch + copies.combine;
+    job->technique.dispatch = faster && runs_deepep(job) ? DISPATCH_DEEPEP : DISPATCH_ALLTOALL;
+}
+
+/* By the block that has all heads' attention; a window's blocks exchange the same. */
+static void choose_context_kind(struct job *job, const struct layer_work *work, const double attention[2])
+{
+    double best = INFINITY;
+    for (int kind = CONTEXT_RING; kind <= CONTEXT_HIERARCHICAL; kind++) {
+        if (!kind_allowed(job, (enum context_kind)kind))
+            continue;
+        struct context_exchange exchange = ring_of(job, work, (enum context_kind)kind, attention);
+        struct context_seconds seconds = context_seconds_of(&exchange);
+        double sum = seconds.forward + seconds.backward + seconds.kernels[0] + seconds.kernels[1];
+        if (sum < best) {
+            best = sum;
+            job->technique.context_kind = kind;
+        }
+    }
+}
+
+void job_choose_transfers(struct job *job, bool dispatch, bool context)
+{
+    bool experts = dispatch && job->expert > 1 && software_supports(job->software, TECHNIQUE_DISPATCH);
+    context &= job->context > 1 && software_supports(job->software, TECHNIQUE_CONTEXT_KIND);
+    if (!experts && !context)
+        return;
+    struct layer_split split = job_split(job);
+    struct layer_work work;
+    double attention[2] = {0.0, 0.0};
+    transformer_block(&work, job->model, job_block_count(job) - 1, &split);
+    for (int i = 0; i < work.count; i++)
+        if (work.kernels[i].kind == KERNEL_ATTENTION)
+            attention[i >= work.forward_count] +=
+                kernel_time(&work.kernels[i], job->device, job->calibration).seconds;
+    if (experts)
+        choose_dispatcher(job, &work);
+    if (context)
+        choose_context_kind(job, &work, attention);
+}

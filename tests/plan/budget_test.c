@@ -1,0 +1,211 @@
+#include "plan/budget.h"
+#include "plan/split/deadline.h"
+#include "plan/split/plan.h"
+
+#include "support/jobs.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct error err;
+
+/* Two stages on unlike devices, two copies, four micro-batches of eight samples of 1,000 tokens: 64,000 tokens an
+ * iteration of 10 s. */
+static void make_plan(struct plan *plan)
+{
+    plan_init(plan);
+    assert_true(plan_add_types(plan, 2, &err) && plan_add_pipelines(plan, 1, &err));
+    plan->types[0] = (struct plan_device_type){.name = "h100-sxm", .nodes = 1, .per_node = 8, .inside = -1};
+    plan->types[1] = (struct plan_device_type){.name = "a100-80gb", .nodes = 1, .per_node = 8, .inside = -1};
+    plan->sequence = 1000;
+    plan->microbatch = 8;
+    plan->global_batch = 64;
+    plan->iteration_time = 10.0;
+    struct plan_pipeline *pipeline = &plan->pipelines[0];
+    pipeline->copies = 2;
+    pipeline->microbatches = 4;
+    assert_true(plan_add_stages(plan, pipeline, 2, &err));
+    for (int s = 0; s < 2; s++) {
+        pipeline->stages[s].type = s;
+        pipeline->stages[s].tensor = s == 0 ? 2 : 4;
+        pipeline->stages[s].seconds =
+            (struct plan_seconds){.forward = 0.5, .backward = 1.0, .optimizer = 1.0};
+    }
+}
+
+static void days_money_and_energy_are_those_of_a_pocket_calculator(void **state)
+{
+    struct budget_prices prices;
+    struct plan plan;
+    (void)state;
+    make_plan(&plan);
+    assert_true(budget_read_prices("h100=2/h,$1", NULL, &prices, &err));
+    assert_true(budget_of(&plan, 64e6 - 1, &prices, NULL, &err));
+    const struct plan_budget *budget = &plan.budget;
+    assert_float_equal(budget->seconds, 1000 * 10.0, 1e-9); /* the last iteration is a whole one */
+    double hours = 1e4 / 3600.0;
+    assert_float_equal(budget->device_hours, 12 * hours, 1e-9); /* 4 h100 and 8 a100 */
+    assert_float_equal(budget->dollars_per_hour, 4 * 2.0 + 8 * 1.0, 1e-9);
+    assert_float_equal(budget->dollars, 16.0 * hours, 1e-9);
+    assert_float_equal(budget->dollars_per_million_tokens, 16.0 / 3600.0 * 10.0 / 0.064, 1e-9);
+    double watts = 4 * 700.0 + 8 * 400.0;
+    assert_float_equal(budget->watt_hours, watts * hours, 1e-6);
+    /* 4 x 1.5 s + 1 s of 10 s */
+    assert_float_equal(budget->watt_hours_computing, 0.7 * watts * hours, 1e-6);
+    plan_release(&plan);
+}
+
+static void chunks_of_a_device_are_paid_for_once(void **state)
+{
+    struct budget_prices prices;
+    struct plan plan;
+    (void)state;
+    make_plan(&plan);
+    plan.chunks = 2;
+    struct plan_stage *stages = plan.pipelines[0].stages;
+    stages[1] = stages[0];
+    stages[1].chunk = 1;
+    assert_true(budget_read_prices("3", NULL, &prices, &err) && budget_of(&plan, 0.0, &prices, NULL, &err));
+    assert_float_equal(plan.budget.dollars_per_hour, 4 * 3.0, 1e-9);
+    assert_true(isnan(plan.budget.seconds) && isnan(plan.budget.dollars) && isnan(plan.budget.watt_hours));
+    plan_release(&plan);
+}
+
+static void a_missing_price_is_named(void **state)
+{
+    static const struct {
+        const char *text, *error;
+    } cases[] = {
+        {"", "--price: expected dollars per device and hour such as 2.10/h, found ''"},
+        {"h100=", "--price: expected dollars per device and hour such as 2.10/h, found ''"},
+        {"=2", "--price: expected a device before '=' in '=2'"},
+        {"h100=x", "--price: expected dollars per device and hour such as 2.10/h, found 'x'"},
+        {"-1", "--price: expected dollars per device and hour such as 2.10/h, found '-1'"},
+        {"nan", "--price: expected dollars per device and hour such as 2.10/h, found 'nan'"},
+        {"1,", "--price: expected dollars per device and hour such as 2.10/h, found ''"},
+        {"1,2", "--price: '1,2' has two prices; a decimal point is a '.', as in 2.10/h"},
+        {"h100=1,H100-SXM5-80GB=2", "--price: 'h100-sxm' has two prices"},
+    };
+    struct budget_prices prices;
+    struct plan plan;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_false(budget_read_prices(cases[i].text, NULL, &prices, &err));
+        assert_string_equal(err.text, cases[i].error);
+    }
+    make_plan(&plan);
+    assert_true(budget_read_prices("h100=2", NULL, &prices, &err));
+    assert_false(budget_of(&plan, 1e6, &prices, NULL, &err));
+    assert_string_equal(err.text, "--price: 'a100-80gb' has no price, only: h100-sxm");
+    plan.sequence = 0;
+    assert_false(budget_of(&plan, 1e6, &prices, NULL, &err));
+    assert_string_equal(err.text, "--tokens: the plan does not say how many tokens an iteration has");
+    plan_release(&plan);
+}
+
+/* ---- a deadline ---- */
+
+static const int64_t batches[] = {64, 96, 128};
+
+static struct job_question ask(int devices)
+{
+    struct job_question question = {.job = job_example(), .headroom = 0.05};
+    question.job.model = architecture_find("llama-3-8b");
+    question.job.devices = devices;
+    return question;
+}
+
+/* All plans that no other beats in time, money and devices, of all batches: the cheapest in time is one of them. */
+static void the_cheapest_in_time_is_on_the_front(void **state)
+{
+    struct job_search fronts[3];
+    const double tokens = 1e11;
+    double longest = 0.0;
+    (void)state;
+    for (int b = 0; b < 3; b++) {
+        struct job_question question = ask(48);
+        const struct job_search_options options = {.top = 2000, .front = true, .money = true};
+        question.job.batch = batches[b];
+        assert_true(job_search(&fronts[b], &question, &options, &err));
+    }
+    int in_time = 0, idle = 0;
+    for (double limit = 3e8; limit > 1e5; limit /= 1.31) {
+        const struct job_deadline deadline = {tokens, limit, 3, batches};
+        const struct job_search_options options = {.top = 1};
+        struct job_question question = ask(48);
+        struct job_search found;
+        double best = INFINITY;
+        for (int b = 0; b < 3; b++)
+            for (int i = 0; i < fronts[b].plan_count; i++) {
+                const struct job_choice *plan = &fronts[b].plans[i];
+                double iterations = ceil(tokens / ((double)batches[b] * (double)question.job.sequence));
+                if (iterations * plan->time.seconds <= limit)
+                    best = fmin(best, iterations * plan->time.seconds * plan->job.devices);
+            }
+        bool ok = job_cheapest_in_time(&found, &question, &deadline, &options, &err);
+        assert_int_equal(ok, isfinite(best));
+        if (!ok) {
+            assert_int_equal(err.kind, ERROR_INFEASIBLE);
+            assert_non_null(strstr(err.text, "--deadline: no plan trains within "));
+            continue;
+        }
+        const struct job_choice *plan = &found.plans[0];
+        double iterations = ceil(tokens / ((double)question.job.batch * (double)question.job.sequence));
+        double seconds = iterations * plan->time.seconds;
+        assert_true(seconds <= limit * (1.0 + 1e-12));
+        assert_true(fabs(seconds * plan->job.devices / best - 1.0) < 1e-9);
+        assert_int_equal(question.job.devices, plan->job.devices);
+        longest = fmax(longest, seconds);
+        in_time++;
+        idle += plan->job.devices < 48;
+        job_search_release(&found);
+    }
+    assert_true(in_time > 5 && idle > 2);
+    for (int b = 0; b < 3; b++)
+        job_search_release(&fronts[b]);
+}
+
+/* The number of devices that a refusal names is enough, and with a node less there is no plan in time. */
+static void a_refused_deadline_names_enough_devices(void **state)
+{
+    const int64_t batch = 256;
+    const struct job_search_options options = {.top = 1};
+    (void)state;
+    for (double days = 2.0; days < 40.0; days *= 2.3) {
+        const struct job_deadline deadline = {1e11, days * 86400.0, 1, &batch};
+        struct job_question question = ask(8);
+        struct job_search found;
+        int enough;
+        if (job_cheapest_in_time(&found, &question, &deadline, &options, &err)) {
+            job_search_release(&found);
+            continue;
+        }
+        const char *text = strstr(err.text, "; ");
+        assert_non_null(text);
+        assert_int_equal(sscanf(text, "; %d devices would be enough", &enough), 1);
+        question = ask(enough);
+        assert_true(job_cheapest_in_time(&found, &question, &deadline, &options, &err));
+        job_search_release(&found);
+        question = ask(enough - 8);
+        assert_false(job_cheapest_in_time(&found, &question, &deadline, &options, &err));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(days_money_and_energy_are_those_of_a_pocket_calculator),
+        cmocka_unit_test(chunks_of_a_device_are_paid_for_once),
+        cmocka_unit_test(a_missing_price_is_named),
+        cmocka_unit_test(the_cheapest_in_time_is_on_the_front),
+        cmocka_unit_test(a_refused_deadline_names_enough_devices),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,151 @@
+/* Mixed clusters of known devices: no group makes a plan slower, and no bound is above a plan. */
+#include "devices/tables.h"
+#include "plan/fleet/best.h"
+#include "support/random_problem.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char *const devices[] = {"a100-80gb", "a100-40gb", "h100-sxm", "v100-32gb", "l40s", "t4"};
+
+static void make_question(struct fleet_question *question, uint64_t seed)
+{
+    struct random_source source = {seed};
+    *question = (struct fleet_question){
+        .job = {.model = architecture_find(random_one_in(&source, 2) ? "gpt2" : "gpt2-xl"),
+                .software = software_find(random_one_in(&source, 4) ? "torchtitan" : "megatron-core"),
+                .batch = 8 << random_range(&source, 0, 2),
+                .sequence = 1024},
+        .precision = MODEL_MIXED,
+        .group_count = random_range(&source, 2, 3),
+        .headroom = 0.05,
+    };
+    assert_non_null(question->job.model);
+    assert_non_null(question->job.software);
+    int first = random_range(&source, 0, 5);
+    for (int g = 0; g < question->group_count; g++) {
+        const struct cost_device *device = tables_device(NULL, devices[(first + g) % 6]);
+        assert_non_null(device);
+        question->groups[g] = (struct cluster_group){
+            .type = device,
+            .device = device->name,
+            .calibration = tables_calibration(NULL, device),
+            .inside = tables_link(NULL, device->link),
+            .across = tables_link(NULL, random_one_in(&source, 2) ? "ib-100g" : "ethernet-25g"),
+            .nodes = random_range(&source, 1, 2),
+            .devices_per_node = 1 << random_range(&source, 0, 1),
+            .memory = device->memory,
+        };
+    }
+}
+
+/* The best plan; INFINITY: none fits. */
+static double plan(const struct fleet_question *question, double *bound)
+{
+    struct fleet_best best;
+    struct error err;
+    *bound = INFINITY;
+    if (!fleet_find_best(&best, question, NULL, NULL, &err)) {
+        assert_int_equal(err.kind, ERROR_INFEASIBLE);
+        return INFINITY;
+    }
+    double seconds = best.seconds;
+    *bound = best.lower_bound;
+    assert_true(*bound <= seconds && *bound > 0.0);
+    fleet_best_release(&best);
+    return seconds;
+}
+
+/* The best job on a group alone, as the search for one kind plans it. */
+static double plan_alone(const struct fleet_question *question, int group)
+{
+    const struct cluster_group *g = &question->groups[group];
+    struct job_question alone = {.job = question->job, .headroom = question->headroom};
+    struct job_search search;
+    struct error err;
+    job_set_group(&alone.job, g);
+    alone.job.type = model_type(g->type, question->precision);
+    alone.job.devices = g->nodes * g->devices_per_node;
+    if (!job_search(&search, &alone, &(struct job_search_options){.top = 1}, &err))
+        return INFINITY;
+    double seconds = search.plans[0].time.seconds;
+    job_search_release(&search);
+    return seconds;
+}
+
+static void no_group_makes_a_plan_slower(void **state)
+{
+    (void)state;
+    const char *many = getenv("REHEARSE_FLEET_CLUSTERS"); /* of a soak */
+    int cases = many ? atoi(many) : random_cases(12), better = 0;
+    for (int i = 0; i < cases; i++) {
+        struct fleet_question question;
+        double bound, unused, least = INFINITY;
+        make_question(&question, (uint64_t)i + 1);
+        double seconds = plan(&question, &bound);
+        for (int g = 0; g < question.group_count; g++) {
+            struct fleet_question part = question;
+            double alone = plan_alone(&question, g);
+            least = fmin(least, alone);
+            if (seconds > alone || bound > alone)
+                fail_msg("case %d: %.17g, bound %.17g, group %d alone %.17g", i, seconds, bound, g, alone);
+            part.groups[g].nodes--;
+            if (part.groups[g].nodes == 0)
+                part.groups[g] = part.groups[--part.group_count];
+            if (part.group_count < 2)
+                continue;
+            double others = plan(&part, &unused);
+            if (seconds > others || bound > others)
+                fail_msg("case %d: %.17g, bound %.17g, a node of group %d less %.17g", i, seconds, bound, g,
+                         others);
+        }
+        better += seconds < least;
+    }
+    assert_in_range(better, 1, cases);
+}
+
+/* A plan of jobs, given back, takes as long. */
+static void plans_of_jobs_score_as_they_were_found(void **state)
+{
+    (void)state;
+    int several = 0;
+    for (uint64_t i = 1; i <= 30 && several == 0; i++) {
+        static const int same[] = {0, 1, 2, 3, 4, 5, 6, 7};
+        struct fleet_question question;
+        struct mix_answer mix, again;
+        struct plan made;
+        struct error err;
+        make_question(&question, i);
+        if (!mix_plan(&mix, &question, NULL, &err))
+            continue;
+        plan_init(&made);
+        if (!plan_of_mix(&made, &mix, &question, &err))
+            fail_msg("case %d: %s", (int)i, err.text);
+        assert_true(plan_is_mix(&made));
+        if (!plan_check(&made, &err) || !mix_score(&again, &question, &made, same, &err))
+            fail_msg("case %d: %s", (int)i, err.text);
+        assert_int_equal(again.kind_count, mix.kind_count);
+        if (fabs(again.seconds / mix.seconds - 1.0) > 1e-12)
+            fail_msg("case %d: %.17g, then %.17g", (int)i, mix.seconds, again.seconds);
+        several += mix.kind_count > 1;
+        plan_release(&made);
+        mix_release(&mix);
+    }
+    assert_true(several > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_group_makes_a_plan_slower),
+        cmocka_unit_test(plans_of_jobs_score_as_they_were_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
