@@ -1,0 +1,31 @@
+/* The links of hosts and of the storage, and the transfers that share them (host.h). They are numbered after those of the
+ * cluster (wires.h). Private to sim/play. */
+#ifndef REHEARSE_SIM_PLAY_HOST_LINKS_H
+#define REHEARSE_SIM_PLAY_HOST_LINKS_H
+
+#include "sim/engine/fabric.h"
+#include "sim/play/host.h"
+#include "sim/play/layout.h"
+
+int host_link_count(const struct layout *layout);
+void host_set_links(const struct layout *layout, struct engine_link *links);
+
+/* The transfers of a plan over its cluster, to which those of hosts are added. */
+struct host_joint {
+    const struct layout *layout;
+    const struct layer_orders *orders;
+    const struct fabric *fabric;
+    struct engine_route *routes;
+    int route_count;
+    const int *first_route; /* of each device */
+    const int *seats;       /* of each device: the fabric's; NULL: the cluster is unknown */
+    double *demand;         /* of each link, bytes/s */
+    struct arena *arena;    /* for routes */
+    int *device_of;         /* of each device of the fabric, while they are joined; -1: none */
+};
+
+/* Sets the routes of loading and saving, lets transfers between nodes use the links of their devices' hosts, and adds what all
+ * of them use at most to `demand`. False: out of memory. */
+bool host_join(struct host_joint *joint);
+
+#endif

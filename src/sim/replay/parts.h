@@ -1,0 +1,42 @@
+/* Shared by the readers of recorded runs. */
+#ifndef REHEARSE_SIM_REPLAY_PARTS_H
+#define REHEARSE_SIM_REPLAY_PARTS_H
+
+#include "sim/replay/replay.h"
+
+/* Add to a replay; times are in the recording's clock until replay_finish. A false call leaves *err set. */
+bool replay_add_text(struct replay *replay, const char *text, size_t length, uint32_t *id, struct error *err);
+bool replay_add_stream(struct replay *replay, int64_t device, int64_t number, int32_t *stream,
+                       struct error *err);
+bool replay_add_thread(struct replay *replay, int64_t process, int64_t thread, int32_t *id,
+                       struct error *err);
+bool replay_add_activity(struct replay *replay, const struct replay_activity *activity, struct error *err);
+bool replay_add_collective(struct replay *replay, const struct replay_collective *collective, uint32_t *id,
+                           struct error *err);
+bool replay_add_sync(struct replay *replay, const struct replay_sync *sync, uint32_t *id, struct error *err);
+bool replay_add_call(struct replay *replay, const struct replay_call *call, struct error *err);
+
+/* Sorts, ties activities to their launches, and checks; `what` names an item of the file ("traceEvents"). */
+bool replay_finish(struct replay *replay, const char *what, struct error *err);
+
+/* One end of an arrow of chrome.c, with a time in the recording's clock. */
+struct replay_flow {
+    int64_t id, device, number, time; /* number: of the stream */
+    bool target;
+};
+
+/* After replay_finish: makes arrows dependencies, and leaves out launches that are only a form, as chrome.c writes them: each
+ * takes no time, and is when its activity starts. Sorts the arrows. */
+bool replay_apply_flows(struct replay *replay, struct replay_flow *flows, size_t count, struct error *err);
+
+enum replay_class replay_class_of(enum replay_category category, const char *name);
+
+/* Converts decimal microseconds to whole nanoseconds, without a detour over a double where there are at most 15 digits
+ * before the point. False: no number, or beyond 2^61 ns. */
+bool replay_microseconds(const char *text, int64_t *ns);
+
+bool replay_read_kineto(struct replay *replay, const char *text, size_t length, struct error *err);
+bool replay_read_chakra(struct replay *replay, const char *text, size_t length, struct error *err);
+bool replay_read_table(struct replay *replay, const char *text, size_t length, struct error *err);
+
+#endif

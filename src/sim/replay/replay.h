@@ -1,0 +1,168 @@
+/* Recorded runs of GPUs, played again: with the times that were recorded, or with kernels that take another time.
+ *
+ * Read are Kineto's traces (Chrome JSON as PyTorch's profiler writes it, also packed by gzip) and tables of kernels (CSV with
+ * the columns start_us, duration_us, stream, category, kernel, and where known correlation, launch_us,
+ * launch_duration_us, collective, elements, dtype, group).
+ *
+ * Also read are Chakra's execution traces, which have causes but no starts (chakra.c): those are played when it is read.
+ *
+ * A trace holds activities of GPUs (kernels, copies, fills) and those calls of the host that start or await them; all
+ * else that the host did is a gap between its calls. graph.h tells how causes are found, play.h how they are played.
+ * Times are whole nanoseconds from the first activity or call. Memory (measured by bench_replay) is about 220 bytes for an
+ * activity with its launch, while it is played: 48 for the activity, 40 for the call, 8 and 4 for each of their three events,
+ * 16 for a cause, 8 for a time. Names and what is told of collectives are kept once; events of other kinds cost nothing. */
+#ifndef REHEARSE_SIM_REPLAY_REPLAY_H
+#define REHEARSE_SIM_REPLAY_REPLAY_H
+
+#include "core/arena.h"
+#include "core/error.h"
+#include "core/hash.h"
+#include "core/text.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define REPLAY_MAX_RECORDS ((size_t)1 << 23) /* activities, and calls */
+#define REPLAY_MAX_STREAMS 4096
+#define REPLAY_MAX_SKEW    INT64_C(1000000) /* ns: an activity that begins longer before its launch is a fault */
+
+/* As HolisticTraceAnalysis divides activities, but for collectives of other libraries than NCCL. */
+enum replay_class { REPLAY_COMPUTE, REPLAY_COMMUNICATION, REPLAY_MEMORY, REPLAY_CLASSES };
+
+enum replay_category { REPLAY_KERNEL, REPLAY_MEMCPY, REPLAY_MEMSET, REPLAY_CATEGORIES };
+
+struct replay_activity {
+    int64_t start, duration; /* ns */
+    int64_t correlation;     /* with its launch; 0: none */
+    uint32_t place;          /* of the event or row in the file, from 0 */
+    uint32_t name;           /* text */
+    uint32_t collective;     /* index of what is told of it; 0: nothing */
+    int32_t call;            /* index; -1: none recorded */
+    unsigned stream : 16;    /* index */
+    unsigned category : 4;   /* enum replay_category */
+    unsigned class : 4;      /* enum replay_class */
+};
+
+/* What a trace tells of a collective: the same for many activities. */
+struct replay_collective {
+    int64_t elements;           /* -1: unknown */
+    int64_t name, dtype, group; /* texts; 0: none */
+};
+
+enum replay_call_kind {
+    CALL_LAUNCH,
+    CALL_STREAM_SYNC, /* awaits what is on a stream */
+    CALL_EVENT_SYNC,
+    CALL_DEVICE_SYNC,
+    CALL_FREE,        /* may await everything: shown by its times */
+    CALL_STREAM_WAIT, /* a stream awaits an event of another one */
+    CALL_EVENT_RECORD,
+    CALL_KINDS
+};
+
+struct replay_call {
+    int64_t begin, duration, correlation;
+    uint32_t place;
+    int32_t thread;
+    uint32_t sync; /* index of what is told of a wait; 0: nothing */
+    uint8_t kind;
+    bool launches; /* its name tells that it starts an activity */
+    bool graph;    /* or a graph of activities */
+};
+
+/* What a trace tells of a call that awaits. */
+struct replay_sync {
+    int64_t recorded_by; /* correlation of the call that recorded the event that is awaited; 0: unknown */
+    int32_t stream,
+        awaited; /* the stream that waits or is awaited; the stream of the event; -1: not recorded */
+};
+
+/* Why something began when it did (graph.h). */
+enum replay_cause {
+    CAUSE_ROOT,     /* the first event of a thread or stream: at its recorded time */
+    CAUSE_STREAM,   /* the activity before on the stream */
+    CAUSE_LAUNCH,   /* its launch */
+    CAUSE_WAIT,     /* an activity of another stream, by a recorded wait */
+    CAUSE_INFERRED, /* an activity of another stream, inferred */
+    CAUSE_HOST,     /* host work between calls, or within one */
+    CAUSE_SYNC,     /* a call awaits an activity */
+    CAUSE_THREAD,   /* another thread's call */
+    /* only in sums: waits for what the trace does not tell */
+    CAUSE_STALL, /* and nothing in it says why */
+    CAUSE_STALL_GRAPH,
+    CAUSE_STALL_SAMPLED,
+    CAUSE_STALL_LAUNCH,
+    CAUSE_STALL_EVENT,
+    CAUSE_KINDS
+};
+
+struct replay_stream {
+    int64_t device, number;
+};
+
+/* The activity `target` waits for the end of `source`, or only for its start; indices. */
+struct replay_dep {
+    uint32_t target, source;
+    bool start;
+};
+
+struct replay {
+    struct arena arena;
+    const char *path;
+    struct replay_activity *activities; /* in order of start, then place */
+    struct replay_call *calls;          /* in order of begin, then place */
+    size_t count, call_count, capacity, call_capacity;
+    struct replay_stream *streams;
+    size_t stream_count, stream_capacity;
+    const char **texts; /* by id; texts[0] is "" */
+    size_t text_count, text_capacity;
+    struct replay_collective *collectives; /* the first one, once there is any, tells nothing */
+    size_t collective_count, collective_capacity;
+    struct replay_sync *syncs; /* likewise */
+    size_t sync_count, sync_capacity;
+    int64_t rank, world; /* -1: unknown */
+    int64_t origin;      /* ns in the recording's clock, of time 0 */
+    size_t events;       /* in the file, of all kinds */
+    size_t no_launch;    /* activities without a recorded launch */
+    size_t no_activity;  /* launches without a recorded activity, by their names */
+    size_t skewed;       /* activities that begin before their launch, by less than REPLAY_MAX_SKEW */
+    bool awaits;         /* calls that await the GPU were recorded */
+    /* Profilers number all calls of the driver in a row. Of these numbers, so many were seen with a call. */
+    int64_t first_number, last_number, numbers_seen;
+    bool played; /* an execution trace: `deps` tell all causes, and starts were not recorded but played */
+    struct replay_dep *deps;
+    size_t dep_count, dep_capacity;
+    /* private, while reading */
+    struct hash_names names, threads, stream_ids, collective_ids;
+};
+
+extern const char *const replay_class_names[REPLAY_CLASSES], *const replay_category_names[REPLAY_CATEGORIES];
+
+/* Reads a file: a table if its name ends in ".csv" or ".csv.gz"; an execution trace if it ends in ".et" or ".et.gz" or is JSON
+ * that says so in its first bytes ("schema"); else Kineto's JSON. On failure *replay holds nothing; on
+ * success the caller calls replay_release. */
+bool replay_load(struct replay *replay, const char *path, struct error *err);
+
+/* Reads text instead; `path` is for messages and chooses the format. */
+bool replay_parse(struct replay *replay, const char *path, const char *text, size_t length,
+                  struct error *err);
+
+void replay_release(struct replay *replay);
+
+/* What is told of an activity's collective, and of a call that awaits; of others, all is unknown. */
+const struct replay_collective *replay_collective_of(const struct replay *replay,
+                                                     const struct replay_activity *activity);
+const struct replay_sync *replay_sync_of(const struct replay *replay, const struct replay_call *call);
+
+/* Returns whether the trace holds only samples of the calls. A whole trace has every third to fifth number: profilers leave
+ * out some kinds of calls. */
+bool replay_is_sampled(const struct replay *replay);
+
+/* Appends the table of activities, as replay_load reads it; `starts` and `durations` replace the recorded ones if
+ * not NULL. With a stream, text goes there as it comes, all of it; failures to write are left to the stream. */
+void replay_write_csv(const struct replay *replay, const int64_t *starts, const int64_t *durations,
+                      struct text *out, FILE *stream);
+
+#endif

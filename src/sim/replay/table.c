@@ -1,0 +1,208 @@
+/* Tables of kernels. */
+#include "core/csv.h"
+#include "sim/replay/parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FLUSH_BYTES 65536
+
+struct columns {
+    int start, duration, stream, category, kernel, correlation, launch, launch_duration, collective, elements,
+        dtype, group;
+};
+
+static bool find_columns(const struct csv *csv, struct columns *columns, struct error *err)
+{
+    columns->category = csv_column(csv, "category");
+    columns->correlation = csv_column(csv, "correlation");
+    columns->launch = csv_column(csv, "launch_us");
+    columns->launch_duration = csv_column(csv, "launch_duration_us");
+    columns->collective = csv_column(csv, "collective");
+    columns->elements = csv_column(csv, "elements");
+    columns->dtype = csv_column(csv, "dtype");
+    columns->group = csv_column(csv, "group");
+    return csv_need(csv, "start_us", &columns->start, err) &&
+           csv_need(csv, "duration_us", &columns->duration, err) &&
+           csv_need(csv, "stream", &columns->stream, err) && csv_need(csv, "kernel", &columns->kernel, err);
+}
+
+static bool time_of(const struct csv *csv, int row, int column, int64_t min, int64_t *ns, struct error *err)
+{
+    const char *cell = csv_cell(csv, row, column);
+    if (!replay_microseconds(cell, ns))
+        return csv_error(csv, row, column, err, "expected microseconds, found '%.40s'", cell);
+    return *ns >= min || csv_error(csv, row, column, err, "%s us is negative", cell);
+}
+
+static bool whole_of(const struct csv *csv, int row, int column, int64_t *value, struct error *err)
+{
+    double number;
+    if (!csv_number(csv, row, column, -9007199254740992.0, 9007199254740992.0, &number, err))
+        return false;
+    *value = (int64_t)number;
+    return (double)*value == number || csv_error(csv, row, column, err, "%g is no whole number", number);
+}
+
+static bool text_of(struct replay *replay, const struct csv *csv, int row, int column, uint32_t *id,
+                    struct error *err)
+{
+    const char *cell = csv_cell(csv, row, column);
+    return replay_add_text(replay, cell, strlen(cell), id, err);
+}
+
+static bool collective_of(struct replay *replay, const struct csv *csv, const struct columns *columns,
+                          int row, uint32_t *id, struct error *err)
+{
+    struct replay_collective collective = {.elements = -1};
+    uint32_t texts[3];
+    if (!text_of(replay, csv, row, columns->collective, &texts[0], err) ||
+        !text_of(replay, csv, row, columns->dtype, &texts[1], err) ||
+        !text_of(replay, csv, row, columns->group, &texts[2], err) ||
+        (*csv_cell(csv, row, columns->elements) &&
+         !whole_of(csv, row, columns->elements, &collective.elements, err)))
+        return false;
+    collective.name = texts[0], collective.dtype = texts[1], collective.group = texts[2];
+    return replay_add_collective(replay, &collective, id, err);
+}
+
+static bool category_of(const struct csv *csv, int row, int column, unsigned *category, struct error *err)
+{
+    const char *cell = csv_cell(csv, row, column);
+    *category = REPLAY_KERNEL;
+    if (!*cell)
+        return true;
+    while (*category < REPLAY_CATEGORIES && strcmp(cell, replay_category_names[*category]) != 0)
+        ++*category;
+    return *category < REPLAY_CATEGORIES ||
+           csv_error(csv, row, column, err, "expected kernel, gpu_memcpy or gpu_memset, found '%.40s'", cell);
+}
+
+/* The launch of a row; rows of the same launch (of a graph) make one call. */
+static bool read_launch(struct replay *replay, const struct csv *csv, const struct columns *columns, int row,
+                        struct replay_activity *activity, struct error *err)
+{
+    struct replay_call call = {.kind = CALL_LAUNCH, .place = (uint32_t)row};
+    if (!*csv_cell(csv, row, columns->launch))
+        return true;
+    if (!time_of(csv, row, columns->launch, INT64_MIN, &call.begin, err))
+        return false;
+    if (*csv_cell(csv, row, columns->launch_duration) &&
+        !time_of(csv, row, columns->launch_duration, 0, &call.duration, err))
+        return false;
+    if (activity->correlation == 0) /* ties a row to its own launch; below all numbers of profilers */
+        activity->correlation = INT64_MIN + row;
+    call.correlation = activity->correlation;
+    return replay_add_thread(replay, 0, 0, &call.thread, err) && replay_add_call(replay, &call, err);
+}
+
+static bool read_row(struct replay *replay, const struct csv *csv, const struct columns *columns, int row,
+                     int64_t *last, struct error *err)
+{
+    struct replay_activity activity = {.place = (uint32_t)row, .call = -1};
+    int64_t number;
+    int32_t stream;
+    unsigned category;
+    if (!time_of(csv, row, columns->start, INT64_MIN, &activity.start, err) ||
+        !time_of(csv, row, columns->duration, 0, &activity.duration, err) ||
+        !whole_of(csv, row, columns->stream, &number, err) ||
+        !replay_add_stream(replay, 0, number, &stream, err) ||
+        !category_of(csv, row, columns->category, &category, err) ||
+        !text_of(replay, csv, row, columns->kernel, &activity.name, err) ||
+        !collective_of(replay, csv, columns, row, &activity.collective, err))
+        return false;
+    if (row > 0 && activity.start < *last)
+        return csv_error(csv, row, columns->start, err,
+                         "time goes backwards: %s us, after %.3f us in the row before",
+                         csv_cell(csv, row, columns->start), (double)*last / 1000);
+    *last = activity.start;
+    if (*csv_cell(csv, row, columns->correlation) &&
+        !whole_of(csv, row, columns->correlation, &activity.correlation, err))
+        return false;
+    if (!activity.name)
+        return csv_error(csv, row, columns->kernel, err, "the name is missing");
+    activity.stream = (unsigned)stream;
+    activity.category = category;
+    activity.class = replay_class_of((enum replay_category)category, replay->texts[activity.name]);
+    return read_launch(replay, csv, columns, row, &activity, err) &&
+           replay_add_activity(replay, &activity, err);
+}
+
+bool replay_read_table(struct replay *replay, const char *text, size_t length, struct error *err)
+{
+    struct csv csv;
+    struct columns columns;
+    int64_t last = 0;
+    if (!(text ? csv_parse(&csv, replay->path, text, length, err) : csv_load(&csv, replay->path, err)))
+        return false;
+    bool read = find_columns(&csv, &columns, err);
+    for (int row = 0; read && row < csv.row_count; row++)
+        read = read_row(replay, &csv, &columns, row, &last, err);
+    replay->events = (size_t)csv.row_count;
+    csv_release(&csv);
+    return read && replay_finish(replay, "row", err);
+}
+
+/* Microseconds with the three digits of a nanosecond. */
+static void add_time(struct text *out, int64_t ns)
+{
+    text_format(out, "%s%lld.%03d,", ns < 0 ? "-" : "", llabs(ns) / 1000, (int)(llabs(ns) % 1000));
+}
+
+static void add_cell(struct text *out, const char *cell)
+{
+    if (!strpbrk(cell, ",\"\r\n")) {
+        text_add(out, cell);
+        return;
+    }
+    text_add(out, "\"");
+    for (; *cell; cell++)
+        text_add_bytes(out, *cell == '"' ? "\"\"" : cell, *cell == '"' ? 2 : 1);
+    text_add(out, "\"");
+}
+
+static void add_activity(const struct replay *replay, size_t i, int64_t start, int64_t duration,
+                         struct text *out)
+{
+    const struct replay_activity *activity = &replay->activities[i];
+    const struct replay_collective *collective = replay_collective_of(replay, activity);
+    add_time(out, start);
+    add_time(out, duration);
+    text_format(out, "%lld,%s,", (long long)replay->streams[activity->stream].number,
+                replay_category_names[activity->category]);
+    add_cell(out, replay->texts[activity->name]);
+    if (activity->correlation > 0)
+        text_format(out, ",%lld,", (long long)activity->correlation);
+    else
+        text_add(out, ",,");
+    if (activity->call >= 0) {
+        add_time(out, replay->calls[activity->call].begin);
+        add_time(out, replay->calls[activity->call].duration);
+    } else {
+        text_add(out, ",,");
+    }
+    add_cell(out, replay->texts[collective->name]);
+    text_add(out, ",");
+    if (collective->elements >= 0)
+        text_format(out, "%lld", (long long)collective->elements);
+    text_add(out, ",");
+    add_cell(out, replay->texts[collective->dtype]);
+    text_add(out, ",");
+    add_cell(out, replay->texts[collective->group]);
+    text_add(out, "\n");
+}
+
+void replay_write_csv(const struct replay *replay, const int64_t *starts, const int64_t *durations,
+                      struct text *out, FILE *stream)
+{
+    text_add(out, "start_us,duration_us,stream,category,kernel,correlation,launch_us,launch_duration_us,"
+                  "collective,elements,dtype,group\n");
+    for (size_t i = 0; i < replay->count; i++) {
+        add_activity(replay, i, starts ? starts[i] : replay->activities[i].start,
+                     durations ? durations[i] : replay->activities[i].duration, out);
+        if (stream && !out->failed && (out->length > FLUSH_BYTES || i + 1 == replay->count)) {
+            fwrite(out->data, 1, out->length, stream);
+            out->length = 0;
+        }
+    }
+}
