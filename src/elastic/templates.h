@@ -34,7 +34,8 @@ bool templates_make(struct template_set *set, const struct plan_problem *problem
                     const struct plan_search_options *options, struct error *err);
 void templates_release(struct template_set *set);
 
-/* rehearse-templates/2: a plan for each number of nodes, whose problem is the planning's. False: out of memory. */
+/* rehearse-templates/2: a plan for each number of nodes, whose problem is the planning's. False: out of
+ * memory. */
 bool templates_write_json(const struct template_set *set, const struct planning *planning, struct json *json,
                           struct error *err);
 void templates_print(const struct template_set *set, struct text *out);

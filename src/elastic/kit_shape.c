@@ -1,0 +1,356 @@
+/* Devices of an instance: stage by stage, a stage's copies next to each other, as Megatron-LM numbers its
+ * ranks and plan_place puts them. A copy that fits into one node stays within one. */
+#include "core/text.h"
+#include "core/vector.h"
+#include "elastic/kit_make.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_SLOTS (1 << 22)
+#define MAX_UNITS 4096
+#define MAX_CELLS (1 << 24)
+
+/* Nodes are opened kind by kind; the last of a kind may have room. */
+struct layout {
+    const struct elastic_maker *maker;
+    int nodes[ELASTIC_MAX_KINDS],
+        used[ELASTIC_MAX_KINDS]; /* opened; devices of the last that are given away */
+    bool pure, idle, fits;
+    struct elastic_slot
+        *slots; /* position: kind x ELASTIC_MAX_NODES + node, until all are known; NULL: only counted */
+    size_t slot_count;
+};
+
+/* The devices of one copy of a stage, or of one chunk of it; the places of its devices are those of
+ * `same`, if given. */
+struct placed {
+    int kind, node, device;
+};
+
+static void open_node(struct layout *layout, int kind)
+{
+    if (layout->nodes[kind] >= ELASTIC_MAX_NODES - 1)
+        layout->fits = false;
+    else
+        layout->nodes[kind]++;
+    layout->used[kind] = 0;
+}
+
+static int left_in(const struct layout *layout, int kind)
+{
+    return layout->nodes[kind] == 0 ? 0 : layout->maker->kit->kinds[kind].per_node - layout->used[kind];
+}
+
+static void add_slot(struct layout *layout, const struct plan_stage *stage, int copies, int rank,
+                     const struct placed *place)
+{
+    struct elastic_slot *slot = &layout->slots[layout->slot_count++];
+    int ways = elastic_ways(layout->maker, stage, copies), devices = plan_stage_devices(stage);
+    int group = elastic_shard_pipelines(layout->maker);
+    if (stage->expert <= 1 && group > 1) /* context parallel ranks have the same shards */
+        rank = rank / devices % group * stage->tensor + rank % devices % stage->tensor;
+    *slot = (struct elastic_slot){
+        .position = place->kind * ELASTIC_MAX_NODES + place->node,
+        .device = place->device,
+        .first_layer = stage->first_layer,
+        .last_layer = stage->last_layer,
+        .shard = rank % ways,
+        .ways = ways,
+    };
+}
+
+static struct placed next_device(struct layout *layout, int kind)
+{
+    if (left_in(layout, kind) == 0)
+        open_node(layout, kind);
+    return (struct placed){kind, layout->nodes[kind] - 1, layout->used[kind]++};
+}
+
+/* Places all copies of the stages that share a column's devices: one, or one for each chunk. */
+static void place_column(struct layout *layout, const struct elastic_member *member, int column, int columns)
+{
+    const struct plan_stage *stage = &member->pipeline->stages[column];
+    int kind = layout->maker->kind_of[stage->type], devices = plan_stage_devices(stage);
+    int per_node = layout->maker->kit->kinds[kind].per_node;
+    layout->pure &= left_in(layout, kind) == 0;
+    for (int copy = 0; copy < member->copies && layout->fits; copy++) {
+        if (left_in(layout, kind) < (devices < per_node ? devices : per_node)) {
+            layout->idle |= left_in(layout, kind) > 0;
+            open_node(layout, kind);
+        }
+        for (int i = 0; i < devices && layout->fits; i++) {
+            struct placed place = next_device(layout, kind);
+            for (int s = column; layout->slots && s < member->pipeline->stage_count; s += columns)
+                add_slot(layout, &member->pipeline->stages[s], member->copies, copy * devices + i, &place);
+        }
+    }
+    layout->pure &= left_in(layout, kind) == 0;
+}
+
+static void place_members(struct layout *layout, const struct elastic_member *members, int count)
+{
+    int chunks = layout->maker->plan->chunks > 1 ? layout->maker->plan->chunks : 1;
+    layout->pure = layout->fits = true;
+    layout->idle = false;
+    for (int m = 0; m < count; m++) {
+        int columns = members[m].pipeline->stage_count / chunks;
+        for (int c = 0; c < columns && layout->fits; c++)
+            place_column(layout, &members[m], c, columns);
+    }
+    for (int k = 0; k < layout->maker->kit->kind_count; k++)
+        layout->idle |= left_in(layout, k) > 0;
+}
+
+/* Returns whether the cluster has all device types of the pipeline. */
+static bool has_kinds(const struct elastic_maker *maker, const struct plan_pipeline *pipeline)
+{
+    for (int s = 0; s < pipeline->stage_count; s++)
+        if (maker->kind_of[pipeline->stages[s].type] < 0)
+            return false;
+    return true;
+}
+
+static struct layout layout_of(const struct elastic_maker *maker, const struct plan_pipeline *pipeline,
+                               int copies)
+{
+    struct layout layout = {.maker = maker};
+    struct elastic_member member = {pipeline, copies};
+    if (has_kinds(maker, pipeline))
+        place_members(&layout, &member, 1);
+    return layout;
+}
+
+int elastic_shard_pipelines(const struct elastic_maker *maker)
+{
+    const struct plan *plan = maker->plan;
+    int64_t pipelines = 0, groups = plan->technique.replicate;
+    bool even = plan->sharding >= 1 && groups > 1 && maker->options->optimizer == ELASTIC_OPTIMIZER_PLAN;
+    for (int p = 0; p < plan->pipeline_count; p++)
+        pipelines += plan->pipelines[p].copies;
+    even = even && pipelines % groups == 0;
+    for (int p = 0; p < plan->pipeline_count && even; p++)
+        even = plan->pipelines[p].copies % (pipelines / groups) == 0;
+    return even ? (int)(pipelines / groups) : 1;
+}
+
+int elastic_ways(const struct elastic_maker *maker, const struct plan_stage *stage, int copies)
+{
+    return stage->expert > 1 ? copies * plan_stage_devices(stage)
+                             : elastic_shard_pipelines(maker) * stage->tensor;
+}
+
+int elastic_copies_together(const struct elastic_maker *maker, const struct plan_pipeline *pipeline)
+{
+    int whole = pipeline->copies, group = elastic_shard_pipelines(maker);
+    for (int copies = group; copies <= pipeline->copies; copies += group) {
+        if (pipeline->copies % copies != 0)
+            continue;
+        struct layout layout = layout_of(maker, pipeline, copies);
+        if (layout.fits && layout.pure)
+            return copies;
+        if (layout.fits && !layout.idle && whole == pipeline->copies)
+            whole = copies;
+    }
+    return whole;
+}
+
+bool elastic_is_pure(const struct elastic_maker *maker, const struct plan_pipeline *pipeline, int copies)
+{
+    struct layout layout = layout_of(maker, pipeline, copies);
+    return layout.fits && layout.pure;
+}
+
+/* ---- a shape ---- */
+
+static int64_t slots_of(const struct elastic_member *members, int count)
+{
+    int64_t slots = 0;
+    for (int m = 0; m < count; m++)
+        for (int s = 0; s < members[m].pipeline->stage_count; s++)
+            slots += (int64_t)plan_stage_devices(&members[m].pipeline->stages[s]) * members[m].copies;
+    return slots;
+}
+
+/* Gradients take as many bytes as parameters where the plan does not say. */
+static double gradients_of(const struct elastic_member *members, int count)
+{
+    double most = 0;
+    for (int m = 0; m < count; m++)
+        for (int s = 0; s < members[m].pipeline->stage_count; s++) {
+            const struct plan_stage *stage = &members[m].pipeline->stages[s];
+            most = fmax(most,
+                        isfinite(stage->bytes.gradients) ? stage->bytes.gradients : stage->bytes.parameters);
+        }
+    return most;
+}
+
+/* "2 x v100-16gb + 1 x rtx-4090", with "4 copies on " before it */
+static const char *name_of(struct elastic_kit *kit, const struct elastic_shape *shape)
+{
+    struct text text = {0};
+    const char *plus = "";
+    if (shape->pipelines > 1)
+        text_format(&text, "%d copies on ", shape->pipelines);
+    for (int k = 0; k < kit->kind_count; k++)
+        if (shape->need[k] > 0) {
+            text_format(&text, "%s%d x %s", plus, shape->need[k], kit->kinds[k].name);
+            plus = " + ";
+        }
+    char *name = text.failed || !text.data ? NULL : arena_string(&kit->arena, text.data);
+    text_release(&text);
+    return name;
+}
+
+/* Positions count through the kinds. */
+static bool number_positions(struct elastic_kit *kit, struct elastic_shape *shape,
+                             const struct layout *layout)
+{
+    int first[ELASTIC_MAX_KINDS];
+    for (int k = 0; k < kit->kind_count; k++) {
+        first[k] = shape->nodes;
+        shape->need[k] = layout->nodes[k];
+        shape->nodes += layout->nodes[k];
+    }
+    shape->kinds = ARENA_ARRAY(&kit->arena, (size_t)shape->nodes + 1, int);
+    if (!shape->kinds)
+        return false;
+    for (int k = 0, at = 0; k < kit->kind_count; k++)
+        for (int n = 0; n < shape->need[k]; n++)
+            shape->kinds[at++] = k;
+    for (int i = 0; i < shape->slot_count; i++) {
+        int kind = shape->slots[i].position / ELASTIC_MAX_NODES;
+        shape->slots[i].position = first[kind] + shape->slots[i].position % ELASTIC_MAX_NODES;
+    }
+    return true;
+}
+
+struct elastic_shape *elastic_add_shape(struct elastic_maker *maker, const struct elastic_member *members,
+                                        int count, struct error *err)
+{
+    struct elastic_kit *kit = maker->kit;
+    struct layout layout = {.maker = maker};
+    int64_t slots = slots_of(members, count);
+    struct elastic_shape shape = {.path = arena_string(&kit->arena, maker->plan->path)};
+    for (int m = 0; m < count; m++)
+        shape.pipelines += members[m].copies;
+    if (kit->shape_count == ELASTIC_MAX_SHAPES || slots > MAX_SLOTS) {
+        error_set(err, ERROR_INPUT, "%s: expected at most %d shapes of at most %d devices", maker->plan->path,
+                  ELASTIC_MAX_SHAPES, MAX_SLOTS);
+        return NULL;
+    }
+    layout.slots = shape.slots = ARENA_ARRAY(&kit->arena, (size_t)slots + 1, struct elastic_slot);
+    bool ok = shape.path && shape.slots;
+    if (ok) {
+        place_members(&layout, members, count);
+        if (!layout.fits) {
+            error_set(err, ERROR_INPUT, "%s: an instance takes more than %d nodes", maker->plan->path,
+                      ELASTIC_MAX_NODES);
+            return NULL;
+        }
+        shape.slot_count = (int)layout.slot_count;
+        shape.gradients = gradients_of(members, count);
+        ok = number_positions(kit, &shape, &layout) && (shape.name = name_of(kit, &shape)) &&
+             VECTOR_ADD(kit->shapes, kit->shape_count, maker->shape_capacity, shape);
+    }
+    if (!ok) {
+        error_memory(err);
+        return NULL;
+    }
+    return &kit->shapes[kit->shape_count - 1];
+}
+
+/* ---- cells ---- */
+
+static int segment_at(const struct elastic_kit *kit, int layer)
+{
+    int low = 0, high = kit->segment_count;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (kit->segment_from[middle] < layer)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The least common multiple of two numbers of at least 1. */
+static int64_t common_multiple(int64_t a, int64_t b)
+{
+    int64_t divisor = a;
+    for (int64_t rest = b; rest > 0;) {
+        int64_t next = divisor % rest;
+        divisor = rest;
+        rest = next;
+    }
+    return a / divisor * b;
+}
+
+static bool set_units(struct elastic_kit *kit, struct error *err)
+{
+    int64_t units = 1;
+    for (int i = 0; i < kit->shape_count; i++)
+        for (int s = 0; s < kit->shapes[i].slot_count && units <= MAX_UNITS; s++)
+            units = common_multiple(units, kit->shapes[i].slots[s].ways);
+    if (units > MAX_UNITS || units * kit->segment_count > MAX_CELLS)
+        return error_set(err, ERROR_INPUT,
+                         "the plans split layers over numbers of devices that have no common multiple up to "
+                         "%d",
+                         MAX_UNITS);
+    kit->units = (int)units;
+    return true;
+}
+
+static int by_position(const void *a, const void *b)
+{
+    const struct elastic_slot *x = a, *y = b;
+    return x->position != y->position ? (x->position > y->position) - (x->position < y->position)
+                                      : (x->device > y->device) - (x->device < y->device);
+}
+
+/* The nodes that hold the rarest cell: each counts once, as slots come node by node. */
+static int copies_of(const struct elastic_kit *kit, const struct elastic_shape *shape, int *count, int *last)
+{
+    int cells = kit->segment_count * kit->units, rarest = shape->nodes;
+    memset(count, 0, (size_t)cells * sizeof *count);
+    for (int c = 0; c < cells; c++)
+        last[c] = -1;
+    for (int i = 0; i < shape->slot_count; i++) {
+        const struct elastic_slot *slot = &shape->slots[i];
+        for (int s = slot->first; s <= slot->last; s++)
+            for (int u = slot->from; u < slot->until; u++) {
+                int c = s * kit->units + u;
+                count[c] += last[c] != slot->position;
+                last[c] = slot->position;
+            }
+    }
+    for (int c = 0; c < cells; c++)
+        rarest = count[c] < rarest ? count[c] : rarest;
+    return rarest;
+}
+
+bool elastic_make_cells(struct elastic_kit *kit, struct error *err)
+{
+    if (!set_units(kit, err))
+        return false;
+    size_t cells = (size_t)kit->segment_count * (size_t)kit->units;
+    int *count = calloc(cells + 1, sizeof *count), *last = calloc(cells + 1, sizeof *last);
+    for (int i = 0; count && last && i < kit->shape_count; i++) {
+        struct elastic_shape *shape = &kit->shapes[i];
+        for (int s = 0; s < shape->slot_count; s++) {
+            struct elastic_slot *slot = &shape->slots[s];
+            slot->first = segment_at(kit, slot->first_layer);
+            slot->last = segment_at(kit, slot->last_layer + 1) - 1;
+            slot->from = kit->units / slot->ways * slot->shard;
+            slot->until = slot->from + kit->units / slot->ways;
+        }
+        qsort(shape->slots, (size_t)shape->slot_count, sizeof *shape->slots, by_position);
+        shape->copies = copies_of(kit, shape, count, last);
+    }
+    bool ok = count && last ? true : error_memory(err);
+    free(count);
+    free(last);
+    return ok;
+}
