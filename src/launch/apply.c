@@ -6,27 +6,10 @@
 #include <inttypes.h>
 #include <limits.h>
 
-void launch_complete(struct launch_options *options)
-{
-    const struct {
-        struct launch_value *value;
-        int64_t unsaid;
-    } values[] = {
-        {&options->tensor, 1},       {&options->pipeline, 1}, {&options->context, 1},
-        {&options->expert, 1},       {&options->sharding, 0}, {&options->recompute, RECOMPUTE_NONE},
-        {&options->type, COST_FP32},
-    };
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-        if (!values[i].value->given)
-            *values[i].value = (struct launch_value){true, 0, values[i].unsaid};
-    if (!options->chunks.given && !options->chunk_blocks.given)
-        options->chunks = (struct launch_value){true, 0, 1};
-}
-
 static bool check_model(const struct launch_options *options, const struct architecture *model,
                         struct error *err)
 {
-    bool latent = model->kv_rank > 0, dense = model->experts == 0 || model->dense_layers > 0;
+    bool latent = model->kv_rank > 0, dense = architecture_expert_blocks(model) < model->layers;
     const struct {
         const char *name;
         const struct launch_value *said;
@@ -83,7 +66,7 @@ static bool set_degrees(const struct launch_options *options, struct job *job, s
 
 static bool set_chunks(const struct launch_options *options, struct job *job, struct error *err)
 {
-    int64_t places = job_block_count(job) + options->counts_embedding + options->counts_head;
+    int64_t places = job_block_count(job) + options->counts_embedding.given + options->counts_head.given;
     if (!options->chunk_blocks.given)
         return true;
     int64_t blocks = options->chunk_blocks.value;
@@ -101,7 +84,7 @@ static bool spread(struct launch_options *options, struct job *job, struct error
     int last = job->pipeline - 1;
     const struct launch_value *ends[2] = {&options->first_blocks, &options->last_blocks};
     bool ends_given[2] = {ends[0]->given, ends[1]->given && last > 0};
-    int64_t left = job_block_count(job) + options->counts_embedding + options->counts_head;
+    int64_t left = job_block_count(job) + options->counts_embedding.given + options->counts_head.given;
     int64_t inside = job->pipeline;
     for (int i = 0; i < 2; i++)
         if (ends_given[i]) {
@@ -121,8 +104,8 @@ static bool spread(struct launch_options *options, struct job *job, struct error
         blocks[0] = (int)ends[0]->value;
     if (ends_given[1])
         blocks[last] = (int)ends[1]->value;
-    blocks[0] -= options->counts_embedding;
-    blocks[last] -= options->counts_head;
+    blocks[0] -= options->counts_embedding.given;
+    blocks[last] -= options->counts_head.given;
     job->stage_blocks = blocks;
     return (blocks[0] >= 0 && blocks[last] >= 0) ||
            error_set(err, ERROR_INFEASIBLE, "no block is left for an end of the pipeline");
@@ -131,8 +114,8 @@ static bool spread(struct launch_options *options, struct job *job, struct error
 static bool set_stages(struct launch_options *options, struct job *job, struct error *err)
 {
     job->stage_blocks = NULL;
-    if (options->first_blocks.given || options->last_blocks.given || options->counts_embedding ||
-        options->counts_head)
+    if (options->first_blocks.given || options->last_blocks.given || options->counts_embedding.given ||
+        options->counts_head.given)
         return spread(options, job, err);
     if (!options->stage_blocks)
         return true;
@@ -158,8 +141,18 @@ static void set_batch(const struct launch_options *options, struct job *job)
         job->batch = options->batch.value;
     else if (options->rank_batch.given)
         job->batch = options->rank_batch.value * job->data;
+    else if (options->accumulation.given && options->microbatch.given &&
+             options->microbatch.value < 1 << 24 && options->accumulation.value < 1 << 24)
+        job->batch = options->microbatch.value * options->accumulation.value * job->data;
+    if (options->document.given)
+        job->document = options->document.value;
+    if (options->frozen.given)
+        job->frozen = options->frozen.value;
     if (options->recompute.given)
         job->recompute = (enum recompute)options->recompute.value;
+    for (int k = 0; k < TECHNIQUE_COUNT; k++)
+        if (options->technique[k].given)
+            technique_set(&job->technique, (enum technique_kind)k, (int)options->technique[k].value);
     if (options->type.given)
         job->type = (enum cost_type)options->type.value;
 }
@@ -201,6 +194,9 @@ bool launch_fix(struct launch_options *options, struct job_question *question, s
     question->job.type = job.type;
     question->stage_blocks = job.stage_blocks;
     question->stage_count = job.pipeline;
+    for (int k = 0; k < TECHNIQUE_COUNT; k++)
+        if (!fix(question, (enum job_dimension)(JOB_TECHNIQUE + k), &job, options->technique[k].given, err))
+            return false;
     bool chunks = options->chunks.given || options->chunk_blocks.given;
     return fix(question, JOB_TENSOR, &job, options->tensor.given, err) &&
            fix(question, JOB_PIPELINE, &job, options->pipeline.given, err) &&

@@ -39,6 +39,8 @@ static void write_recompute(struct json *json, const struct job *job)
         return;
     json_open(json, "activation_checkpointing", '{');
     json_bool(json, "partition_activations", false);
+    if (job->technique.offload_activations > 0)
+        json_bool(json, "cpu_checkpointing", true);
     json_integer(json, "number_checkpoints", job_block_count(job));
     json_close(json);
     if (!is_pipeline(job))
@@ -70,12 +72,35 @@ static void write_parts(struct json *json, const struct launch_subject *of)
     json_close(json);
 }
 
+/* Returns whether DeepSpeed itself splits matrices (AutoTP, which knows neither pipelines nor ZeRO 3). */
+static bool splits_tensors(const struct job *job)
+{
+    return job->tensor > 1 && !is_pipeline(job) && job->sharding <= 2;
+}
+
+/* Writes the settings of a job that no key of DeepSpeed has, so that `rehearse price` finds them again. */
+static void write_settings(struct json *json, const struct job *job)
+{
+    json_integer(json, "sequence", job->sequence);
+    if (job->tensor > 1)
+        json_integer(json, "tensor", job->tensor);
+    if (job->context > 1)
+        json_integer(json, "context", job->context);
+    if (job->expert > 1)
+        json_integer(json, "expert", job->expert);
+    if (job->recompute == RECOMPUTE_SELECTIVE)
+        json_string(json, "recompute", recompute_name(job->recompute));
+    if (is_fp8_or_less(job))
+        json_string(json, "precision", cost_type_name(job->type));
+}
+
 static void write_rest(struct json *json, const struct launch_subject *of)
 {
     const struct job *job = of->job;
     const struct launch_note notes[] = {
         {true, "the model's sizes and the sequence: the model's own code"},
-        {job->tensor > 1, "tensor parallel: a model parallel unit (mpu), or the topology of PipelineModule"},
+        {job->tensor > 1 && !splits_tensors(job),
+         "tensor parallel: a model parallel unit (mpu), or the topology of PipelineModule"},
         {job->context > 1, "context parallel: the model's own code (DeepSpeed-Ulysses)"},
         {job->expert > 1, "expert parallel: ep_size of deepspeed.moe.layer.MoE"},
         {is_pipeline(job),
@@ -90,6 +115,8 @@ static void write_rest(struct json *json, const struct launch_subject *of)
         {job->document > 0, "sequences packed from documents: the data loader and the attention mask"},
     };
     launch_open_rest(json, notes, sizeof notes / sizeof *notes, of);
+    if (of->is_job)
+        write_settings(json, job);
     if (is_pipeline(job))
         write_parts(json, of);
     json_close(json);
@@ -114,6 +141,17 @@ static bool check_alike(const struct plan *plan, struct error *err)
 
 static bool check(const struct job *job, struct error *err)
 {
+    unsigned can = 1u << TECHNIQUE_OFFLOAD | 1u << TECHNIQUE_OFFLOAD_TO | 1u << TECHNIQUE_OFFLOAD_ACTIVATIONS;
+    if (!launch_check_techniques(job, can, "DeepSpeed", err))
+        return false;
+    if (job->technique.offload > 0 && job->sharding == 0)
+        return error_set(err, ERROR_INFEASIBLE, "DeepSpeed offloads states of ZeRO stage 1 or more");
+    if (job->technique.offload_activations > 0 &&
+        (job->recompute != RECOMPUTE_FULL || job->technique.offload_activations < job_block_count(job)))
+        return error_set(
+            err, ERROR_INFEASIBLE,
+            "DeepSpeed keeps the checkpoints of all blocks on the host (cpu_checkpointing), with full "
+            "recomputation");
     if (job->chunks > 1)
         return error_set(err, ERROR_INFEASIBLE, "DeepSpeed's pipeline is not interleaved: %d chunks",
                          job->chunks);
@@ -127,13 +165,30 @@ static bool check(const struct job *job, struct error *err)
     return true;
 }
 
+static void write_offload(struct json *json, const struct technique *technique)
+{
+    if (technique->offload == 0)
+        return;
+    json_open(json, "offload_optimizer", '{');
+    json_string(json, "device", technique->offload_to == PLACE_NVME ? "nvme" : "cpu");
+    if (technique->offload < 100)
+        json_number(json, "ratio", technique->offload / 100.0);
+    json_close(json);
+}
+
 /* Writes the settings that only a job has: precision, sharding and recomputation. */
 static void write_job(struct json *json, const struct job *job)
 {
     json_open(json, "zero_optimization", '{');
     json_integer(json, "stage", job->sharding);
     json_bool(json, "overlap_comm", job->sharding >= 1);
+    write_offload(json, &job->technique);
     json_close(json);
+    if (splits_tensors(job)) {
+        json_open(json, "tensor_parallel", '{');
+        json_integer(json, "autotp_size", job->tensor);
+        json_close(json);
+    }
     write_switch(json, "bf16", job->type == COST_BF16 || is_fp8_or_less(job));
     write_switch(json, "fp16", job->type == COST_FP16);
     write_recompute(json, job);

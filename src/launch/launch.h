@@ -9,6 +9,8 @@
 #include "core/arena.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "devices/technique.h"
+#include "plan/parts.h"
 #include "plan/plan.h"
 #include "plan/split/search.h"
 
@@ -17,11 +19,12 @@
 #include <stdint.h>
 
 enum launch_format {
-    LAUNCH_MEGATRON,   /* Megatron-LM with Megatron-Core: arguments of pretrain_gpt.py, one per line */
-    LAUNCH_DEEPSPEED,  /* its configuration (JSON), and the parts of a PipelineModule */
-    LAUNCH_TORCHTITAN, /* TOML */
-    LAUNCH_PIPELINING, /* torch.distributed.pipelining: Python with the split and the schedule */
-    LAUNCH_OOBLECK,    /* its cache of pipeline templates (JSON), and the plan of one of them */
+    LAUNCH_MEGATRON,          /* Megatron-LM with Megatron-Core: arguments of pretrain_gpt.py, one per line */
+    LAUNCH_DEEPSPEED,         /* its configuration (JSON), and the parts of a PipelineModule */
+    LAUNCH_TORCHTITAN,        /* TOML, until v0.2.2 */
+    LAUNCH_TORCHTITAN_PYTHON, /* a function for its registry, since then */
+    LAUNCH_PIPELINING,        /* torch.distributed.pipelining: Python with the split and the schedule */
+    LAUNCH_OOBLECK,           /* its cache of pipeline templates (JSON), and the plan of one of them */
     LAUNCH_FORMAT_COUNT
 };
 
@@ -34,11 +37,43 @@ extern const char *const launch_format_names[LAUNCH_FORMAT_COUNT + 1];
 bool launch_write(enum launch_format format, const struct plan *plan, const struct job *job, struct text *out,
                   struct error *err);
 
+/* The same for a plan over several device types, of a model by name: a run of the software for all pipelines that are alike,
+ * with its part of the batch and notes on ranks and gradients (runs.c). Formats that have pipelines of several kinds write
+ * them as one. */
+bool launch_write_runs(enum launch_format format, const struct plan *plan, const struct plan_parts *parts,
+                       struct text *out, struct error *err);
+
 /* ---- reading ---- */
 
-#define LAUNCH_MAX_BYTES   ((size_t)4 << 20) /* of a file of arguments */
-#define LAUNCH_MAX_UNKNOWN 1000              /* unknown options */
-#define LAUNCH_MAX_STAGES  65536             /* of a pipeline layout, chunks counted */
+#define LAUNCH_MAX_BYTES     ((size_t)4 << 20) /* of a file */
+#define LAUNCH_MAX_ARGUMENTS 20000
+#define LAUNCH_MAX_STAGES    65536 /* of a pipeline layout, chunks counted */
+
+/* The effect of an argument on the price. */
+enum launch_use {
+    LAUNCH_UNKNOWN,    /* the software has no such argument, or it is not known here */
+    LAUNCH_READ,       /* read */
+    LAUNCH_IDLE,       /* none: paths, logging, learning rates, … */
+    LAUNCH_UNMODELLED, /* some, which is not priced */
+    LAUNCH_USES
+};
+
+/* An argument of a file, as written. */
+struct launch_argument {
+    const char *name;  /* "--train-iters", "training.seq_len", "MINIBS" */
+    const char *value; /* NULL: a switch without a value */
+    const char *path;
+    int line;
+    enum launch_use use;
+    const char *note; /* why it is not priced, or the argument that was meant; NULL: none */
+};
+
+/* Something that must be known and that no file says. */
+struct launch_missing {
+    const char *name; /* "MBS", "the number of devices" */
+    const char *why;  /* "used by --micro-batch-size (run.sh:12)" */
+    const char *give; /* "--set MBS=VALUE" */
+};
 
 /* An optional number from the arguments. */
 struct launch_value {
@@ -47,42 +82,87 @@ struct launch_value {
     int64_t value;
 };
 
-struct launch_unknown {
-    const char *name; /* "--train-iters" */
-    int line;
-};
+/* The numbers of a model that a file gives. What it does not give has the default of its software. */
+/* clang-format off */
+#define LAUNCH_MODEL_VALUES(X) \
+    X(layers) X(hidden) X(heads) X(kv_heads) X(head_width) X(ffn) X(vocabulary) X(padding) X(experts) \
+    X(active_experts) X(expert_ffn) X(shared_ffn) X(shared_experts) X(dense_layers) X(positions) \
+    X(window) X(window_every) X(query_rank) X(kv_rank) X(rope_width) X(nope_width) X(value_width) \
+    X(grouped) X(gated) X(biased) X(qkv_biased) X(qk_norm) X(sinks) X(rms_norm) X(tied) X(rotary) \
+    X(dropout) X(router_biased) X(experts_every) X(latent) X(mtp_layers) X(route_groups) X(route_active_groups)
+/* clang-format on */
 
-/* A job's settings in a file of arguments. The data parallel degree follows from the devices. */
+/* Those of a job. recompute: enum recompute; type: enum cost_type */
+/* clang-format off */
+#define LAUNCH_JOB_VALUES(X) \
+    X(tensor) X(pipeline) X(context) X(expert) X(expert_tensor) X(data) X(replicate) X(shard) X(chunks) \
+    X(chunk_blocks) X(microbatch) X(batch) X(rank_batch) X(accumulation) X(sequence) X(sharding) \
+    X(recompute) X(type) X(first_blocks) X(last_blocks) X(counts_embedding) X(counts_head) X(devices) \
+    X(nodes) X(devices_per_node) X(steps) X(frozen) X(document) X(sequence_parallel) X(fsdp) \
+    X(distributed_optimizer) X(bf16) X(fp16) X(fp8) X(fp4)
+/* clang-format on */
+
+/* A job's settings in files. The data parallel degree follows from the devices. */
 struct launch_options {
     struct arena arena;
-    struct launch_value tensor, pipeline, context, expert;
-    struct launch_value chunks;         /* per stage */
-    struct launch_value chunk_blocks;   /* or the blocks per chunk; never both */
-    bool counts_embedding, counts_head; /* count as a block when blocks are spread over stages */
-    struct launch_value microbatch, batch, sequence;
-    struct launch_value rank_batch;                /* sequences per iteration and data parallel rank */
-    struct launch_value sharding;                  /* ZeRO stage */
-    struct launch_value recompute;                 /* enum recompute */
-    struct launch_value type;                      /* enum cost_type */
-    struct launch_value first_blocks, last_blocks; /* of the first and last stage; the others are even */
-    const int *stage_blocks;                       /* of every stage, from a layout; NULL: not set */
+    const char *path;        /* of the first file */
+    const char *reader;      /* "Megatron-LM", "torchtitan", … */
+    const char *software;    /* by its name in devices/software.h */
+    const char *model_name;  /* as the file names it; NULL: by numbers only */
+    const char *device;      /* likewise, or in the file's name; NULL: not said */
+    const char *device_said; /* where */
+#define X(name) struct launch_value name;
+    LAUNCH_MODEL_VALUES(X)
+    LAUNCH_JOB_VALUES(X)
+#undef X
+    struct launch_value technique[TECHNIQUE_COUNT];
+    const int *stage_blocks; /* of every stage, from a layout; NULL: not set */
     int stage_count;
-    struct launch_value layers, hidden, heads, kv_heads, head_width, ffn, vocabulary, experts, active_experts,
-        expert_ffn;
-    int unknown_count; /* no error: most arguments of a script do not matter here */
-    const struct launch_unknown *unknown;
+    struct architecture model; /* of a configuration of Hugging Face among the files */
+    bool has_model;
+    struct launch_argument *arguments;
+    int argument_count, argument_room;
+    struct launch_missing *missing;
+    int missing_count, missing_room;
+    const char *const *given; /* struct launch_input's */
+    bool no_memory;           /* for something that is missing */
+    const char **notes;       /* "config_common_blackwell.sh was not found: …" */
+    int note_count, note_room;
 };
 
-/* Reads Megatron-LM's arguments from a shell script (`--name value`, `--name=value`, continued lines,
- * comments, quotes, arrays, variables set in the script) and the variables of MLPerf's configurations
- * (`export TENSOR_MODEL_PARALLEL=4`). The last of repeated options counts, as in argparse. `path` is for
- * errors. On failure *options is empty; on success the caller ends it with launch_options_release. */
-bool launch_read_megatron(const char *path, const char *data, size_t length, struct launch_options *options,
-                          struct error *err);
+/* What to read. */
+struct launch_input {
+    const char *path;
+    const char *data; /* NULL: the file is read */
+    size_t length;
+    const char *const *given; /* "NAME=VALUE" of variables, ended by NULL; or NULL */
+    bool is_alone;            /* no further files are read */
+};
+
+/* Reads a launch description of any kind, and what it sources; docs/price.md lists the kinds. The last of repeated
+ * arguments counts. `options` begins as {0}, or holds what was read from other files of the same job. A file of no known
+ * kind, or without any setting, is ERROR_INPUT. On failure *options is empty; on success the caller ends it with
+ * launch_options_release. The texts of *input outlive *options. */
+bool launch_read(struct launch_options *options, const struct launch_input *input, struct error *err);
 void launch_options_release(struct launch_options *options);
 
-/* Sets Megatron-LM's defaults for missing options: degrees and chunks of 1, no sharding or recomputation,
- * fp32. Without this call such a dimension stays open. */
+int launch_count(const struct launch_options *options, enum launch_use use);
+
+/* Returns the text of all that is missing, each in a line; it lives in the options. NULL: out of memory. */
+const char *launch_missing_text(struct launch_options *options);
+
+/* Notes something that is missing. False: out of memory. */
+bool launch_miss(struct launch_options *options, const char *name, const char *why, const char *give);
+
+/* Adds a note for the output. False: out of memory. */
+bool launch_note(struct launch_options *options, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* Makes the model that the files describe by numbers, with the defaults of their software, or finds the one that they
+ * name. *model lives as long as the options. *known: false: they leave open which. */
+bool launch_model(struct launch_options *options, const struct architecture **model, bool *known,
+                  struct error *err);
+
+/* Sets the defaults of the files' software for missing options. Without this call such a dimension stays open. */
 void launch_complete(struct launch_options *options);
 
 /* Sets all given options in *job. Given model sizes must equal the job's model, else ERROR_INFEASIBLE. The

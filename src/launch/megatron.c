@@ -72,9 +72,23 @@ static void attention(struct megatron_arguments *a, const struct architecture *m
         flag(a, MEGATRON_GROUPED, true);
         number(a, MEGATRON_KV_HEADS, model->kv_heads);
     }
-    flag(a, MEGATRON_QK_NORM, model->qk_norm);
+    flag(a, MEGATRON_QK_NORM, model->qk_norm || latent); /* of the latent vectors */
     if (model->sinks)
         word(a, MEGATRON_SOFTMAX, "learnable");
+}
+
+/* Latent attention's fused kernel has YaRN only; a factor of 1 stretches nothing. A model's own stretching begins behind its
+ * first sequences. */
+static bool stretch(struct megatron_arguments *a, const struct job *job)
+{
+    const struct architecture *model = job->model;
+    bool yarn = model->rope_yarn > 0.0 && job->sequence > model->sequence;
+    const char *factor = arena_format(&a->arena, "%.10g", yarn ? model->rope_yarn : 1.0);
+    if (model->kv_rank > 0) {
+        word(a, MEGATRON_ROPE_TYPE, "yarn");
+        word(a, MEGATRON_ROPE_YARN, factor);
+    }
+    return factor;
 }
 
 static bool window(struct megatron_arguments *a, const struct architecture *model)
@@ -86,6 +100,38 @@ static bool window(struct megatron_arguments *a, const struct architecture *mode
     if (model->window > 0 && model->window_every > 0)
         word(a, MEGATRON_WINDOW_EVERY, every);
     return size && every;
+}
+
+/* DeepEP needs the router's weights in fp32 (megatron/core/transformer/transformer_config.py). */
+static void exchanges(struct megatron_arguments *a, const struct job *job)
+{
+    bool deepep = job->expert > 1 && job_dispatcher(job) == DISPATCH_DEEPEP;
+    enum expert_overlap overlap = job_overlap(job);
+    word(a, MEGATRON_DISPATCHER, deepep ? "flex" : "alltoall");
+    flag(a, MEGATRON_DEEPEP, deepep);
+    if (deepep)
+        word(a, MEGATRON_ROUTER_TYPE, "fp32");
+    flag(a, MEGATRON_EXPERT_OVERLAP, overlap >= OVERLAP_PASSES);
+    flag(a, MEGATRON_DELAYED_WEIGHTS, overlap == OVERLAP_WEIGHTS);
+}
+
+static bool context(struct megatron_arguments *a, const struct job *job)
+{
+    static const char *const kinds[] = {[CONTEXT_RING] = "p2p",
+                                        [CONTEXT_GATHER] = "all_gather",
+                                        [CONTEXT_ULYSSES] = "a2a",
+                                        [CONTEXT_HIERARCHICAL] = "a2a+p2p"};
+    enum context_kind kind = job_context_kind(job);
+    number(a, MEGATRON_CONTEXT, job->context);
+    if (job->context == 1 || job->technique.context_kind == CONTEXT_USUAL)
+        return true;
+    word(a, MEGATRON_CONTEXT_KIND, kinds[kind]);
+    if (kind != CONTEXT_HIERARCHICAL)
+        return true;
+    int neighbours = job_context_neighbours(job);
+    const char *sizes = arena_format(&a->arena, "%d %d", neighbours, job->context / neighbours);
+    word(a, MEGATRON_CONTEXT_SIZES, sizes);
+    return sizes;
 }
 
 static bool experts(struct megatron_arguments *a, const struct job *job)
@@ -100,16 +146,12 @@ static bool experts(struct megatron_arguments *a, const struct job *job)
         number(a, MEGATRON_SHARED_FFN, model->shared_experts * model->expert_ffn);
     flag(a, MEGATRON_GROUPED_GEMM,
          job->type != COST_FP16 && job->type != COST_FP32 && job->type != COST_TF32);
-    word(a, MEGATRON_DISPATCHER, "alltoall");
+    exchanges(a, job);
     number(a, MEGATRON_EXPERT, job->expert);
-    /* with expert parallelism each expert is on one device (cost/transformer.c) */
-    number(a, MEGATRON_EXPERT_TENSOR, job->expert > 1 ? 1 : job->tensor);
-    if (model->dense_layers == 0)
-        return true;
-    const char *layers =
-        arena_format(&a->arena, "([0]*%d+[1]*%d)", model->dense_layers, model->layers - model->dense_layers);
-    word(a, MEGATRON_EXPERT_LAYERS, layers);
-    return layers;
+    /* without expert parallelism experts are split like all else (cost/transformer.c) */
+    int split = job->technique.expert_tensor > 1 ? job->technique.expert_tensor : 1;
+    number(a, MEGATRON_EXPERT_TENSOR, job->expert > 1 ? split : job->tensor);
+    return megatron_expert_layers(a, model);
 }
 
 static void model_sizes(struct megatron_arguments *a, const struct job *job)
@@ -119,16 +161,16 @@ static void model_sizes(struct megatron_arguments *a, const struct job *job)
     number(a, MEGATRON_HIDDEN, model->hidden);
     number(a, MEGATRON_FFN, model->ffn);
     number(a, MEGATRON_HEADS, model->heads);
-    word(a, MEGATRON_POSITION_TYPE, model->positions > 0 ? "learned_absolute" : "rope");
     number(a, MEGATRON_SEQUENCE, job->sequence);
     number(a, MEGATRON_POSITIONS, model->positions > job->sequence ? model->positions : job->sequence);
     number(a, MEGATRON_VOCABULARY, model->vocabulary);
     if (model->rms_norm)
         word(a, MEGATRON_NORM, "RMSNorm");
-    flag(a, MEGATRON_GATED, model->gated);
     flag(a, MEGATRON_UNBIASED, !model->biased);
     flag(a, MEGATRON_QKV_BIASED, !model->biased && model->qkv_biased);
     flag(a, MEGATRON_UNTIED, !model->tied);
+    if (model->mtp_layers > 0)
+        number(a, MEGATRON_MTP_LAYERS, model->mtp_layers);
     if (!model->dropout) {
         word(a, MEGATRON_HIDDEN_DROPOUT, "0.0");
         word(a, MEGATRON_ATTENTION_DROPOUT, "0.0");
@@ -151,10 +193,13 @@ static bool is_even(const struct job *job, bool embedding, bool head)
     return true;
 }
 
-/* Are all stages but the first and the last alike? Only for plain 1F1B: the blocks of chunks must divide. */
+/* Are all stages but the first and the last alike? Only for plain 1F1B: the blocks of chunks must divide. A stage without a
+ * block is said by a layout alone. */
 static bool is_even_inside(const struct job *job)
 {
     bool even = job->chunks == 1;
+    for (int i = 0; even && i < job->pipeline; i++)
+        even = job_stage_blocks(job, i) > 0;
     for (int i = 2; even && i < job->pipeline - 1; i++)
         even = job_stage_blocks(job, i) == job_stage_blocks(job, 1);
     return even;
@@ -210,14 +255,58 @@ static void data_parallel(struct megatron_arguments *a, const struct job *job)
     flag(a, MEGATRON_OVERLAP_GATHER, job->sharding >= 1);
 }
 
+/* Returns a value of a technique as its word, modules with blanks between; NULL: out of memory. */
+static const char *technique_words(struct megatron_arguments *a, enum technique_kind kind, int value)
+{
+    struct text text = {0};
+    technique_write(&text, kind, value);
+    for (size_t i = 0; i < text.length; i++)
+        if (text.data[i] == '+')
+            text.data[i] = ' ';
+    const char *copy = text.failed ? NULL : arena_string(&a->arena, text.data);
+    text_release(&text);
+    return copy;
+}
+
+/* Formats of numbers, and states on the host. Without precision-aware states their formats are fixed. */
+static void formats(struct megatron_arguments *a, const struct technique *technique)
+{
+    bool states = technique->master || technique->moments;
+    flag(a, MEGATRON_GRADIENTS_BF16, technique->gradients == FORMAT_BF16);
+    flag(a, MEGATRON_PRECISION_AWARE, states || technique->offload > 0);
+    if (technique->master)
+        word(a, MEGATRON_MASTER, technique_words(a, TECHNIQUE_MASTER, technique->master));
+    if (technique->moments) {
+        word(a, MEGATRON_FIRST_MOMENT, technique_words(a, TECHNIQUE_MOMENTS, technique->moments));
+        word(a, MEGATRON_SECOND_MOMENT, technique_words(a, TECHNIQUE_MOMENTS, technique->moments));
+    }
+    flag(a, MEGATRON_FP8_PARAMETERS, technique->parameters == FORMAT_FP8);
+    if (technique->recipe && technique->recipe != RECIPE_NVFP4)
+        word(a, MEGATRON_FP8_RECIPE, technique_words(a, TECHNIQUE_RECIPE, technique->recipe));
+    if (technique->recipe == RECIPE_NVFP4)
+        word(a, MEGATRON_FP4_RECIPE, "nvfp4");
+    flag(a, MEGATRON_OFFLOAD, technique->offload > 0);
+    if (technique->offload > 0)
+        word(a, MEGATRON_OFFLOAD_FRACTION, arena_format(&a->arena, "%.2f", technique->offload / 100.0));
+    if (technique->offload_activations > 0)
+        number(a, MEGATRON_OFFLOAD_LAYERS, technique->offload_activations);
+    if (technique->replicate > 1)
+        number(a, MEGATRON_REPLICATE, technique->replicate);
+}
+
 static void recompute_and_type(struct megatron_arguments *a, const struct job *job)
 {
+    const struct technique *technique = &job->technique;
     if (job->recompute != RECOMPUTE_NONE)
         word(a, MEGATRON_RECOMPUTE, job->recompute == RECOMPUTE_FULL ? "full" : "selective");
+    if (job->recompute == RECOMPUTE_SELECTIVE && technique->modules != 0)
+        word(a, MEGATRON_RECOMPUTE_MODULES, technique_words(a, TECHNIQUE_MODULES, technique->modules));
     if (job->recompute == RECOMPUTE_FULL) {
-        word(a, MEGATRON_RECOMPUTE_METHOD, "uniform");
-        number(a, MEGATRON_RECOMPUTE_LAYERS, 1);
+        bool some = technique->layers > 0;
+        word(a, MEGATRON_RECOMPUTE_METHOD, some && technique->method == METHOD_BLOCK ? "block" : "uniform");
+        number(a, MEGATRON_RECOMPUTE_LAYERS, some ? technique->layers : 1);
     }
+    formats(a, technique);
     flag(a, MEGATRON_FP16, job->type == COST_FP16);
     flag(a, MEGATRON_BF16, job->type == COST_BF16 || job->type == COST_FP8 || job->type == COST_FP4);
     if (job->type == COST_FP8)
@@ -233,12 +322,12 @@ static bool arguments_of(const struct job *job, struct megatron_arguments *a)
     number(a, MEGATRON_TENSOR, job->tensor);
     flag(a, MEGATRON_SEQUENCE_PARALLEL,
          job->tensor > 1 && (job->software->sequence_parallel || job->model->experts > 0));
-    number(a, MEGATRON_CONTEXT, job->context);
     data_parallel(a, job);
     number(a, MEGATRON_MICROBATCH, job->microbatch);
     number(a, MEGATRON_BATCH, job->batch);
     recompute_and_type(a, job);
-    return window(a, job->model) && experts(a, job) && stages(a, job);
+    return megatron_facts(a, job->model) && stretch(a, job) && context(a, job) && window(a, job->model) &&
+           experts(a, job) && stages(a, job);
 }
 
 static bool check(const struct job *job, struct error *err)
@@ -248,6 +337,37 @@ static bool check(const struct job *job, struct error *err)
             err, ERROR_INFEASIBLE,
             "'%s' is no language model of one stack: Megatron-LM's arguments for it are not known here",
             job->model->name);
+    if (!megatron_check_facts(job->model, err))
+        return false;
+    if (job->model->rope_yarn > 0.0 && job->sequence > job->model->sequence && job->model->kv_rank == 0)
+        return error_set(
+            err, ERROR_INFEASIBLE,
+            "Megatron-Core 0.15 stretches positions by YaRN with latent attention only: '%s' needs it "
+            "beyond %" PRId64 " tokens",
+            job->model->name, job->model->sequence);
+    unsigned cannot = 1u << TECHNIQUE_RESHARD | 1u << TECHNIQUE_PREFETCH | 1u << TECHNIQUE_ACTIVATIONS |
+                      1u << TECHNIQUE_OFFLOAD_TO;
+    if (!launch_check_techniques(job, ~cannot, "Megatron-LM", err))
+        return false;
+    if (job->technique.parameters != FORMAT_USUAL && job->technique.parameters != FORMAT_FP8)
+        return error_set(err, ERROR_INFEASIBLE, "Megatron-LM keeps parameters in 16 bits, or in fp8");
+    if (job->technique.gradients != FORMAT_USUAL && job->technique.gradients != FORMAT_BF16 &&
+        job->technique.gradients != FORMAT_FP32)
+        return error_set(err, ERROR_INFEASIBLE, "Megatron-LM exchanges gradients in fp32 or bf16");
+    if (job_is_timed(job))
+        return error_set(err, ERROR_INFEASIBLE, "Megatron-LM has no schedule '%s'", job_schedule_name(job));
+    if (job->recompute == RECOMPUTE_FULL && job->technique.method == METHOD_EVERY)
+        return error_set(err, ERROR_INFEASIBLE,
+                         "Megatron-LM does not recompute one of every %d blocks, only the first ones",
+                         job->technique.layers);
+    unsigned unscaled = 1u << MODULE_NORMS | 1u << MODULE_EXPERT_ACTIVATION;
+    int recipe = job->technique.recipe;
+    if (job->type == COST_FP8 && (recipe == RECIPE_USUAL || recipe == RECIPE_DELAYED) &&
+        job->recompute == RECOMPUTE_SELECTIVE && ((unsigned)job->technique.modules & unscaled))
+        return error_set(
+            err, ERROR_INFEASIBLE,
+            "Megatron-LM does not recompute layernorm and moe_act with delayed scaling: another recipe "
+            "(--fix recipe=tensorwise) or other modules would do");
     if (job->frozen)
         return error_set(err, ERROR_INFEASIBLE, "Megatron-LM has no arguments for frozen weights (LoRA)");
     if (job->type == COST_FP64 || job->type == COST_INT8)
@@ -269,7 +389,7 @@ static bool check(const struct job *job, struct error *err)
 static void add_word(struct text *out, const char *value)
 {
     bool plain =
-        value[strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,-")] == 0;
+        value[strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,+-")] == 0;
     const char *quote = plain ? "" : "'";
     text_format(out, " %s%s%s", quote, value, quote);
 }
@@ -279,6 +399,8 @@ static void add_option(struct text *out, enum megatron_option option, const stru
     text_add(out, options[option].name);
     if (options[option].kind == MEGATRON_NUMBER)
         text_format(out, " %" PRId64, value->number);
+    else if (options[option].kind == MEGATRON_MODULES)
+        text_format(out, " %s", value->word);
     else if (options[option].kind == MEGATRON_WORD)
         add_word(out, value->word);
 }
@@ -306,16 +428,8 @@ static void add_head(struct text *out, const struct launch_subject *of)
          "needs Megatron-Core 0.16 or later: groups of heads that tensor parallel does not divide"},
         {model->experts > 0 && job->tensor > 1 && !job->software->sequence_parallel, /* arguments.py */
          "sequence parallel, which experts with tensor parallel need there"},
-        {model->masked || !model->causal, "not causal: for pretrain_bert.py"},
-        {model->post_norm || model->embedding_norm,
-         "no option: norms after attention and MLP, or after the embedding"},
-        {model->embedding_width > 0 && model->embedding_width != model->hidden,
-         "no option: an embedding narrower than the hidden size"},
-        {model->biased && !model->qkv_biased,
-         "no option: biases everywhere but on query, key and value; these have them too"},
-        {model->router_biased,
-         "not written: the router's bias, which --moe-router-enable-expert-bias or none "
-         "of the options gives, by its kind"},
+        {model->kv_rank > 0 && model->rope_yarn > 0.0 && job->sequence > model->sequence,
+         "not written: the factors of YaRN's scores (--mscale, --mscale-all-dim)"},
         {job->document > 0, "not written: sequences are packed from documents (--reset-attention-mask)"},
         {job->type == COST_TF32, "no option: TF32, which is PyTorch's own setting"},
         {job->sharding >= 2, "CUDA_DEVICE_MAX_CONNECTIONS must not be 1"},

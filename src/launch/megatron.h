@@ -23,16 +23,28 @@
     X(ROPE_WIDTH, "--qk-pos-emb-head-dim", NUMBER)                                                           \
     X(VALUE_WIDTH, "--v-head-dim", NUMBER)                                                                   \
     X(QK_NORM, "--qk-layernorm", FLAG)                                                                       \
+    X(QK_L2_NORM, "--qk-l2-norm", FLAG)                                                                      \
     X(SOFTMAX, "--softmax-type", WORD)                                                                       \
     X(WINDOW, "--window-size", WORD)                                                                         \
     X(WINDOW_EVERY, "--window-attn-skip-freq", WORD)                                                         \
     X(ATTENTION, "--attention-backend", WORD)                                                                \
     X(POSITION_TYPE, "--position-embedding-type", WORD)                                                      \
+    X(ROPE_BASE, "--rotary-base", NUMBER)                                                                    \
+    X(ROPE_PERCENT, "--rotary-percent", WORD)                                                                \
+    X(NO_ROPE, "--no-rope-freq", WORD)                                                                       \
+    X(ROPE_TYPE, "--rope-type", WORD)                                                                        \
+    X(ROPE_YARN, "--rotary-scaling-factor", WORD)                                                            \
+    X(ROPE_SCALED, "--use-rope-scaling", FLAG)                                                               \
+    X(ROPE_SCALE, "--rope-scaling-factor", WORD)                                                             \
     S(SEQUENCE, "--seq-length", sequence)                                                                    \
     X(POSITIONS, "--max-position-embeddings", NUMBER)                                                        \
     S(VOCABULARY, "--vocab-size", vocabulary)                                                                \
     X(NORM, "--normalization", WORD)                                                                         \
     X(GATED, "--swiglu", FLAG)                                                                               \
+    X(QUICK_GEGLU, "--quick-geglu", FLAG)                                                                    \
+    X(GLU_OFFSET, "--glu-linear-offset", WORD)                                                               \
+    X(CLAMP, "--activation-func-clamp-value", WORD)                                                          \
+    X(SQUARED_RELU, "--squared-relu", FLAG)                                                                  \
     X(UNBIASED, "--disable-bias-linear", FLAG)                                                               \
     X(QKV_BIASED, "--add-qkv-bias", FLAG)                                                                    \
     X(UNTIED, "--untie-embeddings-and-output-weights", FLAG)                                                 \
@@ -44,7 +56,19 @@
     X(SHARED_FFN, "--moe-shared-expert-intermediate-size", NUMBER)                                           \
     X(EXPERT_LAYERS, "--moe-layer-freq", WORD)                                                               \
     X(GROUPED_GEMM, "--moe-grouped-gemm", FLAG)                                                              \
+    X(ROUTER_SCORE, "--moe-router-score-function", WORD)                                                     \
+    X(ROUTER_PRE_SOFTMAX, "--moe-router-pre-softmax", FLAG)                                                  \
+    X(ROUTER_BIAS, "--moe-router-enable-expert-bias", FLAG)                                                  \
+    X(ROUTER_GROUPS, "--moe-router-num-groups", NUMBER)                                                      \
+    X(ROUTER_GROUP_TOPK, "--moe-router-group-topk", NUMBER)                                                  \
+    X(ROUTER_SCALE, "--moe-router-topk-scaling-factor", WORD)                                                \
+    X(PERMUTE_FUSION, "--moe-permute-fusion", FLAG)                                                          \
     X(DISPATCHER, "--moe-token-dispatcher-type", WORD)                                                       \
+    X(DEEPEP, "--moe-enable-deepep", FLAG)                                                                   \
+    X(ROUTER_TYPE, "--moe-router-dtype", WORD)                                                               \
+    X(EXPERT_OVERLAP, "--overlap-moe-expert-parallel-comm", FLAG)                                            \
+    X(DELAYED_WEIGHTS, "--delay-wgrad-compute", FLAG)                                                        \
+    X(MTP_LAYERS, "--mtp-num-layers", NUMBER)                                                                \
     S(TENSOR, "--tensor-model-parallel-size", tensor)                                                        \
     X(SEQUENCE_PARALLEL, "--sequence-parallel", FLAG)                                                        \
     S(PIPELINE, "--pipeline-model-parallel-size", pipeline)                                                  \
@@ -57,8 +81,10 @@
     S(LAST_BLOCKS, "--decoder-last-pipeline-num-layers", last_blocks)                                        \
     X(LAYOUT, "--pipeline-model-parallel-layout", WORD)                                                      \
     S(CONTEXT, "--context-parallel-size", context)                                                           \
+    X(CONTEXT_KIND, "--cp-comm-type", WORD)                                                                  \
+    X(CONTEXT_SIZES, "--hierarchical-context-parallel-sizes", MODULES)                                       \
     S(EXPERT, "--expert-model-parallel-size", expert)                                                        \
-    X(EXPERT_TENSOR, "--expert-tensor-parallel-size", NUMBER)                                                \
+    S(EXPERT_TENSOR, "--expert-tensor-parallel-size", technique[TECHNIQUE_EXPERT_TENSOR])                    \
     X(DISTRIBUTED_OPTIMIZER, "--use-distributed-optimizer", FLAG)                                            \
     X(FSDP, "--use-megatron-fsdp", FLAG)                                                                     \
     X(SHARDING, "--data-parallel-sharding-strategy", WORD)                                                   \
@@ -69,12 +95,25 @@
     S(BATCH, "--global-batch-size", batch)                                                                   \
     X(RECOMPUTE_SELECTIVE, "--recompute-activations", FLAG)                                                  \
     X(RECOMPUTE, "--recompute-granularity", WORD)                                                            \
+    X(RECOMPUTE_MODULES, "--recompute-modules", MODULES)                                                     \
     X(RECOMPUTE_METHOD, "--recompute-method", WORD)                                                          \
     X(RECOMPUTE_LAYERS, "--recompute-num-layers", NUMBER)                                                    \
     X(BF16, "--bf16", FLAG)                                                                                  \
     X(FP16, "--fp16", FLAG)                                                                                  \
     X(FP8, "--fp8-format", WORD)                                                                             \
-    X(FP4, "--fp4-format", WORD)
+    X(FP8_RECIPE, "--fp8-recipe", WORD)                                                                      \
+    X(FP8_PARAMETERS, "--fp8-param-gather", FLAG)                                                            \
+    X(FP4, "--fp4-format", WORD)                                                                             \
+    X(FP4_RECIPE, "--fp4-recipe", WORD)                                                                      \
+    X(GRADIENTS_BF16, "--grad-reduce-in-bf16", FLAG)                                                         \
+    X(PRECISION_AWARE, "--use-precision-aware-optimizer", FLAG)                                              \
+    X(MASTER, "--main-params-dtype", WORD)                                                                   \
+    X(FIRST_MOMENT, "--exp-avg-dtype", WORD)                                                                 \
+    X(SECOND_MOMENT, "--exp-avg-sq-dtype", WORD)                                                             \
+    X(OFFLOAD, "--optimizer-cpu-offload", FLAG)                                                              \
+    X(OFFLOAD_FRACTION, "--optimizer-offload-fraction", WORD)                                                \
+    X(OFFLOAD_LAYERS, "--cpu-offloading-num-layers", NUMBER)                                                 \
+    X(REPLICATE, "--num-distributed-optimizer-instances", NUMBER)
 
 enum megatron_option {
 #define X(id, name, kind) MEGATRON_##id,
@@ -83,7 +122,8 @@ enum megatron_option {
         MEGATRON_COUNT
 };
 
-enum megatron_kind { MEGATRON_FLAG, MEGATRON_NUMBER, MEGATRON_WORD };
+/* Modules are words behind one another. */
+enum megatron_kind { MEGATRON_FLAG, MEGATRON_NUMBER, MEGATRON_WORD, MEGATRON_MODULES };
 
 struct megatron_value {
     bool given;
@@ -95,18 +135,20 @@ struct megatron_value {
 struct megatron_arguments {
     struct arena arena; /* of the words */
     struct megatron_value values[MEGATRON_COUNT];
-    struct launch_value rank_batch; /* MLPerf's MINIBS */
-    int unknown_count;
-    struct launch_unknown unknown[LAUNCH_MAX_UNKNOWN];
 };
 
 const char *megatron_name(enum megatron_option option);
 enum megatron_kind megatron_kind(enum megatron_option option);
 bool megatron_find(const char *name, enum megatron_option *option);
 
-/* Reads a script; on failure *arguments is empty. */
-bool megatron_scan(const char *path, const char *data, size_t length, struct megatron_arguments *arguments,
-                   struct error *err);
+/* Gives the facts of a model that take no time: positions, activation, router. False: out of memory. */
+bool megatron_facts(struct megatron_arguments *arguments, const struct architecture *model);
+
+/* Gives the blocks that have experts, unless all have. False: out of memory. */
+bool megatron_expert_layers(struct megatron_arguments *arguments, const struct architecture *model);
+
+/* ERROR_INFEASIBLE: a fact of the model that no argument states. */
+bool megatron_check_facts(const struct architecture *model, struct error *err);
 
 /* "Et*3|(t*2|)*29|L": the blocks of every chunk, stages next to each other (megatron/core/transformer/
  * pipeline_parallel_layer_layout.py). The words live in `arena`. */

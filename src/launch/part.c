@@ -12,6 +12,8 @@ void launch_add_head(struct text *out, const char *version, const struct launch_
     for (size_t i = 0; i < count; i++)
         if (notes[i].applies)
             text_format(out, "# %s\n", notes[i].text);
+    for (int i = 0; i < of->note_count; i++)
+        text_format(out, "# %s\n", of->notes[i]);
 }
 
 void launch_open_rest(struct json *json, const struct launch_note *notes, size_t count,
@@ -25,6 +27,8 @@ void launch_open_rest(struct json *json, const struct launch_note *notes, size_t
     for (size_t i = 0; i < count; i++)
         if (notes[i].applies)
             json_string(json, NULL, notes[i].text);
+    for (int i = 0; i < of->note_count; i++)
+        json_string(json, NULL, of->notes[i]);
     json_close(json);
     json->out->failed = json->out->failed || title.failed;
     text_release(&title);
@@ -119,11 +123,32 @@ void launch_blocks(const struct launch_subject *of, const struct plan_stage *sta
 
 bool launch_check_job(const struct launch_subject *of, const char *software, struct error *err)
 {
+    if (of->is_job && strcmp(of->job->software->name, "ideal") == 0)
+        return error_set(
+            err, ERROR_INFEASIBLE,
+            "'ideal' is no software: plan with one that there is (--software), to write it for %s", software);
     return of->is_job ||
            error_set(err, ERROR_INFEASIBLE,
                      "%s takes a training job whose stages all have the same degrees on one device "
                      "type, and this plan is not one",
                      software);
+}
+
+bool launch_check_techniques(const struct job *job, unsigned can, const char *software, struct error *err)
+{
+    for (int k = 0; k < TECHNIQUE_COUNT; k++) {
+        int value = technique_get(&job->technique, (enum technique_kind)k);
+        if (value == 0 || k == TECHNIQUE_IMBALANCE || (can >> k & 1))
+            continue;
+        struct text text = {0};
+        technique_write(&text, (enum technique_kind)k, value);
+        error_set(err, ERROR_INFEASIBLE, "%s has no option for %s %s (%s)", software,
+                  technique_name((enum technique_kind)k), text.data ? text.data : "",
+                  technique_text((enum technique_kind)k));
+        text_release(&text);
+        return false;
+    }
+    return true;
 }
 
 bool launch_check_rounds(const struct job *job, struct error *err)

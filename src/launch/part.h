@@ -3,6 +3,7 @@
 #define REHEARSE_LAUNCH_PART_H
 
 #include "core/json.h"
+#include "launch/launch.h"
 #include "plan/plan.h"
 #include "plan/split/job.h"
 
@@ -11,6 +12,8 @@ struct launch_subject {
     const struct plan *plan;
     const struct job *job; /* without a job: an outline with only degrees, micro-batch and recomputation */
     bool is_job;
+    const char *const *notes; /* further ones, for every format */
+    int note_count;
 };
 
 /* A note on a setting that belongs elsewhere. Writers list all their notes with the condition of each. */
@@ -40,14 +43,38 @@ struct job launch_outline(const struct plan *plan);
  * which are no blocks; all layers of a profile count. `last`: behind the last block. */
 void launch_blocks(const struct launch_subject *of, const struct plan_stage *stage, int *first, int *last);
 
+/* Appends the options of a subject; on failure *out may hold a part of them. */
+bool launch_write_subject(enum launch_format format, const struct launch_subject *of, struct text *out,
+                          struct error *err);
+
 bool launch_write_megatron(const struct launch_subject *of, struct text *out, struct error *err);
 bool launch_write_deepspeed(const struct launch_subject *of, struct text *out, struct error *err);
 bool launch_write_torchtitan(const struct launch_subject *of, struct text *out, struct error *err);
+bool launch_write_torchtitan_python(const struct launch_subject *of, struct text *out, struct error *err);
 bool launch_write_pipelining(const struct launch_subject *of, struct text *out, struct error *err);
 bool launch_write_oobleck(const struct launch_subject *of, struct text *out, struct error *err);
 
+/* Returns the model of one of torchtitan's names and flavors ("llama3", "8B"), or NULL. */
+const char *launch_flavor_model(const char *name, const char *flavor);
+
+/* Checks that all techniques of a job that are not the software's own are among `can` (bit 1 << enum technique_kind). */
+bool launch_check_techniques(const struct job *job, unsigned can, const char *software, struct error *err);
+
 /* Fails with ERROR_INFEASIBLE unless the plan has a job with all model sizes and one set of degrees. */
 bool launch_check_job(const struct launch_subject *of, const char *software, struct error *err);
+
+/* What torchtitan does otherwise, in all of its versions. */
+#define TORCHTITAN_NOTES 5
+void torchtitan_notes(const struct job *job, struct launch_note notes[TORCHTITAN_NOTES]);
+
+/* Returns the value of fsdp_reshard_after_forward: "always", "never" or "default". */
+const char *torchtitan_reshard(const struct job *job);
+
+/* ERROR_INFEASIBLE: torchtitan cannot train the job, whatever its version. */
+bool torchtitan_check(const struct job *job, struct error *err);
+
+/* Adds the blocks of every chunk by their names, `head` being those of the last one's end; lines begin with `indent`. */
+void torchtitan_parts(const struct job *job, const char *indent, const char *head, struct text *out);
 
 /* PyTorch's interleaved schedules run in groups of as many micro-batches as there are stages
  * (torch/distributed/pipelining/schedules.py, ScheduleInterleaved1F1B). */

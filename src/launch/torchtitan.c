@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <strings.h>
 
 /* torchtitan's models with the same sizes (torchtitan/models, __init__.py of each). */
 static const struct {
@@ -14,24 +15,31 @@ static const struct {
     {"deepseek-v3", "deepseek_v3", "671B"},
 };
 
+const char *launch_flavor_model(const char *name, const char *flavor)
+{
+    for (size_t i = 0; i < sizeof flavors / sizeof *flavors; i++)
+        if (strcasecmp(flavors[i].name, name) == 0 && strcasecmp(flavors[i].flavor, flavor) == 0)
+            return flavors[i].model;
+    return NULL;
+}
+
 static int flavor_of(const struct job *job)
 {
     for (int i = 0; i < (int)(sizeof flavors / sizeof *flavors); i++) {
         const struct architecture *known = architecture_find(flavors[i].model);
-        if (known && strcmp(known->name, job->model->name) == 0 && known->layers == job->model->layers &&
-            known->hidden == job->model->hidden)
+        if (known && architecture_same(known, job->model))
             return i;
     }
     return -1;
 }
 
-static void write_parts(const struct job *job, struct text *out)
+void torchtitan_parts(const struct job *job, const char *indent, const char *head, struct text *out)
 {
     int count = job->pipeline * job->chunks, block = 0;
     text_add(out, "module_fqns_per_model_part = [\n");
     for (int i = 0; i < count; i++) {
         const char *between = "";
-        text_add(out, "    [");
+        text_format(out, "%s    [", indent);
         if (i == 0) {
             text_add(out, "\"tok_embeddings\"");
             between = ", ";
@@ -39,10 +47,10 @@ static void write_parts(const struct job *job, struct text *out)
         for (int blocks = job_chunk_blocks(job, i); blocks > 0; blocks--, block++, between = ", ")
             text_format(out, "%s\"layers.%d\"", between, block);
         if (i == count - 1)
-            text_format(out, "%s\"norm\", \"output\"", between);
+            text_format(out, "%s%s", between, head);
         text_add(out, "],\n");
     }
-    text_add(out, "]\n");
+    text_format(out, "%s]\n", indent);
 }
 
 static void write_pipeline(const struct job *job, struct text *out)
@@ -52,22 +60,36 @@ static void write_pipeline(const struct job *job, struct text *out)
         return;
     text_format(out, "pipeline_parallel_schedule = \"%s\"\n", job->chunks > 1 ? "Interleaved1F1B" : "1F1B");
     text_format(out, "pipeline_parallel_microbatch_size = %" PRId64 "\n", job->microbatch);
-    write_parts(job, out);
+    torchtitan_parts(job, "", "\"norm\", \"output\"", out);
+}
+
+/* A pipeline's stages keep their parameters gathered unless they are told otherwise. */
+const char *torchtitan_reshard(const struct job *job)
+{
+    if (job->sharding < 3)
+        return "never";
+    return job->pipeline == 1 || job->technique.reshard == SWITCH_ON ? "always" : "default";
 }
 
 static void write_parallelism(const struct job *job, struct text *out)
 {
     bool sharded = job->sharding >= 1;
     text_add(out, "\n[parallelism]\n");
-    text_format(out, "data_parallel_replicate_degree = %d\n", sharded ? 1 : job->data);
-    text_format(out, "data_parallel_shard_degree = %d\n", sharded ? job->data : 1);
+    int copies = job->technique.replicate > 1 ? job->technique.replicate : 1;
+    text_format(out, "data_parallel_replicate_degree = %d\n", sharded ? copies : job->data);
+    text_format(out, "data_parallel_shard_degree = %d\n", sharded ? job->data / copies : 1);
     if (sharded)
-        text_format(out, "fsdp_reshard_after_forward = \"%s\"\n", job->sharding == 3 ? "always" : "never");
+        text_format(out, "fsdp_reshard_after_forward = \"%s\"\n", torchtitan_reshard(job));
     text_format(out, "tensor_parallel_degree = %d\n", job->tensor);
     text_format(out, "context_parallel_degree = %d\n", job->context);
+    if (job->context > 1 && job->technique.context_kind != CONTEXT_USUAL)
+        text_format(out, "context_parallel_rotate_method = \"%s\"\n",
+                    job->technique.context_kind == CONTEXT_GATHER ? "allgather" : "alltoall");
     if (job->model->experts > 0)
         text_format(out, "expert_parallel_degree = %d\nexpert_tensor_parallel_degree = %d\n", job->expert,
-                    job->expert > 1 ? 1 : job->tensor);
+                    job->expert == 1                   ? job->tensor
+                    : job->technique.expert_tensor > 1 ? job->technique.expert_tensor
+                                                       : 1);
     write_pipeline(job, out);
 }
 
@@ -95,12 +117,40 @@ static void write_model(const struct job *job, struct text *out)
         text_add(out, "converters = [\"quantize.linear.float8\"]\n");
 }
 
-static bool check(const struct job *job, struct error *err)
+bool torchtitan_check(const struct job *job, struct error *err)
 {
     int64_t ranks = (int64_t)(job->sharding >= 1 ? job->data : 1) * job->context * job->tensor;
     if (job->model->encoder_layers > 0 || job->model->masked || job->model->patch > 0)
         return error_set(err, ERROR_INFEASIBLE, "torchtitan trains only decoders, not '%s'",
                          job->model->name);
+    if (job->sharding == 0 && job->context > 1)
+        return error_set(err, ERROR_INFEASIBLE,
+                         "torchtitan shards parameters over context parallel ranks: zero=2 or zero=3, not 0");
+    unsigned can = 1u << TECHNIQUE_METHOD | 1u << TECHNIQUE_LAYERS | 1u << TECHNIQUE_REPLICATE |
+                   1u << TECHNIQUE_RESHARD | 1u << TECHNIQUE_RECIPE | 1u << TECHNIQUE_EXPERT_TENSOR |
+                   1u << TECHNIQUE_CONTEXT_KIND;
+    if (!launch_check_techniques(job, can, "torchtitan", err))
+        return false;
+    if (job->technique.context_kind > CONTEXT_GATHER)
+        return error_set(
+            err, ERROR_INFEASIBLE,
+            "torchtitan's context parallel ranks rotate keys and values by alltoall (cp-comm=p2p) or "
+            "allgather (cp-comm=all_gather)");
+    if (job->technique.reshard == SWITCH_OFF)
+        return error_set(err, ERROR_INFEASIBLE,
+                         "torchtitan's fsdp_reshard_after_forward = \"never\" is ZeRO 2: zero=2 in place of "
+                         "zero=3 with reshard=no");
+    if (job->technique.recipe != RECIPE_USUAL && job->technique.recipe != RECIPE_TENSORWISE)
+        return error_set(err, ERROR_INFEASIBLE,
+                         "torchtitan's float8 layers are written with recipe tensorwise only");
+    if (job->technique.replicate > 1 && (job->data % job->technique.replicate != 0 || job->sharding < 2))
+        return error_set(
+            err, ERROR_INFEASIBLE,
+            "torchtitan replicates shards of data parallel ranks: %d copies of %d ranks, ZeRO %d",
+            job->technique.replicate, job->data, job->sharding);
+    if (job->technique.method != METHOD_ALL && job->technique.method != METHOD_EVERY)
+        return error_set(err, ERROR_INFEASIBLE,
+                         "torchtitan does not recompute the first blocks of a chunk, only every n-th one");
     if (job->frozen)
         return error_set(err, ERROR_INFEASIBLE, "torchtitan has no options for frozen weights (LoRA)");
     if (job->type == COST_FP64 || job->type == COST_FP16 || job->type == COST_INT8 || job->type == COST_FP4)
@@ -114,14 +164,9 @@ static bool check(const struct job *job, struct error *err)
     return launch_check_rounds(job, err);
 }
 
-bool launch_write_torchtitan(const struct launch_subject *of, struct text *out, struct error *err)
+void torchtitan_notes(const struct job *job, struct launch_note notes[TORCHTITAN_NOTES])
 {
-    const struct job *job = of->job;
-    if (!launch_check_job(of, "torchtitan", err) || !check(job, err))
-        return false;
-    const struct launch_note notes[] = {
-        {flavor_of(job) < 0, "not written: model.name and model.flavor, as torchtitan has no model of these "
-                             "numbers by itself"},
+    const struct launch_note all[TORCHTITAN_NOTES] = {
         {job->sharding == 1 && job->data > 1,
          "no option: ZeRO 1; here gradients are sharded too, and parameters gathered once (ZeRO 2)"},
         {job->sharding == 2 && job->data > 1,
@@ -130,17 +175,34 @@ bool launch_write_torchtitan(const struct launch_subject *of, struct text *out, 
         {job->type == COST_TF32, "no option: TF32, which is PyTorch's own setting"},
         {job->document > 0, "not written: sequences packed from documents"},
     };
+    memcpy(notes, all, sizeof all);
+}
+
+bool launch_write_torchtitan(const struct launch_subject *of, struct text *out, struct error *err)
+{
+    const struct job *job = of->job;
+    if (!launch_check_job(of, "torchtitan", err) || !torchtitan_check(job, err))
+        return false;
+    struct launch_note notes[1 + TORCHTITAN_NOTES] = {
+        {flavor_of(job) < 0, "not written: model.name and model.flavor, as torchtitan has no model of these "
+                             "numbers by itself"},
+    };
+    torchtitan_notes(job, notes + 1);
     launch_add_head(out, "torchtitan 0.2", notes, sizeof notes / sizeof *notes, of);
     write_model(job, out);
     write_training(job, out);
     write_parallelism(job, out);
-    text_format(out, "\n[activation_checkpoint]\nmode = \"%s\"\n", job_recompute_name(job->recompute));
-    if (job->recompute == RECOMPUTE_SELECTIVE)
+    bool some = job->recompute == RECOMPUTE_FULL && job->technique.method == METHOD_EVERY;
+    text_format(out, "\n[activation_checkpoint]\nmode = \"%s\"\n",
+                some ? "selective" : recompute_name(job->recompute));
+    if (some)
+        text_format(out, "selective_ac_option = \"%d\"\n", job->technique.layers);
+    else if (job->recompute == RECOMPUTE_SELECTIVE)
         text_add(out, "selective_ac_option = \"op\"\n");
     text_add(out, "\n[compile]\nenable = ");
     text_add(out, strcmp(job->software->name, "torchtitan-eager") == 0 ? "false\n" : "true\n");
     if (job->type == COST_FP8)
-        text_add(out, "\n[quantize.linear.float8]\nrecipe_name = \"tensorwise\"\n"
-                      "enable_fsdp_float8_all_gather = true\n");
+        text_format(out, "\n[quantize.linear.float8]\n%senable_fsdp_float8_all_gather = true\n",
+                    job->technique.recipe == RECIPE_TENSORWISE ? "recipe_name = \"tensorwise\"\n" : "");
     return true;
 }

@@ -101,6 +101,14 @@ static void compare(const struct run *run, const struct job *back)
         fail_msg("line %d: the flags of %s read back as another job", run->line, run->model_name);
 }
 
+static bool read_flags(const struct text *flags, struct launch_options *options, struct error *err)
+{
+    const struct launch_input input = {
+        .path = "flags", .data = flags->data, .length = flags->length, .is_alone = true};
+    *options = (struct launch_options){0};
+    return launch_read(options, &input, err);
+}
+
 /* Their flags, our plan, the same flags: a search that may choose nothing finds what was run. */
 static void plan_trip(const struct run *run, const struct text *flags)
 {
@@ -109,7 +117,7 @@ static void plan_trip(const struct run *run, const struct text *flags)
     struct job_question question = {.job = planned(run), .headroom = -1000.0}; /* it ran */
     struct job_search search;
     struct text again = {0};
-    if (!launch_read_megatron("flags", flags->data, flags->length, &options, &err))
+    if (!read_flags(flags, &options, &err))
         fail_msg("line %d: %s", run->line, err.text);
     launch_complete(&options);
     if (!launch_fix(&options, &question, &err) ||
@@ -128,8 +136,7 @@ static void round_trip(const struct run *run)
     struct text first = {0}, second = {0};
     struct launch_options options;
     struct error err;
-    if (!job_launch(LAUNCH_MEGATRON, &run->job, &first, &err) ||
-        !launch_read_megatron("flags", first.data, first.length, &options, &err))
+    if (!job_launch(LAUNCH_MEGATRON, &run->job, &first, &err) || !read_flags(&first, &options, &err))
         fail_msg("line %d: %s", run->line, err.text);
     struct job job = planned(run);
     launch_complete(&options);
@@ -137,7 +144,7 @@ static void round_trip(const struct run *run)
         fail_msg("line %d: %s", run->line, err.text);
     compare(run, &job);
     assert_string_equal(first.data, second.data);
-    assert_int_equal(options.unknown_count, 0);
+    assert_int_equal(launch_count(&options, LAUNCH_UNKNOWN), 0);
     plan_trip(run, &first);
     launch_options_release(&options);
     text_release(&first);

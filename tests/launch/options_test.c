@@ -122,6 +122,22 @@ static void check_torchtitan(const struct names *names, const char *output)
     }
 }
 
+static void check_torchtitan_python(const struct names *names, const char *output)
+{
+    int count = 0;
+    char name[256];
+    for (const char *line = output; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+        size_t length =
+            strncmp(line, "    ", 4) == 0 ? strspn(line + 4, "abcdefghijklmnopqrstuvwxyz0123456789_.") : 0;
+        if (length == 0 || strncmp(line + 4 + length, " = ", 3) != 0 || !memchr(line + 4, '.', length))
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)length, line + 4);
+        need(names, name);
+        count++;
+    }
+    assert_true(count >= 10);
+}
+
 static void check_pipelining(const struct names *names, const char *output)
 {
     const char *import = strstr(output, "import ") + strlen("import ");
@@ -144,14 +160,40 @@ struct splits {
     int tensor, pipeline, context, expert, chunks, sharding;
 };
 
+/* Techniques that all go together. */
+static void set_techniques(struct technique *technique, size_t which)
+{
+    if (which % 5 == 1)
+        technique->modules = 1 << MODULE_NORMS | 1 << MODULE_MLP;
+    if (which % 5 == 2)
+        *technique = (struct technique){.method = METHOD_BLOCK,
+                                        .layers = 1,
+                                        .gradients = FORMAT_BF16,
+                                        .master = FORMAT_FP16,
+                                        .moments = FORMAT_FP8,
+                                        .parameters = FORMAT_FP8,
+                                        .recipe = RECIPE_DELAYED,
+                                        .replicate = 2,
+                                        .offload = 50,
+                                        .offload_activations = 1};
+    if (which % 5 == 3)
+        technique->recipe = RECIPE_NVFP4;
+    if (which % 2 == 1) {
+        technique->expert_overlap = OVERLAP_WEIGHTS;
+        technique->context_kind = CONTEXT_RING + (int)(which / 2 % 4);
+        technique->expert_tensor = which % 3 == 1 ? 2 : 0;
+    }
+}
+
 /* Calls `check` on what is written for every model, many splits, and every kind of numbers and recomputation. */
 static int each_output(enum launch_format format,
                        void (*check)(const struct names *names, const char *output))
 {
     static const struct splits splits[] = {
-        {1, 1, 1, 1, 1, 0}, {2, 1, 1, 1, 1, 1}, {1, 1, 2, 1, 1, 2}, {1, 1, 1, 1, 1, 3},  {4, 2, 1, 1, 1, 1},
-        {2, 4, 1, 1, 2, 1}, {1, 3, 2, 1, 1, 1}, {1, 5, 1, 1, 2, 0}, {2, 4, 1, 1, 3, 1},  {2, 2, 1, 4, 1, 1},
-        {1, 8, 1, 8, 1, 1}, {1, 2, 1, 2, 1, 3}, {1, 8, 2, 1, 8, 1}, {1, 3, 1, 1, 11, 1},
+        {1, 1, 1, 1, 1, 0}, {2, 1, 1, 1, 1, 1},  {1, 1, 2, 1, 1, 2}, {1, 1, 1, 1, 1, 3},
+        {4, 2, 1, 1, 1, 1}, {2, 4, 1, 1, 2, 1},  {1, 3, 2, 1, 1, 1}, {1, 5, 1, 1, 2, 0},
+        {2, 4, 1, 1, 3, 1}, {2, 2, 1, 4, 1, 1},  {1, 8, 1, 8, 1, 1}, {1, 2, 1, 2, 1, 3},
+        {1, 8, 2, 1, 8, 1}, {1, 3, 1, 1, 11, 1}, {1, 1, 8, 1, 1, 1}, {2, 1, 4, 1, 1, 1},
     };
     static const enum cost_type types[] = {COST_BF16, COST_FP16, COST_FP8, COST_FP4, COST_TF32, COST_FP32};
     const struct table *table = tables_known(TABLE_MODELS);
@@ -164,11 +206,19 @@ static int each_output(enum launch_format format,
             struct text out = {0};
             struct error err;
             job.model = &table->models[i];
-            job.sequence = table->models[i].positions > 0 ? 256 : 4096;
+            job.sequence = table->models[i].positions > 0 ? 256 : s % 7 == 3 ? 8192 : 4096;
             job.tensor = split->tensor, job.pipeline = split->pipeline, job.context = split->context;
             job.expert = split->expert, job.chunks = split->chunks, job.sharding = split->sharding;
             job.recompute = (enum recompute)(s % 3);
             job.type = types[(s + (size_t)i) % (sizeof types / sizeof *types)];
+            if (format == LAUNCH_MEGATRON)
+                set_techniques(&job.technique, s);
+            if (format == LAUNCH_DEEPSPEED && s % 5 == 2)
+                job.technique = (struct technique){.offload = 50, .offload_to = PLACE_NVME};
+            if (format == LAUNCH_DEEPSPEED && s % 6 == 2)
+                job.technique.offload_activations = 1000;
+            if (format == LAUNCH_TORCHTITAN && s % 5 == 2)
+                job.technique = (struct technique){.replicate = 2, .reshard = SWITCH_OFF};
             if (s % 4 == 1)
                 job.software = software_find("megatron-2021");
             job_spread(&job, 8 * job.tensor * job.pipeline * job.context);
@@ -225,6 +275,12 @@ static void torchtitan_keys_exist(void **state)
     assert_true(each_output(LAUNCH_TORCHTITAN, check_torchtitan) > 500);
 }
 
+static void torchtitan_members_exist(void **state)
+{
+    (void)state;
+    assert_true(each_output(LAUNCH_TORCHTITAN_PYTHON, check_torchtitan_python) > 100);
+}
+
 static void pipelining_names_exist(void **state)
 {
     (void)state;
@@ -237,14 +293,48 @@ static void oobleck_keys_exist(void **state)
     assert_true(each_output(LAUNCH_OOBLECK, check_oobleck) > 50);
 }
 
+/* A technique without an option is refused, not left out. */
+static void techniques_without_an_option_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        enum launch_format format;
+        struct technique technique;
+        const char *message;
+    } cases[] = {
+        {LAUNCH_MEGATRON,
+         {.reshard = SWITCH_OFF},
+         "Megatron-LM has no option for reshard no (gathered parameters are freed after the forward pass)"},
+        {LAUNCH_TORCHTITAN,
+         {.offload = 50},
+         "torchtitan has no option for offload 50 (per cent of the optimizer's states that the host holds)"},
+        {LAUNCH_DEEPSPEED,
+         {.modules = 1 << MODULE_MLP},
+         "DeepSpeed has no option for modules mlp (parts of a block that are recomputed)"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct job job = job_example();
+        struct text out = {0};
+        struct error err;
+        job.technique = cases[i].technique;
+        assert_false(job_launch(cases[i].format, &job, &out, &err));
+        assert_int_equal(err.kind, ERROR_INFEASIBLE);
+        assert_string_equal(err.text, cases[i].message);
+        assert_int_equal(out.length, 0);
+        text_release(&out);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(techniques_without_an_option_are_refused),
         cmocka_unit_test(megatron_arguments_exist),
         cmocka_unit_test(all_megatron_arguments_are_emitted),
         cmocka_unit_test(megatron_arguments_that_are_read_exist),
         cmocka_unit_test(deepspeed_keys_exist),
         cmocka_unit_test(torchtitan_keys_exist),
+        cmocka_unit_test(torchtitan_members_exist),
         cmocka_unit_test(pipelining_names_exist),
         cmocka_unit_test(oobleck_keys_exist),
     };

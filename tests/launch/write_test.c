@@ -88,7 +88,8 @@ static void megatron_says_all_of_a_dense_job(void **state)
         "2, 24 "
         "micro-batches\n"
         "--num-layers 32 \\\n--hidden-size 4096 \\\n--ffn-hidden-size 14336 \\\n--num-attention-heads 32 \\\n"
-        "--group-query-attention \\\n--num-query-groups 8 \\\n--position-embedding-type rope \\\n"
+        "--group-query-attention \\\n--num-query-groups 8 \\\n--position-embedding-type rope "
+        "\\\n--rotary-base 500000 \\\n"
         "--seq-length 4096 \\\n--max-position-embeddings 4096 \\\n--vocab-size 128256 \\\n--normalization "
         "RMSNorm \\\n"
         "--swiglu \\\n--disable-bias-linear \\\n--untie-embeddings-and-output-weights \\\n--hidden-dropout "
@@ -181,15 +182,44 @@ static void megatron_says_what_is_lost(void **state)
     job.document = 256;
     holds(LAUNCH_MEGATRON, &job,
           "\n# not written: sequences are packed from documents (--reset-attention-mask)\n--num");
-    job = job_of("opt-350m", 1, 1, 1, 8);
-    job.sequence = 1024;
-    holds(LAUNCH_MEGATRON, &job, "\n# no option: an embedding narrower than the hidden size\n");
     job = job_of("llama-3-8b", 16, 1, 1, 16);
     holds(LAUNCH_MEGATRON, &job, "\n# needs Megatron-Core 0.16 or later: groups of heads");
     job = job_of("mixtral-8x7b", 2, 1, 1, 8);
     job.software = software_find("megatron-2021");
     holds(LAUNCH_MEGATRON, &job, "\n# sequence parallel, which experts with tensor parallel need there\n");
     holds(LAUNCH_MEGATRON, &job, "--sequence-parallel \\\n");
+}
+
+static void megatron_states_facts_that_take_no_time(void **state)
+{
+    (void)state;
+    struct job job = job_of("nemotron-4-15b", 1, 1, 1, 8);
+    holds(LAUNCH_MEGATRON, &job, "\n--rotary-percent 0.5 \\\n");
+    holds(LAUNCH_MEGATRON, &job, "\n--squared-relu \\\n");
+    job = job_of("llama-3.1-405b", 1, 1, 1, 8);
+    holds(LAUNCH_MEGATRON, &job,
+          "\n--rotary-base 500000 \\\n--use-rope-scaling \\\n--rope-scaling-factor 8 \\\n");
+    job = job_of("llama-4-maverick", 1, 1, 1, 8);
+    holds(LAUNCH_MEGATRON, &job, "\n--no-rope-freq 4 \\\n");
+    holds(LAUNCH_MEGATRON, &job, "\n--moe-layer-freq '(([0]*1+[1])*24+[0]*0)' \\\n");
+    job = job_of("deepseek-v3", 1, 1, 1, 8);
+    holds(LAUNCH_MEGATRON, &job, "\n--rope-type yarn \\\n--rotary-scaling-factor 1 \\\n");
+    job.sequence = 8192;
+    holds(LAUNCH_MEGATRON, &job, "\n--rope-type yarn \\\n--rotary-scaling-factor 40 \\\n");
+    job.sequence = 4096;
+    holds(LAUNCH_MEGATRON, &job,
+          "\n--moe-router-score-function sigmoid \\\n--moe-router-enable-expert-bias "
+          "\\\n--moe-router-num-groups 8 \\\n"
+          "--moe-router-group-topk 4 \\\n--moe-router-topk-scaling-factor 2.5 \\\n");
+    holds(LAUNCH_MEGATRON, &job, "\n--qk-layernorm \\\n");
+    job = job_of("gpt-oss-20b", 1, 1, 1, 8);
+    holds(LAUNCH_MEGATRON, &job,
+          "\n--quick-geglu \\\n--glu-linear-offset 1.0 \\\n--activation-func-clamp-value 7.0 \\\n");
+    struct architecture one = *architecture_find("mixtral-8x7b");
+    one.active_experts = 1;
+    job = job_of("mixtral-8x7b", 1, 1, 1, 8);
+    job.model = &one;
+    holds(LAUNCH_MEGATRON, &job, "\n--moe-router-pre-softmax \\\n");
 }
 
 static void megatron_refuses_what_it_has_not(void **state)
@@ -205,6 +235,24 @@ static void megatron_refuses_what_it_has_not(void **state)
     job.context = 8, job.sequence = 4104;
     job_spread(&job, 8);
     refuses(LAUNCH_MEGATRON, &job, "the sequence (4104) is not a multiple of twice context parallel (8)");
+    job = job_of("bloom-176b", 1, 1, 1, 8);
+    refuses(LAUNCH_MEGATRON, &job, "Megatron-LM's arguments have no ALiBi, which 'bloom-176b' has");
+    job = job_of("gemma-2b", 1, 1, 1, 8);
+    refuses(LAUNCH_MEGATRON, &job,
+            "Megatron-LM's arguments have no GELU with a gate (GeGLU), which 'gemma-2b' has");
+    job = job_of("opt-125m", 1, 1, 1, 8);
+    job.sequence = 2048;
+    refuses(LAUNCH_MEGATRON, &job, "Megatron-LM's arguments have no plain ReLU, which 'opt-125m' has");
+    job = job_of("gpt-neox-20b", 1, 1, 1, 8);
+    job.sequence = 2048;
+    refuses(LAUNCH_MEGATRON, &job,
+            "Megatron-LM's arguments have no attention and MLP side by side, which 'gpt-neox-20b' has");
+    job = job_of("gpt-oss-20b", 1, 1, 1, 8);
+    job.sequence = 8192;
+    refuses(
+        LAUNCH_MEGATRON, &job,
+        "Megatron-Core 0.15 stretches positions by YaRN with latent attention only: 'gpt-oss-20b' needs it "
+        "beyond 4096 tokens");
 }
 
 /* ---- DeepSpeed ---- */
@@ -269,16 +317,44 @@ static void torchtitan_is_toml(void **state)
     holds(LAUNCH_TORCHTITAN, &job,
           "\n[training]\nlocal_batch_size = 24\nglobal_batch_size = 96\nseq_len = 4096\n"
           "mixed_precision_param = \"bfloat16\"\n");
-    holds(LAUNCH_TORCHTITAN, &job,
-          "\n[parallelism]\ndata_parallel_replicate_degree = 1\ndata_parallel_shard_degree = 4\n"
-          "fsdp_reshard_after_forward = \"always\"\ntensor_parallel_degree = 2\ncontext_parallel_degree = 1\n"
-          "pipeline_parallel_degree = 2\npipeline_parallel_schedule = \"Interleaved1F1B\"\n"
-          "pipeline_parallel_microbatch_size = 1\nmodule_fqns_per_model_part = [\n"
-          "    [\"tok_embeddings\", \"layers.0\"],\n    [\"layers.1\", ");
+    holds(
+        LAUNCH_TORCHTITAN, &job,
+        "\n[parallelism]\ndata_parallel_replicate_degree = 1\ndata_parallel_shard_degree = 4\n"
+        "fsdp_reshard_after_forward = \"default\"\ntensor_parallel_degree = 2\ncontext_parallel_degree = 1\n"
+        "pipeline_parallel_degree = 2\npipeline_parallel_schedule = \"Interleaved1F1B\"\n"
+        "pipeline_parallel_microbatch_size = 1\nmodule_fqns_per_model_part = [\n"
+        "    [\"tok_embeddings\", \"layers.0\"],\n    [\"layers.1\", ");
     holds(LAUNCH_TORCHTITAN, &job, "    [\"layers.16\"],\n    [\"layers.17\", ");
     holds(LAUNCH_TORCHTITAN, &job, "\"layers.31\", \"norm\", \"output\"],\n]\n");
     holds(LAUNCH_TORCHTITAN, &job,
           "\n[activation_checkpoint]\nmode = \"selective\"\nselective_ac_option = \"op\"\n");
+}
+
+static void torchtitan_is_python_since_2026(void **state)
+{
+    (void)state;
+    struct job job = job_of("llama-3-8b", 2, 2, 2, 16);
+    job.stage_blocks = (const int[]){2, 30};
+    job.sharding = 3, job.recompute = RECOMPUTE_SELECTIVE;
+    holds(LAUNCH_TORCHTITAN_PYTHON, &job,
+          "\nfrom torchtitan.distributed.activation_checkpoint import SelectiveAC\n"
+          "from torchtitan.models.llama3 import model_registry\n"
+          "from torchtitan.models.llama3.config_registry import llama3_8b\n"
+          "from torchtitan.trainer import Trainer\n\n\n"
+          "def llama3_8b_rehearsed() -> Trainer.Config:\n    config = llama3_8b()\n");
+    holds(LAUNCH_TORCHTITAN_PYTHON, &job,
+          "    training.num_tokens_per_microbatch_per_dp_rank = 1 * 4096\n"
+          "    training.num_tokens_per_train_step = 96 * 4096\n");
+    holds(LAUNCH_TORCHTITAN_PYTHON, &job,
+          "    parallelism.pipeline_parallel_degree = 2\n"
+          "    parallelism.pipeline_parallel_schedule = \"Interleaved1F1B\"\n"
+          "    parallelism.num_pp_microbatches = 24\n"
+          "    parallelism.module_fqns_per_model_part = [\n        [\"tok_embeddings\", \"layers.0\"],\n");
+    holds(LAUNCH_TORCHTITAN_PYTHON, &job, "\"layers.31\", \"norm\", \"lm_head\"],\n    ]\n");
+    holds(LAUNCH_TORCHTITAN_PYTHON, &job, "    config.activation_checkpoint = SelectiveAC.Config()\n");
+    job = job_of("mixtral-8x7b", 1, 1, 1, 8);
+    refuses(LAUNCH_TORCHTITAN_PYTHON, &job,
+            "torchtitan's registry has no function for 'mixtral-8x7b': its sizes are Python there");
 }
 
 static void torchtitan_accumulates_without_a_pipeline(void **state)
@@ -494,11 +570,13 @@ int main(void)
         cmocka_unit_test(megatron_has_a_layout_for_the_rest),
         cmocka_unit_test(megatron_groups_micro_batches_without_a_short_rest),
         cmocka_unit_test(megatron_says_what_is_lost),
+        cmocka_unit_test(megatron_states_facts_that_take_no_time),
         cmocka_unit_test(megatron_refuses_what_it_has_not),
         cmocka_unit_test(deepspeed_is_json),
         cmocka_unit_test(deepspeed_has_parts),
         cmocka_unit_test(deepspeed_refuses_what_it_has_not),
         cmocka_unit_test(torchtitan_is_toml),
+        cmocka_unit_test(torchtitan_is_python_since_2026),
         cmocka_unit_test(torchtitan_accumulates_without_a_pipeline),
         cmocka_unit_test(torchtitan_refuses_what_it_has_not),
         cmocka_unit_test(pipelining_splits),

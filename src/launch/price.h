@@ -1,0 +1,29 @@
+/* What a launch description costs as it stands, beside the same job planned freely. */
+#ifndef REHEARSE_LAUNCH_PRICE_H
+#define REHEARSE_LAUNCH_PRICE_H
+
+#include "core/json.h"
+#include "launch/launch.h"
+
+struct launch_price {
+    struct launch_options *options;
+    struct job job;
+    struct job_time time;
+    struct job_memory memory;
+    double low, high; /* the 80 % interval of the time */
+    bool extrapolates;
+    const struct job_choice *planned; /* NULL: not asked for, or none */
+    const char *not_planned;          /* why there is none; NULL: not asked for */
+    double headroom;                  /* of the planned job */
+};
+
+/* Makes the job of complete options: `price->job` begins with model, device, links and software. What is missing is
+ * ERROR_USAGE and named all at once; what contradicts itself, ERROR_INFEASIBLE. */
+bool launch_price_job(struct launch_price *price, struct error *err);
+
+void launch_price_print(const struct launch_price *price, struct text *out);
+
+/* Writes "rehearse-price/1". */
+void launch_price_write(const struct launch_price *price, struct json *json);
+
+#endif

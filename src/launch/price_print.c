@@ -1,0 +1,350 @@
+/* A price as text, and as JSON. */
+#include "launch/price.h"
+
+#include "core/unit.h"
+#include "plan/split/plan.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    size_t at;
+} times[] = {
+    {"compute", offsetof(struct job_time, compute)}, {"bubble", offsetof(struct job_time, bubble)},
+    {"tensor", offsetof(struct job_time, tensor)},   {"send", offsetof(struct job_time, send)},
+    {"data", offsetof(struct job_time, data)},       {"optimizer", offsetof(struct job_time, optimizer)},
+    {"other", offsetof(struct job_time, other)},
+};
+static const struct {
+    const char *name;
+    size_t at;
+} bytes[] = {
+    {"parameters", offsetof(struct job_memory, parameters)},
+    {"gradients", offsetof(struct job_memory, gradients)},
+    {"optimizer", offsetof(struct job_memory, optimizer)},
+    {"activations", offsetof(struct job_memory, activations)},
+    {"working", offsetof(struct job_memory, working)},
+    {"runtime", offsetof(struct job_memory, runtime)},
+};
+
+#define TIMES ((int)(sizeof times / sizeof *times))
+#define BYTES ((int)(sizeof bytes / sizeof *bytes))
+
+static double time_part(const struct job_time *time, int i)
+{
+    return *(const double *)(const void *)((const char *)time + times[i].at);
+}
+
+static double memory_part(const struct job_memory *memory, int i)
+{
+    return *(const double *)(const void *)((const char *)memory + bytes[i].at);
+}
+
+static bool fits(const struct launch_price *price)
+{
+    return price->memory.total <= (double)price->job.device->memory;
+}
+
+static int largest_part(const struct job_memory *memory)
+{
+    int largest = 0;
+    for (int i = 1; i < BYTES; i++)
+        if (memory_part(memory, i) > memory_part(memory, largest))
+            largest = i;
+    return largest;
+}
+
+static double tokens_per_device(const struct job *job, const struct job_time *time)
+{
+    return (double)job->batch * (double)job->sequence / time->seconds / job->devices;
+}
+
+/* ---- what was read ---- */
+
+#define MAX_LISTED 40
+
+static void print_use(const struct launch_options *options, enum launch_use use, const char *title,
+                      struct text *out)
+{
+    int count = 0, all = launch_count(options, use);
+    if (all == 0)
+        return;
+    text_format(out, "%s\n", title);
+    for (int i = 0; i < options->argument_count && count < MAX_LISTED; i++) {
+        const struct launch_argument *argument = &options->arguments[i];
+        if (argument->use != use)
+            continue;
+        text_format(out, "  %s:%d: %s%s", argument->path, argument->line, argument->name,
+                    argument->value ? " " : "");
+        if (argument->value)
+            text_add_printable(out, argument->value,
+                               strlen(argument->value) < 60 ? strlen(argument->value) : 60, "");
+        text_format(out, "%s%s\n", argument->note ? ": " : "", argument->note ? argument->note : "");
+        count++;
+    }
+    if (count < all)
+        text_format(out, "  and %d more (--json has all)\n", all - count);
+}
+
+static void print_read(const struct launch_options *options, struct text *out)
+{
+    text_format(
+        out,
+        "%s: %s; %d arguments read, %d without effect on the price, %d not modelled, %d not understood\n",
+        options->path, options->reader, launch_count(options, LAUNCH_READ),
+        launch_count(options, LAUNCH_IDLE), launch_count(options, LAUNCH_UNMODELLED),
+        launch_count(options, LAUNCH_UNKNOWN));
+    print_use(options, LAUNCH_UNMODELLED, "not modelled", out);
+    print_use(options, LAUNCH_UNKNOWN, "not understood, and not counted", out);
+    for (int i = 0; i < options->note_count; i++)
+        text_format(out, "note: %s\n", options->notes[i]);
+}
+
+/* ---- the job ---- */
+
+static void print_split(const struct job *job, struct text *out)
+{
+    text_format(out, "tensor %d x context %d x pipeline %d x data %d", job->tensor, job->context,
+                job->pipeline, job->data);
+    if (job->expert > 1)
+        text_format(out, ", expert %d", job->expert);
+    if (job->chunks > 1)
+        text_format(out, ", %d chunks", job->chunks);
+    text_format(out,
+                "; micro-batch %" PRId64 ", %" PRId64 " of them; ZeRO %d; recomputation: ", job->microbatch,
+                job_microbatches(job), job->sharding);
+    technique_write_recompute(out, job->recompute, &job->technique);
+    technique_write_others(out, &job->technique, "; ");
+    text_add(out, job->frozen ? "; LoRA\n" : "\n");
+}
+
+static void print_job(const struct launch_price *price, struct text *out)
+{
+    const struct job *job = &price->job;
+    const struct architecture *model = job->model;
+    text_format(out, "\n%s: %d blocks, hidden %" PRId64 ", %.4g B parameters; on %d x %s%s%s%s\n",
+                model->name, model->layers, model->hidden, architecture_parameters(model) / 1e9, job->devices,
+                job->device->name, price->options->device_said ? " (by " : "",
+                price->options->device_said ? price->options->device_said : "",
+                price->options->device_said ? ")" : "");
+    text_format(out, "global batch %" PRId64 " x %" PRId64 " tokens, products in %s, priced as %s\n",
+                job->batch, job->sequence, cost_type_name(cost_device_type(job->device, job->type)),
+                job->software->name);
+    print_split(job, out);
+}
+
+static void print_parts(const struct launch_price *price, struct text *out)
+{
+    struct unit_texts texts = {0};
+    const struct job_choice *planned = price->planned;
+    text_format(out, "\n%-12s %14s%s\n", "", "as it stands", planned ? "  planned freely" : "");
+    text_format(out, "%-12s %14s", "iteration", unit_text(&texts, price->time.seconds, UNIT_TIME));
+    text_format(out, planned ? "  %14s\n" : "\n",
+                planned ? unit_text(&texts, planned->time.seconds, UNIT_TIME) : "");
+    for (int i = 0; i < TIMES; i++) {
+        double here = time_part(&price->time, i), there = planned ? time_part(&planned->time, i) : 0;
+        if (here <= 0 && there <= 0)
+            continue;
+        text_format(out, "  %-10s %14s", times[i].name, unit_text(&texts, here, UNIT_TIME));
+        text_format(out, planned ? "  %14s\n" : "\n", planned ? unit_text(&texts, there, UNIT_TIME) : "");
+    }
+    text_format(out, "%-12s %14.4g", "tokens/s/dev", tokens_per_device(&price->job, &price->time));
+    text_format(out, planned ? "  %14.4g\n" : "\n",
+                planned ? tokens_per_device(&planned->job, &planned->time) : 0.0);
+    text_format(out, "%-12s %14s", "memory", unit_text(&texts, price->memory.total, UNIT_BYTES));
+    text_format(out, planned ? "  %14s\n" : "\n",
+                planned ? unit_text(&texts, planned->memory.total, UNIT_BYTES) : "");
+    for (int i = 0; i < BYTES; i++) {
+        double here = memory_part(&price->memory, i), there = planned ? memory_part(&planned->memory, i) : 0;
+        if (here <= 0 && there <= 0)
+            continue;
+        text_format(out, "  %-10s %14s", bytes[i].name, unit_text(&texts, here, UNIT_BYTES));
+        text_format(out, planned ? "  %14s\n" : "\n", planned ? unit_text(&texts, there, UNIT_BYTES) : "");
+    }
+}
+
+static void print_fit(const struct launch_price *price, struct text *out)
+{
+    struct unit_texts texts = {0};
+    double limit = (double)price->job.device->memory;
+    int largest = largest_part(&price->memory);
+    text_format(out, "\n80 %% interval %s to %s%s; %.1f %% of the devices' peak\n",
+                unit_text(&texts, price->low, UNIT_TIME), unit_text(&texts, price->high, UNIT_TIME),
+                price->extrapolates ? " (extrapolated: no similar published run)" : "",
+                100 * job_utilisation(&price->job, &price->time));
+    if (fits(price))
+        text_format(out, "fits: %.0f %% of %s\n", 100 * price->memory.total / limit,
+                    unit_text(&texts, limit, UNIT_BYTES));
+    else
+        text_format(out, "does not fit: %s of %s; most of it is %s (%s)\n",
+                    unit_text(&texts, price->memory.total, UNIT_BYTES), unit_text(&texts, limit, UNIT_BYTES),
+                    bytes[largest].name, unit_text(&texts, memory_part(&price->memory, largest), UNIT_BYTES));
+}
+
+/* ---- the difference ---- */
+
+static void add_changes(const struct job *from, const struct job *to, struct text *out)
+{
+    int count = 0;
+    for (int d = 0; d < JOB_DIMENSIONS; d++) {
+        enum job_dimension dimension = (enum job_dimension)d;
+        int64_t a = job_dimension_value(from, dimension), b = job_dimension_value(to, dimension);
+        if (a == b)
+            continue;
+        text_format(out, "%s%s ", count++ > 0 ? ", " : "", job_dimension_name(dimension));
+        job_dimension_write(out, dimension, a);
+        text_add(out, " to ");
+        job_dimension_write(out, dimension, b);
+    }
+    if (count == 0)
+        text_add(out, from->devices != to->devices ? "fewer devices" : "the layout of stages only");
+}
+
+static void print_difference(const struct launch_price *price, struct text *out)
+{
+    const struct job_choice *planned = price->planned;
+    struct unit_texts texts = {0};
+    if (!planned) {
+        if (price->not_planned)
+            text_format(out, "\nplanned freely: %s\n", price->not_planned);
+        return;
+    }
+    double gain = price->time.seconds - planned->time.seconds;
+    text_add(out, "\nplanned freely: ");
+    print_split(&planned->job, out);
+    if (fabs(gain) <= 1e-9 * price->time.seconds) {
+        text_add(out, "no plan that fits is faster\n");
+        return;
+    }
+    text_format(out, "%.1f %% %s: ", fabs(100 * gain / price->time.seconds),
+                gain > 0 ? "less time" : "more time, but it fits with what is kept free");
+    add_changes(&price->job, &planned->job, out);
+    text_add(out, "\nfrom");
+    int count = 0;
+    for (int i = 0; i < TIMES; i++) {
+        double part = time_part(&price->time, i) - time_part(&planned->time, i);
+        if (fabs(part) < 0.005 * price->time.seconds)
+            continue;
+        text_format(out, "%s %s %s%s", count++ > 0 ? "," : "", times[i].name, part > 0 ? "-" : "+",
+                    unit_text(&texts, fabs(part), UNIT_TIME));
+    }
+    text_add(out, "\n");
+}
+
+void launch_price_print(const struct launch_price *price, struct text *out)
+{
+    print_read(price->options, out);
+    print_job(price, out);
+    print_parts(price, out);
+    print_fit(price, out);
+    print_difference(price, out);
+}
+
+/* ---- JSON ---- */
+
+static void write_arguments(const struct launch_options *options, struct json *json)
+{
+    static const char *const uses[LAUNCH_USES] = {[LAUNCH_UNKNOWN] = "unknown",
+                                                  [LAUNCH_READ] = "read",
+                                                  [LAUNCH_IDLE] = "idle",
+                                                  [LAUNCH_UNMODELLED] = "unmodelled"};
+    json_open(json, "arguments", '[');
+    for (int i = 0; i < options->argument_count; i++) {
+        const struct launch_argument *argument = &options->arguments[i];
+        json_open_flat(json, NULL, '{');
+        json_string(json, "name", argument->name);
+        json_string(json, "value", argument->value);
+        json_string(json, "file", argument->path);
+        json_integer(json, "line", argument->line);
+        json_string(json, "use", uses[argument->use]);
+        json_string(json, "note", argument->note);
+        json_close(json);
+    }
+    json_close(json);
+    json_open(json, "notes", '[');
+    for (int i = 0; i < options->note_count; i++)
+        json_string(json, NULL, options->notes[i]);
+    json_close(json);
+}
+
+/* Techniques that are the software's own are left out. */
+static void write_dimension(struct json *json, enum job_dimension dimension, int64_t value)
+{
+    struct text word = {0};
+    if (dimension >= JOB_TECHNIQUE && value == 0)
+        return;
+    if (job_dimension_is_number(dimension)) {
+        json_integer(json, job_dimension_name(dimension), value);
+        return;
+    }
+    job_dimension_write(&word, dimension, value);
+    json_string(json, job_dimension_name(dimension), text_within(&word, json->out));
+    text_release(&word);
+}
+
+static void write_job(const char *key, const struct job *job, const struct job_time *time,
+                      const struct job_memory *memory, struct json *json)
+{
+    json_open(json, key, '{');
+    json_integer(json, "devices", job->devices);
+    json_open(json, "split", '{');
+    for (int d = 0; d < JOB_DIMENSIONS; d++)
+        write_dimension(json, (enum job_dimension)d, job_dimension_value(job, (enum job_dimension)d));
+    json_close(json);
+    json_number(json, "iteration_time", time->seconds);
+    json_number(json, "tokens_per_second_per_device", tokens_per_device(job, time));
+    json_number(json, "utilisation", job_utilisation(job, time));
+    json_open(json, "time", '{');
+    for (int i = 0; i < TIMES; i++)
+        json_number(json, times[i].name, time_part(time, i));
+    json_close(json);
+    json_number(json, "memory_bytes", memory->total);
+    json_open(json, "memory", '{');
+    for (int i = 0; i < BYTES; i++)
+        json_number(json, bytes[i].name, memory_part(memory, i));
+    json_close(json);
+    json_close(json);
+}
+
+void launch_price_write(const struct launch_price *price, struct json *json)
+{
+    const struct launch_options *options = price->options;
+    const struct job *job = &price->job;
+    json_open_document(json, "rehearse-price/1");
+    json_string(json, "file", options->path);
+    json_string(json, "reader", options->reader);
+    json_string(json, "software", job->software->name);
+    json_string(json, "model", job->model->name);
+    json_number(json, "parameters", architecture_parameters(job->model));
+    json_string(json, "device_type", job->device->name);
+    json_string(json, "device_said_by", options->device_said);
+    json_integer(json, "devices_per_node", job->devices_per_node);
+    json_integer(json, "global_batch", job->batch);
+    json_integer(json, "sequence", job->sequence);
+    json_string(json, "precision", cost_type_name(job->type));
+    json_bool(json, "frozen", job->frozen);
+    json_open_flat(json, "counts", '{');
+    json_integer(json, "read", launch_count(options, LAUNCH_READ));
+    json_integer(json, "idle", launch_count(options, LAUNCH_IDLE));
+    json_integer(json, "unmodelled", launch_count(options, LAUNCH_UNMODELLED));
+    json_integer(json, "unknown", launch_count(options, LAUNCH_UNKNOWN));
+    json_close(json);
+    write_job("as_it_stands", job, &price->time, &price->memory, json);
+    json_open_flat(json, "interval", '{');
+    json_number(json, "low", price->low);
+    json_number(json, "high", price->high);
+    json_bool(json, "extrapolates", price->extrapolates);
+    json_close(json);
+    json_number(json, "device_memory_bytes", (double)job->device->memory);
+    json_bool(json, "fits", fits(price));
+    json_string(json, "largest_part", bytes[largest_part(&price->memory)].name);
+    if (price->planned)
+        write_job("planned", &price->planned->job, &price->planned->time, &price->planned->memory, json);
+    else
+        json_null(json, "planned");
+    json_string(json, "not_planned", price->planned ? NULL : price->not_planned);
+    write_arguments(options, json);
+    json_close(json);
+}

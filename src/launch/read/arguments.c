@@ -1,0 +1,546 @@
+/* Arguments of launch descriptions, and the rules that read them. */
+#include "launch/read/read.h"
+
+#include "core/file.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define MAX_NUMBER INT64_C(1000000000)
+
+/* ---- lists ---- */
+
+struct launch_argument *launch_add(struct launch_options *options, const char *name, const char *value,
+                                   const char *path, int line)
+{
+    struct launch_argument *items = arena_grow(&options->arena, options->arguments, options->argument_count,
+                                               &options->argument_room, sizeof *items);
+    const char *own_name = arena_string(&options->arena, name),
+               *own_path = arena_string(&options->arena, path);
+    const char *own_value = value ? arena_string(&options->arena, value) : NULL;
+    if (!items || !own_name || !own_path || (value && !own_value))
+        return NULL;
+    options->arguments = items;
+    items[options->argument_count] =
+        (struct launch_argument){own_name, own_value, own_path, line, LAUNCH_UNKNOWN, NULL};
+    return &items[options->argument_count++];
+}
+
+bool launch_note(struct launch_options *options, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    const char **items =
+        arena_grow(&options->arena, options->notes, options->note_count, &options->note_room, sizeof *items);
+    const char *copy = arena_string(&options->arena, text);
+    if (!items || !copy)
+        return false;
+    options->notes = items;
+    items[options->note_count++] = copy;
+    return true;
+}
+
+bool launch_miss(struct launch_options *options, const char *name, const char *why, const char *give)
+{
+    for (int i = 0; i < options->missing_count; i++)
+        if (strcmp(options->missing[i].name, name) == 0)
+            return true;
+    struct launch_missing *items = arena_grow(&options->arena, options->missing, options->missing_count,
+                                              &options->missing_room, sizeof *items);
+    struct launch_missing missing = {arena_string(&options->arena, name), arena_string(&options->arena, why),
+                                     arena_string(&options->arena, give)};
+    if (!items || !missing.name || !missing.why || !missing.give)
+        return false;
+    options->missing = items;
+    items[options->missing_count++] = missing;
+    return true;
+}
+
+const char *launch_missing_text(struct launch_options *options)
+{
+    struct text text = {0};
+    for (int i = 0; i < options->missing_count; i++)
+        text_format(&text, "%s%s: %s: %s", i > 0 ? "; " : "", options->missing[i].name,
+                    options->missing[i].why, options->missing[i].give);
+    const char *copy = text.failed ? NULL : arena_string(&options->arena, text.data ? text.data : "");
+    text_release(&text);
+    return copy;
+}
+
+int launch_count(const struct launch_options *options, enum launch_use use)
+{
+    int count = 0;
+    for (int i = 0; i < options->argument_count; i++)
+        count += options->arguments[i].use == use;
+    return count;
+}
+
+bool launch_refuse(const struct launch_argument *argument, struct error *err, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return error_set(err, ERROR_INPUT, "%s:%d: %s: %s", argument->path, argument->line, argument->name, text);
+}
+
+/* ---- names and values ---- */
+
+static char letter(char c)
+{
+    return c == '_' ? '-' : (char)tolower((unsigned char)c);
+}
+
+static const char *begin(const char *name)
+{
+    while (*name == '-')
+        name++;
+    return name;
+}
+
+bool launch_same_name(const char *a, const char *b)
+{
+    for (a = begin(a), b = begin(b); *a && letter(*a) == letter(*b); a++, b++)
+        ;
+    return *a == *b;
+}
+
+static bool fits(const char *rule, const char *name)
+{
+    for (rule = begin(rule), name = begin(name); *rule && *rule != '*' && letter(*rule) == letter(*name);
+         rule++, name++)
+        ;
+    return *rule == '*' || *rule == *name;
+}
+
+static const struct launch_argument *find(const struct launch_options *options, const char *name)
+{
+    for (int i = options->argument_count - 1; i >= 0; i--)
+        if (launch_same_name(options->arguments[i].name, name))
+            return &options->arguments[i];
+    return NULL;
+}
+
+struct launch_argument *launch_argument(const struct launch_options *options, const char *name)
+{
+    const struct launch_argument *found = find(options, name);
+    return found ? &options->arguments[found - options->arguments] : NULL;
+}
+
+static bool is_off(const char *value)
+{
+    static const char *const off[] = {"", "0", "0.0", "null", "none", "false", "~", "no", "off"};
+    for (size_t i = 0; value && i < sizeof off / sizeof *off; i++)
+        if (strcasecmp(value, off[i]) == 0)
+            return true;
+    return false;
+}
+
+const char *launch_text(const struct launch_options *options, const char *name)
+{
+    const struct launch_argument *argument = find(options, name);
+    if (!argument || is_off(argument->value))
+        return NULL;
+    return argument->value ? argument->value : "";
+}
+
+bool launch_is_on(const struct launch_options *options, const char *name)
+{
+    return launch_text(options, name) != NULL;
+}
+
+bool launch_number(const char *text, int64_t min, int64_t *value)
+{
+    char digits[32], *end;
+    size_t length = 0;
+    for (; *text && length + 1 < sizeof digits; text++)
+        if (*text != '_')
+            digits[length++] = *text;
+    digits[length] = '\0';
+    errno = 0;
+    double number = strtod(digits, &end);
+    if (*text || end == digits || errno != 0 || !(number >= (double)min && number <= (double)MAX_NUMBER))
+        return false;
+    if (*end == '\0' && strspn(digits, "0123456789.eE+") == length && number == (double)(int64_t)number) {
+        *value = (int64_t)number;
+        return true;
+    }
+    return false;
+}
+
+void launch_default(struct launch_value *value, int64_t to)
+{
+    if (!value->given)
+        *value = (struct launch_value){true, 0, to};
+}
+
+void launch_set(struct launch_value *value, const struct launch_argument *by, int64_t to)
+{
+    *value = (struct launch_value){true, by ? by->line : 0, to};
+}
+
+/* ---- what is missing ---- */
+
+static bool miss_unknown(struct launch_options *options, const struct shell_unknown *unknown,
+                         const struct launch_argument *argument, const char *name)
+{
+    struct text why = {0}, give = {0}, label = {0};
+    bool digit = unknown->name && isdigit((unsigned char)unknown->name[0]);
+    if (unknown->name)
+        text_format(&label,
+                    digit && unknown->through ? "$%s (%s)"
+                    : digit                   ? "$%s"
+                                              : "%s",
+                    unknown->name, unknown->through ? unknown->through : "");
+    else
+        text_format(&label, "the output of %.100s", unknown->text);
+    text_format(&why, unknown->text ? "computed by %.60s" : "not set", unknown->text ? unknown->text : "");
+    text_format(&why, " (%s:%d), used ", unknown->path, unknown->line);
+    if (unknown->through && !digit)
+        text_format(&why, "through %s ", unknown->through);
+    text_format(&why, "by %s (%s:%d)", name, argument->path, argument->line);
+    if (unknown->name)
+        text_format(&give, "--set %s=VALUE", unknown->name);
+    else
+        text_add(&give, "writing it in the file");
+    bool ok =
+        !why.failed && !give.failed && !label.failed && launch_miss(options, label.data, why.data, give.data);
+    text_release(&why);
+    text_release(&give);
+    text_release(&label);
+    return ok;
+}
+
+bool launch_is_known(struct launch_options *options, const struct shell *shell,
+                     const struct launch_argument *argument, const char *name)
+{
+    bool known = true;
+    for (const char *at = argument->value; shell && at && (at = strchr(at, SHELL_MARK)) != NULL; at++) {
+        const struct shell_unknown *unknown = shell_unknown_in(shell, at);
+        if (unknown && !miss_unknown(options, unknown, argument, name))
+            options->no_memory = true;
+        known = false;
+    }
+    return known;
+}
+
+/* ---- rules ---- */
+
+static struct launch_value *value_at(struct launch_options *options, const struct launch_rule *rule)
+{
+    return (struct launch_value *)(void *)((char *)options + rule->at);
+}
+
+static bool read_number(struct launch_options *options, const struct launch_rule *rule,
+                        const struct launch_argument *argument, struct error *err)
+{
+    int64_t min = rule->kind == RULE_NUMBER, number;
+    if (!argument->value || !*argument->value)
+        return launch_refuse(argument, err, "expected a value");
+    if (is_off(argument->value) && strcmp(argument->value, "0") != 0)
+        return true;
+    if (!launch_number(argument->value, min, &number))
+        return launch_refuse(argument, err,
+                             "expected a whole number from %" PRId64 " to %" PRId64 ", found '%s'", min,
+                             MAX_NUMBER, argument->value);
+    launch_set(value_at(options, rule), argument, number);
+    return true;
+}
+
+static bool read_switch(struct launch_options *options, const struct launch_rule *rule,
+                        const struct launch_argument *argument, struct error *err)
+{
+    bool shell = argument->name[0] == '-' && argument->value;
+    bool on = !argument->value || strcasecmp(argument->value, "true") == 0 ||
+              (!shell && strcmp(argument->value, "1") == 0);
+    if (!on && !is_off(argument->value))
+        return launch_refuse(argument, err,
+                             shell ? "takes no value, found '%s'" : "expected true or false, found '%s'",
+                             argument->value);
+    if (rule->kind == RULE_BOOL)
+        launch_set(value_at(options, rule), argument, on ? rule->value : !rule->value);
+    else if (on)
+        launch_set(value_at(options, rule), argument, rule->value);
+    return true;
+}
+
+static bool read_word(struct launch_options *options, const struct launch_rule *rule,
+                      const struct launch_rule *end, const struct launch_argument *argument,
+                      struct error *err)
+{
+    struct text expected = {0};
+    if (!argument->value || !*argument->value)
+        return launch_refuse(argument, err, "expected a value");
+    if (is_off(argument->value))
+        return true;
+    for (const struct launch_rule *row = rule;
+         row < end && row->kind == RULE_WORD && fits(row->name, argument->name); row++) {
+        if (strcasecmp(row->word, argument->value) == 0 || strcmp(row->word, "*") == 0) {
+            launch_set(value_at(options, row), argument, row->value);
+            text_release(&expected);
+            return true;
+        }
+        text_format(&expected, "%s%s", expected.length > 0 ? ", " : "", row->word);
+    }
+    launch_refuse(argument, err, "expected one of %s, found '%s'", expected.data ? expected.data : "",
+                  argument->value);
+    bool failed = expected.failed;
+    text_release(&expected);
+    return failed ? error_memory(err) : false;
+}
+
+static bool apply(struct launch_options *options, const struct launch_rule *rule,
+                  const struct launch_rule *end, struct launch_argument *argument, struct error *err)
+{
+    argument->use = LAUNCH_READ;
+    switch (rule->kind) {
+    case RULE_NUMBER:
+    case RULE_COUNT:
+        return read_number(options, rule, argument, err);
+    case RULE_SWITCH:
+    case RULE_BOOL:
+        return read_switch(options, rule, argument, err);
+    case RULE_WORD:
+        return read_word(options, rule, end, argument, err);
+    case RULE_TEXT:
+        if (!is_off(argument->value))
+            *(const char **)(void *)((char *)options + rule->at) = argument->value;
+        return true;
+    case RULE_OTHER:
+    case RULE_FILE:
+        return true;
+    case RULE_UNMODELLED_ON:
+        if (is_off(argument->value)) {
+            argument->use = LAUNCH_IDLE;
+            return true;
+        }
+        argument->use = LAUNCH_UNMODELLED;
+        argument->note = rule->word;
+        return true;
+    case RULE_UNMODELLED:
+        argument->use = LAUNCH_UNMODELLED;
+        argument->note = rule->word;
+        return true;
+    default:
+        argument->use = LAUNCH_IDLE;
+        return true;
+    }
+}
+
+bool launch_has_rule(const struct launch_rules *rules, const char *name)
+{
+    for (; rules; rules = rules->next)
+        for (size_t i = 0; i < rules->count; i++)
+            if (rules->rules[i].kind <= RULE_WORD && fits(rules->rules[i].name, name))
+                return true;
+    return false;
+}
+
+static const struct launch_rule *rule_for(const struct launch_rules *rules, const char *name,
+                                          const struct launch_rule **end)
+{
+    for (; rules; rules = rules->next)
+        for (size_t i = 0; i < rules->count; i++)
+            if (fits(rules->rules[i].name, name)) {
+                *end = rules->rules + rules->count;
+                return &rules->rules[i];
+            }
+    return NULL;
+}
+
+/* Notes the name that may have been meant. */
+static bool suggest(struct launch_options *options, const struct launch_rules *rules,
+                    struct launch_argument *argument)
+{
+    const char *names[1000];
+    size_t count = 0;
+    for (; rules; rules = rules->next)
+        for (size_t i = 0; i < rules->count && count < 1000; i++)
+            if (!strchr(rules->rules[i].name, '*'))
+                names[count++] = rules->rules[i].name;
+    const char *name = begin(argument->name), *nearest = text_nearest(name, names, count);
+    if (!nearest)
+        return true;
+    argument->note =
+        arena_format(&options->arena, "did you mean %s%s?", argument->name[0] == '-' ? "--" : "", nearest);
+    return argument->note;
+}
+
+/* Adds what is given by --set for an argument of this name, unless it is a variable of the script. */
+static bool add_given(struct launch_options *options, const struct launch_rules *rules,
+                      const struct shell *shell, struct error *err)
+{
+    for (const char *const *given = options->given; given && *given; given++) {
+        const char *equals = strchr(*given, '=');
+        char *name = equals ? arena_copy(&options->arena, *given, (size_t)(equals - *given)) : NULL;
+        if (!equals || equals == *given)
+            return error_set(err, ERROR_USAGE, "--set: expected NAME=VALUE, found '%s'", *given);
+        if (!name)
+            return error_memory(err);
+        const struct launch_rule *end, *rule = rule_for(rules, name, &end);
+        const struct shell_variable *variable = shell ? shell_find(shell, name) : NULL;
+        bool known = rule && !strchr(rule->name, '*') && (!variable || variable->is_given);
+        if (known && !(variable && variable->is_used && find(options, name)) &&
+            !launch_add(options, name, equals + 1, "--set", 0))
+            return error_memory(err);
+    }
+    return true;
+}
+
+bool launch_apply_rules(struct launch_options *options, const struct launch_rules *rules, int first,
+                        const struct shell *shell, struct error *err)
+{
+    if (!add_given(options, rules, shell, err))
+        return false;
+    for (int i = first; i < options->argument_count; i++) {
+        struct launch_argument *argument = &options->arguments[i];
+        const struct launch_rule *end, *rule = rule_for(rules, argument->name, &end);
+        if (argument->use != LAUNCH_UNKNOWN)
+            continue;
+        if (!rule) {
+            if (!suggest(options, rules, argument))
+                return error_memory(err);
+            continue;
+        }
+        bool matters = rule->kind != RULE_FILE && rule->kind != RULE_IDLE && rule->kind != RULE_UNMODELLED &&
+                       rule->kind != RULE_UNMODELLED_ON;
+        if (matters && !launch_is_known(options, shell, argument, argument->name)) {
+            argument->use = LAUNCH_READ;
+            continue;
+        }
+        if (!apply(options, rule, end, argument, err))
+            return false;
+    }
+    return !options->no_memory || error_memory(err);
+}
+
+/* ---- files beside a description ---- */
+
+#define MAX_FOLDERS 16
+
+const char *launch_find_above(struct launch_options *options, const char *path, const char *relative)
+{
+    const char *end = path + strlen(path);
+    for (int up = 0; up < MAX_FOLDERS; up++) {
+        while (end > path && end[-1] != '/')
+            end--;
+        enum file_kind kind;
+        struct error why;
+        const char *file = arena_format(&options->arena, "%.*s%s", (int)(end - path), path, relative);
+        if (file && file_look(file, &kind, &why) && kind == FILE_REGULAR)
+            return file;
+        if (end == path)
+            return NULL;
+        end--;
+    }
+    return NULL;
+}
+
+/* ---- documents ---- */
+
+static bool add_node(struct launch_options *options, const struct doc *doc, const struct doc_node *node,
+                     const char *name, struct error *err);
+
+static bool add_list(struct launch_options *options, const struct doc *doc, const struct doc_node *list,
+                     const char *name, struct error *err)
+{
+    struct text text = {0};
+    for (const struct doc_node *node = list->first_child; node; node = node->next) {
+        if (node->type == DOC_MAP || node->type == DOC_LIST)
+            continue;
+        text_add(&text, text.length > 0 ? " " : "");
+        text_add_bytes(&text, node->text ? node->text : "", node->length);
+    }
+    bool ok =
+        !text.failed && launch_add(options, name, text.data ? text.data : "", doc->path, (int)list->line);
+    text_release(&text);
+    return ok || error_memory(err);
+}
+
+static bool add_map(struct launch_options *options, const struct doc *doc, const struct doc_node *map,
+                    const char *before, struct error *err)
+{
+    bool ok = true;
+    for (const struct doc_node *node = map->first_child; ok && node; node = node->next) {
+        struct text name = {0};
+        text_format(&name, "%s%s%s", before, *before ? "." : "", node->key);
+        ok = name.failed ? error_memory(err) : add_node(options, doc, node, name.data, err);
+        text_release(&name);
+    }
+    return ok;
+}
+
+static bool add_node(struct launch_options *options, const struct doc *doc, const struct doc_node *node,
+                     const char *name, struct error *err)
+{
+    if (options->argument_count >= LAUNCH_MAX_ARGUMENTS)
+        return doc_error(doc, node, err, "more than %d settings", LAUNCH_MAX_ARGUMENTS);
+    if (node->type == DOC_MAP)
+        return add_map(options, doc, node, name, err);
+    if (node->type == DOC_LIST)
+        return add_list(options, doc, node, name, err);
+    const char *value = node->type == DOC_NULL ? "null" : node->text;
+    return launch_add(options, name, value, doc->path, (int)node->line) || error_memory(err);
+}
+
+void launch_supersede(struct launch_options *options, int first, int own)
+{
+    for (int i = first; i < own; i++)
+        for (int j = i + 1; j < options->argument_count; j++)
+            if (launch_same_name(options->arguments[i].name, options->arguments[j].name)) {
+                options->arguments[i].use = LAUNCH_IDLE;
+                break;
+            }
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct launch_argument *first = *(const struct launch_argument *const *)a;
+    const struct launch_argument *second = *(const struct launch_argument *const *)b;
+    int order = strcmp(first->name, second->name);
+    return order ? order : (first > second) - (first < second);
+}
+
+/* Notes names that are there twice: readers of YAML take the last. */
+static bool note_twins(struct launch_options *options, int from)
+{
+    int count = options->argument_count - from;
+    const struct launch_argument **sorted = malloc((size_t)(count + 1) * sizeof *sorted);
+    bool ok = sorted;
+    for (int i = 0; ok && i < count; i++)
+        sorted[i] = &options->arguments[from + i];
+    if (ok)
+        qsort(sorted, (size_t)count, sizeof *sorted, by_name);
+    for (int i = 1; ok && i < count; i++)
+        if (strcmp(sorted[i - 1]->name, sorted[i]->name) == 0 && sorted[i - 1]->line != sorted[i]->line)
+            ok = launch_note(options, "%s is given twice, in lines %d and %d: the last counts",
+                             sorted[i]->name, sorted[i - 1]->line, sorted[i]->line);
+    free(sorted);
+    return ok;
+}
+
+bool launch_add_doc(struct launch_options *options, const struct doc *doc, const char *prefix,
+                    struct error *err)
+{
+    int from = options->argument_count;
+    const struct doc_node *map = doc->root;
+    char key[128];
+    while (prefix && *prefix && map) {
+        size_t length = strcspn(prefix, ".");
+        snprintf(key, sizeof key, "%.*s", (int)length, prefix);
+        map = doc_find(map, key);
+        prefix += length + (prefix[length] == '.');
+    }
+    return !map || map->type != DOC_MAP ||
+           (add_map(options, doc, map, "", err) && (note_twins(options, from) || error_memory(err)));
+}

@@ -1,0 +1,369 @@
+/* What Megatron-LM's names say together: conflicts, precision, sharding, recomputation, experts, windows. Other software's
+ * readers end with it, too. */
+#include "launch/megatron.h"
+#include "launch/read/read.h"
+#include "launch/shell/shell.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_BLOCKS 100000
+
+bool launch_read_layout(struct launch_options *options, const struct launch_argument *argument,
+                        struct error *err)
+{
+    int *blocks, count;
+    if (!argument->value || !megatron_layout_read(argument->value, &options->arena, &blocks, &count))
+        return launch_refuse(argument, err,
+                             "expected stages as in 'Et*3|(tt|)*29,m|L', at most %d, found '%s'",
+                             LAUNCH_MAX_STAGES, argument->value ? argument->value : "");
+    int64_t pipeline = options->pipeline.given ? options->pipeline.value : 1;
+    if (count % pipeline != 0)
+        return error_set(err, ERROR_INPUT,
+                         "%s:%d: %s has %d stages, not a multiple of the pipeline's %" PRId64, argument->path,
+                         argument->line, argument->name, count, pipeline);
+    for (int i = (int)pipeline; i < count; i++)
+        blocks[i % pipeline] += blocks[i];
+    launch_set(&options->chunks, argument, count / pipeline);
+    options->stage_blocks = blocks;
+    options->stage_count = (int)pipeline;
+    return true;
+}
+
+static bool conflict(const struct launch_options *options, const char *one, const char *other,
+                     struct error *err)
+{
+    const struct launch_argument *a = launch_argument(options, one), *b = launch_argument(options, other);
+    if (!a || !b || !launch_is_on(options, one) || !launch_is_on(options, other))
+        return false;
+    error_set(err, ERROR_INPUT, "%s:%d: %s and %s (line %d) exclude each other", a->path, a->line, a->name,
+              b->name, b->line);
+    return true;
+}
+
+static bool conflicts(const struct launch_options *options, struct error *err)
+{
+    static const char *const pairs[][2] = {
+        {"bf16", "fp16"},
+        {"fp8-format", "fp4-format"},
+        {"num-virtual-stages-per-pipeline-rank", "num-layers-per-virtual-pipeline-stage"},
+        {"pipeline-model-parallel-layout", "num-virtual-stages-per-pipeline-rank"},
+        {"pipeline-model-parallel-layout", "num-layers-per-virtual-pipeline-stage"},
+        {"pipeline-model-parallel-layout", "decoder-first-pipeline-num-layers"},
+        {"pipeline-model-parallel-layout", "decoder-last-pipeline-num-layers"},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (conflict(options, pairs[i][0], pairs[i][1], err))
+            return true;
+    return false;
+}
+
+static void settle_type(struct launch_options *options)
+{
+    const struct {
+        const struct launch_value *by;
+        enum cost_type type;
+    } types[] = {{&options->fp4, COST_FP4},
+                 {&options->fp8, COST_FP8},
+                 {&options->bf16, COST_BF16},
+                 {&options->fp16, COST_FP16}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (types[i].by->given && types[i].by->value && !options->type.given)
+            options->type = (struct launch_value){true, types[i].by->line, types[i].type};
+}
+
+/* ZeRO stages belong to Megatron-FSDP; without it the strategy is ignored (megatron/training/training.py). */
+static bool settle_sharding(struct launch_options *options, struct error *err)
+{
+    static const char *const strategies[] = {"no_shard", "optim", "optim_grads", "optim_grads_params"};
+    const struct launch_argument *strategy = launch_argument(options, "data-parallel-sharding-strategy");
+    if (options->fsdp.given) {
+        int stage = strategy ? -1 : 0;
+        for (int i = 0; strategy && strategy->value && i < 4; i++)
+            if (strcmp(strategies[i], strategy->value) == 0)
+                stage = i;
+        if (stage < 0 && options->missing_count == 0)
+            return launch_refuse(
+                strategy, err, "expected one of no_shard, optim, optim_grads, optim_grads_params, found '%s'",
+                strategy->value ? strategy->value : "");
+        options->sharding = (struct launch_value){true, options->fsdp.line, stage < 0 ? 0 : stage};
+    } else if (options->distributed_optimizer.given && options->distributed_optimizer.value &&
+               !options->sharding.given)
+        options->sharding = (struct launch_value){true, options->distributed_optimizer.line, 1};
+    if (options->replicate.given && !options->technique[TECHNIQUE_REPLICATE].given)
+        options->technique[TECHNIQUE_REPLICATE] = options->replicate;
+    return true;
+}
+
+/* Appends blocks to a list: "([0]*3+[1]*58)", "[0,1,1]", "(([0]*1+[1])*24+[0]*0)". Returns what is behind them; NULL: it is
+ * no such list. */
+static const char *add_blocks(const char *at, struct text *blocks, int depth)
+{
+    for (bool more = true; more;) {
+        size_t start = blocks->length;
+        if (*at == '(' && depth < 8) {
+            at = add_blocks(at + 1, blocks, depth + 1);
+            if (!at || *at++ != ')')
+                return NULL;
+        } else if (*at == '[') {
+            for (at++; *at == '0' || *at == '1'; at += at[1] == ',' ? 2 : 1)
+                text_add_bytes(blocks, at, 1);
+            if (*at++ != ']')
+                return NULL;
+        } else
+            return NULL;
+        size_t length = blocks->length - start;
+        if (*at == '*') {
+            char *end;
+            long times = strtol(at + 1, &end, 10);
+            if (end == at + 1 || times < 0 || times > MAX_BLOCKS || (size_t)times * length > MAX_BLOCKS)
+                return NULL;
+            at = end;
+            char *copy = length > 0 && !blocks->failed ? strndup(blocks->data + start, length) : NULL;
+            for (long i = 1; copy && i < times; i++)
+                text_add_bytes(blocks, copy, length);
+            if (times == 0)
+                blocks->length = start;
+            free(copy);
+        }
+        more = *at == '+';
+        at += more;
+    }
+    return blocks->length <= MAX_BLOCKS ? at : NULL;
+}
+
+/* Sets the blocks with experts: all behind dense ones at the beginning, or the last of each so many. False: in another
+ * order. */
+static bool set_expert_blocks(struct launch_options *options, const struct launch_argument *argument,
+                              const struct text *blocks)
+{
+    size_t first = 0, every = 0;
+    while (first < blocks->length && blocks->data[first] == '0')
+        first++;
+    for (size_t i = first + 1; every == 0 && i < blocks->length; i++)
+        if (blocks->data[i] == '1')
+            every = i - first;
+    if (every > 1 && (first + 1) % every != 0)
+        return false;
+    size_t dense = every > 1 ? first + 1 - every : first;
+    for (size_t i = 0; every > 0 && i < blocks->length; i++)
+        if ((blocks->data[i] == '1') != (i >= dense && (every == 1 || i % every == every - 1)))
+            return false;
+    launch_set(&options->dense_layers, argument, (int64_t)dense);
+    if (every > 1)
+        launch_set(&options->experts_every, argument, (int64_t)every);
+    return true;
+}
+
+/* A list of all blocks, or N: the first of each N has experts, which costs as the last of each does. */
+static void settle_expert_blocks(struct launch_options *options)
+{
+    struct launch_argument *layers = launch_argument(options, "moe-layer-freq");
+    int64_t every;
+    if (!layers || !layers->value)
+        return;
+    if (launch_number(layers->value, 1, &every)) {
+        if (every > 1 && every <= MAX_BLOCKS)
+            launch_set(&options->experts_every, layers, every);
+        return;
+    }
+    struct text blocks = {0};
+    const char *end = add_blocks(layers->value, &blocks, 0);
+    if (!end || *end || blocks.length == 0 || !set_expert_blocks(options, layers, &blocks)) {
+        layers->use = LAUNCH_UNMODELLED;
+        layers->note = "dense blocks between those of experts in no regular order";
+    }
+    options->no_memory |= blocks.failed;
+    text_release(&blocks);
+}
+
+static bool settle_experts(struct launch_options *options)
+{
+    settle_expert_blocks(options);
+    struct launch_value *technique = options->technique;
+    bool experts = options->expert.given && options->expert.value > 1;
+    if (experts && options->expert_tensor.given) /* without expert parallelism they are split like all else */
+        technique[TECHNIQUE_EXPERT_TENSOR] = options->expert_tensor;
+    if (technique[TECHNIQUE_EXPERT_OVERLAP].given && launch_is_on(options, "delay-wgrad-compute"))
+        technique[TECHNIQUE_EXPERT_OVERLAP].value = OVERLAP_WEIGHTS;
+    if (!experts)
+        technique[TECHNIQUE_DISPATCH].given = technique[TECHNIQUE_EXPERT_OVERLAP].given = false;
+    return true;
+}
+
+/* The modules of selective recomputation, and the number of layers of full recomputation. */
+static bool settle_recompute(struct launch_options *options, struct error *err)
+{
+    /* of Megatron-LM, of NeMo 1 and Megatron-LM of 2021, and of AMD's submissions to MLPerf */
+    static const char *const methods[] = {"recompute-method", "activations-checkpoint-method", "ACM"};
+    static const char *const counts[] = {"recompute-num-layers", "activations-checkpoint-num-layers", "ACL"};
+    const struct launch_argument *modules = launch_argument(options, "recompute-modules"), *method = NULL;
+    const char *count = NULL;
+    for (size_t i = 0; i < 3; i++) {
+        method = method ? method : launch_argument(options, methods[i]);
+        count = count ? count : launch_text(options, counts[i]);
+    }
+    int64_t layers = 1;
+    if (modules && modules->value && options->recompute.value == RECOMPUTE_SELECTIVE) {
+        struct text words = {0}, expected = {0};
+        int value;
+        for (const char *at = modules->value; *at;
+             at++) { /* "mlp moe_act", "[mlp moe_act]", "mlp, moe_act" */
+            bool blank = strchr(" ,[]'\"", *at) != NULL,
+                 more = words.length > 0 && words.data[words.length - 1] != '+';
+            if (!blank)
+                text_add_bytes(&words, at, 1);
+            else if (more && at[strspn(at, " ,[]'\"")])
+                text_add(&words, "+");
+        }
+        bool known = !words.failed &&
+                     technique_read(words.data ? words.data : "", TECHNIQUE_MODULES, &value, &expected);
+        if (known)
+            launch_set(&options->technique[TECHNIQUE_MODULES], modules, value);
+        else if (options->missing_count == 0)
+            launch_refuse(modules, err, "expected %s; found '%s'", expected.data ? expected.data : "",
+                          modules->value);
+        text_release(&words);
+        text_release(&expected);
+        if (!known && options->missing_count == 0)
+            return false;
+    }
+    if (!options->recompute.given || options->recompute.value != RECOMPUTE_FULL)
+        return true;
+    if (count && !launch_number(count, 1, &layers))
+        layers = 1;
+    bool block = method && method->value && strcmp(method->value, "block") == 0;
+    if (block || layers > 1) {
+        launch_set(&options->technique[TECHNIQUE_METHOD], method, block ? METHOD_BLOCK : METHOD_UNIFORM);
+        launch_set(&options->technique[TECHNIQUE_LAYERS], method, layers);
+    }
+    return true;
+}
+
+/* States of other formats need the precision-aware optimizer. */
+static bool settle_offload(struct launch_options *options, struct error *err)
+{
+    const struct launch_argument *fraction = launch_argument(options, "optimizer-offload-fraction");
+    const char *layers = launch_text(options, "cpu-offloading-num-layers");
+    int64_t count;
+    if (!launch_is_on(options, "use-precision-aware-optimizer")) {
+        options->technique[TECHNIQUE_MASTER].given = false;
+        if (launch_argument(options, "exp-avg-dtype"))
+            options->technique[TECHNIQUE_MOMENTS].given = false;
+    }
+    if (launch_is_on(options, "optimizer-cpu-offload")) {
+        const char *text = fraction && fraction->value ? fraction->value : "1";
+        char *end;
+        double share = strtod(text, &end);
+        bool known = !strchr(text, SHELL_MARK);
+        if (known && (end == text || *end || !(share >= 0.0 && share <= 1.0)))
+            return launch_refuse(fraction, err, "expected a number from 0 to 1, found '%s'", text);
+        launch_set(&options->technique[TECHNIQUE_OFFLOAD], fraction,
+                   known ? (int64_t)(share * 100 + 0.5) : 100);
+    }
+    if (layers && launch_number(layers, 1, &count))
+        launch_set(&options->technique[TECHNIQUE_OFFLOAD_ACTIVATIONS],
+                   launch_argument(options, "cpu-offloading-num-layers"), count);
+    return true;
+}
+
+/* Models that are none of a decoder's blocks with attention. */
+static bool refuse_others(const struct launch_options *options, struct error *err)
+{
+    static const char *const all[][2] = {
+        {"hybrid-override-pattern", "Mamba layers are not modelled"},
+        {"hybrid-layer-pattern", "Mamba layers are not modelled"},
+        {"hybrid-attention-ratio", "Mamba layers are not modelled"},
+        {"retro-add-retriever", "models that retrieve (RETRO) are not modelled"},
+        {"encoder-num-layers", "an encoder-decoder model is not read by its sizes: give it with -m (t5-11b)"},
+        {"decoder-num-layers", "an encoder-decoder model is not read by its sizes: give it with -m (t5-11b)"},
+        {"language-model-type", "a model of images and text is not modelled"},
+        {"encoder.num_layers", "an encoder-decoder model is not read by its sizes: give it with -m (t5-11b)"},
+    };
+    for (size_t i = 0; !options->model_name && i < sizeof all / sizeof *all; i++)
+        if (launch_is_on(options, all[i][0]))
+            return launch_refuse(launch_argument(options, all[i][0]), err, "%s", all[i][1]);
+    return true;
+}
+
+/* BigScience gives the embedding and the head the place of a block each. */
+static void settle_places(struct launch_options *options)
+{
+    const struct launch_argument *method = launch_argument(options, "pp-partition-method");
+    if (!method || !method->value || !strstr(method->value, "embedding"))
+        return;
+    launch_set(&options->counts_embedding, method, 1);
+    launch_set(&options->counts_head, method, 1);
+}
+
+/* Windows, dropouts, and a batch that a schedule gives: its last is the one that lasts. */
+static bool settle_rest(struct launch_options *options)
+{
+    const char *window = launch_text(options, "window-size"),
+               *every = launch_text(options, "window-attn-skip-freq");
+    struct launch_argument *schedule = launch_argument(options, "step-batch-size-schedule");
+    int64_t number;
+    if (window && launch_number(arena_copy(&options->arena, window + strspn(window, "(["),
+                                           strcspn(window + strspn(window, "(["), ",)] ")),
+                                1, &number))
+        launch_set(&options->window, NULL, number);
+    if (every && launch_number(every, 1, &number))
+        launch_set(&options->window_every, NULL, number);
+    for (int i = 0; i < 2; i++) {
+        const struct launch_argument *dropout =
+            launch_argument(options, i ? "hidden-dropout" : "attention-dropout");
+        if (dropout && dropout->value)
+            launch_set(&options->dropout, dropout,
+                       (options->dropout.given && options->dropout.value) ||
+                           strtod(dropout->value, NULL) > 0);
+    }
+    if (schedule && schedule->value) {
+        const char *last = strrchr(schedule->value, ':');
+        if (last && launch_number(last + 1, 1, &number)) {
+            launch_set(&options->batch, schedule, number);
+            schedule->use = LAUNCH_UNMODELLED;
+            schedule->note = "the batch grows; its last value is priced";
+        }
+    }
+    return true;
+}
+
+void launch_settle_optimizer(struct launch_options *options, const char *name)
+{
+    struct launch_argument *optimizer = launch_argument(options, name);
+    if (!optimizer || !optimizer->value)
+        return;
+    bool adam = strstr(optimizer->value, "adam") || strstr(optimizer->value, "Adam") ||
+                strchr(optimizer->value, SHELL_MARK);
+    optimizer->use = adam ? LAUNCH_IDLE : LAUNCH_UNMODELLED;
+    optimizer->note = adam ? NULL : "another optimizer; Adam is priced";
+    if (adam && (strstr(optimizer->value, "8bit") || strstr(optimizer->value, "8-bit"))) {
+        optimizer->use = LAUNCH_READ;
+        launch_set(&options->technique[TECHNIQUE_MOMENTS], optimizer, FORMAT_FP8);
+    }
+}
+
+bool launch_settle_megatron(struct launch_options *options, struct error *err)
+{
+    const struct launch_argument *layout = launch_argument(options, "pipeline-model-parallel-layout");
+    if (conflicts(options, err))
+        return false;
+    const char *reader = options->reader ? options->reader : "";
+    if (!options->grouped.given && (strcmp(reader, "Megatron-LM") == 0 || strcmp(reader, "Primus") == 0))
+        options->kv_heads.given = false; /* the number of groups counts with its flag only */
+    if (!refuse_others(options, err))
+        return false;
+    /* one expert, Megatron-DeepSpeed's default, is none */
+    if (options->experts.given && options->experts.value == 1 && !options->active_experts.given)
+        options->experts.given = false;
+    settle_type(options);
+    settle_places(options);
+    launch_settle_optimizer(options, "optimizer");
+    return settle_sharding(options, err) && settle_recompute(options, err) && settle_offload(options, err) &&
+           settle_experts(options) && settle_rest(options) &&
+           (!layout || (layout->value && strchr(layout->value, SHELL_MARK)) ||
+            !launch_is_on(options, "pipeline-model-parallel-layout") ||
+            launch_read_layout(options, layout, err));
+}

@@ -1,0 +1,201 @@
+/* MLPerf Training: the exports of submissions with NeMo or with AMD's code, and the files that they source. */
+#include "launch/read/read.h"
+#include "launch/shell/parts.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+static const struct launch_rule rules[] = {
+    RULE("TENSOR_MODEL_PARALLEL", NUMBER, tensor),
+    RULE("PIPELINE_MODEL_PARALLEL", NUMBER, pipeline),
+    RULE("CONTEXT_PARALLEL", NUMBER, context),
+    RULE("INTERLEAVED_PIPELINE", NUMBER, chunks),
+    RULE("EXPERT_MODEL_PARALLEL", NUMBER, expert),
+    RULE("TP", NUMBER, tensor),
+    RULE("PP", NUMBER, pipeline),
+    RULE("CP", NUMBER, context),
+    RULE("VP", NUMBER, chunks),
+    RULE("EP", NUMBER, expert),
+    RULE("MICRO_BATCH_SIZE", NUMBER, microbatch),
+    RULE("MBS", NUMBER, microbatch),
+    RULE("GBS", NUMBER, batch),
+    RULE("MINIBS", NUMBER, rank_batch),
+    RULE("DGXNNODES", NUMBER, nodes),
+    RULE("NNODES", NUMBER, nodes),
+    RULE("DGXNGPU", NUMBER, devices_per_node),
+    RULE("GPUS_PER_NODE", NUMBER, devices_per_node),
+    RULE("ASYM_PP_EMBED", SWITCH, counts_embedding),
+    RULE("ASYM_PP_LOSS", SWITCH, counts_head),
+    RULE("SEQ_PARALLEL", BOOL, sequence_parallel),
+    RULE("SP", BOOL, sequence_parallel),
+    RULE("USE_DIST_OPTIMIZER", BOOL, distributed_optimizer),
+    RULE("FP8", SWITCH, fp8),
+    RULE("FP4", SWITCH, fp4),
+    RULE("OVERWRITTEN_NUM_LAYERS", NUMBER, layers),
+    RULE_ELSEWHERE("MODEL_SIZE"),
+    RULE_ELSEWHERE("SIZE"),
+    RULE_ELSEWHERE("FP8_PARAMS"),
+    RULE_ELSEWHERE("FP8_PARAM_GATHER"),
+    RULE_TECHNIQUE("FP8_RECIPE", "tensorwise", RECIPE, RECIPE_TENSORWISE),
+    RULE_TECHNIQUE("FP8_RECIPE", "delayed", RECIPE, RECIPE_DELAYED),
+    RULE_TECHNIQUE("FP8_RECIPE", "blockwise", RECIPE, RECIPE_BLOCKWISE),
+    RULE_TECHNIQUE("FP8_RECIPE", "mxfp8", RECIPE, RECIPE_MXFP8),
+    RULE_TECHNIQUE("FP4_RECIPE", "nvfp4", RECIPE, RECIPE_NVFP4),
+    RULE_NOT_ON("TP_COMM_OVERLAP", "the software's usual overlap is priced, with and without it"),
+    RULE_NOT_ON("TP_PP_DP_MAPPING", "pipeline stages next to each other; data parallel ranks are"),
+    RULE_NOT_ON("MCORE_CUDA_GRAPH", "kernels without a wait for the host"),
+    RULE_NOT_ON("FULL_CUDA_GRAPH", "kernels without a wait for the host"),
+    RULE_NOT_ON("LAYER_CUDA_GRAPH", "kernels without a wait for the host"),
+    RULE_NOT_ON("DEFER_EMBEDDING_WGRAD_COMPUTE", "the embedding's gradients in the bubble"),
+    RULE_NOT_ON("NVTE_DPA_FP8_RECIPE", "attention in 8 bits"),
+    RULE_NOT_ON("NVTE_FP8_DPA_BWD", "attention in 8 bits"),
+    RULE_NOT_ON("USE_TE_OPS", "further fused kernels"),
+    RULE_NOT_ON("FUSED_QKV_ROPE", "further fused kernels"),
+    RULE_NOT_ON("SHARP", "reductions in the switches"),
+    RULE_NOT_ON("VBOOST_VALUE", "a raised clock"),
+    RULE_NOT_ON("EXTRA_ARGS", "further arguments of the training script"),
+    RULE_NOT_ON("MINIMAL_NUM_SAMPLES", "a short run"),
+    RULE_NOT_ON("LORA_A2A", "exchanges of LoRA"),
+    RULE_IF("RECOMPUTE_GRANULARITY", "selective", recompute, RECOMPUTE_SELECTIVE),
+    RULE_IF("RECOMPUTE_GRANULARITY", "full", recompute, RECOMPUTE_FULL),
+    RULE_IF("ACG", "selective", recompute, RECOMPUTE_SELECTIVE), /* AMD */
+    RULE_IF("ACG", "full", recompute, RECOMPUTE_FULL),
+    RULE_ELSEWHERE("ACM"),
+    RULE_ELSEWHERE("ACL"),
+    RULE_ELSEWHERE("RECOMPUTE_METHOD"),
+    RULE_ELSEWHERE("RECOMPUTE_NUM_LAYERS"),
+    RULE_ELSEWHERE("RECOMPUTE_MODULES"),
+    RULE_ELSEWHERE("FP8_ACT"),
+    RULE_ELSEWHERE("FP8_ACTIVATION"),
+    RULE_NOTHING("*"), /* libraries, paths, learning rates, limits of time */
+};
+
+static const struct launch_rules all_rules = {rules, sizeof rules / sizeof *rules, NULL};
+
+/* A variable with options of Megatron-LM is no export of MLPerf. */
+static bool has_options(const struct shell *shell)
+{
+    for (int i = 0; i < shell->variable_count; i++)
+        for (int j = 0; j < shell->variables[i].values.count; j++)
+            if (strstr(shell->variables[i].values.items[j].text, "-size ") ||
+                strstr(shell->variables[i].values.items[j].text, "--num-"))
+                return true;
+    for (int i = 0; i < shell->command_count; i++)
+        for (int j = 0; j < shell->commands[i].count; j++)
+            if (strstr(shell->commands[i].items[j].text, ".py") ||
+                strncmp(shell->commands[i].items[j].text, "--", 2) == 0)
+                return true;
+    return false;
+}
+
+static bool knows(const struct launch_source *source)
+{
+    const struct shell *shell = source->shell;
+    if (!shell || has_options(shell))
+        return false;
+    bool batch = shell_find(shell, "MBS") || shell_find(shell, "GBS") || shell_find(shell, "MINIBS");
+    return shell_find(shell, "TENSOR_MODEL_PARALLEL") || shell_find(shell, "MINIBS") ||
+           (shell_find(shell, "TP") && shell_find(shell, "PP") && batch);
+}
+
+static bool add_variables(struct launch_options *options, struct shell *shell, struct error *err)
+{
+    for (int i = 0; i < shell->variable_count; i++) {
+        const struct shell_variable *variable = &shell->variables[i];
+        const char *value =
+            variable->values.count > 0 ? shell_plain(&shell->arena, variable->values.items[0].text) : "";
+        if (!variable->name[0] || variable->is_array)
+            continue;
+        if (!value || !launch_add(options, variable->name, value, variable->path ? variable->path : "--set",
+                                  variable->line))
+            return error_memory(err);
+    }
+    return true;
+}
+
+/* Fine-tuning of Llama 2 70B had its own, short names, and no size: there is one model of each benchmark. */
+static bool choose_model(struct launch_options *options)
+{
+    const char *size = launch_text(options, "MODEL_SIZE"), *path = options->path;
+    size = size ? size : launch_text(options, "SIZE");
+    bool own_names = !launch_argument(options, "TENSOR_MODEL_PARALLEL") &&
+                     launch_argument(options, "MINIBS") && !launch_argument(options, "MBS");
+    bool lora = strstr(path, "lora") || launch_argument(options, "LORA_A2A") || (own_names && !size);
+    if (lora) {
+        options->model_name = "llama-2-70b";
+        launch_default(&options->frozen, 1);
+        launch_default(&options->sequence, 8192);
+        /* packed questions of GovReport, some thousand tokens each; a sequence holds one */
+        return launch_note(options,
+                           "the benchmark's model is Llama 2 70B, fine-tuned with LoRA on sequences of 8192");
+    }
+    if (size) {
+        options->model_name = arena_format(&options->arena, "llama-3.1-%s", size);
+        launch_default(&options->sequence, 8192);
+        return options->model_name;
+    }
+    options->model_name = "gpt3-175b";
+    launch_default(&options->sequence, 2048);
+    return launch_note(options, "no MODEL_SIZE: the benchmark's model is GPT-3 175B");
+}
+
+/* Fine-tuning: the frozen weights are in the products' 8 bits, and so may be SwiGLU's input that is kept. Every published
+ * submission computes in 8 or 4 bits; the common file that says so is not always there. */
+static bool settle_lora(struct launch_options *options, const struct shell *shell)
+{
+    if (!options->frozen.given)
+        return true;
+    if (!launch_argument(options, "FP8") && !launch_argument(options, "FP4") && shell->absent.count > 0) {
+        launch_set(&options->fp8, NULL, 1);
+        if (!launch_note(options, "no FP8: the benchmark's common file sets it, and fp8 is priced"))
+            return false;
+    }
+    bool narrow = (options->fp8.given && options->fp8.value) || (options->fp4.given && options->fp4.value);
+    if (narrow)
+        launch_set(&options->technique[TECHNIQUE_PARAMETERS], launch_argument(options, "FP8"), FORMAT_FP8);
+    if (narrow && (launch_is_on(options, "FP8_ACT") || launch_is_on(options, "FP8_ACTIVATION")))
+        launch_set(&options->technique[TECHNIQUE_ACTIVATIONS], launch_argument(options, "FP8_ACT"),
+                   FORMAT_FP8);
+    return true;
+}
+
+static bool read(struct launch_options *options, struct launch_source *source, struct error *err)
+{
+    int first = options->argument_count;
+    if (!add_variables(options, source->shell, err) ||
+        !launch_apply_rules(options, &all_rules, first, source->shell, err))
+        return false;
+    options->software = "megatron-core-2024";
+    if (launch_is_on(options, "FP8_PARAMS") || launch_is_on(options, "FP8_PARAM_GATHER"))
+        if (options->fp8.given)
+            launch_set(&options->technique[TECHNIQUE_PARAMETERS], launch_argument(options, "FP8"),
+                       FORMAT_FP8);
+    if (!options->device) {
+        const char *slash = strrchr(source->path, '/');
+        options->device = launch_device_in(slash ? slash + 1 : source->path);
+        options->device_said = "the file's name";
+    }
+    if (launch_argument(options, "SIZE") && launch_argument(options, "MBS") && !options->fp8.given &&
+        !options->fp4.given) {
+        launch_set(&options->fp8, launch_argument(options, "FP8_PARAMS"),
+                   1); /* src/train.py of AMD's submissions */
+        if (!launch_note(options, "AMD's training script computes in fp8 (hybrid)"))
+            return error_memory(err);
+    }
+    if (launch_argument(options, "FP8") && launch_argument(options, "FP4") && options->fp4.given)
+        options->fp8.given = false;
+    return (options->model_name || choose_model(options) || error_memory(err)) &&
+           (settle_lora(options, source->shell) || error_memory(err)) && launch_settle_megatron(options, err);
+}
+
+static void complete(struct launch_options *options)
+{
+    launch_default(&options->devices_per_node, 8);
+    launch_default(&options->microbatch, 1);
+    launch_default(&options->sharding, 1);
+    launch_default(&options->sequence_parallel, 1);
+    launch_default(&options->type, COST_BF16);
+}
+
+const struct launch_reader mlperf_reader = {"MLPerf's exports", knows, read, complete};

@@ -1,0 +1,335 @@
+/* NeMo 1's Hydra YAML, and Megatron-Bridge's configurations as YAML. The keys of the model are Megatron-Core's. */
+#include "devices/tables.h"
+#include "launch/read/read.h"
+
+#include "launch/shell/parts.h"
+
+#include <string.h>
+
+static const struct launch_rule rules[] = {
+    RULE("trainer.num_nodes", NUMBER, nodes),
+    RULE("trainer.devices", NUMBER, devices_per_node),
+    RULE_ELSEWHERE("trainer.precision"),
+    RULE("trainer.max_steps", NUMBER, steps),
+    RULE_NOT("trainer.accumulate_grad_batches", "NeMo takes the accumulation from the batches"),
+    RULE_NOTHING("trainer.*"),
+    RULE_NOTHING("run.*"),
+    RULE_NOTHING("hydra.*"),
+    RULE_NOTHING("defaults"),
+    RULE_NOTHING("exp_manager.*"),
+    RULE("model.data.seq_length", NUMBER, sequence),
+    RULE_NOTHING("model.data.*"),
+    RULE_ELSEWHERE("model.optim.name"),
+    RULE_NOTHING("model.optim.*"),
+    RULE_ELSEWHERE("model.tokenizer.type"),
+    RULE_NOTHING("model.tokenizer.*"),
+    RULE_NOTHING("model.nsys_profile.*"),
+    RULE_NOTHING("model.restore_from_path"),
+    RULE_ELSEWHERE("model.peft.peft_scheme"),
+    RULE_NOTHING("model.peft.*"),
+    RULE_NOT("model.rampup_batch_size", "the batch grows up to the global one, which is priced"),
+};
+
+/* Below "model.", with Megatron's names behind them. */
+static const struct launch_rule model_rules[] = {
+    RULE_IF("activations_checkpoint_granularity", "selective", recompute, RECOMPUTE_SELECTIVE),
+    RULE_IF("activations_checkpoint_granularity", "full", recompute, RECOMPUTE_FULL),
+    RULE_NOT_ON("activations_checkpoint_layers_per_pipeline", "recomputation that differs by stage"),
+    RULE_NOT_ON("num_micro_batches_with_partial_activation_checkpoints",
+                "recomputation of some micro-batches"),
+    RULE_IF("normalization", "rmsnorm", rms_norm, 1),
+    RULE_IF("normalization", "layernorm", rms_norm, 0),
+    RULE_IF("normalization", "layernorm1p", rms_norm, 0),
+    RULE("bias", BOOL, biased),
+    RULE_ELSEWHERE("activation"),
+    RULE_IF("fp8", "true", fp8, 1),
+    RULE_IF("fp8", "hybrid", fp8, 1), /* Megatron-Bridge */
+    RULE_IF("fp8", "e4m3", fp8, 1),
+    {"fp8_params", RULE_SWITCH, offsetof(struct launch_options, technique[TECHNIQUE_PARAMETERS]), NULL,
+     FORMAT_FP8},
+    RULE_NOTHING("fp8_hybrid"), /* without fp8 they have no effect */
+    RULE_NOTHING("fp8_e4m3"),
+    RULE_ELSEWHERE("megatron_amp_O2"),
+    RULE_NOT_ON("ub_tp_comm_overlap", "the software's usual overlap is priced, with and without it"),
+    RULE_NOTHING("overlap_p2p_comm"),
+    RULE_NOT_ON("headscale", "a scale of each head"),
+    RULE_NOTHING("gc_interval"),
+    RULE_NOTHING("grad_*"),
+    RULE_NOTHING("mcore_gpt"),
+    RULE_NOTHING("native_amp_*"),
+    RULE_NOTHING("normalize_*"),
+    RULE_NOTHING("post_process"),
+    RULE_NOTHING("pre_process"),
+    RULE_NOTHING("resume_*"),
+    RULE_NOTHING("scale_*"),
+    RULE_NOTHING("sync_*"),
+    RULE_NOTHING("transformer_*"),
+    RULE_NOTHING("apex_*"),
+    RULE_NOTHING("attention_type"),
+    RULE_NOTHING("do_*"),
+    RULE_NOTHING("ffn_dropout"),
+    RULE_NOTHING("use_*"),
+    RULE_NOTHING("megatron_legacy"),
+    RULE_NOTHING("_target_"),
+    /* Megatron-Bridge and NeMo 2: other words for the same */
+    RULE("qkv_bias", BOOL, qkv_biased),
+    RULE_ELSEWHERE("activations_checkpoint_method"), /* without a granularity they have no effect */
+    RULE_ELSEWHERE("activations_checkpoint_num_layers"),
+    RULE_ELSEWHERE("fsdp"),
+    RULE_ELSEWHERE("fsdp_sharding_strategy"),
+    RULE_NOTHING("gc_interval"),
+    RULE_NOT_ON("sharp", "reductions in the switches"),
+    RULE_NOTHING("name"),
+    RULE_NOTHING("restore_from_*"),
+    RULE_NOTHING("layernorm_zero_*"),
+    RULE_NOTHING("seq_len_*"),
+    RULE_NOTHING("get_attention_*"),
+    RULE_NOTHING("reduce_amax"),
+    RULE_NOTHING("ub_*"),
+    RULE_NOTHING("precision"),
+    RULE_NOTHING("mcore_*"),
+    RULE_NOTHING("add_*"),
+    RULE_NOTHING("logits_soft_cap"),
+    RULE_NOTHING("answer_only_loss"),
+    RULE("gated_linear_unit", BOOL, gated),
+    RULE("kv_channels", NUMBER, head_width),
+    RULE("should_pad_vocab", BOOL, padding),
+};
+
+static const struct launch_rules below_model = {model_rules, sizeof model_rules / sizeof *model_rules,
+                                                &megatron_rules};
+static const struct launch_rules all_rules = {rules, sizeof rules / sizeof *rules, NULL};
+
+static const struct doc_node *model_of(const struct launch_source *source)
+{
+    const struct doc_node *model = source->doc ? doc_find(source->doc->root, "model") : NULL;
+    return model && (doc_find(model, "tensor_model_parallel_size") ||
+                     doc_find(model, "pipeline_model_parallel_size"))
+               ? model
+               : NULL;
+}
+
+/* ---- NeMo-Framework-Launcher: main.py training=gpt3/5b training.trainer.num_nodes=2 ---- */
+
+static bool is_choice(const char *text)
+{
+    return text_starts_with(text, "training=") || text_starts_with(text, "peft=") ||
+           text_starts_with(text, "fine_tuning=");
+}
+
+/* Returns the command that starts the launcher, and sets the word that chooses its configuration. */
+static const struct shell_words *launcher_of(const struct shell *shell, const char **choice)
+{
+    for (int i = 0; shell && i < shell->command_count; i++) {
+        const struct shell_words *words = &shell->commands[i];
+        bool runs = false;
+        *choice = NULL;
+        for (int j = 0; j < words->count; j++) {
+            runs |= text_ends_with(words->items[j].text, "main.py");
+            if (is_choice(words->items[j].text))
+                *choice = words->items[j].text;
+        }
+        if (runs && *choice)
+            return words;
+    }
+    return NULL;
+}
+
+/* Returns the path of conf/GROUP/NAME.yaml in the launcher's checkout; NULL: it is not there. */
+static const char *find_choice(struct launch_options *options, const char *path, const char *choice)
+{
+    const char *equals = strchr(choice, '=');
+    const char *file = arena_format(&options->arena, "launcher_scripts/conf/%.*s/%s.yaml",
+                                    (int)(equals - choice), choice, equals + 1);
+    return file ? launch_find_above(options, path, file) : NULL;
+}
+
+/* Adds the chosen configuration, and the command's values behind it. */
+static bool add_launcher(struct launch_options *options, const struct launch_source *source,
+                         struct error *err)
+{
+    const char *choice;
+    int first = options->argument_count;
+    const struct shell_words *words = launcher_of(source->shell, &choice);
+    const char *path = source->input->is_alone ? NULL : find_choice(options, source->path, choice);
+    if (path) {
+        struct doc doc;
+        if (!doc_load_lax(&doc, path, err))
+            return false;
+        bool ok = launch_add_doc(options, &doc, NULL, err);
+        doc_release(&doc);
+        if (!ok)
+            return false;
+    } else if (!launch_note(options, "the configuration of '%s' was not found: what it sets is not known",
+                            choice))
+        return error_memory(err);
+    size_t length = strcspn(choice, "=");
+    int own = options->argument_count;
+    for (int i = 0; i < words->count; i++) {
+        const char *text = words->items[i].text + strspn(words->items[i].text, "+");
+        const char *equals = strchr(text, '=');
+        if (strncmp(text, choice, length) != 0 || text[length] != '.' || !equals)
+            continue;
+        const char *name =
+            arena_copy(&options->arena, text + length + 1, (size_t)(equals - text) - length - 1);
+        const char *value = name ? shell_plain(&source->shell->arena, equals + 1) : NULL;
+        if (!value || !launch_add(options, name, value, words->items[i].path, words->items[i].line))
+            return error_memory(err);
+    }
+    launch_supersede(options, first, own);
+    if (!options->device) { /* "examples/training/gpt/h100/gpt3_5b.sh" */
+        options->device = launch_device_in(source->path);
+        options->device_said = "the file's folder";
+    }
+    return true;
+}
+
+static bool knows(const struct launch_source *source)
+{
+    const char *choice;
+    if (launcher_of(source->shell, &choice))
+        return true;
+    return model_of(source) &&
+           (doc_find(source->doc->root, "trainer") || doc_find(source->doc->root, "train"));
+}
+
+/* Arguments "model.x" are also there as "x", by which Megatron's rules and settling find them. */
+static bool rename_model(struct launch_options *options, int first)
+{
+    for (int i = first; i < options->argument_count; i++) {
+        struct launch_argument *argument = &options->arguments[i];
+        bool inner = text_starts_with(argument->name, "model.") && !strchr(argument->name + 6, '.');
+        if (inner)
+            argument->name += 6;
+    }
+    return true;
+}
+
+static bool refuse_open(const struct launch_options *options, int first, struct error *err)
+{
+    for (int i = first; i < options->argument_count; i++) {
+        const struct launch_argument *argument = &options->arguments[i];
+        if (argument->use == LAUNCH_READ && argument->value && strstr(argument->value, "${"))
+            return launch_refuse(argument, err, "'%s' is not resolved here: write its value",
+                                 argument->value);
+    }
+    return true;
+}
+
+static const struct launch_rule bridge_rules[] = {
+    RULE("train.micro_batch_size", NUMBER, microbatch),
+    RULE("train.global_batch_size", NUMBER, batch),
+    RULE("train.train_iters", NUMBER, steps),
+    RULE_NOT_ON("train.rampup_batch_size", "the batch grows up to the global one, which is priced"),
+    RULE("dataset.sequence_length", NUMBER, sequence),
+    RULE("dataset.seq_length", NUMBER, sequence),
+    RULE("ddp.use_distributed_optimizer", BOOL, distributed_optimizer),
+    RULE("optimizer.use_distributed_optimizer", BOOL, distributed_optimizer),
+    {"ddp.grad_reduce_in_fp32", RULE_OTHER, 0, NULL, 0},
+    RULE_ELSEWHERE("mixed_precision"),
+    RULE_VALUE("mixed_precision.bf16", SWITCH, bf16, 1),
+    RULE_VALUE("mixed_precision.fp16", SWITCH, fp16, 1),
+    RULE_IF("mixed_precision.fp8", "hybrid", fp8, 1),
+    RULE_IF("mixed_precision.fp8", "e4m3", fp8, 1),
+    RULE_TECHNIQUE("mixed_precision.fp8_recipe", "tensorwise", RECIPE, RECIPE_TENSORWISE),
+    RULE_TECHNIQUE("mixed_precision.fp8_recipe", "delayed", RECIPE, RECIPE_DELAYED),
+    RULE_TECHNIQUE("mixed_precision.fp8_recipe", "blockwise", RECIPE, RECIPE_BLOCKWISE),
+    RULE_TECHNIQUE("mixed_precision.fp8_recipe", "mxfp8", RECIPE, RECIPE_MXFP8),
+    RULE_NOT_ON("peft._target_", "fine-tuning of few parameters"),
+    RULE_NOT_ON("comm_overlap.tp_comm_overlap",
+                "the software's usual overlap is priced, with and without it"),
+    RULE_NOTHING("model.*"),
+    RULE_NOTHING("*"),
+};
+
+static const struct launch_rules around_bridge = {bridge_rules, sizeof bridge_rules / sizeof *bridge_rules,
+                                                  NULL};
+
+static void read_precision(struct launch_options *options)
+{
+    const char *precision = launch_text(options, "trainer.precision");
+    const char *mixed = launch_text(options, "mixed_precision");
+    precision = precision ? precision : mixed;
+    if (!precision || options->type.given)
+        return;
+    const struct launch_argument *by =
+        launch_argument(options, mixed ? "mixed_precision" : "trainer.precision");
+    if (strstr(precision, "bf16"))
+        launch_set(&options->bf16, by, 1);
+    else if (strstr(precision, "16"))
+        launch_set(&options->fp16, by, 1);
+    if (strstr(precision, "fp8"))
+        launch_set(&options->fp8, by, 1);
+}
+
+static bool read(struct launch_options *options, struct launch_source *source, struct error *err)
+{
+    int first = options->argument_count;
+    if (!tables_ready(err))
+        return false;
+    bool bridge = source->doc && doc_find(source->doc->root, "train") != NULL;
+    if (!(source->doc ? launch_add_doc(options, source->doc, NULL, err) : add_launcher(options, source, err)))
+        return false;
+    static const char *const wholes[] = {"training.", "peft.", "fine_tuning."};
+    for (int i = 0; i < 3; i++)
+        if (!launch_resolve(options, source->input->given, wholes[i], first))
+            return error_memory(err);
+    rename_model(options, first);
+    /* the model's own names first; what they do not know belongs to what is around the model */
+    int count = options->argument_count;
+    for (int i = first; i < count; i++)
+        if (strchr(options->arguments[i].name, '.') ||
+            strcmp(options->arguments[i].name, "mixed_precision") == 0 ||
+            strcmp(options->arguments[i].name, "defaults") == 0)
+            options->arguments[i].use = LAUNCH_USES; /* not yet */
+    if (!launch_apply_rules(options, &below_model, first, source->shell, err))
+        return false;
+    for (int i = first; i < count; i++)
+        if (options->arguments[i].use == LAUNCH_USES)
+            options->arguments[i].use = LAUNCH_UNKNOWN;
+        else if (options->arguments[i].use == LAUNCH_UNKNOWN && bridge)
+            options->arguments[i].use = LAUNCH_IDLE;
+    if (!launch_apply_rules(options, bridge ? &around_bridge : &all_rules, first, source->shell, err) ||
+        !refuse_open(options, first, err))
+        return false;
+    const char *activation = launch_text(options, "activation"),
+               *optimizer = launch_text(options, "model.optim.name");
+    const char *peft = launch_text(options, "model.peft.peft_scheme");
+    if (activation && strstr(activation, "glu"))
+        launch_set(&options->gated, launch_argument(options, "activation"), 1);
+    if (optimizer && (strstr(optimizer, "distributed") || strstr(optimizer, "mcore")))
+        launch_set(&options->sharding, launch_argument(options, "model.optim.name"), 1);
+    const char *strategy = launch_text(options, "fsdp_sharding_strategy");
+    if (launch_is_on(options, "fsdp"))
+        launch_set(&options->sharding, launch_argument(options, "fsdp"),
+                   strategy && strcmp(strategy, "grad") == 0 ? 2 : 3);
+    if (peft && strstr(peft, "lora"))
+        launch_set(&options->frozen, launch_argument(options, "model.peft.peft_scheme"), 1);
+    read_precision(options);
+    launch_settle_vocabulary(options, "model.tokenizer.type");
+    launch_settle_vocabulary(options, "model.tokenizer.model");
+    launch_settle_vocabulary(options, "run.name"); /* "llama2_13b" */
+    static const char *const unread[][2] = {
+        {"mamba_ssm_ngroups", "Mamba layers"},
+        {"model.hyena.order", "Hyena's layers"},
+        {"model.retro.retro_project_dir", "models that retrieve (RETRO)"},
+        {"model.mm_cfg.llm.from_pretrained", "models of images and text"},
+        {"model.vision.hidden_size", "models of images and text"},
+        {"vision_pretraining_type", "models of images"},
+    };
+    for (size_t i = 0; i < sizeof unread / sizeof *unread; i++)
+        if (launch_argument(options, unread[i][0]))
+            return launch_refuse(launch_argument(options, unread[i][0]), err, "%s are not modelled",
+                                 unread[i][1]);
+    options->software = bridge ? "megatron-core" : "megatron-core-2024";
+    return launch_settle_megatron(options, err);
+}
+
+static void complete(struct launch_options *options)
+{
+    if (strcmp(options->software, "megatron-core") == 0)
+        launch_default(&options->sharding, 1);
+    launch_default(&options->accumulation, 1);
+}
+
+const struct launch_reader nemo_reader = {"NeMo", knows, read, complete};

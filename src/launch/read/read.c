@@ -1,0 +1,284 @@
+/* Reads a launch description of any kind. */
+#include "launch/read/read.h"
+#include "launch/shell/parts.h"
+
+#include "core/file.h"
+#include "core/text.h"
+#include "devices/architecture_config.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* The first that knows a file reads it; Megatron-LM's takes any script. */
+static const struct launch_reader *const readers[] = {
+    &bridge_reader,  &nemo_reader,    &mlperf_reader,     &primus_reader, &nanotron_reader,  &foundry_reader,
+    &factory_reader, &axolotl_reader, &torchtitan_reader, &neox_reader,   &deepspeed_reader, &megatron_reader,
+};
+
+static const struct launch_reader *reader_of(const struct launch_options *options)
+{
+    for (size_t i = 0; options->reader && i < sizeof readers / sizeof *readers; i++)
+        if (strcmp(readers[i]->name, options->reader) == 0)
+            return readers[i];
+    return NULL;
+}
+
+/* ---- devices ---- */
+
+const char *launch_device_in(const char *text)
+{
+    /* longer names first: "gb200" holds "b200" */
+    static const char *const names[][2] = {
+        {"gb300", "gb300"},        {"gb200", "gb200"},        {"gh200", "gh200"},   {"mi355x", "mi355x"},
+        {"mi350x", "mi350x"},      {"mi325x", "mi325x"},      {"mi300x", "mi300x"}, {"mi250x", "mi250x"},
+        {"h100", "h100"},          {"h200", "h200"},          {"h800", "h800"},     {"b200", "b200"},
+        {"b300", "b300"},          {"a100-40g", "a100-40gb"}, {"a100", "a100"},     {"a800", "a800"},
+        {"v100-32g", "v100-32gb"}, {"v100-16g", "v100-16gb"}, {"l40s", "l40s"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (const char *at = text; *at; at++)
+            if (strncasecmp(at, names[i][0], strlen(names[i][0])) == 0)
+                return names[i][1];
+    return NULL;
+}
+
+/* ---- kinds of files ---- */
+
+static bool refuse(const char *path, struct error *err, const char *why)
+{
+    return error_set(err, ERROR_INPUT, "%s: %s", path, why);
+}
+
+/* Documents of other kinds that may be taken for a launch description: those with all of the keys. A dot is a level. */
+static const char *other_kind(const struct doc *doc)
+{
+    static const struct {
+        const char *keys[3], *what;
+    } kinds[] = {
+        {{"apiVersion", "kind", "spec"},
+         "a manifest of Kubernetes: give the training's script, which it runs"},
+        {{"jobs", "on", NULL}, "a workflow of GitHub"},
+        {{"services", "version", NULL}, "a file of Docker Compose"},
+        {{"tokenizer._component_", NULL, NULL}, "a recipe of torchtune, which is not read"},
+        {{"model._component_", NULL, NULL}, "a recipe of torchtune, which is not read"},
+        {{"distributed_type", "num_processes", NULL},
+         "accelerate's configuration, which has no model and no batch: give the training's own"},
+        {{"dist_config", "model", "cutoff_len"}, "LLaMA-Factory's version 1, which is not read"},
+        {{"base_config", "per_device_batch_size", NULL}, "MaxText's configuration, which is not read"},
+        {{"model.max_sequence_length", "model.d_model", NULL}, "OLMo's configuration, which is not read"},
+        {{"actor_rollout_ref", NULL, NULL}, "verl's configuration, which is not read"},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        bool all = true;
+        for (int j = 0; j < 3 && kinds[i].keys[j]; j++) {
+            char outer[64];
+            const char *key = kinds[i].keys[j], *dot = strchr(key, '.');
+            snprintf(outer, sizeof outer, "%.*s", (int)(dot ? dot - key : 63), key);
+            const struct doc_node *node = doc_find(doc->root, outer);
+            if (dot && node && node->type == DOC_MAP)
+                node = doc_find(node, dot + 1);
+            else if (dot)
+                node = NULL;
+            all &= node != NULL;
+        }
+        if (all)
+            return kinds[i].what;
+    }
+    return NULL;
+}
+
+/* A model's configuration of Hugging Face beside a launch description. */
+static bool is_config(const struct doc *doc)
+{
+    return architecture_is_config(doc) &&
+           !doc_find(doc->root, "base_model"); /* axolotl has a model_type, too */
+}
+
+static bool take_config(struct launch_options *options, const struct doc *doc, struct error *err)
+{
+    options->has_model = true;
+    return architecture_of_config(&options->model, doc, &options->arena, err);
+}
+
+static bool read_source(struct launch_options *options, struct launch_source *source, struct error *err)
+{
+    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
+        const struct launch_reader *reader = readers[i];
+        if (!reader->knows(source))
+            continue;
+        int first = options->argument_count, read = 0;
+        if (!options->reader)
+            options->reader = reader->name;
+        if (!reader->read(options, source, err))
+            return false;
+        for (int j = first; j < options->argument_count; j++)
+            read += options->arguments[j].use == LAUNCH_READ;
+        if (read == 0)
+            break;
+        return true;
+    }
+    return refuse(source->path, err,
+                  "no launch description that is known: no setting of a training job was read "
+                  "('rehearse help price' lists the kinds)");
+}
+
+static bool note_absent(struct launch_options *options, const struct shell *shell)
+{
+    for (int i = 0; i < shell->absent.count; i++) {
+        const struct shell_word *file = &shell->absent.items[i];
+        if (!launch_note(options, "%s (line %d of %s) was not found: what it sets is not known", file->text,
+                         file->line, file->path))
+            return false;
+    }
+    return true;
+}
+
+/* What a script needs in any case: ${NAME:?}. */
+static bool miss_required(struct launch_options *options, const struct shell *shell)
+{
+    for (int i = 0; i < shell->unknown_count; i++) {
+        const struct shell_unknown *unknown = &shell->unknowns[i];
+        if (!unknown->is_required)
+            continue;
+        const char *why = arena_format(&options->arena, "the script stops without it (%s:%d)", unknown->path,
+                                       unknown->line);
+        const char *give = arena_format(&options->arena, "--set %s=VALUE", unknown->name);
+        if (!why || !give || !launch_miss(options, unknown->name, why, give))
+            return false;
+    }
+    return true;
+}
+
+/* A here document in JSON is a configuration of DeepSpeed. */
+static bool read_documents(struct launch_options *options, const struct launch_input *input,
+                           struct shell *shell, struct error *err)
+{
+    for (int i = 0; i < shell->document_count; i++) {
+        const struct shell_document *document = &shell->documents[i];
+        const char *text = shell_plain(&shell->arena, document->text);
+        if (!text)
+            return error_memory(err);
+        if (text[strspn(text, " \t\n")] != '{' || strchr(text, SHELL_MARK))
+            continue;
+        struct doc doc;
+        struct error why;
+        struct launch_source source = {.path = document->path, .input = input, .doc = &doc};
+        if (!doc_parse(&doc, DOC_JSON, document->path, text, strlen(text), &why)) {
+            if (error_is_memory(&why))
+                return error_memory(err);
+            continue;
+        }
+        bool ok = !deepspeed_reader.knows(&source) || deepspeed_reader.read(options, &source, err);
+        doc_release(&doc);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+static bool read_script(struct launch_options *options, const struct launch_input *input, const char *data,
+                        size_t length, struct error *err)
+{
+    struct shell shell;
+    struct launch_source source = {.path = input->path, .input = input, .shell = &shell};
+    if (!shell_read(&shell, input->path, data, length, input->given, input->is_alone, err))
+        return false;
+    bool ok = read_source(options, &source, err) && read_documents(options, input, &shell, err) &&
+              ((note_absent(options, &shell) && miss_required(options, &shell)) || error_memory(err));
+    shell_release(&shell);
+    return ok;
+}
+
+static bool read_document(struct launch_options *options, const struct launch_input *input,
+                          enum doc_syntax syntax, const char *data, size_t length, struct error *err)
+{
+    struct doc doc;
+    struct launch_source source = {.path = input->path, .input = input, .doc = &doc};
+    /* PyYAML takes the last of two equal keys */
+    if (syntax == DOC_YAML ? !doc_parse_lax(&doc, syntax, input->path, data, length, err)
+                           : !doc_parse(&doc, syntax, input->path, data, length, err))
+        return false;
+    const char *other = doc.root->type == DOC_MAP ? other_kind(&doc) : NULL;
+    bool ok = doc.root->type != DOC_MAP ? refuse(input->path, err, "expected a map")
+              : other                   ? error_set(err, ERROR_INPUT, "%s: is %s", input->path, other)
+              : is_config(&doc)         ? take_config(options, &doc, err)
+                                        : read_source(options, &source, err);
+    doc_release(&doc);
+    return ok;
+}
+
+/* JSON and YAML are known by their beginning where the name does not say it. */
+static bool read_data(struct launch_options *options, const struct launch_input *input, const char *data,
+                      size_t length, struct error *err)
+{
+    const char *path = input->path;
+    size_t start = 0;
+    while (start < length && isspace((unsigned char)data[start]))
+        start++;
+    if (text_ends_with(path, ".py"))
+        return refuse(path, err,
+                      "is Python, which cannot be read without running it: give what it makes, as YAML or "
+                      "as the arguments of the training script");
+    static const char *const texts[] = {".md", ".rst", ".csv", ".txt", ".ipynb", ".log"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (text_ends_with(path, texts[i]))
+            return refuse(path, err, "is a text, and no launch description");
+    if (text_ends_with(path, ".toml"))
+        return read_document(options, input, DOC_TOML, data, length, err);
+    if (text_ends_with(path, ".json") || (start < length && data[start] == '{' &&
+                                          !text_ends_with(path, ".yml") && !text_ends_with(path, ".yaml")))
+        return read_document(options, input, DOC_JSON, data, length, err);
+    if (text_ends_with(path, ".yaml") || text_ends_with(path, ".yml"))
+        return read_document(options, input, DOC_YAML, data, length, err);
+    return read_script(options, input, data, length, err);
+}
+
+bool launch_read(struct launch_options *options, const struct launch_input *input, struct error *err)
+{
+    char *data = NULL;
+    size_t length = input->length;
+    if (!options->path)
+        options->path = input->path;
+    options->given = input->given;
+    bool ok = length <= LAUNCH_MAX_BYTES ||
+              error_set(err, ERROR_INPUT, "%s: more than %zu bytes", input->path, LAUNCH_MAX_BYTES);
+    if (ok && !input->data)
+        ok = file_read(input->path, LAUNCH_MAX_BYTES, &data, &length, err);
+    ok = ok && read_data(options, input, input->data ? input->data : data, length, err);
+    free(data);
+    if (!ok)
+        launch_options_release(options);
+    return ok;
+}
+
+void launch_options_release(struct launch_options *options)
+{
+    arena_release(&options->arena);
+    *options = (struct launch_options){0};
+}
+
+void launch_complete(struct launch_options *options)
+{
+    const struct launch_reader *reader = reader_of(options);
+    struct launch_value *const ones[] = {&options->tensor, &options->pipeline, &options->context,
+                                         &options->expert};
+    if (reader && reader->complete)
+        reader->complete(options);
+    for (size_t i = 0; i < sizeof ones / sizeof *ones; i++)
+        launch_default(ones[i], 1);
+    launch_default(&options->sharding, 0);
+    launch_default(&options->recompute, RECOMPUTE_NONE);
+    launch_default(&options->type, COST_FP32);
+    /* exchanges as the software has them: nothing is chosen for what is left out */
+    for (int k = TECHNIQUE_DISPATCH; k <= TECHNIQUE_CONTEXT_KIND; k++)
+        launch_default(&options->technique[k], 0);
+    if (!options->chunk_blocks.given)
+        launch_default(&options->chunks, 1);
+    if (!options->devices.given && options->nodes.given && options->devices_per_node.given &&
+        options->nodes.value < 1000000 && options->devices_per_node.value < 1000)
+        options->devices = (struct launch_value){true, options->nodes.line,
+                                                 options->nodes.value * options->devices_per_node.value};
+}

@@ -1,0 +1,175 @@
+/* Readers of launch descriptions: one per software, over one interface. Private to src/launch.
+ *
+ * How to add one: a file with a function that says whether a source is of the software, one that adds the source's
+ * arguments, a table of rules for them, and a function for what no rule can say, all named in a struct launch_reader;
+ * and a row in read.c. */
+#ifndef REHEARSE_LAUNCH_READ_READ_H
+#define REHEARSE_LAUNCH_READ_READ_H
+
+#include "core/doc.h"
+#include "launch/launch.h"
+#include "launch/shell/shell.h"
+
+/* A file. One of the two is there. */
+struct launch_source {
+    const char *path;
+    const struct launch_input *input;
+    struct shell *shell;
+    struct doc *doc;
+};
+
+enum launch_rule_kind {
+    RULE_NUMBER,     /* a whole number of at least 1 */
+    RULE_COUNT,      /* one of at least 0 */
+    RULE_SWITCH,     /* without a value, or true: `value` is set; false: nothing */
+    RULE_BOOL,       /* true: 1, false: 0 */
+    RULE_WORD,       /* the value is `word`: `value` is set; rows of one name follow each other */
+    RULE_TEXT,       /* any text, at a const char * */
+    RULE_OTHER,      /* read by the reader's own function */
+    RULE_FILE,       /* the same, of a path: what it lacks does not matter */
+    RULE_IDLE,       /* without effect */
+    RULE_UNMODELLED, /* `word` says why */
+    /* the same unless it is switched off: "false", "0", "none", "null" or empty */
+    RULE_UNMODELLED_ON,
+};
+
+/* A rule for the arguments of a name; '-' and '_' are alike, leading ones do not count, and an asterisk at the end stands for
+ * any rest. The first rule that fits counts. */
+struct launch_rule {
+    const char *name;
+    enum launch_rule_kind kind;
+    size_t at; /* of a struct launch_value in struct launch_options, or of a text */
+    const char *word;
+    int64_t value;
+};
+
+#define RULE(name, kind, field)                                                                              \
+    {                                                                                                        \
+        name, RULE_##kind, offsetof(struct launch_options, field), NULL, 1                                   \
+    }
+#define RULE_VALUE(name, kind, field, to)                                                                    \
+    {                                                                                                        \
+        name, RULE_##kind, offsetof(struct launch_options, field), NULL, to                                  \
+    }
+#define RULE_IF(name, word, field, to)                                                                       \
+    {                                                                                                        \
+        name, RULE_WORD, offsetof(struct launch_options, field), word, to                                    \
+    }
+#define RULE_ELSEWHERE(name)                                                                                 \
+    {                                                                                                        \
+        name, RULE_OTHER, 0, NULL, 0                                                                         \
+    }
+#define RULE_PATH(name)                                                                                      \
+    {                                                                                                        \
+        name, RULE_FILE, 0, NULL, 0                                                                          \
+    }
+#define RULE_NOTHING(name)                                                                                   \
+    {                                                                                                        \
+        name, RULE_IDLE, 0, NULL, 0                                                                          \
+    }
+#define RULE_NOT(name, why)                                                                                  \
+    {                                                                                                        \
+        name, RULE_UNMODELLED, 0, why, 0                                                                     \
+    }
+#define RULE_NOT_ON(name, why)                                                                               \
+    {                                                                                                        \
+        name, RULE_UNMODELLED_ON, 0, why, 0                                                                  \
+    }
+#define RULE_TECHNIQUE(name, word, kind, to)                                                                 \
+    {                                                                                                        \
+        name, RULE_WORD, offsetof(struct launch_options, technique[TECHNIQUE_##kind]), word, to              \
+    }
+
+struct launch_rules {
+    const struct launch_rule *rules;
+    size_t count;
+    const struct launch_rules *next; /* for names that no rule fits */
+};
+
+struct launch_reader {
+    const char *name;
+    bool (*knows)(const struct launch_source *source);
+    /* adds the arguments, and all that the rules do not say */
+    bool (*read)(struct launch_options *options, struct launch_source *source, struct error *err);
+    /* defaults of the software, once all files are read; NULL: none */
+    void (*complete)(struct launch_options *options);
+};
+
+extern const struct launch_reader megatron_reader, mlperf_reader, bridge_reader, torchtitan_reader,
+    deepspeed_reader, neox_reader, nemo_reader, nanotron_reader, axolotl_reader, factory_reader,
+    foundry_reader, primus_reader;
+
+/* The rules of Megatron-Core's own names, which other software uses too. */
+extern const struct launch_rules megatron_rules;
+
+/* ---- arguments ---- */
+
+/* Adds an argument. NULL: out of memory. */
+struct launch_argument *launch_add(struct launch_options *options, const char *name, const char *value,
+                                   const char *path, int line);
+
+/* Adds all values of a document as arguments with names such as "training.seq_len"; lists as "a b". Maps below `prefix`
+ * only, whose name is left out; NULL: all. A key that a map has twice is noted: the last counts. */
+bool launch_add_doc(struct launch_options *options, const struct doc *doc, const char *prefix,
+                    struct error *err);
+
+/* Replaces references such as "${model.hidden_size}" in the values of arguments from `first` on; those that are not known
+ * stay. `given`: NAME=VALUE of variables; `whole`: what names may begin with that the arguments' names lack, or NULL.
+ * False: out of memory. The second does so for one text, and returns it; NULL: out of memory. */
+bool launch_resolve(struct launch_options *options, const char *const *given, const char *whole, int first);
+const char *launch_resolve_text(struct launch_options *options, const char *const *given, const char *text);
+
+/* Of arguments that several files of one description have, the last counts: those from `first` to `own` that are there
+ * again become idle. */
+void launch_supersede(struct launch_options *options, int first, int own);
+
+/* Applies rules to the arguments from `first` on. A mark of the shell in a value that matters is something missing. */
+bool launch_apply_rules(struct launch_options *options, const struct launch_rules *rules, int first,
+                        const struct shell *shell, struct error *err);
+
+/* Returns whether a rule for this name sets a value. */
+bool launch_has_rule(const struct launch_rules *rules, const char *name);
+
+/* Returns the last argument of this name, or NULL; the second returns its text if it is there and not switched off. */
+struct launch_argument *launch_argument(const struct launch_options *options, const char *name);
+const char *launch_text(const struct launch_options *options, const char *name);
+bool launch_is_on(const struct launch_options *options, const char *name);
+
+/* Sets a value unless it is given already. */
+void launch_default(struct launch_value *value, int64_t to);
+void launch_set(struct launch_value *value, const struct launch_argument *by, int64_t to);
+
+bool launch_same_name(const char *a, const char *b);
+
+/* Sets ERROR_INPUT at an argument. Returns false. */
+bool launch_refuse(const struct launch_argument *argument, struct error *err, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Reads a whole number from `min` on, with underscores between its digits. */
+bool launch_number(const char *text, int64_t min, int64_t *value);
+
+/* Marks what an argument's value lacks. True: it lacks nothing. */
+bool launch_is_known(struct launch_options *options, const struct shell *shell,
+                     const struct launch_argument *argument, const char *name);
+
+/* Returns the path of a file below the folder of `path`, or below one of those above it; NULL: it is not there. */
+const char *launch_find_above(struct launch_options *options, const char *path, const char *relative);
+
+/* Finds a device type in a text such as a file's name: "config_DGXH100_64x8.sh". NULL: none. */
+const char *launch_device_in(const char *text);
+
+/* Sets the stages from a layout of Megatron-Core. */
+bool launch_read_layout(struct launch_options *options, const struct launch_argument *argument,
+                        struct error *err);
+
+/* Sets the vocabulary of a known tokenizer: by the name of a model in an argument, "256k" in a name, or the class of the
+ * tokenizer. It is padded unless the padding is given. */
+void launch_settle_vocabulary(struct launch_options *options, const char *tokenizer);
+
+/* Any optimizer but Adam is not priced. */
+void launch_settle_optimizer(struct launch_options *options, const char *name);
+
+/* Reads what Megatron's names say together: recomputation, sharding, layers of experts, precision. */
+bool launch_settle_megatron(struct launch_options *options, struct error *err);
+
+#endif

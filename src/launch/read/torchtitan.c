@@ -1,0 +1,225 @@
+/* torchtitan's TOML (0.1 and 0.2). Names: torchtitan/config/job_config.py. */
+#include "launch/read/read.h"
+
+#include "launch/part.h"
+#include "launch/read/torchtitan.h"
+
+#include <string.h>
+
+static const struct launch_rule rules[] = {
+    RULE("training.local_batch_size", NUMBER, rank_batch),
+    RULE("training.batch_size", NUMBER, rank_batch), /* 0.0 */
+    RULE_ELSEWHERE("training.global_batch_size"),
+    RULE("training.seq_len", NUMBER, sequence),
+    RULE("training.steps", NUMBER, steps),
+    RULE_IF("training.mixed_precision_param", "bfloat16", type, COST_BF16),
+    RULE_IF("training.mixed_precision_param", "float32", type, COST_FP32),
+    RULE_TECHNIQUE("training.mixed_precision_reduce", "bfloat16", GRADIENTS, FORMAT_BF16),
+    RULE_TECHNIQUE("training.mixed_precision_reduce", "float32", GRADIENTS, FORMAT_USUAL),
+    RULE_NOT_ON("training.enable_cpu_offload", "parameters in the host's memory"),
+    RULE_ELSEWHERE("training.compile"),
+    RULE_ELSEWHERE("compile.enable"),
+    RULE_NOTHING("compile.*"),
+    RULE("parallelism.tensor_parallel_degree", NUMBER, tensor),
+    RULE("parallelism.pipeline_parallel_degree", NUMBER, pipeline),
+    RULE("parallelism.context_parallel_degree", NUMBER, context),
+    RULE("parallelism.expert_parallel_degree", NUMBER, expert),
+    RULE("parallelism.expert_tensor_parallel_degree", NUMBER, expert_tensor),
+    RULE("parallelism.data_parallel_replicate_degree", NUMBER, replicate),
+    RULE_ELSEWHERE("parallelism.data_parallel_shard_degree"),
+    RULE_ELSEWHERE("parallelism.fsdp_reshard_after_forward"),
+    RULE_ELSEWHERE("parallelism.pipeline_parallel_schedule"),
+    RULE("parallelism.pipeline_parallel_microbatch_size", NUMBER, microbatch),
+    RULE_ELSEWHERE("parallelism.pipeline_parallel_microbatches"),
+    RULE("parallelism.pipeline_parallel_layers_per_stage", NUMBER, chunk_blocks),
+    RULE_ELSEWHERE("parallelism.module_fqns_per_model_part"),
+    RULE_NOT("parallelism.pipeline_parallel_split_points", "the split points of stages"),
+    RULE_NOT_ON("parallelism.enable_async_tensor_parallel", "tensor parallel communication beside products"),
+    RULE_TECHNIQUE("parallelism.context_parallel_rotate_method", "alltoall", CONTEXT_KIND, CONTEXT_RING),
+    RULE_TECHNIQUE("parallelism.context_parallel_rotate_method", "allgather", CONTEXT_KIND, CONTEXT_GATHER),
+    RULE_NOTHING("parallelism.disable_loss_parallel"),
+    RULE_NOT_ON("parallelism.enable_compiled_autograd", "another way to compile"),
+    RULE_IF("activation_checkpoint.mode", "selective", recompute, RECOMPUTE_SELECTIVE),
+    RULE_IF("activation_checkpoint.mode", "full", recompute, RECOMPUTE_FULL),
+    RULE_ELSEWHERE("activation_checkpoint.selective_ac_option"),
+    RULE_NOT_ON("activation_checkpoint.memory_budget", "a budget of memory"),
+    RULE_NOTHING("activation_checkpoint.*"),
+    RULE_ELSEWHERE("model.name"),
+    RULE_ELSEWHERE("model.flavor"),
+    RULE_ELSEWHERE("model.converters"),
+    RULE_ELSEWHERE("float8.enable_float8_linear"),
+    RULE_NOT_ON("model.use_flex_attn", "flex attention"),
+    RULE_NOT_ON("model.use_mla", "latent attention"),
+    RULE_NOTHING("model.*"),
+    RULE_NOT("fault_tolerance.enable", "torchft"),
+    RULE_NOTHING("fault_tolerance.*"),
+    RULE_NOTHING("float8.*"),
+    RULE_TECHNIQUE("quantize.linear.float8.recipe_name", "tensorwise", RECIPE, RECIPE_TENSORWISE),
+    RULE_NOT("quantize.linear.float8.recipe_name", "another scaling of products in 8 bits"),
+    RULE_NOTHING("quantize.*"),
+    RULE_NOTHING("mx.*"),
+    RULE_NOTHING("optimizer.*"),
+    RULE_NOTHING("lr_scheduler.*"),
+    RULE_NOTHING("training.*"),
+    RULE_NOTHING("job.*"),
+    RULE_NOTHING("profiling.*"),
+    RULE_NOTHING("metrics.*"),
+    RULE_NOTHING("checkpoint.*"),
+    RULE_NOTHING("validation.*"),
+    RULE_NOTHING("comm.*"),
+    RULE_NOTHING("debug.*"),
+    RULE_NOTHING("memory_estimation.*"),
+    RULE_NOTHING("experimental.*"),
+    RULE_NOTHING("primus_turbo.*"),
+};
+
+const struct launch_rules torchtitan_rules = {rules, sizeof rules / sizeof *rules, NULL};
+
+static bool knows(const struct launch_source *source)
+{
+    const struct doc_node *root = source->doc ? source->doc->root : NULL;
+    return root && (doc_find(root, "parallelism") || doc_find(root, "activation_checkpoint")) &&
+           (doc_find(root, "training") || doc_find(root, "job"));
+}
+
+/* Chunks as lists of module names: "layers.7" is a block. */
+static bool read_parts(struct launch_options *options, const struct doc *doc, struct error *err)
+{
+    const struct doc_node *list = doc_find(doc_find(doc->root, "parallelism"), "module_fqns_per_model_part");
+    int64_t pipeline = options->pipeline.given ? options->pipeline.value : 1;
+    if (!list || list->type != DOC_LIST || list->count == 0)
+        return true;
+    if (list->count % pipeline != 0 || list->count > LAUNCH_MAX_STAGES)
+        return doc_error(doc, list, err, "%u parts are not a multiple of the pipeline's %d stages",
+                         list->count, (int)pipeline);
+    int *blocks = ARENA_ARRAY(&options->arena, (size_t)pipeline, int);
+    if (!blocks)
+        return error_memory(err);
+    int part = 0;
+    for (const struct doc_node *node = list->first_child; node; node = node->next, part++)
+        for (const struct doc_node *name = node->first_child; name; name = name->next)
+            blocks[part % pipeline] += name->text && strncmp(name->text, "layers.", 7) == 0;
+    options->stage_blocks = blocks;
+    options->stage_count = (int)pipeline;
+    launch_set(&options->chunks, NULL, list->count / pipeline);
+    return true;
+}
+
+/* -1 is the rest of the devices. By default stages of a pipeline keep their parameters gathered, which ZeRO 3 of
+ * torchtitan's includes. Context
+ * parallel ranks shard, too, whatever the data parallel degree (torchtitan/distributed/parallel_dims.py, fsdp_enabled). */
+static void settle_sharding(struct launch_options *options)
+{
+    const char *reshard = launch_text(options, "parallelism.fsdp_reshard_after_forward");
+    const struct launch_argument *shard = launch_argument(options, "parallelism.data_parallel_shard_degree");
+    bool sharded = !shard || !shard->value || strcmp(shard->value, "1") != 0 ||
+                   (options->context.given && options->context.value > 1);
+    bool keeps = reshard && strcmp(reshard, "never") == 0;
+    bool staged = options->pipeline.given && options->pipeline.value > 1;
+    if (staged && sharded && reshard && strcmp(reshard, "always") == 0)
+        launch_set(&options->technique[TECHNIQUE_RESHARD], shard, SWITCH_ON);
+    int64_t degree;
+    if (shard && shard->value && launch_number(shard->value, 2, &degree))
+        launch_set(&options->shard, shard, degree);
+    launch_set(&options->sharding, shard, !sharded ? 0 : keeps ? 2 : 3);
+    if (options->expert.given && options->expert.value > 1 && options->expert_tensor.given &&
+        options->expert_tensor.value > 1)
+        options->technique[TECHNIQUE_EXPERT_TENSOR] = options->expert_tensor;
+    if (sharded && options->replicate.given && options->replicate.value > 1)
+        options->technique[TECHNIQUE_REPLICATE] = options->replicate;
+}
+
+static void settle_recompute(struct launch_options *options)
+{
+    const char *option = launch_text(options, "activation_checkpoint.selective_ac_option");
+    const char *mode = launch_text(options, "activation_checkpoint.mode");
+    int64_t every = 0;
+    if (launch_argument(options, "activation_checkpoint.mode") && !mode)
+        launch_set(&options->recompute, NULL, RECOMPUTE_NONE);
+    launch_default(&options->recompute, RECOMPUTE_SELECTIVE);
+    if (options->recompute.value != RECOMPUTE_SELECTIVE || (option && !launch_number(option, 1, &every)))
+        return;
+    if (!option)
+        every = 2;
+    launch_set(&options->recompute, NULL, RECOMPUTE_FULL);
+    if (every > 1) {
+        launch_set(&options->technique[TECHNIQUE_METHOD], NULL, METHOD_EVERY);
+        launch_set(&options->technique[TECHNIQUE_LAYERS], NULL, every);
+    }
+}
+
+/* Schedules of several stages per rank have two of them unless their layers are given. */
+static void settle_schedule(struct launch_options *options)
+{
+    struct launch_argument *schedule = launch_argument(options, "parallelism.pipeline_parallel_schedule");
+    if (!schedule || !schedule->value)
+        return;
+    char first = schedule->value[0];
+    bool looped = first == 'I' || first == 'i' || first == 'L' || first == 'l' ||
+                  strstr(schedule->value, "ZBV") || strstr(schedule->value, "DualPipe");
+    if (looped && !options->chunks.given && !options->chunk_blocks.given)
+        launch_set(&options->chunks, schedule, 2);
+    if (strcasecmp(schedule->value, "1F1B") != 0 && strcasecmp(schedule->value, "Interleaved1F1B") != 0) {
+        schedule->use = LAUNCH_UNMODELLED;
+        schedule->note = "priced as 1F1B, or interleaved 1F1B";
+    }
+}
+
+bool torchtitan_settle(struct launch_options *options, const struct doc *doc, struct error *err)
+{
+    const char *converters = launch_text(options, "model.converters");
+    const char *name = launch_text(options, "model.name"), *flavor = launch_text(options, "model.flavor");
+    bool compiled = launch_is_on(options, "compile.enable") || launch_is_on(options, "training.compile");
+    options->software = compiled ? "torchtitan" : "torchtitan-eager";
+    if ((converters && strstr(converters, "float8")) || launch_is_on(options, "float8.enable_float8_linear"))
+        launch_set(&options->type, launch_argument(options, "model.converters"), COST_FP8);
+    if (!options->type.given || (options->type.value == COST_FP32 && options->fp8.given))
+        launch_default(&options->type, COST_BF16);
+    if (name && flavor) {
+        const char *model = launch_flavor_model(name, flavor);
+        if (!model &&
+            strcmp(name, "deepseek_v3") == 0) /* smaller ones have the sizes of their predecessors */
+            model = strcasecmp(flavor, "16B") == 0    ? "deepseek-v2-lite"
+                    : strcasecmp(flavor, "236B") == 0 ? "deepseek-v2"
+                                                      : NULL;
+        options->model_name = model ? model : arena_format(&options->arena, "%s %s", name, flavor);
+        if (!options->model_name)
+            return error_memory(err);
+    }
+    settle_recompute(options);
+    settle_schedule(options);
+    const struct launch_argument *batch = launch_argument(options, "training.global_batch_size");
+    int64_t sequences;
+    if (batch && batch->value &&
+        launch_number(batch->value, 1, &sequences)) /* else -1: the local one decides */
+        launch_set(&options->batch, batch, sequences);
+    else if (batch && batch->value && strcmp(batch->value, "-1") != 0 && strcmp(batch->value, "0") != 0)
+        return launch_refuse(batch, err, "expected a whole number of at least 1, or -1, found '%s'",
+                             batch->value);
+    if (doc && !read_parts(options, doc, err))
+        return false;
+    settle_sharding(options);
+    return true;
+}
+
+/* Without a pipeline a local batch is one pass, and a larger global batch accumulates; a pipeline splits it. */
+void torchtitan_complete(struct launch_options *options)
+{
+    launch_default(&options->rank_batch, 8);
+    launch_default(&options->sequence, 2048);
+    launch_default(&options->type, COST_BF16);
+    if (options->pipeline.given && options->pipeline.value > 1)
+        launch_default(&options->microbatch, 1);
+    else
+        launch_default(&options->microbatch, options->rank_batch.value);
+}
+
+static bool read(struct launch_options *options, struct launch_source *source, struct error *err)
+{
+    int first = options->argument_count;
+    return launch_add_doc(options, source->doc, NULL, err) &&
+           launch_apply_rules(options, &torchtitan_rules, first, NULL, err) &&
+           torchtitan_settle(options, source->doc, err);
+}
+
+const struct launch_reader torchtitan_reader = {"torchtitan", knows, read, torchtitan_complete};

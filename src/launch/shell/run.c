@@ -1,0 +1,297 @@
+/* Follows the statements of a script. */
+#include "launch/shell/parts.h"
+
+#include <string.h>
+
+/* ---- places ---- */
+
+void shell_skip_blanks(struct shell_run *run)
+{
+    while (run->at < run->end) {
+        bool continued = *run->at == '\\' && run->at + 1 < run->end && run->at[1] == '\n';
+        if (continued) {
+            run->at += 2;
+            run->line++;
+        } else if (*run->at == ' ' || *run->at == '\t' || *run->at == '\r')
+            run->at++;
+        else
+            return;
+    }
+}
+
+void shell_skip_comment(struct shell_run *run)
+{
+    while (run->at < run->end && *run->at != '\n')
+        run->at++;
+}
+
+/* A line "#SBATCH --nodes=128 --gres=gpu:4". */
+static bool read_batch_line(struct shell_run *run)
+{
+    static const char mark[] = "#SBATCH";
+    size_t length = sizeof mark - 1;
+    if ((size_t)(run->end - run->at) < length || strncmp(run->at, mark, length) != 0)
+        return true;
+    const char *start = run->at + length, *end = start;
+    while (end < run->end && *end != '\n' && *end != '#')
+        end++;
+    const char *copy = arena_copy(&run->shell->arena, start, (size_t)(end - start));
+    const struct shell_word word = {copy, run->path, run->line};
+    return (copy && shell_split(&run->shell->arena, &word, &run->shell->batch)) || shell_no_memory(run);
+}
+
+/* Skips what separates statements. */
+bool shell_skip_lines(struct shell_run *run)
+{
+    for (;;) {
+        shell_skip_blanks(run);
+        if (run->at == run->end)
+            return true;
+        if (*run->at == '#') {
+            if (!read_batch_line(run))
+                return false;
+            shell_skip_comment(run);
+        } else if (*run->at == '\n' || *run->at == ';' || *run->at == '&') {
+            run->line += *run->at == '\n';
+            run->at++;
+        } else
+            return true;
+    }
+}
+
+bool shell_at_word(const struct shell_run *run, const char *word)
+{
+    size_t length = strlen(word);
+    return (size_t)(run->end - run->at) >= length && strncmp(run->at, word, length) == 0 &&
+           (run->at + length == run->end || strchr(" \t\r\n;&|<>()", run->at[length]));
+}
+
+bool shell_take_word(struct shell_run *run, const char *word)
+{
+    if (!shell_at_word(run, word))
+        return false;
+    run->at += strlen(word);
+    return true;
+}
+
+/* Counts the lines of a piece that was passed over. */
+void shell_pass(struct shell_run *run, const char *to)
+{
+    for (; run->at < to; run->at++)
+        run->line += *run->at == '\n';
+}
+
+bool shell_expect(struct shell_run *run, const char *word)
+{
+    return shell_skip_lines(run) && (shell_take_word(run, word) || shell_error(run, "expected '%s'", word));
+}
+
+/* ---- lists ---- */
+
+static struct shell_answer run_one(struct shell_run *run)
+{
+    static const char *const brace[] = {"}", NULL};
+    static const char *const bracket[] = {")", NULL};
+    const char *stopped = "";
+    struct shell_state *state = run->state;
+    bool negated = shell_take_word(run, "!");
+    struct shell_answer answer = shell_yes;
+    shell_skip_blanks(run);
+    if (++state->steps > SHELL_MAX_STEPS)
+        return shell_error(run, "more than %d commands", SHELL_MAX_STEPS), shell_failed();
+    if (++state->depth > SHELL_MAX_DEPTH)
+        return shell_error(run, "nested deeper than %d", SHELL_MAX_DEPTH), shell_failed();
+    if (shell_take_word(run, "if"))
+        shell_run_if(run);
+    else if (shell_take_word(run, "case"))
+        shell_run_case(run);
+    else if (shell_take_word(run, "for"))
+        shell_run_loop(run, true);
+    else if (shell_take_word(run, "while") || shell_take_word(run, "until"))
+        shell_run_loop(run, false);
+    else if (shell_take_word(run, "{"))
+        answer = shell_run_list(run, brace, &stopped);
+    else if (run->end - run->at > 1 && run->at[0] == '(' && run->at[1] == '(')
+        answer = shell_run_sum(run);
+    else if (run->at < run->end && *run->at == '(') {
+        run->at++;
+        answer = shell_run_list(run, bracket, &stopped);
+    } else if (shell_at_word(run, "[["))
+        answer = shell_run_test(run);
+    else if (!shell_read_function(run) && !state->failed)
+        answer = shell_run_simple(run);
+    state->depth--;
+    if (!stopped)
+        shell_error(run, "a bracket has no end");
+    if (negated && answer.is != SHELL_OPEN)
+        answer.is = answer.is == SHELL_TRUE ? SHELL_FALSE : SHELL_TRUE;
+    return answer;
+}
+
+/* Passes over the rest of a pipe; its redirections too. */
+static struct shell_answer run_pipe(struct shell_run *run)
+{
+    struct shell_answer answer = run_one(run);
+    for (shell_skip_blanks(run); !run->state->failed && run->at < run->end; shell_skip_blanks(run)) {
+        bool pipe = *run->at == '|' && !(run->at + 1 < run->end && run->at[1] == '|');
+        if (pipe) {
+            run->at++;
+            shell_skip_lines(run);
+            run_one(run);
+        } else if (*run->at == '<' || *run->at == '>') {
+            struct shell_command command = {0};
+            if (!shell_read_redirection(run, &command) ||
+                (command.delimiter && !shell_read_document(run, &command)))
+                break;
+        } else
+            break;
+    }
+    return answer;
+}
+
+/* a && b || c */
+static struct shell_answer run_chain(struct shell_run *run)
+{
+    struct shell_state *state = run->state;
+    int from = state->touched.count, open = -1;
+    struct shell_answer answer = run_pipe(run);
+    for (shell_skip_blanks(run); !state->failed && run->end - run->at > 1; shell_skip_blanks(run)) {
+        bool and = run->at[0] == '&' && run->at[1] == '&', or = run->at[0] == '|' && run->at[1] == '|';
+        if (!and&&! or)
+            break;
+        run->at += 2;
+        shell_skip_lines(run);
+        bool skips = answer.is == (and? SHELL_FALSE : SHELL_TRUE);
+        int before = state->open;
+        if (answer.is == SHELL_OPEN && state->passive == 0)
+            open = answer.unknown;
+        bool opens = answer.is == SHELL_OPEN;
+        /* conditions are answered even so; only what they would set is not */
+        bool tests = shell_at_word(run, "[[") || shell_at_word(run, "[") || shell_at_word(run, "{") ||
+                     shell_at_word(run, "!");
+        state->passive += skips || (opens && !tests);
+        if (opens && !tests && before < 0)
+            state->open = answer.unknown;
+        struct shell_answer next = run_pipe(run);
+        state->passive -= skips || (opens && !tests);
+        state->open = before;
+        if (skips)
+            continue;
+        if (!opens || (next.is == (and? SHELL_FALSE : SHELL_TRUE) && tests))
+            answer = next;
+    }
+    if (open >= 0 && state->passive == 0 && state->touched.count > from && !state->failed)
+        shell_settle_open(run, open, from);
+    return answer;
+}
+
+static const char *at_stop(struct shell_run *run, const char *const *stops)
+{
+    for (; *stops; stops++) {
+        bool sign = strcmp(*stops, ")") == 0 || strcmp(*stops, ";;") == 0;
+        size_t length = strlen(*stops);
+        if (sign ? (size_t)(run->end - run->at) >= length && strncmp(run->at, *stops, length) == 0
+                 : shell_at_word(run, *stops)) {
+            run->at += length;
+            return *stops;
+        }
+    }
+    return NULL;
+}
+
+/* Follows statements up to one of the words that end the list; *stopped is that word, NULL: the end of the text. Answers
+ * as the last statement does. */
+struct shell_answer shell_run_list(struct shell_run *run, const char *const *stops, const char **stopped)
+{
+    struct shell_answer answer = shell_yes;
+    *stopped = NULL;
+    while (!run->state->failed) {
+        shell_skip_blanks(run);
+        /* ";;" is looked for before ";" is skipped */
+        if (run->at < run->end && *run->at == ';' && (*stopped = at_stop(run, stops)) != NULL)
+            return answer;
+        if (run->at < run->end && (*run->at == ';' || *run->at == '\n' || *run->at == '&')) {
+            run->line += *run->at == '\n';
+            run->at++;
+            continue;
+        }
+        if (run->at < run->end && *run->at == '#') { /* no further: ";;" may follow */
+            if (!read_batch_line(run))
+                return shell_failed();
+            shell_skip_comment(run);
+            continue;
+        }
+        if (run->at == run->end || (*stopped = at_stop(run, stops)) != NULL)
+            return answer;
+        bool over = run->state->is_over;
+        if (over) /* the rest is passed over */
+            run->state->passive++;
+        const char *before = run->at;
+        struct shell_answer next = run_chain(run);
+        answer = next;
+        if (over)
+            run->state->passive--;
+        if (run->at == before && !run->state->failed)
+            shell_error(run, "'%c' is not understood here", *run->at);
+    }
+    return shell_failed();
+}
+
+/* Follows a whole file: without a byte order mark, and with any line ends. */
+bool shell_run_file(struct shell_run *run, const char *data, size_t length)
+{
+    static const char *const none[] = {NULL};
+    const char *stopped;
+    char *copy = arena_alloc(&run->shell->arena, length + 1, 1), *to = copy;
+    if (!copy)
+        return shell_no_memory(run);
+    if (length >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0) {
+        data += 3;
+        length -= 3;
+    }
+    for (size_t i = 0; i < length; i++)
+        if (data[i] != '\r' || i + 1 == length || data[i + 1] != '\n')
+            *to++ = data[i] > 0 && data[i] < 4 ? '?' : data[i]; /* bytes that are marks here */
+    run->at = copy;
+    run->end = to;
+    shell_run_list(run, none, &stopped);
+    return !run->state->failed;
+}
+
+static bool set_given(struct shell_run *run)
+{
+    for (const char *const *given = run->shell->given; given && *given; given++) {
+        const char *equals = strchr(*given, '=');
+        struct shell_words one = {0};
+        size_t length = equals ? (size_t)(equals - *given) : 0;
+        if (length == 0)
+            return error_set(run->state->err, ERROR_USAGE, "--set: expected NAME=VALUE, found '%s'", *given);
+        if (!shell_add_word(&run->shell->arena, &one, equals + 1, "--set", 0) ||
+            !shell_assign(run, *given, length, &one, false, false))
+            return shell_no_memory(run);
+        shell_variable_of(run->shell, *given, length)->is_given = true;
+    }
+    return true;
+}
+
+bool shell_read(struct shell *shell, const char *path, const char *data, size_t length,
+                const char *const *given, bool is_alone, struct error *err)
+{
+    struct shell_state state = {.err = err, .open = -1};
+    struct shell_run run = {.shell = shell, .path = path, .line = 1, .state = &state};
+    *shell = (struct shell){.given = given, .is_alone = is_alone};
+    if (length > SHELL_MAX_BYTES)
+        return error_set(err, ERROR_INPUT, "%s: more than %zu bytes", path, SHELL_MAX_BYTES);
+    if (length > 0 && memchr(data, 0, length))
+        return error_set(err, ERROR_INPUT, "%s: is no text: it holds a NUL", path);
+    bool ok = set_given(&run) && shell_run_file(&run, data, length);
+    if (!ok)
+        shell_release(shell);
+    return ok;
+}
+
+void shell_release(struct shell *shell)
+{
+    arena_release(&shell->arena);
+    *shell = (struct shell){0};
+}

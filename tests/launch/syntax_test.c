@@ -1,0 +1,316 @@
+/* Forms of launch descriptions that public repositories have: loops, slurm's variables, tokenizers, references, models
+ * that are not modelled. Each file is made here, with the syntax alone. */
+#include "launch/texts.h"
+#include "support/jobs.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define SIZES "--num-layers 4 --hidden-size 64 --num-attention-heads 4 --seq-length 128 "
+
+static struct launch_options reads(const char *path, const char *text)
+{
+    return text_reads(path, text, NULL);
+}
+
+static void vocabulary_is(const char *arguments, int64_t expected)
+{
+    char text[512];
+    snprintf(text, sizeof text, "torchrun pretrain_gpt.py " SIZES "--micro-batch-size 1 %s\n", arguments);
+    struct launch_options options = reads("run.sh", text);
+    if (expected > 0)
+        is(options.vocabulary, expected);
+    else
+        assert_false(options.vocabulary.given);
+    launch_options_release(&options);
+}
+
+static void slurm_says_its_variables(void **state)
+{
+    (void)state;
+    struct launch_options options =
+        reads("run.slurm", "#SBATCH -N 6\n#SBATCH --gres gpu:h100:4\nNODES=$SLURM_NNODES\n"
+                           "srun torchrun --nnodes $NODES --nproc_per_node 4 pretrain_gpt.py " SIZES
+                           "--micro-batch-size 1 --tensor-model-parallel-size $SLURM_JOB_NUM_NODES\n");
+    is(options.nodes, 6);
+    is(options.devices, 24);
+    is(options.tensor, 6);
+    assert_string_equal(options.device, "h100");
+    assert_int_equal(options.missing_count, 0);
+    launch_options_release(&options);
+}
+
+static void loops_over_numbers_count_once(void **state)
+{
+    (void)state;
+    struct launch_options options = reads(
+        "run.sh", "for ((tp=2; tp<=8; tp*=2)); do\n  for (( i = 0 ; i < 3 ; i++ ))\n  do\n    true\n  done\n"
+                  "  torchrun pretrain_gpt.py " SIZES
+                  "--micro-batch-size $((i + 3)) --tensor-model-parallel-size $tp\ndone\n");
+    is(options.tensor, 2);
+    is(options.microbatch, 3);
+    launch_options_release(&options);
+}
+
+static void comments_before_the_end_of_a_case(void **state)
+{
+    (void)state;
+    struct launch_options options =
+        reads("run.sh",
+              "case 2 in\n 1) TP=1\n  # \"one\" (or two)\n ;;\n 2)\n  TP=4 # here\n  # all\n  ;;\nesac\n"
+              "torchrun pretrain_gpt.py " SIZES "--micro-batch-size 1 --tensor-model-parallel-size $TP\n");
+    is(options.tensor, 4);
+    launch_options_release(&options);
+}
+
+static void names_of_files_are_known(void **state)
+{
+    (void)state;
+    struct launch_options options = reads(
+        "jobs/run_tp4.sh",
+        "HERE=$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" >/dev/null 2>&1 && pwd)\nNAME=$(basename $0 .sh)\n"
+        "case $HERE/$NAME in jobs/run_tp4) TP=4 ;; *) TP=1 ;; esac\n"
+        "torchrun pretrain_gpt.py " SIZES "--micro-batch-size 1 --tensor-model-parallel-size $TP\n");
+    is(options.tensor, 4);
+    launch_options_release(&options);
+}
+
+/* Words as published in the models' own configurations. */
+static void tokenizers_have_words(void **state)
+{
+    (void)state;
+    vocabulary_is("--tokenizer-type Llama2Tokenizer --tokenizer-model $T", 32000);
+    vocabulary_is("--tokenizer-type HuggingFaceTokenizer --tokenizer-model Qwen/Qwen3-0.6B", 151936);
+    vocabulary_is("--tokenizer-type HuggingFaceTokenizer --tokenizer-model /m/Meta-Llama-3-8B-x", 128256);
+    vocabulary_is("--tokenizer-type GPTSentencePieceTokenizer --tokenizer-model /d/words_256k.model", 256000);
+    vocabulary_is("--tokenizer-type TikTokenizer --tokenizer-model /d/words.128k.vocab.json", 131072);
+    vocabulary_is("--tokenizer-type BertWordPieceLowerCase --vocab-file $V", 30522);
+    vocabulary_is("--tokenizer-type HuggingFaceTokenizer --tokenizer-model /d/mine", 0);
+    vocabulary_is("--tokenizer-type HuggingFaceTokenizer --tokenizer-model gpt2 --vocab-size 99", 99);
+}
+
+static void windows_in_both_forms(void **state)
+{
+    (void)state;
+    static const char *const forms[] = {"128,0", "(128, 0)", "128"};
+    for (int i = 0; i < 3; i++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "torchrun pretrain_gpt.py " SIZES "--micro-batch-size 1 --window-size '%s'\n", forms[i]);
+        struct launch_options options = reads("run.sh", text);
+        is(options.window, 128);
+        launch_options_release(&options);
+    }
+}
+
+/* Sizes from sizes: a level up, from the whole, through functions. */
+static void references_of_yaml(void **state)
+{
+    (void)state;
+    struct launch_options options = reads(
+        "gpt.yaml",
+        "run: {name: a}\ntrainer: {num_nodes: 2, devices: 8, precision: bf16}\nmodel:\n"
+        "  micro_batch_size: 1\n  global_batch_size: '${multiply:4, ${trainer.devices}}'\n"
+        "  tensor_model_parallel_size: ${training.trainer.num_nodes}\n  encoder_seq_length: 256\n"
+        "  max_position_embeddings: ${.encoder_seq_length}\n  num_layers: 4\n  hidden_size: 64\n"
+        "  ffn_hidden_size: ${multiply:4, ${.hidden_size}}\n  num_attention_heads: 4\n  activation: gelu\n"
+        "  data: {seq_length: '${..encoder_seq_length}'}\n"
+        "  tokenizer: {library: megatron, type: GPT2BPETokenizer, model: null}\n");
+    is(options.batch, 32);
+    is(options.tensor, 2);
+    is(options.positions, 256);
+    is(options.sequence, 256);
+    is(options.ffn, 256);
+    launch_options_release(&options);
+    text_refused(
+        "gpt.yaml",
+        "trainer: {num_nodes: 1}\nmodel:\n  tensor_model_parallel_size: ${.a}\n  a: ${.b}\n  b: ${.a}\n",
+        "gpt.yaml:3: tensor_model_parallel_size: expected a whole number from 1 to 1000000000, found "
+        "'${.a}'");
+}
+
+static void a_key_given_twice(void **state)
+{
+    (void)state;
+    struct launch_options options =
+        reads("model_config.yaml", "MODEL_ARGS:\n  --micro-batch-size: 1\n  --num-layers: 4\n"
+                                   "  --tensor-model-parallel-size: 2\n  --micro-batch-size: 4\n");
+    is(options.microbatch, 4);
+    assert_int_equal(options.note_count, 1);
+    assert_string_equal(options.notes[0],
+                        "--micro-batch-size is given twice, in lines 2 and 5: the last counts");
+    launch_options_release(&options);
+    text_refused("ds.json", "{\"train_batch_size\": 8, \"train_batch_size\": 16}",
+                 "ds.json:1:45: train_batch_size: given twice, first in line 1");
+}
+
+static void other_models_are_refused(void **state)
+{
+    (void)state;
+    text_refused("run.sh",
+                 "torchrun pretrain_mamba.py " SIZES "--micro-batch-size 1 --hybrid-override-pattern M-M*-\n",
+                 "run.sh:1: --hybrid-override-pattern: Mamba layers are not modelled");
+    text_refused(
+        "run.sh", "torchrun pretrain_t5.py --encoder-num-layers 12 --decoder-num-layers 12\n",
+        "run.sh:1: --encoder-num-layers: an encoder-decoder model is not read by its sizes: give it with -m "
+        "(t5-11b)");
+    text_refused("a.yml",
+                 "\"pipe_parallel_size\": 1\n\"model_parallel_size\": 1\n\"num_layers\": 4\n"
+                 "\"attention_config\": [[[\"mamba\"], 4]]\n",
+                 "a.yml:4:21: attention_config: layers of mamba are not modelled");
+    text_refused("run.sh", "python tools/run_text_generation_server.py " SIZES "\n",
+                 "run.sh: runs tools/run_text_generation_server.py, which is no training: nothing to price");
+}
+
+static void kinds_that_are_not_read(void **state)
+{
+    (void)state;
+    text_refused("job.yaml", "apiVersion: batch/v1\nkind: Job\nspec: {parallelism: 2}\n",
+                 "job.yaml: is a manifest of Kubernetes: give the training's script, which it runs");
+    text_refused("8B.yaml",
+                 "tokenizer: {_component_: torchtune.models.llama3.llama3_tokenizer}\nbatch_size: 2\n",
+                 "8B.yaml: is a recipe of torchtune, which is not read");
+    text_refused(
+        "fsdp.yaml", "distributed_type: FSDP\nnum_processes: 8\n",
+        "fsdp.yaml: is accelerate's configuration, which has no model and no batch: give the training's own");
+    text_refused("olmo.yaml",
+                 "model: {d_model: 2048, max_sequence_length: 2048}\nglobal_train_batch_size: 8\n",
+                 "olmo.yaml: is OLMo's configuration, which is not read");
+    text_refused("README.md", "torchrun pretrain_gpt.py " SIZES "\n",
+                 "README.md: is a text, and no launch description");
+}
+
+/* NeMo's fp8 is on by its own key; what only describes it changes nothing. */
+static void eight_bits_of_nemo(void **state)
+{
+    (void)state;
+    static const char *const forms[] = {"fp8: false", "fp8: true"};
+    for (int i = 0; i < 2; i++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "trainer: {num_nodes: 1, devices: 8, precision: bf16}\nmodel:\n"
+                 "  tensor_model_parallel_size: 1\n  micro_batch_size: 1\n  %s\n  fp8_hybrid: true\n"
+                 "  activations_checkpoint_granularity: null\n  activations_checkpoint_method: block\n  "
+                 "fsdp: true\n",
+                 forms[i]);
+        struct launch_options options = reads("gpt.yaml", text);
+        is(options.type, i == 0 ? COST_BF16 : COST_FP8);
+        is(options.recompute, RECOMPUTE_NONE);
+        is(options.sharding, 3);
+        launch_options_release(&options);
+    }
+}
+
+static void launcher_of_nemo(void **state)
+{
+    (void)state;
+    struct launch_options options = reads(
+        "examples/h100/gpt3_5b.sh",
+        "python3 ${DIR}/launcher_scripts/main.py training=gpt3/5b stages=[training] \\\n"
+        "  training.trainer.num_nodes=2 training.trainer.devices=8 training.model.micro_batch_size=4 \\\n"
+        "  +training.model.context_parallel_size=2 training.model.tensor_model_parallel_size=4\n");
+    assert_string_equal(options.reader, "NeMo");
+    assert_string_equal(options.device, "h100");
+    is(options.devices, 16);
+    is(options.microbatch, 4);
+    is(options.context, 2);
+    is(options.tensor, 4);
+    assert_string_equal(options.notes[0],
+                        "the configuration of 'training=gpt3/5b' was not found: what it sets is not known");
+    launch_options_release(&options);
+}
+
+/* Weights in 4 bits, states in 8, and a stage of DeepSpeed by the name of its file. */
+static void narrow_formats_of_fine_tuning(void **state)
+{
+    (void)state;
+    struct launch_options options = reads(
+        "qlora.yaml", "base_model: NousResearch/Llama-2-7b-hf\nmodel_type: LlamaForCausalLM\nadapter: qlora\n"
+                      "load_in_4bit: true\nsequence_len: 512\nmicro_batch_size: 2\n"
+                      "optimizer: adamw_bnb_8bit\ndeepspeed: configs/zero2_cpu.json\n");
+    is(options.frozen, 1);
+    is(options.technique[TECHNIQUE_PARAMETERS], FORMAT_FP4);
+    is(options.technique[TECHNIQUE_MOMENTS], FORMAT_FP8);
+    is(options.sharding, 2);
+    launch_options_release(&options);
+}
+
+static void fine_tuning_of_mlperf(void **state)
+{
+    (void)state;
+    static const char form[] =
+        "source nowhere/config_common.sh\nexport MINIBS=1 TP=1 PP=1 CP=1 MBS=1 LORA_A2A=1\n"
+        "export DGXNNODES=1 ACG=full ACM=block ACL=21 FP8_ACT=1\n";
+    struct launch_options options = reads("config_MI300X_1x8x1.sh", form);
+    is(options.type, COST_FP8); /* the benchmark's, though no file here says so */
+    is(options.frozen, 1);
+    is(options.technique[TECHNIQUE_PARAMETERS], FORMAT_FP8);
+    is(options.technique[TECHNIQUE_ACTIVATIONS], FORMAT_FP8);
+    is(options.recompute, RECOMPUTE_FULL);
+    is(options.technique[TECHNIQUE_METHOD], METHOD_BLOCK);
+    is(options.technique[TECHNIQUE_LAYERS], 21);
+    launch_options_release(&options);
+}
+
+static void functional_tests_of_megatron(void **state)
+{
+    (void)state;
+    static const char *const lists[] = {"\"[mlp moe_act]\"", "mlp moe_act", "\"mlp, moe_act\""};
+    text_refused("model_config.yaml", "MODE: inference\nMODEL_ARGS:\n  --num-layers: 4\n",
+                 "model_config.yaml:1:7: MODE: inference, which is no training: nothing to price");
+    for (int i = 0; i < 3; i++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "MODEL_ARGS:\n  --micro-batch-size: 1\n  --recompute-granularity: selective\n"
+                 "  --recompute-modules: %s\n",
+                 lists[i]);
+        struct launch_options options = reads("model_config.yaml", text);
+        is(options.technique[TECHNIQUE_MODULES], 1 << MODULE_MLP | 1 << MODULE_EXPERT_ACTIVATION);
+        launch_options_release(&options);
+    }
+}
+
+static void places_of_the_ends(void **state)
+{
+    (void)state;
+    struct launch_options options =
+        reads("run.sh", "python pretrain_gpt.py " SIZES "--micro-batch-size 1 --num-experts 1 "
+                        "--pp-partition-method 'type:transformer|embedding' --pad-vocab-size-to 250880 "
+                        "--glu-activation swiglu\n");
+    is(options.counts_embedding, 1);
+    is(options.counts_head, 1);
+    is(options.vocabulary, 250880);
+    is(options.gated, 1);
+    assert_false(options.experts.given);
+    launch_options_release(&options);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slurm_says_its_variables),
+        cmocka_unit_test(loops_over_numbers_count_once),
+        cmocka_unit_test(comments_before_the_end_of_a_case),
+        cmocka_unit_test(names_of_files_are_known),
+        cmocka_unit_test(tokenizers_have_words),
+        cmocka_unit_test(windows_in_both_forms),
+        cmocka_unit_test(references_of_yaml),
+        cmocka_unit_test(a_key_given_twice),
+        cmocka_unit_test(other_models_are_refused),
+        cmocka_unit_test(kinds_that_are_not_read),
+        cmocka_unit_test(eight_bits_of_nemo),
+        cmocka_unit_test(launcher_of_nemo),
+        cmocka_unit_test(narrow_formats_of_fine_tuning),
+        cmocka_unit_test(fine_tuning_of_mlperf),
+        cmocka_unit_test(functional_tests_of_megatron),
+        cmocka_unit_test(places_of_the_ends),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
