@@ -1,6 +1,7 @@
 #include "evidence/better.h"
 
-#include <inttypes.h>
+#include "core/text.h"
+
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,21 +28,29 @@ static void add_change(struct better *better, const char *format, ...)
     va_end(args);
 }
 
+static void add_dimension(struct better *better, enum job_dimension dimension, const struct job *used)
+{
+    int64_t from = job_dimension_value(used, dimension),
+            to = job_dimension_value(&better->plan.job, dimension);
+    struct text words = {0};
+    if (from == to)
+        return;
+    text_format(&words, "%s ", job_dimension_name(dimension));
+    job_dimension_write(&words, dimension, from);
+    text_add(&words, " to ");
+    job_dimension_write(&words, dimension, to);
+    add_change(better, "%s", words.data ? words.data : job_dimension_name(dimension));
+    text_release(&words);
+}
+
 static void name_changes(struct better *better, const struct job *used)
 {
     const struct job *plan = &better->plan.job;
     if (plan->devices != used->devices)
         add_change(better, "devices %d to %d", used->devices, plan->devices);
-    for (int d = 0; d < JOB_RECOMPUTE; d++) {
-        int64_t from = job_dimension_value(used, (enum job_dimension)d);
-        int64_t to = job_dimension_value(plan, (enum job_dimension)d);
-        if (from != to && d != JOB_DATA)
-            add_change(better, "%s %" PRId64 " to %" PRId64, job_dimension_name((enum job_dimension)d), from,
-                       to);
-    }
-    if (plan->recompute != used->recompute)
-        add_change(better, "recompute %s to %s", job_recompute_name(used->recompute),
-                   job_recompute_name(plan->recompute));
+    for (int d = 0; d <= JOB_RECOMPUTE; d++)
+        if (d != JOB_DATA)
+            add_dimension(better, (enum job_dimension)d, used);
     if (plan->stage_blocks)
         add_change(better, "uneven stages");
 }

@@ -131,8 +131,11 @@ static bool score(struct mixed_row *row, struct error *err)
     for (int d = 0; d < plan->pipelines; d++) {
         struct arena arena = {0};
         struct fleet_problem problem = {.layer_count = plan->model->layer_count, .type_count = 1};
-        struct fleet_pipeline pipeline = {.stage_count = plan->stages};
-        bool made = true;
+        struct fleet_pipeline pipeline = {
+            .stage_count = plan->stages,
+            .stages = ARENA_ARRAY(&arena, (size_t)plan->stages, struct fleet_stage),
+        };
+        bool made = pipeline.stages;
         for (int i = 0; i < plan->stages && made; i++) {
             made = add_stage(&problem, plan, i, d, &arena);
             pipeline.stages[i] = (struct fleet_stage){i, plan->first[i], plan->first[i + 1]};
@@ -154,7 +157,7 @@ bool fleet_score_measured(struct mixed_table *table, struct error *err)
 {
     for (int i = 0; i < table->count; i++) {
         struct mixed_row *row = &table->rows[i];
-        if (!row->reason && row->plan.stages <= FLEET_MAX_STAGES && !score(row, err))
+        if (!row->reason && row->plan.stages <= FLEET_MAX_OPTIONS && !score(row, err))
             return false;
     }
     return true;

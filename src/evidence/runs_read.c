@@ -217,14 +217,30 @@ static bool read_device(struct reader *r)
 static bool read_software(struct reader *r)
 {
     struct run *run = r->run;
+    /* NeMo fine-tunes on packed sequences of SQuAD, whose questions have some 250 tokens with their texts */
+    bool nvidia = !contains(run->framework, "PyTorch") && !contains(run->framework, "HF");
+    if (nvidia && (run->job.frozen || contains(run->model_name, "SFT")))
+        run->job.document = 256;
     if (contains(run->framework, "offload"))
         return cannot(r, "offloads to the CPU: '%s'", run->framework);
+    if (run->job.frozen && contains(run->model_name, "(emb"))
+        return cannot(r, "trains its embedding beside LoRA: '%s'", run->model_name);
     run->job.software = software_published(run->framework);
+    /* BigScience's chronicles (train/tr11-176B-ml, experiments/tr8-104B.md, …) are all of one software */
+    const char *source = cell(r, "source");
+    bool chronicle = text_starts_with(source, "train/tr") || text_starts_with(source, "experiments/");
+    if (!has_column(r, "framework") && !r->defaults->framework)
+        run->job.software = software_find(chronicle ? "megatron-deepspeed" : "megatron-core");
     if (!run->job.software)
         return cannot(r, "software '%s' is not known", run->framework);
     if (contains(cell_or(r, "precision", r->defaults->precision), "eager") &&
         strcmp(run->job.software->name, "torchtitan") == 0)
         run->job.software = software_find("torchtitan-eager");
+    if (strcmp(run->job.software->name, "torchtitan") == 0 && strcmp(cell(r, "source_date"), "2025") < 0)
+        run->job.software = software_find("torchtitan-2024"); /* its loss has been compiled since 2025 */
+    if (strcmp(run->job.software->name, "hf-trainer") == 0 &&
+        (contains(cell(r, "notes"), "foak") || contains(cell(r, "notes"), "liger")))
+        run->job.software = software_find("hf-trainer-fused");
     if (contains(cell(r, "recompute"), "SP") && strcmp(run->job.software->name, "megatron-2021") == 0)
         run->job.software = software_find("megatron-2022");
     /* BigScience's 176B trials went over to bf16 on 28 February 2022; earlier rows are fp16 */
@@ -254,7 +270,9 @@ static bool read_degrees(struct reader *r)
     int64_t chunks = whole(r, "vp", 0, MAX_LAYERS, 0);
     int64_t model_parallel = (int64_t)job->tensor * job->pipeline * job->context;
     bool zero = contains(run->framework, "ZeRO") || software->fully_sharded;
-    job->sharding = (int)whole(r, "zero", 0, 3, zero ? 3 : software->sharded ? 1 : 0);
+    bool shared =
+        software->sharded && !contains(cell(r, "notes"), "ds=N"); /* BigScience: without DeepSpeed's ZeRO */
+    job->sharding = (int)whole(r, "zero", 0, 3, zero ? 3 : shared ? 1 : 0);
     if (run->reason)
         return false;
     if (model_parallel > MAX_DEVICES ||
@@ -267,6 +285,8 @@ static bool read_degrees(struct reader *r)
         return cannot(r, "tensor x pipeline x context parallel does not divide its devices");
     job->devices = (int)devices;
     job->data = (int)(devices / model_parallel);
+    if (job->expert > 1 && contains(cell(r, "notes"), "DeepEP"))
+        job->technique.dispatch = DISPATCH_DEEPEP;
     bool interleaves = job->pipeline > 1 && software->interleaves && run->model.layers % job->pipeline == 0;
     job->chunks = chunks > 0 ? (int)chunks : interleaves ? run->model.layers / job->pipeline : 1;
     return true;
@@ -293,14 +313,52 @@ bool run_recompute_named(const char *text, enum recompute *recompute)
     return false;
 }
 
+/* "selective (norm, moe)" names the modules by words that begin theirs, or are in them. */
+static int modules_named(const char *text)
+{
+    static const struct {
+        const char *word;
+        enum recompute_module module;
+    } words[] = {
+        {"core_attn", MODULE_CORE_ATTENTION},  {"norm", MODULE_NORMS}, {"mla_up", MODULE_LATENT_UP},
+        {"moe_act", MODULE_EXPERT_ACTIVATION}, {"mlp", MODULE_MLP},    {"shared", MODULE_SHARED_EXPERTS},
+    };
+    int modules = 0;
+    const char *bracket = strchr(text, '(');
+    for (size_t i = 0; bracket && i < sizeof words / sizeof *words; i++)
+        if (contains(bracket, words[i].word))
+            modules |= 1 << words[i].module;
+    for (const char *moe = bracket; moe && (moe = strcasestr(moe, "moe")); moe += 3)
+        if (moe[3] != '_')
+            modules |= 1 << MODULE_EXPERTS;
+    return modules;
+}
+
+/* Sets recomputation, and what the row leaves open. */
 static bool read_recompute(struct reader *r)
 {
+    struct run *run = r->run;
     const char *text = cell_or(r, "recompute", r->defaults->recompute);
     bool given = !cells_is_empty(text);
-    r->run->job.recompute = RECOMPUTE_NONE;
-    r->run->says_all = given && !cells_is_empty(cell(r, "zero"));
-    return !given || run_recompute_named(text, &r->run->job.recompute) ||
-           cannot(r, "recompute: expected full, selective or none, found '%s'", text);
+    run->job.recompute = RECOMPUTE_NONE;
+    if (given && !run_recompute_named(text, &run->job.recompute))
+        return cannot(r, "recompute: expected full, selective or none, found '%s'", text);
+    bool selective = given && run->job.recompute == RECOMPUTE_SELECTIVE;
+    int modules = selective ? modules_named(text) : 0;
+    if (modules != 0 && software_supports(run->job.software, TECHNIQUE_MODULES))
+        run->job.technique.modules = modules;
+    bool staged = run->job.pipeline > 1 && cells_is_empty(cell(r, "vp"));
+    run->open =
+        (given ? 0 : OPEN_RECOMPUTE | OPEN_MODULES) |
+        (selective && modules == 0 && software_supports(run->job.software, TECHNIQUE_MODULES) ? OPEN_MODULES
+                                                                                              : 0) |
+        (cells_is_empty(cell(r, "zero")) ? OPEN_SHARDING : 0);
+    if (run->open && staged)
+        run->open |= OPEN_CHUNKS;
+    /* PyTorch's first FSDP leaves gathered weights where they have no gradients */
+    if (run->job.frozen && contains(run->framework, "LitGPT"))
+        run->job.technique.reshard = SWITCH_OFF;
+    return true;
 }
 
 static bool read_batch(struct reader *r)
@@ -372,9 +430,6 @@ static void read_run(struct validation *validation, const struct validation_defa
     run->line = validation->csv.lines[row];
     run->job.model = &run->model;
     run->job.frozen = contains(run->model_name, "LoRA");
-    /* NeMo fine-tunes on packed sequences of SQuAD, whose questions have some 250 tokens with their texts */
-    if (run->job.frozen || contains(run->model_name, "SFT"))
-        run->job.document = 256;
     read_measured(r);
     if (!run->reason && read_software(r) && read_device(r) && read_model(r) && read_type(r) &&
         read_degrees(r) && read_batch(r) && read_recompute(r))

@@ -16,6 +16,11 @@ static void print_question(const struct job_search_report *report, struct text *
                     job->inside->name, job->across->name);
     else
         text_format(out, ", one node: %s\n", job->inside->name);
+    if (!job->device->fitted && job->device->like)
+        text_format(
+            out,
+            "%s: its own peaks, sizes and links; the shares of them that kernels reach are those of %s\n",
+            job->device->name, job->device->like);
     text_format(out, "global batch %" PRId64 " x %" PRId64 " tokens, products in %s, %s\n\n", job->batch,
                 job->sequence, cost_type_name(cost_device_type(job->device, job->type)), job->software->name);
 }
@@ -25,7 +30,19 @@ static void print_proof(const struct job_search_report *report, struct text *out
     const struct job_search *search = report->answer.search;
     struct unit_texts texts = {0};
     double best = search->plans[0].time.seconds;
-    if (search->complete)
+    if (report->answer.in_time && search->complete)
+        text_format(out,
+                    "proven cheapest: no plan in time has fewer device-hours, among %.0f combinations that "
+                    "satisfy the limits and fit\n",
+                    search->combinations);
+    else if (report->answer.in_time)
+        text_format(
+            out,
+            "stopped early: the cheapest of %.0f combinations tried; no plan in time is more than %.1f %% "
+            "cheaper\n",
+            search->combinations,
+            100.0 * plan_gap_of(best * search->plans[0].job.devices, search->lower_bound));
+    else if (search->complete)
         text_format(out,
                     "proven optimal: no faster plan among %.0f combinations satisfies the limits and fits\n",
                     search->combinations);
@@ -68,9 +85,44 @@ static void print_split(const struct job_search_report *report, struct text *out
         text_format(out, "expert parallel %d\n", job->expert);
     if (job->chunks > 1)
         text_format(out, "%d chunks per stage (interleaved 1F1B)\n", job->chunks);
-    text_format(
-        out, "micro-batch %" PRId64 ", %" PRId64 " of them per pipeline; ZeRO stage %d; recomputation: %s\n",
-        job->microbatch, job_microbatches(job), job->sharding, job_recompute_name(job->recompute));
+    text_format(out,
+                "micro-batch %" PRId64 ", %" PRId64 " of them per pipeline; ZeRO stage %d; recomputation: ",
+                job->microbatch, job_microbatches(job), job->sharding);
+    technique_write_recompute(out, job->recompute, &job->technique);
+    technique_write_others(out, &job->technique, "; ");
+    text_add(out, "\n");
+}
+
+/* A plan that is simpler and hardly slower, by which dimensions it does without. */
+static void print_simpler(const struct job_search_report *report, struct text *out)
+{
+    static const struct {
+        enum job_dimension dimension;
+        const char *name;
+    } left_out[] = {{JOB_CONTEXT, "context parallelism"},
+                    {JOB_PIPELINE, "a pipeline"},
+                    {JOB_TENSOR, "tensor parallelism"}};
+    const struct job_choice *best = &report->answer.search->plans[0], *simpler = report->simpler;
+    const char *between = "without ";
+    if (!simpler)
+        return;
+    for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
+        if (job_dimension_value(&best->job, left_out[i].dimension) > 1 &&
+            job_dimension_value(&simpler->job, left_out[i].dimension) == 1) {
+            text_format(out, "%s%s", between, left_out[i].name);
+            between = " and ";
+        }
+    text_format(out, ": %.1f %% slower, with tensor %d x context %d x pipeline %d x data %d (--fix ",
+                100.0 * (simpler->time.seconds / best->time.seconds - 1.0), simpler->job.tensor,
+                simpler->job.context, simpler->job.pipeline, simpler->job.data);
+    between = "";
+    for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
+        if (job_dimension_value(&best->job, left_out[i].dimension) > 1 &&
+            job_dimension_value(&simpler->job, left_out[i].dimension) == 1) {
+            text_format(out, "%s%s=1", between, job_dimension_name(left_out[i].dimension));
+            between = ",";
+        }
+    text_add(out, ")\n");
 }
 
 static void print_parts(const struct job_time *time, struct text *out)
@@ -81,7 +133,7 @@ static void print_parts(const struct job_time *time, struct text *out)
         "exposed tensor, context and expert parallel communication",
         "transfers between stages",
         "exposed communication of gradients and parameter shards",
-        "",
+        "the optimizer's step, and adding gradients of micro-batches",
         "host time and waiting for the slowest node",
     };
     struct unit_texts texts = {0};
@@ -189,28 +241,61 @@ static void print_stages(const struct job_choice *plan, struct text *out)
 
 /* ---- the runners-up ---- */
 
+/* Plans of the same batch take as many iterations as the best one, and each device costs the same. */
+static void print_money(const struct job_search_report *report, const struct job_choice *plan,
+                        struct text *out)
+{
+    const struct plan_budget *budget = report->budget;
+    const struct job_choice *best = &report->answer.search->plans[0];
+    double longer = plan->time.seconds / best->time.seconds;
+    double dearer = longer * plan->job.devices / best->job.devices;
+    if (budget && budget->seconds > 0.0)
+        text_format(out, "  %9.4g", budget->seconds * longer / 86400.0);
+    if (budget && budget->dollars_per_hour >= 0.0)
+        text_format(out, "  %10.4g", budget->dollars_per_million_tokens * dearer);
+    if (budget && budget->dollars >= 0.0)
+        text_format(out, "  %10.0f", budget->dollars * dearer);
+}
+
+static void print_plans_head(const struct job_search_report *report, struct text *out)
+{
+    const struct plan_budget *budget = report->budget;
+    text_add(out,
+             "    iteration  slower    tp  cp  ep   pp    dp  mbs  vp  zero  recompute  devices     memory");
+    if (budget && budget->seconds > 0.0)
+        text_add(out, "       days");
+    if (budget && budget->dollars_per_hour >= 0.0)
+        text_add(out, "  $/M tokens");
+    if (budget && budget->dollars >= 0.0)
+        text_add(out, "     dollars");
+    text_add(out, "\n");
+}
+
 static void print_plans(const struct job_search_report *report, struct text *out)
 {
+    bool money = report->budget && report->budget->dollars_per_hour >= 0.0;
     const struct job_search *search = report->answer.front ? report->answer.front : report->answer.search;
     struct unit_texts texts = {0};
     if (search->plan_count == 1 && !report->answer.front)
         return;
-    text_add(out, report->answer.front ? "\nPareto-optimal plans by time, memory and number of devices\n"
-                                       : "\nfastest plan of each split\n");
-    text_add(
-        out,
-        "    iteration  slower    tp  cp  ep   pp    dp  mbs  vp  zero  recompute  devices     memory\n");
+    text_format(out, "\n%s\n",
+                !report->answer.front ? report->answer.in_time ? "cheapest plan of each split in time"
+                                                               : "fastest plan of each split"
+                : money               ? "Pareto-optimal plans by time, money and number of devices"
+                                      : "Pareto-optimal plans by time, memory and number of devices");
+    print_plans_head(report, out);
     for (int i = 0; i < search->plan_count; i++) {
         const struct job_choice *plan = &search->plans[i];
         const struct job *job = &plan->job;
-        text_format(out,
-                    "%13s  %4.1f %%  %4d  %2d  %2d  %3d  %4d  %3" PRId64 "  %2d  %4d  %-9s  %7d  %9s%s%s\n",
+        text_format(out, "%13s  %4.1f %%  %4d  %2d  %2d  %3d  %4d  %3" PRId64 "  %2d  %4d  %-9s  %7d  %9s",
                     unit_text(&texts, plan->time.seconds, UNIT_TIME),
                     100.0 * (plan->time.seconds / search->plans[0].time.seconds - 1.0), job->tensor,
                     job->context, job->expert, job->pipeline, job->data, job->microbatch, job->chunks,
-                    job->sharding, job_recompute_name(job->recompute), job->devices,
-                    unit_text(&texts, plan->memory.total, UNIT_BYTES),
-                    plan->on_front && !report->answer.front ? " *" : "", job->stage_blocks ? " uneven" : "");
+                    job->sharding, recompute_name(job->recompute), job->devices,
+                    unit_text(&texts, plan->memory.total, UNIT_BYTES));
+        print_money(report, plan, out);
+        text_format(out, "%s%s\n", plan->on_front && !report->answer.front ? " *" : "",
+                    job->stage_blocks ? " uneven" : "");
     }
     if (!report->answer.front)
         text_add(out, "* Pareto-optimal by time, memory and number of devices\n");
@@ -226,11 +311,14 @@ static void print_sensitivity(const struct job_search_report *report, struct tex
     if (!results)
         return;
     text_format(out, "\niteration time with %.0f %% more of\n", 100.0 * report->answer.more);
-    for (int r = 0; r < JOB_ALL_MEMORY; r++)
-        text_format(out, "  %-20s %10s  %5.1f %% less%s\n", job_resource_name((enum job_resource)r),
+    for (int r = 0; r < JOB_ALL_MEMORY; r++) {
+        text_format(out, "  %-20s %10s  %5.1f %% less", job_resource_name((enum job_resource)r),
                     unit_text(&texts, results[r].seconds, UNIT_TIME),
-                    100.0 * (1.0 - results[r].seconds / now),
-                    results[r].differs ? ", with another split" : "");
+                    100.0 * (1.0 - results[r].seconds / now));
+        if (r == JOB_MORE_DEVICES)
+            text_format(out, ", on %d", results[r].devices);
+        text_add(out, results[r].differs ? ", with another split\n" : "\n");
+    }
     double freed = 1.0 - results[JOB_ALL_MEMORY].seconds / now;
     if (freed > 1e-9)
         text_format(out,
@@ -246,6 +334,7 @@ void job_search_print(const struct job_search_report *report, struct text *out)
     print_question(report, out);
     print_head(report, out);
     print_split(report, out);
+    print_simpler(report, out);
     print_parts(&best->time, out);
     print_memory(report, out);
     print_stages(best, out);

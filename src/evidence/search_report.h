@@ -7,7 +7,9 @@
 
 struct job_search_report {
     struct job_answer answer;
-    struct interval interval; /* of the best plan */
+    struct interval interval;         /* of the best plan */
+    const struct plan_budget *budget; /* of the best plan; NULL: not asked for */
+    const struct job_choice *simpler; /* a plan that is hardly slower; NULL: none */
 };
 
 /* Stages of the same size, in a row. */

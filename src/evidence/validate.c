@@ -1,8 +1,5 @@
 #include "evidence/validate.h"
 
-/* A run whose memory is over by no more than the estimate's own error still counts as fitting (docs/validate.md). */
-#define MEMORY_ERROR 1.05
-
 #define PART(member) FIELD(struct job_time, member, FIELD_DOUBLE, 0, 0)
 
 const struct field job_time_parts[JOB_TIME_PARTS] = {
@@ -20,7 +17,8 @@ void validation_predict(struct validation *validation, const struct calibration 
             job.calibration = calibration;
         run->predicted = job_time(&job);
         run->predicted_memory = job_memory(&job);
-        run->fits = run->predicted_memory.total <= MEMORY_ERROR * (double)job.device->memory;
+        run->fits = run_job_fits(&job);
+        run->fits_open = run->fits || (run->open && !run->ran_out && run_fits_somehow(run));
         run->memory_error = run->memory > 0.0 ? run->predicted_memory.total / run->memory - 1.0 : 0.0;
         run->error = run->seconds > 0.0 ? run->predicted.seconds / run->seconds - 1.0 : 0.0;
     }
@@ -52,9 +50,11 @@ struct memory_score validation_memory(const struct validation *validation)
         if (run->ran_out) {
             score.ran_out++;
             score.caught += !run->fits;
-        } else if (run->says_all && (run->seconds > 0.0 || run->memory > 0.0)) {
-            score.ran++;
-            score.wrongly_refused += !run->fits;
+        } else if (run->seconds > 0.0 || run->memory > 0.0) {
+            score.ran += run->open == 0;
+            score.wrongly_refused += run->open == 0 && !run->fits;
+            score.open += run->open != 0;
+            score.open_refused += run->open != 0 && !run->fits_open;
         }
     }
     score.errors = error_score_of(validation->errors, count);

@@ -16,6 +16,9 @@
 #include "devices/tables.h"
 #include "plan/split/job.h"
 
+/* Settings that a run leaves open. */
+enum { OPEN_RECOMPUTE = 1, OPEN_MODULES = 2, OPEN_SHARDING = 4, OPEN_CHUNKS = 8 };
+
 struct run {
     const char *id, *source, *gpu, *model_name, *framework; /* as in the table */
     int line;
@@ -28,8 +31,9 @@ struct run {
     struct job_time predicted;
     struct job_memory predicted_memory;
     bool ran_out;        /* out of memory according to the table (outcome: OOM) */
-    bool says_all;       /* sharding and recomputation, which memory depends on, are given */
+    unsigned open;       /* OPEN_…; 0: all that memory depends on is given */
     bool fits;           /* the predicted memory fits into the device */
+    bool fits_open;      /* it does, or would with other values of what is left open */
     double error;        /* predicted / measured - 1 */
     double memory_error; /* likewise; 0 if memory is not given */
 };
@@ -65,11 +69,18 @@ void validation_release(struct validation *validation);
 /* Predicts all runs. `calibration` replaces that of every run's device; NULL: the device's. */
 void validation_predict(struct validation *validation, const struct calibration *calibration);
 
+/* Returns whether the predicted memory fits, but for the estimate's own error. */
+bool run_job_fits(const struct job *job);
+
+/* The same for any value of the settings that a run leaves open. */
+bool run_fits_somehow(const struct run *run);
+
 /* Predicted memory of the runs that give it, and of those known to have run or to have run out of memory. */
 struct memory_score {
     struct error_score errors;
     int ran, wrongly_refused; /* runs with known settings that ran, and those of them predicted not to fit */
-    int ran_out, caught;      /* runs that ran out of memory, and those of them predicted to */
+    int open, open_refused; /* runs with open settings that ran, and those that fit with no value of these */
+    int ran_out, caught;    /* runs that ran out of memory, and those of them predicted to */
 };
 struct memory_score validation_memory(const struct validation *validation);
 

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #define COLUMNS                                                                                              \
-    "id,gpu,gpus,framework,model,seq,precision,tp,pp,vp,zero,mbs,gbs,recompute,sec_per_iter,sec_basis\n"
+    "id,gpu,gpus,framework,model,seq,precision,tp,pp,cp,vp,zero,mbs,gbs,recompute,sec_per_iter,sec_basis\n"
 #define MOST 8
 
 struct compared {
@@ -40,7 +40,7 @@ static void compare(struct compared *compared, const char *rows, struct parallel
 }
 
 /* One stage after another, all recomputed, hardly any micro-batches: much to gain. */
-#define SLOW "slow,H100,64,Megatron-Core,llama-3-8b,8192,bf16,1,8,1,1,1,64,full,10,printed\n"
+#define SLOW "slow,H100,64,Megatron-Core,llama-3-8b,8192,bf16,1,8,1,1,1,1,64,full,10,printed\n"
 
 static void a_poor_split_gains(void **state)
 {
@@ -70,9 +70,9 @@ static void what_is_best_has_no_better(void **state)
     struct job best = c.betters[0].plan.job;
     char row[256];
     snprintf(row, sizeof row,
-             "best,H100,%d,Megatron-Core,llama-3-8b,8192,bf16,%d,%d,%d,%d,%d,64,%s,10,printed\n",
-             best.devices, best.tensor, best.pipeline, best.chunks, best.sharding, (int)best.microbatch,
-             job_recompute_name(best.recompute));
+             "best,H100,%d,Megatron-Core,llama-3-8b,8192,bf16,%d,%d,%d,%d,%d,%d,64,%s,10,printed\n",
+             best.devices, best.tensor, best.pipeline, best.context, best.chunks, best.sharding,
+             (int)best.microbatch, recompute_name(best.recompute));
     validation_release(&c.validation);
     compare(&c, row, NULL);
     assert_true(c.betters[0].found);
@@ -87,10 +87,10 @@ static void no_run_is_faster_than_its_best_plan(void **state)
     (void)state;
     struct compared c;
     compare(&c,
-            "a,H100,16,Megatron-Core,llama-3-8b,8192,bf16,2,2,1,1,1,64,none,10,printed\n"
-            "b,A100-SXM4-80GB,64,Megatron-Core,llama-3-70b,4096,bf16,8,4,1,1,1,128,full,50,printed\n"
-            "c,H100,8,PyTorch FSDP,llama-3-8b,4096,bf16,1,1,1,3,1,64,full,10,printed\n"
-            "d,H100,32,Megatron-Core,mixtral-8x7b,4096,bf16,2,4,1,1,1,128,none,10,printed\n",
+            "a,H100,16,Megatron-Core,llama-3-8b,8192,bf16,2,2,1,1,1,1,64,none,10,printed\n"
+            "b,A100-SXM4-80GB,64,Megatron-Core,llama-3-70b,4096,bf16,8,4,1,1,1,1,128,full,50,printed\n"
+            "c,H100,8,PyTorch FSDP,llama-3-8b,4096,bf16,1,1,1,1,3,1,64,full,10,printed\n"
+            "d,H100,32,Megatron-Core,mixtral-8x7b,4096,bf16,2,4,1,1,1,1,128,none,10,printed\n",
             NULL);
     for (int i = 0; i < c.validation.count; i++) {
         if (c.validation.runs[i].reason)
@@ -107,7 +107,7 @@ static void more_than_the_device_has_is_allowed_where_it_was_used(void **state)
 {
     (void)state;
     struct compared c;
-    compare(&c, "a,H100,16,Megatron-Core,llama-3-70b,4096,bf16,8,2,1,1,4,64,none,10,printed\n", NULL);
+    compare(&c, "a,H100,16,Megatron-Core,llama-3-70b,4096,bf16,8,2,1,1,1,4,64,none,10,printed\n", NULL);
     const struct run *run = &c.validation.runs[0];
     assert_true(run->predicted_memory.total > (double)run->job.device->memory);
     assert_true(c.betters[0].found);
@@ -121,7 +121,7 @@ static void what_is_not_modelled_has_no_plan(void **state)
 {
     (void)state;
     struct compared c;
-    compare(&c, "a,TPUv4,8,Megatron-Core,llama-3-8b,8192,bf16,1,1,1,1,1,8,none,1,printed\n" SLOW, NULL);
+    compare(&c, "a,TPUv4,8,Megatron-Core,llama-3-8b,8192,bf16,1,1,1,1,1,1,8,none,1,printed\n" SLOW, NULL);
     assert_non_null(c.validation.runs[0].reason);
     assert_false(c.betters[0].found);
     assert_true(c.betters[0].gain == 0.0);
@@ -134,7 +134,7 @@ static void threads_find_the_same(void **state)
     (void)state;
     struct compared one, three;
     struct parallel *pool = parallel_new(3, &(struct error){0});
-    const char *rows = SLOW "b,H100,16,Megatron-Core,llama-3-8b,8192,bf16,2,2,1,1,1,64,none,10,printed\n";
+    const char *rows = SLOW "b,H100,16,Megatron-Core,llama-3-8b,8192,bf16,2,2,1,1,1,1,64,none,10,printed\n";
     compare(&one, rows, NULL);
     compare(&three, rows, pool);
     for (int i = 0; i < 2; i++) {
