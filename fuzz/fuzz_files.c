@@ -4,6 +4,7 @@
 #include "dataset/layout.h"
 #include "devices/calibration.h"
 #include "devices/tables.h"
+#include "elastic/failures.h"
 #include "evidence/interval.h"
 #include "evidence/validate.h"
 #include "feed/checkpoint/manifest.h"
@@ -331,11 +332,37 @@ static void read_dataset(const char *text, size_t length)
     text_release(&second);
 }
 
+/* A node's losses and returns alternate, in order of time; no more nodes are there than the cluster has. */
+static void read_failures(const char *text, size_t length)
+{
+    struct failure_trace trace = {0};
+    struct error err = {0};
+    int limit = length % 2 ? 40 : 0;
+    if (!failures_parse(&trace, "fuzz.csv", text, length, limit, length, &err)) {
+        require_message(&err);
+        failures_release(&trace);
+        return;
+    }
+    require(trace.nodes > 0 && trace.present <= trace.nodes && is_within(trace.horizon, DBL_MIN, 1e12));
+    char *there = calloc((size_t)trace.nodes, 1);
+    for (int node = 0; there && node < trace.present; node++)
+        there[node] = 1;
+    for (int i = 0; there && i < trace.count; i++) {
+        const struct failure_event *event = &trace.events[i];
+        require(is_within(event->time, i > 0 ? trace.events[i - 1].time : 0, trace.horizon));
+        require(event->node >= 0 && event->node < trace.nodes && there[event->node] != event->returned);
+        there[event->node] = (char)event->returned;
+    }
+    free(there);
+    failures_release(&trace);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static void (*const readers[])(const char *, size_t) = {
-        read_devices,  read_links,     read_architectures, read_calibration, read_residuals, read_dapple,
-        read_products, read_transfers, read_runs,          read_plan,        read_manifest,  read_dataset,
+        read_devices,  read_links,    read_architectures, read_calibration, read_residuals,
+        read_dapple,   read_products, read_transfers,     read_runs,        read_plan,
+        read_manifest, read_dataset,  read_failures,
     };
     if (size == 0)
         return 0;

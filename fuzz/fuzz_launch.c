@@ -46,7 +46,9 @@ static bool read_job(const char *text, size_t length, struct job *job, struct la
 {
     struct error err;
     *job = job_any();
-    if (!launch_read_megatron("fuzz", text, length, options, &err)) {
+    const struct launch_input input = {.path = "fuzz", .data = text, .length = length, .is_alone = true};
+    *options = (struct launch_options){0};
+    if (!launch_read(options, &input, &err)) {
         require(err.text[0] != '\0');
         return false;
     }

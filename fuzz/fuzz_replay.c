@@ -1,0 +1,68 @@
+/* Recorded runs of GPUs: the first byte tells a table ('c') from a trace. What is read is played: with measured lags every
+ * activity starts when it was recorded, and its table is read back as it was. */
+#include "sim/replay/play.h"
+#include "walk.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void play(const struct replay_graph *graph, const struct replay_options *options, bool recorded)
+{
+    struct replay_result result;
+    struct error err = {0};
+    const struct replay *replay = graph->replay;
+    require(replay_play(graph, options, &result, &err));
+    require(result.span >= 0 && result.device_count > 0);
+    for (size_t i = 0; i < replay->count; i++)
+        require(!recorded || result.starts[i] == replay->activities[i].start);
+    for (size_t i = 0; i < result.device_count; i++) {
+        const struct replay_shares *shares = &result.shares[i];
+        require(shares->overlap <= shares->compute && shares->overlap <= shares->communication);
+        require(shares->idle >= 0 && shares->idle <= shares->span && shares->compute <= shares->span);
+    }
+    replay_result_release(&result);
+}
+
+static void read_back(const struct replay *replay)
+{
+    struct replay again;
+    struct error err = {0};
+    struct text first = {0}, second = {0};
+    replay_write_csv(replay, NULL, NULL, &first, NULL);
+    if (replay_parse(&again, "again.csv", first.data, first.length, &err)) {
+        require(again.count == replay->count);
+        replay_write_csv(&again, NULL, NULL, &second, NULL);
+        replay_release(&again);
+    } else {
+        require_message(&err); /* a table of one device cannot hold the like on two */
+    }
+    text_release(&first);
+    text_release(&second);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const struct replay_scale scales[] = {{"*", 3}, {"nccl*", 0.25}};
+    static const struct replay_options recorded = {0}, other = {scales, 2, false}, typical = {NULL, 0, true};
+    struct replay replay;
+    struct replay_graph graph;
+    struct error err = {0};
+    if (size == 0)
+        return 0;
+    const char *path = *data == 'c' ? "fuzz.csv" : "fuzz.json";
+    if (!replay_parse(&replay, path, (const char *)data + 1, size - 1, &err)) {
+        require_message(&err);
+        return 0;
+    }
+    require(replay.count > 0);
+    require(replay_graph_make(&graph, &replay, &err));
+    play(&graph, &recorded, true);
+    play(&graph, &other, false);
+    play(&graph, &typical, false);
+    read_back(&replay);
+    replay_graph_release(&graph);
+    replay_release(&replay);
+    return 0;
+}
