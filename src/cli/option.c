@@ -1,6 +1,5 @@
 #include "cli/option.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,23 +41,10 @@ static bool expected(const struct option_spec *spec, const char *what, const cha
     return error_set(err, ERROR_USAGE, "--%s: expected %s%s, found '%s'", spec->name, what, range, value);
 }
 
-/* A whole number at the start of `text`, *end is where it stops; without the blanks and the plus that strtoll
- * would skip. */
-static bool read_whole(const char *text, char **end, int64_t *value)
-{
-    const char *digits = *text == '-' ? text + 1 : text;
-    if (*digits < '0' || *digits > '9')
-        return false;
-    errno = 0;
-    long long number = strtoll(text, end, 10);
-    *value = number;
-    return errno == 0;
-}
-
 static bool read_integer(const struct option_spec *spec, const char *value, int64_t *field, struct error *err)
 {
     char *end;
-    if (!read_whole(value, &end, field) || *end || !in_range(spec, (double)*field))
+    if (!unit_whole(value, &end, field) || *end || !in_range(spec, (double)*field))
         return expected(spec, "a whole number", value, err);
     return true;
 }
@@ -67,6 +53,8 @@ static bool read_number(const struct option_spec *spec, const char *value, doubl
 {
     char *end;
     *field = strtod(value, &end);
+    if (*end == '%' && spec->argument && strcmp(spec->argument, "PERCENT") == 0)
+        end++;
     if (end == value || *end || !isfinite(*field) || !in_range(spec, *field))
         return expected(spec, "a number", value, err);
     return true;
@@ -86,10 +74,10 @@ static bool read_range(const struct option_spec *spec, const char *value, struct
                        struct error *err)
 {
     char *end;
-    bool well_formed = read_whole(value, &end, &field->first);
+    bool well_formed = unit_whole(value, &end, &field->first);
     field->last = field->first;
     if (well_formed && text_starts_with(end, ".."))
-        well_formed = read_whole(end + 2, &end, &field->last);
+        well_formed = unit_whole(end + 2, &end, &field->last);
     if (!well_formed || *end || field->first > field->last || !in_range(spec, (double)field->first) ||
         !in_range(spec, (double)field->last))
         return expected(spec, "a range such as 3..8 of whole numbers", value, err);

@@ -1,6 +1,7 @@
 #include "cli/cost/choose.h"
 
 #include "core/doc.h"
+#include "core/file.h"
 #include "core/text.h"
 #include "devices/tables.h"
 
@@ -9,15 +10,23 @@
 void cost_chosen_release(struct cost_chosen *chosen)
 {
     tables_release(&chosen->added);
+    arena_release(&chosen->arena);
     table_release(&chosen->models);
     for (int i = 0; i < chosen->table_count; i++)
         table_release(&chosen->tables[i]);
 }
 
-/* Names of models have dots, too ("opt-1.3b"): a file of another ending needs a slash. */
+/* Names of models have dots, too ("opt-1.3b"): a file of another ending needs a slash. "org/name" is a checkpoint's unless
+ * there is such a file. */
 static bool is_model_file(const char *name)
 {
-    return strchr(name, '/') || doc_is_name(name);
+    enum file_kind kind;
+    struct error err;
+    const char *slash = strchr(name, '/');
+    if (doc_is_name(name) || !slash)
+        return doc_is_name(name);
+    bool checkpoint = slash > name && name[0] != '.' && !strchr(slash + 1, '/');
+    return !checkpoint || (file_look(name, &kind, &err) && kind != FILE_NONE);
 }
 
 static bool names_of(const struct table *table, const char *file, struct error *err)
@@ -36,6 +45,13 @@ static bool names_of(const struct table *table, const char *file, struct error *
 
 static bool load_model(struct cost_chosen *chosen, const char *file, struct error *err)
 {
+    bool is_config = false;
+    chosen->model = &chosen->config;
+    if (text_ends_with(file, ".json") &&
+        !architecture_load_config(&chosen->config, file, &chosen->arena, &is_config, err))
+        return false;
+    if (is_config)
+        return true;
     if (!tables_read(&chosen->models, TABLE_MODELS, file, err))
         return false;
     if (chosen->models.count != 1)
@@ -50,7 +66,7 @@ bool cost_choose_model(struct cost_chosen *chosen, const char *name, struct erro
         return load_model(chosen, name, err);
     if (!tables_ready(err))
         return false;
-    chosen->model = architecture_find(name);
+    chosen->model = architecture_of_checkpoint(name);
     return chosen->model || tables_unknown(TABLE_MODELS, "--model: ", name, err);
 }
 

@@ -2,12 +2,15 @@
 #ifndef REHEARSE_CLI_COST_CHOOSE_H
 #define REHEARSE_CLI_COST_CHOOSE_H
 
+#include "devices/architecture_config.h"
 #include "devices/tables.h"
 #include "model/profile.h"
 
 struct cost_chosen {
-    struct tables added; /* by the user */
-    struct table models; /* of a file */
+    struct tables added;        /* by the user */
+    struct table models;        /* of a file */
+    struct architecture config; /* of a config.json */
+    struct arena arena;         /* its texts */
     const struct architecture *model;
     struct table tables[PROFILE_MAX_DEVICES];
     int table_count;

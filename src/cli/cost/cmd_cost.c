@@ -370,8 +370,8 @@ static const char *const formats[] = {"by-output", "json", "oobleck", NULL};   /
 
 static const struct option_spec options[] = {
     OPTION(cost_options, model, OPTION_TEXT, "model", .letter = 'm', .argument = "NAME",
-           .help =
-               "the model: gpt2-xl, llama-3-8b, ..., or a file that describes one (rehearse-architecture/1)"),
+           .help = "the model: gpt2-xl, llama-3-8b, ..., or a file that describes one "
+                   "(rehearse-architecture/1, or a config.json of Hugging Face)"),
     OPTION(cost_options, devices, OPTION_TEXT, "device", .letter = 'd', .argument = "NAME,...",
            .help = "the device types, separated by commas: rtx-4090,v100-16gb,mine.yaml"),
     OPTION(cost_options, microbatch_size, OPTION_INTEGER, "microbatch-size", .argument = "N", .initial = "1",

@@ -53,6 +53,9 @@ static const struct option_spec options[] = {
            .help = "link between nodes, if it is not the usual one of the device's generation"),
     OPTION(plan_options, headroom, OPTION_NUMBER, "headroom", .topic = "job", .argument = "PERCENT",
            .initial = "5", .max = 90, .help = "share of each device's memory to keep free"),
+    OPTION(plan_options, imbalance, OPTION_NUMBER, "imbalance", .topic = "job", .argument = "X",
+           .initial = "1", .min = 1, .max = 100,
+           .help = "tokens of the busiest device of experts, of the mean: 1 is balanced routing"),
     OPTION(plan_options, fix, OPTION_TEXT, "fix", .topic = "job", .repeats = true, .argument = "NAME=N,...",
            .help =
                "fixed choices or ranges: tp=8,pp=2..16,recompute=full; of tp, pp, dp, cp, ep (degrees), mbs "
@@ -64,6 +67,17 @@ static const struct option_spec options[] = {
            .help =
                "show the --top fastest plans (20 if not given) of those that no other plan beats in time, "
                "memory and devices at once"),
+    OPTION(plan_options, tokens, OPTION_QUANTITY, "tokens", .topic = "job", .unit = UNIT_COUNT,
+           .argument = "N", .min = OPTION_POSITIVE, .max = 1e18,
+           .help = "tokens of the whole training (15T): also show its days, device-hours and energy"),
+    OPTION(plan_options, price, OPTION_TEXT, "price", .topic = "job", .argument = "PRICE",
+           .help = "dollars per device and hour (2.10/h), or by device (h100=2.10/h,a100=1.29/h): also show "
+                   "the money"),
+    OPTION(plan_options, deadline, OPTION_QUANTITY, "deadline", .topic = "job", .unit = UNIT_DURATION,
+           .argument = "TIME", .min = OPTION_POSITIVE,
+           .help = "longest time of the training on --tokens (30d): on at most --devices, with a "
+                   "--global-batch given, "
+                   "plan the cheapest that makes it"),
     OPTION(plan_options, explain, OPTION_FLAG, "explain", .topic = "job",
            .help = "show the gain of 10 % more of each resource, and whether memory is the limit"),
     OPTION(plan_options, plan, OPTION_FILE, "plan", .topic = "output", .argument = "FILE",
@@ -74,9 +88,9 @@ static const struct option_spec options[] = {
                "print the plan as arguments of Megatron-LM, a configuration of DeepSpeed or torchtitan, a "
                "split for torch.distributed.pipelining, or a pipeline template of Oobleck"),
     OPTION(plan_options, flags, OPTION_FILE, "flags", .topic = "job", .argument = "FILE",
-           .help =
-               "file of Megatron-LM arguments (a shell script, or MLPerf's exports): what they set is fixed, "
-               "the rest is chosen"),
+           .help = "launch description (a script of Megatron-LM, MLPerf's exports, TOML of torchtitan, ...): "
+                   "what it sets is fixed, "
+                   "the rest is chosen"),
     OPTION(plan_options, rules, OPTION_CHOICE, "rules", .topic = "dapple", .argument = "NAME",
            .initial = "dapple", .words = rules,
            .help = "cost model: dapple is DAPPLE's own; dapple-fixed corrects the defects that "

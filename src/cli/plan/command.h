@@ -36,7 +36,10 @@ struct plan_options {
     struct model_given model;
     const char *device, *inside, *across;
     int64_t devices_per_node, top;
-    double headroom; /* percent */
+    double headroom;         /* percent */
+    double imbalance;        /* tokens of the busiest device of experts, of the mean */
+    double tokens, deadline; /* of a whole training; seconds */
+    const char *price;
     struct option_list fix;
     bool explain, pareto;
     const char *plan; /* a file, instead of a search */

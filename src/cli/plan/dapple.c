@@ -4,7 +4,7 @@
 #include "cli/plan/command.h"
 #include "cli/plan/deliver.h"
 #include "cli/plan/range.h"
-#include "cli/plan/sweep.h"
+#include "cli/sweep/sweep.h"
 #include "core/clock.h"
 #include "plan/dapple/report.h"
 
@@ -200,10 +200,12 @@ static const struct sweep_column columns[COLUMNS] = {
     [PRIORITY] = {"data_parallel_priority", "P3", SWEEP_NUMBER, "data parallel, P3"},
 };
 
-static bool answer_point(const void *context, const int64_t *at, struct sweep_cell *cells, struct error *err)
+static bool answer_point(const void *context, const int *at, struct sweep_cell *cells, struct error *err)
 {
+    const struct dapple_request *asking = context;
     struct answer answer;
-    if (!find_answer(context, at[0], at[1], NULL, &answer, err))
+    if (!find_answer(asking, asking->batches.values[at[0]], asking->devices.values[at[1]], NULL, &answer,
+                     err))
         return false;
     const struct dapple_split *plan = &answer.plan;
     double memory = dapple_max_memory(&answer.problem, plan);
@@ -246,10 +248,19 @@ static bool plan_sweep(const struct dapple_request *asking, struct error *err)
     snprintf(title, sizeof title, "objective dapple, rules %s, search %s, import %s",
              dapple_rules_name((enum dapple_rules)options->rules), search_name(asking), import_name(asking));
     const struct sweep_axis axes[] = {
-        {.key = "global_batch", .title = "global batch", .range = asking->batches},
-        {.key = "devices", .title = "devices", .range = asking->devices, .scaling = true},
+        {.key = "global_batch",
+         .title = "global batch",
+         .count = asking->batches.count,
+         .values = asking->batches.values},
+        {.key = "devices",
+         .title = "devices",
+         .count = asking->devices.count,
+         .values = asking->devices.values,
+         .scaling = true},
     };
-    const struct sweep sweep = {.title = title,
+    const struct sweep sweep = {.format = "rehearse-sweep/1",
+                                .title = title,
+                                .doing = "planning",
                                 .axis_count = 2,
                                 .axes = axes,
                                 .column_count = COLUMNS,
@@ -258,12 +269,7 @@ static bool plan_sweep(const struct dapple_request *asking, struct error *err)
                                 .head = write_head,
                                 .context = asking,
                                 .drawn = "speedup against one device"};
-    const struct sweep_output output = {.json = options->json,
-                                        .csv = options->csv,
-                                        .file = options->output,
-                                        .figure = options->figure,
-                                        .threads = (int)options->planning.threads};
-    return sweep_deliver(&sweep, &output, err);
+    return plan_deliver_sweep(options, &sweep, err);
 }
 
 bool plan_by_dapple(const struct plan_options *options, struct error *err)

@@ -1,6 +1,7 @@
 #include "cli/plan/fix.h"
 
 #include "core/text.h"
+#include "core/unit.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -24,9 +25,27 @@ static bool find_dimension(const struct fixer *f, const char *name, enum job_dim
             return true;
     }
     struct text_hint hint;
-    return error_set(f->err, ERROR_USAGE,
-                     "--%s: expected one of tp, pp, dp, cp, ep, mbs, vp, zero, recompute; found '%s'%s",
-                     f->option, name, text_suggest(&hint, text_nearest(name, names, JOB_DIMENSIONS), ""));
+    struct text list = {0};
+    for (int d = 0; d < JOB_DIMENSIONS; d++)
+        text_format(&list, "%s%s", d == 0 ? "" : ", ", names[d]);
+    error_set(f->err, ERROR_USAGE, "--%s: expected one of %s; found '%s'%s", f->option,
+              list.data ? list.data : "", name,
+              text_suggest(&hint, text_nearest(name, names, JOB_DIMENSIONS), ""));
+    text_release(&list);
+    return false;
+}
+
+static bool read_technique(const struct fixer *f, enum technique_kind kind, const char *text, int64_t *value)
+{
+    struct text expected = {0};
+    int chosen = 0;
+    bool known = technique_read(text, kind, &chosen, &expected);
+    *value = chosen;
+    if (!known)
+        error_set(f->err, ERROR_USAGE, "--%s: %s: expected %s; found '%s'", f->option, technique_name(kind),
+                  expected.data ? expected.data : "", text);
+    text_release(&expected);
+    return known;
 }
 
 static bool read_value(const struct fixer *f, enum job_dimension dimension, const char *text, int64_t *value)
@@ -34,16 +53,17 @@ static bool read_value(const struct fixer *f, enum job_dimension dimension, cons
     char *end;
     if (dimension == JOB_RECOMPUTE) {
         for (int i = RECOMPUTE_NONE; i <= RECOMPUTE_FULL; i++)
-            if (strcmp(text, job_recompute_name((enum recompute)i)) == 0) {
+            if (strcmp(text, recompute_name((enum recompute)i)) == 0) {
                 *value = i;
                 return true;
             }
         return error_set(f->err, ERROR_USAGE, "--%s: expected recompute=none, selective or full; found '%s'",
                          f->option, text);
     }
+    if (dimension >= JOB_TECHNIQUE)
+        return read_technique(f, (enum technique_kind)(dimension - JOB_TECHNIQUE), text, value);
     int64_t min = dimension == JOB_SHARDING ? 0 : 1, max = dimension == JOB_SHARDING ? 3 : MAX_VALUE;
-    *value = strtoll(text, &end, 10);
-    if (text[strspn(text, "0123456789")] == '\0' && *text && *end == '\0' && *value >= min && *value <= max)
+    if (unit_whole(text, &end, value) && *end == '\0' && *value >= min && *value <= max)
         return true;
     return error_set(f->err, ERROR_USAGE,
                      "--%s: %s: expected a whole number from %" PRId64 " to %" PRId64 ", found '%s'",
@@ -69,6 +89,9 @@ static bool read_part(const struct fixer *f, char *part)
         *max = '\0';
         max += 2;
     }
+    if (max && dimension >= JOB_TECHNIQUE &&
+        !technique_is_number((enum technique_kind)(dimension - JOB_TECHNIQUE)))
+        return error_set(f->err, ERROR_USAGE, "--%s: %s: expected one value, found a range", f->option, part);
     if (!read_value(f, dimension, equals + 1, &range->min) ||
         !read_value(f, dimension, max ? max : equals + 1, &range->max))
         return false;

@@ -4,29 +4,47 @@
 #include "cli/plan/fix.h"
 #include "cli/plan/range.h"
 #include "cli/plan/split.h"
+#include "plan/fleet/best.h"
+#include "plan/fleet/explain.h"
 #include "plan/fleet/plan.h"
+
+#define MORE 0.1 /* of each resource, for --explain */
 
 struct report {
     const struct fleet_answer *answer;
+    const struct mix_answer *mix; /* NULL: none */
+    const struct fleet_question *question;
+    struct plan_parts parts; /* of a model */
     struct plan plan;
 };
 
 static void print(const void *context, struct text *out)
 {
     const struct report *report = context;
-    fleet_print(report->answer, &report->plan, out);
+    if (report->mix)
+        mix_print(report->mix, report->question, &report->plan, out);
+    else
+        fleet_print(report->answer, &report->plan, out);
+    plan_print_fleets(&report->plan, out);
+    fleet_print_changes(&report->plan, out);
+    budget_print(&report->plan, out);
 }
 
 static bool deliver(const struct plan_options *given, const struct report *report, struct error *err)
 {
-    const struct plan_delivery delivery = {.plan = &report->plan, .print = print, .context = report};
+    const struct plan_delivery delivery = {
+        .plan = &report->plan,
+        .print = print,
+        .parts = report->question ? &report->parts : NULL,
+        .context = report,
+    };
     return plan_deliver(given, &delivery, err);
 }
 
 /* Devices that are all alike can do more. */
 static bool refuse(const struct plan_options *given, struct error *err)
 {
-    static const char *const others[] = {"flags", "explain", "top", "pareto", "csv"};
+    static const char *const others[] = {"flags", "pareto", "csv", "deadline"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (plan_is_given(given, others[i]))
             return error_set(err, ERROR_USAGE, "--%s is for devices that are all alike", others[i]);
@@ -35,32 +53,19 @@ static bool refuse(const struct plan_options *given, struct error *err)
 
 /* ---- a model ---- */
 
-static bool take_ranges(const struct plan_options *given, struct fleet_question *question, struct error *err)
-{
-    struct job_range ranges[JOB_DIMENSIONS] = {{0}};
-    if (!fix_parse("fix", &given->fix, ranges, err))
-        return false;
-    for (int d = 0; d < JOB_DIMENSIONS; d++)
-        if (ranges[d].given && d != JOB_TENSOR && d != JOB_MICROBATCH && d != JOB_RECOMPUTE)
-            return error_set(err, ERROR_USAGE, "--fix: %s is for devices that are all alike",
-                             job_dimension_name((enum job_dimension)d));
-    question->tensor = ranges[JOB_TENSOR];
-    question->microbatch = ranges[JOB_MICROBATCH];
-    question->recompute = ranges[JOB_RECOMPUTE];
-    return true;
-}
-
-static bool search(const struct plan_options *given, const struct fleet_question *question,
-                   struct fleet_answer *answer, struct error *err)
+/* Finds the best plan, and what it owes to what, if that is asked. */
+static bool answer(const struct plan_options *given, const struct fleet_question *question,
+                   struct fleet_best *best, struct plan *plan, struct parallel *pool, struct error *err)
 {
     struct progress progress;
-    struct parallel *pool = parallel_new((int)given->planning.threads, err);
-    if (!pool)
-        return false;
     progress_start(&progress, "planning");
-    bool ok = fleet_plan_job(answer, question, pool, &progress, err);
+    bool found = fleet_find_best(best, question, pool, &progress, err);
+    bool ok = found && plan_of_fleet_best(plan, best, question, err) &&
+              (!given->explain || fleet_explain(plan, best, question, MORE, pool, &progress, err)) &&
+              (given->top < 2 || plan_add_rivals(plan, &best->rivals, (int)given->top, err));
     progress_end(&progress);
-    parallel_free(pool);
+    if (found && !ok)
+        fleet_best_release(best);
     return ok;
 }
 
@@ -72,16 +77,34 @@ static bool plan_model(const struct plan_options *given, const struct split *spl
         .precision = (enum model_precision)given->model.precision,
         .headroom = given->headroom / 100.0,
     };
-    struct fleet_answer answer;
+    struct fleet_best best;
+    struct report report = {
+        .answer = &best.fleet,
+        .question = &question,
+        .parts = {.tables = &split->chosen.added, .model = split->chosen.model},
+    };
     if (!fleet_take_cluster(&question, cluster, err) || !refuse(given, err) ||
-        !take_ranges(given, &question, err) || !search(given, &question, &answer, err))
+        !fix_parse("fix", &given->fix, question.ranges, err))
         return false;
-    struct report report = {.answer = &answer};
+    struct parallel *pool = parallel_new((int)given->planning.threads, err);
+    if (!pool)
+        return false;
     plan_init(&report.plan);
-    bool ok = plan_of_fleet_job(&report.plan, &answer, &question, err) && deliver(given, &report, err);
+    bool ok = answer(given, &question, &best, &report.plan, pool, err);
+    parallel_free(pool);
+    if (ok) {
+        report.mix = best.jobs ? &best.mix : NULL;
+        ok = split_budget(split, &report.plan, err) && deliver(given, &report, err);
+        fleet_best_release(&best);
+    }
     plan_release(&report.plan);
-    fleet_answer_release(&answer);
     return ok;
+}
+
+static bool one_software(const struct split *split, struct error *err)
+{
+    return split->software_count == 1 ||
+           error_set(err, ERROR_USAGE, "--software all is for devices that are all alike");
 }
 
 static bool plan_on(const struct plan_options *given, struct cluster *cluster, int64_t batch,
@@ -89,8 +112,9 @@ static bool plan_on(const struct plan_options *given, struct cluster *cluster, i
 {
     struct split split = {.options = given};
     split.question.job.batch = batch;
-    bool ok =
-        split_choose_model(&split, err) && cluster_resolve(cluster, &split.chosen.added, given->across, err);
+    split_imbalance(&split);
+    bool ok = split_choose_model(&split, err) && one_software(&split, err) &&
+              cluster_resolve(cluster, &split.chosen.added, given->across, err);
     if (ok && cluster->group_count == 1 && !given->flags)
         ok = split_on_group(&split, &cluster->groups[0], err);
     else if (ok)
@@ -111,7 +135,9 @@ static bool plan_profile(const struct plan_options *given, const struct planning
         !fleet_plan_profile(&answer, &question, err))
         return false;
     plan_init(&report.plan);
-    bool ok = plan_of_fleet_profile(&report.plan, &answer, &question, err) && deliver(given, &report, err);
+    bool ok = plan_of_fleet_profile(&report.plan, &answer, &question, err) &&
+              split_budget(&(struct split){.options = given}, &report.plan, err) &&
+              deliver(given, &report, err);
     plan_release(&report.plan);
     fleet_answer_release(&answer);
     return ok;
@@ -123,6 +149,10 @@ static bool plan_by_profile(const struct plan_options *given, int64_t batch, str
     struct planning_options options = given->planning;
     options.objective = OBJECTIVE_PIPELINE;
     options.microbatches = 1;
+    options.join_alike = true;
+    if (plan_is_given(given, "top") || given->explain)
+        return error_set(err, ERROR_USAGE, "--%s needs a model by name (--model), not a measured profile",
+                         given->explain ? "explain" : "top");
     if (!refuse(given, err) || !planning_open(&planning, &options, err))
         return false;
     bool ok = plan_profile(given, &planning, batch, err);
@@ -151,6 +181,7 @@ bool plan_by_fleet(const struct plan_options *options, struct error *err)
         return plan_by_profile(options, batch, err);
     if (!cluster_load(&cluster, options->planning.cluster, err))
         return false;
+    cluster_join_alike(&cluster);
     bool ok = plan_on(options, &cluster, batch, err);
     cluster_release(&cluster);
     return ok;

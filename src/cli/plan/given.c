@@ -9,41 +9,56 @@ static void print(const void *context, struct text *out)
     plan_print(context, out);
 }
 
+/* What it takes to emit the plan of a model: the job that it is, or what is needed to make the jobs of its pipelines. */
+struct remade {
+    struct cost_chosen chosen;
+    struct plan_parts parts;
+    struct job job;
+    bool is_job, has_parts;
+};
+
 /* Software that says a model's sizes needs the job; a plan that names no model and no software has none. */
-static bool remake(const struct plan_options *options, struct plan *plan, struct cost_chosen *chosen,
-                   struct job *job, bool *is_job, struct error *err)
+static bool remake(const struct plan_options *options, struct plan *plan, struct remade *to,
+                   struct error *err)
 {
-    *is_job = plan_is_job(plan) && (plan->software || options->model.name) && plan_is_given(options, "emit");
-    if (!*is_job)
+    struct cost_chosen *chosen = &to->chosen;
+    bool wanted = (plan->software || options->model.name) && plan_is_given(options, "emit");
+    to->is_job = wanted && plan_is_job(plan);
+    to->has_parts = wanted && !to->is_job && plan->type_count > 1 && plan->software &&
+                    (plan->model || options->model.name);
+    if (!to->is_job && !to->has_parts)
         return true;
     if (!tables_add(&chosen->added, TABLE_LINKS, options->model.links, err) ||
         !tables_add(&chosen->added, TABLE_CALIBRATIONS, options->model.calibration, err) ||
         (options->model.name && !cost_choose_model(chosen, options->model.name, err)) ||
         (options->device && !cost_choose_devices(chosen, options->device, err)))
         return false;
-    const struct plan_parts parts = {
+    to->parts = (struct plan_parts){
         .tables = &chosen->added,
         .model = chosen->model,
         .device = chosen->device_count > 0 ? chosen->devices[0] : NULL,
     };
-    return job_remake(job, plan, &parts, err);
+    return to->has_parts || job_remake(&to->job, plan, &to->parts, err);
 }
 
 bool plan_by_file(const struct plan_options *options, struct error *err)
 {
     struct plan plan;
-    struct cost_chosen chosen = {0};
-    struct job job;
-    bool is_job;
+    struct remade made = {.is_job = false};
     if (!plan_load(&plan, options->plan, err))
         return false;
-    bool ok = plan_check(&plan, err) && remake(options, &plan, &chosen, &job, &is_job, err);
+    bool ok = plan_check(&plan, err) && remake(options, &plan, &made, err);
     if (ok) {
         const struct plan_delivery delivery = {
-            .plan = &plan, .print = print, .job = is_job ? &job : NULL, .context = &plan};
+            .plan = &plan,
+            .print = print,
+            .job = made.is_job ? &made.job : NULL,
+            .parts = made.has_parts ? &made.parts : NULL,
+            .context = &plan,
+        };
         ok = plan_deliver(options, &delivery, err);
     }
-    cost_chosen_release(&chosen);
+    cost_chosen_release(&made.chosen);
     plan_release(&plan);
     return ok;
 }

@@ -17,7 +17,10 @@ const char *const plan_searches[] = {"exact", "divide", "fold-greedy", "fold-dp"
 #define LAYERS_TAKES "profile " MODEL_TAKES "allreduce memory fold-exact-factors fold-longest-only"
 #define DAPPLE_NEEDS "profile cluster global-batch"
 #define DAPPLE_TAKES "devices rules import profile-batch state-factor sample-memory csv"
-#define JOB_TAKES    MODEL_TAKES "global-batch across headroom fix top pareto explain flags csv allreduce"
+#define JOB_TAKES                                                                                            \
+    MODEL_TAKES                                                                                              \
+    "global-batch across headroom imbalance fix top pareto explain flags csv allreduce tokens price "        \
+    "deadline"
 
 /* Of those with one objective and one method, the first that takes all options is chosen. */
 static const struct planner planners[] = {
@@ -134,7 +137,10 @@ static bool check_layers(const struct plan_options *given, struct error *err)
     if (given->model.name && given->planning.profile)
         return error_set(err, ERROR_USAGE, "plan: --model and --profile are two models: choose one");
     return given->model.name || given->planning.profile ||
-           error_set(err, ERROR_USAGE, "plan: '--profile P' or '--model NAME' is missing");
+           error_set(err, ERROR_USAGE,
+                     "plan: expected a model and devices (-m llama-3-70b -d h100 --devices 64 --global-batch "
+                     "512) or a "
+                     "measured profile and a cluster (-p profile.json -c cluster.yaml -n 50)");
 }
 
 const struct planner *planner_choose(const struct plan_options *given, struct error *err)

@@ -29,8 +29,8 @@ bool planning_open_given(struct planning *planning, struct planning_options opti
  * price a model a struct model_given in a member `model`. */
 #define PLANNING_MODEL(type)                                                                                 \
     OPTION(type, model.name, OPTION_TEXT, "model", .letter = 'm', .argument = "NAME",                        \
-           .help = "the model instead of a profile: llama-3.1-405b, gpt3-175b, ..., or a file "              \
-                   "(rehearse-architecture/1)"),                                                             \
+           .help = "the model instead of a profile: llama-3.1-405b, Qwen/Qwen3-8B, ..., or a file "          \
+                   "(rehearse-architecture/1, or a config.json of Hugging Face)"),                           \
         OPTION(type, model.sequence, OPTION_INTEGER, "sequence", .topic = "job", .argument = "N",            \
                .initial = "0", .max = 1 << 24, .help = "tokens of a sample; 0 is the model's own length"),   \
         OPTION(type, model.precision, OPTION_CHOICE, "precision", .topic = "job", .argument = "NAME",        \

@@ -1,6 +1,7 @@
 #include "cli/plan/range.h"
 
-#include <errno.h>
+#include "core/unit.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,16 +19,13 @@ static bool expected(const struct reader *r, const char *what)
                      r->option, what, (long long)r->min, (long long)r->max, r->text);
 }
 
-/* Digits alone: no blanks, no sign. */
 static bool read_whole(struct reader *r, int64_t *value)
 {
-    char *end;
-    if (*r->at < '0' || *r->at > '9')
+    char *end = NULL;
+    if (*r->at == '-' || !unit_whole(r->at, &end, value))
         return expected(r, "whole numbers");
-    errno = 0;
-    *value = strtoll(r->at, &end, 10);
     r->at = end;
-    return errno == 0 || expected(r, "whole numbers");
+    return true;
 }
 
 static bool add(struct reader *r, int64_t value)

@@ -4,6 +4,7 @@
  *     32..4096        32, doubled until 4096, which is the last in any case
  *     32..4096+64     32, 96, 160 … 4096, likewise
  *     8,16,48..96+16  several of these
+ *     16k             16384, see core/unit.h
  *
  * They come out ascending, each once. */
 #ifndef REHEARSE_CLI_PLAN_RANGE_H

@@ -4,11 +4,14 @@
 #include "cli/output.h"
 #include "cli/plan/deliver.h"
 #include "cli/plan/fix.h"
-#include "cli/plan/sweep.h"
+#include "cli/plan/range.h"
 #include "core/file.h"
 #include "cost/model_profile.h"
 #include "devices/tables.h"
 #include "evidence/search_report.h"
+#include "plan/split/advice.h"
+#include "plan/split/deadline.h"
+#include "plan/split/simpler.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -37,7 +40,7 @@ static const struct cost_link *choose_link(const struct tables *tables, const ch
     return NULL;
 }
 
-static bool choose_machine(struct split *split, struct error *err)
+bool split_choose_machine(struct split *split, struct error *err)
 {
     const struct plan_options *given = split->options;
     struct job *job = &split->question.job;
@@ -57,7 +60,8 @@ static bool choose_machine(struct split *split, struct error *err)
     job->across =
         choose_link(&split->chosen.added, "across", given->across, usual.across, &split->across, err);
     job->type = model_type(job->device, (enum model_precision)given->model.precision);
-    return job->across;
+    return job->across &&
+           model_check_precision(job->device, (enum model_precision)given->model.precision, err);
 }
 
 bool split_choose_model(struct split *split, struct error *err)
@@ -65,26 +69,31 @@ bool split_choose_model(struct split *split, struct error *err)
     const struct plan_options *given = split->options;
     struct job *job = &split->question.job;
     struct model_options pricing;
-    if (!model_choose(&given->model, &split->chosen, &pricing, err))
+    struct model_given model = given->model;
+    bool all = strcmp(model.software, "all") == 0;
+    if (all)
+        model.software = software_all[0].name;
+    split->software_count = all ? SOFTWARE_REAL_COUNT : 1;
+    if (!model_choose(&model, &split->chosen, &pricing, err))
         return false;
     job->model = split->chosen.model;
     job->sequence = pricing.sequence;
     job->software = pricing.software;
-    return true;
+    return budget_read_prices(given->price, &split->chosen.added, &split->prices, err);
 }
 
 /* ---- what arguments of Megatron-LM fix ---- */
 
 static bool read_flags(struct split *split, struct error *err)
 {
-    const char *path = split->options->flags;
-    char *data;
-    size_t length;
-    if (!file_read(path, LAUNCH_MAX_BYTES, &data, &length, err))
+    const struct launch_input input = {.path = split->options->flags};
+    if (!launch_read(&split->flags, &input, err))
         return false;
-    bool ok = launch_read_megatron(path, data, length, &split->flags, err);
-    free(data);
-    return ok;
+    if (split->flags.missing_count == 0)
+        return true;
+    const char *missing = launch_missing_text(&split->flags);
+    return missing ? error_set(err, ERROR_INPUT, "%s: not known: %.900s", input.path, missing)
+                   : error_memory(err);
 }
 
 /* What the command line says counts more, as far as both can be had. */
@@ -120,16 +129,30 @@ bool split_parse_batch(const struct plan_options *options, struct range *batches
                      "plan: '--global-batch RANGE' is missing, which --objective iteration needs");
 }
 
-static bool ask(struct split *split, struct error *err)
+void split_imbalance(struct split *split)
+{
+    double given = split->options->imbalance;
+    split->question.job.technique.imbalance = given > 1.0 ? (int)(100.0 * given + 0.5) : 0;
+}
+
+bool split_ask(struct split *split, struct error *err)
 {
     const struct plan_options *given = split->options;
     struct job_question *question = &split->question;
     question->headroom = given->headroom / 100.0;
+    split_imbalance(split);
     return ((!given->global_batch && given->flags) || split_parse_batch(given, &split->batches, err)) &&
-           split_choose_model(split, err) && choose_machine(split, err) &&
+           split_choose_model(split, err) && split_choose_machine(split, err) &&
            fix_parse("fix", &given->fix, question->ranges, err) &&
            range_parse("devices", given->devices, 1, MAX_DEVICES, &split->devices, err) &&
            (!given->flags || (read_flags(split, err) && apply_flags(split, err)));
+}
+
+bool split_budget(const struct split *split, struct plan *plan, struct error *err)
+{
+    const struct plan_options *given = split->options;
+    return (given->tokens == 0.0 && !given->price) ||
+           budget_of(plan, given->tokens, &split->prices, &split->chosen.added, err);
 }
 
 void split_release(struct split *split)
@@ -144,9 +167,32 @@ void split_release(struct split *split)
 
 /* ---- one answer ---- */
 
+bool split_plan(const struct split *split, int64_t batch, int devices, struct plan *plan, struct error *err)
+{
+    struct job_question question = split->question;
+    const struct job_search_options options = {.top = 1, .time_limit = split->options->planning.time_limit};
+    struct job_search search;
+    question.job.batch = batch;
+    question.job.devices = devices;
+    plan_init(plan);
+    if (!job_search(&search, &question, &options, err))
+        return false;
+    const struct job_answer answer = {.question = &question, .search = &search};
+    bool ok = plan_of_job(plan, &answer, err);
+    job_search_release(&search);
+    return ok;
+}
+
+struct report {
+    const struct job_search_report *search;
+    const struct plan *plan;
+};
+
 static void print(const void *context, struct text *out)
 {
-    job_search_print(context, out);
+    const struct report *report = context;
+    job_search_print(report->search, out);
+    budget_print(report->plan, out);
 }
 
 static bool deliver(const struct split *split, const struct job_search_report *report, struct error *err)
@@ -158,9 +204,12 @@ static bool deliver(const struct split *split, const struct job_search_report *r
     plan.extrapolates = report->interval.extrapolates;
     if (!plan_of_job(&plan, &report->answer, err))
         return false;
+    struct job_search_report with_budget = *report;
+    with_budget.budget = split->options->price || split->options->tokens > 0.0 ? &plan.budget : NULL;
+    const struct report whole = {&with_budget, &plan};
     const struct plan_delivery delivery = {
-        .plan = &plan, .print = print, .job = &report->answer.search->plans[0].job, .context = report};
-    bool ok = plan_deliver(split->options, &delivery, err);
+        .plan = &plan, .print = print, .job = &report->answer.search->plans[0].job, .context = &whole};
+    bool ok = split_budget(split, &plan, err) && plan_deliver(split->options, &delivery, err);
     plan_release(&plan);
     return ok;
 }
@@ -181,17 +230,50 @@ static bool explain(const struct split *split, struct job_search_report *report,
     return job_sensitivity(sensitivity, report->answer.question, best, MORE, pool, err);
 }
 
+/* ---- the cheapest in time ---- */
+
+/* Each number of devices up to the last one is tried. */
+static bool check_deadline(const struct split *split, struct error *err)
+{
+    const struct plan_options *given = split->options;
+    if (given->tokens == 0.0)
+        return error_set(err, ERROR_USAGE, "--deadline: '--tokens N' is missing: how long the training is");
+    if (split->software_count > 1)
+        return error_set(err, ERROR_USAGE,
+                         "--deadline is for one software, and --software all compares them");
+    return (!given->explain && !given->csv) ||
+           error_set(err, ERROR_USAGE, "--%s does not go with --deadline, which answers with one plan",
+                     given->explain ? "explain" : "csv");
+}
+
+static bool find_in_time(struct split *split, struct job_search *search,
+                         const struct job_search_options *options, struct error *err)
+{
+    const struct job_deadline deadline = {
+        .tokens = split->options->tokens,
+        .seconds = split->options->deadline,
+        .batch_count = split->batches.count,
+        .batches = split->batches.values,
+    };
+    return job_cheapest_in_time(search, &split->question, &deadline, options, err);
+}
+
 #define FRONT     20   /* plans, unless said otherwise, */
 #define MAX_FRONT 2000 /* of so many */
 
-static bool find_front(const struct split *split, struct job_search *front, struct parallel *pool,
-                       struct error *err)
+static bool find_front(const struct split *split, int devices, struct job_search *front,
+                       struct parallel *pool, struct error *err)
 {
+    struct job_question question = split->question;
+    question.job.devices = devices;
     const struct plan_options *given = split->options;
-    const struct job_search_options options = {
-        .top = MAX_FRONT, .front = true, .time_limit = given->planning.time_limit, .pool = pool};
+    const struct job_search_options options = {.top = MAX_FRONT,
+                                               .front = true,
+                                               .money = given->price,
+                                               .time_limit = given->planning.time_limit,
+                                               .pool = pool};
     int wanted = plan_is_given(given, "top") ? (int)given->top : FRONT;
-    if (!job_search(front, &split->question, &options, err))
+    if (!job_search(front, &question, &options, err))
         return false;
     front->plan_count = front->plan_count < wanted ? front->plan_count : wanted;
     return true;
@@ -212,13 +294,23 @@ static bool answer_one(struct split *split, struct error *err)
                                                .time_limit = given->planning.time_limit,
                                                .pool = pool,
                                                .progress = &progress};
-    bool ok = job_search(&search, question, &options, err);
+    bool hurried = given->deadline > 0.0;
+    int devices = question->job.devices;
+    bool ok =
+        hurried ? find_in_time(split, &search, &options, err) : job_search(&search, question, &options, err);
     progress_end(&progress);
+    if (!ok && !hurried && err->kind == ERROR_INFEASIBLE && given->planning.time_limit == 0.0)
+        job_advise(question, pool, err);
     if (ok) {
         struct job_search front = {0};
-        struct job_search_report report = {.answer = {.question = question, .search = &search}};
+        struct job_search_report report = {
+            .answer = {.question = question, .search = &search, .in_time = hurried}};
+        struct job_choice simpler;
+        if (!hurried && given->planning.time_limit == 0.0 &&
+            job_find_simpler(&simpler, question, search.plans, pool))
+            report.simpler = &simpler;
         ok = explain(split, &report, pool, sensitivity, err) &&
-             (!given->pareto || find_front(split, &front, pool, err));
+             (!given->pareto || find_front(split, devices, &front, pool, err));
         report.answer.front = given->pareto ? &front : NULL;
         ok = ok && deliver(split, &report, err);
         job_search_release(&front);
@@ -228,99 +320,11 @@ static bool answer_one(struct split *split, struct error *err)
     return ok;
 }
 
-/* ---- sweeps ---- */
-
-enum column { TIME, TOKENS, UTILISATION, USED, SPLIT, MICROBATCH, CHUNKS, ZERO, RECOMPUTE, MEMORY, COLUMNS };
-
-static const struct sweep_column columns[COLUMNS] = {
-    [TIME] = {"iteration_time", "iteration", SWEEP_TIME, NULL},
-    [TOKENS] = {"tokens_per_second", "tokens/s", SWEEP_NUMBER, "best split"},
-    [UTILISATION] = {"utilisation", "of peak", SWEEP_SHARE, NULL},
-    [USED] = {"devices_used", "used", SWEEP_INTEGER, NULL},
-    [SPLIT] = {"split", "split", SWEEP_TEXT, NULL},
-    [MICROBATCH] = {"mbs", "mbs", SWEEP_INTEGER, NULL},
-    [CHUNKS] = {"vp", "vp", SWEEP_INTEGER, NULL},
-    [ZERO] = {"zero", "zero", SWEEP_INTEGER, NULL},
-    [RECOMPUTE] = {"recompute", "recompute", SWEEP_TEXT, NULL},
-    [MEMORY] = {"memory", "memory", SWEEP_BYTES, NULL},
-};
-
-/* The first axis is the global batch, the second the devices. */
-static bool answer_point(const void *context, const int64_t *at, struct sweep_cell *cells, struct error *err)
-{
-    const struct split *split = context;
-    struct job_question question = split->question;
-    const struct job_search_options options = {.top = 1, .time_limit = split->options->planning.time_limit};
-    struct job_search search;
-    question.job.batch = at[0];
-    question.job.devices = (int)at[1];
-    if (!job_search(&search, &question, &options, err))
-        return false;
-    const struct job_choice *plan = &search.plans[0];
-    const struct job *job = &plan->job;
-    cells[TIME].number = plan->time.seconds;
-    cells[TOKENS].number = (double)job->batch * (double)job->sequence / plan->time.seconds;
-    cells[UTILISATION].number = job_utilisation(job, &plan->time);
-    cells[USED].number = job->devices;
-    snprintf(cells[SPLIT].text, sizeof cells[SPLIT].text, "tp %d cp %d ep %d pp %d dp %d", job->tensor,
-             job->context, job->expert, job->pipeline, job->data);
-    cells[MICROBATCH].number = (double)job->microbatch;
-    cells[CHUNKS].number = job->chunks;
-    cells[ZERO].number = job->sharding;
-    snprintf(cells[RECOMPUTE].text, sizeof cells[RECOMPUTE].text, "%s", job_recompute_name(job->recompute));
-    cells[MEMORY].number = plan->memory.total;
-    job_search_release(&search);
-    return true;
-}
-
-static void write_head(const void *context, struct json *json)
-{
-    const struct split *split = context;
-    const struct job *job = &split->question.job;
-    json_string(json, "objective", "iteration");
-    json_string(json, "model", job->model->name);
-    json_string(json, "device_type", job->device->name);
-    json_string(json, "software", job->software->name);
-    json_integer(json, "sequence", job->sequence);
-}
-
-static bool answer_sweep(struct split *split, struct error *err)
-{
-    const struct plan_options *given = split->options;
-    const struct job *job = &split->question.job;
-    char title[256];
-    snprintf(title, sizeof title, "%.80s on %.80s, %.40s", job->model->name, job->device->name,
-             job->software->name);
-    const struct sweep_axis axes[] = {
-        {"global_batch", "global batch", split->batches, false},
-        {"devices", "devices", split->devices, false},
-    };
-    const struct sweep sweep = {
-        .title = title,
-        .drawn = "tokens per second",
-        .columns = columns,
-        .column_count = COLUMNS,
-        .axes = axes,
-        .axis_count = 2,
-        .context = split,
-        .answer = answer_point,
-        .head = write_head,
-    };
-    const struct sweep_output output = {.json = given->json,
-                                        .csv = given->csv,
-                                        .file = given->output,
-                                        .figure = given->figure,
-                                        .threads = (int)given->planning.threads};
-    static const char *const others[] = {"explain", "pareto", "top", "dot", "emit"};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (plan_is_given(given, others[i]))
-            return error_set(err, ERROR_USAGE, "--%s is for one plan, not for a sweep", others[i]);
-    return sweep_deliver(&sweep, &output, err);
-}
-
 bool split_on_group(struct split *split, const struct cluster_group *group, struct error *err)
 {
     struct job_question *question = &split->question;
+    if (!model_check_precision(group->type, (enum model_precision)split->options->model.precision, err))
+        return false;
     job_set_group(&question->job, group);
     question->job.type = model_type(group->type, (enum model_precision)split->options->model.precision);
     question->job.devices = group->nodes * group->devices_per_node;
@@ -331,15 +335,19 @@ bool split_on_group(struct split *split, const struct cluster_group *group, stru
 bool plan_by_split(const struct plan_options *options, struct error *err)
 {
     struct split split = {.options = options};
-    bool ok = ask(&split, err);
-    if (ok && split.batches.count == 1 && split.devices.count == 1) {
+    bool ok = split_ask(&split, err);
+    bool hurried = options->deadline > 0.0;
+    if (ok && hurried) {
+        split.question.job.devices = (int)split.devices.values[split.devices.count - 1];
+        ok = check_deadline(&split, err) && answer_one(&split, err);
+    } else if (ok && split.software_count == 1 && split.batches.count == 1 && split.devices.count == 1) {
         split.question.job.batch = split.batches.values[0];
         split.question.job.devices = (int)split.devices.values[0];
         ok = options->csv ? error_set(err, ERROR_USAGE,
                                       "--csv is for a sweep: give --global-batch or --devices a range")
                           : answer_one(&split, err);
     } else if (ok)
-        ok = answer_sweep(&split, err);
+        ok = split_sweep(&split, err);
     split_release(&split);
     return ok;
 }

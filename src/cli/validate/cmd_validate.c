@@ -21,7 +21,8 @@ struct validate_options {
     const char *layers, *setup;
     const char *figure, *residuals, *output;
     int64_t threads;
-    bool rows, wide, best, json;
+    bool rows, wide, best, simulate, schedules, json;
+    int level; /* enum sim_level */
 };
 
 /* ---- the defaults of all runs ---- */
@@ -48,7 +49,7 @@ static bool check_defaults(const struct tables *tables, const struct validate_op
         return tables_unknown(TABLE_DEVICES, "--gpu: ", given->gpu, err);
     if (given->across && !tables_link(tables, given->across))
         return tables_unknown(TABLE_LINKS, "--across: ", given->across, err);
-    if (!software_published(given->software))
+    if (given->software && !software_published(given->software))
         return software_unknown(given->software, err);
     if (!run_type_named(given->precision, &type))
         return error_set(err, ERROR_USAGE, "--precision: unknown '%s'%s", given->precision,
@@ -122,12 +123,28 @@ static bool find_best(const struct validate_options *given, struct validate_repo
     return ok;
 }
 
+static bool simulate(const struct validate_options *given, struct validate_report *report, struct error *err)
+{
+    if (!given->simulate)
+        return true;
+    struct parallel *pool = parallel_new((int)given->threads, err);
+    if (!pool)
+        return false;
+    report->simulated = calloc((size_t)report->validation.count + 1, sizeof *report->simulated);
+    bool ok = report->simulated ? simulated_find(report->simulated, &report->validation,
+                                                 (enum sim_level)given->level, pool, err)
+                                : error_memory(err);
+    parallel_free(pool);
+    return ok;
+}
+
 static bool make_report(const struct validate_options *given, struct validate_report *report,
                         struct error *err)
 {
     struct text text = {0};
     validation_predict(&report->validation, NULL);
-    if (!validate_find_intervals(report, err) || !find_best(given, report, err))
+    if (!validate_find_intervals(report, err) || !find_best(given, report, err) ||
+        !simulate(given, report, err))
         return false;
     if (given->json)
         validate_write(report, &text);
@@ -137,6 +154,25 @@ static bool make_report(const struct validate_options *given, struct validate_re
                 draw(given, report, err);
     text_release(&text);
     return done;
+}
+
+/* The device of the published runs of schedules, and the link between its nodes, where the options name no other. */
+static bool run_schedules(const struct tables *tables, const struct validate_options *given,
+                          struct error *err)
+{
+    const char *gpu = given->gpu ? given->gpu : "a100-80gb",
+               *across = given->across ? given->across : "ib-200g";
+    return check_defaults(tables, given, err) &&
+           validate_schedules(
+               &(struct validate_schedules){
+                   .table = given->tables.items[0],
+                   .output = given->output,
+                   .device = device_named(tables, gpu),
+                   .across = tables_link(tables, across),
+                   .software = software_published(given->software ? given->software : "megatron-core"),
+                   .rows = given->rows,
+                   .json = given->json},
+               err);
 }
 
 static bool run(void *context, struct error *err)
@@ -163,22 +199,30 @@ static bool run(void *context, struct error *err)
                                                        .wide = given->wide,
                                                        .json = given->json},
                               err);
+    if (given->schedules) {
+        bool shown = add_tables(&tables, given, err) && run_schedules(&tables, given, err);
+        tables_release(&tables);
+        return shown;
+    }
     bool done = add_tables(&tables, given, err) && check_defaults(&tables, given, err) &&
                 validation_load(&report.validation, table, &defaults, err) &&
                 make_report(given, &report, err);
     free(report.intervals);
     free(report.betters);
+    free(report.simulated);
     validation_release(&report.validation);
     tables_release(&tables);
     return done;
 }
 
+static const char *const levels[] = {"auto", "passes", "layers", NULL}; /* enum sim_level */
+
 static const struct option_spec options[] = {
     OPTION(validate_options, gpu, OPTION_TEXT, "gpu", .argument = "NAME",
            .help = "the device of all runs, if the table has no such column"),
     OPTION(validate_options, software, OPTION_TEXT, "software", .argument = "NAME",
-           .initial = "megatron-core",
-           .help = "the training software of all runs, if the table has no such column"),
+           .help = "the training software of all runs, if the table has no such column; without both, "
+                   "megatron-core, and megatron-deepspeed for BigScience's chronicles"),
     OPTION(validate_options, precision, OPTION_TEXT, "precision", .argument = "NAME", .initial = "bf16",
            .help = "the precision of all runs, if the table has no such column"),
     OPTION(validate_options, recompute, OPTION_TEXT, "recompute", .argument = "WHAT",
@@ -207,6 +251,15 @@ static const struct option_spec options[] = {
     OPTION(validate_options, best, OPTION_FLAG, "best",
            .help = "also plan every run anew on its devices, and print the predicted gain of the best split; "
                    "with --rows, also its changes"),
+    OPTION(validate_options, simulate, OPTION_FLAG, "simulate",
+           .help = "also simulate every run, and print the errors of formula and simulation side by side; "
+                   "with --rows, "
+                   "of each run"),
+    OPTION(validate_options, level, OPTION_CHOICE, "level", .argument = "LEVEL", .words = levels,
+           .initial = "auto", .help = "--simulate: by passes or by layers, as of rehearse simulate"),
+    OPTION(validate_options, schedules, OPTION_FLAG, "schedules",
+           .help = "TABLE holds measured runs of pipeline schedules with the times of their passes "
+                   "(examples/schedules.csv): simulate them"),
     OPTION_THREADS(struct validate_options),
     OPTION(validate_options, figure, OPTION_FILE, "figure", .argument = "FILE",
            .help = "draw predicted against measured times (.svg, .png, .pdf)"),

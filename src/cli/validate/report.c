@@ -43,8 +43,8 @@ static int list_sources(const struct validation *validation, struct group *group
 /* In the order in which generations were released; runs on others count only in the sum. */
 static int list_generations(const struct validation *validation, struct group *groups)
 {
-    static const char *const names[] = {"volta",  "turing",    "ampere", "ada",
-                                        "hopper", "blackwell", "cdna2",  "cdna3"};
+    static const char *const names[] = {"volta", "turing", "ampere", "ada", "hopper",  "blackwell",
+                                        "cdna2", "cdna3",  "cdna4",  "tpu", "trainium"};
     int count = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         groups[count] = (struct group){"all sources", names[i], names[i]};
@@ -128,6 +128,9 @@ static void print_memory(const struct validation *validation, struct text *out)
     if (score.ran > 0)
         text_format(out, "%d of %d runs that ran with known settings are predicted to run out of memory\n",
                     score.wrongly_refused, score.ran);
+    if (score.open > 0)
+        text_format(out, "%d of %d runs that ran and leave settings open fit with no value of these\n",
+                    score.open_refused, score.open);
     if (score.ran_out > 0)
         text_format(out, "%d of %d runs that ran out of memory are predicted to\n", score.caught,
                     score.ran_out);
@@ -135,7 +138,9 @@ static void print_memory(const struct validation *validation, struct text *out)
 
 static const char *fits(const struct run *run)
 {
-    return !run->fits ? "no" : run->predicted_memory.total > (double)run->job.device->memory ? "near" : "yes";
+    if (!run->fits)
+        return run->fits_open ? "open" : "no";
+    return run->predicted_memory.total > (double)run->job.device->memory ? "near" : "yes";
 }
 
 /* The degrees and batches are printed only in a wide table. */
@@ -168,7 +173,8 @@ static void print_rows(const struct validate_report *report, struct text *out)
                     interval->extrapolates ? " *" : "");
     }
     text_add(out,
-             "times are seconds of an iteration; near: fits within the estimate's error; *: extrapolated\n");
+             "times are seconds of an iteration; near: fits within the estimate's error; open: fits with "
+             "another value of what the table leaves open; *: extrapolated\n");
 }
 
 static void print_reasons(const struct validation *validation, struct text *out)
@@ -236,6 +242,45 @@ static void print_best(const struct validate_report *report, struct text *out)
                 count, 100.0 * gains[count / 2], 100.0 * gains[count * 9 / 10], same, slower, none, over);
 }
 
+/* ---- simulated runs ---- */
+
+static void print_simulated_rows(const struct validate_report *report, struct text *out)
+{
+    const struct validation *validation = &report->validation;
+    text_format(out, "\n%-24s %-16s %6s %3s %9s %9s %9s %9s\n", "run", "model", "gpus", "pp", "measured",
+                "formula", "simulated", "error");
+    for (int i = 0; i < validation->count; i++) {
+        const struct run *run = &validation->runs[i];
+        const struct simulated *simulated = &report->simulated[i];
+        if (run->reason || !run->scored)
+            continue;
+        text_format(out, "%-24.24s %-16.16s %6d %3d %9.4g %9.4g ", run->id, run->model_name, run->job.devices,
+                    run->job.pipeline, run->seconds, run->predicted.seconds);
+        if (simulated->reason)
+            text_format(out, "%s\n", simulated->reason);
+        else
+            text_format(out, "%9.4g %+7.1f %%\n", simulated->seconds, 100.0 * simulated->error);
+    }
+}
+
+static void print_simulated(const struct validate_report *report, struct text *out)
+{
+    if (report->rows)
+        print_simulated_rows(report, out);
+    text_format(out, "\n%-16s %6s %18s %18s %18s\n%-16s %6s %9s%9s %9s%9s %9s%9s\n", "simulated runs", "",
+                "median error", "p90", "bias", "", "runs", "formula", "played", "formula", "played",
+                "formula", "played");
+    for (const struct simulated_group *group = simulated_groups; group->name; group++) {
+        struct simulated_score score =
+            simulated_score(report->simulated, &report->validation, group->matches);
+        const struct error_score *formula = &score.formula, *played = &score.simulation;
+        if (formula->rows > 0)
+            text_format(out, "%-16s %6d %7.1f %%%7.1f %% %7.1f %%%7.1f %% %+7.1f %%%+7.1f %%\n", group->name,
+                        formula->rows, 100.0 * formula->median, 100.0 * played->median, 100.0 * formula->p90,
+                        100.0 * played->p90, 100.0 * formula->bias, 100.0 * played->bias);
+    }
+}
+
 void validate_print(const struct validate_report *report, struct text *out)
 {
     const struct validation *validation = &report->validation;
@@ -250,6 +295,8 @@ void validate_print(const struct validate_report *report, struct text *out)
     }
     if (report->betters)
         print_best(report, out);
+    if (report->simulated)
+        print_simulated(report, out);
 }
 
 /* ---- for programs ---- */
@@ -266,7 +313,7 @@ static void write_best(const struct better *better, struct json *json)
     for (int d = 0; d < JOB_RECOMPUTE; d++)
         json_integer(json, job_dimension_name((enum job_dimension)d),
                      job_dimension_value(&plan->job, (enum job_dimension)d));
-    json_string(json, "recompute", job_recompute_name(plan->job.recompute));
+    json_string(json, "recompute", recompute_name(plan->job.recompute));
     json_number(json, "memory", plan->memory.total);
     json_bool(json, "used_fits", better->used_fits);
     json_close(json);
@@ -297,11 +344,13 @@ static void write_row(const struct validate_report *report, int index, struct js
         interval_write(&report->intervals[index], json);
         fields_write(&run->predicted, job_time_parts, JOB_TIME_PARTS, json);
         json_number(json, "memory", run->predicted_memory.total);
-        json_bool(json, "fits", run->fits);
+        json_bool(json, "fits", run->fits_open);
         if (run->memory > 0.0)
             json_number(json, "measured_memory", run->memory);
         if (report->betters)
             write_best(&report->betters[index], json);
+        if (report->simulated && !report->simulated[index].reason)
+            json_number(json, "simulated", report->simulated[index].seconds);
     }
     json_close(json);
 }
@@ -320,6 +369,26 @@ static void write_groups(const struct validation *validation, const char *key, c
             json_string(json, "gpu", group->gpu);
         json_integer(json, "modelled", score.rows);
         error_score_write(&score, json);
+        json_close(json);
+    }
+    json_close(json);
+}
+
+static void write_simulated(const struct validate_report *report, struct json *json)
+{
+    json_open(json, "simulated", '[');
+    for (const struct simulated_group *group = simulated_groups; group->name; group++) {
+        struct simulated_score score =
+            simulated_score(report->simulated, &report->validation, group->matches);
+        json_open_flat(json, NULL, '{');
+        json_string(json, "runs", group->name);
+        json_integer(json, "modelled", score.formula.rows);
+        json_open_flat(json, "formula", '{');
+        error_score_write(&score.formula, json);
+        json_close(json);
+        json_open_flat(json, "simulation", '{');
+        error_score_write(&score.simulation, json);
+        json_close(json);
         json_close(json);
     }
     json_close(json);
@@ -352,6 +421,8 @@ void validate_write(const struct validate_report *report, struct text *out)
     write_memory(validation, &json);
     write_groups(validation, "sources", groups, list_sources(validation, groups), &json);
     write_groups(validation, "generations", groups, list_generations(validation, groups), &json);
+    if (report->simulated)
+        write_simulated(report, &json);
     json_open(&json, "results", '[');
     for (int i = 0; i < validation->count; i++)
         write_row(report, i, &json);

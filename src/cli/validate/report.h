@@ -6,16 +6,18 @@
 #include "core/text.h"
 #include "evidence/better.h"
 #include "evidence/interval.h"
+#include "evidence/simulated.h"
 #include "evidence/validate.h"
 
 #include <stdbool.h>
 
 struct validate_report {
     struct validation validation;
-    struct interval *intervals; /* of modelled runs */
-    struct better *betters;     /* NULL: not asked for */
-    int covered, extrapolated;  /* of scored ones */
-    bool rows, wide;            /* print every run, with all columns */
+    struct interval *intervals;  /* of modelled runs */
+    struct better *betters;      /* NULL: not asked for */
+    struct simulated *simulated; /* likewise */
+    int covered, extrapolated;   /* of scored ones */
+    bool rows, wide;             /* print every run, with all columns */
 };
 
 /* Makes the intervals of all runs that were predicted, and counts the scored runs inside. */
@@ -31,6 +33,17 @@ struct validate_mixed {
     const char *output;                 /* NULL: standard output */
     bool rows, wide, json;
 };
+
+/* Measured runs of pipeline schedules, with the times of their passes. */
+struct validate_schedules {
+    const char *table, *output;
+    const struct cost_device *device;
+    const struct cost_link *across;
+    const struct software *software;
+    bool rows, json;
+};
+
+bool validate_schedules(const struct validate_schedules *given, struct error *err);
 
 bool validate_mixed(const struct validate_mixed *given, struct error *err);
 

@@ -1,0 +1,218 @@
+#include "cli/sim/simulate.h"
+
+#include "cli/output.h"
+#include "core/doc.h"
+#include "core/unit.h"
+#include "sim/play.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_FACTOR 1e6
+
+/* Options of the playground: a plan has these numbers itself. */
+static const char *const playground_options[] = {"stages", "microbatches", "forward", "backward",
+                                                 "weight", "comm",         "hidden",  NULL};
+
+static bool check(const struct simulate_options *given, const char *path, struct error *err)
+{
+    for (int i = 0; playground_options[i]; i++)
+        if (simulate_is_given(given, playground_options[i]))
+            return error_set(
+                err, ERROR_USAGE,
+                "simulate: '--%s' is for playing a schedule without a plan; '%s' has its own numbers",
+                playground_options[i], path);
+    return true;
+}
+
+/* The number of devices of a pipeline whose stages lie on one device each, before the next chunk begins. */
+static int depth_of(const struct sim_result *result)
+{
+    int depth = 0;
+    while (depth < result->device_count && result->devices[depth].pipeline == result->devices[0].pipeline)
+        depth++;
+    return depth > 0 ? depth : 1;
+}
+
+/* Plays the plan once more for the files that show its tasks: only now the number of devices is known. */
+static bool write_files(struct plan *plan, const struct sim_options *options, const struct sim_result *result,
+                        const struct simulate_options *given, struct error *err)
+{
+    char title[200], time[32];
+    struct simulate_files files;
+    if (!simulate_wants_tasks(given))
+        return true;
+    snprintf(title, sizeof title, "%.80s, %.40s: iteration %s, bubble %.3g %%",
+             plan->model ? plan->model : "plan", result->schedule,
+             unit_format(time, sizeof time, result->seconds, UNIT_TIME, 4), 100 * result->bubble);
+    const struct gantt_options look = {.style = figure_style_at(given->style),
+                                       .title = title,
+                                       .devices = result->device_count,
+                                       .depth = depth_of(result),
+                                       .memory_title = "memory of a device",
+                                       .memory_unit = FIGURE_BYTES};
+    const struct chrome_options trace = {.device_name = plan->type_count == 1 ? plan->types[0].name : NULL,
+                                         .device_memory =
+                                             plan->type_count == 1 ? (double)plan->types[0].memory : 0,
+                                         .world_size = result->device_count};
+    bool ok = simulate_files_open(&files, given, &look, &trace, err);
+    if (ok) {
+        struct sim_result again;
+        struct sim_options shown = *options;
+        const struct timeline_sink sink = timeline_to_all(&files.sinks);
+        shown.plain = true;
+        shown.sink = &sink;
+        ok = sim_play(plan, &shown, &again, err);
+        if (ok)
+            sim_result_release(&again);
+    }
+    return simulate_files_close(&files, given, ok, err);
+}
+
+static bool deliver(struct plan *plan, const struct sim_options *options,
+                    const struct simulate_options *given, struct error *err)
+{
+    struct sim_result result;
+    struct sim_options asked = *options;
+    struct pass_order order = {.devices = 0};
+    struct text text = {0};
+    asked.order = given->write_schedule != NULL ? &order : NULL;
+    if (!sim_play(plan, &asked, &result, err))
+        return false;
+    bool ok = write_files(plan, options, &result, given, err) &&
+              (given->write_schedule == NULL || simulate_write_schedule(&order, NULL, given, err));
+    pass_order_release(&order);
+    if (ok && given->json) {
+        struct json json = {.out = &text};
+        sim_write_json(&result, plan, &json);
+    } else if (ok) {
+        sim_print(&result, plan, &text);
+    }
+    sim_result_release(&result);
+    return ok ? output_and_release(given->output, &text, err) : false;
+}
+
+/* Reads "5=1.2". */
+static bool read_straggler(const char *text, struct sim_options *options, struct error *err)
+{
+    char *end;
+    errno = 0;
+    long device = strtol(text, &end, 10);
+    double factor = *end == '=' ? text_number(end + 1, &end) : 0;
+    bool number = text[0] >= '0' && text[0] <= '9' && errno == 0 && device < PLAN_MAX_DEVICES;
+    if (!number || *end != '\0' || !(factor > 0) || factor > MAX_FACTOR)
+        return error_set(
+            err, ERROR_USAGE,
+            "--straggler: expected a device and a factor above 0, up to %g, such as 5=1.2; found '%s'",
+            MAX_FACTOR, text);
+    options->straggler = (int)device;
+    options->straggler_factor = factor;
+    return true;
+}
+
+/* Reads the samples a second of all accelerators in the training of a storage run, and the bytes of a sample. */
+static bool read_storage(const char *path, struct sim_options *options, struct error *err)
+{
+    struct doc doc;
+    if (!doc_load(&doc, path, err))
+        return false;
+    const struct doc_node *training = NULL, *rate = NULL;
+    double bytes = 0;
+    bool ok = doc_is_map(&doc, doc.root, err) && doc_is_format(&doc, doc.root, "rehearse-feed-result/1", err);
+    if (ok)
+        training = doc_need(&doc, doc.root, "training", err);
+    if (training)
+        rate = doc_need(&doc, training, "samples_per_second", err);
+    ok = rate && doc_number(&doc, rate, DOC_POSITIVE, INFINITY, &options->load_rate, err);
+    rate = ok ? doc_find(training, "bytes_per_second") : NULL;
+    if (rate && rate->type != DOC_NULL) {
+        ok = doc_number(&doc, rate, DOC_POSITIVE, INFINITY, &bytes, err);
+        options->load_bytes = bytes / options->load_rate;
+    }
+    doc_release(&doc);
+    return ok;
+}
+
+/* Plays a plan in the order of a schedule CSV. */
+static bool play_with_file(const char *path, const struct sim_options *asked,
+                           const struct simulate_options *given, struct error *err)
+{
+    struct sim_options options = *asked;
+    struct schedule_csv csv;
+    struct pass_order order;
+    struct plan plan;
+    if (given->compare || options.chunks > 0 || options.memory > 0 || given->write_schedule != NULL)
+        return error_set(err, ERROR_USAGE,
+                         "--compare, --chunks, --memory and --write-schedule: '%s' has an order of its own",
+                         given->schedule);
+    if (!schedule_csv_load(&csv, given->schedule, err))
+        return false;
+    bool ok = schedule_csv_order(&csv, &order, err);
+    options.schedule = given->schedule;
+    options.given = &order;
+    if (ok) {
+        ok = plan_load(&plan, path, err);
+        if (ok) {
+            ok = deliver(&plan, &options, given, err);
+            plan_release(&plan);
+        }
+    }
+    pass_order_release(&order);
+    schedule_csv_release(&csv);
+    return ok;
+}
+
+bool simulate_play_plan(const char *path, const struct simulate_options *given, struct error *err)
+{
+    struct plan plan;
+    struct sim_options options = {.level = (enum sim_level)given->level,
+                                  .memory = given->memory,
+                                  .chunks = (int)given->chunks,
+                                  .no_symmetry = given->no_symmetry,
+                                  .jitter = given->jitter,
+                                  .collective_share = given->collective_share,
+                                  .seed = (uint64_t)given->seed,
+                                  .prefetch = given->prefetch == 0  ? -1
+                                              : given->prefetch < 0 ? 0
+                                                                    : (int)given->prefetch,
+                                  .reshard = (enum sim_reshard)given->reshard,
+                                  .save_every = given->save_every,
+                                  .copy_rate = given->copy_rate,
+                                  .save_rate = given->save_rate,
+                                  .save_waits = (enum sim_save_waits)given->save_waits,
+                                  .host_rate = given->host_rate,
+                                  .storage_network = given->storage_network,
+                                  .straggler = -1};
+    bool several = given->compare || (given->schedule != NULL && strcmp(given->schedule, "all") == 0);
+    if (!check(given, path, err) ||
+        (given->straggler != NULL && !read_straggler(given->straggler, &options, err)) ||
+        (given->storage != NULL && !read_storage(given->storage, &options, err)))
+        return false;
+    if (given->send_blocks)
+        options.send_blocks = SIM_YES;
+    if (given->schedule != NULL && text_ends_like(given->schedule, ".csv"))
+        return play_with_file(path, &options, given, err);
+    if (given->schedule != NULL && !several) {
+        struct error unknown;
+        const struct schedule *schedule = schedule_find(given->schedule, &options.chunks, &unknown);
+        several = schedule == NULL && strchr(given->schedule, ',') != NULL;
+        if (schedule == NULL && !several) {
+            *err = unknown;
+            return simulate_as_usage(err);
+        }
+        options.schedule = schedule != NULL ? schedule->name : NULL;
+    }
+    if (!plan_load(&plan, path, err))
+        return false;
+    if (given->write_schedule != NULL && (several || plan.pipeline_count > 1)) {
+        plan_release(&plan);
+        return error_set(err, ERROR_USAGE, "--write-schedule is for one schedule of one pipeline");
+    }
+    bool ok =
+        several ? simulate_play_schedules(&plan, &options, given, err) : deliver(&plan, &options, given, err);
+    plan_release(&plan);
+    return ok;
+}

@@ -1,0 +1,328 @@
+#include "cli/sim/replay_report.h"
+
+#include "core/json.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_NAMES      15 /* in the table for people */
+#define MAX_JSON_NAMES 1000
+#define MAX_STREAMS    16
+#define NAME_WIDTH     70
+
+static double milliseconds(int64_t ns)
+{
+    return (double)ns / 1e6;
+}
+
+static double seconds(int64_t ns)
+{
+    return (double)ns / 1e9;
+}
+
+static double share(int64_t part, int64_t whole)
+{
+    return whole > 0 ? (double)part / (double)whole : 0;
+}
+
+static int64_t overlap_of(const struct replay_result *result)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < result->device_count; i++)
+        sum += result->shares[i].overlap;
+    return sum;
+}
+
+static int64_t critical_work(const struct replay_result *result)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < result->name_count; i++)
+        sum += result->names[i].critical;
+    return sum;
+}
+
+/* The critical path may begin with the host, long before the first activity. */
+static int64_t critical_length(const struct replay_result *result)
+{
+    int64_t sum = critical_work(result);
+    for (int i = 0; i < CAUSE_KINDS; i++)
+        sum += result->critical[i];
+    return sum;
+}
+
+/* ---- for people ---- */
+
+static void print_head(const struct replay_report *report, struct text *out)
+{
+    const struct replay *replay = report->replay;
+    size_t devices = report->recorded->device_count;
+    text_format(out,
+                "%s: %zu activities on %zu stream%s of %zu device%s, %zu calls of the host, of %zu events\n",
+                replay->path, replay->count, replay->stream_count, replay->stream_count > 1 ? "s" : "",
+                devices, devices > 1 ? "s" : "", replay->call_count, replay->events);
+    if (replay->played)
+        text_add(out,
+                 "an execution trace: it tells causes and durations, from which the starts were played\n");
+    if (replay->no_launch > 0 && replay->call_count > 0)
+        text_format(out, "no launch was recorded for %zu activities\n", replay->no_launch);
+    if (replay->no_activity > 0)
+        text_format(out, "no activity was recorded for %zu launches: the trace has gaps\n",
+                    replay->no_activity);
+    if (replay->skewed > 0)
+        text_format(out, "%zu activities begin before their launch: the clocks differ\n", replay->skewed);
+}
+
+static int64_t left_out(const struct replay_result *result)
+{
+    int64_t sum = 0;
+    for (int i = CAUSE_STALL + 1; i < CAUSE_KINDS; i++)
+        sum += result->critical[i];
+    return sum;
+}
+
+/* Waits for activities and calls that the trace shows to have left out, by name. */
+static void print_left_out(const struct replay_result *result, struct text *out)
+{
+    static const char *const names[CAUSE_KINDS] = {
+        [CAUSE_STALL_GRAPH] = "beside launched graphs, of which only some activities are recorded",
+        [CAUSE_STALL_SAMPLED] = "between calls of which only a sample is recorded",
+        [CAUSE_STALL_LAUNCH] = "for a launch that is not recorded",
+        [CAUSE_STALL_EVENT] = "for an event of a stream on which nothing is recorded then",
+    };
+    int64_t sum = left_out(result), whole = critical_length(result);
+    const char *before = ": ";
+    if (sum == 0)
+        return;
+    text_format(out, "left out      %.3f ms (%.1f %%)", milliseconds(sum), 100 * share(sum, whole));
+    for (int i = CAUSE_STALL + 1; i < CAUSE_KINDS; i++)
+        if (result->critical[i] > 0) {
+            text_format(out, "%s%.3f ms %s", before, milliseconds(result->critical[i]), names[i]);
+            before = "; ";
+        }
+    text_add(out, "\n");
+}
+
+static void print_spans(const struct replay_report *report, struct text *out)
+{
+    const struct replay_result *recorded = report->recorded, *typical = report->typical;
+    int64_t span = recorded->span, stalls = recorded->critical[CAUSE_STALL];
+    bool played = report->replay->played;
+    text_format(out, "\nspan          %.3f ms, %s\n", milliseconds(span),
+                played ? "as played" : "as recorded");
+    if (!played)
+        text_format(
+            out,
+            "typical lags  %.3f ms (%+.2f %%): only causes, durations, and the usual lags between them\n"
+            "unexplained   %.3f ms of the critical path (%.1f %%): waits for something that the trace does "
+            "not tell\n",
+            milliseconds(typical->span), 100 * share(typical->span - span, span), milliseconds(stalls),
+            100 * share(stalls, critical_length(recorded)));
+    print_left_out(recorded, out);
+    if (!report->changed)
+        return;
+    text_add(out, "what if       ");
+    for (int i = 0; i < report->scale_count; i++)
+        text_format(out, "%s%s x %.6g", i > 0 ? ", " : "", report->scales[i].pattern,
+                    report->scales[i].factor);
+    text_format(out, ": %.3f ms (%+.2f %%)\n", milliseconds(report->changed->span),
+                100 * share(report->changed->span - span, span));
+}
+
+static void print_shares(const struct replay_result *result, const char *title, struct text *out)
+{
+    text_format(out, "\n%s\n%6s  %12s  %8s  %13s  %8s  %8s  %8s\n", title, "device", "span (ms)", "compute",
+                "communication", "both", "copies", "idle");
+    for (size_t i = 0; i < result->device_count; i++) {
+        const struct replay_shares *shares = &result->shares[i];
+        char device[24] = "host"; /* threads, of an execution trace */
+        if (shares->device >= 0)
+            snprintf(device, sizeof device, "%lld", (long long)shares->device);
+        text_format(out, "%6s  %12.3f  %6.2f %%  %11.2f %%  %6.2f %%  %6.2f %%  %6.2f %%\n", device,
+                    milliseconds(shares->span), 100 * share(shares->compute, shares->span),
+                    100 * share(shares->communication, shares->span),
+                    100 * share(shares->overlap, shares->span), 100 * share(shares->memory, shares->span),
+                    100 * share(shares->idle, shares->span));
+    }
+}
+
+static void print_streams(const struct replay_report *report, struct text *out)
+{
+    const struct replay_result *result = report->recorded;
+    text_format(out, "\n%6s  %6s  %10s  %10s  %8s\n", "device", "stream", "activities", "busy (ms)", "busy");
+    for (size_t i = 0; i < result->stream_count && i < MAX_STREAMS; i++) {
+        const struct replay_stream *stream = &report->replay->streams[result->busy[i].stream];
+        text_format(out, "%6lld  %6lld  %10zu  %10.3f  %6.2f %%\n", (long long)stream->device,
+                    (long long)stream->number, result->busy[i].count, milliseconds(result->busy[i].busy),
+                    100 * share(result->busy[i].busy, result->span));
+    }
+    if (result->stream_count > MAX_STREAMS)
+        text_format(out, "... and %zu more (--json has all)\n", result->stream_count - MAX_STREAMS);
+}
+
+/* Kernels are often templates with names of hundreds of characters. */
+static void print_names(const struct replay_report *report, struct text *out)
+{
+    const struct replay_result *result = report->recorded;
+    text_format(out, "\n%10s  %8s  %13s  %s\n", "total (ms)", "count", "critical (ms)", "activity");
+    for (size_t i = 0; i < result->name_count && i < MAX_NAMES; i++) {
+        const struct replay_named *named = &result->names[i];
+        const char *name = report->replay->texts[named->name];
+        bool cut = strlen(name) > NAME_WIDTH;
+        text_format(out, "%10.3f  %8zu  %13.3f  %.*s%s\n", milliseconds(named->total), named->count,
+                    milliseconds(named->critical), cut ? NAME_WIDTH - 3 : NAME_WIDTH, name, cut ? "..." : "");
+    }
+    if (result->name_count > MAX_NAMES)
+        text_format(out, "... and %zu more (--json)\n", result->name_count - MAX_NAMES);
+}
+
+static void print_critical(const struct replay_result *result, struct text *out)
+{
+    text_format(out, "\ncritical path: %.3f ms of activities", milliseconds(critical_work(result)));
+    for (int i = 0; i < CAUSE_KINDS; i++)
+        if (result->critical[i] != 0)
+            text_format(out, "; %s %.3f", replay_cause_names[i], milliseconds(result->critical[i]));
+    text_add(out, "\n");
+}
+
+void replay_report_print(const struct replay_report *report, struct text *out)
+{
+    print_head(report, out);
+    print_spans(report, out);
+    print_shares(report->recorded, report->replay->played ? "as played" : "as recorded", out);
+    if (report->changed)
+        print_shares(report->changed, "what if", out);
+    print_streams(report, out);
+    print_names(report, out);
+    print_critical(report->recorded, out);
+}
+
+/* ---- for programs ---- */
+
+static void write_shares(struct json *json, const struct replay_result *result)
+{
+    json_open(json, "devices", '[');
+    for (size_t i = 0; i < result->device_count; i++) {
+        const struct replay_shares *shares = &result->shares[i];
+        json_open_flat(json, NULL, '{');
+        json_integer(json, "device", shares->device);
+        json_number(json, "span", seconds(shares->span));
+        json_number(json, "compute", seconds(shares->compute));
+        json_number(json, "communication", seconds(shares->communication));
+        json_number(json, "overlap", seconds(shares->overlap));
+        json_number(json, "copies", seconds(shares->memory));
+        json_number(json, "idle", seconds(shares->idle));
+        json_close(json);
+    }
+    json_close(json);
+}
+
+static const char *const cause_keys[CAUSE_KINDS] = {
+    "begin",  "stream",      "launch", "wait",    "inferred",        "host",          "sync",
+    "thread", "unexplained", "graph",  "sampled", "launch_left_out", "event_left_out"};
+
+static void write_critical(struct json *json, const struct replay_result *result)
+{
+    json_open_flat(json, "critical_path", '{');
+    json_number(json, "activities", seconds(critical_work(result)));
+    for (int i = 1; i < CAUSE_KINDS; i++)
+        json_number(json, cause_keys[i], seconds(result->critical[i]));
+    json_close(json);
+}
+
+static void write_names(struct json *json, const struct replay_report *report)
+{
+    const struct replay_result *result = report->recorded;
+    json_open(json, "names", '[');
+    for (size_t i = 0; i < result->name_count && i < MAX_JSON_NAMES; i++) {
+        const struct replay_named *named = &result->names[i];
+        json_open_flat(json, NULL, '{');
+        json_string(json, "name", report->replay->texts[named->name]);
+        json_string(json, "class", replay_class_names[named->class]);
+        json_integer(json, "count", (int64_t)named->count);
+        json_number(json, "seconds", seconds(named->total));
+        json_number(json, "critical", seconds(named->critical));
+        json_close(json);
+    }
+    json_close(json);
+}
+
+static void write_streams(struct json *json, const struct replay_report *report)
+{
+    json_open(json, "streams", '[');
+    for (size_t i = 0; i < report->recorded->stream_count; i++) {
+        const struct replay_busy *busy = &report->recorded->busy[i];
+        const struct replay_stream *stream = &report->replay->streams[busy->stream];
+        json_open_flat(json, NULL, '{');
+        json_integer(json, "device", stream->device);
+        json_integer(json, "stream", stream->number);
+        json_integer(json, "activities", (int64_t)busy->count);
+        json_number(json, "busy", seconds(busy->busy));
+        json_close(json);
+    }
+    json_close(json);
+}
+
+static void write_changed(struct json *json, const struct replay_report *report)
+{
+    const struct replay_result *changed = report->changed;
+    json_open(json, "what_if", '{');
+    json_open(json, "scales", '[');
+    for (int i = 0; i < report->scale_count; i++) {
+        json_open_flat(json, NULL, '{');
+        json_string(json, "pattern", report->scales[i].pattern);
+        json_number(json, "factor", report->scales[i].factor);
+        json_close(json);
+    }
+    json_close(json);
+    json_integer(json, "activities", (int64_t)changed->scaled);
+    json_number(json, "span", seconds(changed->span));
+    write_shares(json, changed);
+    write_critical(json, changed);
+    json_close(json);
+}
+
+/* Of the whole trace, not only of its critical path. */
+static void write_left_out(struct json *json, const struct replay_graph *graph)
+{
+    json_open(json, "left_out", '{');
+    for (int i = CAUSE_STALL + 1; i < CAUSE_KINDS; i++) {
+        json_open_flat(json, cause_keys[i], '{');
+        json_integer(json, "waits", (int64_t)graph->causes[i]);
+        json_number(json, "seconds", seconds(graph->stalled[i]));
+        json_close(json);
+    }
+    json_close(json);
+}
+
+void replay_report_json(const struct replay_report *report, struct text *out)
+{
+    const struct replay *replay = report->replay;
+    const struct replay_result *recorded = report->recorded, *typical = report->typical;
+    struct json json = {.out = out};
+    json_open_document(&json, "rehearse-replay/1");
+    json_string(&json, "file", replay->path);
+    json_integer(&json, "activities", (int64_t)replay->count);
+    json_integer(&json, "calls", (int64_t)replay->call_count);
+    json_integer(&json, "events", (int64_t)replay->events);
+    json_integer(&json, "without_launch", (int64_t)replay->no_launch);
+    json_integer(&json, "without_activity", (int64_t)replay->no_activity);
+    json_integer(&json, "before_launch", (int64_t)replay->skewed);
+    json_number(&json, "span", seconds(recorded->span));
+    write_shares(&json, recorded);
+    json_open_flat(&json, "typical_lags", '{');
+    json_number(&json, "span", seconds(typical->span));
+    json_number(&json, "span_error", share(typical->span - recorded->span, recorded->span));
+    json_number(&json, "overlap", seconds(overlap_of(typical)));
+    json_number(&json, "overlap_error",
+                share(overlap_of(typical) - overlap_of(recorded), overlap_of(recorded)));
+    json_close(&json);
+    json_integer(&json, "unexplained_waits", (int64_t)report->graph->causes[CAUSE_STALL]);
+    json_number(&json, "unexplained", seconds(report->graph->stalled[CAUSE_STALL]));
+    write_left_out(&json, report->graph);
+    write_critical(&json, recorded);
+    write_streams(&json, report);
+    write_names(&json, report);
+    if (report->changed)
+        write_changed(&json, report);
+    json_close(&json);
+}

@@ -1,0 +1,137 @@
+/* `rehearse simulate`: its options, and the parts of the command. */
+#ifndef REHEARSE_CLI_SIM_SIMULATE_H
+#define REHEARSE_CLI_SIM_SIMULATE_H
+
+#include "cli/option.h"
+#include "core/file_output.h"
+#include "figure/gantt.h"
+#include "schedule/trial.h"
+#include "sim/chakra/write.h"
+#include "sim/chrome.h"
+#include "sim/play.h"
+#include "sim/timeline.h"
+
+struct simulate_options {
+    struct option_list plans;
+    const char *schedule;
+    int64_t stages, microbatches, chunks, threads;
+    const char *forward, *backward, *weight, *comm;
+    double hidden, memory;
+    bool send_blocks, compare;
+    int level; /* enum sim_level */
+    bool no_symmetry;
+    double jitter, collective_share;
+    int64_t seed;
+    const char *straggler, *storage;
+    int64_t save_every;
+    int64_t prefetch;
+    int reshard; /* enum sim_reshard */
+    double copy_rate, save_rate, host_rate;
+    int save_waits; /* enum sim_save_waits */
+    bool storage_network;
+    const char *write_schedule;
+    bool with_sends;
+    int letters;
+    const char *csv, *figure, *trace, *chakra;
+    int style;
+    const char *replay;
+    struct option_list what_if;
+    bool json;
+    const char *output;
+    const bool *given;
+};
+
+/* Returns whether the option was given, by its name without dashes. */
+bool simulate_is_given(const struct simulate_options *given, const char *name);
+
+/* Numbers of the command line, read. The caller releases them, also after a failure. */
+struct simulate_numbers {
+    double *lists[4];
+    struct trial_options options;
+};
+bool simulate_numbers_read(const struct simulate_options *given, struct simulate_numbers *numbers,
+                           struct error *err);
+void simulate_numbers_release(struct simulate_numbers *numbers);
+
+/* A schedule by name, and its trial or the reason why there is none. */
+struct simulate_entry {
+    const struct schedule *schedule;
+    int chunks; /* asked for by the name; 0: not */
+    struct trial trial;
+    bool played;
+    struct error reason;
+    struct gantt *gantt; /* for --figure; NULL: none */
+    char title[160];     /* of its panel */
+};
+
+#define SIMULATE_MAX_ENTRIES 64
+
+/* Fills in the entries that --schedule names, or all; returns their number, or 0 and an error. */
+int simulate_entries_read(const struct simulate_options *given, struct simulate_entry *entries,
+                          struct error *err);
+
+/* Wrong names and shapes are options here, not files. Returns false. */
+bool simulate_as_usage(struct error *err);
+
+/* Reports of one trial; `path`, `letters` and `csv` are those of a file, or NULL. */
+struct simulate_source {
+    const char *path, *letters;
+    const struct schedule_csv *csv;
+};
+void simulate_print(const struct trial *trial, const struct simulate_source *source,
+                    const struct simulate_numbers *numbers, struct text *out);
+void simulate_write_json(const struct trial *trial, const struct simulate_source *source,
+                         const struct simulate_numbers *numbers, struct text *out);
+
+/* Reports of several. */
+void simulate_print_all(const struct simulate_entry *entries, int count,
+                        const struct simulate_numbers *numbers, struct text *out);
+void simulate_write_all(const struct simulate_entry *entries, int count,
+                        const struct simulate_numbers *numbers, struct text *out);
+
+/* Writes the files that are asked for. */
+bool simulate_deliver(const struct trial *trial, const struct simulate_source *source, const char *title,
+                      const struct simulate_options *given, struct error *err);
+
+/* Returns whether a file is asked for that shows the tasks of a run. */
+bool simulate_wants_tasks(const struct simulate_options *given);
+
+/* Writes PyTorch's schedule CSV of an order; `read`: what was read from a file, or NULL. */
+bool simulate_write_schedule(const struct pass_order *order, const struct schedule_csv *read,
+                             const struct simulate_options *given, struct error *err);
+
+/* Keeps what is drawn of an entry that was played, and draws all entries. */
+bool simulate_keep_entry(struct simulate_entry *entry, const struct simulate_options *given,
+                         struct error *err);
+bool simulate_draw_entries(const struct simulate_entry *entries, int count,
+                           const struct simulate_options *given, struct error *err);
+
+/* Files that show the tasks of a run, while it goes on. */
+struct simulate_files {
+    struct timeline_sinks sinks;
+    struct file_output csv;
+    struct gantt *gantt;
+    struct chrome *chrome;
+    struct chakra_out *chakra;
+};
+
+/* Opens those that are asked for; `look` and `trace` are of the picture and of the Chrome trace. Ended by simulate_files_close,
+ * also after a failure. */
+bool simulate_files_open(struct simulate_files *files, const struct simulate_options *given,
+                         const struct gantt_options *look, const struct chrome_options *trace,
+                         struct error *err);
+/* Completes the files if `done`, else removes them; returns false if they are not complete. */
+bool simulate_files_close(struct simulate_files *files, const struct simulate_options *given, bool done,
+                          struct error *err);
+
+/* `rehearse simulate plan.json`. */
+bool simulate_play_plan(const char *path, const struct simulate_options *given, struct error *err);
+
+/* `rehearse simulate --replay trace.json`. */
+bool simulate_replay(const struct simulate_options *given, struct error *err);
+
+/* Plays a plan with several schedules, and reports. */
+bool simulate_play_schedules(struct plan *plan, const struct sim_options *options,
+                             const struct simulate_options *given, struct error *err);
+
+#endif

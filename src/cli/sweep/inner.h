@@ -1,0 +1,54 @@
+/* The answers of a sweep. Private to this folder. */
+#ifndef REHEARSE_CLI_SWEEP_INNER_H
+#define REHEARSE_CLI_SWEEP_INNER_H
+
+#include "cli/sweep/sweep.h"
+#include "core/arena.h"
+#include "core/progress.h"
+#include "core/text.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+enum sweep_state { SWEEP_OPEN, SWEEP_FOUND, SWEEP_NONE };
+
+struct sweep_answers {
+    const struct sweep *sweep;
+    struct arena arena;
+    int64_t count;
+    struct sweep_cell *cells; /* [point][column] */
+    unsigned char *states;    /* enum sweep_state, of each point */
+    const char **reasons;     /* of points without an answer */
+    int64_t failed;           /* the first point that ends the sweep; -1: none */
+    struct error error;       /* of that point */
+    pthread_mutex_t lock;     /* of the above and of the log */
+    FILE *log;                /* answers so far; NULL: they are not kept */
+    char *log_path;
+    int64_t kept; /* points answered by an earlier run */
+    struct progress progress;
+    atomic_llong done;
+};
+
+struct sweep_cell *sweep_cells(const struct sweep_answers *answers, int64_t point);
+void sweep_locate(const struct sweep *sweep, int64_t point, int *at);
+
+/* A value of an axis as text, in `buffer` or constant. */
+const char *sweep_value(const struct sweep_axis *axis, int at, char buffer[static 24]);
+
+void sweep_print(const struct sweep_answers *answers, struct text *out);
+void sweep_write_csv(const struct sweep_answers *answers, struct text *out);
+void sweep_write_json(const struct sweep_answers *answers, struct text *out);
+bool sweep_draw(const struct sweep_answers *answers, const char *path, struct error *err);
+
+/* Opens PATH.sweep, takes the answers of an earlier run of the same sweep from it, and makes it ready for more. Another
+ * sweep's file is emptied. ERROR_FAILED: it cannot be written, or another program sweeps into PATH. */
+bool sweep_log_open(struct sweep_answers *answers, const char *path, struct error *err);
+
+/* Notes the answer of a point; the lock is held. */
+void sweep_log_add(struct sweep_answers *answers, int64_t point);
+
+/* Closes the file, and removes it when all is `done`. */
+void sweep_log_close(struct sweep_answers *answers, bool done);
+
+#endif
