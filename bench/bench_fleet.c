@@ -155,7 +155,7 @@ static bool measure(const struct bench_case *c, struct parallel *pool)
         return false;
     }
     double start = clock_now(), cpu = clock_processor();
-    if (!fleet_plan_job(&answer, &question, pool, NULL, &err)) {
+    if (!fleet_plan_job(&answer, &question, INFINITY, pool, NULL, &err)) {
         printf("%s: %s\n", c->model, err.text);
         return false;
     }

@@ -14,15 +14,18 @@ static const struct bench_case {
     const char *model, *device, *across, *software;
     int devices;
     int64_t batch, sequence;
+    enum cost_type type;
 } cases[] = {
-    {"llama-3.1-405b", "h100", "ib-400g", "megatron-core", 16384, 2048, 8192},
-    {"llama-3.1-405b", "h100", "ib-400g", "megatron-core", 512, 1152, 8192},
-    {"gpt3-175b", "h100", "ib-400g", "megatron-core", 3584, 2048, 2048},
-    {"gpt3-175b", "a100-80gb", "ib-200g", "megatron-2022", 1024, 1536, 2048},
-    {"deepseek-v3", "h100", "ib-400g", "megatron-core", 2048, 8192, 4096},
-    {"llama-3-8b", "a100-80gb", "ib-200g", "torchtitan", 64, 256, 8192},
-    {"llama-3-70b", "a100-80gb", "ib-200g", "fsdp", 256, 512, 4096},
-    {"mixtral-8x7b", "h100", "ib-400g", "megatron-core", 128, 1024, 4096},
+    {"llama-3.1-405b", "h100", "ib-400g", "megatron-core", 16384, 2048, 8192, COST_BF16},
+    {"llama-3.1-405b", "h100", "ib-400g", "megatron-core", 512, 1152, 8192, COST_BF16},
+    {"gpt3-175b", "h100", "ib-400g", "megatron-core", 3584, 2048, 2048, COST_BF16},
+    {"gpt3-175b", "a100-80gb", "ib-200g", "megatron-2022", 1024, 1536, 2048, COST_BF16},
+    {"deepseek-v3", "h100", "ib-400g", "megatron-core", 2048, 8192, 4096, COST_BF16},
+    {"deepseek-v3", "h800", "ib-400g", "megatron-core", 2048, 15360, 4096, COST_FP8},
+    {"deepseek-v3", "h800", "ib-400g", "ideal", 2048, 15360, 4096, COST_FP8},
+    {"llama-3-8b", "a100-80gb", "ib-200g", "torchtitan", 64, 256, 8192, COST_BF16},
+    {"llama-3-70b", "a100-80gb", "ib-200g", "fsdp", 256, 512, 4096, COST_BF16},
+    {"mixtral-8x7b", "h100", "ib-400g", "megatron-core", 128, 1024, 4096, COST_BF16},
 };
 
 static bool ask(struct job *job, const struct bench_case *c)
@@ -35,7 +38,7 @@ static bool ask(struct job *job, const struct bench_case *c)
                         .devices_per_node = 8,
                         .batch = c->batch,
                         .sequence = c->sequence,
-                        .type = COST_BF16};
+                        .type = c->type};
     if (!job->model || !job->device || !job->software || !job->across) {
         printf("%s: not known\n", c->model);
         return false;

@@ -24,6 +24,12 @@ const struct bench_case bench_long[6] = {
     {"6: 24 nodes x 4", "v100 10 4, 3090 8 4, a100-80 6 4", NULL, 1000, 0, 0},
 };
 
+const struct bench_case bench_wide[5] = {
+    {"64 nodes x 8", "4090 64 8", "12 GB/s", 64, 0, 0},  {"64 nodes x 8", "4090 64 8", "12 GB/s", 128, 0, 0},
+    {"64 nodes x 8", "4090 64 8", "12 GB/s", 256, 0, 0}, {"64 nodes x 8", "4090 64 8", "12 GB/s", 400, 0, 0},
+    {"64 nodes x 8", "4090 64 8", "12 GB/s", 512, 0, 0},
+};
+
 const struct bench_case bench_six_kinds = {"48 nodes x 8, 6 types",
                                            "v100 8 8, 3090 8 8, a6000 8 8, 4090 8 8, a100-80 8 8, h100 8 8",
                                            NULL,
@@ -144,7 +150,10 @@ void bench_problem(const struct bench_case *which, enum plan_objective objective
     struct cluster cluster;
     struct error err;
     make_profile(&profile, from);
-    if (which->microbatches == 1000)
+    bool wide = false;
+    for (int i = 0; i < 5; i++)
+        wide |= which == &bench_wide[i];
+    if (wide || which->microbatches == 1000)
         stretch(&profile, 1000);
     else if (which == &bench_six_kinds)
         stretch(&profile, 100);

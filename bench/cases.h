@@ -18,7 +18,8 @@ struct bench_case {
 /* Speeds relative to a V100, as the reference has them (Lambda's benchmark list). */
 extern const struct bench_case bench_experiments[5]; /* gpt2-xl, 50 layers: Ditto's five experiments */
 extern const struct bench_case bench_long[6];        /* 1000 layers: its six that were never run */
-extern const struct bench_case bench_six_kinds;      /* 6 types x 8 nodes x 8 devices, 100 layers */
+extern const struct bench_case bench_wide[5];   /* 1000 layers on many nodes of one kind, few micro-batches */
+extern const struct bench_case bench_six_kinds; /* 6 types x 8 nodes x 8 devices, 100 layers */
 extern const struct bench_case
     bench_homogeneous[4]; /* gpt2-xl on nodes of one kind; the last for templates */
 

@@ -56,9 +56,22 @@ static void add_plot(const struct figure_sweep *sweep, struct text *script)
     text_add(script, "\n");
 }
 
+static bool has_values(const struct figure_sweep *sweep)
+{
+    for (int j = 0; j < sweep->line_count; j++)
+        for (int i = 0; i < sweep->point_count; i++)
+            if (isfinite(sweep->lines[j].values[i]))
+                return true;
+    return false;
+}
+
 bool figure_sweep(const char *path, const struct figure_sweep *sweep, struct error *err)
 {
     struct text script = {0};
+    if (!has_values(sweep))
+        return error_set(err, ERROR_INFEASIBLE,
+                         "'%s': there is nothing to draw: no point has a value of '%s'", path,
+                         sweep->y_title);
     bool drawn = gnuplot_set_terminal(path, WIDTH, HEIGHT, figure_screen.points, &script, err);
     if (drawn) {
         add_axes(sweep, &script);

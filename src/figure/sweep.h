@@ -19,7 +19,7 @@ struct figure_sweep {
     bool scaling; /* an even axis from 0 and the line y = x; otherwise x doubles from mark to mark */
 };
 
-/* The ending of `path` (.svg, .png, .pdf) sets the format. */
+/* The ending of `path` (.svg, .png, .pdf) sets the format. ERROR_INFEASIBLE: no line has a value. */
 bool figure_sweep(const char *path, const struct figure_sweep *sweep, struct error *err);
 
 #endif

@@ -293,13 +293,51 @@ static void add_sensitivity(const struct plan *plan, struct text *out)
                                          ">saved",    "<best split", NULL};
     if (plan->sensitivity_count == 0)
         return;
-    html_table(out, "With more of one resource", titles);
+    html_table(
+        out, plan->fleet_count > 0 || plan->type_count > 1 ? "With one change" : "With more of one resource",
+        titles);
     for (int i = 0; i < plan->sensitivity_count; i++) {
         const struct plan_sensitivity *row = &plan->sensitivity[i];
         HTML_ROW(out, cell_head(row->resource ? row->resource : "?"), cell_number(HTML_SHARE, row->more),
                  cell_number(HTML_TIME, row->iteration_time),
                  cell_number(HTML_SHARE, 1 - row->iteration_time / plan->iteration_time),
                  cell_text(row->split_differs ? "another" : "the same"));
+    }
+    html_table_end(out);
+}
+
+static void add_idle(const struct plan *plan, struct text *out)
+{
+    static const char *const titles[] = {"<idle devices", ">how many", ">iteration with any", "<reason",
+                                         NULL};
+    if (plan->idle_count == 0)
+        return;
+    html_table(out, "Devices that do not help", titles);
+    for (int i = 0; i < plan->idle_count; i++) {
+        const struct plan_idle *idle = &plan->idle[i];
+        HTML_ROW(out, cell_head(plan->types[idle->type].name), cell_number(HTML_COUNT, idle->devices),
+                 cell_number(HTML_TIME, idle->with_one), cell_text(idle->reason));
+    }
+    html_table_end(out);
+}
+
+static void add_fleets(const struct plan *plan, struct text *out)
+{
+    static const char *const titles[] = {"<devices that work", ">iteration", "<way",
+                                         ">pipelines",         ">mbs",       ">ZeRO",
+                                         "<recompute",         ">memory",    NULL};
+    if (plan->fleet_count == 0)
+        return;
+    html_table(out, "The fastest of each set of devices, way and settings", titles);
+    for (int i = 0; i < plan->fleet_count && i < REPORT_MAX_ROWS; i++) {
+        const struct plan_fleet *fleet = &plan->fleets[i];
+        struct text works = {0};
+        plan_add_works(plan, fleet, &works);
+        HTML_ROW(out, cell_head(text_within(&works, out)), cell_number(HTML_TIME, fleet->iteration_time),
+                 cell_text(fleet->way), cell_number(HTML_COUNT, fleet->pipelines),
+                 cell_number(HTML_COUNT, (double)fleet->microbatch), cell_number(HTML_COUNT, fleet->sharding),
+                 cell_text(fleet->recompute), cell_number(HTML_BYTES, fleet->memory));
+        text_release(&works);
     }
     html_table_end(out);
 }
@@ -321,6 +359,8 @@ static void add_plan(struct report_part *part, const struct plan *plan)
     if (plan->has_front)
         add_alternatives(plan, true,
                          "Pareto front: no other plan is faster, smaller and on fewer devices at once", out);
+    add_idle(plan, out);
+    add_fleets(plan, out);
     add_sensitivity(plan, out);
 }
 

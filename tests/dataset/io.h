@@ -23,7 +23,7 @@
 /* Bytes in memory; writing fails beyond `limit` where that is not 0. */
 struct blob {
     unsigned char *bytes;
-    size_t length, limit;
+    size_t length, limit, capacity;
 };
 
 static inline bool blob_write(void *context, const void *from, size_t n, struct error *err)
@@ -31,8 +31,11 @@ static inline bool blob_write(void *context, const void *from, size_t n, struct 
     struct blob *blob = context;
     if (blob->limit && blob->length + n > blob->limit)
         return error_set(err, ERROR_FAILED, "cannot write 'blob': No space left on device");
-    blob->bytes = realloc(blob->bytes, blob->length + n + 1);
-    assert_non_null(blob->bytes);
+    if (blob->length + n >= blob->capacity) {
+        blob->capacity = 2 * (blob->length + n) + 1;
+        blob->bytes = realloc(blob->bytes, blob->capacity);
+        assert_non_null(blob->bytes);
+    }
     memcpy(blob->bytes + blob->length, from, n);
     blob->length += n;
     return true;

@@ -132,8 +132,8 @@ static void test_all_fail_with_the_first_that_fails(void **state)
     (void)state;
     if (!ranks_run(3, "disagree", ""))
         skip();
-    ranks_require("<1: trouble of 1>");
-    assert_int_equal(ranks_count("): trouble of 1>"), 2); /* ranks 0 and 2: "rank 1 (host): trouble of 1" */
+    ranks_require("<1: rank 1 (");
+    assert_int_equal(ranks_count("): trouble of 1>"), 3); /* "rank 1 (host): trouble of 1" */
 }
 
 static void test_who_has_other_bytes_is_named(void **state)
@@ -141,8 +141,8 @@ static void test_who_has_other_bytes_is_named(void **state)
     (void)state;
     if (!ranks_run(3, "differ", ""))
         skip();
-    ranks_require("<2: the pair is not that of rank 0>");
-    assert_int_equal(ranks_count("): the pair is not that of rank 0>"), 2);
+    ranks_require("<2: rank 2 (");
+    assert_int_equal(ranks_count("): the pair is not that of rank 0>"), 3);
 }
 
 /* Three ranks, of which one is lost; what the others said is in ranks_output. */

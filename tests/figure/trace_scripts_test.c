@@ -143,16 +143,21 @@ static void all_streams(bool *streams)
         streams[i] = true;
 }
 
+/* The second is three times as slow as the first. */
+static const char *const *make_two_runs(void)
+{
+    static char paths[2][512];
+    static const char *const traces[] = {paths[0], paths[1]};
+    snprintf(paths[0], sizeof paths[0], "%s", make_run("run.db", 1));
+    snprintf(paths[1], sizeof paths[1], "%s", make_run("slow.db", 3));
+    return traces;
+}
+
 static void throughput_is_bytes_and_operations_over_time(void **state)
 {
     (void)state;
     struct error err;
-    make_run("run.db", 1);
-    make_run("slow.db", 3);
-    char paths[2][512];
-    snprintf(paths[0], sizeof paths[0], "%s", in_folder("run.db"));
-    snprintf(paths[1], sizeof paths[1], "%s", in_folder("slow.db"));
-    const char *const traces[] = {paths[0], paths[1]};
+    const char *const *traces = make_two_runs();
     struct figure_throughput options = {
         .style = &figure_screen, .zoom = {.from = NAN, .to = NAN}, .every = 1.0};
     all_streams(options.streams);
@@ -172,12 +177,7 @@ static void distributions_are_histograms_and_shares(void **state)
 {
     (void)state;
     struct error err;
-    make_run("run.db", 1);
-    make_run("slow.db", 3);
-    char paths[2][512];
-    snprintf(paths[0], sizeof paths[0], "%s", in_folder("run.db"));
-    snprintf(paths[1], sizeof paths[1], "%s", in_folder("slow.db"));
-    const char *const traces[] = {paths[0], paths[1]};
+    const char *const *traces = make_two_runs();
     struct figure_distribution options = {.style = &figure_screen, .zoom = {.from = NAN, .to = NAN}};
     all_streams(options.streams);
     for (int kind = 0; kind < DISTRIBUTION_KINDS; kind++) {

@@ -1,9 +1,10 @@
 #include "storage/ways.h"
+#include "support/sanitizer.h"
 
 #include <pthread.h>
 
 #define SIZE      ((int64_t)300001)
-#define LISTS     150
+#define LISTS     (150 / GOLDEN_STEP)
 #define MOST      8
 #define BUFFER    (SIZE + 3 * STORAGE_SLACK)
 #define UNTOUCHED ((char)0xa5)

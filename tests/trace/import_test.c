@@ -363,15 +363,15 @@ static void test_strace_with_the_time_of_day(void **state)
 static void test_blkparse_pairs_its_lines(void **state)
 {
     (void)state;
-    import_file("blk.txt", "  8,0    3        1     0.000000100   697  Q  WS 223490 + 8 [kjournald]\n"
-                           "  8,0    3        2     0.000000150   697  G  WS 223490 + 8 [kjournald]\n"
-                           "  8,0    3        3     0.000000300     9  D  WS 223490 + 8 [kworker/0:1H]\n"
-                           "  8,0    1        4     0.000001000     0  C  WS 223490 + 8 [0]\n"
-                           "  8,0    1        5     0.000002000     0  C   R 1 + 8 [0]\n"
+    import_file("blk.txt", "  8,0    3        1     2.000000100   697  Q  WS 223490 + 8 [kjournald]\n"
+                           "  8,0    3        2     2.000000150   697  G  WS 223490 + 8 [kjournald]\n"
+                           "  8,0    3        3     2.000000300     9  D  WS 223490 + 8 [kworker/0:1H]\n"
+                           "  8,0    1        4     2.000001000     0  C  WS 223490 + 8 [0]\n"
+                           "  8,0    1        5     2.000002000     0  C   R 1 + 8 [0]\n"
                            "CPU0 (8,0):\n Reads Queued:           0,        0KiB\n");
     struct trace_block block = first_block();
     assert_int_equal(block.op, TRACE_OP_WRITE);
-    assert_int_equal(block.start_ns, 100);
+    assert_int_equal(block.start_ns, 2000000100);
     assert_int_equal(block.queue_ns, 200);
     assert_int_equal(block.service_ns, 700);
     assert_int_equal(block.bytes, 4096);

@@ -393,8 +393,8 @@ static void roles_are_made_anew(void **state)
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
         assert_true(trace_add_sample(
             writer, &(struct trace_sample){1, trace_series(writer, "gpu.sm", sources[i]), 1}, &err));
-    int64_t parents[][2] = {{20, 19}, {19, 12}, {21, 21}};
-    for (size_t i = 0; i < 3; i++) {
+    int64_t parents[][2] = {{20, 19}, {19, 12}, {21, 11}, {22, 22}};
+    for (size_t i = 0; i < 4; i++) {
         int64_t process = trace_process(writer, parents[i][0], parents[i][0], "p", 1);
         assert_true(trace_process_set(writer, process, parents[i][1], TRACE_NONE, TRACE_NONE, NULL, &err));
     }
@@ -403,18 +403,19 @@ static void roles_are_made_anew(void **state)
     struct roles roles;
     memset(&roles, 0x55, sizeof roles);
     const struct roles_rules rules = {.reader = reader};
-    const int64_t pids[] = {21, 20, 14, 12,
-                            11}; /* 14 is the second on its GPU; 20 descends from 12, 21 from nobody */
-    assert_true(roles_find(&roles, &rules, pids, 5, &err));
-    assert_int_equal(roles.count, 4);
+    /* 14 is the second on its GPU; 20 descends from 12, 21 from 11, 22 from nobody */
+    const int64_t pids[] = {22, 21, 20, 14, 12, 11};
+    assert_true(roles_find(&roles, &rules, pids, 6, &err));
+    assert_int_equal(roles.count, 5);
     assert_int_equal(roles.workers, 2);
-    assert_int_equal(roles.loaders, 2);
+    assert_int_equal(roles.loaders, 3);
     assert_null(roles_of(&roles, 14));
     assert_null(roles_of(&roles, 99));
     assert_true(!roles_of(&roles, 11)->loads && roles_of(&roles, 11)->worker == 0);
     assert_true(!roles_of(&roles, 12)->loads && roles_of(&roles, 12)->worker == 1);
     assert_true(roles_of(&roles, 20)->loads && roles_of(&roles, 20)->worker == 1);
-    assert_true(roles_of(&roles, 21)->loads && roles_of(&roles, 21)->worker == 1); /* the second turn */
+    assert_true(roles_of(&roles, 21)->loads && roles_of(&roles, 21)->worker == 0);
+    assert_true(roles_of(&roles, 22)->loads && roles_of(&roles, 22)->worker == 0); /* the third turn */
     roles_release(&roles);
     assert_null(roles_of(&roles, 11));
     trace_reader_free(reader);

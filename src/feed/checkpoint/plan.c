@@ -63,11 +63,12 @@ static bool find_degrees(struct checkpoint_of_plan *of, const struct plan *plan,
     return true;
 }
 
-/* Bytes per parameter: of its weight, and of the optimizer's states. */
+/* Bytes per parameter: of its weight, and of the optimizer's states. Mixed precision is one of 16 bits, whichever of them a
+ * device type has. */
 static bool element_bytes(const struct plan *plan, int64_t *weight, int64_t *states, struct error *err)
 {
-    enum cost_type type;
-    if (!cost_type_find(plan->precision, &type))
+    enum cost_type type = COST_BF16;
+    if (strcmp(plan->precision, "mixed") != 0 && !cost_type_find(plan->precision, &type))
         return error_set(err, ERROR_INPUT, "%s: precision: '%.80s' is no type of number", name_of(plan),
                          plan->precision);
     *weight = (int64_t)fmax(cost_type_bytes(type), 2);
@@ -82,7 +83,7 @@ static double split_experts(struct checkpoint_shards *shards, const struct degre
 {
     if (degrees->expert == 1 || degrees->zero == 3)
         return 0;
-    double experts = (double)(model->layers - model->dense_layers) * (double)model->experts *
+    double experts = (double)architecture_expert_blocks(model) * (double)model->experts *
                      architecture_expert_parameters(model);
     shards->expert = degrees->expert;
     shards->experts = (int64_t)(experts / (double)shards->layers / (double)degrees->expert);

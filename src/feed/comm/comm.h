@@ -53,7 +53,7 @@ bool comm_gather(struct comm *comm, const void *bytes, size_t length, comm_visit
                  const char *what, struct error *err);
 
 /* Returns true on all ranks if all came with `ok`, else false on all. *err is then the error of the lowest
- * failed rank, with its name if it is another. */
+ * failed rank, with its name. */
 bool comm_agree(struct comm *comm, bool ok, const char *what, struct error *err);
 
 /* Returns true if all ranks have the same bytes; else false on all, and the error names the rank. */

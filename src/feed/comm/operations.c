@@ -244,8 +244,7 @@ bool comm_agree(struct comm *comm, bool ok, const char *what, struct error *err)
         return false;
     if (!comm_broadcast(comm, &theirs, sizeof theirs, what, ok ? err : &lost))
         return false;
-    if (comm->rank == failed)
-        return false;
+    /* The rank that failed says so, too: the launcher may end the others before they can. */
     theirs.text[sizeof theirs.text - 1] = 0;
     return error_set(err, theirs.kind, "rank %" PRId64 " (%s): %s", failed, comm_host(comm, (int)failed),
                      theirs.text);

@@ -151,6 +151,15 @@ bool import_lines_raw(struct import_lines *lines, const char **bytes, size_t *le
     return true;
 }
 
+bool import_lines_whole(void *lines, const char **bytes, size_t *length, struct error *err)
+{
+    const struct import_lines *from = lines;
+    if (!import_lines_raw(lines, bytes, length, err))
+        return false;
+    return *length > 0 || !from->truncated ||
+           error_set(err, ERROR_INPUT, "%s: damaged: the packed file ends early", from->path);
+}
+
 bool import_lines_peek(struct import_lines *lines, const char **bytes, size_t *length, struct error *err)
 {
     while (lines->used - lines->at < 4096 && !lines->ended)

@@ -340,6 +340,7 @@ static void names_tell_the_configuration(void **state)
         {"ta_1gpu_Original_16GB_20220830163442", 1, 0, ""},
         {"unet3d_b200", 0, 0, "UNET3D"},
         {"gpus8_batch4", 8, 4, ""},
+        {"gpu-4_run", 4, 0, ""},
         {"batch_size=16,gpus=4", 4, 16, ""},
         {"UNET3D_8g_4b/16g_1b", 16, 1, "UNET3D"}, /* the nearest */
         {"DLRM_1M_b1m_g2", 2, 1048576, "DLRM"},
@@ -433,6 +434,17 @@ static void results_of_feed_tell_of_copies_and_barriers(void **state)
     EXPECT(STEPS_COMPUTE, 1.75, 2);
     EXPECT(STEPS_STEP, 2, 2.625);
     assert_int_equal(steps.malformed, 0);
+}
+
+static void a_damaged_result_is_an_error(void **state)
+{
+    (void)state;
+    static const char output[] = "{\"1\": {\"load\": {\"block1\": [1]}, \"proc\": {\"block1\": [3]}}}";
+    struct error err;
+    write_bytes("5_output.json", output, strlen(output));
+    write_bytes("result.json", "{\"accelerators\": ", 17);
+    assert_false(steps_read(&steps, in_folder("5_output.json"), &options, &err));
+    assert_non_null(strstr(err.text, "result.json:1:"));
 }
 
 static void expect_error(const char *path, const char *text, const char *message)
@@ -546,6 +558,7 @@ int main(void)
         STEPS_TEST(repeats_are_pooled_and_groups_sorted),
         STEPS_TEST(folders_are_read_as_a_whole),
         STEPS_TEST(results_of_feed_tell_of_copies_and_barriers),
+        STEPS_TEST(a_damaged_result_is_an_error),
         STEPS_TEST(what_cannot_be_used_is_said),
         STEPS_TEST(malformed_lines_are_counted_and_passed_over),
         STEPS_TEST(a_recorded_run_of_dlio),
