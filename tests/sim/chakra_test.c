@@ -194,6 +194,28 @@ static void nodes_are_read_back_as_they_were_written(void **state)
     text_release(&second);
 }
 
+/* Also a first message whose length is the character with which JSON begins, or a space. */
+static void heads_of_any_length_are_read(void **state)
+{
+    char version[301];
+    (void)state;
+    for (int length = 0; length <= 300; length++) {
+        const struct chakra_node node = {
+            .id = 1, .name = "a", .type = CHAKRA_COMPUTE, .collective = -1, .from = -1, .to = -1, .tag = -1};
+        struct text text = {0};
+        struct chakra chakra;
+        struct error err;
+        memset(version, '{', sizeof version);
+        version[length] = '\0';
+        chakra_add_head(&text, version);
+        chakra_add_node(&text, &node, NULL);
+        assert_true(chakra_load(&chakra, "t.et", text.data, text.length, &err));
+        assert_string_equal(chakra.version, version);
+        chakra_release(&chakra);
+        text_release(&text);
+    }
+}
+
 /* Device 0 computes twice and sends; device 1 receives and computes, and reduces. */
 static void a_timeline_becomes_a_trace_of_each_device(void **state)
 {
@@ -290,6 +312,7 @@ int main(void)
         cmocka_unit_test(the_reference_is_played),
         cmocka_unit_test(the_reference_in_json_is_read),
         cmocka_unit_test(nodes_are_read_back_as_they_were_written),
+        cmocka_unit_test(heads_of_any_length_are_read),
         cmocka_unit_test(a_timeline_becomes_a_trace_of_each_device),
         cmocka_unit_test(wrong_traces_are_refused),
     };

@@ -89,6 +89,21 @@ void chakra_release(struct chakra *chakra)
     *chakra = (struct chakra){0};
 }
 
+/* Returns whether bytes begin with the message GlobalMetadata. One of 123 bytes begins as JSON does, with '{'. */
+static bool is_wire(const char *bytes, size_t length)
+{
+    const char *at = bytes, *end = bytes + length;
+    struct wire_field field;
+    uint64_t message;
+    if (!wire_varint(&at, end, &message) || message > (uint64_t)(end - at))
+        return false;
+    end = at + message;
+    while (at < end)
+        if (!wire_next(&at, end, &field) || field.number < 1 || field.number > 2 || field.type != WIRE_BYTES)
+            return false;
+    return true;
+}
+
 static bool read_file(struct chakra *chakra, struct import_lines *lines, struct error *err)
 {
     const char *bytes;
@@ -100,7 +115,7 @@ static bool read_file(struct chakra *chakra, struct import_lines *lines, struct 
     if (!VECTOR_ROOM(chakra->deps, chakra->dep_capacity,
                      1)) /* never NULL: a list of none begins somewhere, too */
         return error_memory(err);
-    bool json = bytes[strspn(bytes, " \t\r\n")] == '{';
+    bool json = bytes[strspn(bytes, " \t\r\n")] == '{' && !is_wire(bytes, length);
     if (!(json ? chakra_read_json : chakra_read_wire)(chakra, lines, err))
         return false;
     return chakra->count > 0 || error_set(err, ERROR_INPUT, "%s: there is no node in it", chakra->path);
