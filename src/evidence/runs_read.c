@@ -427,6 +427,8 @@ static void read_run(struct validation *validation, const struct validation_defa
     run->gpu = cell_or(r, "gpu", defaults->gpu);
     run->model_name = cell(r, "model");
     run->framework = cell_or(r, "framework", defaults->framework);
+    run->set = cell(r, "set");
+    run->date = cell(r, "source_date");
     run->line = validation->csv.lines[row];
     run->job.model = &run->model;
     run->job.frozen = contains(run->model_name, "LoRA");
@@ -478,6 +480,15 @@ bool validation_parse(struct validation *validation, const char *path, const cha
 {
     *validation = (struct validation){0};
     return csv_parse(&validation->csv, path, data, length, err) && finish(validation, defaults, err);
+}
+
+extern const char data_runs[];
+extern const size_t data_runs_size;
+
+bool validation_load_known(struct validation *validation, const struct validation_defaults *defaults,
+                           struct error *err)
+{
+    return validation_parse(validation, "runs.csv", data_runs, data_runs_size, defaults, err);
 }
 
 void validation_release(struct validation *validation)

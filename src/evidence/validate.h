@@ -21,6 +21,8 @@ enum { OPEN_RECOMPUTE = 1, OPEN_MODULES = 2, OPEN_SHARDING = 4, OPEN_CHUNKS = 8 
 
 struct run {
     const char *id, *source, *gpu, *model_name, *framework; /* as in the table */
+    const char *set;  /* the part of the table it belongs to; "" without that column */
+    const char *date; /* of the numbers, YYYY[-MM[-DD]]; "": not given */
     int line;
     const char *reason; /* why it is not modelled; NULL: it is modelled */
     bool scored;        /* its time was measured: printed, or derived from printed tokens per second */
@@ -64,6 +66,10 @@ bool validation_load(struct validation *validation, const char *path,
                      const struct validation_defaults *defaults, struct error *err);
 bool validation_parse(struct validation *validation, const char *path, const char *data, size_t length,
                       const struct validation_defaults *defaults, struct error *err);
+/* The same for the published runs that come with the program (data/runs.csv). Their sets are "trainers" (pages of the makers of
+ * Megatron, NeMo, llm-foundry, torchtitan, …), "simumax", "mlperf", and "recipes" (other software people use). */
+bool validation_load_known(struct validation *validation, const struct validation_defaults *defaults,
+                           struct error *err);
 void validation_release(struct validation *validation);
 
 /* Predicts all runs. `calibration` replaces that of every run's device; NULL: the device's. */

@@ -180,7 +180,7 @@ static bool run(void *context, struct error *err)
     const struct validate_options *given = context;
     struct validate_report report = {.rows = given->rows, .wide = given->wide};
     struct tables tables = {0};
-    const char *table = given->tables.items[0];
+    const char *table = given->tables.count > 0 ? given->tables.items[0] : NULL;
     const struct validation_defaults defaults = {
         .gpu = given->gpu,
         .framework = given->software,
@@ -190,6 +190,11 @@ static bool run(void *context, struct error *err)
         .devices_per_node = (int)given->devices_per_node,
         .tables = &tables,
     };
+    if (!table && (given->layers || given->setup || given->schedules))
+        return error_set(err, ERROR_USAGE, "%s: no TABLE is given, see 'rehearse help validate'",
+                         given->layers  ? "--layers"
+                         : given->setup ? "--setup"
+                                        : "--schedules");
     if (given->layers || given->setup)
         return validate_mixed(&(struct validate_mixed){.plans = table,
                                                        .layers = given->layers,
@@ -205,7 +210,8 @@ static bool run(void *context, struct error *err)
         return shown;
     }
     bool done = add_tables(&tables, given, err) && check_defaults(&tables, given, err) &&
-                validation_load(&report.validation, table, &defaults, err) &&
+                (table ? validation_load(&report.validation, table, &defaults, err)
+                       : validation_load_known(&report.validation, &defaults, err)) &&
                 make_report(given, &report, err);
     free(report.intervals);
     free(report.betters);
@@ -271,7 +277,8 @@ static const struct option_spec options[] = {
 };
 
 static const struct command_example examples[] = {
-    {"rehearse validate runs.csv", "errors by source and device"},
+    {"rehearse validate", "errors of the published runs that come with the program"},
+    {"rehearse validate runs.csv", "errors by source and device of your own runs"},
     {"rehearse validate runs.csv --rows --figure scatter.svg", "every run, and a picture"},
     {"rehearse validate plans.csv --layers layers.csv --setup examples/mixed/amp.yaml",
      "plans on devices of several kinds"},
@@ -293,11 +300,14 @@ const struct command command_validate = {
         "predicted and not scored.",
     .options = options,
     .options_size = sizeof(struct validate_options),
-    .operands = {.name = "TABLE",
-                 .help = "runs, one per row (CSV, also packed by gzip)",
-                 .min = 1,
-                 .max = 1,
-                 .at = offsetof(struct validate_options, tables)},
+    .operands =
+        {.name = "TABLE",
+         .help =
+             "runs, one per row (CSV, also packed by gzip); default: the published runs that come with the "
+             "program",
+         .min = 0,
+         .max = 1,
+         .at = offsetof(struct validate_options, tables)},
     .examples = examples,
     .run = run,
 };
