@@ -45,3 +45,28 @@ void error_score_write(const struct error_score *score, struct json *json)
     json_number(json, "median_error", score->median);
     json_number(json, "p90_error", score->p90);
 }
+
+/* A rank is the number of smaller values and half of the number of equal ones, itself included, and a half. Quadratic:
+ * what is ranked has hundreds of rows. */
+static void rank(const double *values, int count, double *ranks)
+{
+    for (int i = 0; i < count; i++) {
+        ranks[i] = 0.5;
+        for (int j = 0; j < count; j++)
+            ranks[i] += values[j] < values[i] ? 1.0 : values[j] == values[i] ? 0.5 : 0.0;
+    }
+}
+
+double rank_correlation(const double *a, const double *b, int count, double *room)
+{
+    double *x = room, *y = room + count, mean = 0.5 * (count + 1);
+    double products = 0.0, x_squares = 0.0, y_squares = 0.0;
+    rank(a, count, x);
+    rank(b, count, y);
+    for (int i = 0; i < count; i++) {
+        products += (x[i] - mean) * (y[i] - mean);
+        x_squares += (x[i] - mean) * (x[i] - mean);
+        y_squares += (y[i] - mean) * (y[i] - mean);
+    }
+    return x_squares > 0.0 && y_squares > 0.0 ? products / sqrt(x_squares * y_squares) : 0.0;
+}

@@ -10,6 +10,10 @@ void sort_doubles(double *values, int count);
 /* Returns the quantile of sorted numbers, between the two nearest in proportion. */
 double quantile_of(const double *sorted, int count, double share);
 
+/* Spearman's rank correlation of `count` pairs; equal values share the mean of their ranks; 0 if all values of a side are
+ * equal. `room`: 2 * count. */
+double rank_correlation(const double *a, const double *b, int count, double *room);
+
 /* Errors as shares: 0.05 is 5 %. */
 struct error_score {
     int rows;

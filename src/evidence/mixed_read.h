@@ -69,7 +69,4 @@ struct mixed_score {
 bool mixed_table_score(const struct mixed_table *table, const char *cluster, enum mixed_quantity quantity,
                        bool doubtful, struct mixed_score *score, struct error *err);
 
-/* Spearman's rank correlation of `count` pairs; equal values share the mean of their ranks. `room`: 2 * count. */
-double mixed_rank_correlation(const double *a, const double *b, int count, double *room);
-
 #endif

@@ -21,7 +21,7 @@ struct validate_options {
     const char *layers, *setup;
     const char *figure, *residuals, *output;
     int64_t threads;
-    bool rows, wide, best, simulate, schedules, json;
+    bool rows, wide, best, simulate, rank, schedules, json;
     int level; /* enum sim_level */
 };
 
@@ -138,13 +138,25 @@ static bool simulate(const struct validate_options *given, struct validate_repor
     return ok;
 }
 
+static bool rank_splits(const struct validate_options *given, struct validate_report *report,
+                        struct ranking *ranking, struct error *err)
+{
+    if (!given->rank)
+        return true;
+    if (!ranking_make(ranking, &report->validation, err))
+        return false;
+    report->ranking = ranking;
+    return true;
+}
+
 static bool make_report(const struct validate_options *given, struct validate_report *report,
                         struct error *err)
 {
     struct text text = {0};
+    struct ranking ranking = {0};
     validation_predict(&report->validation, NULL);
     if (!validate_find_intervals(report, err) || !find_best(given, report, err) ||
-        !simulate(given, report, err))
+        !simulate(given, report, err) || !rank_splits(given, report, &ranking, err))
         return false;
     if (given->json)
         validate_write(report, &text);
@@ -153,6 +165,7 @@ static bool make_report(const struct validate_options *given, struct validate_re
     bool done = output_text(given->output, &text, err) && write_residuals(given, report, err) &&
                 draw(given, report, err);
     text_release(&text);
+    ranking_release(&ranking);
     return done;
 }
 
@@ -263,6 +276,10 @@ static const struct option_spec options[] = {
                    "of each run"),
     OPTION(validate_options, level, OPTION_CHOICE, "level", .argument = "LEVEL", .words = levels,
            .initial = "auto", .help = "--simulate: by passes or by layers, as of rehearse simulate"),
+    OPTION(validate_options, rank, OPTION_FLAG, "rank",
+           .help =
+               "also rank the measured splits of each job by predicted and by measured time, and print the "
+               "correlation and the regret of the predicted best; with --rows, every split"),
     OPTION(validate_options, schedules, OPTION_FLAG, "schedules",
            .help = "TABLE holds measured runs of pipeline schedules with the times of their passes "
                    "(examples/schedules.csv): simulate them"),
@@ -280,6 +297,7 @@ static const struct command_example examples[] = {
     {"rehearse validate", "errors of the published runs that come with the program"},
     {"rehearse validate runs.csv", "errors by source and device of your own runs"},
     {"rehearse validate runs.csv --rows --figure scatter.svg", "every run, and a picture"},
+    {"rehearse validate runs.csv --rank", "are faster splits of a job also predicted to be faster?"},
     {"rehearse validate plans.csv --layers layers.csv --setup examples/mixed/amp.yaml",
      "plans on devices of several kinds"},
     {NULL, NULL},

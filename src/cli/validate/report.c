@@ -297,6 +297,8 @@ void validate_print(const struct validate_report *report, struct text *out)
         print_best(report, out);
     if (report->simulated)
         print_simulated(report, out);
+    if (report->ranking)
+        validate_print_ranking(report, out);
 }
 
 /* ---- for programs ---- */
@@ -423,6 +425,8 @@ void validate_write(const struct validate_report *report, struct text *out)
     write_groups(validation, "generations", groups, list_generations(validation, groups), &json);
     if (report->simulated)
         write_simulated(report, &json);
+    if (report->ranking)
+        validate_write_ranking(report, &json);
     json_open(&json, "results", '[');
     for (int i = 0; i < validation->count; i++)
         write_row(report, i, &json);

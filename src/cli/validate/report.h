@@ -3,9 +3,11 @@
 #define REHEARSE_CLI_VALIDATE_REPORT_H
 
 #include "core/error.h"
+#include "core/json.h"
 #include "core/text.h"
 #include "evidence/better.h"
 #include "evidence/interval.h"
+#include "evidence/rank.h"
 #include "evidence/simulated.h"
 #include "evidence/validate.h"
 
@@ -16,6 +18,7 @@ struct validate_report {
     struct interval *intervals;  /* of modelled runs */
     struct better *betters;      /* NULL: not asked for */
     struct simulated *simulated; /* likewise */
+    struct ranking *ranking;     /* likewise */
     int covered, extrapolated;   /* of scored ones */
     bool rows, wide;             /* print every run, with all columns */
 };
@@ -24,6 +27,10 @@ struct validate_report {
 bool validate_find_intervals(struct validate_report *report, struct error *err);
 void validate_print(const struct validate_report *report, struct text *out);
 void validate_write(const struct validate_report *report, struct text *out); /* JSON */
+
+/* The ranking of splits: a line for each job, and with report->rows for each split. */
+void validate_print_ranking(const struct validate_report *report, struct text *out);
+void validate_write_ranking(const struct validate_report *report, struct json *json);
 
 /* Names the sources of the runs, each once. */
 void validate_name_sources(const struct validation *validation, struct text *out);
