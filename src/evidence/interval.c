@@ -102,6 +102,11 @@ struct interval interval_of(const struct residuals *residuals, const struct like
     };
 }
 
+bool interval_holds(const struct interval *interval, double seconds)
+{
+    return seconds >= interval->low && seconds <= interval->high;
+}
+
 void interval_write(const struct interval *interval, struct json *json)
 {
     json_number(json, "low", interval->low);

@@ -49,6 +49,9 @@ const struct residuals *residuals_known(struct error *err);
 struct interval interval_of(const struct residuals *residuals, const struct likeness *likeness,
                             double seconds, bool blind);
 
+/* Returns whether a measured time lies inside. */
+bool interval_holds(const struct interval *interval, double seconds);
+
 /* Writes low, high and extrapolates into a map that is open. */
 void interval_write(const struct interval *interval, struct json *json);
 

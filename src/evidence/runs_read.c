@@ -433,7 +433,7 @@ static void read_run(struct validation *validation, const struct validation_defa
     run->job.model = &run->model;
     run->job.frozen = contains(run->model_name, "LoRA");
     read_measured(r);
-    if (!run->reason && read_software(r) && read_device(r) && read_model(r) && read_type(r) &&
+    if (!run->reason && read_device(r) && read_software(r) && read_model(r) && read_type(r) &&
         read_degrees(r) && read_batch(r) && read_recompute(r))
         check_job(r);
     validation->no_memory |= r->cells.no_memory;

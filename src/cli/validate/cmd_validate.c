@@ -22,7 +22,9 @@ struct validate_options {
     const char *figure, *residuals, *output;
     int64_t threads;
     bool rows, wide, best, simulate, rank, schedules, json;
-    int level; /* enum sim_level */
+    int level;     /* enum sim_level */
+    int leave_out; /* 0: nothing, else 1 + enum run_part */
+    int64_t worst;
 };
 
 /* ---- the defaults of all runs ---- */
@@ -149,6 +151,13 @@ static bool rank_splits(const struct validate_options *given, struct validate_re
     return true;
 }
 
+static bool leave_out(const struct validate_options *given, struct validate_report *report, struct error *err)
+{
+    report->part = (enum run_part)(given->leave_out - 1);
+    return given->leave_out == 0 ||
+           left_out_make(&report->validation, report->part, &report->left_out, &report->left_out_count, err);
+}
+
 static bool make_report(const struct validate_options *given, struct validate_report *report,
                         struct error *err)
 {
@@ -156,13 +165,15 @@ static bool make_report(const struct validate_options *given, struct validate_re
     struct ranking ranking = {0};
     validation_predict(&report->validation, NULL);
     if (!validate_find_intervals(report, err) || !find_best(given, report, err) ||
-        !simulate(given, report, err) || !rank_splits(given, report, &ranking, err))
+        !simulate(given, report, err) || !rank_splits(given, report, &ranking, err) ||
+        !leave_out(given, report, err))
         return false;
+    bool shown = true;
     if (given->json)
         validate_write(report, &text);
     else
-        validate_print(report, &text);
-    bool done = output_text(given->output, &text, err) && write_residuals(given, report, err) &&
+        shown = validate_print(report, &text, err);
+    bool done = shown && output_text(given->output, &text, err) && write_residuals(given, report, err) &&
                 draw(given, report, err);
     text_release(&text);
     ranking_release(&ranking);
@@ -191,7 +202,7 @@ static bool run_schedules(const struct tables *tables, const struct validate_opt
 static bool run(void *context, struct error *err)
 {
     const struct validate_options *given = context;
-    struct validate_report report = {.rows = given->rows, .wide = given->wide};
+    struct validate_report report = {.rows = given->rows, .wide = given->wide, .worst = (int)given->worst};
     struct tables tables = {0};
     const char *table = given->tables.count > 0 ? given->tables.items[0] : NULL;
     const struct validation_defaults defaults = {
@@ -229,11 +240,14 @@ static bool run(void *context, struct error *err)
     free(report.intervals);
     free(report.betters);
     free(report.simulated);
+    free(report.left_out);
     validation_release(&report.validation);
     tables_release(&tables);
     return done;
 }
 
+static const char *const parts[] = {"nothing", "source", "software",
+                                    "gpu",     "model",  NULL};         /* enum run_part */
 static const char *const levels[] = {"auto", "passes", "layers", NULL}; /* enum sim_level */
 
 static const struct option_spec options[] = {
@@ -280,6 +294,12 @@ static const struct option_spec options[] = {
            .help =
                "also rank the measured splits of each job by predicted and by measured time, and print the "
                "correlation and the regret of the predicted best; with --rows, every split"),
+    OPTION(validate_options, leave_out, OPTION_CHOICE, "leave-out", .argument = "PART", .words = parts,
+           .initial = "nothing",
+           .help = "also predict each source, software, device or model as if no run of it were known, and "
+                   "print errors and the share inside the intervals"),
+    OPTION(validate_options, worst, OPTION_INTEGER, "worst", .argument = "N", .initial = "0", .min = 0,
+           .max = 1000, .help = "also print the N runs with the largest errors"),
     OPTION(validate_options, schedules, OPTION_FLAG, "schedules",
            .help = "TABLE holds measured runs of pipeline schedules with the times of their passes "
                    "(examples/schedules.csv): simulate them"),

@@ -3,55 +3,10 @@
 #include "core/json.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define MAX_GROUPS 256
-
-/* ---- groups of runs ---- */
-
-/* Runs of one source on one device, or those on devices of one generation. */
-struct group {
-    const char *source, *gpu;
-    const char *generation; /* NULL: of one source */
-};
-
-static bool in_group(const struct run *run, const void *context)
-{
-    const struct group *group = context;
-    return group->generation ? strcmp(run->job.device->generation, group->generation) == 0
-                             : strcmp(run->source, group->source) == 0 && strcmp(run->gpu, group->gpu) == 0;
-}
-
-static int list_sources(const struct validation *validation, struct group *groups)
-{
-    int count = 0;
-    for (int i = 0; i < validation->count; i++) {
-        const struct run *run = &validation->runs[i];
-        if (run->reason || !run->scored)
-            continue;
-        int at = 0;
-        while (at < count && !in_group(run, &groups[at]))
-            at++;
-        if (at == count && count < MAX_GROUPS)
-            groups[count++] = (struct group){.source = run->source, .gpu = run->gpu};
-    }
-    return count;
-}
-
-/* In the order in which generations were released; runs on others count only in the sum. */
-static int list_generations(const struct validation *validation, struct group *groups)
-{
-    static const char *const names[] = {"volta", "turing", "ampere", "ada", "hopper",  "blackwell",
-                                        "cdna2", "cdna3",  "cdna4",  "tpu", "trainium"};
-    int count = 0;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        groups[count] = (struct group){"all sources", names[i], names[i]};
-        count += validation_score(validation, in_group, &groups[count]).rows > 0;
-    }
-    return count;
-}
 
 /* ---- intervals ---- */
 
@@ -74,48 +29,13 @@ bool validate_find_intervals(struct validate_report *report, struct error *err)
         *interval = interval_of(known, &likeness, run->predicted.seconds, true);
         if (!run->scored)
             continue;
-        report->covered += run->seconds >= interval->low && run->seconds <= interval->high;
+        report->covered += interval_holds(interval, run->seconds);
         report->extrapolated += interval->extrapolates;
     }
     return true;
 }
 
 /* ---- for people ---- */
-
-static void print_score(const struct group *group, const struct error_score *score, bool wide,
-                        struct text *out)
-{
-    int source = wide ? 34 : 31, gpu = wide ? 44 : 25;
-    text_format(out, "%-*.*s %-*.*s %5d %6.1f %% %6.1f %% %6.1f %% %+6.1f %%\n", source, source,
-                group->source, gpu, gpu, group->gpu, score->rows, 100 * score->mean, 100 * score->median,
-                100 * score->p90, 100 * score->bias);
-}
-
-static void print_groups(const struct validate_report *report, const struct group *groups, int count,
-                         struct text *out)
-{
-    for (int i = 0; i < count; i++) {
-        struct error_score score = validation_score(&report->validation, in_group, &groups[i]);
-        print_score(&groups[i], &score, report->wide, out);
-    }
-}
-
-static void print_scores(const struct validate_report *report, const struct error_score *all,
-                         struct text *out)
-{
-    const struct validation *validation = &report->validation;
-    struct group groups[MAX_GROUPS];
-    text_format(out, "\n%-*s %-*s %5s %8s %8s %8s %8s\n", report->wide ? 34 : 31, "source",
-                report->wide ? 44 : 25, "gpu", "runs", "mean", "median", "p90", "bias");
-    print_groups(report, groups, list_sources(validation, groups), out);
-    text_add(out, "\n");
-    print_groups(report, groups, list_generations(validation, groups), out);
-    print_score(&(struct group){"all sources", "all", NULL}, all, report->wide, out);
-    text_format(out,
-                "\n80 %% intervals from known runs that are not equal: %.1f %% of the runs lie inside; %d "
-                "extrapolate\n",
-                100.0 * report->covered / all->rows, report->extrapolated);
-}
 
 static void print_memory(const struct validation *validation, struct text *out)
 {
@@ -192,6 +112,38 @@ static void print_reasons(const struct validation *validation, struct text *out)
                     run->model_name, reason);
         head = "";
     }
+}
+
+/* ---- the worst rows ---- */
+
+static int by_error(const void *a, const void *b)
+{
+    const struct run *x = *(const struct run *const *)a, *y = *(const struct run *const *)b;
+    double left = fabs(x->error), right = fabs(y->error);
+    return left != right ? (left < right) - (left > right) : (x->line > y->line) - (x->line < y->line);
+}
+
+static bool print_worst(const struct validate_report *report, struct text *out, struct error *err)
+{
+    const struct validation *validation = &report->validation;
+    const struct run **runs = calloc((size_t)validation->count + 1, sizeof *runs);
+    int count = 0;
+    if (!runs)
+        return error_memory(err);
+    for (int i = 0; i < validation->count; i++)
+        if (!validation->runs[i].reason && validation->runs[i].scored)
+            runs[count++] = &validation->runs[i];
+    qsort(runs, (size_t)count, sizeof *runs, by_error);
+    text_format(out, "\n%-8s %-22s %-22s %-16s %6s %9s %9s %9s\n", "worst", "software", "model", "gpu",
+                "gpus", "measured", "predicted", "error");
+    for (int i = 0; i < count && i < report->worst; i++) {
+        const struct run *run = runs[i];
+        text_format(out, "%-8s %-22.22s %-22.22s %-16.16s %6d %9.4g %9.4g %+7.1f %%\n", run->id,
+                    run->framework, run->model_name, run->gpu, run->job.devices, run->seconds,
+                    run->predicted.seconds, 100 * run->error);
+    }
+    free(runs);
+    return true;
 }
 
 /* ---- the best plans ---- */
@@ -281,13 +233,13 @@ static void print_simulated(const struct validate_report *report, struct text *o
     }
 }
 
-void validate_print(const struct validate_report *report, struct text *out)
+bool validate_print(const struct validate_report *report, struct text *out, struct error *err)
 {
     const struct validation *validation = &report->validation;
     struct error_score all = validation_score(validation, NULL, NULL);
     text_format(out, "%d runs in the table, %d modelled and scored\n", validation->count, all.rows);
     if (all.rows > 0)
-        print_scores(report, &all, out);
+        validate_print_scores(report, out);
     print_memory(validation, out);
     if (report->rows) {
         print_rows(report, out);
@@ -299,6 +251,9 @@ void validate_print(const struct validate_report *report, struct text *out)
         print_simulated(report, out);
     if (report->ranking)
         validate_print_ranking(report, out);
+    if (report->left_out)
+        validate_print_left_out(report, out);
+    return report->worst == 0 || print_worst(report, out, err);
 }
 
 /* ---- for programs ---- */
@@ -357,25 +312,6 @@ static void write_row(const struct validate_report *report, int index, struct js
     json_close(json);
 }
 
-static void write_groups(const struct validation *validation, const char *key, const struct group *groups,
-                         int count, struct json *json)
-{
-    json_open(json, key, '[');
-    for (int i = 0; i < count; i++) {
-        const struct group *group = &groups[i];
-        struct error_score score = validation_score(validation, in_group, group);
-        json_open_flat(json, NULL, '{');
-        json_string(json, group->generation ? "generation" : "source",
-                    group->generation ? group->generation : group->source);
-        if (!group->generation)
-            json_string(json, "gpu", group->gpu);
-        json_integer(json, "modelled", score.rows);
-        error_score_write(&score, json);
-        json_close(json);
-    }
-    json_close(json);
-}
-
 static void write_simulated(const struct validate_report *report, struct json *json)
 {
     json_open(json, "simulated", '[');
@@ -414,39 +350,22 @@ void validate_write(const struct validate_report *report, struct text *out)
     struct json json = {.out = out};
     const struct validation *validation = &report->validation;
     struct error_score all = validation_score(validation, NULL, NULL);
-    struct group groups[MAX_GROUPS];
     json_open_document(&json, "rehearse-validation/1");
     json_integer(&json, "rows", validation->count);
     json_integer(&json, "modelled", all.rows);
     error_score_write(&all, &json);
     json_number(&json, "covered", all.rows > 0 ? (double)report->covered / all.rows : 0.0);
     write_memory(validation, &json);
-    write_groups(validation, "sources", groups, list_sources(validation, groups), &json);
-    write_groups(validation, "generations", groups, list_generations(validation, groups), &json);
+    validate_write_scores(report, &json);
     if (report->simulated)
         write_simulated(report, &json);
     if (report->ranking)
         validate_write_ranking(report, &json);
+    if (report->left_out)
+        validate_write_left_out(report, &json);
     json_open(&json, "results", '[');
     for (int i = 0; i < validation->count; i++)
         write_row(report, i, &json);
     json_close(&json);
     json_close(&json);
-}
-
-/* ---- sources ---- */
-
-void validate_name_sources(const struct validation *validation, struct text *out)
-{
-    struct group groups[MAX_GROUPS];
-    int count = list_sources(validation, groups);
-    for (int i = 0; i < count; i++) {
-        bool named = false;
-        for (int before = 0; before < i; before++)
-            named |= strcmp(groups[before].source, groups[i].source) == 0;
-        if (!named)
-            text_format(out, "%s%s", i > 0 ? ", " : "", groups[i].source);
-    }
-    if (count == 0 || *groups[0].source == '\0')
-        text_add(out, "runs without a source");
 }

@@ -7,6 +7,7 @@
 #include "core/text.h"
 #include "evidence/better.h"
 #include "evidence/interval.h"
+#include "evidence/left_out.h"
 #include "evidence/rank.h"
 #include "evidence/simulated.h"
 #include "evidence/validate.h"
@@ -19,18 +20,30 @@ struct validate_report {
     struct better *betters;      /* NULL: not asked for */
     struct simulated *simulated; /* likewise */
     struct ranking *ranking;     /* likewise */
-    int covered, extrapolated;   /* of scored ones */
-    bool rows, wide;             /* print every run, with all columns */
+    struct left_out *left_out;   /* likewise: the parts of runs, and all of them */
+    enum run_part part;
+    int left_out_count;
+    int worst;                 /* print this many runs with the largest errors */
+    int covered, extrapolated; /* of scored ones */
+    bool rows, wide;           /* print every run, with all columns */
 };
 
 /* Makes the intervals of all runs that were predicted, and counts the scored runs inside. */
 bool validate_find_intervals(struct validate_report *report, struct error *err);
-void validate_print(const struct validate_report *report, struct text *out);
+bool validate_print(const struct validate_report *report, struct text *out, struct error *err);
 void validate_write(const struct validate_report *report, struct text *out); /* JSON */
 
 /* The ranking of splits: a line for each job, and with report->rows for each split. */
 void validate_print_ranking(const struct validate_report *report, struct text *out);
 void validate_write_ranking(const struct validate_report *report, struct json *json);
+
+/* The errors and the share inside the intervals: by source and device, by generation, and by set where runs belong to sets. */
+void validate_print_scores(const struct validate_report *report, struct text *out);
+void validate_write_scores(const struct validate_report *report, struct json *json);
+
+/* What is predicted of runs when those like them are left out. */
+void validate_print_left_out(const struct validate_report *report, struct text *out);
+void validate_write_left_out(const struct validate_report *report, struct json *json);
 
 /* Names the sources of the runs, each once. */
 void validate_name_sources(const struct validation *validation, struct text *out);

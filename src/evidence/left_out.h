@@ -1,0 +1,31 @@
+/* What the known runs say of a run when all runs like it are left out: of its source, its software, its GPU or its model. That
+ * is what a user of something new gets. */
+#ifndef REHEARSE_EVIDENCE_LEFT_OUT_H
+#define REHEARSE_EVIDENCE_LEFT_OUT_H
+
+#include "core/error.h"
+#include "evidence/interval.h"
+#include "evidence/validate.h"
+
+enum run_part { PART_SOURCE, PART_SOFTWARE, PART_GPU, PART_MODEL, RUN_PARTS };
+extern const char *const run_part_names[RUN_PARTS + 1]; /* "source", …, ended by NULL */
+
+/* Returns the part that a modelled run belongs to; equal texts are one part. */
+const char *run_part_of(const struct run *run, enum run_part part);
+
+/* One part that was left out, or all of them together (name NULL). */
+struct left_out {
+    const char *name;
+    struct error_score errors;
+    int inside;       /* runs within their 80 % intervals */
+    int extrapolated; /* runs like none of those that were left */
+    double width;     /* median of high / low */
+};
+
+/* Leaves out each part that has scored runs, and all in turn: (*list)[*count - 1] is their sum, the parts before it have the most
+ * runs first. Known are the runs that come with the program. The caller frees *list; texts belong to the validation, which was
+ * predicted. */
+bool left_out_make(const struct validation *validation, enum run_part part, struct left_out **list,
+                   int *count, struct error *err);
+
+#endif

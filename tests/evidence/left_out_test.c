@@ -1,0 +1,140 @@
+#include "evidence/left_out.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct validation_defaults none;
+
+static struct validation known(void)
+{
+    struct validation validation;
+    struct error err;
+    if (!validation_load_known(&validation, &none, &err))
+        fail_msg("%s", err.text);
+    validation_predict(&validation, NULL);
+    return validation;
+}
+
+static struct left_out *make(const struct validation *runs, enum run_part part, int *count)
+{
+    struct left_out *list;
+    struct error err;
+    if (!left_out_make(runs, part, &list, count, &err))
+        fail_msg("%s", err.text);
+    return list;
+}
+
+static void every_scored_run_is_left_out_once(void **state)
+{
+    (void)state;
+    struct validation runs = known();
+    struct error_score all = validation_score(&runs, NULL, NULL);
+    for (int part = 0; part < RUN_PARTS; part++) {
+        int count, rows = 0, inside = 0;
+        struct left_out *list = make(&runs, (enum run_part)part, &count);
+        assert_true(count > 2);
+        for (int i = 0; i + 1 < count; i++) {
+            assert_true(i == 0 || list[i].errors.rows <= list[i - 1].errors.rows);
+            for (int j = 0; j < i; j++)
+                assert_string_not_equal(list[i].name, list[j].name);
+            rows += list[i].errors.rows;
+            inside += list[i].inside;
+        }
+        assert_null(list[count - 1].name);
+        assert_int_equal(list[count - 1].errors.rows, rows);
+        assert_int_equal(list[count - 1].inside, inside);
+        assert_int_equal(rows, all.rows);
+        assert_true(list[count - 1].errors.median == all.median);
+        free(list);
+    }
+    validation_release(&runs);
+}
+
+/* The same from a table of the other runs alone, in which the part's own runs cannot be. */
+static void no_run_of_a_part_tells_of_it(void **state)
+{
+    (void)state;
+    struct validation runs = known();
+    struct residuals rest = {0};
+    int count, inside = 0;
+    const char *source = "MooreThreads/SimuMax";
+    rest.rows = calloc((size_t)runs.count, sizeof *rest.rows);
+    assert_non_null(rest.rows);
+    for (int i = 0; i < runs.count; i++) {
+        const struct run *run = &runs.runs[i];
+        if (!run->reason && run->scored && strcmp(run->source, source) != 0)
+            rest.rows[rest.count++] = (struct residual){
+                .likeness = likeness_of(&run->job), .log_ratio = log(run->seconds / run->predicted.seconds)};
+    }
+    for (int i = 0; i < runs.count; i++) {
+        const struct run *run = &runs.runs[i];
+        if (run->reason || strcmp(run->source, source) != 0)
+            continue;
+        struct likeness likeness = likeness_of(&run->job);
+        struct interval interval = interval_of(&rest, &likeness, run->predicted.seconds, true);
+        inside += interval_holds(&interval, run->seconds);
+    }
+    struct left_out *list = make(&runs, PART_SOURCE, &count);
+    int at = 0;
+    while (at + 1 < count && strcmp(list[at].name, source) != 0)
+        at++;
+    assert_int_equal(list[at].errors.rows, 43);
+    assert_int_equal(list[at].inside, inside);
+    free(list);
+    free(rest.rows);
+    validation_release(&runs);
+}
+
+/* A user's own runs are judged by all that are known: the first is put into the middle of their interval, the second far out. */
+static void runs_of_another_table_are_judged_by_the_known(void **state)
+{
+    static const char table[] =
+        "id,source_repo,gpu,gpus,framework,model,precision,tp,pp,mbs,gbs,sec_per_iter\n"
+        "near,mine,DGX-H100,64,NeMo 24.07,LLAMA3_70B,FP8,4,4,1,128,10\n"
+        "never,mine,DGX-H100,64,NeMo 24.07,LLAMA3_70B,FP8,4,4,1,128,1000\n";
+    (void)state;
+    struct validation runs, others = known();
+    struct residuals all = {0};
+    struct error err;
+    int count;
+    all.rows = calloc((size_t)others.count, sizeof *all.rows);
+    assert_non_null(all.rows);
+    for (int i = 0; i < others.count; i++) {
+        const struct run *run = &others.runs[i];
+        if (!run->reason && run->scored)
+            all.rows[all.count++] = (struct residual){
+                .likeness = likeness_of(&run->job), .log_ratio = log(run->seconds / run->predicted.seconds)};
+    }
+    if (!validation_parse(&runs, "mine.csv", table, sizeof table - 1, &none, &err))
+        fail_msg("%s", err.text);
+    validation_predict(&runs, NULL);
+    struct likeness likeness = likeness_of(&runs.runs[0].job);
+    struct interval interval = interval_of(&all, &likeness, runs.runs[0].predicted.seconds, true);
+    runs.runs[0].seconds = sqrt(interval.low * interval.high);
+    struct left_out *list = make(&runs, PART_SOURCE, &count);
+    assert_int_equal(count, 2);
+    assert_string_equal(list[0].name, "mine");
+    assert_int_equal(list[0].errors.rows, 2);
+    assert_int_equal(list[0].inside, 1);
+    free(list);
+    free(all.rows);
+    validation_release(&runs);
+    validation_release(&others);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_scored_run_is_left_out_once),
+        cmocka_unit_test(no_run_of_a_part_tells_of_it),
+        cmocka_unit_test(runs_of_another_table_are_judged_by_the_known),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
