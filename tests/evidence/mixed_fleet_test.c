@@ -24,14 +24,12 @@ static void measured_plans_are_near(void **state)
     (void)state;
     struct mixed_table table;
     struct error err;
-    if (!mixed_reference_amp(&table))
-        skip();
+    mixed_reference_amp(&table);
     assert_true(fleet_score_measured(&table, &err));
     expect(&table, "homogeneous", 0.05, 0.97);
     expect(&table, "het_cluster", 0.10, 0.95);
     mixed_table_release(&table);
-    if (!mixed_reference_sailor(&table))
-        skip();
+    mixed_reference_sailor(&table);
     assert_true(fleet_score_measured(&table, &err));
     expect(&table, "GH200 Clariden", 0.08, 0.93);
     expect(&table, "MIT heterogeneous", 0.06, 0.93);

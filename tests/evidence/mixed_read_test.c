@@ -293,8 +293,7 @@ static void plans_of_amp_are_near(void **state)
 {
     (void)state;
     struct mixed_table table;
-    if (!mixed_reference_amp(&table))
-        skip();
+    mixed_reference_amp(&table);
     expect(&table, "homogeneous", true, 47, 0.035, 0.98);
     expect(&table, "het_cluster", true, 43, 0.10, 0.70);
     expect(&table, "het_cluster", false, 35, 0.055, 0.96);
@@ -305,8 +304,7 @@ static void plans_of_sailor_are_near(void **state)
 {
     (void)state;
     struct mixed_table table;
-    if (!mixed_reference_sailor(&table))
-        skip();
+    mixed_reference_sailor(&table);
     expect(&table, "GH200 Clariden", true, 15, 0.065, 0.93);
     expect(&table, "MIT heterogeneous", true, 9, 0.065, 0.93);
     struct mixed_score memory;
