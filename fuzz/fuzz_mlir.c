@@ -40,6 +40,12 @@ static void check_module(const struct hlo_module *module)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    struct hlo_dim sizes[] = {{.name = "b", .length = 1, .size = 6},
+                              {.name = "s", .length = 1, .size = 4},
+                              {.name = "0.0", .length = 3, .size = 7},
+                              {.name = "0.1", .length = 3, .size = 10},
+                              {.name = "1.0", .length = 3, .size = 5}};
+    const struct hlo_dims dims = {sizeof sizes / sizeof *sizes, sizes};
     struct hlo_module module;
     struct error err = {0};
     char *text = malloc(size ? size : 1); /* of this size exactly: what is read beyond it is found */
@@ -47,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     if (size)
         memcpy(text, data, size);
-    if (hlo_parse_mlir(&module, "fuzz.mlir", text, size, &err)) {
+    if (hlo_parse_mlir_sized(&module, "fuzz.mlir", text, size, &dims, &err)) {
         check_module(&module);
         hlo_release(&module);
     } else {

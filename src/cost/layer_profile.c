@@ -85,14 +85,16 @@ static bool count_layer(struct layer_job *layer, enum count_rules rules)
              check_known(layer, layer->backward_count.unknown_count, layer->backward_count.unknown)));
 }
 
-static bool make_layer(struct layer_job *layer, const struct layer_options *options, enum count_rules rules)
+static bool make_layer(struct layer_job *layer, const struct layer_options *options,
+                       const struct layer_profile_options *of_profile)
 {
     const struct layer_cost *cost = &layer->cost;
-    if (!hlo_load(&layer->forward, layer->file->path, &layer->err))
+    if (!hlo_load_sized(&layer->forward, layer->file->path, of_profile->dims, &layer->err))
         return false;
-    if (layer->file->backward && !hlo_load(&layer->backward, layer->file->backward, &layer->err))
+    if (layer->file->backward &&
+        !hlo_load_sized(&layer->backward, layer->file->backward, of_profile->dims, &layer->err))
         return false;
-    if (rules != COUNT_REHEARSE && !count_layer(layer, rules))
+    if (of_profile->rules != COUNT_REHEARSE && !count_layer(layer, of_profile->rules))
         return false;
     if (!layer_cost(&layer->cost, &layer->forward, layer->file->backward ? &layer->backward : NULL, options,
                     &layer->err))
@@ -113,7 +115,7 @@ static void make_layers(void *context, size_t first, size_t last, int thread)
         struct layer_options options = m->options->layer;
         struct layer_job *layer = &m->layers[m->distinct[i]];
         options.is_first = m->options->layer.is_first && m->distinct[i] == 0;
-        layer->is_made = make_layer(layer, &options, m->options->rules);
+        layer->is_made = make_layer(layer, &options, m->options);
     }
 }
 

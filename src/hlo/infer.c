@@ -364,6 +364,71 @@ static bool written_agrees(struct hlo_inference *inference)
                            hlo_shape_text(inference->in->shape, is, sizeof is));
 }
 
+/* Returns the written array with the inferred sizes where it leaves them open. */
+static const struct hlo_shape *complete_array(struct hlo_inference *inference,
+                                              const struct hlo_shape *written, const int64_t *inferred)
+{
+    int64_t elements = 1, *dims = ARENA_ARRAY(inference->arena, (size_t)written->rank, int64_t);
+    struct hlo_shape *shape = ARENA_NEW(inference->arena, struct hlo_shape);
+    if (!shape || !dims) {
+        hlo_contradicts(inference, "out of memory");
+        return NULL;
+    }
+    for (int i = 0; i < written->rank; i++) {
+        dims[i] = written->dims[i] < 0 ? inferred[i] : written->dims[i];
+        if (dims[i] > 0 &&
+            (__builtin_mul_overflow(elements, dims[i], &elements) || elements > HLO_MAX_ELEMENTS)) {
+            hlo_contradicts(inference, "more than the 2^53 elements that an array may have");
+            return NULL;
+        }
+    }
+    *shape = *written;
+    shape->dims = dims;
+    return shape;
+}
+
+static bool is_open(const struct hlo_shape *array)
+{
+    for (int i = 0; i < array->rank; i++)
+        if (array->dims[i] < 0)
+            return true;
+    return false;
+}
+
+/* Takes sizes that the text leaves open from the inferred shape. Of several results, `array` holds the sizes of each,
+ * if they are not those of `same`. */
+static bool complete_written(struct hlo_inference *inference, struct hlo_instruction *in)
+{
+    const struct hlo_shape *written = in->shape, *same = inference->same;
+    bool tuple = written->type == HLO_TYPE_TUPLE, open = is_open(written);
+    for (int i = 0; i < written->part_count; i++)
+        open = open || is_open(written->parts[i]);
+    if (!open || (same && same->type == HLO_TYPE_TUPLE) != (tuple && same))
+        return true;
+    if (!tuple) {
+        const struct hlo_shape *from = same ? same : &inference->array;
+        in->shape = from->rank == written->rank ? complete_array(inference, written, from->dims) : written;
+        return in->shape != NULL;
+    }
+    const struct hlo_shape **parts =
+        ARENA_ARRAY(inference->arena, (size_t)written->part_count, const struct hlo_shape *);
+    struct hlo_shape *whole = ARENA_NEW(inference->arena, struct hlo_shape);
+    if (!parts || !whole)
+        return hlo_contradicts(inference, "out of memory");
+    for (int i = 0; i < written->part_count; i++) {
+        const struct hlo_shape *from = same ? same->parts[i] : &inference->array;
+        parts[i] = from->rank == written->parts[i]->rank && is_open(written->parts[i])
+                       ? complete_array(inference, written->parts[i], from->dims)
+                       : written->parts[i];
+        if (!parts[i])
+            return false;
+    }
+    *whole = *written;
+    whole->parts = parts;
+    in->shape = whole;
+    return true;
+}
+
 /* Returns the shape that the text leaves out. */
 static const struct hlo_shape *keep_inferred(struct hlo_inference *inference)
 {
@@ -431,7 +496,7 @@ bool hlo_infer_shape(struct hlo_inference *inference, struct hlo_instruction *in
     if (rule ? !rule(inference) : hlo_is_elementwise(in->opcode) && !infer_elementwise(inference))
         return false;
     if (in->shape)
-        return written_agrees(inference);
+        return written_agrees(inference) && complete_written(inference, in);
     in->shape = keep_inferred(inference);
     return in->shape != NULL;
 }

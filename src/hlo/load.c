@@ -45,7 +45,8 @@ static bool is_mlir(const char *text, size_t length)
         return false;
     if (*at == '#' || *at == '!' || *at == '"')
         return true;
-    if (takes_word(&at, end, "func.func") || takes_word(&at, end, "builtin.module"))
+    if (takes_word(&at, end, "func.func") || takes_word(&at, end, "builtin.module") ||
+        takes_word(&at, end, "sdy.mesh"))
         return true;
     if (takes_word(&at, end, "module"))
         return at < end && (*at == '@' || *at == '{' || takes_word(&at, end, "attributes"));
@@ -60,8 +61,8 @@ static bool is_bytecode(const char *text, size_t length)
     return length >= 4 && memcmp(text, "ML\xefR", 4) == 0;
 }
 
-bool hlo_parse(struct hlo_module *module, const char *path, const char *text, size_t length,
-               struct error *err)
+bool hlo_parse_sized(struct hlo_module *module, const char *path, const char *text, size_t length,
+                     const struct hlo_dims *dims, struct error *err)
 {
     if (is_bytecode(text, length)) {
         *module = (struct hlo_module){0};
@@ -71,17 +72,31 @@ bool hlo_parse(struct hlo_module *module, const char *path, const char *text, si
                          "`stablehlo-translate --deserialize` or `mlir-opt` prints",
                          path);
     }
-    return (is_mlir(text, length) ? hlo_parse_mlir : hlo_parse_text)(module, path, text, length, err);
+    return is_mlir(text, length) ? hlo_parse_mlir_sized(module, path, text, length, dims, err)
+                                 : hlo_parse_text(module, path, text, length, err);
 }
 
-bool hlo_load(struct hlo_module *module, const char *path, struct error *err)
+bool hlo_parse(struct hlo_module *module, const char *path, const char *text, size_t length,
+               struct error *err)
+{
+    return hlo_parse_sized(module, path, text, length, NULL, err);
+}
+
+bool hlo_load_sized(struct hlo_module *module, const char *path, const struct hlo_dims *dims,
+                    struct error *err)
 {
     char *text;
     size_t length;
     memset(module, 0, sizeof *module);
     if (!file_read(path, HLO_MAX_BYTES, &text, &length, err))
         return false;
-    bool ok = hlo_parse(module, strcmp(path, "-") == 0 ? "standard input" : path, text, length, err);
+    bool ok =
+        hlo_parse_sized(module, strcmp(path, "-") == 0 ? "standard input" : path, text, length, dims, err);
     free(text);
     return ok;
+}
+
+bool hlo_load(struct hlo_module *module, const char *path, struct error *err)
+{
+    return hlo_load_sized(module, path, NULL, err);
 }

@@ -166,7 +166,7 @@ bool hlo_dims_match(const struct hlo_shape *a, const struct hlo_shape *b, int64_
     if (a->rank != b->rank)
         return false;
     for (int i = 0; i < a->rank; i++)
-        if (a->dims[i] != b->dims[i] && i != except)
+        if (a->dims[i] != b->dims[i] && i != except && a->dims[i] >= 0 && b->dims[i] >= 0)
             return false;
     return true;
 }

@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "hlo/opcode.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -159,17 +160,39 @@ struct hlo_module {
     int64_t replica_count, partition_count; /* at least 1 */
 };
 
+/* The size of a dimension that StableHLO leaves open (`?`). `name` is a symbol of jax.export ("b"), or an argument of
+ * the entry and its dimension, both counted from 0 ("2.0"). */
+struct hlo_dim {
+    const char *name;
+    size_t length; /* of the name */
+    int64_t size;
+    atomic_bool used; /* set when a module is read that has this dimension */
+};
+
+struct hlo_dims {
+    size_t count;
+    struct hlo_dim *at;
+};
+
 /* Reads a file, HLO or StableHLO / MHLO text by its beginning. On failure *module is empty and the error
  * names file, line and column; on success the caller ends it with hlo_release. */
 bool hlo_load(struct hlo_module *module, const char *path, struct error *err);
 
-/* Reads text of either kind; `path` is only for errors. */
+/* As hlo_load; `dims` (may be NULL) are the sizes of open dimensions, from which all others are inferred. */
+bool hlo_load_sized(struct hlo_module *module, const char *path, const struct hlo_dims *dims,
+                    struct error *err);
+
+/* Read text of either kind; `path` is only for errors. */
 bool hlo_parse(struct hlo_module *module, const char *path, const char *text, size_t length,
                struct error *err);
+bool hlo_parse_sized(struct hlo_module *module, const char *path, const char *text, size_t length,
+                     const struct hlo_dims *dims, struct error *err);
 bool hlo_parse_text(struct hlo_module *module, const char *path, const char *text, size_t length,
                     struct error *err);
 bool hlo_parse_mlir(struct hlo_module *module, const char *path, const char *text, size_t length,
                     struct error *err);
+bool hlo_parse_mlir_sized(struct hlo_module *module, const char *path, const char *text, size_t length,
+                          const struct hlo_dims *dims, struct error *err);
 
 void hlo_release(struct hlo_module *module);
 
@@ -205,7 +228,8 @@ const char *hlo_shape_text(const struct hlo_shape *shape, char *text, size_t siz
 
 bool hlo_shape_equal(const struct hlo_shape *a, const struct hlo_shape *b);
 
-/* Returns whether two shapes have the same dimensions, apart from the one numbered `except` (-1: none). */
+/* Returns whether two shapes have the same dimensions, apart from the one numbered `except` (-1: none). A size of -1,
+ * which only the reader of StableHLO has for a while, is not known yet and matches any. */
 bool hlo_dims_match(const struct hlo_shape *a, const struct hlo_shape *b, int64_t except);
 
 /* Returns the size of a convolution's dimension with this label; 0 if there is none. */

@@ -390,11 +390,12 @@ static void unknown_operations_come_with_the_nearest_name(void **state)
 static void sizes_must_be_known_and_not_absurd(void **state)
 {
     (void)state;
-    check_refused("func.func @f(%a: tensor<4x?xf32>)", "a.mlir:1:27: expected a static size, found '?'");
+    check_refused("func.func @f(%a: tensor<4x?xf32>) {\nreturn\n}",
+                  "a.mlir:1:14: expected a static size, found '?'");
     check_refused("func.func @f(%a: tensor<*xf32>)", "a.mlir:1:25: expected a static size, found '*'");
     check_refused("func.func @f(%a: tensor<?xf32, #+>)", "a.mlir:1:33: expected a name, found '+'");
-    check_refused("func.func @f(%a: tensor<?x?xf32, #stablehlo.bounds<3, ?>>)",
-                  "a.mlir:1:25: expected a static");
+    check_refused("func.func @f(%a: tensor<?x?xf32, #stablehlo.bounds<3, ?>>) {\nreturn\n}",
+                  "a.mlir:1:14: expected a static");
     check_refused("func.func @f(%a: tensor<3000000000x3000000000xf32>)",
                   "a.mlir:1:18: this array has more than 2^53 elements");
     check_refused("func.func @f(%a: tensor<0x99999999999999999999xf32>)",

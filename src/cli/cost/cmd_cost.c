@@ -1,5 +1,6 @@
 #include "cli/command.h"
 #include "cli/cost/choose.h"
+#include "cli/cost/dims.h"
 #include "cli/cost/explain.h"
 #include "cli/cost/interval.h"
 #include "cli/output.h"
@@ -23,7 +24,7 @@
 enum format { FORMAT_BY_OUTPUT, FORMAT_JSON, FORMAT_OOBLECK };
 
 struct cost_options {
-    struct option_list files, backward;
+    struct option_list files, backward, dims;
     const char *model, *devices, *software, *across, *links, *calibration, *parameters, *output;
     int64_t microbatch_size, sequence, tensor, devices_per_node, nodes;
     int precision, recompute, attention, rules, to;
@@ -128,7 +129,7 @@ static bool read_parameters(const char *list, struct price_request *pricing, str
 }
 
 static bool begin_pricing(struct price_request *pricing, const struct cost_options *given,
-                          const struct tables *tables, struct error *err)
+                          const struct tables *tables, const struct hlo_dims *dims, struct error *err)
 {
     if (!tables_ready(err))
         return false;
@@ -141,6 +142,7 @@ static bool begin_pricing(struct price_request *pricing, const struct cost_optio
                   .devices_per_node = (int)given->devices_per_node,
                   .across = tables_link(tables, given->across),
                   .tables = tables},
+        .dims = dims,
         .rules = (enum count_rules)given->rules,
         .microbatch_size = (int)given->microbatch_size,
         .devices_per_node = (int)given->devices_per_node,
@@ -175,6 +177,7 @@ struct report {
     const struct cost_options *given;
     const struct price_request *pricing; /* NULL: files are only counted */
     const struct cost_chosen *chosen;
+    const struct hlo_dims *dims;
     struct text text;
     struct json json;
 };
@@ -184,7 +187,7 @@ static bool count_file(struct report *report, size_t file, struct error *err)
     struct hlo_module module;
     struct module_count count;
     struct count_options options = {.rules = (enum count_rules)report->given->rules};
-    if (!hlo_load(&module, report->given->files.items[file], err))
+    if (!hlo_load_sized(&module, report->given->files.items[file], report->dims, err))
         return false;
     bool counted = module_count(&count, &module, &options, err);
     if (counted) {
@@ -211,8 +214,8 @@ static bool explain_file(struct report *report, size_t file, struct error *err)
         .device_count = report->chosen->device_count,
         .wide = report->given->wide,
     };
-    bool done = hlo_load(&forward, of->path, err) &&
-                (!of->backward || hlo_load(&backward, of->backward, err)) &&
+    bool done = hlo_load_sized(&forward, of->path, report->dims, err) &&
+                (!of->backward || hlo_load_sized(&backward, of->backward, report->dims, err)) &&
                 layer_cost(&layer, &forward, of->backward ? &backward : NULL, explain.options, err);
     if (done && report->given->json)
         cost_explain_write(&explain, &report->json);
@@ -226,9 +229,9 @@ static bool explain_file(struct report *report, size_t file, struct error *err)
 
 /* Explains files, or counts them. As JSON one file is one map, several are a list of them. */
 static bool report_files(const struct cost_options *given, const struct price_request *pricing,
-                         const struct cost_chosen *chosen, struct error *err)
+                         const struct cost_chosen *chosen, const struct hlo_dims *dims, struct error *err)
 {
-    struct report report = {.given = given, .pricing = pricing, .chosen = chosen};
+    struct report report = {.given = given, .pricing = pricing, .chosen = chosen, .dims = dims};
     bool list = given->json && given->files.count > 1, done = true;
     report.json.out = &report.text;
     if (pricing && given->rules != COUNT_REHEARSE)
@@ -245,7 +248,7 @@ static bool report_files(const struct cost_options *given, const struct price_re
     }
     if (list)
         json_close(&report.json);
-    done = done && output_text(given->output, &report.text, err);
+    done = done && cost_dims_check(dims, err) && output_text(given->output, &report.text, err);
     text_release(&report.text);
     return done;
 }
@@ -264,20 +267,22 @@ static bool profile_files(const struct cost_options *given, const struct price_r
     parallel_free(pool);
     if (!done)
         return false;
-    done = (given->rules != COUNT_REHEARSE || cost_interval_note_files(&profile, chosen->devices, err)) &&
+    done = cost_dims_check(pricing->options.dims, err) &&
+           (given->rules != COUNT_REHEARSE || cost_interval_note_files(&profile, chosen->devices, err)) &&
            write_profile(given, &profile, err);
     profile_release(&profile);
     return done;
 }
 
-static bool price_files(const struct cost_options *given, struct cost_chosen *chosen, struct error *err)
+static bool price_files(const struct cost_options *given, struct cost_chosen *chosen,
+                        const struct hlo_dims *dims, struct error *err)
 {
     struct price_request pricing = {0};
     if (given->files.count > PROFILE_MAX_LAYERS)
         return error_set(err, ERROR_USAGE, "expected at most %d files", PROFILE_MAX_LAYERS);
     bool done = cost_choose_devices(chosen, given->devices ? given->devices : EXPLAINED_DEVICE, err) &&
-                begin_pricing(&pricing, given, &chosen->added, err) &&
-                (given->explain ? report_files(given, &pricing, chosen, err)
+                begin_pricing(&pricing, given, &chosen->added, dims, err) &&
+                (given->explain ? report_files(given, &pricing, chosen, dims, err)
                                 : profile_files(given, &pricing, chosen, err));
     free(pricing.files);
     free(pricing.parameters);
@@ -320,7 +325,9 @@ static bool check_options(const struct cost_options *given, struct error *err)
                     {"keep-all", given->keep_all},
                     {"no-tf32", given->no_tf32},
                     {"first", given->first},
-                    {"rules", given->rules != COUNT_REHEARSE}};
+                    {"rules", given->rules != COUNT_REHEARSE},
+                    {"dim", given->dims.count > 0}};
+    const size_t priced = 7; /* the first of these need a device */
     bool prices = given->devices || given->explain;
     for (size_t i = 0; i < sizeof of_models / sizeof *of_models; i++)
         if (!given->model && of_models[i].set)
@@ -330,7 +337,7 @@ static bool check_options(const struct cost_options *given, struct error *err)
         if (of_files[i].set && given->model)
             return error_set(err, ERROR_USAGE, "--%s is for files: it does not go with --model",
                              of_files[i].name);
-        else if (of_files[i].set && !prices && strcmp(of_files[i].name, "rules") != 0)
+        else if (of_files[i].set && !prices && i < priced)
             return error_set(err, ERROR_USAGE, "--%s needs --device: without, files are only counted",
                              of_files[i].name);
     return true;
@@ -348,8 +355,12 @@ static bool run_with(const struct cost_options *given, struct cost_chosen *chose
         return false;
     if (given->model)
         return price_model(given, chosen, err);
-    return given->devices || given->explain ? price_files(given, chosen, err)
-                                            : report_files(given, NULL, NULL, err);
+    struct hlo_dims dims;
+    bool done = cost_dims_read(&dims, &given->dims, err) &&
+                (given->devices || given->explain ? price_files(given, chosen, &dims, err)
+                                                  : report_files(given, NULL, NULL, &dims, err));
+    cost_dims_release(&dims);
+    return done;
 }
 
 static bool run(void *context, struct error *err)
@@ -399,6 +410,9 @@ static const struct option_spec options[] = {
     OPTION(cost_options, parameters, OPTION_TEXT, "parameters", .argument = "N,...",
            .help = "the arguments of files that are parameters, by number from 0: 2-17,20; by default "
                    "factors of products, tables that are looked up in, and arguments of one dimension"),
+    OPTION(cost_options, dims, OPTION_TEXT, "dim", .repeats = true, .argument = "NAME=N",
+           .help = "the size of a dimension that files leave open (`?`): a symbol of jax.export (b=8), or an "
+                   "argument and its dimension, both from 0 (2.0=8)"),
     OPTION(cost_options, attention, OPTION_CHOICE, "attention", .argument = "KIND", .initial = "unfused",
            .words = attentions,
            .help = "how attention found in files runs: as it is written, or as one kernel"),

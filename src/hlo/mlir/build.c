@@ -175,10 +175,11 @@ bool mlir_result_dims(struct mlir_reader *reader, const struct mlir_op *op, size
     char expected[256], found[256];
     const struct hlo_shape *type = mlir_result_type(reader, op, index);
     const struct hlo_shape wanted = {.type = type->type, .rank = rank, .dims = dims};
-    return hlo_dims_match(type, &wanted, -1) ||
-           mlir_op_error(reader, op, "the result should be %s, its type says %s",
-                         hlo_shape_text(&wanted, expected, sizeof expected),
-                         hlo_shape_text(type, found, sizeof found));
+    return hlo_dims_match(type, &wanted, -1)
+               ? mlir_fill(reader, op, index, dims, rank)
+               : mlir_op_error(reader, op, "the result should be %s, its type says %s",
+                               hlo_shape_text(&wanted, expected, sizeof expected),
+                               hlo_shape_text(type, found, sizeof found));
 }
 
 bool mlir_in_range(struct mlir_reader *reader, const struct mlir_op *op, const char *what,
@@ -256,7 +257,7 @@ bool mlir_read_fields(struct mlir_reader *reader, struct mlir_op *op)
 
 bool mlir_build_plain(struct mlir_reader *reader, struct mlir_op *op)
 {
-    return mlir_finish(reader, op, op->info->opcode);
+    return mlir_fill_alike(reader, op) && mlir_finish(reader, op, op->info->opcode);
 }
 
 /* Operations of one result that their attributes, operands and shape rules describe. */
@@ -358,6 +359,27 @@ static bool note_call(struct mlir_reader *reader, struct mlir_op *op, struct mli
     return true;
 }
 
+/* Calls the function as it is for these operands. */
+static bool build_sized_call(struct mlir_reader *reader, struct mlir_op *op, struct mlir_span name)
+{
+    struct hlo_computation *callee;
+    if (!mlir_specialise(reader, op, name, true, &callee))
+        return false;
+    if ((size_t)callee->parameter_count != op->operands)
+        return mlir_op_error(reader, op, "'@%.*s' takes %d operands, found %zu", (int)name.length, name.at,
+                             callee->parameter_count, op->operands);
+    if (!mlir_fill_from(reader, op, callee->root->shape) || !mlir_finish(reader, op, HLO_CALL))
+        return false;
+    if (!hlo_shape_equal(op->instruction->shape, callee->root->shape))
+        return mlir_op_error(reader, op, "the result is not of the type that '@%.*s' returns",
+                             (int)name.length, name.at);
+    op->instruction->callees = ARENA_ARRAY(&reader->module->arena, 1, struct hlo_computation *);
+    if (!op->instruction->callees)
+        return error_memory(reader->err);
+    op->instruction->callees[op->instruction->callee_count++] = callee;
+    return true;
+}
+
 /* Builds call @f(%a), and composite: a call of its decomposition. */
 bool mlir_build_call(struct mlir_reader *reader, struct mlir_op *op)
 {
@@ -368,7 +390,11 @@ bool mlir_build_call(struct mlir_reader *reader, struct mlir_op *op)
     if (mlir_find(reader, op, "decomposition") && !mlir_verify_composite(reader, op))
         return false;
     reader->p = callee;
-    if (!mlir_symbol(reader, &name) || !mlir_finish(reader, op, HLO_CALL))
+    if (!mlir_symbol(reader, &name))
+        return false;
+    if (reader->sized)
+        return build_sized_call(reader, op, name);
+    if (!mlir_finish(reader, op, HLO_CALL))
         return false;
     op->instruction->callees = ARENA_ARRAY(&reader->module->arena, 1, struct hlo_computation *);
     return op->instruction->callees ? note_call(reader, op, name, true) : error_memory(reader->err);
@@ -387,7 +413,7 @@ static bool note_called(struct mlir_reader *reader, struct mlir_op *op)
         return false;
     if (!mlir_take(reader, ']')) {
         do {
-            if (!mlir_symbol(reader, &name) || !note_call(reader, op, name, false))
+            if (!mlir_symbol(reader, &name) || (!reader->sized && !note_call(reader, op, name, false)))
                 return false;
             count++;
         } while (mlir_take(reader, ','));
@@ -398,6 +424,58 @@ static bool note_called(struct mlir_reader *reader, struct mlir_op *op)
     return op->instruction->callees || error_memory(reader->err);
 }
 
+/* Calls of jax.export whose operands hold sizes. *done: the call was built as an operation of its own. */
+static bool build_sizing(struct mlir_reader *reader, struct mlir_op *op, bool *done)
+{
+    const char *called = mlir_find(reader, op, "called_computations"), *target = op->set->target;
+    const struct hlo_shape *first = op->operands ? mlir_operand_type(reader, op, 0) : NULL;
+    struct hlo_computation *region;
+    struct mlir_span name;
+    struct hlo_ints sizes;
+    int64_t dims[HLO_MAX_RANK];
+    *done = strcmp(target, "stablehlo.dynamic_reduce_window") == 0 && op->operands >= 7 &&
+            op->operands % 2 == 1 && called && op->callees == 0;
+    if (*done) {
+        reader->p = called;
+        return mlir_need(reader, "[") && mlir_symbol(reader, &name) &&
+               mlir_specialise(reader, op, name, false, &region) &&
+               mlir_push_value(reader, &reader->callees, region) && ++op->callees &&
+               mlir_build_dynamic_window(reader, op);
+    }
+    bool top = strcmp(target, "stablehlo.dynamic_top_k") == 0;
+    if (op->operands != 2 || (!top && strcmp(target, "stablehlo.dynamic_rng_bit_generator") != 0))
+        return true;
+    if (!mlir_known(reader, mlir_operand(reader, op, 1), &sizes) || !sizes.count)
+        return sizes.count == 0;
+    if (!top)
+        return op->result_types < 2 || mlir_fill(reader, op, 1, sizes.at, sizes.count);
+    memcpy(dims, first->dims, (size_t)first->rank * sizeof *dims);
+    dims[first->rank ? first->rank - 1 : 0] = sizes.at[0];
+    for (size_t i = 0; i < op->result_types; i++)
+        if (!mlir_fill(reader, op, i, dims, first->rank))
+            return false;
+    return true;
+}
+
+/* indices_of_shape_operands = dense<[1, 2]>: the operands that hold the sizes of each result. */
+static bool fill_custom(struct mlir_reader *reader, struct mlir_op *op)
+{
+    struct hlo_ints which, sizes;
+    if (!reader->sized)
+        return true;
+    if (!mlir_find_ints(reader, op, "indices_of_shape_operands|mhlo.indices_of_shape_operands", false,
+                        &which))
+        return false;
+    for (size_t i = 0; i < op->result_types && i < (size_t)which.count; i++) {
+        if (which.at[i] < 0 || (size_t)which.at[i] >= op->operands)
+            return mlir_op_error(reader, op, "there is no operand %lld", (long long)which.at[i]);
+        if (!mlir_known(reader, mlir_operand(reader, op, (size_t)which.at[i]), &sizes) ||
+            !mlir_fill(reader, op, i, sizes.at, sizes.count))
+            return false;
+    }
+    return true;
+}
+
 bool mlir_build_custom(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_attributes *set = mlir_set(reader, op);
@@ -406,8 +484,11 @@ bool mlir_build_custom(struct mlir_reader *reader, struct mlir_op *op)
         return false;
     if (!set->target)
         return mlir_op_error(reader, op, "'call_target_name' is missing");
-    return mlir_verify_custom(reader, op) && mlir_finish(reader, op, HLO_CUSTOM_CALL) &&
-           note_called(reader, op);
+    bool done = false;
+    if (reader->sized && !build_sizing(reader, op, &done))
+        return false;
+    return done || (fill_custom(reader, op) && mlir_verify_custom(reader, op) &&
+                    mlir_finish(reader, op, HLO_CUSTOM_CALL) && note_called(reader, op));
 }
 
 /* An operation that HLO does not have: a custom call of its name. */
@@ -415,6 +496,8 @@ bool mlir_build_foreign(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_attributes *set = mlir_set(reader, op);
     set->target = arena_copy(&reader->module->arena, op->name.at, op->name.length);
+    if (op->operands && !mlir_fill_from(reader, op, mlir_operand_type(reader, op, 0)))
+        return false;
     return set->target ? mlir_finish(reader, op, HLO_CUSTOM_CALL) : error_memory(reader->err);
 }
 

@@ -80,12 +80,34 @@ bool mlir_build_broadcast_in_dim(struct mlir_reader *reader, struct mlir_op *op)
            mlir_infer(reader, op, HLO_BROADCAST);
 }
 
+/* Each open size of the result is the larger one of the operands'. */
+static bool fill_broadcast(struct mlir_reader *reader, const struct mlir_op *op, struct hlo_ints given)
+{
+    int64_t dims[HLO_MAX_RANK];
+    int rank = mlir_result_type(reader, op, 0)->rank;
+    for (int d = 0; d < rank; d++)
+        dims[d] = 1;
+    for (size_t i = 0; i < 2; i++) {
+        const struct hlo_shape *from = mlir_operand_type(reader, op, i);
+        int ahead = rank - from->rank;
+        bool placed = ahead > 0 && given.count == from->rank;
+        if (placed && !mlir_in_range(reader, op, "broadcast_dimensions", given, rank, true))
+            return false;
+        for (int d = 0; d < from->rank && ahead >= 0; d++)
+            if (from->dims[d] != 1)
+                dims[placed ? given.at[d] : ahead + d] = from->dims[d];
+    }
+    return mlir_fill(reader, op, 0, dims, rank);
+}
+
 /* Broadcasts the operands of an operation of chlo to the result, aligned at the last dimension or as
  * broadcast_dimensions says. */
 bool mlir_build_broadcasting(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_ints given;
     if (!mlir_one_array(reader, op) || !mlir_find_ints(reader, op, "broadcast_dimensions", false, &given))
+        return false;
+    if (reader->sized && !fill_broadcast(reader, op, given))
         return false;
     const struct hlo_shape *to = mlir_result_type(reader, op, 0);
     for (size_t i = 0; i < 2; i++) {
@@ -115,12 +137,29 @@ bool mlir_build_broadcasting(struct mlir_reader *reader, struct mlir_op *op)
                                            : mlir_build_elementwise(reader, op);
 }
 
+/* A single open size takes the elements that are left. */
+static bool fill_reshaped(struct mlir_reader *reader, const struct mlir_op *op)
+{
+    const struct hlo_shape *result = mlir_result_type(reader, op, 0);
+    int64_t dims[HLO_MAX_RANK], rest = hlo_elements(mlir_operand_type(reader, op, 0));
+    int open = 0;
+    for (int d = 0; d < result->rank; d++) {
+        open += result->dims[d] < 0;
+        rest = result->dims[d] > 0 && rest % result->dims[d] == 0 ? rest / result->dims[d] : rest;
+    }
+    for (int d = 0; d < result->rank; d++)
+        dims[d] = open == 1 ? rest : -1;
+    return mlir_fill(reader, op, 0, dims, result->rank) &&
+           (mlir_is_sized(mlir_result_type(reader, op, 0)) ||
+            mlir_op_error(reader, op, "expected a static size, found '?'"));
+}
+
 bool mlir_build_reshape(struct mlir_reader *reader, struct mlir_op *op)
 {
     if (!moves_elements(reader, op) || (op->operands == 2 && !mlir_check_sizes(reader, op, 1)))
         return false;
     op->operands = 1;
-    return mlir_infer(reader, op, HLO_RESHAPE);
+    return (!reader->sized || fill_reshaped(reader, op)) && mlir_infer(reader, op, HLO_RESHAPE);
 }
 
 /* Operations that move elements as attributes and shape rules say. */
@@ -135,6 +174,9 @@ bool mlir_build_bitcast(struct mlir_reader *reader, struct mlir_op *op)
     if (!mlir_one_array(reader, op))
         return false;
     const struct hlo_shape *from = mlir_operand_type(reader, op, 0), *to = mlir_result_type(reader, op, 0);
+    if (from->rank == to->rank && !mlir_fill(reader, op, 0, from->dims, from->rank))
+        return false;
+    to = mlir_result_type(reader, op, 0);
     int64_t before = hlo_elements(from), after = hlo_elements(to);
     bool same = from->type == to->type || (from->type != HLO_TYPE_PRED && to->type != HLO_TYPE_PRED);
     if (same && (double)before * hlo_type_bits(from->type) != (double)after * hlo_type_bits(to->type))
@@ -200,11 +242,49 @@ bool mlir_build_dynamic_slice(struct mlir_reader *reader, struct mlir_op *op)
            mlir_infer(reader, op, op->info->opcode);
 }
 
+/* Finds the lengths of a slice: the limit less the start, or what was added to the start to make the limit. */
+static bool slice_lengths(struct mlir_reader *reader, const struct mlir_op *op, int64_t *lengths, bool *known)
+{
+    const struct hlo_instruction *first = mlir_operand(reader, op, 1), *last = mlir_operand(reader, op, 2);
+    struct hlo_ints start, limit;
+    int rank = mlir_operand_type(reader, op, 0)->rank;
+    if (!mlir_known(reader, first, &start) || !mlir_known(reader, last, &limit))
+        return false;
+    bool is_sum = last->opcode == HLO_ADD && (last->operands[0] == first || last->operands[1] == first);
+    if (!start.count && is_sum && !mlir_known(reader, last->operands[last->operands[0] == first], &limit))
+        return false;
+    *known = limit.count == rank && (start.count == rank || (is_sum && !start.count));
+    for (int d = 0; d < rank && *known; d++)
+        if (__builtin_sub_overflow(limit.at[d], start.count ? start.at[d] : 0, &lengths[d]))
+            *known = false;
+    return true;
+}
+
+/* Computes the sizes of a slice from its start, limit and stride, if they are known. */
+static bool fill_slice(struct mlir_reader *reader, const struct mlir_op *op)
+{
+    const struct hlo_shape *operand = mlir_operand_type(reader, op, 0);
+    struct hlo_ints stride;
+    int64_t dims[HLO_MAX_RANK];
+    bool known;
+    if (!slice_lengths(reader, op, dims, &known) || !mlir_known(reader, mlir_operand(reader, op, 3), &stride))
+        return false;
+    if (!known || stride.count != operand->rank)
+        return true;
+    for (int d = 0; d < operand->rank; d++) {
+        if (dims[d] < 0 || dims[d] > operand->dims[d] || stride.at[d] < 1)
+            return mlir_op_error(reader, op, "a slice of %lld from dimension %d, which is %lld",
+                                 (long long)dims[d], d, (long long)operand->dims[d]);
+        dims[d] = dims[d] / stride.at[d] + (dims[d] % stride.at[d] != 0);
+    }
+    return mlir_fill(reader, op, 0, dims, operand->rank);
+}
+
 /* Takes the size from the result; limits and strides are not kept. */
 bool mlir_build_real_dynamic_slice(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_attributes *set = mlir_set(reader, op);
-    if (!moves_elements(reader, op))
+    if (!moves_elements(reader, op) || (reader->sized && !fill_slice(reader, op)))
         return false;
     const struct hlo_shape *result = mlir_result_type(reader, op, 0);
     if (result->rank != mlir_operand_type(reader, op, 0)->rank)
@@ -268,6 +348,7 @@ bool mlir_build_dynamic_pad(struct mlir_reader *reader, struct mlir_op *op)
         return mlir_op_error(reader, op, "the result should have as many dimensions as the operand");
     if (!mlir_check_dynamic_pad(reader, op))
         return false;
+    result = mlir_result_type(reader, op, 0);
     for (int i = 0; i < operand->rank; i++)
         high[i] = result->dims[i] - operand->dims[i];
     set->low = mlir_copy_ints(reader, none, operand->rank);

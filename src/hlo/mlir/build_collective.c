@@ -67,6 +67,19 @@ static bool check_along(struct mlir_reader *reader, const struct mlir_op *op,
     if (!set->dimensions.count)
         return true;
     int64_t along = set->dimensions.at[0];
+    if (reader->sized && along < operand->rank) {
+        int64_t dims[HLO_MAX_RANK], group = set->group_size;
+        memcpy(dims, operand->dims, (size_t)operand->rank * sizeof *dims);
+        bool fits = grows ? !__builtin_mul_overflow(dims[along], group, &dims[along])
+                          : group > 0 && dims[along] % group == 0;
+        if (fits && !grows)
+            dims[along] /= group;
+        if (fits && group > 0 && !mlir_fill(reader, op, index, dims, operand->rank))
+            return false;
+        result = mlir_result_type(reader, op, index);
+        small = grows ? operand : result;
+        large = grows ? result : operand;
+    }
     if (along >= small->rank || !hlo_dims_match(small, large, along))
         return mlir_op_error(reader, op, "operand and result differ in other dimensions than %lld",
                              (long long)along);

@@ -128,6 +128,11 @@ bool mlir_build_gather(struct mlir_reader *reader, struct mlir_op *op)
     if (operand->type != mlir_result_type(reader, op, 0)->type)
         return mlir_op_error(reader, op, "the result is not of the operand's type");
     bool known = op->operands == 2;
+    if (!known && reader->sized) {
+        if (!mlir_known(reader, mlir_operand(reader, op, 2), &set->sizes))
+            return false;
+        known = set->sizes.count > 0;
+    }
     op->operands = 2;
     if (!read_numbers(reader, op, false, &numbers) || !check_numbers(reader, op, &numbers, operand, indices))
         return false;

@@ -148,7 +148,8 @@ bool mlir_build_map(struct mlir_reader *reader, struct mlir_op *op)
 bool mlir_build_while(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_attributes *set = mlir_set(reader, op);
-    if (!mlir_need_results(reader, op, op->operands) || !mlir_check_region(reader, op, 0, op->operands, 1) ||
+    if (!mlir_need_results(reader, op, op->operands) || !mlir_fill_alike(reader, op) ||
+        !mlir_check_region(reader, op, 0, op->operands, 1) ||
         (op->operands && !mlir_check_region(reader, op, 1, op->operands, op->operands)))
         return false;
     const struct hlo_computation *body = mlir_callee(reader, op, 1);
@@ -178,7 +179,7 @@ bool mlir_build_conditional(struct mlir_reader *reader, struct mlir_op *op)
     for (size_t i = 0; i < op->callees; i++) {
         const struct hlo_computation *branch = mlir_callee(reader, op, i);
         const struct hlo_shape *root = branch->root->shape;
-        if (!mlir_check_region(reader, op, i, 0, op->result_types))
+        if (!mlir_check_region(reader, op, i, 0, op->result_types) || !mlir_fill_from(reader, op, root))
             return false;
         for (size_t r = 0; r < op->result_types; r++)
             if (!hlo_shape_equal(op->result_types == 1 ? root : root->parts[r],

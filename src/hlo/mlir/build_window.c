@@ -108,6 +108,29 @@ bool mlir_build_reduce_window(struct mlir_reader *reader, struct mlir_op *op)
            mlir_infer(reader, op, HLO_REDUCE_WINDOW);
 }
 
+bool mlir_build_dynamic_window(struct mlir_reader *reader, struct mlir_op *op)
+{
+    struct hlo_attributes *set = mlir_set(reader, op);
+    struct parts parts = {0};
+    struct hlo_ints *lists[] = {&parts.sizes, &parts.strides, &parts.base, &parts.dilation, &parts.padding};
+    size_t inputs = (op->operands - 5) / 2;
+    for (size_t i = 0; i < 5; i++) {
+        if (!mlir_known(reader, mlir_operand(reader, op, 2 * inputs + i), lists[i]))
+            return false;
+        if (!lists[i]->count)
+            return mlir_op_error(reader, op, "operand %zu is known only at run time", 2 * inputs + i + 1);
+    }
+    parts.padded = parts.padding.count / 2;
+    op->operands = 2 * inputs;
+    int rank = mlir_operand_type(reader, op, 0)->rank;
+    if (parts.sizes.count != rank)
+        return mlir_op_error(reader, op, "its window should have %d sizes, found %d", rank,
+                             parts.sizes.count);
+    return mlir_need_arrays(reader, op) && mlir_check_reducer(reader, op, inputs) &&
+           set_window(reader, op, &parts, rank, parts.sizes.at, set) &&
+           mlir_infer(reader, op, HLO_REDUCE_WINDOW);
+}
+
 bool mlir_build_select_and_scatter(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_attributes *set = mlir_set(reader, op);
@@ -244,6 +267,25 @@ static void guess_padding(struct mlir_reader *reader, const struct mlir_op *op, 
     }
 }
 
+/* The padding of dynamic_conv, a row for each spatial dimension, is guessed where it is not known. */
+static bool set_padding(struct mlir_reader *reader, const struct mlir_op *op, struct hlo_attributes *set)
+{
+    struct hlo_window_dim *window = (struct hlo_window_dim *)set->window;
+    struct hlo_ints padding = {0};
+    if (reader->sized && !mlir_known(reader, mlir_operand(reader, op, 2), &padding))
+        return false;
+    if (padding.count != 2 * set->window_rank) {
+        guess_padding(reader, op, set);
+        return true;
+    }
+    for (int i = 0; i < padding.count; i++) {
+        if (padding.at[i] > HLO_MAX_ELEMENTS || padding.at[i] < -HLO_MAX_ELEMENTS)
+            return mlir_op_error(reader, op, "padding of %lld is too large", (long long)padding.at[i]);
+        *(i % 2 ? &window[i / 2].pad_high : &window[i / 2].pad_low) = padding.at[i];
+    }
+    return true;
+}
+
 bool mlir_build_convolution(struct mlir_reader *reader, struct mlir_op *op)
 {
     struct hlo_attributes *set = mlir_set(reader, op);
@@ -267,8 +309,8 @@ bool mlir_build_convolution(struct mlir_reader *reader, struct mlir_op *op)
         sizes[i] = hlo_labelled_size(kernel, set->kernel_labels, i);
     if (!set_window(reader, op, &parts, rank - 2, sizes, set))
         return false;
-    if (op->operands == 3)
-        guess_padding(reader, op, set);
+    if (op->operands == 3 && !set_padding(reader, op, set))
+        return false;
     op->operands = 2;
     return mlir_infer(reader, op, HLO_CONVOLUTION);
 }

@@ -115,24 +115,21 @@ static bool visit(struct mlir_reader *reader, struct mlir_function *const *sorte
     return true;
 }
 
-/* @main, else the only public function, else the first. */
-static struct hlo_computation *find_entry(const struct mlir_reader *reader)
+struct mlir_function *mlir_find_entry(const struct mlir_reader *reader)
 {
-    const struct mlir_function *first = NULL, *only = NULL;
+    struct mlir_function *first = NULL, *only = NULL;
     int public_count = 0;
     for (size_t i = 0; i < reader->functions.count; i++) {
-        const struct mlir_function *function = function_at(reader, i);
-        if (!function->computation)
+        struct mlir_function *function = function_at(reader, i);
+        if (!function->computation && !function->has_body)
             continue;
         if (mlir_same(function->name, "main"))
-            return function->computation;
+            return function;
         if (function->public && public_count++ == 0)
             only = function;
         first = first ? first : function;
     }
-    if (public_count == 1)
-        return only->computation;
-    return first ? first->computation : NULL;
+    return public_count == 1 ? only : first;
 }
 
 static bool link_functions(struct mlir_reader *reader, struct mlir_function **sorted)
@@ -152,9 +149,10 @@ static bool link_functions(struct mlir_reader *reader, struct mlir_function **so
 bool mlir_link(struct mlir_reader *reader)
 {
     struct hlo_module *module = reader->module;
-    module->entry = find_entry(reader);
-    if (!module->entry)
+    const struct mlir_function *entry = mlir_find_entry(reader);
+    if (!entry)
         return mlir_error(reader, reader->end, "expected a function with a body, found none");
+    module->entry = entry->computation;
     struct mlir_function **sorted = malloc(reader->functions.count * sizeof(struct mlir_function *));
     module->computations = ARENA_ARRAY(&module->arena, reader->computations.count, struct hlo_computation *);
     if (!sorted || !module->computations) {

@@ -196,6 +196,73 @@ static bool read_generic_function(struct mlir_reader *reader, const char *at)
     return true;
 }
 
+bool mlir_read_function(struct mlir_reader *reader, const char *at, bool generic)
+{
+    return generic ? read_generic_function(reader, at) : read_function(reader, at);
+}
+
+/* The name of a generic function, after its keyword; it is in the properties, or behind the region. */
+static bool skip_generic_function(struct mlir_reader *reader, struct mlir_function *function,
+                                  struct mlir_op *op)
+{
+    if (!mlir_need(reader, "(") || !mlir_need(reader, ")") || !mlir_properties(reader, op) ||
+        mlir_peek(reader) != '(' || !mlir_skip_balanced(reader) || !end_generic(reader, op))
+        return false;
+    const char *symbol = mlir_find(reader, op, "sym_name"),
+               *visibility = mlir_find(reader, op, "sym_visibility"), *after = reader->p;
+    if (!symbol || *symbol != '"')
+        return mlir_error(reader, op->at, "expected 'sym_name'");
+    reader->p = symbol;
+    if (!mlir_string(reader, &function->name))
+        return false;
+    reader->p = after;
+    function->public = !visibility || !mlir_begins(reader, visibility, "\"private\"");
+    function->has_body = true;
+    return true;
+}
+
+/* Past a type, or the results of a function. */
+static bool skip_results(struct mlir_reader *reader)
+{
+    if (!mlir_take_token(reader, "->"))
+        return true;
+    return mlir_peek(reader) == '(' ? mlir_skip_balanced(reader) : mlir_skip_value(reader);
+}
+
+static bool skip_function(struct mlir_reader *reader, struct mlir_function *function)
+{
+    if (mlir_take_word(reader, "private") || mlir_take_word(reader, "nested"))
+        function->public = false;
+    else
+        mlir_take_word(reader, "public");
+    if (!mlir_symbol(reader, &function->name))
+        return false;
+    if (mlir_peek(reader) != '(')
+        return mlir_expected(reader, "'('");
+    if (!mlir_skip_balanced(reader) || !skip_results(reader))
+        return false;
+    if (mlir_take_word(reader, "attributes") &&
+        !(mlir_need(reader, "{") && mlir_dictionary(reader, NULL, '}')))
+        return false;
+    function->has_body = mlir_peek(reader) == '{';
+    return (!function->has_body || mlir_skip_balanced(reader)) && mlir_skip_location(reader);
+}
+
+/* Notes where a function stands, for specialise.c to read it. */
+static bool list_function(struct mlir_reader *reader, const char *at, bool generic)
+{
+    struct mlir_op op = {.at = at, .first_attribute = reader->attributes.count};
+    struct mlir_function listed = {
+        .at = at, .public = true, .module = reader->module_number, .generic = generic, .body = reader->p};
+    if (generic ? !skip_generic_function(reader, &listed, &op) : !skip_function(reader, &listed))
+        return false;
+    reader->attributes.count = op.first_attribute;
+    struct mlir_function *function = mlir_push(reader, &reader->functions, sizeof *function);
+    if (function)
+        *function = listed;
+    return function != NULL;
+}
+
 static bool read_module_items(struct mlir_reader *reader, bool nested);
 
 /* The counts of devices that jax and torch-xla write at the outermost module. */
@@ -283,8 +350,18 @@ static bool skip_resources(struct mlir_reader *reader)
 static bool skip_declaration(struct mlir_reader *reader)
 {
     struct mlir_span name;
-    return mlir_symbol(reader, &name) && mlir_need(reader, "=") && mlir_skip_plain_value(reader) &&
-           mlir_take_dictionary(reader, NULL) && mlir_skip_location(reader);
+    const char *at = (mlir_space(reader), reader->p);
+    if (!mlir_symbol(reader, &name))
+        return false;
+    name = (struct mlir_span){at, (size_t)(reader->p - at)};
+    if (!mlir_need(reader, "="))
+        return false;
+    mlir_space(reader);
+    struct mlir_alias *mesh = mlir_push(reader, &reader->aliases, sizeof *mesh);
+    if (!mesh)
+        return false;
+    *mesh = (struct mlir_alias){name, reader->p};
+    return mlir_skip_plain_value(reader) && mlir_take_dictionary(reader, NULL) && mlir_skip_location(reader);
 }
 
 static bool read_module_item(struct mlir_reader *reader)
@@ -302,7 +379,7 @@ static bool read_module_item(struct mlir_reader *reader)
     if (!generic && !mlir_word(reader, &word))
         return mlir_expected(reader, "a module or a function");
     if (mlir_same(word, "func.func") || mlir_same(word, "func") || mlir_same(word, "builtin.func"))
-        return generic ? read_generic_function(reader, at) : read_function(reader, at);
+        return reader->sized ? list_function(reader, at, generic) : mlir_read_function(reader, at, generic);
     if (mlir_same(word, "module") || mlir_same(word, "builtin.module"))
         return read_module(reader, at, generic);
     if (mlir_same(word, "sdy.mesh") && !generic)
@@ -325,14 +402,14 @@ static bool read_module_items(struct mlir_reader *reader, bool nested)
     }
 }
 
-#define LISTS 11
+#define LISTS 13
 
 static void list_all(struct mlir_reader *reader, struct mlir_list *lists[LISTS])
 {
     struct mlir_list *all[LISTS] = {
-        &reader->bindings,  &reader->results, &reader->operands, &reader->attributes,
-        &reader->callees,   &reader->shapes,  &reader->numbers,  &reader->computations,
-        &reader->functions, &reader->calls,   &reader->aliases,
+        &reader->bindings, &reader->results,  &reader->operands,     &reader->attributes, &reader->callees,
+        &reader->shapes,   &reader->numbers,  &reader->computations, &reader->functions,  &reader->calls,
+        &reader->aliases,  &reader->versions, &reader->known,
     };
     memcpy(lists, all, sizeof all);
 }
@@ -378,11 +455,12 @@ static bool read_text(struct mlir_reader *reader)
     reader->modules = 1;
     if (reader->end - reader->text > 0 && (size_t)(reader->end - reader->text) > HLO_MAX_BYTES)
         return error_set(reader->err, ERROR_INPUT, "%s: larger than 1 GiB", module->path);
-    return read_module_items(reader, false) && mlir_link(reader);
+    return read_module_items(reader, false) && (reader->sized ? mlir_link_sized(reader) : mlir_link(reader));
 }
 
-bool hlo_parse_mlir(struct hlo_module *module, const char *path, const char *text, size_t length,
-                    struct error *err)
+/* Reads the text once. *is_open becomes true if it failed because the text leaves sizes open. */
+static bool read_once(struct hlo_module *module, const char *path, struct mlir_span text,
+                      const struct hlo_dims *dims, bool *is_open, struct error *err)
 {
     *module = (struct hlo_module){.path = path};
     struct mlir_reader *reader = calloc(1, sizeof *reader);
@@ -391,11 +469,29 @@ bool hlo_parse_mlir(struct hlo_module *module, const char *path, const char *tex
     module->path = arena_string(&module->arena, path);
     reader->module = module;
     reader->err = err;
-    reader->text = reader->p = text;
-    reader->end = text + length;
+    reader->text = reader->p = text.at;
+    reader->end = text.at + text.length;
+    reader->sized = *is_open;
+    reader->dims = dims;
     bool read = prepare(reader) && module->path ? read_text(reader) : error_memory(err);
+    *is_open = reader->is_open;
     release(reader);
     if (!read)
         hlo_release(module);
     return read;
+}
+
+bool hlo_parse_mlir_sized(struct hlo_module *module, const char *path, const char *text, size_t length,
+                          const struct hlo_dims *dims, struct error *err)
+{
+    struct mlir_span whole = {text, length};
+    bool is_open = false;
+    return read_once(module, path, whole, dims, &is_open, err) ||
+           (is_open && read_once(module, path, whole, dims, &is_open, err));
+}
+
+bool hlo_parse_mlir(struct hlo_module *module, const char *path, const char *text, size_t length,
+                    struct error *err)
+{
+    return hlo_parse_mlir_sized(module, path, text, length, NULL, err);
 }

@@ -2,7 +2,12 @@
  *
  * One pass: an operation is read, checked and becomes an instruction before the next one is read. Types
  * are looked up by their text, names in one table whose entries are hidden and uncovered as regions open
- * and close. Attributes are noted by place, and read only by the operation that needs them. */
+ * and close. Attributes are noted by place, and read only by the operation that needs them.
+ *
+ * A text that leaves sizes open (`?`) is read a second time, `sized`: functions are first only listed. The entry's
+ * sizes are given by the user; each operation infers those of its results, and small whole numbers are computed
+ * (fold.c), as sizes are values of others. A function is read at each call with new sizes or values
+ * (specialise.c). Until an operation is built, an open size is -1. */
 #ifndef REHEARSE_HLO_MLIR_MLIR_H
 #define REHEARSE_HLO_MLIR_MLIR_H
 
@@ -17,6 +22,7 @@
 #define MLIR_NUMBERED   (1u << 22) /* maximum of the names %0, %1, … that are looked up without a hash */
 #define MLIR_SEEN_OPS   256        /* a power of two */
 #define MLIR_KEPT       1024       /* a power of two */
+#define MLIR_MAX_KNOWN  64         /* elements of a value that is computed */
 
 struct mlir_list { /* of anything, grows */
     void *items;
@@ -67,6 +73,8 @@ struct mlir_function {
     const char *at;
     int module;
     bool public, visited, open;
+    bool generic, has_body;              /* sized: of a function that is listed, */
+    const char *body;                    /* and what follows its keyword */
     struct hlo_computation *computation; /* NULL: only declared */
     size_t first, count;                 /* in `computations`: of its regions, then itself */
     size_t first_call, call_count;       /* in `calls` */
@@ -81,8 +89,23 @@ struct mlir_call {
     const char *at;
 };
 
+/* The arguments that a region or a function is read with. */
+struct mlir_signature {
+    int depth; /* of its block */
+    size_t count;
+    const struct hlo_shape **shapes;
+    struct hlo_ints *known; /* values; none where not known. NULL: none of all */
+};
+
+/* A function that was read for a signature. */
+struct mlir_version {
+    size_t function;
+    struct mlir_signature signature;
+    struct hlo_computation *computation;
+};
+
 struct mlir_alias {
-    struct mlir_span name; /* with '#' or '!' */
+    struct mlir_span name; /* with '#' or '!'; of a mesh, '@' */
     const char *value;
 };
 
@@ -185,7 +208,19 @@ struct mlir_reader {
     bool aliases_sought;
     int alias_depth, alias_types;
     int region_number, modules, module_number, module_depth;
-    bool quantized;                                    /* a quantized type was read */
+    bool quantized; /* a quantized type was read */
+    bool is_open;   /* an open size was read */
+
+    bool sized;                         /* open sizes are inferred: */
+    const struct hlo_dims *dims;        /* those of the entry; may be NULL */
+    const struct mlir_signature *given; /* of the region or function that is being read; NULL: the entry's */
+    int base;                           /* depth of the function: names further out are not its own */
+    int call_depth;
+    size_t listed;             /* functions */
+    size_t read_again;         /* bytes of versions */
+    size_t open_arguments;     /* of the entry, read so far */
+    struct mlir_list versions; /* of functions */
+    struct mlir_list known;    /* struct hlo_ints: values of constants that were computed */
     struct mlir_info elementwise[2][HLO_OPCODE_COUNT]; /* plain, and with operands broadcast */
     struct mlir_op_slot seen_ops[MLIR_SEEN_OPS];
     struct hlo_attributes scratch; /* of the operation that is being built */
@@ -352,8 +387,9 @@ struct hlo_computation *mlir_close_block(struct mlir_reader *reader, const char 
 struct hlo_instruction *mlir_add(struct mlir_reader *reader, enum hlo_opcode opcode, struct mlir_place place,
                                  const char *name, const struct hlo_shape *shape,
                                  struct hlo_instruction *const *operands, size_t count);
-bool mlir_parameter(struct mlir_reader *reader, struct mlir_span name, const char *at,
-                    const struct hlo_shape *shape);
+/* attributes: those of the argument, for sizes; may be NULL */
+bool mlir_parameter(struct mlir_reader *reader, const struct mlir_op *attributes, struct mlir_span name,
+                    const char *at, const struct hlo_shape *shape);
 bool mlir_define(struct mlir_reader *reader, struct mlir_span name, uint32_t number, const char *at,
                  struct hlo_instruction *source, int64_t part);
 bool mlir_value_name(struct mlir_reader *reader, struct mlir_span *name);    /* after '%' */
@@ -376,6 +412,8 @@ struct hlo_computation *mlir_end_body(struct mlir_reader *reader, const char *na
 bool mlir_reduce_form(struct mlir_reader *reader, struct mlir_op *op);
 bool mlir_while_form(struct mlir_reader *reader, struct mlir_op *op);
 bool mlir_scan_form(struct mlir_reader *reader, struct mlir_op *op);
+
+/* manual.c */
 bool mlir_manual_form(struct mlir_reader *reader, struct mlir_op *op);
 
 /* op.c */
@@ -423,13 +461,53 @@ static inline struct hlo_computation *mlir_callee(const struct mlir_reader *read
     return ((struct hlo_computation **)reader->callees.items)[op->first_callee + index];
 }
 
+/* specialise.c */
+/* Returns whether all sizes are known. */
+bool mlir_is_sized(const struct hlo_shape *shape);
+/* Gives the open dimensions of a result these sizes; -1 leaves one open. */
+bool mlir_fill(struct mlir_reader *reader, const struct mlir_op *op, size_t index, const int64_t *dims,
+               int rank);
+/* Gives open dimensions of the results those of `shape`: one array, or a tuple of as many as there are results. */
+bool mlir_fill_from(struct mlir_reader *reader, const struct mlir_op *op, const struct hlo_shape *shape);
+/* Gives open dimensions of each result those of the operand at its place. */
+bool mlir_fill_alike(struct mlir_reader *reader, const struct mlir_op *op);
+/* Gives the argument that is read next its sizes and, if it is known, its value. */
+bool mlir_size_argument(struct mlir_reader *reader, const struct mlir_op *attributes, const char *at,
+                        const struct hlo_shape **shape, struct hlo_ints *known);
+/* Reads the function that is called with these operands, or finds it if it was read for them before. */
+bool mlir_specialise(struct mlir_reader *reader, const struct mlir_op *op, struct mlir_span name,
+                     bool with_operands, struct hlo_computation **computation);
+bool mlir_link_sized(struct mlir_reader *reader);
+
+/* dims.c: the sizes that the user gave. *size is that of a dimension of the entry's argument; its name is looked up
+ * in `dims`, by place or by the specification that jax.export writes. */
+bool mlir_entry_size(struct mlir_reader *reader, const char *at, size_t argument,
+                     const struct hlo_shape *shape, int dimension, int64_t *size);
+/* Finds the value of a name; false if there is none. */
+bool mlir_dim(const struct mlir_reader *reader, struct mlir_span name, int64_t *size);
+
+/* fold.c: computes small whole numbers. */
+/* Finds the value of a constant of whole numbers; count 0: it is not known. */
+bool mlir_known(struct mlir_reader *reader, const struct hlo_instruction *instruction,
+                struct hlo_ints *value);
+/* Makes the operation's instruction a constant if its value can be computed. */
+bool mlir_fold(struct mlir_reader *reader, const struct mlir_op *op);
+/* Adds a constant of this value to the open block. */
+struct hlo_instruction *mlir_add_known(struct mlir_reader *reader, struct mlir_place place, const char *name,
+                                       const struct hlo_shape *shape, struct hlo_ints value);
+
+/* mlir.c: reads a function; after its keyword, which stands at `at`. */
+bool mlir_read_function(struct mlir_reader *reader, const char *at, bool generic);
+/* link.c: @main, else the only public function, else the first. NULL: none has a body. */
+struct mlir_function *mlir_find_entry(const struct mlir_reader *reader);
+
 /* check.c */
 bool mlir_check_elements(struct mlir_reader *reader, const struct mlir_op *op);
 bool mlir_check_value_type(struct mlir_reader *reader, const struct mlir_op *op, const char *value,
                            const struct hlo_shape *wanted);
 
 /* sizes.c: notes where the text of a constant stands that may be a list of sizes. Until the end of
- * reading, its `value` holds the place and `has_value` is false. */
+ * reading, its `value` holds the place (of a computed one: -1 - its number in `known`) and `has_value` is false. */
 void mlir_note_sizes(struct mlir_reader *reader, struct hlo_instruction *constant, const char *value);
 bool mlir_known_sizes(struct mlir_reader *reader, const struct mlir_op *op, size_t operand, bool *known,
                       struct hlo_ints *sizes);
@@ -476,6 +554,9 @@ bool mlir_read_fields(struct mlir_reader *reader, struct mlir_op *op);
 bool mlir_need_results(struct mlir_reader *reader, const struct mlir_op *op, size_t count);
 bool mlir_need_arrays(struct mlir_reader *reader, const struct mlir_op *op); /* no tuples or tokens */
 bool mlir_one_array(struct mlir_reader *reader, const struct mlir_op *op);   /* one result, only arrays */
+/* The custom call stablehlo.dynamic_reduce_window, its region already among the callees: inputs, initial values, and five
+ * values that hold the window: sizes, strides, dilations of input and window, padding. */
+bool mlir_build_dynamic_window(struct mlir_reader *reader, struct mlir_op *op);
 /* Checks that the region's parameter is a scalar of this type. */
 bool mlir_check_scalar(struct mlir_reader *reader, const struct mlir_op *op, size_t parameter,
                        enum hlo_type type);

@@ -321,6 +321,16 @@ static bool read_name(struct mlir_reader *reader, struct mlir_op *op, bool *gene
     return op->info || mlir_unknown_op(reader, op->name, at);
 }
 
+/* Every size of the result must be known now; and its value may be. */
+static bool finish_sizes(struct mlir_reader *reader, const struct mlir_op *op)
+{
+    if (op->instruction && !mlir_is_sized(op->instruction->shape))
+        return mlir_op_error(reader, op,
+                             "expected a static size, found '?': the size of its result depends on values "
+                             "known only at run time");
+    return mlir_fold(reader, op);
+}
+
 static bool finish_operation(struct mlir_reader *reader, struct mlir_op *op)
 {
     bool returns = op->info->form == MLIR_RETURN, ignored = op->info->form == MLIR_IGNORED;
@@ -331,7 +341,8 @@ static bool finish_operation(struct mlir_reader *reader, struct mlir_op *op)
     if (returns)
         return end_block(reader, op);
     const char *after = reader->p; /* the builders go to the values of attributes */
-    bool built = ignored || (op->info->build(reader, op) && define_results(reader, op));
+    bool built = ignored || (op->info->build(reader, op) && (!reader->sized || finish_sizes(reader, op)) &&
+                             define_results(reader, op));
     reader->p = built ? after : reader->p;
     return built;
 }

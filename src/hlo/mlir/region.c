@@ -42,9 +42,13 @@ bool mlir_block_arguments(struct mlir_reader *reader)
     do {
         struct mlir_result argument;
         const struct hlo_shape *shape;
-        if (!typed_argument(reader, &argument, &shape) || !mlir_take_dictionary(reader, NULL) ||
-            !mlir_skip_location(reader) || !mlir_parameter(reader, argument.name, argument.at, shape))
+        struct mlir_op attributes = {.first_attribute = reader->attributes.count};
+        if (!typed_argument(reader, &argument, &shape) ||
+            !mlir_take_dictionary(reader, reader->sized ? &attributes : NULL) ||
+            !mlir_skip_location(reader) ||
+            !mlir_parameter(reader, &attributes, argument.name, argument.at, shape))
             return false;
+        reader->attributes.count = attributes.first_attribute;
     } while (mlir_take(reader, ','));
     return mlir_need(reader, ")");
 }
@@ -108,11 +112,31 @@ bool mlir_block_label(struct mlir_reader *reader)
             mlir_need(reader, ":"));
 }
 
+/* The arguments of a loop's regions are of the types of its operands; those of other regions have sizes of their own. */
+static bool given_operands(struct mlir_reader *reader, const struct mlir_op *op, struct mlir_signature *given)
+{
+    if (!reader->sized || op->info->opcode != HLO_WHILE) {
+        given->count = 0;
+        return true;
+    }
+    given->shapes = ARENA_ARRAY(&reader->module->arena, op->operands, const struct hlo_shape *);
+    if (!given->shapes)
+        return error_memory(reader->err);
+    for (size_t i = 0; i < op->operands; i++)
+        given->shapes[i] = mlir_operand_type(reader, op, i);
+    return true;
+}
+
 bool mlir_region(struct mlir_reader *reader, struct mlir_op *op)
 {
-    if (!mlir_need(reader, "{") || !mlir_open_block(reader))
+    const struct mlir_signature *outer = reader->given;
+    struct mlir_signature given = {.depth = reader->depth + 1, .count = op->operands};
+    if (!mlir_need(reader, "{") || !mlir_open_block(reader) || !given_operands(reader, op, &given))
         return false;
-    return mlir_block_label(reader) && mlir_block_body(reader) && mlir_end_region(reader, op);
+    reader->given = &given;
+    bool labelled = mlir_block_label(reader);
+    reader->given = outer;
+    return labelled && mlir_block_body(reader) && mlir_end_region(reader, op);
 }
 
 /* `applies stablehlo.add`: a region of one operation on two elements. */
@@ -127,8 +151,8 @@ static bool applied_region(struct mlir_reader *reader, struct mlir_op *op, struc
     struct mlir_block *block = &reader->blocks[reader->depth + 1];
     const struct hlo_shape *element = mlir_scalar_shape(reader, mlir_operand_type(reader, op, 0)->type);
     if (!element || !mlir_open_block(reader) ||
-        !mlir_parameter(reader, (struct mlir_span){"lhs", 3}, at, element) ||
-        !mlir_parameter(reader, (struct mlir_span){"rhs", 3}, at, element))
+        !mlir_parameter(reader, NULL, (struct mlir_span){"lhs", 3}, at, element) ||
+        !mlir_parameter(reader, NULL, (struct mlir_span){"rhs", 3}, at, element))
         return false;
     struct hlo_instruction *value =
         mlir_add(reader, info->opcode, mlir_place_of(reader, at), hlo_opcode_name(info->opcode), element,
@@ -166,7 +190,7 @@ static bool reducer_region(struct mlir_reader *reader, struct mlir_op *op, size_
         size_t from = i < pairs ? 2 * i : 2 * (i - pairs) + 1;
         struct mlir_result result = mlir_result_name(reader, first + from);
         const struct hlo_shape *shape = ((const struct hlo_shape **)reader->shapes.items)[first_shape + from];
-        if (!mlir_parameter(reader, result.name, result.at, shape))
+        if (!mlir_parameter(reader, NULL, result.name, result.at, shape))
             return false;
     }
     reader->results.count = first;
@@ -226,7 +250,7 @@ static bool while_region(struct mlir_reader *reader, struct mlir_op *op, const s
     if (!mlir_need(reader, "{") || !mlir_open_block(reader))
         return false;
     for (size_t i = 0; i < op->operands; i++)
-        if (!mlir_parameter(reader, names[i].name, names[i].at, mlir_operand_type(reader, op, i)))
+        if (!mlir_parameter(reader, NULL, names[i].name, names[i].at, mlir_operand_type(reader, op, i)))
             return false;
     return mlir_block_body(reader) && mlir_end_region(reader, op);
 }
@@ -258,20 +282,6 @@ bool mlir_while_form(struct mlir_reader *reader, struct mlir_op *op)
     }
     reader->results.count = first;
     return true;
-}
-
-/* sdy.manual_computation(%a) in_shardings=[…] out_shardings=[…] manual_axes={…} (%b: type) {…} : … -> … */
-bool mlir_manual_form(struct mlir_reader *reader, struct mlir_op *op)
-{
-    struct mlir_span key;
-    if (!mlir_operand_list(reader, op))
-        return false;
-    while (mlir_word(reader, &key))
-        if (!mlir_need(reader, "=") || (mlir_space(reader), !mlir_skip_plain_value(reader)))
-            return false;
-    return mlir_open_block(reader) && mlir_block_arguments(reader) && mlir_need(reader, "{") &&
-           mlir_block_body(reader) && mlir_end_region(reader, op) && mlir_need(reader, ":") &&
-           mlir_signature(reader, op);
 }
 
 /* scan (%a) inits (%b) dimension = 0 attributes {…} {…} : … -> … */

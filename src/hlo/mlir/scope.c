@@ -9,12 +9,19 @@ static struct mlir_binding *binding(const struct mlir_reader *reader, uint32_t i
 }
 
 /* A name is known by the number it is written as, or by numbered_room and its place among the other names.
- * Returns the innermost binding of a name; 0: none. */
-static uint32_t innermost_of(const struct mlir_reader *reader, uint32_t name)
+ * Returns the innermost binding of a name, of any function; 0: none. */
+static uint32_t any_innermost_of(const struct mlir_reader *reader, uint32_t name)
 {
     if (name < reader->numbered_room)
         return reader->numbered[name];
     return (uint32_t)(uintptr_t)reader->names.slots[name - reader->numbered_room].value;
+}
+
+/* The same, of the function that is being read. */
+static uint32_t innermost_of(const struct mlir_reader *reader, uint32_t name)
+{
+    uint32_t index = any_innermost_of(reader, name);
+    return index && binding(reader, index)->depth >= reader->base ? index : 0;
 }
 
 static void set_innermost(struct mlir_reader *reader, uint32_t name, uint32_t index)
@@ -62,7 +69,7 @@ static uint32_t bind(struct mlir_reader *reader, uint32_t name, int depth, struc
         index = (uint32_t)(reader->bindings.count - 1);
     *binding(reader, index) = (struct mlir_binding){
         .name = name,
-        .outer = innermost_of(reader, name),
+        .outer = any_innermost_of(reader, name),
         .next = reader->blocks[depth].first_binding,
         .depth = depth,
         .part = part,
@@ -174,12 +181,17 @@ static struct hlo_instruction *add_parameter(struct mlir_reader *reader, const c
     return parameter;
 }
 
-bool mlir_parameter(struct mlir_reader *reader, struct mlir_span name, const char *at,
-                    const struct hlo_shape *shape)
+bool mlir_parameter(struct mlir_reader *reader, const struct mlir_op *attributes, struct mlir_span name,
+                    const char *at, const struct hlo_shape *shape)
 {
-    struct hlo_instruction *parameter =
-        add_parameter(reader, at, arena_copy(&reader->module->arena, name.at, name.length), shape);
-    return parameter && mlir_define(reader, name, 0, at, parameter, -1);
+    struct hlo_ints known = {0};
+    if (reader->sized && !mlir_size_argument(reader, attributes, at, &shape, &known))
+        return false;
+    const char *text = arena_copy(&reader->module->arena, name.at, name.length);
+    struct hlo_instruction *value = add_parameter(reader, at, text, shape);
+    if (value && known.count)
+        value = mlir_add_known(reader, mlir_place_of(reader, at), text, shape, known);
+    return value && mlir_define(reader, name, 0, at, value, -1);
 }
 
 struct hlo_computation *mlir_close_block(struct mlir_reader *reader, const char *name)
@@ -233,26 +245,34 @@ static struct hlo_instruction *value_of(struct mlir_reader *reader, uint32_t ind
     struct mlir_place place = {source->line, source->column};
     int64_t part = bound->part;
     int here = reader->depth;
+    struct hlo_ints known = {0};
     if (part < 0)
         return source;
+    if (reader->sized && source->opcode == HLO_CALL && source->callee_count &&
+        source->callees[0]->root->opcode == HLO_TUPLE &&
+        !mlir_known(reader, source->callees[0]->root->operands[part], &known))
+        return NULL;
     reader->depth = bound->depth;
     const struct hlo_attributes *attributes = mlir_keep(reader, &(struct hlo_attributes){.index = part});
     const char *name = arena_format(&reader->module->arena, "%s.%lld", source->name, (long long)part);
     struct hlo_instruction *element =
-        mlir_add(reader, HLO_GET_TUPLE_ELEMENT, place, name, source->shape->parts[part], &source, 1);
+        known.count
+            ? mlir_add_known(reader, place, name, source->shape->parts[part], known)
+            : mlir_add(reader, HLO_GET_TUPLE_ELEMENT, place, name, source->shape->parts[part], &source, 1);
     reader->depth = here;
     if (!element || !attributes) {
         error_memory(reader->err);
         return NULL;
     }
-    element->attributes = attributes;
+    if (!known.count)
+        element->attributes = attributes;
     bound = binding(reader, index);
     bound->part = -1;
     return bound->value = element;
 }
 
 /* An outside value that a region uses becomes a parameter of the region, and of the regions between. A
- * scalar constant is written again instead, so that the bound of a loop stays known. */
+ * scalar constant is written again instead, so that the bound of a loop stays known; and so are sizes. */
 static struct hlo_instruction *capture(struct mlir_reader *reader, uint32_t name, const char *at)
 {
     uint32_t outermost = innermost_of(reader, name);
@@ -261,7 +281,7 @@ static struct hlo_instruction *capture(struct mlir_reader *reader, uint32_t name
     while (value && depth < here) {
         struct hlo_instruction *outer = value;
         reader->depth = ++depth;
-        if (outer->opcode == HLO_CONSTANT && outer->has_value) {
+        if (outer->opcode == HLO_CONSTANT && (outer->has_value || (reader->sized && outer->value))) {
             value =
                 mlir_add(reader, HLO_CONSTANT, mlir_place_of(reader, at), outer->name, outer->shape, NULL, 0);
         } else {

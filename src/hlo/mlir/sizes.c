@@ -5,7 +5,7 @@
 void mlir_note_sizes(struct mlir_reader *reader, struct hlo_instruction *constant, const char *value)
 {
     const struct hlo_shape *shape = constant->shape;
-    if (!hlo_type_is_whole(shape->type) || shape->rank != 1 || shape->dims[0] > HLO_MAX_RANK ||
+    if (!hlo_type_is_whole(shape->type) || shape->rank == 0 || hlo_elements(shape) > MLIR_MAX_KNOWN ||
         !mlir_begins(reader, value, "dense<"))
         return;
     const char *number = value + strlen("dense<");
@@ -16,11 +16,9 @@ void mlir_note_sizes(struct mlir_reader *reader, struct hlo_instruction *constan
 bool mlir_known_sizes(struct mlir_reader *reader, const struct mlir_op *op, size_t operand, bool *known,
                       struct hlo_ints *sizes)
 {
-    const struct hlo_instruction *constant = mlir_operand(reader, op, operand);
-    *known = constant->opcode == HLO_CONSTANT && !constant->has_value && constant->value > 0;
-    if (!*known)
-        return true;
-    return mlir_read_ints(reader, reader->text + constant->value, sizes, NULL);
+    bool read = mlir_known(reader, mlir_operand(reader, op, operand), sizes);
+    *known = sizes->count > 0;
+    return read;
 }
 
 bool mlir_check_sizes(struct mlir_reader *reader, const struct mlir_op *op, size_t operand)
@@ -32,8 +30,18 @@ bool mlir_check_sizes(struct mlir_reader *reader, const struct mlir_op *op, size
     if (given->rank != 1 || given->dims[0] != result->rank)
         return mlir_op_error(reader, op, "operand %zu should have a size for each dimension of the result",
                              operand + 1);
-    return mlir_known_sizes(reader, op, operand, &known, &sizes) &&
-           (!known || mlir_result_dims(reader, op, 0, sizes.at, sizes.count));
+    if (!mlir_known_sizes(reader, op, operand, &known, &sizes))
+        return false;
+    if (!known && reader->sized && !mlir_is_sized(result))
+        return mlir_op_error(
+            reader, op,
+            "expected a static size, found '?': the sizes, operand %zu, are known only at run time",
+            operand + 1);
+    for (int i = 0; known && i < sizes.count; i++)
+        if (sizes.at[i] < 0)
+            return mlir_op_error(reader, op, "operand %zu: a size of %lld", operand + 1,
+                                 (long long)sizes.at[i]);
+    return !known || mlir_result_dims(reader, op, 0, sizes.at, sizes.count);
 }
 
 /* Checks the padding of dynamic_pad: before, behind and between the elements. */

@@ -172,10 +172,11 @@ static bool check_sizes(struct mlir_reader *reader, const char *at, const char *
 {
     int64_t elements = 1;
     for (int i = 0; i < rank; i++) {
+        if (dims[i] < 0 && reader->sized)
+            continue;
+        reader->is_open |= dims[i] < 0; /* the text is read again */
         if (dims[i] < 0)
-            return mlir_error(reader, unbounded ? unbounded : at,
-                              "expected a static size, found '?': sizes known only at run time cannot be "
-                              "counted");
+            return mlir_error(reader, unbounded ? unbounded : at, "expected a static size, found '?'");
         if (dims[i] > HLO_MAX_ELEMENTS || (dims[i] && __builtin_mul_overflow(elements, dims[i], &elements)) ||
             elements > HLO_MAX_ELEMENTS)
             return mlir_error(reader, at, "this array has more than 2^53 elements");

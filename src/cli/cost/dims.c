@@ -1,0 +1,49 @@
+#include "cli/cost/dims.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool same_name(const struct hlo_dim *a, const struct hlo_dim *b)
+{
+    return a->length == b->length && memcmp(a->name, b->name, a->length) == 0;
+}
+
+bool cost_dims_read(struct hlo_dims *dims, const struct option_list *list, struct error *err)
+{
+    *dims = (struct hlo_dims){.at = calloc(list->count + 1, sizeof *dims->at)};
+    if (!dims->at)
+        return error_memory(err);
+    for (size_t i = 0; i < list->count; i++) {
+        const char *item = list->items[i], *equals = strchr(item, '=');
+        char *end;
+        struct hlo_dim *dim = &dims->at[dims->count++];
+        dim->name = item;
+        if (!equals || equals == item || !unit_whole(equals + 1, &end, &dim->size) || *end || dim->size < 0 ||
+            dim->size > HLO_MAX_ELEMENTS)
+            return error_set(
+                err, ERROR_USAGE,
+                "--dim: expected a name and a size such as b=8, or an argument and its dimension "
+                "such as 2.0=8; found '%s'",
+                item);
+        dim->length = (size_t)(equals - item);
+        for (size_t k = 0; k < i; k++)
+            if (same_name(dim, &dims->at[k]))
+                return error_set(err, ERROR_USAGE, "--dim: '%.*s' is given twice", (int)dim->length, item);
+    }
+    return true;
+}
+
+void cost_dims_release(struct hlo_dims *dims)
+{
+    free(dims->at);
+    *dims = (struct hlo_dims){0};
+}
+
+bool cost_dims_check(const struct hlo_dims *dims, struct error *err)
+{
+    for (size_t i = 0; i < dims->count; i++)
+        if (!atomic_load(&dims->at[i].used))
+            return error_set(err, ERROR_USAGE, "--dim: no file leaves the size '%.*s' open",
+                             (int)dims->at[i].length, dims->at[i].name);
+    return true;
+}

@@ -1,0 +1,258 @@
+/* Texts that leave sizes open: the sizes of arguments, of results, and functions for each signature. */
+#include "hlo/mlir/mlir.h"
+
+/* Versions of a function that is called with ever other sizes or values double with each level of calls. */
+#define MAX_READ_AGAIN(length) (256 * (size_t)(length) + ((size_t)1 << 20))
+
+bool mlir_is_sized(const struct hlo_shape *shape)
+{
+    for (int i = 0; i < shape->rank; i++)
+        if (shape->dims[i] < 0)
+            return false;
+    for (int i = 0; i < shape->part_count; i++)
+        if (!mlir_is_sized(shape->parts[i]))
+            return false;
+    return true;
+}
+
+/* Returns the shape with these sizes where it leaves them open; NULL: an error was set at `at`. */
+static const struct hlo_shape *with_dims(struct mlir_reader *reader, const char *at,
+                                         const struct hlo_shape *shape, const int64_t *dims)
+{
+    int64_t all[HLO_MAX_RANK], elements = 1;
+    for (int i = 0; i < shape->rank; i++) {
+        all[i] = shape->dims[i] < 0 ? dims[i] : shape->dims[i];
+        if (all[i] > HLO_MAX_ELEMENTS ||
+            (all[i] > 0 && __builtin_mul_overflow(elements, all[i], &elements)) ||
+            elements > HLO_MAX_ELEMENTS) {
+            mlir_error(reader, at, "this array has more than 2^53 elements");
+            return NULL;
+        }
+    }
+    const struct hlo_shape *sized = mlir_array_shape(reader, shape->type, all, shape->rank);
+    if (!sized)
+        error_memory(reader->err);
+    return sized;
+}
+
+bool mlir_fill(struct mlir_reader *reader, const struct mlir_op *op, size_t index, const int64_t *dims,
+               int rank)
+{
+    const struct hlo_shape **slot =
+        (const struct hlo_shape **)reader->shapes.items + op->first_type + op->operand_types + index;
+    if (!reader->sized || (*slot)->rank != rank || mlir_is_sized(*slot))
+        return true;
+    *slot = with_dims(reader, op->at, *slot, dims);
+    return *slot != NULL;
+}
+
+bool mlir_fill_from(struct mlir_reader *reader, const struct mlir_op *op, const struct hlo_shape *shape)
+{
+    bool tuple = shape->type == HLO_TYPE_TUPLE && op->result_types != 1;
+    for (size_t i = 0; reader->sized && i < op->result_types; i++) {
+        const struct hlo_shape *part = !tuple                          ? shape
+                                       : i < (size_t)shape->part_count ? shape->parts[i]
+                                                                       : NULL;
+        if (part && !mlir_fill(reader, op, i, part->dims, part->rank))
+            return false;
+    }
+    return true;
+}
+
+bool mlir_fill_alike(struct mlir_reader *reader, const struct mlir_op *op)
+{
+    for (size_t i = 0; reader->sized && i < op->result_types && i < op->operands; i++) {
+        const struct hlo_shape *shape = mlir_operand_type(reader, op, i);
+        if (!mlir_fill(reader, op, i, shape->dims, shape->rank))
+            return false;
+    }
+    return true;
+}
+
+/* Gives an argument of the entry its sizes; and its value, where jax.export has named it as a size. */
+static bool size_entry(struct mlir_reader *reader, const struct mlir_op *attributes, const char *at,
+                       const struct hlo_shape **shape, struct hlo_ints *known)
+{
+    int64_t dims[HLO_MAX_RANK];
+    size_t argument = reader->blocks[reader->depth].parameters.count;
+    const char *name = mlir_find(reader, attributes, "jax.global_constant");
+    if (name && *name == '"' && (*shape)->rank == 0 && hlo_type_is_whole((*shape)->type)) {
+        struct mlir_span text;
+        const char *after = reader->p;
+        reader->p = name;
+        if (!mlir_string(reader, &text))
+            return false;
+        reader->p = after;
+        if (mlir_dim(reader, text, &dims[0]))
+            *known = mlir_copy_ints(reader, dims, 1);
+    }
+    if (mlir_is_sized(*shape))
+        return true;
+    for (int d = 0; d < (*shape)->rank; d++)
+        if ((*shape)->dims[d] < 0 && !mlir_entry_size(reader, at, argument, *shape, d, &dims[d]))
+            return false;
+    reader->open_arguments++;
+    *shape = with_dims(reader, at, *shape, dims);
+    return *shape != NULL;
+}
+
+bool mlir_size_argument(struct mlir_reader *reader, const struct mlir_op *attributes, const char *at,
+                        const struct hlo_shape **shape, struct hlo_ints *known)
+{
+    const struct mlir_signature *given = reader->given;
+    size_t index = reader->blocks[reader->depth].parameters.count;
+    *known = (struct hlo_ints){0};
+    if (!given && reader->depth == reader->base)
+        return size_entry(reader, attributes, at, shape, known);
+    if (given && given->depth == reader->depth && index < given->count) {
+        char is[128], wanted[128];
+        if (!hlo_shape_equal(*shape, given->shapes[index]))
+            return mlir_error(reader, at, "argument %zu takes %s, found %s", index + 1,
+                              hlo_shape_text(*shape, wanted, sizeof wanted),
+                              hlo_shape_text(given->shapes[index], is, sizeof is));
+        *shape = given->shapes[index];
+        if (given->known)
+            *known = given->known[index];
+    }
+    return mlir_is_sized(*shape) ||
+           mlir_error(reader, at, "expected a static size, found '?': nothing gives this argument's size");
+}
+
+/* ---- functions ---- */
+
+static struct mlir_function *function_at(const struct mlir_reader *reader, size_t index)
+{
+    return (struct mlir_function *)reader->functions.items + index;
+}
+
+static bool same_signature(const struct mlir_signature *a, const struct mlir_signature *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (!hlo_shape_equal(a->shapes[i], b->shapes[i]) || a->known[i].count != b->known[i].count ||
+            (a->known[i].count &&
+             memcmp(a->known[i].at, b->known[i].at, (size_t)a->known[i].count * sizeof *a->known[i].at) != 0))
+            return false;
+    return true;
+}
+
+/* Makes the signature of a call in the arena. */
+static bool sign(struct mlir_reader *reader, const struct mlir_op *op, struct mlir_signature *signature)
+{
+    size_t count = op->operands;
+    signature->depth = reader->depth + 1;
+    signature->count = count;
+    signature->shapes = ARENA_ARRAY(&reader->module->arena, count, const struct hlo_shape *);
+    signature->known = ARENA_ARRAY(&reader->module->arena, count, struct hlo_ints);
+    if (!signature->shapes || !signature->known)
+        return error_memory(reader->err);
+    for (size_t i = 0; i < count; i++) {
+        const struct hlo_instruction *operand = mlir_operand(reader, op, i);
+        signature->shapes[i] = operand->shape;
+        if (!mlir_known(reader, operand, &signature->known[i]))
+            return false;
+    }
+    return true;
+}
+
+/* Reads a listed function; given: NULL for the entry. */
+static struct hlo_computation *read_version(struct mlir_reader *reader, size_t index,
+                                            const struct mlir_signature *given)
+{
+    struct mlir_function function = *function_at(reader, index);
+    const struct mlir_signature *outer = reader->given;
+    const char *after = reader->p;
+    int base = reader->base, module = reader->module_number;
+    size_t count = reader->functions.count;
+    function_at(reader, index)->open = true;
+    reader->p = function.body;
+    reader->given = given;
+    reader->base = reader->depth + 1;
+    reader->module_number = function.module;
+    reader->call_depth++;
+    if (!mlir_read_function(reader, function.at, function.generic))
+        return NULL;
+    struct hlo_computation *computation = function_at(reader, count)->computation;
+    reader->read_again += (size_t)(reader->p - function.body);
+    reader->functions.count = count;
+    reader->p = after;
+    reader->given = outer;
+    reader->base = base;
+    reader->module_number = module;
+    reader->call_depth--;
+    function_at(reader, index)->open = false;
+    return computation;
+}
+
+static bool find_listed(const struct mlir_reader *reader, struct mlir_span name, size_t *index)
+{
+    for (size_t i = 0; i < reader->listed; i++) {
+        const struct mlir_function *function = function_at(reader, i);
+        if (function->module == reader->module_number && function->name.length == name.length &&
+            memcmp(function->name.at, name.at, name.length) == 0) {
+            *index = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool mlir_specialise(struct mlir_reader *reader, const struct mlir_op *op, struct mlir_span name,
+                     bool with_operands, struct hlo_computation **computation)
+{
+    struct mlir_op none = {0};
+    struct mlir_signature signature;
+    size_t index, versions = 0;
+    bool found = find_listed(reader, name, &index);
+    if (!found || !function_at(reader, index)->has_body)
+        return mlir_error(reader, op->at, "function '@%.*s' is %s", (int)name.length, name.at,
+                          found ? "only declared, it has no body" : "not defined");
+    if (!sign(reader, with_operands ? op : &none, &signature))
+        return false;
+    for (size_t i = 0; i < reader->versions.count; i++) {
+        const struct mlir_version *version = (struct mlir_version *)reader->versions.items + i;
+        versions += version->function == index;
+        if (version->function == index && same_signature(&version->signature, &signature)) {
+            *computation = version->computation;
+            return true;
+        }
+    }
+    if (function_at(reader, index)->open)
+        return mlir_error(reader, op->at, "function '@%.*s' calls itself", (int)name.length, name.at);
+    if (reader->call_depth > HLO_MAX_DEPTH || reader->depth >= HLO_MAX_DEPTH)
+        return mlir_error(reader, op->at, "calls nested deeper than %d", HLO_MAX_DEPTH);
+    if (reader->read_again > MAX_READ_AGAIN(reader->end - reader->text))
+        return mlir_error(reader, op->at, "functions are called with too many different sizes or values");
+    *computation = read_version(reader, index, &signature);
+    if (!*computation)
+        return false;
+    if (versions && !((*computation)->name =
+                          arena_format(&reader->module->arena, "%s.%zu", (*computation)->name, versions + 1)))
+        return error_memory(reader->err);
+    struct mlir_version *version = mlir_push(reader, &reader->versions, sizeof *version);
+    if (version)
+        *version = (struct mlir_version){index, signature, *computation};
+    return version != NULL;
+}
+
+/* Reads the entry, which reads all functions that it calls. */
+bool mlir_link_sized(struct mlir_reader *reader)
+{
+    struct hlo_module *module = reader->module;
+    reader->listed = reader->functions.count;
+    const struct mlir_function *entry = mlir_find_entry(reader);
+    if (!entry)
+        return mlir_error(reader, reader->end, "expected a function with a body, found none");
+    module->entry = read_version(reader, (size_t)(entry - function_at(reader, 0)), NULL);
+    if (!module->entry)
+        return false;
+    size_t count = reader->computations.count;
+    module->computations = ARENA_ARRAY(&module->arena, count, struct hlo_computation *);
+    if (!module->computations)
+        return error_memory(reader->err);
+    memcpy(module->computations, reader->computations.items, count * sizeof(struct hlo_computation *));
+    for (; (size_t)module->count < count; module->count++)
+        module->computations[module->count]->index = module->count;
+    return true;
+}
