@@ -105,7 +105,7 @@ static void predict(struct validation *validation, const char *generation, int f
         struct job job = run->job;
         job.calibration = calibration;
         run->predicted = job_time(&job);
-        run->error = run->predicted.seconds / run->seconds - 1.0;
+        run_expect(run, run->predicted.seconds);
     }
 }
 

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const run_part_names[RUN_PARTS + 1] = {"source", "software", "gpu", "model", NULL};
-
 const char *run_part_of(const struct run *run, enum run_part part)
 {
     switch (part) {
+    case PART_ITSELF:
+        return run->id;
     case PART_SOURCE:
         return run->source;
     case PART_SOFTWARE:
@@ -16,7 +16,7 @@ const char *run_part_of(const struct run *run, enum run_part part)
     case PART_GPU:
         return run->job.device->name;
     default:
-        return run->model.name;
+        return run->model_name;
     }
 }
 
@@ -26,25 +26,11 @@ static bool is_scored(const struct run *run)
 }
 
 struct leaving {
-    const struct validation *validation, *known;
+    const struct validation *validation;
     enum run_part part;
-    struct residuals rest;      /* the known runs but for one part */
     struct interval *intervals; /* of the validation's runs */
+    double *errors;             /* likewise */
 };
-
-/* Puts all known runs into `rest` that do not belong to a part. */
-static void leave_out(struct leaving *leaving, const char *name)
-{
-    leaving->rest.count = 0;
-    for (int i = 0; i < leaving->known->count; i++) {
-        const struct run *run = &leaving->known->runs[i];
-        if (is_scored(run) && strcmp(run_part_of(run, leaving->part), name) != 0)
-            leaving->rest.rows[leaving->rest.count++] = (struct residual){
-                .likeness = likeness_of(&run->job),
-                .log_ratio = log(run->seconds / run->predicted.seconds),
-            };
-    }
-}
 
 static struct left_out score(const struct leaving *leaving, const char *name)
 {
@@ -67,7 +53,7 @@ static struct left_out score(const struct leaving *leaving, const char *name)
     for (int i = 0; i < validation->count; i++) {
         const struct run *run = &validation->runs[i];
         if (is_scored(run) && (!name || strcmp(run_part_of(run, leaving->part), name) == 0))
-            values[count++] = run->error;
+            values[count++] = leaving->errors[i];
     }
     out.errors = error_score_of(values, count);
     return out;
@@ -94,14 +80,6 @@ static int leave_each(struct leaving *leaving, struct left_out *list)
             at++;
         if (at < count)
             continue;
-        leave_out(leaving, name);
-        for (int j = i; j < validation->count; j++) {
-            const struct run *other = &validation->runs[j];
-            if (!is_scored(other) || strcmp(run_part_of(other, leaving->part), name) != 0)
-                continue;
-            struct likeness likeness = likeness_of(&other->job);
-            leaving->intervals[j] = interval_of(&leaving->rest, &likeness, other->predicted.seconds, true);
-        }
         list[count++] = score(leaving, name);
     }
     if (count > 0) {
@@ -111,23 +89,31 @@ static int leave_each(struct leaving *leaving, struct left_out *list)
     return count;
 }
 
-bool left_out_make(const struct validation *validation, enum run_part part, struct left_out **list,
+static void judge(struct leaving *leaving, bool formula)
+{
+    for (int i = 0; i < leaving->validation->count; i++) {
+        const struct run *run = &leaving->validation->runs[i];
+        if (!is_scored(run))
+            continue;
+        struct estimate estimate = run_judge(run, leaving->part);
+        leaving->intervals[i] = interval_of(&estimate, run->predicted.seconds);
+        leaving->errors[i] = (formula ? 1.0 : estimate.factor) * run->predicted.seconds / run->seconds - 1.0;
+    }
+}
+
+bool left_out_make(const struct validation *validation, enum run_part part, bool formula, struct left_out **list,
                    int *count, struct error *err)
 {
-    static const struct validation_defaults none;
-    struct validation known;
-    if (!validation_load_known(&known, &none, err))
-        return false;
-    validation_predict(&known, NULL);
-    struct leaving leaving = {.validation = validation, .known = &known, .part = part};
-    leaving.rest.rows = calloc((size_t)known.count + 1, sizeof *leaving.rest.rows);
+    struct leaving leaving = {.validation = validation, .part = part};
     leaving.intervals = calloc((size_t)validation->count + 1, sizeof *leaving.intervals);
+    leaving.errors = calloc((size_t)validation->count + 1, sizeof *leaving.errors);
     *list = calloc((size_t)validation->count + 2, sizeof **list);
-    bool ok = leaving.rest.rows && leaving.intervals && *list;
-    if (ok)
+    bool ok = leaving.intervals && leaving.errors && *list;
+    if (ok) {
+        judge(&leaving, formula);
         *count = leave_each(&leaving, *list);
-    free(leaving.rest.rows);
+    }
     free(leaving.intervals);
-    validation_release(&known);
+    free(leaving.errors);
     return ok || error_memory(err);
 }

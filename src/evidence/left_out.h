@@ -4,11 +4,7 @@
 #define REHEARSE_EVIDENCE_LEFT_OUT_H
 
 #include "core/error.h"
-#include "evidence/interval.h"
-#include "evidence/validate.h"
-
-enum run_part { PART_SOURCE, PART_SOFTWARE, PART_GPU, PART_MODEL, RUN_PARTS };
-extern const char *const run_part_names[RUN_PARTS + 1]; /* "source", …, ended by NULL */
+#include "evidence/judge.h"
 
 /* Returns the part that a modelled run belongs to; equal texts are one part. */
 const char *run_part_of(const struct run *run, enum run_part part);
@@ -23,9 +19,10 @@ struct left_out {
 };
 
 /* Leaves out each part that has scored runs, and all in turn: (*list)[*count - 1] is their sum, the parts before it have the most
- * runs first. Known are the runs that come with the program. The caller frees *list; texts belong to the validation, which was
+ * runs first. Known are the runs that come with the program. `formula`: errors are
+ * those of the formula alone. The caller frees *list; texts belong to the validation, which was
  * predicted. */
-bool left_out_make(const struct validation *validation, enum run_part part, struct left_out **list,
+bool left_out_make(const struct validation *validation, enum run_part part, bool formula, struct left_out **list,
                    int *count, struct error *err);
 
 #endif

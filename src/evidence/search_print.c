@@ -58,16 +58,19 @@ static void print_head(const struct job_search_report *report, struct text *out)
 {
     const struct job_choice *plan = &report->answer.search->plans[0];
     const struct job *job = &plan->job;
-    const struct interval *interval = &report->interval;
+    struct interval interval = interval_of(&report->estimate, plan->time.seconds);
     struct unit_texts texts = {0};
-    double tokens = (double)job->batch * (double)job->sequence;
-    text_format(out, "iteration %s", unit_text(&texts, plan->time.seconds, UNIT_TIME));
-    text_format(out, "; 80 %% interval %s to %s%s\n", unit_text(&texts, interval->low, UNIT_TIME),
-                unit_text(&texts, interval->high, UNIT_TIME),
-                interval->extrapolates ? " (extrapolated: no similar published run)" : "");
-    text_format(out, "%.4g tokens/s, %.4g per device; %.1f %% of the devices' peak\n",
-                tokens / plan->time.seconds, tokens / plan->time.seconds / job->devices,
-                100.0 * job_utilisation(job, &plan->time));
+    double factor = report->no_neighbours ? 1.0 : report->estimate.factor;
+    double seconds = factor * plan->time.seconds, tokens = (double)job->batch * (double)job->sequence;
+    text_format(out, "iteration %s", unit_text(&texts, seconds, UNIT_TIME));
+    if (factor != 1.0)
+        text_format(out, " = %s by formula x %.3f by known runs",
+                    unit_text(&texts, plan->time.seconds, UNIT_TIME), factor);
+    text_format(out, "; 80 %% interval %s to %s%s\n", unit_text(&texts, interval.low, UNIT_TIME),
+                unit_text(&texts, interval.high, UNIT_TIME),
+                interval.extrapolates ? " (extrapolated: no similar published run)" : "");
+    text_format(out, "%.4g tokens/s, %.4g per device; %.1f %% of the devices' peak\n", tokens / seconds,
+                tokens / seconds / job->devices, 100.0 * job_utilisation(job, &plan->time) / factor);
     print_proof(report, out);
 }
 
@@ -340,4 +343,6 @@ void job_search_print(const struct job_search_report *report, struct text *out)
     print_stages(best, out);
     print_plans(report, out);
     print_sensitivity(report, out);
+    if (report->explain)
+        estimate_print(&report->estimate, out);
 }

@@ -20,8 +20,14 @@ void validation_predict(struct validation *validation, const struct calibration 
         run->fits = run_job_fits(&job);
         run->fits_open = run->fits || (run->open && !run->ran_out && run_fits_somehow(run));
         run->memory_error = run->memory > 0.0 ? run->predicted_memory.total / run->memory - 1.0 : 0.0;
-        run->error = run->seconds > 0.0 ? run->predicted.seconds / run->seconds - 1.0 : 0.0;
+        run_expect(run, run->predicted.seconds);
     }
+}
+
+void run_expect(struct run *run, double seconds)
+{
+    run->expected = seconds;
+    run->error = run->seconds > 0.0 ? seconds / run->seconds - 1.0 : 0.0;
 }
 
 struct error_score validation_score(const struct validation *validation,

@@ -36,7 +36,8 @@ struct run {
     unsigned open;       /* OPEN_…; 0: all that memory depends on is given */
     bool fits;           /* the predicted memory fits into the device */
     bool fits_open;      /* it does, or would with other values of what is left open */
-    double error;        /* predicted / measured - 1 */
+    double expected;     /* seconds: predicted, corrected by known runs (judge.h) */
+    double error;        /* expected / measured - 1 */
     double memory_error; /* likewise; 0 if memory is not given */
 };
 
@@ -72,7 +73,7 @@ bool validation_load_known(struct validation *validation, const struct validatio
                            struct error *err);
 void validation_release(struct validation *validation);
 
-/* Predicts all runs. `calibration` replaces that of every run's device; NULL: the device's. */
+/* Predicts all runs by formulas alone. `calibration` replaces that of every run's device; NULL: the device's. */
 void validation_predict(struct validation *validation, const struct calibration *calibration);
 
 /* Returns whether the predicted memory fits, but for the estimate's own error. */
@@ -90,7 +91,10 @@ struct memory_score {
 };
 struct memory_score validation_memory(const struct validation *validation);
 
-/* Scores the predicted times of the runs that `matches` accepts (NULL: all). */
+/* Sets what is expected of a run that was predicted, and its error. */
+void run_expect(struct run *run, double seconds);
+
+/* Scores the expected times of the runs that `matches` accepts (NULL: all). */
 struct error_score validation_score(const struct validation *validation,
                                     bool (*matches)(const struct run *run, const void *context),
                                     const void *context);

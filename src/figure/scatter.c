@@ -37,7 +37,7 @@ static void add_points(const struct validation *validation, const char *generati
     for (int i = 0; i < validation->count; i++) {
         const struct run *run = &validation->runs[i];
         if (is_drawn(run) && strcmp(run->job.device->generation, generation) == 0)
-            text_format(script, "%.6g %.6g\n", run->seconds, run->predicted.seconds);
+            text_format(script, "%.6g %.6g\n", run->seconds, run->expected);
     }
     text_add(script, "e\n");
 }

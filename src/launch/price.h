@@ -10,6 +10,7 @@ struct launch_price {
     struct job job;
     struct job_time time;
     struct job_memory memory;
+    double factor;    /* what known runs multiply the times by; 1: nothing */
     double low, high; /* the 80 % interval of the time */
     bool extrapolates;
     const struct job_choice *planned; /* NULL: not asked for, or none */

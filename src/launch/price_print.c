@@ -170,10 +170,15 @@ static void print_fit(const struct launch_price *price, struct text *out)
     struct unit_texts texts = {0};
     double limit = (double)price->job.device->memory;
     int largest = largest_part(&price->memory);
-    text_format(out, "\n80 %% interval %s to %s%s; %.1f %% of the devices' peak\n",
+    text_add(out, "\n");
+    if (price->factor != 1.0)
+        text_format(out, "expected as it stands: %s = %s by formula x %.3f by known runs\n",
+                    unit_text(&texts, price->factor * price->time.seconds, UNIT_TIME),
+                    unit_text(&texts, price->time.seconds, UNIT_TIME), price->factor);
+    text_format(out, "80 %% interval %s to %s%s; %.1f %% of the devices' peak\n",
                 unit_text(&texts, price->low, UNIT_TIME), unit_text(&texts, price->high, UNIT_TIME),
                 price->extrapolates ? " (extrapolated: no similar published run)" : "",
-                100 * job_utilisation(&price->job, &price->time));
+                100 * job_utilisation(&price->job, &price->time) / price->factor);
     if (fits(price))
         text_format(out, "fits: %.0f %% of %s\n", 100 * price->memory.total / limit,
                     unit_text(&texts, limit, UNIT_BYTES));
@@ -333,6 +338,7 @@ void launch_price_write(const struct launch_price *price, struct json *json)
     json_close(json);
     write_job("as_it_stands", job, &price->time, &price->memory, json);
     json_open_flat(json, "interval", '{');
+    json_number(json, "expected", price->factor * price->time.seconds);
     json_number(json, "low", price->low);
     json_number(json, "high", price->high);
     json_bool(json, "extrapolates", price->extrapolates);

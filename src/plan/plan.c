@@ -15,6 +15,7 @@ void plan_init(struct plan *plan)
         .asked_microbatches = -1,
         .schedule = "1f1b",
         .version = REHEARSE_VERSION,
+        .expected = NAN,
         .low = NAN,
         .high = NAN,
         .memory = NAN,

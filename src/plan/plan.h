@@ -231,6 +231,7 @@ struct plan {
     struct plan_pipeline *pipelines;
 
     double iteration_time; /* seconds; 0: not known */
+    double expected;       /* seconds: iteration_time, corrected by similar measured runs; NAN: unknown */
     double low, high;      /* 80 % interval of similar measured runs; NAN: unknown */
     bool extrapolates;     /* there is no similar measured run */
     int part_count;        /* they add up to iteration_time */

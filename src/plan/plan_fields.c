@@ -62,6 +62,7 @@ static const struct field schedule[] = {
 };
 
 static const struct field iteration[] = {
+    NUMBER(struct plan, expected, "expected"),
     NUMBER(struct plan, low, "low"),
     NUMBER(struct plan, high, "high"),
     BOOL(struct plan, extrapolates, "extrapolates"),

@@ -132,6 +132,7 @@ static void add_head(struct report_part *part, const struct plan *plan)
     bool alike = plan->pipeline_count == 1;
     html_facts(out);
     html_fact_quantity(out, "iteration", positive(plan->iteration_time), UNIT_TIME);
+    html_fact_quantity(out, "expected", plan->expected, UNIT_TIME);
     html_fact_quantity(out, "80 % interval from", plan->low, UNIT_TIME);
     html_fact_quantity(out, "to", plan->high, UNIT_TIME);
     if (plan->extrapolates)

@@ -174,7 +174,6 @@ static void merge(struct rows *rows)
 
 static bool rows_make(struct rows *rows, const struct cost_explain *explain, const struct cost_device *device)
 {
-    struct error err;
     const struct fused *passes[2] = {&explain->layer->forward, &explain->layer->backward};
     size_t room = 1;
     *rows = (struct rows){0};
@@ -194,7 +193,8 @@ static bool rows_make(struct rows *rows, const struct cost_explain *explain, con
         row->intensity = row->bytes > 0.0 ? row->flops / row->bytes : 0.0;
     }
     rows->optimizer = layer_kernel_time(&explain->layer->optimizer, device, explain->options).seconds;
-    return !rows->failed && cost_interval_of_device(device, &rows->interval, &err);
+    rows->interval = cost_interval_of_device(device);
+    return !rows->failed;
 }
 
 /* ---- for people ---- */

@@ -1,6 +1,7 @@
 #include "cli/cost/interval.h"
 
 #include "core/text.h"
+#include "devices/tables.h"
 
 #include <string.h>
 
@@ -9,11 +10,13 @@
 
 /* A profile has no job yet: the job on one node stands for it. */
 static struct interval interval_on(const struct architecture *model, const struct cost_device *device,
-                                   const struct model_options *options, const struct residuals *known)
+                                   const struct model_options *options)
 {
+    static const struct job_time unknown = {.seconds = 0.0};
     struct job job = {
         .model = model,
         .device = device,
+        .calibration = tables_calibration(NULL, device),
         .software = options->software,
         .devices = options->devices_per_node > 0 ? options->devices_per_node : 1,
         .pipeline = 1,
@@ -21,28 +24,32 @@ static struct interval interval_on(const struct architecture *model, const struc
         .sequence = options->sequence ? options->sequence : model->sequence,
         .type = model_type(device, options->precision),
     };
-    struct likeness likeness = likeness_of(&job);
-    return interval_of(known, &likeness, 1.0, false);
+    struct estimate estimate = neighbours_estimate_job(&job, &unknown);
+    return interval_of(&estimate, 1.0);
 }
 
-bool cost_interval_of_device(const struct cost_device *device, struct interval *interval, struct error *err)
+struct interval cost_interval_of_device(const struct cost_device *device)
 {
-    const struct residuals *known = residuals_known(err);
-    struct likeness middle = {.generation = device->generation, .software = SOFTWARE_OF_FILES};
+    struct likeness middle = {
+        .generation = device->generation,
+        .device = device->name,
+        .software = SOFTWARE_OF_FILES,
+        .framework = "",
+        .bits = 16,
+    };
     int count = 0;
-    if (!known)
-        return false;
-    for (int i = 0; i < known->count; i++) {
-        const struct likeness *row = &known->rows[i].likeness;
+    for (int i = 0; i < residuals_known.count; i++) {
+        const struct likeness *row = &residuals_known.rows[i].likeness;
         if (strcmp(row->generation, device->generation) != 0)
             continue;
         count++;
-        for (int s = 0; s < INTERVAL_SIZES; s++)
+        for (int s = 0; s < LIKENESS_SIZES; s++)
             middle.sizes[s] += (row->sizes[s] - middle.sizes[s]) / count;
     }
-    *interval = interval_of(known, &middle, 1.0, false);
-    interval->extrapolates = interval->extrapolates || count == 0;
-    return true;
+    struct estimate estimate = neighbours_estimate(&residuals_known, &middle, NULL, NULL);
+    struct interval interval = interval_of(&estimate, 1.0);
+    interval.extrapolates = interval.extrapolates || count == 0;
+    return interval;
 }
 
 /* Appends the interval of each device type to the profile's source. */
@@ -64,8 +71,7 @@ bool cost_interval_note_files(struct profile *profile, const struct cost_device 
 {
     struct interval intervals[PROFILE_MAX_DEVICES];
     for (int i = 0; i < profile->device_count; i++)
-        if (!cost_interval_of_device(devices[i], &intervals[i], err))
-            return false;
+        intervals[i] = cost_interval_of_device(devices[i]);
     return note(profile, " of whole training runs", devices, intervals, err);
 }
 
@@ -74,10 +80,7 @@ bool cost_interval_note(struct profile *profile, const struct architecture *mode
                         struct error *err)
 {
     struct interval intervals[PROFILE_MAX_DEVICES];
-    const struct residuals *known = residuals_known(err);
-    if (!known)
-        return false;
     for (int i = 0; i < profile->device_count; i++)
-        intervals[i] = interval_on(model, devices[i], options, known);
+        intervals[i] = interval_on(model, devices[i], options);
     return note(profile, "", devices, intervals, err);
 }

@@ -16,8 +16,7 @@ bool cost_interval_note(struct profile *profile, const struct architecture *mode
 bool cost_interval_note_files(struct profile *profile, const struct cost_device *const *devices,
                               struct error *err);
 
-/* As shares of a device's computed times: of the runs in the middle of those of its generation. False when memory
- * runs out. */
-bool cost_interval_of_device(const struct cost_device *device, struct interval *interval, struct error *err);
+/* As shares of a device's computed times: of the runs in the middle of those of its generation. */
+struct interval cost_interval_of_device(const struct cost_device *device);
 
 #endif

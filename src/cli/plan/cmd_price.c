@@ -19,7 +19,7 @@ struct price_options {
     const char *device, *model, *software, *links, *calibration, *inside, *across, *output, *plan;
     int64_t devices, devices_per_node, sequence, threads;
     double headroom, time_limit;
-    bool json, strict, alone;
+    bool json, strict, alone, explain, no_neighbours;
 };
 
 static const struct option_spec options[] = {
@@ -57,6 +57,10 @@ static const struct option_spec options[] = {
     OPTION(price_options, headroom, OPTION_NUMBER, "headroom", .argument = "PERCENT", .initial = "5",
            .max = 90, .help = "share of each device's memory that the freely planned job keeps free"),
     OPTION(price_options, alone, OPTION_FLAG, "alone", .help = "do not plan the same job freely"),
+    OPTION(price_options, explain, OPTION_FLAG, "explain",
+           .help = "name the known runs that correct the formula, and by how much"),
+    OPTION(price_options, no_neighbours, OPTION_FLAG, "no-neighbours",
+           .help = "the formula alone, not corrected by known runs"),
     OPTION(price_options, strict, OPTION_FLAG, "strict",
            .help = "fail if an argument is not understood, or a sourced file is not found"),
     OPTION(price_options, plan, OPTION_FILE, "plan", .argument = "FILE",
@@ -232,7 +236,8 @@ static bool plan_freely(const struct price_options *given, struct launch_price *
 
 /* ---- answers ---- */
 
-static bool deliver(const struct price_options *given, const struct launch_price *price, struct error *err)
+static bool deliver(const struct price_options *given, const struct launch_price *price,
+                    const struct estimate *estimate, struct error *err)
 {
     struct text text = {0};
     struct json json = {.out = &text};
@@ -250,6 +255,8 @@ static bool deliver(const struct price_options *given, const struct launch_price
         launch_price_write(price, &json);
     else
         launch_price_print(price, &text);
+    if (given->explain && !given->json)
+        estimate_print(estimate, &text);
     return output_and_release(given->output, &text, err);
 }
 
@@ -265,15 +272,13 @@ static bool price_it(const struct price_options *given, struct split *split, str
     if (type != price.job.type && !launch_note(read, "%s has no %s: priced in %s", price.job.device->name,
                                                cost_type_name(price.job.type), cost_type_name(type)))
         return error_memory(err);
-    const struct residuals *known = residuals_known(err);
-    if (!known)
-        return false;
-    struct likeness likeness = likeness_of(&price.job);
-    struct interval interval = interval_of(known, &likeness, price.time.seconds, false);
+    struct estimate estimate = neighbours_estimate_job(&price.job, &price.time);
+    struct interval interval = interval_of(&estimate, price.time.seconds);
+    price.factor = given->no_neighbours ? 1.0 : estimate.factor;
     price.low = interval.low;
     price.high = interval.high;
     price.extrapolates = interval.extrapolates;
-    bool ok = (given->alone || plan_freely(given, &price, &search, &why, err)) && deliver(given, &price, err);
+    bool ok = (given->alone || plan_freely(given, &price, &search, &why, err)) && deliver(given, &price, &estimate, err);
     job_search_release(&search);
     return ok;
 }

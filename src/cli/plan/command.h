@@ -41,7 +41,7 @@ struct plan_options {
     double tokens, deadline; /* of a whole training; seconds */
     const char *price;
     struct option_list fix;
-    bool explain, pareto;
+    bool explain, pareto, no_neighbours;
     const char *plan; /* a file, instead of a search */
     int emit;         /* enum launch_format */
     const char *flags;

@@ -199,9 +199,12 @@ static bool deliver(const struct split *split, const struct job_search_report *r
 {
     struct plan plan;
     plan_init(&plan);
-    plan.low = report->interval.low;
-    plan.high = report->interval.high;
-    plan.extrapolates = report->interval.extrapolates;
+    double seconds = report->answer.search->plans[0].time.seconds;
+    struct interval interval = interval_of(&report->estimate, seconds);
+    plan.expected = seconds * (report->no_neighbours ? 1.0 : report->estimate.factor);
+    plan.low = interval.low;
+    plan.high = interval.high;
+    plan.extrapolates = interval.extrapolates;
     if (!plan_of_job(&plan, &report->answer, err))
         return false;
     struct job_search_report with_budget = *report;
@@ -217,12 +220,10 @@ static bool deliver(const struct split *split, const struct job_search_report *r
 static bool explain(const struct split *split, struct job_search_report *report, struct parallel *pool,
                     struct job_sensitivity *sensitivity, struct error *err)
 {
-    const struct residuals *known = residuals_known(err);
     const struct job_choice *best = &report->answer.search->plans[0];
-    if (!known)
-        return false;
-    struct likeness likeness = likeness_of(&best->job);
-    report->interval = interval_of(known, &likeness, best->time.seconds, false);
+    report->estimate = neighbours_estimate_job(&best->job, &best->time);
+    report->no_neighbours = split->options->no_neighbours;
+    report->explain = split->options->explain;
     if (!split->options->explain)
         return true;
     report->answer.sensitivity = sensitivity;

@@ -19,11 +19,11 @@ struct validate_options {
     int64_t devices_per_node;
     const char *devices, *links, *calibration;
     const char *layers, *setup;
-    const char *figure, *residuals, *output;
+    const char *figure, *output;
     int64_t threads;
-    bool rows, wide, best, simulate, rank, schedules, json;
+    bool rows, wide, best, simulate, rank, schedules, json, no_neighbours;
     int level;     /* enum sim_level */
-    int leave_out; /* 0: nothing, else 1 + enum run_part */
+    int leave_out; /* enum run_part */
     int64_t worst;
 };
 
@@ -62,42 +62,6 @@ static bool check_defaults(const struct tables *tables, const struct validate_op
 }
 
 /* ---- the command ---- */
-
-static bool take_residuals(const struct validation *validation, struct residuals *residuals,
-                           struct error *err)
-{
-    *residuals = (struct residuals){0};
-    residuals->rows = ARENA_ARRAY(&residuals->arena, (size_t)validation->count + 1, struct residual);
-    if (!residuals->rows)
-        return error_memory(err);
-    for (int i = 0; i < validation->count; i++) {
-        const struct run *run = &validation->runs[i];
-        if (!run->reason && run->scored)
-            residuals->rows[residuals->count++] = (struct residual){
-                .likeness = likeness_of(&run->job),
-                .log_ratio = log(run->seconds / run->predicted.seconds),
-            };
-    }
-    return true;
-}
-
-static bool write_residuals(const struct validate_options *given, const struct validate_report *report,
-                            struct error *err)
-{
-    if (!given->residuals)
-        return true;
-    struct text text = {0}, sources = {0};
-    struct residuals residuals;
-    if (!take_residuals(&report->validation, &residuals, err))
-        return false;
-    validate_name_sources(&report->validation, &sources);
-    residuals_write(&residuals, text_within(&sources, &text), &text);
-    bool written = output_text(given->residuals, &text, err);
-    residuals_release(&residuals);
-    text_release(&sources);
-    text_release(&text);
-    return written;
-}
 
 /* Drawn after the report, which is printed even where the figure cannot be drawn. */
 static bool draw(const struct validate_options *given, const struct validate_report *report,
@@ -153,9 +117,10 @@ static bool rank_splits(const struct validate_options *given, struct validate_re
 
 static bool leave_out(const struct validate_options *given, struct validate_report *report, struct error *err)
 {
-    report->part = (enum run_part)(given->leave_out - 1);
-    return given->leave_out == 0 ||
-           left_out_make(&report->validation, report->part, &report->left_out, &report->left_out_count, err);
+    report->part = (enum run_part)given->leave_out;
+    return report->part == PART_ITSELF ||
+           left_out_make(&report->validation, report->part, report->no_neighbours, &report->left_out,
+                         &report->left_out_count, err);
 }
 
 static bool make_report(const struct validate_options *given, struct validate_report *report,
@@ -164,7 +129,7 @@ static bool make_report(const struct validate_options *given, struct validate_re
     struct text text = {0};
     struct ranking ranking = {0};
     validation_predict(&report->validation, NULL);
-    if (!validate_find_intervals(report, err) || !find_best(given, report, err) ||
+    if (!validate_judge(report, err) || !find_best(given, report, err) ||
         !simulate(given, report, err) || !rank_splits(given, report, &ranking, err) ||
         !leave_out(given, report, err))
         return false;
@@ -173,8 +138,7 @@ static bool make_report(const struct validate_options *given, struct validate_re
         validate_write(report, &text);
     else
         shown = validate_print(report, &text, err);
-    bool done = shown && output_text(given->output, &text, err) && write_residuals(given, report, err) &&
-                draw(given, report, err);
+    bool done = shown && output_text(given->output, &text, err) && draw(given, report, err);
     text_release(&text);
     ranking_release(&ranking);
     return done;
@@ -202,7 +166,10 @@ static bool run_schedules(const struct tables *tables, const struct validate_opt
 static bool run(void *context, struct error *err)
 {
     const struct validate_options *given = context;
-    struct validate_report report = {.rows = given->rows, .wide = given->wide, .worst = (int)given->worst};
+    struct validate_report report = {.no_neighbours = given->no_neighbours,
+                                     .rows = given->rows,
+                                     .wide = given->wide,
+                                     .worst = (int)given->worst};
     struct tables tables = {0};
     const char *table = given->tables.count > 0 ? given->tables.items[0] : NULL;
     const struct validation_defaults defaults = {
@@ -237,7 +204,7 @@ static bool run(void *context, struct error *err)
                 (table ? validation_load(&report.validation, table, &defaults, err)
                        : validation_load_known(&report.validation, &defaults, err)) &&
                 make_report(given, &report, err);
-    free(report.intervals);
+    free(report.judged);
     free(report.betters);
     free(report.simulated);
     free(report.left_out);
@@ -246,8 +213,6 @@ static bool run(void *context, struct error *err)
     return done;
 }
 
-static const char *const parts[] = {"nothing", "source", "software",
-                                    "gpu",     "model",  NULL};         /* enum run_part */
 static const char *const levels[] = {"auto", "passes", "layers", NULL}; /* enum sim_level */
 
 static const struct option_spec options[] = {
@@ -294,9 +259,11 @@ static const struct option_spec options[] = {
            .help =
                "also rank the measured splits of each job by predicted and by measured time, and print the "
                "correlation and the regret of the predicted best; with --rows, every split"),
-    OPTION(validate_options, leave_out, OPTION_CHOICE, "leave-out", .argument = "PART", .words = parts,
+    OPTION(validate_options, no_neighbours, OPTION_FLAG, "no-neighbours",
+           .help = "the formulas alone: predictions are not corrected by known runs"),
+    OPTION(validate_options, leave_out, OPTION_CHOICE, "leave-out", .argument = "PART", .words = run_part_names,
            .initial = "nothing",
-           .help = "also predict each source, software, device or model as if no run of it were known, and "
+           .help = "also predict each job, source, software, device or model as if no run of it were known, and "
                    "print errors and the share inside the intervals"),
     OPTION(validate_options, worst, OPTION_INTEGER, "worst", .argument = "N", .initial = "0", .min = 0,
            .max = 1000, .help = "also print the N runs with the largest errors"),
@@ -306,8 +273,6 @@ static const struct option_spec options[] = {
     OPTION_THREADS(struct validate_options),
     OPTION(validate_options, figure, OPTION_FILE, "figure", .argument = "FILE",
            .help = "draw predicted against measured times (.svg, .png, .pdf)"),
-    OPTION(validate_options, residuals, OPTION_FILE, "residuals", .argument = "FILE",
-           .help = "write the residuals that intervals are made from"),
     OPTION_JSON(struct validate_options),
     OPTION_OUTPUT(struct validate_options),
     OPTION_END,

@@ -8,29 +8,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- intervals ---- */
+/* ---- known runs ---- */
 
-/* From the known runs, except those with equal features: a run is not judged by itself. */
-bool validate_find_intervals(struct validate_report *report, struct error *err)
+bool validate_judge(struct validate_report *report, struct error *err)
 {
     struct validation *validation = &report->validation;
-    const struct residuals *known = residuals_known(err);
-    if (!known)
-        return false;
-    report->intervals = calloc((size_t)validation->count + 1, sizeof *report->intervals);
-    if (!report->intervals)
+    report->judged = calloc((size_t)validation->count + 1, sizeof *report->judged);
+    if (!report->judged)
         return error_memory(err);
     for (int i = 0; i < validation->count; i++) {
-        const struct run *run = &validation->runs[i];
+        struct run *run = &validation->runs[i];
         if (run->reason)
             continue;
-        struct likeness likeness = likeness_of(&run->job);
-        struct interval *interval = &report->intervals[i];
-        *interval = interval_of(known, &likeness, run->predicted.seconds, true);
+        struct estimate estimate = run_judge(run, PART_ITSELF);
+        struct judged *judged = &report->judged[i];
+        judged->interval = interval_of(&estimate, run->predicted.seconds);
+        judged->nearest = run_by_nearest(run, &estimate);
+        run_expect(run, run->predicted.seconds * (report->no_neighbours ? 1.0 : estimate.factor));
         if (!run->scored)
             continue;
-        report->covered += interval_holds(interval, run->seconds);
-        report->extrapolated += interval->extrapolates;
+        report->covered += interval_holds(&judged->interval, run->seconds);
+        report->extrapolated += judged->interval.extrapolates;
     }
     return true;
 }
@@ -75,7 +73,7 @@ static void print_rows(const struct validate_report *report, struct text *out)
     for (int i = 0; i < report->validation.count; i++) {
         const struct run *run = &report->validation.runs[i];
         const struct job *job = &run->job;
-        const struct interval *interval = &report->intervals[i];
+        const struct interval *interval = &report->judged[i].interval;
         char measured[32] = "-", error[32] = "-";
         if (run->reason)
             continue;
@@ -89,7 +87,7 @@ static void print_rows(const struct validate_report *report, struct text *out)
             text_format(out, " %3d %3d %4d %3" PRId64 " %5" PRId64, job->tensor, job->pipeline, job->data,
                         job->microbatch, job->batch);
         text_format(out, " %6.1f %4s %9s %9.4g %8s  %.4g-%.4g%s\n", run->predicted_memory.total / 0x1p30,
-                    fits(run), measured, run->predicted.seconds, error, interval->low, interval->high,
+                    fits(run), measured, run->expected, error, interval->low, interval->high,
                     interval->extrapolates ? " *" : "");
     }
     text_add(out,
@@ -140,7 +138,7 @@ static bool print_worst(const struct validate_report *report, struct text *out, 
         const struct run *run = runs[i];
         text_format(out, "%-8s %-22.22s %-22.22s %-16.16s %6d %9.4g %9.4g %+7.1f %%\n", run->id,
                     run->framework, run->model_name, run->gpu, run->job.devices, run->seconds,
-                    run->predicted.seconds, 100 * run->error);
+                    run->expected, 100 * run->error);
     }
     free(runs);
     return true;
@@ -297,8 +295,9 @@ static void write_row(const struct validate_report *report, int index, struct js
             json_number(json, "measured", run->seconds);
             json_number(json, "error", run->error);
         }
-        json_number(json, "predicted", run->predicted.seconds);
-        interval_write(&report->intervals[index], json);
+        json_number(json, "predicted", run->expected);
+        json_number(json, "formula", run->predicted.seconds);
+        interval_write(&report->judged[index].interval, json);
         fields_write(&run->predicted, job_time_parts, JOB_TIME_PARTS, json);
         json_number(json, "memory", run->predicted_memory.total);
         json_bool(json, "fits", run->fits_open);

@@ -14,9 +14,16 @@
 
 #include <stdbool.h>
 
+/* What known runs say of a run. */
+struct judged {
+    struct interval interval;
+    double nearest; /* seconds by the nearest known run alone; 0: there is none */
+};
+
 struct validate_report {
     struct validation validation;
-    struct interval *intervals;  /* of modelled runs */
+    bool no_neighbours;          /* predictions are those of the formulas */
+    struct judged *judged;       /* of modelled runs */
     struct better *betters;      /* NULL: not asked for */
     struct simulated *simulated; /* likewise */
     struct ranking *ranking;     /* likewise */
@@ -28,8 +35,8 @@ struct validate_report {
     bool rows, wide;           /* print every run, with all columns */
 };
 
-/* Makes the intervals of all runs that were predicted, and counts the scored runs inside. */
-bool validate_find_intervals(struct validate_report *report, struct error *err);
+/* Corrects all runs that were predicted by known runs, makes their intervals, and counts the scored runs inside. */
+bool validate_judge(struct validate_report *report, struct error *err);
 bool validate_print(const struct validate_report *report, struct text *out, struct error *err);
 void validate_write(const struct validate_report *report, struct text *out); /* JSON */
 
@@ -44,9 +51,6 @@ void validate_write_scores(const struct validate_report *report, struct json *js
 /* What is predicted of runs when those like them are left out. */
 void validate_print_left_out(const struct validate_report *report, struct text *out);
 void validate_write_left_out(const struct validate_report *report, struct json *json);
-
-/* Names the sources of the runs, each once. */
-void validate_name_sources(const struct validation *validation, struct text *out);
 
 struct validate_mixed {
     const char *plans, *layers, *setup; /* files */

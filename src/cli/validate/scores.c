@@ -40,7 +40,7 @@ static struct group_score score_of(const struct validate_report *report, const s
         if (!run->scored || !in_group(run, group))
             continue;
         score.of++;
-        inside += !run->reason && interval_holds(&report->intervals[i], run->seconds);
+        inside += !run->reason && interval_holds(&report->judged[i].interval, run->seconds);
     }
     score.inside = score.errors.rows > 0 ? (double)inside / score.errors.rows : 0.0;
     return score;
@@ -127,6 +127,49 @@ static void print_generations(const struct validate_report *report, const char *
     }
 }
 
+/* ---- what others could take for a prediction ---- */
+
+enum judge { JUDGE_EXPECTED, JUDGE_FORMULA, JUDGE_NEAREST, JUDGES };
+
+/* Returns a run's seconds; 0: none. */
+static double seconds_by(const struct validate_report *report, int index, enum judge judge)
+{
+    const struct run *run = &report->validation.runs[index];
+    return judge == JUDGE_EXPECTED  ? run->expected
+           : judge == JUDGE_FORMULA ? run->predicted.seconds
+                                    : report->judged[index].nearest;
+}
+
+static struct error_score score_by(const struct validate_report *report, const struct group *group,
+                                   enum judge judge)
+{
+    const struct validation *validation = &report->validation;
+    int count = 0;
+    for (int i = 0; i < validation->count; i++) {
+        const struct run *run = &validation->runs[i];
+        if (!run->reason && run->scored && in_group(run, group) && seconds_by(report, i, judge) > 0.0)
+            validation->errors[count++] = seconds_by(report, i, judge) / run->seconds - 1.0;
+    }
+    return error_score_of(validation->errors, count);
+}
+
+static void print_judges(const struct validate_report *report, struct text *out)
+{
+    static const char *const names[JUDGES] = {"formula and known runs", "formula alone",
+                                              "nearest known run, by flops"};
+    struct group groups[MAX_GROUPS];
+    int count = list_generations(&report->validation, NULL, groups);
+    text_format(out, "\n%-31s %-22s %9s %8s %8s %8s\n", "predicted by", "gpu", "runs", "median", "p90", "bias");
+    for (int g = 0; g < count; g++)
+        for (int j = report->no_neighbours ? JUDGE_FORMULA : JUDGE_EXPECTED; j < JUDGES; j++) {
+            struct error_score score = score_by(report, &groups[g], (enum judge)j);
+            if (score.rows > 0)
+                text_format(out, "%-31s %-22s %9d %6.1f %% %6.1f %% %+6.1f %%\n", names[j],
+                            groups[g].generation ? groups[g].generation : "all", score.rows,
+                            100 * score.median, 100 * score.p90, 100 * score.bias);
+        }
+}
+
 void validate_print_scores(const struct validate_report *report, struct text *out)
 {
     const struct validation *validation = &report->validation;
@@ -149,8 +192,9 @@ void validate_print_scores(const struct validate_report *report, struct text *ou
     text_add(out,
              "runs: modelled and scored; of: those whose source gives seconds; inside: within their 80 % "
              "intervals\n");
+    print_judges(report, out);
     text_format(out,
-                "\n80 %% intervals from known runs that are not equal: %.1f %% of the runs lie inside; %d "
+                "\n80 %% intervals from all known runs but the run itself: %.1f %% of the runs lie inside; %d "
                 "extrapolate\n",
                 100.0 * report->covered / validation_score(validation, NULL, NULL).rows,
                 report->extrapolated);
@@ -178,12 +222,26 @@ static void write_group(const struct validate_report *report, const struct group
     json_close(json);
 }
 
+static void write_judges(const struct validate_report *report, struct json *json)
+{
+    static const char *const names[JUDGES] = {NULL, "formula", "nearest"};
+    static const struct group all = {.set = NULL};
+    for (int j = JUDGE_FORMULA; j < JUDGES; j++) {
+        struct error_score score = score_by(report, &all, (enum judge)j);
+        json_open_flat(json, names[j], '{');
+        json_integer(json, "modelled", score.rows);
+        error_score_write(&score, json);
+        json_close(json);
+    }
+}
+
 void validate_write_scores(const struct validate_report *report, struct json *json)
 {
     const struct validation *validation = &report->validation;
     struct group groups[MAX_GROUPS];
     const char *sets[MAX_GROUPS];
     int count = list_sources(validation, groups);
+    write_judges(report, json);
     json_open(json, "sources", '[');
     for (int i = 0; i < count; i++)
         write_group(report, &groups[i], json);
@@ -201,21 +259,4 @@ void validate_write_scores(const struct validate_report *report, struct json *js
             write_group(report, &groups[i], json);
     }
     json_close(json);
-}
-
-/* ---- sources ---- */
-
-void validate_name_sources(const struct validation *validation, struct text *out)
-{
-    struct group groups[MAX_GROUPS];
-    int count = list_sources(validation, groups);
-    for (int i = 0; i < count; i++) {
-        bool named = false;
-        for (int before = 0; before < i; before++)
-            named |= strcmp(groups[before].source, groups[i].source) == 0;
-        if (!named)
-            text_format(out, "%s%s", i > 0 ? ", " : "", groups[i].source);
-    }
-    if (count == 0 || *groups[0].source == '\0')
-        text_add(out, "runs without a source");
 }

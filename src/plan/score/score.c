@@ -117,6 +117,7 @@ static bool complete(struct score *score, const struct plan *plan, struct error 
     scored->proven_optimal = within && scored->iteration_time - scored->lower_bound <= tolerance;
     scored->proof_over = score->best.proof_over;
     scored->planning_seconds = NAN;
+    scored->expected = plan->iteration_time == scored->iteration_time ? plan->expected : NAN;
     scored->low = plan->iteration_time == scored->iteration_time ? plan->low : NAN;
     scored->high = plan->iteration_time == scored->iteration_time ? plan->high : NAN;
     scored->extrapolates = plan->extrapolates;

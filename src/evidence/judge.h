@@ -1,0 +1,31 @@
+/* Runs of a table, each judged by the known runs without those that would give its time away. */
+#ifndef REHEARSE_EVIDENCE_JUDGE_H
+#define REHEARSE_EVIDENCE_JUDGE_H
+
+#include "evidence/interval.h"
+#include "evidence/validate.h"
+
+/* Which known runs do not count. */
+enum run_part {
+    PART_ITSELF, /* the run, in whatever table it is */
+    PART_JOB,    /* the runs of its source, model, device type and number of devices */
+    PART_SOURCE, /* the rounds of MLPerf are one source */
+    PART_SOFTWARE,
+    PART_GPU,
+    PART_MODEL, /* those with as many parameters */
+    RUN_PARTS
+};
+extern const char *const run_part_names[RUN_PARTS + 1]; /* "nothing", "job", "source", …, ended by NULL */
+
+/* Returns the residual of a run that was predicted, with the run's strings. `left` is 0. */
+struct residual residual_of(const struct run *run);
+
+/* Returns what the known runs but for a part say of a run that was predicted: no correction where its device has a calibration of
+ * its own. */
+struct estimate run_judge(const struct run *run, enum run_part without);
+
+/* Returns the seconds of the nearest known run, scaled by the model's flops per device: what a user without a formula would take.
+ * 0: there is none. */
+double run_by_nearest(const struct run *run, const struct estimate *estimate);
+
+#endif

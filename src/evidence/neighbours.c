@@ -1,0 +1,248 @@
+#include "evidence/neighbours.h"
+
+#include "core/text.h"
+#include "devices/tables.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The variance of one measurement, as a share of that of the formula's error. */
+#define NOISE 0.03
+
+/* An error larger than this is not believed further. */
+#define ODD 0.6
+
+/* Runs further away say nothing. */
+#define FAR 5.0
+
+/* The weight of errors of sources left out, and the quantile that makes 80 % intervals: a quantile of few values is narrower
+ * than that of all. */
+#define UNSEEN_WEIGHT 1.0
+#define SHARE         0.78
+#define UNLIKE        0.9 /* share of the variance that is unexplained */
+
+/* ---- the nearest ---- */
+
+/* Returns the date of the newest release of a software; of any software, where none of it is known. */
+static double newest(const struct residuals *known, const char *software)
+{
+    double date = 0.0, any = 0.0;
+    for (int i = 0; i < known->count; i++) {
+        const struct likeness *row = &known->rows[i].likeness;
+        any = fmax(any, row->released);
+        if (strcmp(row->software, software) == 0)
+            date = fmax(date, row->released);
+    }
+    return date > 0.0 ? date : any;
+}
+
+/* Inserts a row at its place; of equally near ones the first stays first. */
+static void insert(struct estimate *estimate, const struct residual *row, double correlation)
+{
+    int at = estimate->count < NEIGHBOURS_MAX ? estimate->count++ : NEIGHBOURS_MAX;
+    if (at == NEIGHBOURS_MAX && estimate->neighbours[at - 1].correlation >= correlation)
+        return;
+    at = at == NEIGHBOURS_MAX ? at - 1 : at;
+    for (; at > 0 && estimate->neighbours[at - 1].correlation < correlation; at--)
+        estimate->neighbours[at] = estimate->neighbours[at - 1];
+    estimate->neighbours[at] = (struct neighbour){.row = row, .correlation = correlation};
+}
+
+static void find_nearest(struct estimate *estimate, const struct residuals *known,
+                         const struct likeness *likeness, residual_filter *left_out, const void *context)
+{
+    struct likeness dated = *likeness;
+    if (dated.released == 0.0)
+        dated.released = newest(known, likeness->software);
+    for (int i = 0; i < known->count; i++) {
+        const struct residual *row = &known->rows[i];
+        double distance = likeness_distance(&dated, &row->likeness, FAR);
+        if (distance < FAR && !(left_out && left_out(row, context)))
+            insert(estimate, row, exp(-distance));
+    }
+}
+
+/* ---- the expected error ---- */
+
+/* Solves (C + noise I) x = k by Cholesky's decomposition, in place: `matrix` is its lower triangle, x is left in `vector`. */
+static void solve(double (*matrix)[NEIGHBOURS_MAX], double *vector, int count)
+{
+    for (int i = 0; i < count; i++) {
+        for (int j = 0; j <= i; j++) {
+            double sum = matrix[i][j];
+            for (int k = 0; k < j; k++)
+                sum -= matrix[i][k] * matrix[j][k];
+            /* a pivot is not less than the noise, but for rounding */
+            matrix[i][j] = i == j ? sqrt(fmax(sum, NOISE)) : sum / matrix[j][j];
+        }
+        for (int k = 0; k < i; k++)
+            vector[i] -= matrix[i][k] * vector[k];
+        vector[i] /= matrix[i][i];
+    }
+    for (int i = count - 1; i >= 0; i--) {
+        for (int k = i + 1; k < count; k++)
+            vector[i] -= matrix[k][i] * vector[k];
+        vector[i] /= matrix[i][i];
+    }
+}
+
+static double believed(double log_ratio)
+{
+    return fmin(fmax(log_ratio, -ODD), ODD);
+}
+
+/* Returns the expected error, and sets what each run adds to it and the variance that is left. */
+static double expect(struct estimate *estimate)
+{
+    double matrix[NEIGHBOURS_MAX][NEIGHBOURS_MAX], weights[NEIGHBOURS_MAX], error = 0.0;
+    for (int i = 0; i < estimate->count; i++) {
+        const struct likeness *likeness = &estimate->neighbours[i].row->likeness;
+        for (int j = 0; j < i; j++) {
+            double distance =
+                likeness_distance(likeness, &estimate->neighbours[j].row->likeness, INFINITY);
+            matrix[i][j] = exp(-distance);
+        }
+        matrix[i][i] = 1.0 + NOISE;
+        weights[i] = estimate->neighbours[i].correlation;
+    }
+    solve(matrix, weights, estimate->count);
+    estimate->unexplained = 1.0;
+    for (int i = 0; i < estimate->count; i++) {
+        struct neighbour *neighbour = &estimate->neighbours[i];
+        neighbour->moved = weights[i] * believed(neighbour->row->log_ratio);
+        error += neighbour->moved;
+        estimate->unexplained -= weights[i] * neighbour->correlation;
+    }
+    return error;
+}
+
+/* ---- the interval ---- */
+
+struct weighted {
+    double error, weight;
+};
+
+static int by_error(const void *a, const void *b)
+{
+    double x = ((const struct weighted *)a)->error, y = ((const struct weighted *)b)->error;
+    return (x > y) - (x < y);
+}
+
+/* Returns the quantile between the middles of weights. */
+static double quantile(struct weighted *errors, int count, double share)
+{
+    double total = 0.0, at = 0.0;
+    qsort(errors, (size_t)count, sizeof *errors, by_error);
+    for (int i = 0; i < count; i++)
+        total += errors[i].weight;
+    for (int i = 0; i < count; i++) {
+        double middle = at + errors[i].weight / 2.0;
+        if (middle >= share * total) {
+            if (i == 0)
+                return errors[0].error;
+            double before = at - errors[i - 1].weight / 2.0;
+            double part = (share * total - before) / (middle - before);
+            return errors[i - 1].error + part * (errors[i].error - errors[i - 1].error);
+        }
+        at += errors[i].weight;
+    }
+    return errors[count - 1].error;
+}
+
+static double half_width(const struct estimate *estimate, const struct residuals *known)
+{
+    struct weighted errors[NEIGHBOURS_MAX + UNSEEN_COUNT];
+    int count = 0;
+    for (int i = 0; i < estimate->count; i++)
+        errors[count++] = (struct weighted){fabs(estimate->neighbours[i].row->left),
+                                            estimate->neighbours[i].correlation};
+    for (int i = 0; i < UNSEEN_COUNT; i++)
+        errors[count++] = (struct weighted){known->unseen[i], UNSEEN_WEIGHT / UNSEEN_COUNT};
+    return quantile(errors, count, SHARE);
+}
+
+struct estimate neighbours_estimate(const struct residuals *known, const struct likeness *likeness,
+                                    residual_filter *left_out, const void *context)
+{
+    struct estimate estimate = {.count = 0};
+    find_nearest(&estimate, known, likeness, left_out, context);
+    double error = expect(&estimate), half = half_width(&estimate, known);
+    estimate.factor = exp(error);
+    estimate.low = exp(error - half);
+    estimate.high = exp(error + half);
+    estimate.extrapolates = estimate.unexplained > UNLIKE;
+    return estimate;
+}
+
+struct estimate neighbours_estimate_job(const struct job *job, const struct job_time *time)
+{
+    struct residuals known = residuals_known;
+    struct likeness likeness = likeness_of(job, time);
+    if (job->calibration != tables_calibration(NULL, job->device))
+        known.count = 0;
+    return neighbours_estimate(&known, &likeness, NULL, NULL);
+}
+
+/* ---- leaving out ---- */
+
+/* The rounds of MLPerf count as one source. */
+bool residual_same_source(const struct residual *a, const struct residual *b)
+{
+    static const char rounds[] = "mlcommons/";
+    return strcmp(a->source, b->source) == 0 ||
+           (text_starts_with(a->source, rounds) && text_starts_with(b->source, rounds));
+}
+
+bool residual_same_job(const struct residual *a, const struct residual *b)
+{
+    return a->devices == b->devices && strcmp(a->model, b->model) == 0 && residual_same_source(a, b) &&
+           strcmp(a->likeness.device, b->likeness.device) == 0;
+}
+
+static bool of_job(const struct residual *row, const void *context)
+{
+    return residual_same_job(row, context);
+}
+
+static bool of_source(const struct residual *row, const void *context)
+{
+    return residual_same_source(row, context);
+}
+
+static double left_without(const struct residuals *residuals, const struct residual *row,
+                           residual_filter *left_out)
+{
+    struct estimate estimate = {.count = 0};
+    find_nearest(&estimate, residuals, &row->likeness, left_out, row);
+    return row->log_ratio - expect(&estimate);
+}
+
+/* Each source counts once, however many runs it has. */
+static bool find_unseen(struct residuals *residuals)
+{
+    struct weighted *errors = calloc((size_t)residuals->count + 1, sizeof *errors);
+    if (!errors)
+        return false;
+    for (int i = 0; i < residuals->count; i++) {
+        const struct residual *row = &residuals->rows[i];
+        int runs = 0;
+        for (int j = 0; j < residuals->count; j++)
+            runs += residual_same_source(row, &residuals->rows[j]);
+        errors[i] = (struct weighted){fabs(left_without(residuals, row, of_source)), 1.0 / runs};
+    }
+    for (int i = 0; i < UNSEEN_COUNT; i++)
+        residuals->unseen[i] = residuals->count > 0
+                                   ? quantile(errors, residuals->count, (i + 0.5) / UNSEEN_COUNT)
+                                   : ODD;
+    free(errors);
+    return true;
+}
+
+bool residuals_leave_out(struct residuals *residuals, struct residual *rows, struct error *err)
+{
+    residuals->rows = rows;
+    for (int i = 0; i < residuals->count; i++)
+        rows[i].left = left_without(residuals, &rows[i], of_job);
+    return find_unseen(residuals) || error_memory(err);
+}

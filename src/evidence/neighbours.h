@@ -1,0 +1,74 @@
+/* What known runs say about a prediction: the physics first, then the neighbours.
+ *
+ * A formula's error is ln(measured / predicted), a random function of the job's features with mean 0 and the correlation of
+ * likeness.h, plus noise of each measurement. Its expected value at a job, given the errors of the nearest runs, is simple kriging
+ * (Matheron, "Principles of geostatistics", Economic Geology 58, 1963): weights w = k (C + noise I)^-1, where C are the
+ * correlations between the runs and k those with the job. Near twins share their weight, and where no run is near, all weights go
+ * to 0 and the factor to 1.
+ *
+ * The interval is conformal (Vovk et al., "Algorithmic learning in a random world", 2005): a quantile of the errors that were left
+ * in the nearest runs when all runs of the same job were unknown, weighted by their correlation, together with a few errors of
+ * whole sources that were left out, whose weight is fixed: the fewer runs are near, the more of these count. */
+#ifndef REHEARSE_EVIDENCE_NEIGHBOURS_H
+#define REHEARSE_EVIDENCE_NEIGHBOURS_H
+
+#include "core/arena.h"
+#include "core/error.h"
+#include "evidence/likeness.h"
+
+#define NEIGHBOURS_MAX 32
+#define UNSEEN_COUNT   8
+
+/* A known run. */
+struct residual {
+    struct likeness likeness;
+    const char *id, *source, *model;
+    int devices;
+    double seconds;   /* measured, per iteration */
+    double rate;      /* measured flops of the model per second and device */
+    double log_ratio; /* ln(measured / predicted) */
+    double left;      /* of it, without the runs of the same job; set by residuals_leave_out */
+};
+
+struct residuals {
+    int count;
+    const struct residual *rows;
+    double unseen[UNSEEN_COUNT]; /* |errors| of sources left out: quantiles at (i + 0.5) / count, each source counting once */
+};
+
+struct neighbour {
+    const struct residual *row;
+    double correlation;
+    double moved; /* what the run adds to ln(factor) */
+};
+
+struct estimate {
+    double factor;      /* expected measured time / predicted time */
+    double low, high;   /* 80 % interval, as shares of the predicted time */
+    double unexplained; /* variance that is left, as a share of that without known runs: 1 where none is near */
+    bool extrapolates;  /* no similar run */
+    int count;
+    struct neighbour neighbours[NEIGHBOURS_MAX]; /* the nearest first */
+};
+
+/* Which known runs do not count; NULL: all count. */
+typedef bool residual_filter(const struct residual *row, const void *context);
+
+/* Returns what the known runs say. A job whose release is not known is taken to be of its software's newest one. */
+struct estimate neighbours_estimate(const struct residuals *known, const struct likeness *likeness,
+                                    residual_filter *left_out, const void *context);
+
+/* Returns the estimate of a job from the published runs; factor 1 for a job with a calibration of its own, to whose errors those
+ * of the published runs say nothing. */
+struct estimate neighbours_estimate_job(const struct job *job, const struct job_time *time);
+
+/* Makes the known runs of rows with all but `left`: sets that and `unseen`. False: out of memory. */
+bool residuals_leave_out(struct residuals *residuals, struct residual *rows, struct error *err);
+
+bool residual_same_source(const struct residual *a, const struct residual *b);
+bool residual_same_job(const struct residual *a, const struct residual *b);
+
+/* The published runs (data/runs.csv) and today's errors; computed while the program is built (residuals_make.c). */
+extern const struct residuals residuals_known;
+
+#endif
