@@ -120,30 +120,6 @@ static void read_calibration(const char *text, size_t length)
     table_release(&table);
 }
 
-static void read_residuals(const char *text, size_t length)
-{
-    struct residuals residuals, again;
-    struct text first = {0}, second = {0};
-    struct error err = {0};
-    if (!residuals_parse(&residuals, "fuzz.yaml", text, length, &err)) {
-        require_message(&err);
-        return;
-    }
-    residuals_write(&residuals, "fuzz", &first);
-    if (!residuals_parse(&again, "again.yaml", first.data, first.length, &err))
-        abort();
-    residuals_write(&again, "fuzz", &second);
-    require(strcmp(first.data, second.data) == 0);
-    for (int i = 0; i < residuals.count && i < MAX_RUNS; i++) {
-        struct interval interval = interval_of(&residuals, &residuals.rows[i].likeness, 1.0, i % 2);
-        require(is_within(interval.low, 0, interval.high));
-    }
-    residuals_release(&residuals);
-    residuals_release(&again);
-    text_release(&first);
-    text_release(&second);
-}
-
 static void read_dapple(const char *text, size_t length)
 {
     struct dapple_cluster cluster, part;
@@ -360,9 +336,8 @@ static void read_failures(const char *text, size_t length)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static void (*const readers[])(const char *, size_t) = {
-        read_devices,  read_links,    read_architectures, read_calibration, read_residuals,
-        read_dapple,   read_products, read_transfers,     read_runs,        read_plan,
-        read_manifest, read_dataset,  read_failures,
+        read_devices,   read_links, read_architectures, read_calibration, read_dapple,  read_products,
+        read_transfers, read_runs,  read_plan,          read_manifest,    read_dataset, read_failures,
     };
     if (size == 0)
         return 0;

@@ -17,11 +17,6 @@ bool interval_holds(const struct interval *interval, double seconds)
     return seconds >= interval->low && seconds <= interval->high;
 }
 
-bool interval_holds(const struct interval *interval, double seconds)
-{
-    return seconds >= interval->low && seconds <= interval->high;
-}
-
 void interval_write(const struct interval *interval, struct json *json)
 {
     json_number(json, "low", interval->low);
@@ -53,7 +48,8 @@ void estimate_print(const struct estimate *estimate, struct text *out)
     struct estimate sorted = *estimate;
     double others = 0.0;
     if (estimate->count == 0) {
-        text_add(out, "\nno known run is similar, or the calibration is your own: the formula is not corrected\n");
+        text_add(out,
+                 "\nno known run is similar, or the calibration is your own: the formula is not corrected\n");
         return;
     }
     qsort(sorted.neighbours, (size_t)sorted.count, sizeof *sorted.neighbours, by_moved);
@@ -68,5 +64,6 @@ void estimate_print(const struct estimate *estimate, struct text *out)
             others += sorted.neighbours[i].moved;
     if (sorted.count > NAMED)
         text_format(out, "  and %d others %86s %+6.1f %%\n", sorted.count - NAMED, "", 100.0 * expm1(others));
-    text_add(out, "alike: correlation of errors; slower: than the formula said; moves: of the time, multiplied\n");
+    text_add(out,
+             "alike: correlation of errors; slower: than the formula said; moves: of the time, multiplied\n");
 }

@@ -17,8 +17,6 @@ struct interval interval_of(const struct estimate *estimate, double seconds);
 /* Returns whether a measured time lies inside. */
 bool interval_holds(const struct interval *interval, double seconds);
 
-bool interval_holds(const struct interval *interval, double seconds);
-
 /* Writes low, high and extrapolates into a map that is open. */
 void interval_write(const struct interval *interval, struct json *json);
 

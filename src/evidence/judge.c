@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-const char *const run_part_names[RUN_PARTS + 1] = {"nothing",  "job", "source",
-                                                   "software", "gpu", "model", NULL};
+const char *const run_part_names[RUN_PARTS + 1] = {"nothing", "job",   "source", "software",
+                                                   "gpu",     "model", NULL};
 
 /* Of seconds: digits that a table drops. */
 #define EQUAL 1e-3

@@ -101,8 +101,8 @@ static void judge(struct leaving *leaving, bool formula)
     }
 }
 
-bool left_out_make(const struct validation *validation, enum run_part part, bool formula, struct left_out **list,
-                   int *count, struct error *err)
+bool left_out_make(const struct validation *validation, enum run_part part, bool formula,
+                   struct left_out **list, int *count, struct error *err)
 {
     struct leaving leaving = {.validation = validation, .part = part};
     leaving.intervals = calloc((size_t)validation->count + 1, sizeof *leaving.intervals);

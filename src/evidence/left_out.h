@@ -22,7 +22,7 @@ struct left_out {
  * runs first. Known are the runs that come with the program. `formula`: errors are
  * those of the formula alone. The caller frees *list; texts belong to the validation, which was
  * predicted. */
-bool left_out_make(const struct validation *validation, enum run_part part, bool formula, struct left_out **list,
-                   int *count, struct error *err);
+bool left_out_make(const struct validation *validation, enum run_part part, bool formula,
+                   struct left_out **list, int *count, struct error *err);
 
 #endif

@@ -7,15 +7,15 @@
 /* The differences that make d = 1, and what other kinds add to d. Chosen by leaving out halves, jobs and sources of the
  * published runs (docs/validate.md), and rounded. */
 static const double scales[LIKENESS_SIZES] = {
-    [LIKENESS_PARAMETERS] = 20.0, [LIKENESS_TOKENS] = 10.0, [LIKENESS_TENSOR] = 5.0, [LIKENESS_PIPELINE] = 2.5,
-    [LIKENESS_CONTEXT] = 2.5,     [LIKENESS_EXPERT] = 2.5,  [LIKENESS_BUBBLE] = 0.5,
+    [LIKENESS_PARAMETERS] = 8.0, [LIKENESS_TOKENS] = 10.0, [LIKENESS_TENSOR] = 5.0, [LIKENESS_PIPELINE] = 2.5,
+    [LIKENESS_CONTEXT] = 2.5,    [LIKENESS_EXPERT] = 2.5,  [LIKENESS_BUBBLE] = 0.5,
 };
 #define YEARS            0.6
 #define OTHER_GENERATION 0.5
 #define OTHER_DEVICE     0.5 /* of any generation */
 #define OTHER_FAMILY     0.3
 #define OTHER_SOFTWARE   0.5 /* of any family */
-#define OTHER_FRAMEWORK  0.5 /* one that is not said is half as far from each */
+#define OTHER_FRAMEWORK  1.0 /* one that is not said is half as far from each */
 #define OTHER_WIDTH      0.6
 #define OTHER_TRAINING   0.3 /* LoRA or all parameters */
 #define OTHER_RECOMPUTE  0.3
@@ -63,8 +63,7 @@ static bool same_family(const char *a, const char *b)
     return length == strcspn(b, "-") && strncmp(a, b, length) == 0;
 }
 
-/* "NeMo 24.07" and "NeMo" are one: versions are dates. */
-static bool same_framework(const char *a, const char *b)
+bool likeness_same_framework(const char *a, const char *b)
 {
     static const char version[] = "0123456789. ";
     if (a == b)
@@ -82,7 +81,7 @@ static double distance_of_software(const struct likeness *a, const struct likene
     double sum = 0.0;
     if (!same(a->software, b->software))
         sum += OTHER_SOFTWARE + (same_family(a->software, b->software) ? 0.0 : OTHER_FAMILY);
-    if (!same_framework(a->framework, b->framework))
+    if (!likeness_same_framework(a->framework, b->framework))
         sum += (*a->framework ? OTHER_FRAMEWORK / 2.0 : 0.0) + (*b->framework ? OTHER_FRAMEWORK / 2.0 : 0.0);
     return sum + fabs(a->released - b->released) / YEARS;
 }
@@ -92,7 +91,8 @@ double likeness_distance(const struct likeness *a, const struct likeness *b, dou
     double sum = 0.0;
     for (int i = 0; i < LIKENESS_SIZES; i++)
         sum += fabs(a->sizes[i] - b->sizes[i]) / scales[i];
-    if (floor(SAME_MODEL * a->sizes[LIKENESS_PARAMETERS]) != floor(SAME_MODEL * b->sizes[LIKENESS_PARAMETERS]))
+    if (floor(SAME_MODEL * a->sizes[LIKENESS_PARAMETERS]) !=
+        floor(SAME_MODEL * b->sizes[LIKENESS_PARAMETERS]))
         sum += OTHER_MODEL;
     sum += a->bits != b->bits ? OTHER_WIDTH : 0.0;
     sum += a->frozen != b->frozen ? OTHER_TRAINING : 0.0;

@@ -22,10 +22,11 @@ enum likeness_size {
 /* The features of a job. */
 struct likeness {
     const char *generation, *device, *software;
-    const char *framework; /* the software as a table names it ("NeMo 24.07"), whose versions do not count; "": not said */
-    double released;       /* date of the software, in years; 0: not known, all are then as far as year 0 */
-    int bits;              /* of the numbers that are multiplied: 16 (and more), 8 or 4 */
-    bool frozen;           /* LoRA */
+    const char *
+        framework; /* the software as a table names it ("NeMo 24.07"), whose versions do not count; "": not said */
+    double released; /* date of the software, in years; 0: not known */
+    int bits;        /* of the numbers that are multiplied: 16 (and more), 8 or 4 */
+    bool frozen;     /* LoRA */
     enum recompute recompute;
     double sizes[LIKENESS_SIZES];
 };
@@ -35,6 +36,9 @@ struct likeness likeness_of(const struct job *job, const struct job_time *time);
 
 /* Returns d; 0 for equal features. Not more than about `enough` is added up. */
 double likeness_distance(const struct likeness *a, const struct likeness *b, double enough);
+
+/* Returns whether two names are one but for their versions, which are dates: "NeMo 24.07" and "NeMo" are. */
+bool likeness_same_framework(const char *a, const char *b);
 
 /* Returns the year in a text that begins with YYYY[-MM], or has a release YY.MM in it ("NeMo 24.07"); 0: none. */
 double likeness_date(const char *text);

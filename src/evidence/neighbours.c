@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* The variance of one measurement, as a share of that of the formula's error. */
-#define NOISE 0.03
+#define NOISE 0.06
 
 /* An error larger than this is not believed further. */
 #define ODD 0.6
@@ -19,22 +19,34 @@
 /* The weight of errors of sources left out, and the quantile that makes 80 % intervals: a quantile of few values is narrower
  * than that of all. */
 #define UNSEEN_WEIGHT 1.0
-#define SHARE         0.78
+#define SHARE         0.77
 #define UNLIKE        0.9 /* share of the variance that is unexplained */
 
 /* ---- the nearest ---- */
 
-/* Returns the date of the newest release of a software; of any software, where none of it is known. */
-static double newest(const struct residuals *known, const char *software)
+/* Returns how much a run's date says of a job without one: of its framework, or at least software, and on its device. */
+static int says_date(const struct likeness *run, const struct likeness *job)
 {
-    double date = 0.0, any = 0.0;
+    int software = *job->framework && likeness_same_framework(run->framework, job->framework) ? 2
+                   : strcmp(run->software, job->software) == 0                                ? 1
+                                                                                              : 0;
+    return 2 * software + (software > 0 && strcmp(run->device, job->device) == 0);
+}
+
+/* Returns the date of the newest release among the runs that say most. */
+static double newest(const struct residuals *known, const struct likeness *job)
+{
+    double date = 0.0;
+    int most = 0;
     for (int i = 0; i < known->count; i++) {
-        const struct likeness *row = &known->rows[i].likeness;
-        any = fmax(any, row->released);
-        if (strcmp(row->software, software) == 0)
-            date = fmax(date, row->released);
+        const struct likeness *run = &known->rows[i].likeness;
+        int says = says_date(run, job);
+        if (says > most || (says == most && run->released > date)) {
+            most = says;
+            date = run->released;
+        }
     }
-    return date > 0.0 ? date : any;
+    return date;
 }
 
 /* Inserts a row at its place; of equally near ones the first stays first. */
@@ -54,7 +66,7 @@ static void find_nearest(struct estimate *estimate, const struct residuals *know
 {
     struct likeness dated = *likeness;
     if (dated.released == 0.0)
-        dated.released = newest(known, likeness->software);
+        dated.released = newest(known, likeness);
     for (int i = 0; i < known->count; i++) {
         const struct residual *row = &known->rows[i];
         double distance = likeness_distance(&dated, &row->likeness, FAR);
@@ -99,8 +111,7 @@ static double expect(struct estimate *estimate)
     for (int i = 0; i < estimate->count; i++) {
         const struct likeness *likeness = &estimate->neighbours[i].row->likeness;
         for (int j = 0; j < i; j++) {
-            double distance =
-                likeness_distance(likeness, &estimate->neighbours[j].row->likeness, INFINITY);
+            double distance = likeness_distance(likeness, &estimate->neighbours[j].row->likeness, INFINITY);
             matrix[i][j] = exp(-distance);
         }
         matrix[i][i] = 1.0 + NOISE;
@@ -155,8 +166,8 @@ static double half_width(const struct estimate *estimate, const struct residuals
     struct weighted errors[NEIGHBOURS_MAX + UNSEEN_COUNT];
     int count = 0;
     for (int i = 0; i < estimate->count; i++)
-        errors[count++] = (struct weighted){fabs(estimate->neighbours[i].row->left),
-                                            estimate->neighbours[i].correlation};
+        errors[count++] =
+            (struct weighted){fabs(estimate->neighbours[i].row->left), estimate->neighbours[i].correlation};
     for (int i = 0; i < UNSEEN_COUNT; i++)
         errors[count++] = (struct weighted){known->unseen[i], UNSEEN_WEIGHT / UNSEEN_COUNT};
     return quantile(errors, count, SHARE);
@@ -232,9 +243,8 @@ static bool find_unseen(struct residuals *residuals)
         errors[i] = (struct weighted){fabs(left_without(residuals, row, of_source)), 1.0 / runs};
     }
     for (int i = 0; i < UNSEEN_COUNT; i++)
-        residuals->unseen[i] = residuals->count > 0
-                                   ? quantile(errors, residuals->count, (i + 0.5) / UNSEEN_COUNT)
-                                   : ODD;
+        residuals->unseen[i] =
+            residuals->count > 0 ? quantile(errors, residuals->count, (i + 0.5) / UNSEEN_COUNT) : ODD;
     free(errors);
     return true;
 }

@@ -33,7 +33,8 @@ struct residual {
 struct residuals {
     int count;
     const struct residual *rows;
-    double unseen[UNSEEN_COUNT]; /* |errors| of sources left out: quantiles at (i + 0.5) / count, each source counting once */
+    double unseen
+        [UNSEEN_COUNT]; /* |errors| of sources left out: quantiles at (i + 0.5) / count, each source counting once */
 };
 
 struct neighbour {
@@ -43,10 +44,11 @@ struct neighbour {
 };
 
 struct estimate {
-    double factor;      /* expected measured time / predicted time */
-    double low, high;   /* 80 % interval, as shares of the predicted time */
-    double unexplained; /* variance that is left, as a share of that without known runs: 1 where none is near */
-    bool extrapolates;  /* no similar run */
+    double factor;    /* expected measured time / predicted time */
+    double low, high; /* 80 % interval, as shares of the predicted time */
+    double
+        unexplained; /* variance that is left, as a share of that without known runs: 1 where none is near */
+    bool extrapolates; /* no similar run */
     int count;
     struct neighbour neighbours[NEIGHBOURS_MAX]; /* the nearest first */
 };
@@ -54,7 +56,8 @@ struct estimate {
 /* Which known runs do not count; NULL: all count. */
 typedef bool residual_filter(const struct residual *row, const void *context);
 
-/* Returns what the known runs say. A job whose release is not known is taken to be of its software's newest one. */
+/* Returns what the known runs say. A job whose release is not known is taken to be of the newest one
+ * that is known of its framework, or else its software, on its device if there is one. */
 struct estimate neighbours_estimate(const struct residuals *known, const struct likeness *likeness,
                                     residual_filter *left_out, const void *context);
 

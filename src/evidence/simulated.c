@@ -81,7 +81,9 @@ static struct error_score score_of(const struct simulated *simulated, const stru
     for (int i = 0; i < validation->count; i++) {
         const struct run *run = &validation->runs[i];
         if (!run->reason && run->scored && isfinite(simulated[i].error) && (!matches || matches(run)))
-            validation->errors[count++] = simulation ? simulated[i].error : validation->runs[i].predicted.seconds / validation->runs[i].seconds - 1.0;
+            validation->errors[count++] =
+                simulation ? simulated[i].error
+                           : validation->runs[i].predicted.seconds / validation->runs[i].seconds - 1.0;
     }
     return error_score_of(validation->errors, count);
 }

@@ -62,7 +62,6 @@ const struct report_kind report_kinds[] = {
     {.format = "rehearse-devices/1", .name = "devices", .group = REPORT_GIVEN, .write = report_document},
     {.format = "rehearse-links/1", .name = "links", .group = REPORT_GIVEN, .write = report_document},
     {.format = "rehearse-calibration/1", .name = "calibration", .group = REPORT_GIVEN, .write = report_document},
-    {.format = "rehearse-residuals/1", .name = "residuals", .group = REPORT_GIVEN, .write = report_document},
     {.format = "rehearse-workload-list/1", .name = "built-in workloads", .group = REPORT_GIVEN, .write = report_document},
     {.format = "rehearse-mixed/1", .name = "setup of mixed devices", .group = REPORT_GIVEN, .write = report_document},
     {.format = "rehearse-workload/1", .keys = "dataset reader", .name = "workload", .group = REPORT_GIVEN, .write = report_document},

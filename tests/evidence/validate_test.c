@@ -1,5 +1,5 @@
 #include "devices/tables.h"
-#include "evidence/interval.h"
+#include "evidence/judge.h"
 #include "evidence/validate.h"
 #include "support/reference.h"
 
@@ -200,14 +200,11 @@ static void intervals_cover_published_runs(void **state)
 {
     (void)state;
     char *path = reference_path("training/training_points.csv");
-    struct error unread;
-    const struct residuals *known = residuals_known(&unread);
     struct validation v;
     struct error err;
     int inside = 0, runs = 0;
     if (!path)
         skip();
-    assert_non_null(known);
     if (!validation_load(&v, path, &none, &err))
         fail_msg("%s", err.text);
     validation_predict(&v, NULL);
@@ -215,9 +212,9 @@ static void intervals_cover_published_runs(void **state)
         const struct run *run = &v.runs[i];
         if (run->reason || !run->scored)
             continue;
-        struct likeness likeness = likeness_of(&run->job);
-        struct interval interval = interval_of(known, &likeness, run->predicted.seconds, true);
-        inside += run->seconds >= interval.low && run->seconds <= interval.high;
+        struct estimate estimate = run_judge(run, PART_ITSELF);
+        struct interval interval = interval_of(&estimate, run->predicted.seconds);
+        inside += interval_holds(&interval, run->seconds);
         runs++;
     }
     print_message("# %d of %d runs inside their 80 %% intervals\n", inside, runs);

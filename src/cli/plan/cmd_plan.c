@@ -79,8 +79,9 @@ static const struct option_spec options[] = {
                    "--global-batch given, "
                    "plan the cheapest that makes it"),
     OPTION(plan_options, explain, OPTION_FLAG, "explain", .topic = "job",
-           .help = "show the gain of 10 % more of each resource, whether memory is the limit, and the known runs "
-                   "that correct the formula"),
+           .help =
+               "show the gain of 10 % more of each resource, whether memory is the limit, and the known runs "
+               "that correct the formula"),
     OPTION(plan_options, no_neighbours, OPTION_FLAG, "no-neighbours", .topic = "job",
            .help = "the formula alone, not corrected by known runs"),
     OPTION(plan_options, plan, OPTION_FILE, "plan", .topic = "output", .argument = "FILE",

@@ -278,7 +278,8 @@ static bool price_it(const struct price_options *given, struct split *split, str
     price.low = interval.low;
     price.high = interval.high;
     price.extrapolates = interval.extrapolates;
-    bool ok = (given->alone || plan_freely(given, &price, &search, &why, err)) && deliver(given, &price, &estimate, err);
+    bool ok = (given->alone || plan_freely(given, &price, &search, &why, err)) &&
+              deliver(given, &price, &estimate, err);
     job_search_release(&search);
     return ok;
 }

@@ -19,7 +19,8 @@ const char *const plan_searches[] = {"exact", "divide", "fold-greedy", "fold-dp"
 #define DAPPLE_TAKES "devices rules import profile-batch state-factor sample-memory csv"
 #define JOB_TAKES                                                                                            \
     MODEL_TAKES                                                                                              \
-    "global-batch across headroom imbalance fix top pareto explain no-neighbours flags csv allreduce tokens price "        \
+    "global-batch across headroom imbalance fix top pareto explain no-neighbours flags csv allreduce "       \
+    "tokens price "                                                                                          \
     "deadline"
 
 /* Of those with one objective and one method, the first that takes all options is chosen. */

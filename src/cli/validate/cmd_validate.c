@@ -129,9 +129,8 @@ static bool make_report(const struct validate_options *given, struct validate_re
     struct text text = {0};
     struct ranking ranking = {0};
     validation_predict(&report->validation, NULL);
-    if (!validate_judge(report, err) || !find_best(given, report, err) ||
-        !simulate(given, report, err) || !rank_splits(given, report, &ranking, err) ||
-        !leave_out(given, report, err))
+    if (!validate_judge(report, err) || !find_best(given, report, err) || !simulate(given, report, err) ||
+        !rank_splits(given, report, &ranking, err) || !leave_out(given, report, err))
         return false;
     bool shown = true;
     if (given->json)
@@ -261,10 +260,11 @@ static const struct option_spec options[] = {
                "correlation and the regret of the predicted best; with --rows, every split"),
     OPTION(validate_options, no_neighbours, OPTION_FLAG, "no-neighbours",
            .help = "the formulas alone: predictions are not corrected by known runs"),
-    OPTION(validate_options, leave_out, OPTION_CHOICE, "leave-out", .argument = "PART", .words = run_part_names,
-           .initial = "nothing",
-           .help = "also predict each job, source, software, device or model as if no run of it were known, and "
-                   "print errors and the share inside the intervals"),
+    OPTION(validate_options, leave_out, OPTION_CHOICE, "leave-out", .argument = "PART",
+           .words = run_part_names, .initial = "nothing",
+           .help =
+               "also predict each job, source, software, device or model as if no run of it were known, and "
+               "print errors and the share inside the intervals"),
     OPTION(validate_options, worst, OPTION_INTEGER, "worst", .argument = "N", .initial = "0", .min = 0,
            .max = 1000, .help = "also print the N runs with the largest errors"),
     OPTION(validate_options, schedules, OPTION_FLAG, "schedules",

@@ -137,8 +137,8 @@ static bool print_worst(const struct validate_report *report, struct text *out, 
     for (int i = 0; i < count && i < report->worst; i++) {
         const struct run *run = runs[i];
         text_format(out, "%-8s %-22.22s %-22.22s %-16.16s %6d %9.4g %9.4g %+7.1f %%\n", run->id,
-                    run->framework, run->model_name, run->gpu, run->job.devices, run->seconds,
-                    run->expected, 100 * run->error);
+                    run->framework, run->model_name, run->gpu, run->job.devices, run->seconds, run->expected,
+                    100 * run->error);
     }
     free(runs);
     return true;

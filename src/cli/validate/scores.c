@@ -159,7 +159,8 @@ static void print_judges(const struct validate_report *report, struct text *out)
                                               "nearest known run, by flops"};
     struct group groups[MAX_GROUPS];
     int count = list_generations(&report->validation, NULL, groups);
-    text_format(out, "\n%-31s %-22s %9s %8s %8s %8s\n", "predicted by", "gpu", "runs", "median", "p90", "bias");
+    text_format(out, "\n%-31s %-22s %9s %8s %8s %8s\n", "predicted by", "gpu", "runs", "median", "p90",
+                "bias");
     for (int g = 0; g < count; g++)
         for (int j = report->no_neighbours ? JUDGE_FORMULA : JUDGE_EXPECTED; j < JUDGES; j++) {
             struct error_score score = score_by(report, &groups[g], (enum judge)j);
@@ -193,11 +194,11 @@ void validate_print_scores(const struct validate_report *report, struct text *ou
              "runs: modelled and scored; of: those whose source gives seconds; inside: within their 80 % "
              "intervals\n");
     print_judges(report, out);
-    text_format(out,
-                "\n80 %% intervals from all known runs but the run itself: %.1f %% of the runs lie inside; %d "
-                "extrapolate\n",
-                100.0 * report->covered / validation_score(validation, NULL, NULL).rows,
-                report->extrapolated);
+    text_format(
+        out,
+        "\n80 %% intervals from all known runs but the run itself: %.1f %% of the runs lie inside; %d "
+        "extrapolate\n",
+        100.0 * report->covered / validation_score(validation, NULL, NULL).rows, report->extrapolated);
 }
 
 /* ---- for programs ---- */
@@ -229,7 +230,6 @@ static void write_judges(const struct validate_report *report, struct json *json
     for (int j = JUDGE_FORMULA; j < JUDGES; j++) {
         struct error_score score = score_by(report, &all, (enum judge)j);
         json_open_flat(json, names[j], '{');
-        json_integer(json, "modelled", score.rows);
         error_score_write(&score, json);
         json_close(json);
     }
