@@ -16,7 +16,7 @@ const char *run_part_of(const struct run *run, enum run_part part)
     case PART_GPU:
         return run->job.device->name;
     default:
-        return run->model_name;
+        return run->model.name;
     }
 }
 

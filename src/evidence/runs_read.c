@@ -439,6 +439,19 @@ static void read_run(struct validation *validation, const struct validation_defa
     validation->no_memory |= r->cells.no_memory;
 }
 
+static void keep_set(struct validation *validation, const char *set)
+{
+    int count = 0;
+    for (int i = 0; i < validation->count; i++) {
+        if (strcmp(validation->runs[i].set, set) != 0)
+            continue;
+        struct run *run = &validation->runs[count++];
+        *run = validation->runs[i];
+        run->job.model = &run->model;
+    }
+    validation->count = count;
+}
+
 static bool read_runs(struct validation *validation, const struct validation_defaults *defaults,
                       struct error *err)
 {
@@ -456,6 +469,8 @@ static bool read_runs(struct validation *validation, const struct validation_def
         return error_memory(err);
     for (int i = 0; i < validation->count; i++)
         read_run(validation, defaults, i);
+    if (defaults->set)
+        keep_set(validation, defaults->set);
     return !validation->no_memory || error_memory(err);
 }
 

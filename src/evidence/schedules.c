@@ -94,25 +94,38 @@ static int base_of(const struct schedule_runs *runs, int run)
     return -1;
 }
 
-bool schedule_runs_load(struct schedule_runs *runs, const char *path, struct error *err)
+static bool read_runs(struct schedule_runs *runs, struct error *err)
 {
-    *runs = (struct schedule_runs){.count = 0};
-    if (!csv_load(&runs->csv, path, err))
-        return false;
     int count = runs->csv.row_count;
-    bool good =
-        (count > 0 && count <= SCHEDULES_MAX_ROWS) ||
-        error_set(err, ERROR_INPUT, "%s: expected 1 to %d runs, found %d", path, SCHEDULES_MAX_ROWS, count);
-    runs->runs = good ? calloc((size_t)runs->csv.row_count + 1, sizeof *runs->runs) : NULL;
+    bool good = (count > 0 && count <= SCHEDULES_MAX_ROWS) ||
+                error_set(err, ERROR_INPUT, "%s: expected 1 to %d runs, found %d", runs->csv.path,
+                          SCHEDULES_MAX_ROWS, count);
+    runs->runs = good ? calloc((size_t)count + 1, sizeof *runs->runs) : NULL;
     if (good && !runs->runs)
         good = error_memory(err);
-    for (int row = 0; good && row < runs->csv.row_count; row++)
+    for (int row = 0; good && row < count; row++)
         good = read_row(&runs->csv, row, &runs->runs[runs->count++], err);
     for (int i = 0; good && i < runs->count; i++)
         runs->runs[i].base = base_of(runs, i);
     if (!good)
         schedule_runs_release(runs);
     return good;
+}
+
+bool schedule_runs_load(struct schedule_runs *runs, const char *path, struct error *err)
+{
+    *runs = (struct schedule_runs){.count = 0};
+    return csv_load(&runs->csv, path, err) && read_runs(runs, err);
+}
+
+extern const char data_schedules[];
+extern const size_t data_schedules_size;
+
+bool schedule_runs_load_known(struct schedule_runs *runs, struct error *err)
+{
+    *runs = (struct schedule_runs){.count = 0};
+    return csv_parse(&runs->csv, "schedules.csv", data_schedules, data_schedules_size, err) &&
+           read_runs(runs, err);
 }
 
 void schedule_runs_release(struct schedule_runs *runs)

@@ -36,6 +36,8 @@ struct schedule_runs {
 
 /* Reads a table. On failure *runs is empty; on success the caller ends it with schedule_runs_release. */
 bool schedule_runs_load(struct schedule_runs *runs, const char *path, struct error *err);
+/* The same for the published runs that come with the program (data/schedules.csv). */
+bool schedule_runs_load_known(struct schedule_runs *runs, struct error *err);
 void schedule_runs_release(struct schedule_runs *runs);
 
 /* Plays all runs on a device, with a link of the table between nodes. */

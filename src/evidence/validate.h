@@ -59,6 +59,7 @@ struct validation_defaults {
     const char *gpu, *framework, *precision, *recompute;
     const char *across;          /* link between nodes; without either, the device's usual one */
     int devices_per_node;        /* likewise; 0: not given */
+    const char *set;             /* only runs of this set are kept; NULL: all */
     const struct tables *tables; /* the user's; NULL: none */
 };
 

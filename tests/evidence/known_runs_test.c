@@ -92,12 +92,38 @@ static void every_row_has_a_name_and_a_measurement(void **state)
     validation_release(&runs);
 }
 
+/* Its runs are those of the whole table, and predicted alike. */
+static void a_set_can_be_taken_alone(void **state)
+{
+    (void)state;
+    const struct validation_defaults only = {.set = "simumax"};
+    struct validation all = known(), set;
+    struct error err;
+    int at = 0;
+    if (!validation_load_known(&set, &only, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(set.count, 43);
+    validation_predict(&all, NULL);
+    validation_predict(&set, NULL);
+    for (int i = 0; i < all.count; i++) {
+        if (strcmp(all.runs[i].set, "simumax") != 0)
+            continue;
+        assert_string_equal(set.runs[at].id, all.runs[i].id);
+        assert_true(set.runs[at].predicted.seconds == all.runs[i].predicted.seconds);
+        at++;
+    }
+    assert_int_equal(at, set.count);
+    validation_release(&set);
+    validation_release(&all);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_set_is_there),
         cmocka_unit_test(every_row_says_where_it_is_from),
         cmocka_unit_test(every_row_has_a_name_and_a_measurement),
+        cmocka_unit_test(a_set_can_be_taken_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

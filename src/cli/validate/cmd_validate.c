@@ -15,7 +15,7 @@
 
 struct validate_options {
     struct option_list tables;
-    const char *gpu, *software, *precision, *recompute, *across;
+    const char *gpu, *software, *precision, *recompute, *across, *set;
     int64_t devices_per_node;
     const char *devices, *links, *calibration;
     const char *layers, *setup;
@@ -59,6 +59,12 @@ static bool check_defaults(const struct tables *tables, const struct validate_op
     return !given->recompute || run_recompute_named(given->recompute, &recompute) ||
            error_set(err, ERROR_USAGE, "--recompute: unknown '%s'%s", given->recompute,
                      text_suggest(&hint, text_nearest(given->recompute, recomputes, 3), ""));
+}
+
+static bool check_set(const struct validation *validation, const char *set, struct error *err)
+{
+    return !set || validation->count > 0 ||
+           error_set(err, ERROR_USAGE, "--set: no run of the table is of set '%s'", set);
 }
 
 /* ---- the command ---- */
@@ -152,7 +158,7 @@ static bool run_schedules(const struct tables *tables, const struct validate_opt
     return check_defaults(tables, given, err) &&
            validate_schedules(
                &(struct validate_schedules){
-                   .table = given->tables.items[0],
+                   .table = given->tables.count > 0 ? given->tables.items[0] : NULL,
                    .output = given->output,
                    .device = device_named(tables, gpu),
                    .across = tables_link(tables, across),
@@ -178,13 +184,12 @@ static bool run(void *context, struct error *err)
         .recompute = given->recompute,
         .across = given->across,
         .devices_per_node = (int)given->devices_per_node,
+        .set = given->set,
         .tables = &tables,
     };
-    if (!table && (given->layers || given->setup || given->schedules))
+    if (!table && (given->layers || given->setup))
         return error_set(err, ERROR_USAGE, "%s: no TABLE is given, see 'rehearse help validate'",
-                         given->layers  ? "--layers"
-                         : given->setup ? "--setup"
-                                        : "--schedules");
+                         given->layers ? "--layers" : "--setup");
     if (given->layers || given->setup)
         return validate_mixed(&(struct validate_mixed){.plans = table,
                                                        .layers = given->layers,
@@ -202,7 +207,7 @@ static bool run(void *context, struct error *err)
     bool done = add_tables(&tables, given, err) && check_defaults(&tables, given, err) &&
                 (table ? validation_load(&report.validation, table, &defaults, err)
                        : validation_load_known(&report.validation, &defaults, err)) &&
-                make_report(given, &report, err);
+                check_set(&report.validation, given->set, err) && make_report(given, &report, err);
     free(report.judged);
     free(report.betters);
     free(report.simulated);
@@ -229,6 +234,11 @@ static const struct option_spec options[] = {
            .help = "devices of a node, if the table has no such column; 0: the usual number for the device"),
     OPTION(validate_options, across, OPTION_TEXT, "across", .argument = "NAME",
            .help = "the link between nodes (rehearse cost --list), if the table has no such column"),
+    OPTION(
+        validate_options, set, OPTION_TEXT, "set", .argument = "NAME",
+        .help =
+            "only runs of this set, a column of the table; of the published runs: trainers, simumax, mlperf, "
+            "recipes"),
     OPTION(validate_options, devices, OPTION_FILE, "devices", .argument = "FILE",
            .help = "your own devices; a device of the same name replaces the known one (docs/device.md)"),
     OPTION(validate_options, links, OPTION_FILE, "links", .argument = "FILE",
@@ -269,7 +279,7 @@ static const struct option_spec options[] = {
            .max = 1000, .help = "also print the N runs with the largest errors"),
     OPTION(validate_options, schedules, OPTION_FLAG, "schedules",
            .help = "TABLE holds measured runs of pipeline schedules with the times of their passes "
-                   "(examples/schedules.csv): simulate them"),
+                   "(default: data/schedules.csv, which comes with the program): simulate them"),
     OPTION_THREADS(struct validate_options),
     OPTION(validate_options, figure, OPTION_FILE, "figure", .argument = "FILE",
            .help = "draw predicted against measured times (.svg, .png, .pdf)"),

@@ -156,6 +156,54 @@ static void print_best_row(const struct run *run, const struct better *better, b
     text_add(out, better->used_fits ? "\n" : " *\n");
 }
 
+static bool has_gain(const struct validate_report *report, int index)
+{
+    const struct run *run = &report->validation.runs[index];
+    return !run->reason && run->scored && report->betters[index].found;
+}
+
+static bool from_same_source(const struct run *a, const struct run *b)
+{
+    return strcmp(a->source, b->source) == 0 && strcmp(a->gpu, b->gpu) == 0;
+}
+
+static bool has_sources(const struct validate_report *report)
+{
+    const struct validation *validation = &report->validation;
+    const struct run *first = NULL;
+    for (int i = 0; i < validation->count; i++) {
+        if (!has_gain(report, i))
+            continue;
+        if (first && !from_same_source(&validation->runs[i], first))
+            return true;
+        first = &validation->runs[i];
+    }
+    return false;
+}
+
+/* By source and device, in the order of the table. */
+static void print_gains(const struct validate_report *report, struct text *out)
+{
+    const struct validation *validation = &report->validation;
+    double *gains = validation->errors;
+    text_format(out, "\n%-31s %-22s %4s %9s %9s\n", "source", "gpu", "runs", "faster", "p90");
+    for (int i = 0; i < validation->count; i++) {
+        const struct run *first = &validation->runs[i];
+        int count = 0, before = 0;
+        while (before < i &&
+               !(has_gain(report, before) && from_same_source(&validation->runs[before], first)))
+            before++;
+        if (before < i || !has_gain(report, i))
+            continue;
+        for (int j = i; j < validation->count; j++)
+            if (has_gain(report, j) && from_same_source(&validation->runs[j], first))
+                gains[count++] = report->betters[j].gain;
+        sort_doubles(gains, count);
+        text_format(out, "%-31.31s %-22.22s %4d %7.1f %% %7.1f %%\n", first->source, first->gpu, count,
+                    100.0 * quantile_of(gains, count, 0.5), 100.0 * quantile_of(gains, count, 0.9));
+    }
+}
+
 static void print_best(const struct validate_report *report, struct text *out)
 {
     const struct validation *validation = &report->validation;
@@ -189,7 +237,10 @@ static void print_best(const struct validate_report *report, struct text *out)
                 "%d plans equal the published layout, %d are predicted to be slower, for %d runs no plan "
                 "fits\n"
                 "%d published layouts (*) ran, but are predicted to exceed the memory: so may their plans\n",
-                count, 100.0 * gains[count / 2], 100.0 * gains[count * 9 / 10], same, slower, none, over);
+                count, 100.0 * quantile_of(gains, count, 0.5), 100.0 * quantile_of(gains, count, 0.9), same,
+                slower, none, over);
+    if (has_sources(report))
+        print_gains(report, out);
 }
 
 /* ---- simulated runs ---- */

@@ -141,7 +141,7 @@ bool validate_schedules(const struct validate_schedules *given, struct error *er
 {
     struct text text = {0};
     struct schedule_runs runs;
-    if (!schedule_runs_load(&runs, given->table, err))
+    if (!(given->table ? schedule_runs_load(&runs, given->table, err) : schedule_runs_load_known(&runs, err)))
         return false;
     bool ok = schedule_runs_play(&runs, given->device, given->across, given->software, err) &&
               (given->json ? write_all(&runs, &text, err) : print_scores(&runs, &text, err));

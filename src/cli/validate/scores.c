@@ -184,7 +184,7 @@ void validate_print_scores(const struct validate_report *report, struct text *ou
         print_score(groups[i].source, groups[i].gpu, &score, report->wide, out);
     }
     count = list_sets(validation, sets);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; count > 1 && i < count; i++) {
         text_add(out, "\n");
         print_generations(report, sets[i], out);
     }
