@@ -127,18 +127,22 @@ static bool is_scored_generation(const struct run *run, const void *context)
            strcmp(run->job.device->generation, "hopper") == 0;
 }
 
+/* The published runs of a set, predicted. */
+static struct validation published(const char *set)
+{
+    struct validation v;
+    struct error err;
+    if (!validation_load_known(&v, &(struct validation_defaults){.set = set}, &err))
+        fail_msg("%s", err.text);
+    validation_predict(&v, NULL);
+    return v;
+}
+
 /* What the tool promises: docs/validate.md. */
 static void published_runs_are_predicted(void **state)
 {
     (void)state;
-    char *path = reference_path("training/training_points.csv");
-    struct validation v;
-    struct error err;
-    if (!path)
-        skip();
-    if (!validation_load(&v, path, &none, &err))
-        fail_msg("%s", err.text);
-    validation_predict(&v, NULL);
+    struct validation v = published("trainers");
     struct error_score score = validation_score(&v, is_scored_generation, NULL);
     print_message("# %d runs on A100 and H100: mean %.1f %%, median %.1f %%, p90 %.1f %%\n", score.rows,
                   100 * score.mean, 100 * score.median, 100 * score.p90);
@@ -146,7 +150,6 @@ static void published_runs_are_predicted(void **state)
     assert_true(score.median <= 0.05);
     assert_true(score.p90 <= 0.15);
     validation_release(&v);
-    free(path);
 }
 
 static bool is_hopper(const struct run *run, const void *context)
@@ -159,22 +162,13 @@ static bool is_hopper(const struct run *run, const void *context)
 static void runs_that_nothing_was_fitted_to(void **state)
 {
     (void)state;
-    static const struct validation_defaults nemo = {.framework = "megatron-core-2024", .precision = "fp8"};
-    char *path = reference_path("training/mlperf_training_llm.csv");
-    struct validation v;
-    struct error err;
-    if (!path)
-        skip();
-    if (!validation_load(&v, path, &nemo, &err))
-        fail_msg("%s", err.text);
-    validation_predict(&v, NULL);
+    struct validation v = published("mlperf");
     struct error_score score = validation_score(&v, is_hopper, NULL);
     print_message("# %d MLPerf runs on H100 and H200: mean %.1f %%, median %.1f %%, p90 %.1f %%\n",
                   score.rows, 100 * score.mean, 100 * score.median, 100 * score.p90);
     assert_true(score.rows >= 10);
     assert_true(score.mean <= 0.10);
     validation_release(&v);
-    free(path);
 }
 
 static void names_devices_as_tables_do(void **state)
@@ -199,15 +193,8 @@ static void names_devices_as_tables_do(void **state)
 static void intervals_cover_published_runs(void **state)
 {
     (void)state;
-    char *path = reference_path("training/training_points.csv");
-    struct validation v;
-    struct error err;
+    struct validation v = published("trainers");
     int inside = 0, runs = 0;
-    if (!path)
-        skip();
-    if (!validation_load(&v, path, &none, &err))
-        fail_msg("%s", err.text);
-    validation_predict(&v, NULL);
     for (int i = 0; i < v.count; i++) {
         const struct run *run = &v.runs[i];
         if (run->reason || !run->scored)
@@ -220,27 +207,16 @@ static void intervals_cover_published_runs(void **state)
     print_message("# %d of %d runs inside their 80 %% intervals\n", inside, runs);
     assert_in_range(inside, 0.75 * runs, 0.90 * runs);
     validation_release(&v);
-    free(path);
 }
 
 static void memory_is_predicted(void **state)
 {
     (void)state;
-    static const struct validation_defaults b200 = {
-        .gpu = "B200", .framework = "megatron-core", .precision = "bf16"};
-    static const char *const tables[] = {"training/training_points.csv",
-                                         "training/simumax_b200_real_vs_pred.csv"};
+    static const char *const sets[] = {"trainers", "simumax"};
     double sum = 0.0;
     int runs = 0, refused = 0;
     for (int i = 0; i < 2; i++) {
-        char *path = reference_path(tables[i]);
-        struct validation v;
-        struct error err;
-        if (!path)
-            skip();
-        if (!validation_load(&v, path, &b200, &err))
-            fail_msg("%s", err.text);
-        validation_predict(&v, NULL);
+        struct validation v = published(sets[i]);
         struct memory_score score = validation_memory(&v);
         print_message("# memory of %d runs: mean %.1f %%, median %.1f %%; %d of %d wrongly refused\n",
                       score.errors.rows, 100 * score.errors.mean, 100 * score.errors.median,
@@ -249,7 +225,6 @@ static void memory_is_predicted(void **state)
         sum += score.errors.mean * score.errors.rows;
         runs += score.errors.rows;
         validation_release(&v);
-        free(path);
     }
     print_message("# all: %.2f %%\n", 100 * sum / runs);
     assert_true(sum / runs <= 0.03);
