@@ -30,6 +30,7 @@ struct kernel {
     bool backward; /* attention: the backward pass, five products instead of two */
     bool inner;    /* gemm: part of unfused attention */
     bool weights;  /* gemm: computes a gradient of weights */
+    bool end;      /* of embedding or head */
     enum attention_kind attention;
     double rate;       /* attention: rate relative to the kernels of `attention`; 0: 1 */
     double lane_flops; /* stream: arithmetic outside of the matrix units, in fp32 operations */

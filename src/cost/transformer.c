@@ -21,6 +21,7 @@ struct builder {
     double narrow;    /* bytes of a product's input that is kept, of those of an activation */
     double share;     /* of the tokens that a tensor parallel rank keeps outside of the split matrices */
     unsigned modules; /* of the kernels that are added */
+    bool end;         /* they are of embedding or head */
     struct kernel backward[LAYER_MAX_KERNELS / 2];
     int backward_count;
 };
@@ -153,6 +154,16 @@ static void add_quantize(struct builder *b, const struct linear *linear)
         b, (struct kernel){.kind = KERNEL_QUANTIZE, .name = "cast", .bytes = quantize_bytes(b->split) * out});
 }
 
+/* Frozen weights in few bits become ones of 16 bits before each product that needs them, forward and backward. */
+static void add_dequantize(struct builder *b, const struct linear *linear)
+{
+    double bytes = b->split->weight_bytes,
+           weights = (double)linear->copies * (double)linear->in * (double)linear->out;
+    double moved =
+        bytes > 0.0 && bytes < b->width ? (bytes + b->width) * weights * b->software->dequantize : 0.0;
+    add_stream(b, "dequantize", moved, moved);
+}
+
 /* Adds a matrix: its parameters, one product forward, and two backward: the gradients of its input and of its weights. */
 static void add_linear(struct builder *b, struct linear linear)
 {
@@ -161,7 +172,9 @@ static void add_linear(struct builder *b, struct linear linear)
     b->work->largest_matrix = fmax(b->work->largest_matrix, weights);
     b->work->parameters += (double)linear.copies * weights;
     add_quantize(b, &linear);
-    struct kernel kernel = {.kind = KERNEL_GEMM, .type = type, .name = linear.name, .batch = linear.copies};
+    add_dequantize(b, &linear);
+    struct kernel kernel = {
+        .kind = KERNEL_GEMM, .type = type, .name = linear.name, .batch = linear.copies, .end = b->end};
     if (linear.copies > 1)
         kernel.rate = b->software->expert_rate;
     else if (cost_type_bytes(type) <= 1.0)
@@ -179,6 +192,7 @@ static void add_adapter(struct builder *b, int64_t in, int64_t out)
 {
     const struct software *software = b->software;
     double tokens = (double)b->tokens, read = (double)in, written = (double)out;
+    b->work->adapters += read + written;
     if (b->split->frozen)
         add_stream(b, "adapter", tokens * (software->adapter_in * read + software->adapter_out * written),
                    tokens * (software->adapter_back_in * read + software->adapter_back_out * written));
@@ -312,6 +326,9 @@ static double add_mlp(struct builder *b, const char *const names[2], int64_t cop
     b->modules &= ~activation;
     add_linear(b, (struct linear){names[1], copies, tokens, width, model->hidden});
     double kept = b->width * (double)copies * (double)tokens;
+    if (copies == 1)
+        b->work->adapters +=
+            ((double)in + (double)width) + (model->gated ? 3.0 : 2.0) * (double)model->hidden;
     /* the second matrix has no gradient that its input is for; adapters of one kernel for each operation keep as much */
     bool frozen = b->split->frozen && !b->software->eager;
     double first =
@@ -467,9 +484,12 @@ void transformer_head(struct layer_work *work, const struct architecture *model,
     int64_t width = cut(outputs, split->tensor);
     double hidden = (double)model->hidden, row = b.width * (double)tokens * hidden;
     double logits = (double)tokens * (double)width;
-    struct layer_split plain = *split; /* the last matrix is not multiplied in narrow types */
+    struct layer_split plain =
+        *split; /* the last matrix is not multiplied in narrow types, nor kept in them */
     plain.type = cost_type_bytes(split->type) <= 1.0 ? COST_BF16 : split->type;
+    plain.weight_bytes = 0.0;
     b.split = &plain;
+    b.end = true;
     add_stream(&b, "norm", 2.0 * row, 3.0 * row);
     if (model->masked)
         add_linear(&b, (struct linear){"transform", 1, tokens, model->hidden, model->hidden});

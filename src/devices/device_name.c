@@ -163,8 +163,9 @@ const struct cost_device *device_named(const struct tables *tables, const char *
         return NULL;
     snprintf(name, sizeof name, "%s", text);
     char *bracket = strstr(name, " (");
-    if (!bracket)
-        return find_words(tables, name);
+    const struct cost_device *whole = find_words(tables, name);
+    if (whole || !bracket)
+        return whole;
     *bracket = '\0';
     const struct cost_device *device = find_words(tables, name);
     char *inner = bracket + 2, *end = strchr(inner, ')');

@@ -78,13 +78,41 @@
 /* Kernels of PyTorch, one for each operation. In passes of 2 bytes a norm in fp32 takes 16 forward, rotary embedding 18,
  * sums 10, and their gradients twice as many. PEFT's adapters are fp32: their input is cast, dropped out and multiplied,
  * their output scaled, added and cast. */
-#define HF_TRAINER                                                                                           \
-    .attention = ATTENTION_FLASH2, .optimizer = 18, .data_shown = 0.5, .gradient_bytes = 2,                  \
-    .fully_sharded = true, .sharded = true, .backward_working = 1, .runtime_share = 0.01, .zero = 12,        \
-    .techniques = SHARDS | T(GRADIENTS) | T(MOMENTS) | T(PARAMETERS), .parameter_bytes = 2,                  \
-    .stored_gradient_bytes = 2, .state_bytes = 4, .middle = 2, .accumulate = 6, .tensor_shown = 1,           \
-    .matrix_working = 2, .selective_kept = 0.55, .selective = 0.3, .adapter_in = 19, .adapter_out = 28,      \
-    .adapter_back_in = 25, .adapter_back_out = 22
+#define HF_KERNELS                                                                                           \
+    PYTORCH_BF16(FLASH2), .late_gradients = true, .step_bytes = 2, .middle = 2, .adapter_in = 19,            \
+                          .adapter_out = 28, .adapter_back_in = 25, .adapter_back_out = 22
+
+/* Weights and gradients in bf16; attention in one kernel. */
+#define PYTORCH_BF16(kind)                                                                                   \
+    .attention = ATTENTION_##kind, .data_shown = 0.5, .gradient_bytes = 2, .sharded = true,                  \
+    .backward_working = 1, .parameter_bytes = 2, .stored_gradient_bytes = 2, .accumulate = 6,                \
+    .tensor_shown = 1, .matrix_working = 2, .selective_kept = 0.55, .selective = 0.3
+
+/* FSDP with Adam's moments in bf16, too. */
+#define FSDP_BF16                                                                                            \
+    .optimizer = 18, .state_bytes = 4, .fully_sharded = true, .zero = 12,                                    \
+    .techniques = SHARDS | T(GRADIENTS) | T(MOMENTS) | T(PARAMETERS)
+
+/* All of a block's operations by themselves; norms, rotary embedding and loss in kernels of their own. */
+#define EAGER_BLOCK .eager = true, .block_forward = 63, .block_backward = 115, .loss = 60, .loss_kept = 12
+#define FUSED_BLOCK .block_forward = 30, .block_backward = 42
+
+/* The Trainer's loop, and the launch of kernels. */
+#define TRAINER_HOST   .block_host = 6.8e-3, .step_host = 0.15, .expert_each = 1.4e-3, .runtime_share = 0.01
+#define DEEPSPEED_HOST .block_host = 5.2e-3, .batch_host = 0.15, .expert_each = 1.4e-3, .runtime_share = 0.03
+
+/* Weights in bf16 with a copy and moments in fp32. */
+#define DEEPSPEED                                                                                            \
+    .zero = 15, .zero_staged = 3, .state_bytes = 12, .optimizer = 30, .techniques = T(OFFLOAD) | T(OFFLOAD_TO)
+
+/* One compiled program: parameters are gathered and gradients scattered beside it. */
+#define XLA                                                                                                  \
+    .fully_sharded = true, .sharded = true, .one_pass = true, .late_gradients = true, .zero = 12,            \
+    .zero_staged = 12, .offers = ALL_DEGREES, .techniques = SHARDS | T(OFFLOAD_ACTIVATIONS),                 \
+    .gradient_bytes = 4, .parameter_bytes = 4, .stored_gradient_bytes = 4, .state_bytes = 8,                 \
+    .optimizer = 30, .middle = 1, .block_forward = 15, .block_backward = 20, .loss = 24, .loss_kept = 2,     \
+    .accumulate = 6, .tensor_shown = 1, .data_shown = 0.5, .backward_working = 1, .matrix_working = 6,       \
+    .runtime_share = 0.05, .step_host = 0.015, .selective_kept = 0.4, .expert_rate = 0.7
 
 const struct software software_all[SOFTWARE_COUNT] = {
     {
@@ -196,21 +224,194 @@ const struct software software_all[SOFTWARE_COUNT] = {
         .name = "hf-trainer",
         .text =
             "Hugging Face's Trainer with FSDP: weights, gradients and Adam's moments in bf16, not compiled",
-        HF_TRAINER,
-        .eager = true,
-        .block_forward = 63,
-        .block_backward = 115,
-        .loss = 60,
-        .loss_kept = 12,
+        HF_KERNELS,
+        FSDP_BF16,
+        .dequantize = 1.9,
+        EAGER_BLOCK,
+        TRAINER_HOST,
     },
     {
         .name = "hf-trainer-fused",
         .text = "the same with fused kernels of norms, rotary embedding and loss (Liger, Unsloth)",
-        HF_TRAINER,
-        .block_forward = 30,
-        .block_backward = 42,
+        HF_KERNELS,
+        FSDP_BF16,
+        .dequantize = 1.9,
         .loss = 24,
         .loss_kept = 8,
+        FUSED_BLOCK,
+        TRAINER_HOST,
+    },
+    {
+        .name = "hf-trainer-2023",
+        .text = "the same of 2023, 4-bit weights unpacked by PyTorch",
+        HF_KERNELS,
+        .optimizer = 30,
+        .state_bytes = 12,
+        .fully_sharded = true,
+        .zero = 12,
+        .techniques = SHARDS | T(GRADIENTS) | T(MOMENTS) | T(PARAMETERS),
+        .eager = true,
+        .dequantize = 6,
+        .block_forward = 46,
+        .block_backward = 84,
+        .loss = 60,
+        .loss_kept = 12,
+        .block_host = 3.4e-3,
+        .step_host = 0.15,
+        .expert_each = 1.4e-3,
+        .runtime_share = 0.03,
+    },
+    {
+        .name = "deepspeed",
+        .text = "Hugging Face's Trainer or Accelerate with DeepSpeed's ZeRO: states in fp32, not compiled",
+        HF_KERNELS,
+        DEEPSPEED,
+        .dequantize = 2,
+        EAGER_BLOCK,
+        DEEPSPEED_HOST,
+    },
+    {
+        .name = "xtuner",
+        .text = "XTuner: DeepSpeed's ZeRO with packed samples and fused norms and rotary embedding",
+        HF_KERNELS,
+        DEEPSPEED,
+        .dequantize = 2,
+        .loss = 60,
+        .loss_kept = 12,
+        FUSED_BLOCK,
+        DEEPSPEED_HOST,
+    },
+    {
+        .name = "automodel",
+        .text = "NVIDIA's NeMo AutoModel: FSDP2, Transformer Engine, DeepEP",
+        PYTORCH_BF16(FLASH3),
+        FSDP_BF16,
+        .offers = ALL_DEGREES,
+        .middle = 1.5,
+        .block_forward = 20,
+        .block_backward = 30,
+        .loss = 24,
+        .loss_kept = 8,
+        .expert_rate = 1,
+        .dispatch = DISPATCH_DEEPEP,
+        .runtime_share = 0.02,
+        .zero_staged = 12,
+        .adapter_in = 10,
+        .adapter_out = 14,
+        .adapter_back_in = 12,
+        .adapter_back_out = 11,
+        .block_host = 2e-3,
+    },
+    {
+        .name = "torchtune",
+        .text = "torchtune: FSDP2, all states in bf16, compiled",
+        PYTORCH_BF16(FLASH2),
+        FSDP_BF16,
+        .runtime_share = 0.02,
+        .middle = 1.5,
+        .loss = 24,
+        .loss_kept = 8,
+        .block_host = 3e-3,
+        FUSED_BLOCK,
+    },
+    {
+        .name = "internevo",
+        .text = "InternEvo: ZeRO-1 in groups, FlashAttention-2, fused norms and rotary embedding",
+        .attention = ATTENTION_FLASH2,
+        .techniques = T(REPLICATE),
+        .offers = OFFERS_TENSOR | OFFERS_PIPELINE | OFFERS_CHUNKS | OFFERS_CONTEXT,
+        .zero = 11,
+        .zero_staged = 3,
+        .sharded = true,
+        .gradient_bytes = 2,
+        .parameter_bytes = 2,
+        .stored_gradient_bytes = 2,
+        .state_bytes = 24,
+        .optimizer = 30,
+        .middle = 1.5,
+        .block_forward = 18,
+        .block_backward = 27,
+        .loss = 100,
+        .loss_kept = 10,
+        .accumulate = 6,
+        .tensor_shown = 1,
+        .data_shown = 0.31,
+        .backward_working = 1,
+        .matrix_working = 2,
+        .runtime_share = 0.04,
+        .selective_kept = 1,
+        .send_blocks = true,
+        .step_host = 0.34,
+    },
+    {
+        .name = "litgpt",
+        .text = "LitGPT: FSDP with all states in bf16, not compiled",
+        HF_KERNELS,
+        FSDP_BF16,
+        .dequantize = 2,
+        .block_host = 5e-3,
+        .runtime_share = 0.01,
+        EAGER_BLOCK,
+    },
+    {
+        .name = "nanogpt",
+        .text = "scripts of one's own in PyTorch, compiled, with FlashAttention-2: nanoGPT, TinyLlama",
+        FSDP,
+        .techniques = SHARDS,
+        .middle = 1,
+        .block_forward = 15,
+        .block_backward = 18.1,
+        .loss = 24,
+        .loss_kept = 12,
+        .accumulate = 6,
+        .tensor_shown = 1,
+        .matrix_working = 6,
+        .selective_kept = 0.47,
+        .selective = 0.8,
+    },
+    {
+        .name = "maxtext",
+        .text = "MaxText: compiled by XLA, weights and Adam's moments in fp32",
+        XLA,
+        .attention = ATTENTION_FLASH3,
+        .selective = 0.6,
+    },
+    {
+        .name = "paxml",
+        .text = "Paxml and other JAX without Transformer Engine: the same with scores in memory",
+        XLA,
+        .attention = ATTENTION_UNFUSED,
+        .softmax_forward = 4,
+        .softmax_backward = 5,
+        .selective = 0.2,
+    },
+    {
+        .name = "neuron",
+        .text = "AWS Neuron: NeuronX Distributed, NeMo Megatron",
+        .attention = ATTENTION_FLASH2,
+        .offers = OFFERS_TENSOR | OFFERS_PIPELINE,
+        .zero = 3,
+        .zero_staged = 3,
+        .sharded = true,
+        .sequence_parallel = true,
+        .gradient_bytes = 4,
+        .parameter_bytes = 2,
+        .stored_gradient_bytes = 4,
+        .state_bytes = 12,
+        .optimizer = 30,
+        .middle = 1,
+        .block_forward = 15,
+        .block_backward = 20,
+        .loss = 24,
+        .loss_kept = 8,
+        .accumulate = 8,
+        .tensor_shown = 1,
+        .data_shown = 1,
+        .backward_working = 1,
+        .matrix_working = 2,
+        .runtime_share = 0.05,
+        .selective_kept = 1,
+        .send_blocks = true,
     },
     /* Attention at the rates of arXiv:2407.08608 with heads of 128 to 256, products in 8 bits with a scale for each 128
      * numbers at those of github.com/deepseek-ai/DeepGEMM on H800: 985 to 1360 TFLOP/s where one scale for a tensor gives
@@ -240,44 +441,12 @@ const struct software software_all[SOFTWARE_COUNT] = {
     },
 };
 
-/* Names in published tables: the first entry that begins a name counts. */
-static const struct {
-    const char *start, *name;
-} known_as[] = {
-    {"NeMo", "megatron-core-2024"},
-    {"Megatron-Bridge 26.06", "megatron-core-2026"},
-    {"Megatron-Bridge 26.08", "megatron-core-2026"},
-    {"Megatron-Bridge", "megatron-core"},
-    {"Megatron-Core", "megatron-core"},
-    {"Megatron-DeepSpeed", "megatron-deepspeed"},
-    {"Megatron + Deepspeed 3D", "megatron-deepspeed"},
-    {"Megatron + Deepspeed ZeRO", "megatron-2021"},
-    {"Megatron", "megatron-2021"},
-    {"PyTorch FSDP (HF Trainer", "hf-trainer"},
-    {"PyTorch FSDP (LitGPT", "hf-trainer"},
-    {"PyTorch (HF Trainer", "hf-trainer"},
-    {"PyTorch (LitGPT", "hf-trainer"},
-    {"HF Trainer (PyTorch", "hf-trainer"},
-    {"PyTorch FSDP", "fsdp"},
-    {"ColossalAI", "fsdp"},
-    {"torchtitan", "torchtitan"},
-};
-
 const struct software *software_find(const char *name)
 {
     for (int i = 0; i < SOFTWARE_COUNT; i++)
         if (strcasecmp(name, software_all[i].name) == 0)
             return &software_all[i];
     return NULL;
-}
-
-const struct software *software_published(const char *name)
-{
-    const struct software *found = software_find(name);
-    for (size_t i = 0; !found && i < sizeof known_as / sizeof *known_as; i++)
-        if (strncasecmp(name, known_as[i].start, strlen(known_as[i].start)) == 0)
-            found = software_find(known_as[i].name);
-    return found;
 }
 
 bool software_unknown(const char *name, struct error *err)

@@ -44,10 +44,12 @@ struct software {
     enum dispatcher dispatch; /* unless the job says another; DISPATCH_USUAL: all-to-all */
     bool narrow_kept;         /* inputs of products in 8 bits are kept in these */
     bool narrow_dispatch;     /* DeepEP carries tokens to experts in 8 bits where products have them */
-    /* seconds for the host to launch the kernels of a block of experts, forward and backward: faster devices
-     * wait for it */
-    double expert_host;
-    double data_shown;            /* exposed share of gradient exchange */
+    /* seconds for the host to launch the kernels of a block, forward and backward: faster devices wait for it. Of any
+     * block, of one of experts, and, where experts run one after another, of each expert */
+    double block_host, expert_host, expert_each;
+    double step_host;  /* seconds of an iteration in which the host alone works: input, logging, its loop */
+    double batch_host; /* the same of a micro-batch */
+    double data_shown; /* exposed share of gradient exchange */
     double gradient_bytes;        /* of a gradient on the wire and in memory */
     double parameter_bytes;       /* of a parameter in the passes */
     double stored_gradient_bytes; /* of a gradient in memory */
@@ -56,14 +58,19 @@ struct software {
     double unsharded_bytes;  /* further ones where no ranks share the states: gradients, flat and in fp32 */
     double backward_working; /* number of a block's widest tensors alive at once in the backward pass */
     double matrix_working;   /* bytes per parameter of the largest matrix, beside its stored gradient */
+    double step_bytes;       /* per parameter whose states a device holds, in the optimizer's step alone */
     double runtime_share;    /* share of the device's memory: context, communication buffers, fragmentation */
     /* no kernel does several operations: norms in fp32 keep a copy of their input, and gates their activation */
     bool eager;
+    bool one_pass; /* gradients are not accumulated over micro-batches, unless the job says so */
+    /* gradients are freed after each step: with one micro-batch, none are there before its backward pass */
+    bool late_gradients;
     bool
         keeps_inputs; /* inputs of matrices are kept as tensor parallel ranks gathered them, not gathered again */
     double adapter_in,
         adapter_out; /* bytes that LoRA moves per number of a matrix's input and output, forward, */
     double adapter_back_in, adapter_back_out; /* and backward; 0: as kernels of its own that take no time */
+    double dequantize;      /* time of making frozen weights in few bits 16 bits wide, in that of its bytes */
     bool sequence_parallel; /* norms and dropouts split along the sequence (arXiv:2205.05198) */
     bool sharded;           /* optimizer states are sharded over data parallel ranks by default */
     bool fully_sharded;     /* parameters and gradients too (ZeRO-3, FSDP) */
@@ -86,16 +93,26 @@ struct software {
 };
 
 /* All software, in the order of lists. */
-#define SOFTWARE_COUNT 14
+#define SOFTWARE_COUNT 25
 /* Without the last, "ideal", which is none. */
-#define SOFTWARE_REAL_COUNT 13
+#define SOFTWARE_REAL_COUNT 24
 extern const struct software software_all[SOFTWARE_COUNT];
 
 /* Finds software by name. NULL: none. */
 const struct software *software_find(const char *name);
 
-/* The same, also by its name in a published run ("NeMo 24.07"). */
-const struct software *software_published(const char *name);
+/* Software as a run names it: "NeMo 24.07", "HF Trainer (DeepSpeed)". */
+struct software_named {
+    const struct software *software; /* NULL: unknown */
+    bool newest; /* of several generations, with neither version nor date to tell them apart: the newest */
+};
+
+/* Finds it by its name, its version and its date ("2025-06-14"); both may be empty. A date within the name or the version
+ * ("24.07") counts before `date`. */
+struct software_named software_named(const char *name, const char *version, const char *date);
+
+/* Families that stand for unknown software: what it does, one of them does. The last is NULL. */
+extern const char *const software_mixture[];
 
 static inline bool software_supports(const struct software *software, enum technique_kind kind)
 {

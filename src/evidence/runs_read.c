@@ -3,13 +3,14 @@
 #include "core/text.h"
 #include "devices/tables.h"
 #include "evidence/cells.h"
+#include "evidence/run_words.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #define GIGABYTE 0x1p30
 
@@ -19,6 +20,7 @@
 #define MAX_BATCH      ((int64_t)1 << 30)
 #define MAX_MICROBATCH ((int64_t)1 << 20)
 #define MAX_LAYERS     100000
+#define UNBALANCED     150 /* per cent of the mean: tokens of the busiest device where routing is not forced */
 #define MAX_WIDTH      ((int64_t)1 << 30)
 
 /* Clusters of published runs without one fast network port per device. */
@@ -31,6 +33,7 @@ static const struct site {
      * (idris.fr/eng/jean-zay) */
     {"bigscience-workshop/bigscience", "A100", 8, "opa-4x100"},
     {"bigscience-workshop/bigscience", "V100", 4, "opa-v100"},
+    {"InternLM/InternEvo", "A100", 8, "roce-4x100"}, /* doc/usage.md: four 100 Gb/s ports per node */
 };
 
 struct reader {
@@ -74,7 +77,7 @@ static bool contains(const char *text, const char *part)
 /* "LLAMA3_70B SFT" and "Qwen3_30B_a3B (tokendrop)" name their models and something else. */
 static const struct architecture *named_model(const char *name)
 {
-    static const char *const tails[] = {" SFT", " LoRA", " Pretrain"};
+    static const char *const tails[] = {" SFT", " QLoRA", " LoRA", " Pretrain"};
     char text[128];
     snprintf(text, sizeof text, "%s", name);
     char *bracket = strstr(text, " (");
@@ -125,12 +128,41 @@ static void read_layers(struct reader *r, struct architecture *model)
     model->layers = layers;
 }
 
+/* Models of today have gated MLPs without biases and dropout. The number of parameters tells, else the MLP's width: four times
+ * the model's is that of models before. */
+static void read_kind(struct reader *r, struct architecture *model)
+{
+    int64_t experts = whole(r, "experts", 1, MAX_LAYERS, 0), active = whole(r, "top_k", 1, MAX_LAYERS, 0);
+    int64_t width = whole(r, "moe_ffn", 1, MAX_WIDTH, 0);
+    double given = 1e9 * cells_number(&r->cells, "params_b", 1e-6, 1e6);
+    bool gated = model->ffn != 4 * model->hidden || model->kv_heads < model->heads || experts > 0;
+    if (experts > 0 && active > 0) {
+        model->experts = (int)experts;
+        model->active_experts = (int)active;
+        model->expert_ffn = width > 0 ? width : model->ffn;
+    }
+    if (given > 0.0 && experts == 0) {
+        struct architecture other = *model;
+        struct error err;
+        other.gated = true;
+        model->gated = false;
+        if (architecture_check(model, "model", &err) && architecture_check(&other, "model", &err))
+            gated =
+                fabs(architecture_parameters(&other) - given) < fabs(architecture_parameters(model) - given);
+    }
+    model->gated = model->rms_norm = gated;
+    if (gated)
+        model->biased = model->dropout = model->tied = false;
+}
+
 /* The row's own numbers replace those of the model that it names. */
 static bool read_model(struct reader *r)
 {
     struct run *run = r->run;
     const struct architecture *known = named_model(run->model_name);
     struct architecture *model = &run->model;
+    if (!known && !cells_is_empty(cell(r, "like_model")))
+        known = named_model(cell(r, "like_model"));
     if (!known && (cells_is_empty(cell(r, "layers")) || cells_is_empty(cell(r, "hidden")) ||
                    cells_is_empty(cell(r, "heads"))))
         return cannot(r, "no layers, hidden or heads are given, and model '%s' is not known",
@@ -140,6 +172,7 @@ static bool read_model(struct reader *r)
     else
         *model = (struct architecture){
             .name = run->model_name, .causal = true, .biased = true, .tied = true, .dropout = true};
+    model->name = run->model_name;
     read_layers(r, model);
     if (!read_widths(r, model))
         return false;
@@ -147,6 +180,8 @@ static bool read_model(struct reader *r)
     int64_t vocabulary = model->vocabulary > 0 || model->patch > 0 ? model->vocabulary : 50257;
     model->vocabulary = whole(r, "vocab", 1, MAX_WIDTH, vocabulary);
     model->sequence = whole(r, "seq", 1, MAX_WIDTH, model->sequence);
+    if (!known)
+        read_kind(r, model);
     if (contains(run->source,
                  "llm-foundry")) /* MPT: no biases, no dropout (mosaicml/llm-foundry, mpt yamls) */
         model->biased = model->dropout = false;
@@ -158,27 +193,10 @@ static bool read_model(struct reader *r)
 
 /* ---- type, device and software ---- */
 
-bool run_type_named(const char *text, enum cost_type *type)
-{
-    static const struct {
-        const char *part;
-        enum cost_type type;
-    } names[] = {
-        {"fp4", COST_FP4},   {"fp8", COST_FP8},   {"float8", COST_FP8}, {"bf16", COST_BF16},
-        {"fp16", COST_FP16}, {"tf32", COST_TF32}, {"fp32", COST_FP32},
-    };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (contains(text, names[i].part)) {
-            *type = names[i].type;
-            return true;
-        }
-    return false;
-}
-
 static bool read_type(struct reader *r)
 {
     const char *text = cell_or(r, "precision", r->defaults->precision);
-    return run_type_named(text, &r->run->job.type) || cannot(r, "no precision that is known: '%s'", text);
+    return run_read_precision(r->run, text) || cannot(r, "no precision that is known: '%s'", text);
 }
 
 /* The nodes of a run that does not describe them. */
@@ -217,35 +235,25 @@ static bool read_device(struct reader *r)
 static bool read_software(struct reader *r)
 {
     struct run *run = r->run;
+    const struct run_words words = {
+        .framework = run->framework,
+        .version = cell(r, "software_version"),
+        .date = cell(r, "source_date"),
+        .precision = cell_or(r, "precision", r->defaults->precision),
+        .recompute = cell(r, "recompute"),
+        .notes = cell(r, "notes"),
+        .assumed = cell(r, "assumed"),
+        .place = cell(r, "source"),
+        .given = has_column(r, "framework") || r->defaults->framework,
+    };
     /* NeMo fine-tunes on packed sequences of SQuAD, whose questions have some 250 tokens with their texts */
-    bool nvidia = !contains(run->framework, "PyTorch") && !contains(run->framework, "HF");
-    if (nvidia && (run->job.frozen || contains(run->model_name, "SFT")))
+    bool nvidia = contains(run->framework, "NeMo") || contains(run->framework, "Megatron") || !words.given;
+    if (nvidia && !contains(run->framework, "AutoModel") &&
+        (run->job.frozen || contains(run->model_name, "SFT")))
         run->job.document = 256;
     if (contains(run->framework, "offload"))
         return cannot(r, "offloads to the CPU: '%s'", run->framework);
-    if (run->job.frozen && contains(run->model_name, "(emb"))
-        return cannot(r, "trains its embedding beside LoRA: '%s'", run->model_name);
-    run->job.software = software_published(run->framework);
-    /* BigScience's chronicles (train/tr11-176B-ml, experiments/tr8-104B.md, …) are all of one software */
-    const char *source = cell(r, "source");
-    bool chronicle = text_starts_with(source, "train/tr") || text_starts_with(source, "experiments/");
-    if (!has_column(r, "framework") && !r->defaults->framework)
-        run->job.software = software_find(chronicle ? "megatron-deepspeed" : "megatron-core");
-    if (!run->job.software)
-        return cannot(r, "software '%s' is not known", run->framework);
-    if (contains(cell_or(r, "precision", r->defaults->precision), "eager") &&
-        strcmp(run->job.software->name, "torchtitan") == 0)
-        run->job.software = software_find("torchtitan-eager");
-    if (strcmp(run->job.software->name, "torchtitan") == 0 && strcmp(cell(r, "source_date"), "2025") < 0)
-        run->job.software = software_find("torchtitan-2024"); /* its loss has been compiled since 2025 */
-    if (strcmp(run->job.software->name, "hf-trainer") == 0 &&
-        (contains(cell(r, "notes"), "foak") || contains(cell(r, "notes"), "liger")))
-        run->job.software = software_find("hf-trainer-fused");
-    if (contains(cell(r, "recompute"), "SP") && strcmp(run->job.software->name, "megatron-2021") == 0)
-        run->job.software = software_find("megatron-2022");
-    /* BigScience's 176B trials went over to bf16 on 28 February 2022; earlier rows are fp16 */
-    if (strcmp(run->job.software->name, "megatron-deepspeed") == 0 && contains(cell(r, "notes"), "; 02-28"))
-        run->job.software = software_find("megatron-deepspeed-bf16");
+    run_read_software(run, &words);
     return true;
 }
 
@@ -292,48 +300,6 @@ static bool read_degrees(struct reader *r)
     return true;
 }
 
-bool run_recompute_named(const char *text, enum recompute *recompute)
-{
-    static const struct {
-        const char *start;
-        enum recompute recompute;
-    } names[] = {
-        {"full", RECOMPUTE_FULL},
-        {"selective", RECOMPUTE_SELECTIVE},
-        {"none", RECOMPUTE_NONE},
-        {"no", RECOMPUTE_NONE},
-    };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        size_t length = strlen(names[i].start);
-        if (strncasecmp(text, names[i].start, length) == 0 && !isalnum((unsigned char)text[length])) {
-            *recompute = names[i].recompute;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* "selective (norm, moe)" names the modules by words that begin theirs, or are in them. */
-static int modules_named(const char *text)
-{
-    static const struct {
-        const char *word;
-        enum recompute_module module;
-    } words[] = {
-        {"core_attn", MODULE_CORE_ATTENTION},  {"norm", MODULE_NORMS}, {"mla_up", MODULE_LATENT_UP},
-        {"moe_act", MODULE_EXPERT_ACTIVATION}, {"mlp", MODULE_MLP},    {"shared", MODULE_SHARED_EXPERTS},
-    };
-    int modules = 0;
-    const char *bracket = strchr(text, '(');
-    for (size_t i = 0; bracket && i < sizeof words / sizeof *words; i++)
-        if (contains(bracket, words[i].word))
-            modules |= 1 << words[i].module;
-    for (const char *moe = bracket; moe && (moe = strcasestr(moe, "moe")); moe += 3)
-        if (moe[3] != '_')
-            modules |= 1 << MODULE_EXPERTS;
-    return modules;
-}
-
 /* Sets recomputation, and what the row leaves open. */
 static bool read_recompute(struct reader *r)
 {
@@ -341,20 +307,25 @@ static bool read_recompute(struct reader *r)
     const char *text = cell_or(r, "recompute", r->defaults->recompute);
     bool given = !cells_is_empty(text);
     run->job.recompute = RECOMPUTE_NONE;
-    if (given && !run_recompute_named(text, &run->job.recompute))
+    if (given && !run_read_recompute(run, text))
         return cannot(r, "recompute: expected full, selective or none, found '%s'", text);
     bool selective = given && run->job.recompute == RECOMPUTE_SELECTIVE;
-    int modules = selective ? modules_named(text) : 0;
-    if (modules != 0 && software_supports(run->job.software, TECHNIQUE_MODULES))
-        run->job.technique.modules = modules;
+    int modules = run->job.technique.modules;
     bool staged = run->job.pipeline > 1 && cells_is_empty(cell(r, "vp"));
     run->open =
-        (given ? 0 : OPEN_RECOMPUTE | OPEN_MODULES) |
+        (given && !contains(text, "policy") ? 0 : OPEN_RECOMPUTE | OPEN_MODULES) |
         (selective && modules == 0 && software_supports(run->job.software, TECHNIQUE_MODULES) ? OPEN_MODULES
                                                                                               : 0) |
         (cells_is_empty(cell(r, "zero")) ? OPEN_SHARDING : 0);
     if (run->open && staged)
         run->open |= OPEN_CHUNKS;
+    if (run->model.experts > 0 && contains(cell(r, "notes"), "unbalanced"))
+        run->job.technique.imbalance = UNBALANCED;
+    /* ZeRO-1 in groups: copies of the shards */
+    const char *shards = strstr(cell(r, "notes"), "zero1=");
+    int group = shards ? atoi(shards + strlen("zero1=")) : 0;
+    if (group > 0 && run->job.data % group == 0)
+        run->job.technique.replicate = run->job.data / group;
     /* PyTorch's first FSDP leaves gathered weights where they have no gradients */
     if (run->job.frozen && contains(run->framework, "LitGPT"))
         run->job.technique.reshard = SWITCH_OFF;
@@ -379,6 +350,8 @@ static bool read_batch(struct reader *r)
         job->microbatch = job->microbatch > 0 ? job->microbatch : 1;
         job->batch = job->batch > 0 ? job->batch : job->microbatch * job->data;
     }
+    if (job->software->one_pass && count == 0 && job->pipeline == 1 && job->batch >= job->data)
+        job->microbatch = job->batch / job->data;
     if (job->software->splits_local_batch && job->pipeline > 1)
         job->microbatch = 1;
     if (job->sequence < 1 || job->batch < 1 || job->microbatch < 1)
@@ -410,8 +383,9 @@ static void read_measured(struct reader *r)
         run->memory = 0.0;
     run->ran_out = strcasecmp(cell(r, "outcome"), "OOM") == 0;
     const char *basis = cell(r, "sec_basis");
-    run->scored = run->seconds > 0.0 && (!has_column(r, "sec_basis") || strcmp(basis, "printed") == 0 ||
-                                         strcmp(basis, "from_tokens_per_s") == 0);
+    run->scored = run->seconds > 0.0 &&
+                  (!has_column(r, "sec_basis") || strcmp(basis, "printed") == 0 ||
+                   strcmp(basis, "from_tokens_per_s") == 0 || strcmp(basis, "from_samples_per_s") == 0);
 }
 
 static void read_run(struct validation *validation, const struct validation_defaults *defaults, int row)
@@ -432,6 +406,7 @@ static void read_run(struct validation *validation, const struct validation_defa
     run->line = validation->csv.lines[row];
     run->job.model = &run->model;
     run->job.frozen = contains(run->model_name, "LoRA");
+    run->job.trains_ends = run->job.frozen && contains(run->model_name, "(emb");
     read_measured(r);
     if (!run->reason && read_device(r) && read_software(r) && read_model(r) && read_type(r) &&
         read_degrees(r) && read_batch(r) && read_recompute(r))

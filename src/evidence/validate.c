@@ -6,15 +6,61 @@ const struct field job_time_parts[JOB_TIME_PARTS] = {
     PART(compute), PART(bubble), PART(tensor), PART(send), PART(data), PART(optimizer), PART(other),
 };
 
+/* Predicts a run by each software that it may have been, and keeps the median. */
+static void predict_mixture(struct run *run, const struct calibration *calibration)
+{
+    double seconds[SOFTWARE_REAL_COUNT];
+    int count = 0;
+    struct job job = run->job;
+    if (calibration)
+        job.calibration = calibration;
+    for (; software_mixture[count]; count++) {
+        job.software = software_find(software_mixture[count]);
+        seconds[count] = job_time(&job).seconds;
+    }
+    for (int i = 0; i < count; i++) {
+        int below = 0;
+        for (int j = 0; j < count; j++)
+            below += seconds[j] < seconds[i] || (seconds[j] == seconds[i] && j < i);
+        if (below == count / 2)
+            run->job.software = software_find(software_mixture[i]);
+        if (below == 0)
+            run->least = seconds[i];
+        if (below == count - 1)
+            run->most = seconds[i];
+    }
+}
+
+/* A run that leaves its recomputation open ran, and so with one that fits: the least of them, if any does. Software that
+ * accumulates no gradients has no other way to save memory. */
+static void settle_recompute(const struct run *run, struct job *job)
+{
+    static const enum recompute more[] = {RECOMPUTE_SELECTIVE, RECOMPUTE_FULL};
+    if (!(run->open & OPEN_RECOMPUTE) || job->recompute != RECOMPUTE_NONE || !job->software->one_pass ||
+        run->ran_out || run_job_fits(job))
+        return;
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+        struct job other = *job;
+        other.recompute = more[i];
+        if (run_job_fits(&other)) {
+            *job = other;
+            return;
+        }
+    }
+}
+
 void validation_predict(struct validation *validation, const struct calibration *calibration)
 {
     for (int i = 0; i < validation->count; i++) {
         struct run *run = &validation->runs[i];
         if (run->reason)
             continue;
+        if (run->mixed)
+            predict_mixture(run, calibration);
         struct job job = run->job;
         if (calibration)
             job.calibration = calibration;
+        settle_recompute(run, &job);
         run->predicted = job_time(&job);
         run->predicted_memory = job_memory(&job);
         run->fits = run_job_fits(&job);

@@ -25,6 +25,9 @@ struct run {
     const char *date; /* of the numbers, YYYY[-MM[-DD]]; "": not given */
     int line;
     const char *reason; /* why it is not modelled; NULL: it is modelled */
+    bool mixed;         /* its software is unknown: one of software_mixture, whichever is in the middle */
+    bool undated; /* its software has several generations, and the run neither version nor date: the newest */
+    double least, most; /* seconds by all of the mixture; 0: not mixed */
     bool scored;        /* its time was measured: printed, or derived from printed tokens per second */
     struct job job;
     struct architecture model;

@@ -51,7 +51,7 @@ static bool check_defaults(const struct tables *tables, const struct validate_op
         return tables_unknown(TABLE_DEVICES, "--gpu: ", given->gpu, err);
     if (given->across && !tables_link(tables, given->across))
         return tables_unknown(TABLE_LINKS, "--across: ", given->across, err);
-    if (given->software && !software_published(given->software))
+    if (given->software && !software_named(given->software, "", "").software)
         return software_unknown(given->software, err);
     if (!run_type_named(given->precision, &type))
         return error_set(err, ERROR_USAGE, "--precision: unknown '%s'%s", given->precision,
@@ -162,7 +162,8 @@ static bool run_schedules(const struct tables *tables, const struct validate_opt
                    .output = given->output,
                    .device = device_named(tables, gpu),
                    .across = tables_link(tables, across),
-                   .software = software_published(given->software ? given->software : "megatron-core"),
+                   .software =
+                       software_named(given->software ? given->software : "megatron-core", "", "").software,
                    .rows = given->rows,
                    .json = given->json},
                err);

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#define FROZEN_SCALE 0.0625 /* bytes: a factor in fp32 for each 64 numbers (arXiv:2305.14314, section 3) */
+
 struct job_formats job_formats_of(const struct job *job)
 {
     const struct software *software = job->software;
@@ -23,7 +25,8 @@ struct job_formats job_formats_of(const struct job *job)
     if (job->frozen) /* weights that are not updated need no copy in fp32 */
         formats.parameter = fmin(formats.parameter, cost_type_bytes(job->type) > 2.0 ? 4.0 : 2.0);
     if (job->frozen && technique->parameters) /* nor one in 16 bits */
-        formats.parameter = number_format_bytes(technique->parameters, formats.parameter);
+        formats.parameter = number_format_bytes(technique->parameters, formats.parameter) +
+                            (technique->parameters == FORMAT_FP4 ? FROZEN_SCALE : 0.0);
     return formats;
 }
 

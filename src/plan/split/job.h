@@ -42,6 +42,8 @@ struct job {
     enum recompute recompute;
     struct technique technique; /* 0: as the software does it */
     bool frozen;                /* LoRA: only the small added matrices have gradients */
+    bool trains_ends;           /* and embedding and head */
+    int rank;                   /* of the added matrices; 0: 16 */
 };
 
 /* Puts the job on the devices of a resolved group. */
@@ -96,6 +98,8 @@ static inline double job_pass_alone(const struct job_pass *pass)
 struct job_layer {
     struct job_pass pass;
     double parameters, experts; /* numbers of parameters, without and of experts */
+    double ends;                /* of these, embedding's and head's */
+    double adapters;            /* of LoRA's matrices, beside these */
     double kept;                /* bytes for the backward pass, with the job's recomputation */
     double activations;         /* the same without recomputation */
     double working;             /* further bytes while it is computed, without its largest matrix */

@@ -25,6 +25,7 @@ struct layer_split job_split(const struct job *job)
         .expert_tensor = job->technique.expert_tensor,
         .imbalance = job_imbalance(job),
         .frozen = job->frozen,
+        .weight_bytes = job->frozen && job->technique.parameters ? job_formats_of(job).parameter : 0.0,
         .kept_width = kept_width(job),
         .middle_width = number_format_bytes(job->technique.activations, 0.0),
         .type = cost_device_type(job->device, job->type),
@@ -45,7 +46,7 @@ struct price {
 static double price_kernel(const struct job *job, struct kernel_memo *memo, const struct kernel *kernel,
                            double *flops)
 {
-    if (job->frozen && kernel->weights)
+    if (job->frozen && kernel->weights && !(job->trains_ends && kernel->end))
         return 0.0;
     struct kernel_time time =
         memo ? kernel_memo_time(memo, kernel) : kernel_time(kernel, job->device, job->calibration);
@@ -135,17 +136,21 @@ static void add_again(struct job_pass *pass, const struct job *job, const struct
     pass->tensor += reduces * price->reduce + exchanges * price->exchange;
 }
 
-/* Blocks of experts wait for the host when it launches their kernels more slowly than the device runs them: the more of
- * them, the more run again in the backward pass. */
+/* Blocks wait for the host when it launches their kernels more slowly than the device runs them: the more of them, the more
+ * run again in the backward pass. */
 static void wait_for_host(struct job_pass *pass, const struct job *job, const struct layer_work *work,
                           bool whole)
 {
     int again = whole ? work->forward_count : 0;
     for (int i = 0; i < work->forward_count && !whole; i++)
         again += (work->modules[i] & job_modules(job)) != 0;
-    double host = job->software->expert_host * (1.0 + (double)again / work->count);
+    const struct software *software = job->software;
+    double host = work->forward_count > 3 ? software->block_host : 0.0; /* not of embedding or head */
     if (work->expert_parameters > 0.0)
-        pass->host = fmax(host - job_pass_seconds(pass), 0.0);
+        host += software->expert_host +
+                software->expert_each * fmax((double)job->model->experts / job->expert, 1.0);
+    host *= 1.0 + (double)again / work->count;
+    pass->host = host > 0.0 ? fmax(host - job_pass_seconds(pass), 0.0) : 0.0;
     pass->backward += pass->host;
 }
 
@@ -170,6 +175,7 @@ static struct job_layer block_of(const struct job *job, const struct layer_work 
         .pass = price->pass,
         .parameters = work->parameters,
         .experts = work->expert_parameters,
+        .adapters = work->adapters * (job->rank > 0 ? job->rank : 16.0),
         .kept = work->activation_bytes,
         .activations = work->activation_bytes,
         .working = job->software->backward_working * work->working_bytes,
@@ -205,6 +211,7 @@ static struct job_layer end_of(const struct job *job, struct kernel_memo *memo, 
     return (struct job_layer){
         .pass = price.pass,
         .parameters = work->parameters,
+        .ends = work->parameters,
         .kept = kept,
         .activations = work->activation_bytes,
     };
@@ -228,6 +235,8 @@ static void add_layer(struct job_layer *sum, const struct job_layer *layer, doub
     add_pass(&sum->pass, &layer->pass, times);
     sum->parameters += times * layer->parameters;
     sum->experts += times * layer->experts;
+    sum->ends += times * layer->ends;
+    sum->adapters += times * layer->adapters;
     sum->kept += times * layer->kept;
     sum->blocks += times * layer->blocks;
     sum->activations += times * layer->activations;

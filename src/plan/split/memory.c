@@ -60,6 +60,31 @@ static double working(const struct job *job, const struct job_layers *layers,
     return bytes;
 }
 
+/* Of frozen weights, what embedding and head hold beyond: theirs stay in 16 bits, and may be trained. */
+struct ends {
+    double parameters, gradients, optimizer;
+};
+
+static struct ends ends_of(const struct job *job, const struct job_layer *stage,
+                           const struct sharers *sharers, const struct job_formats *formats)
+{
+    struct job_layer end = {.parameters = stage->ends};
+    struct ends ends = {.parameters = held(job, &end, sharers, fmax(2.0 - formats->parameter, 0.0), 3)};
+    if (!job->frozen)
+        return (struct ends){0};
+    /* LoRA's matrices, on each device whole */
+    if (job->software->adapter_in > 0.0)
+        ends.optimizer =
+            (job->software->parameter_bytes + formats->gradient + formats->state) * stage->adapters;
+    if (!job->trains_ends)
+        return ends;
+    /* a copy that is trained beside the frozen one, in fp32 by the optimizer */
+    ends.parameters += held(job, &end, sharers, 2.0, 3);
+    ends.gradients = held(job, &end, sharers, formats->gradient, 2);
+    ends.optimizer += held(job, &end, sharers, fmax(formats->state, 8.0), 1);
+    return ends;
+}
+
 struct job_memory job_stage_memory(const struct job *job, const struct job_layers *layers, int stage,
                                    const struct job_layer *layer)
 {
@@ -80,20 +105,34 @@ struct job_memory job_stage_memory(const struct job *job, const struct job_layer
         kept += other.kept * (1.0 - away) * fmin(stage + 1.0, each) / flying;
         both.parameters += other.parameters;
         both.experts += other.experts;
+        both.ends += other.ends;
+        both.adapters += other.adapters;
         both.working = fmax(layer->working, other.working);
         both.largest_matrix = fmax(layer->largest_matrix, other.largest_matrix);
     }
     layer = &both;
+    struct ends ends = ends_of(job, layer, &sharers, &formats);
     bool loss = stage == job->pipeline - 1 || (job_is_double(job) && stage == 0);
     double unsharded = job->sharding == 0 ? software->unsharded_bytes : 0.0;
     struct job_memory memory = {
-        .parameters = held(job, layer, &sharers, formats.parameter, 3),
-        .gradients = job->frozen ? 0.0 : held(job, layer, &sharers, formats.gradient, 2),
-        .optimizer = job->frozen ? 0.0 : held(job, layer, &sharers, formats.state + unsharded, 1) * on_device,
+        .parameters = held(job, layer, &sharers, formats.parameter, 3) + ends.parameters,
+        .gradients = job->frozen ? ends.gradients : held(job, layer, &sharers, formats.gradient, 2),
+        .optimizer = job->frozen ? ends.optimizer
+                                 : held(job, layer, &sharers, formats.state + unsharded, 1) * on_device,
         .activations = kept * flying,
         .working = working(job, layers, &formats, loss, layer) + buffers,
         .runtime = software->runtime_share * (double)job->device->memory,
     };
+    /* the peak is in the last layer's backward pass, or in the step */
+    if (software->late_gradients && job->pipeline == 1 && job_microbatches(job) == 1) {
+        double step = held(job, layer, &sharers, job->frozen ? 0.0 : software->step_bytes, 1);
+        if (memory.activations + memory.working > memory.gradients + step) {
+            memory.gradients = 0.0;
+        } else {
+            kept = memory.activations = 0.0;
+            memory.working = step;
+        }
+    }
     const struct memory_stage bytes = {
         .state = memory.parameters + memory.gradients + memory.optimizer,
         .kept = kept,
@@ -127,10 +166,11 @@ double job_memory_floor(const struct job *job, const struct job_layers *layers, 
     struct sharers sharers = sharers_of(job);
     const struct job_layer *parts[] = {&layers->blocks, &layers->embedding, &layers->head, &layers->further};
     double on_device = 1.0 - job->technique.offload / 100.0, state = kept;
+    bool late = job->software->late_gradients && job->pipeline == 1;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         state += held(job, parts[i], &sharers, formats.parameter, 3);
         if (!job->frozen)
-            state += held(job, parts[i], &sharers, formats.gradient, 2) +
+            state += (late ? 0.0 : held(job, parts[i], &sharers, formats.gradient, 2)) +
                      held(job, parts[i], &sharers, formats.state, 1) * on_device;
     }
     return (state / job->pipeline + job->software->runtime_share * (double)job->device->memory) *

@@ -61,7 +61,7 @@ static double shard_seconds(const struct job *job, int blocks, const struct job_
         scatter += job_transfer(job, COLLECTIVE_ALL_REDUCE, all / ranks, apart * ranks,
                                 formats.wire * number / ranks);
     double gathers = job->technique.reshard == SWITCH_OFF ? 1.0 : 2.0;
-    return (gathers * gather + scatter) * pieces;
+    return (gathers * gather + (job->frozen ? 0.0 : scatter)) * pieces;
 }
 
 struct job_exchange job_exchange_of(const struct job *job, const struct job_layers *layers)
@@ -98,7 +98,7 @@ static double data_seconds(const struct job *job, const struct job_exchange *exc
     } else if (job->sharding == 2) {
         seconds += (count - 1.0) * exchange->scatter;
     }
-    return job->frozen ? 0.01 * seconds : seconds;
+    return job->frozen && job->sharding < 3 ? 0.01 * seconds : seconds;
 }
 
 static double optimizer_seconds(const struct job *job, const struct job_exchange *held)
@@ -219,7 +219,7 @@ static struct job_time time_of(const struct job *job, const struct job_layers *l
     time.optimizer = optimizer_seconds(job, exchange);
     /* devices wait for the slowest of them at every exchange: longer the more there are */
     double nodes = fmax((double)job->devices / job->devices_per_node, 1.0);
-    time.other = job->calibration->step +
+    time.other = job->calibration->step + job->software->step_host + count * job->software->batch_host +
                  job->calibration->jitter * log2(nodes) * (time.compute - count * slowest.host);
     time.seconds =
         time.compute + time.bubble + time.tensor + time.send + time.data + time.optimizer + time.other;

@@ -1,0 +1,181 @@
+#include "evidence/run_words.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+static bool contains(const char *text, const char *part)
+{
+    return strcasestr(text, part) != NULL;
+}
+
+/* ---- software ---- */
+
+/* When sources that give no date were measured: the month of the software, not of the page. */
+static const struct {
+    const char *source, *framework, *date;
+} dated[] = {
+    {"bigscience-workshop/bigscience", "Megatron", "2021-10"},
+    {"calculon-ai/calculon", "Megatron", "2021-10"}, /* the runs of arXiv:2104.04473 and arXiv:2205.05198 */
+    {"NVIDIA/Megatron-LM", "Megatron-LM", "2021-10"},
+    {"pytorch/torchtitan", "torchtitan", "2024-12"},
+    {"NVIDIA/NeMo", "NeMo", "2024-03"}, /* and NVIDIA/NeMo-Framework-Launcher */
+};
+
+static const char *date_of(const struct run *run, const struct run_words *words)
+{
+    for (size_t i = 0; i < sizeof dated / sizeof *dated && *words->date == '\0'; i++)
+        if (strncmp(run->source, dated[i].source, strlen(dated[i].source)) == 0 &&
+            strncmp(words->framework, dated[i].framework, strlen(dated[i].framework)) == 0)
+            return dated[i].date;
+    return words->date;
+}
+
+static bool is(const struct run *run, const char *name)
+{
+    return strcmp(run->job.software->name, name) == 0;
+}
+
+/* What the other cells say about the kernels of the software. */
+static const char *variant_of(const struct run *run, const struct run_words *words)
+{
+    if (is(run, "torchtitan") && contains(words->precision, "eager"))
+        return "torchtitan-eager";
+    const char *date = date_of(run, words);
+    if (is(run, "torchtitan") && *date != '\0' && strcmp(date, "2025") < 0)
+        return "torchtitan-2024"; /* its loss has been compiled since 2025 */
+    if (is(run, "hf-trainer") && (contains(words->notes, "foak") || contains(words->notes, "liger")))
+        return "hf-trainer-fused";
+    if (is(run, "megatron-2021") && contains(words->recompute, "SP"))
+        return "megatron-2022";
+    if (is(run, "paxml") && contains(words->precision, "TE"))
+        return "maxtext"; /* Transformer Engine's attention is cuDNN's */
+    /* BigScience's 176B trials went over to bf16 on 28 February 2022; earlier rows are fp16 */
+    if (is(run, "megatron-deepspeed") && contains(words->notes, "; 02-28"))
+        return "megatron-deepspeed-bf16";
+    return run->job.software->name;
+}
+
+/* "LoRA rank 64", "LoRA dim 16", "LoRA r 8" */
+static int rank_of(const char *text)
+{
+    static const char *const starts[] = {"rank ", "dim ", "LoRA r ", "r="};
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        const char *at = strcasestr(text, starts[i]);
+        int rank = 0;
+        if (at && sscanf(at + strlen(starts[i]), "%5d", &rank) == 1 && rank > 0)
+            return rank;
+    }
+    return 0;
+}
+
+void run_read_software(struct run *run, const struct run_words *words)
+{
+    run->job.rank = rank_of(words->notes);
+    if (run->job.rank == 0)
+        run->job.rank = rank_of(words->assumed);
+    /* BigScience's chronicles (train/tr11-176B-ml, experiments/tr8-104B.md, …) are all of one software */
+    bool chronicle =
+        strncmp(words->place, "train/tr", 8) == 0 || strncmp(words->place, "experiments/", 12) == 0;
+    const char *name = words->given ? words->framework : chronicle ? "megatron-deepspeed" : "megatron-core";
+    struct software_named named = software_named(name, words->version, date_of(run, words));
+    run->mixed = !named.software;
+    run->undated = named.newest;
+    run->job.software = run->mixed ? software_find(software_mixture[0]) : named.software;
+    if (!run->mixed)
+        run->job.software = software_find(variant_of(run, words));
+}
+
+/* ---- precision ---- */
+
+bool run_type_named(const char *text, enum cost_type *type)
+{
+    static const struct {
+        const char *part;
+        enum cost_type type;
+    } names[] = {
+        {"fp4", COST_FP4},   {"fp8", COST_FP8},   {"float8", COST_FP8},
+        {"int8", COST_INT8}, {"bf16", COST_BF16}, {"fp16", COST_FP16},
+        {"tf32", COST_TF32}, {"fp32", COST_FP32}, {"half", COST_FP16},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (contains(text, names[i].part)) {
+            *type = names[i].type;
+            return true;
+        }
+    return false;
+}
+
+bool run_read_precision(struct run *run, const char *text)
+{
+    /* frozen weights in 4 or 8 bits are turned into 16 before each product (arXiv:2305.14314) */
+    bool four =
+        contains(text, "4-bit") || contains(text, "4bit") || contains(text, "nf4") || contains(text, "int4");
+    bool eight = contains(text, "8-bit") || contains(text, "8bit") || contains(text, "int8");
+    if (!run->job.frozen || (!four && !eight))
+        return run_type_named(text, &run->job.type);
+    run->job.technique.parameters = four ? FORMAT_FP4 : FORMAT_FP8;
+    run->job.type = contains(text, "half") || contains(text, "fp16") ? COST_FP16 : COST_BF16;
+    return true;
+}
+
+/* ---- recomputation ---- */
+
+bool run_recompute_named(const char *text, enum recompute *recompute)
+{
+    static const struct {
+        const char *start;
+        enum recompute recompute;
+    } names[] = {
+        {"full", RECOMPUTE_FULL}, {"selective", RECOMPUTE_SELECTIVE},
+        {"none", RECOMPUTE_NONE}, {"policy", RECOMPUTE_SELECTIVE}, /* XLA's: what is kept is chosen by name */
+        {"no", RECOMPUTE_NONE},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t length = strlen(names[i].start);
+        if (strncasecmp(text, names[i].start, length) == 0 && !isalnum((unsigned char)text[length])) {
+            *recompute = names[i].recompute;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "selective (norm, moe)" names the modules by words that begin theirs, or are in them. */
+static int modules_named(const char *text)
+{
+    static const struct {
+        const char *word;
+        enum recompute_module module;
+    } words[] = {
+        {"core_attn", MODULE_CORE_ATTENTION},  {"norm", MODULE_NORMS}, {"mla_up", MODULE_LATENT_UP},
+        {"moe_act", MODULE_EXPERT_ACTIVATION}, {"mlp", MODULE_MLP},    {"shared", MODULE_SHARED_EXPERTS},
+    };
+    int modules = 0;
+    const char *bracket = strchr(text, '(');
+    for (size_t i = 0; bracket && i < sizeof words / sizeof *words; i++)
+        if (contains(bracket, words[i].word))
+            modules |= 1 << words[i].module;
+    for (const char *moe = bracket; moe && (moe = strcasestr(moe, "moe")); moe += 3)
+        if (moe[3] != '_')
+            modules |= 1 << MODULE_EXPERTS;
+    return modules;
+}
+
+bool run_read_recompute(struct run *run, const char *text)
+{
+    struct job *job = &run->job;
+    int some, all, end = 0;
+    if (sscanf(text, "%5d of %5d layers%n", &some, &all, &end) == 2 && end > 0 && some > 0) {
+        job->recompute = RECOMPUTE_FULL;
+        job->technique.method = METHOD_BLOCK;
+        job->technique.layers = some;
+        return true;
+    }
+    if (!run_recompute_named(text, &job->recompute))
+        return false;
+    if (job->recompute == RECOMPUTE_SELECTIVE && software_supports(job->software, TECHNIQUE_MODULES))
+        job->technique.modules = modules_named(text);
+    return true;
+}

@@ -1,0 +1,23 @@
+/* What a published run says in words: its software, precision and recomputation. */
+#ifndef REHEARSE_EVIDENCE_RUN_WORDS_H
+#define REHEARSE_EVIDENCE_RUN_WORDS_H
+
+#include "evidence/validate.h"
+
+struct run_words {
+    const char *framework, *version, *date, *precision, *recompute, *notes,
+        *assumed;      /* cells; "": not given */
+    const char *place; /* the file of its source */
+    bool given;        /* the table, or an option, names software */
+};
+
+/* Sets the run's software, and what is said about it. Software that nobody knows is `mixed`. */
+void run_read_software(struct run *run, const struct run_words *words);
+
+/* Sets the type of products, and the format of frozen weights. False: the precision is unknown. */
+bool run_read_precision(struct run *run, const char *text);
+
+/* Sets recomputation and its modules or blocks. False: it is unknown. */
+bool run_read_recompute(struct run *run, const char *text);
+
+#endif

@@ -1,0 +1,125 @@
+/* What runs say in words: their software, adapters, and models that have no name. */
+#include "evidence/validate.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct validation load(const char *rows)
+{
+    struct validation validation;
+    struct error err;
+    if (!validation_parse(&validation, "runs.csv", rows, strlen(rows), &(struct validation_defaults){0},
+                          &err))
+        fail_msg("%s", err.text);
+    return validation;
+}
+
+/* Releases by their numbers, fused kernels by the notes, LoRA on NVIDIA's packed short documents only. */
+static void names_the_software_of_a_run(void **state)
+{
+    (void)state;
+    struct validation v = load("gpu,gpus,framework,precision,mbs,gbs,model,tp,pp,notes\n"
+                               "H100,8,Megatron-Bridge 26.04 NeMo Container,bf16,1,64,llama-3-8b,1,1,\n"
+                               "H100,8,Megatron-Bridge 26.06 NeMo Container,bf16,1,64,llama-3-8b LoRA,1,1,\n"
+                               "H100,8,\"PyTorch FSDP (HF Trainer, x)\",bf16,1,64,llama-3-8b LoRA,1,1,none\n"
+                               "H100,8,\"PyTorch (HF Trainer, x)\",bf16,1,64,qwen-7b,1,1,foak-fast-kernels\n"
+                               "H100,8,HF Trainer (PyTorch),bf16,1,64,qwen-7b LoRA (emb),1,1,\n");
+    static const char *const names[] = {"megatron-core", "megatron-core-2026", "hf-trainer",
+                                        "hf-trainer-fused"};
+    for (int i = 0; i < 4; i++) {
+        assert_null(v.runs[i].reason);
+        assert_string_equal(v.runs[i].job.software->name, names[i]);
+        assert_int_equal(v.runs[i].job.document, i == 1 ? 256 : 0);
+    }
+    assert_null(v.runs[4].reason);
+    assert_true(v.runs[4].job.frozen && v.runs[4].job.trains_ends);
+    validation_release(&v);
+}
+
+/* Software that nobody knows is one of the mixture, and may be as fast or as slow as all of these. */
+static void unknown_software_is_a_mixture(void **state)
+{
+    (void)state;
+    struct validation v = load("gpu,gpus,framework,precision,mbs,gbs,model,tp,pp,recompute\n"
+                               "H100,8,Nobody's trainer,bf16,1,64,llama-3-8b,1,1,full\n"
+                               "H100,8,Megatron-LM,bf16,1,64,llama-3-8b,1,1,full\n"
+                               "H100,8,fsdp,bf16,1,64,llama-3-8b,1,1,full\n");
+    validation_predict(&v, NULL);
+    int faster = 0, slower = 0;
+    for (int i = 0; software_mixture[i]; i++) {
+        struct job job = v.runs[0].job;
+        job.software = software_find(software_mixture[i]);
+        double seconds = job_time(&job).seconds;
+        faster += seconds < v.runs[0].predicted.seconds;
+        slower += seconds > v.runs[0].predicted.seconds;
+        assert_true(seconds >= v.runs[0].least && seconds <= v.runs[0].most);
+    }
+    assert_true(v.runs[0].mixed && v.runs[0].least < v.runs[0].most);
+    assert_int_equal(faster, slower);
+    assert_true(v.runs[1].undated && !v.runs[1].mixed);
+    assert_string_equal(v.runs[1].job.software->name, "megatron-core-2026");
+    assert_true(!v.runs[2].undated && !v.runs[2].mixed);
+    validation_release(&v);
+}
+
+/* Of frozen weights in 4 bits: their precision, their name, the rank of LoRA, and embeddings that are trained beside it. */
+static void reads_adapters(void **state)
+{
+    (void)state;
+    struct validation v =
+        load("gpu,gpus,framework,precision,mbs,gbs,model,tp,pp,recompute,notes\n"
+             "A100,1,HF Trainer,\"4-bit nf4, half\",1,8,llama-2-7b QLoRA,1,1,full,LoRA r 64\n"
+             "A100,1,HF Trainer,bf16,1,8,llama-2-7b LoRA,1,1,full,LoRA r 64\n"
+             "A100,1,HF Trainer,bf16,1,8,llama-2-7b LoRA,1,1,full,LoRA rank 8\n"
+             "A100,1,HF Trainer,bf16,1,8,llama-2-7b LoRA (emb),1,1,full,LoRA rank 8\n");
+    validation_predict(&v, NULL);
+    for (int i = 0; i < v.count; i++) {
+        assert_null(v.runs[i].reason);
+        assert_int_equal(v.runs[i].job.rank, i < 2 ? 64 : 8);
+    }
+    const struct job_memory *four = &v.runs[0].predicted_memory, *sixteen = &v.runs[1].predicted_memory,
+                            *narrow = &v.runs[2].predicted_memory, *ends = &v.runs[3].predicted_memory;
+    assert_int_equal(v.runs[0].job.type, COST_FP16);
+    assert_true(four->parameters < 0.35 * sixteen->parameters);
+    assert_true(v.runs[0].predicted.compute > v.runs[1].predicted.compute);
+    assert_true(narrow->optimizer < sixteen->optimizer / 7.9);
+    /* 2 x 32000 x 4096 of 7.6e9 numbers: a copy of each, its gradient, and two moments */
+    double trained = 2.0 * 32000.0 * 4096.0;
+    assert_true(ends->total - narrow->total > 11.9 * trained && ends->total - narrow->total < 12.1 * trained);
+    validation_release(&v);
+}
+
+/* Models that only their numbers describe: with gates unless the MLP is four times as wide as the model. */
+static void unnamed_models_are_of_their_time(void **state)
+{
+    (void)state;
+    struct validation v = load(
+        "gpu,gpus,framework,precision,mbs,gbs,model,tp,pp,layers,hidden,heads,ffn,seq,params_b,like_model\n"
+        "A100,8,InternEvo,bf16,1,64,A 7B,1,1,32,4096,32,11008,2048,,\n"
+        "A100,8,InternEvo,bf16,1,64,B 7B,1,1,32,4096,32,16384,2048,,\n"
+        "A100,8,InternEvo,bf16,1,64,C 9B,1,1,32,4096,32,16384,2048,8.8,\n"
+        "A100,8,InternEvo,bf16,1,64,D 7B,1,1,32,4096,32,11008,2048,,llama-1-7b\n");
+    static const bool gated[] = {true, false, true, true};
+    for (int i = 0; i < 4; i++) {
+        if (v.runs[i].reason)
+            fail_msg("%s", v.runs[i].reason);
+        assert_int_equal(v.runs[i].model.gated, gated[i]);
+    }
+    validation_release(&v);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_the_software_of_a_run),
+        cmocka_unit_test(unknown_software_is_a_mixture),
+        cmocka_unit_test(reads_adapters),
+        cmocka_unit_test(unnamed_models_are_of_their_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
