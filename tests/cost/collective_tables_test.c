@@ -21,7 +21,6 @@
 #include <cmocka.h>
 
 #include "devices/tables.h"
-#include "support/reference.h"
 #include "support/sanitizer.h"
 
 #define MAX_ROWS 20000
@@ -74,17 +73,19 @@ static void expect(const char *what, const char *of, struct error_score error, d
         fail_msg("%s, %s: expected a median of at most %.1f %%", what, of, 100 * most_median);
 }
 
+/* Reads a table that comes with the source. False: it is packed, and the program was built without zlib. */
 static bool load(struct csv *csv, const char *relative)
 {
     struct error err;
-    char *path = reference_path(relative);
-    if (!path)
-        return false;
-    bool loaded = csv_load(csv, path, &err);
-    free(path);
-    if (!loaded)
+    const char *root = getenv("REHEARSE_SOURCE_ROOT");
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", root ? root : ".", relative);
+    bool loaded = csv_load(csv, path, &err), packed = !loaded && strstr(err.text, "zlib");
+    if (packed)
+        printf("# skipped: %s\n", err.text);
+    else if (!loaded)
         fail_msg("%s", err.text);
-    return true;
+    return loaded;
 }
 
 static const char *cell(const struct csv *csv, int row, const char *column)
@@ -184,7 +185,7 @@ struct measured_table {
 };
 
 static const struct measured_table nccl = {
-    "cost/tables/nccl_aiconfigurator.csv",
+    "tests/data/collectives/nccl.csv.gz",
     nccl_row,
     0.045,
     9,
@@ -200,7 +201,7 @@ static const struct measured_table nccl = {
 };
 
 static const struct measured_table planners = {
-    "cost/tables/collectives.csv",
+    "tests/data/collectives/planners.csv.gz",
     planner_row,
     0.05,
     5,
@@ -213,7 +214,7 @@ static const struct measured_table planners = {
 
 /* Those of sm_90 and B200 are single measurements, which the sizes next to them tell to no better than 10 %. */
 static const struct measured_table xla = {
-    "cost/tables/collective_perf_table.csv",
+    "tests/data/collectives/xla.csv.gz",
     xla_row,
     0.07,
     5,
@@ -447,8 +448,8 @@ static void efficiency_falls_with_nodes_as_measured(void **state)
     static const struct {
         const char *file;
         enum collective_kind kind;
-    } files[] = {{"training/simai_nic_ratio.csv", COLLECTIVE_ALL_GATHER},
-                 {"training/simai_ata_ratio.csv", COLLECTIVE_ALL_TO_ALL}};
+    } files[] = {{"tests/data/collectives/simai-all-gather.csv", COLLECTIVE_ALL_GATHER},
+                 {"tests/data/collectives/simai-all-to-all.csv", COLLECTIVE_ALL_TO_ALL}};
     (void)state;
     for (size_t f = 0; f < sizeof files / sizeof *files; f++) {
         static struct errors errors;
@@ -460,7 +461,7 @@ static void efficiency_falls_with_nodes_as_measured(void **state)
             for (int column = 2; column <= 8; column++) {
                 double measured = strtod(csv_cell(&csv, i, column), NULL);
                 if (measured > 0.0)
-                    add(&errors, fabs(efficiency(files[f].kind, 1 << (column - 1), number(&csv, i, "Size")) /
+                    add(&errors, fabs(efficiency(files[f].kind, 1 << (column - 1), number(&csv, i, "bytes")) /
                                           measured -
                                       1.0));
             }
