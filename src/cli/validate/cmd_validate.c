@@ -310,8 +310,8 @@ const struct command command_validate = {
         "reason.\n\n"
         "Columns by name: gpu, gpus, framework, model, layers, hidden, heads, kv_heads, ffn, seq, vocab, "
         "precision, tp, pp, vp, dp, cp, ep, zero, mbs, gbs, recompute, sec_per_iter, mem_gb, sec_basis, "
-        "outcome, devices_per_node, across. A row whose sec_basis is not 'printed' or 'from_tokens_per_s' is "
-        "predicted and not scored.",
+        "outcome, devices_per_node, across. A row whose sec_basis is not 'printed', 'from_tokens_per_s' or "
+        "'from_samples_per_s' is predicted and not scored.",
     .options = options,
     .options_size = sizeof(struct validate_options),
     .operands =

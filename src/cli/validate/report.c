@@ -23,6 +23,10 @@ bool validate_judge(struct validate_report *report, struct error *err)
         struct estimate estimate = run_judge(run, PART_ITSELF);
         struct judged *judged = &report->judged[i];
         judged->interval = interval_of(&estimate, run->predicted.seconds);
+        if (run->mixed) { /* as wide as the software that it may be */
+            judged->interval.low *= run->least / run->predicted.seconds;
+            judged->interval.high *= run->most / run->predicted.seconds;
+        }
         judged->nearest = run_by_nearest(run, &estimate);
         run_expect(run, run->predicted.seconds * (report->no_neighbours ? 1.0 : estimate.factor));
         if (!run->scored)
@@ -34,6 +38,52 @@ bool validate_judge(struct validate_report *report, struct error *err)
 }
 
 /* ---- for people ---- */
+
+static bool is_mixed(const struct run *run)
+{
+    return run->mixed;
+}
+
+static bool is_undated(const struct run *run)
+{
+    return run->undated;
+}
+
+/* Says of how many modelled runs something holds, with the names of their software. */
+static void say_software(const struct validation *validation, bool (*holds)(const struct run *),
+                         const char *what, struct text *out)
+{
+    const char *names[4];
+    int runs = 0, count = 0;
+    bool more = false;
+    for (int i = 0; i < validation->count; i++) {
+        const struct run *run = &validation->runs[i];
+        if (run->reason || !holds(run))
+            continue;
+        runs++;
+        int at = 0;
+        while (at < count && strcmp(names[at], run->framework) != 0)
+            at++;
+        if (at == count && count < 4)
+            names[count++] = run->framework;
+        else
+            more |= at == count;
+    }
+    if (runs == 0)
+        return;
+    text_format(out, "\n%d run%s %s: ", runs, runs == 1 ? "" : "s", what);
+    for (int k = 0; k < count; k++)
+        text_format(out, "%s'%s'", k > 0 ? ", " : "", names[k]);
+    text_add(out, more ? " and more\n" : "\n");
+}
+
+static void print_software(const struct validation *validation, struct text *out)
+{
+    say_software(validation, is_undated, "without version or date, priced as the newest generation", out);
+    say_software(validation, is_mixed,
+                 "of unknown software, priced as the median of five families, with an interval over all",
+                 out);
+}
 
 static void print_memory(const struct validation *validation, struct text *out)
 {
@@ -290,6 +340,7 @@ bool validate_print(const struct validate_report *report, struct text *out, stru
     if (all.rows > 0)
         validate_print_scores(report, out);
     print_memory(validation, out);
+    print_software(validation, out);
     if (report->rows) {
         print_rows(report, out);
         print_reasons(validation, out);
