@@ -72,6 +72,14 @@ static int rank_of(const char *text)
 
 void run_read_software(struct run *run, const struct run_words *words)
 {
+    static const char *const eight_bits[] = {"AdamW8bit", "8-bit Adam", "8bit Adam", "8-bit optim",
+                                             "Adam8bit"};
+    static const char *const in_backward[] = {"in_bwd", "in backward", "in bwd"};
+    for (size_t i = 0; i < sizeof eight_bits / sizeof *eight_bits; i++)
+        if (contains(words->notes, eight_bits[i]))
+            run->job.technique.moments = FORMAT_FP8;
+    for (size_t i = 0; i < sizeof in_backward / sizeof *in_backward; i++)
+        run->job.step_in_backward |= contains(words->notes, in_backward[i]);
     run->job.rank = rank_of(words->notes);
     if (run->job.rank == 0)
         run->job.rank = rank_of(words->assumed);

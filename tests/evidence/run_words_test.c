@@ -1,6 +1,7 @@
 /* What runs say in words: their software, adapters, and models that have no name. */
 #include "evidence/validate.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +9,12 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+static void assert_near(double bytes, double expected)
+{
+    if (fabs(bytes - expected) > 1.0)
+        fail_msg("%.0f bytes, not %.0f", bytes, expected);
+}
 
 static struct validation load(const char *rows)
 {
@@ -94,6 +101,23 @@ static void reads_adapters(void **state)
     validation_release(&v);
 }
 
+/* Moments in 8 bits, and a step for each parameter in the backward pass. */
+static void reads_small_optimizers(void **state)
+{
+    (void)state;
+    struct validation v = load("gpu,gpus,framework,precision,mbs,gbs,model,tp,pp,recompute,notes\n"
+                               "A100,1,torchtune,bf16,1,8,llama-2-7b,1,1,full,\n"
+                               "A100,1,torchtune,bf16,1,8,llama-2-7b,1,1,full,PagedAdamW8bit\n"
+                               "A100,1,torchtune,bf16,1,8,llama-2-7b,1,1,full,optimizer_in_bwd\n");
+    validation_predict(&v, NULL);
+    double parameters = v.runs[0].predicted_memory.parameters / 2.0;
+    assert_near(v.runs[0].predicted_memory.optimizer, 4.0 * parameters);
+    assert_near(v.runs[1].predicted_memory.optimizer, 2.0 * parameters);
+    assert_near(v.runs[2].predicted_memory.gradients, 0.0);
+    assert_near(v.runs[0].predicted_memory.total - v.runs[2].predicted_memory.total, 2.0 * parameters);
+    validation_release(&v);
+}
+
 /* Models that only their numbers describe: with gates unless the MLP is four times as wide as the model. */
 static void unnamed_models_are_of_their_time(void **state)
 {
@@ -119,6 +143,7 @@ int main(void)
         cmocka_unit_test(names_the_software_of_a_run),
         cmocka_unit_test(unknown_software_is_a_mixture),
         cmocka_unit_test(reads_adapters),
+        cmocka_unit_test(reads_small_optimizers),
         cmocka_unit_test(unnamed_models_are_of_their_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

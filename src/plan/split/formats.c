@@ -11,7 +11,9 @@ struct job_formats job_formats_of(const struct job *job)
     const struct software *software = job->software;
     const struct technique *technique = &job->technique;
     double master = number_format_bytes(technique->master, 4.0) - 4.0,
-           moments = 2.0 * (number_format_bytes(technique->moments, 4.0) - 4.0);
+           usual = fmin(software->state_bytes / 2.0,
+                        4.0), /* of each moment: two of 16 bits, or fp32 with a copy */
+        moments = 2.0 * (number_format_bytes(technique->moments, usual) - usual);
     struct job_formats formats = {
         .parameter = number_format_bytes(technique->parameters, software->parameter_bytes),
         .gradient = number_format_bytes(technique->gradients, software->stored_gradient_bytes),

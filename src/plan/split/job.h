@@ -44,6 +44,7 @@ struct job {
     bool frozen;                /* LoRA: only the small added matrices have gradients */
     bool trains_ends;           /* and embedding and head */
     int rank;                   /* of the added matrices; 0: 16 */
+    bool step_in_backward; /* each parameter is updated, and its gradient freed, as soon as it is there */
 };
 
 /* Puts the job on the devices of a resolved group. */

@@ -133,6 +133,8 @@ struct job_memory job_stage_memory(const struct job *job, const struct job_layer
             memory.working = step;
         }
     }
+    if (job->step_in_backward)
+        memory.gradients = 0.0;
     const struct memory_stage bytes = {
         .state = memory.parameters + memory.gradients + memory.optimizer,
         .kept = kept,
@@ -166,7 +168,7 @@ double job_memory_floor(const struct job *job, const struct job_layers *layers, 
     struct sharers sharers = sharers_of(job);
     const struct job_layer *parts[] = {&layers->blocks, &layers->embedding, &layers->head, &layers->further};
     double on_device = 1.0 - job->technique.offload / 100.0, state = kept;
-    bool late = job->software->late_gradients && job->pipeline == 1;
+    bool late = job->step_in_backward || (job->software->late_gradients && job->pipeline == 1);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         state += held(job, parts[i], &sharers, formats.parameter, 3);
         if (!job->frozen)

@@ -83,6 +83,27 @@ static void software_keeps_what_its_kernels_need(void **state)
     near(kept[0] - kept[1], blocks * tokens * 2.0 * 2.0 * hidden / 2.0, 0.001);
 }
 
+/* The Trainer frees gradients after each step: with one micro-batch the peak is in the last block's backward pass, without any
+ * of them, or in the step, without activations; with several, gradients of earlier ones are there. */
+static void gradients_that_are_freed_come_late(void **state)
+{
+    (void)state;
+    struct job job = job_example();
+    job.software = software_find("hf-trainer");
+    job.devices = job.data = 1, job.tensor = job.pipeline = 1;
+    job.recompute = RECOMPUTE_FULL;
+    job.microbatch = 8, job.batch = 16;
+    struct job_memory several = job_memory(&job);
+    job.batch = 8;
+    struct job_memory one = job_memory(&job);
+    near(several.total - one.total, several.gradients, 1e-9);
+    assert_true(one.gradients == 0.0 && one.activations > 0.0);
+    job.microbatch = job.batch = 1, job.sequence = 512;
+    struct job_memory small = job_memory(&job);
+    near(small.working, software_find("hf-trainer")->step_bytes * small.parameters / 2.0, 1e-9);
+    assert_true(small.gradients > 0.0 && small.activations == 0.0);
+}
+
 static void recomputing_keeps_less(void **state)
 {
     (void)state;
@@ -229,6 +250,7 @@ int main(void)
         cmocka_unit_test(sharding_takes_shares),
         cmocka_unit_test(activations_are_those_of_the_paper),
         cmocka_unit_test(software_keeps_what_its_kernels_need),
+        cmocka_unit_test(gradients_that_are_freed_come_late),
         cmocka_unit_test(recomputing_keeps_less),
         cmocka_unit_test(grows_with_the_microbatch),
         cmocka_unit_test(parts_add_up),

@@ -127,9 +127,32 @@ static void devices_rank_as_they_should(void **state)
     }
 }
 
+/* A host that launches a block's kernels in 10 ms keeps a device waiting that runs them faster, and no other. */
+static void small_batches_wait_for_the_host(void **state)
+{
+    (void)state;
+    struct job job = job_example();
+    struct software quick = *software_find("hf-trainer"), slow = quick;
+    double seconds[2][2];
+    quick.block_host = 0.0, slow.block_host = 10e-3;
+    job.microbatch = 1, job.batch = job.data;
+    job.recompute = RECOMPUTE_NONE;
+    for (int large = 0; large < 2; large++) {
+        job.sequence = large ? 32768 : 128;
+        job.software = &quick;
+        seconds[large][0] = job_time(&job).compute;
+        job.software = &slow;
+        seconds[large][1] = job_time(&job).compute;
+    }
+    assert_true(seconds[0][0] < 10e-3 * job.model->layers);
+    assert_true(seconds[0][1] >= 10e-3 * job.model->layers && seconds[0][1] < 10.5e-3 * job.model->layers);
+    assert_true(seconds[1][0] == seconds[1][1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(small_batches_wait_for_the_host),
         cmocka_unit_test(parts_add_up),
         cmocka_unit_test(flops_are_those_of_the_model),
         cmocka_unit_test(grows_with_batch_sequence_and_width),
