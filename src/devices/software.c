@@ -110,7 +110,7 @@
     .fully_sharded = true, .sharded = true, .one_pass = true, .late_gradients = true, .zero = 12,            \
     .zero_staged = 12, .offers = ALL_DEGREES, .techniques = SHARDS | T(OFFLOAD_ACTIVATIONS),                 \
     .gradient_bytes = 4, .parameter_bytes = 4, .stored_gradient_bytes = 4, .state_bytes = 8,                 \
-    .optimizer = 30, .middle = 1, .block_forward = 15, .block_backward = 20, .loss = 24, .loss_kept = 2,     \
+    .optimizer = 30, .middle = 1, .block_forward = 18, .block_backward = 24, .loss = 24, .loss_kept = 2,     \
     .accumulate = 6, .tensor_shown = 1, .data_shown = 0.5, .backward_working = 1, .matrix_working = 6,       \
     .runtime_share = 0.05, .step_host = 0.015, .selective_kept = 0.4, .expert_rate = 0.7
 
@@ -288,9 +288,9 @@ const struct software software_all[SOFTWARE_COUNT] = {
         FSDP_BF16,
         .offers = ALL_DEGREES,
         .middle = 1.5,
-        .block_forward = 20,
-        .block_backward = 30,
-        .loss = 24,
+        .block_forward = 24,
+        .block_backward = 36,
+        .loss = 40,
         .loss_kept = 8,
         .expert_rate = 1,
         .dispatch = DISPATCH_DEEPEP,
