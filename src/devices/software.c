@@ -99,7 +99,7 @@
 
 /* The Trainer's loop, and the launch of kernels. */
 #define TRAINER_HOST   .block_host = 6.8e-3, .step_host = 0.15, .expert_each = 1.4e-3, .runtime_share = 0.01
-#define DEEPSPEED_HOST .block_host = 5.2e-3, .batch_host = 0.15, .expert_each = 1.4e-3, .runtime_share = 0.03
+#define DEEPSPEED_HOST .block_host = 6.8e-3, .shard_host = 3e-3, .expert_each = 1.4e-3, .runtime_share = 0.03
 
 /* Weights in bf16 with a copy and moments in fp32. */
 #define DEEPSPEED                                                                                            \

@@ -48,7 +48,7 @@ struct software {
      * block, of one of experts, and, where experts run one after another, of each expert */
     double block_host, expert_host, expert_each;
     double step_host;  /* seconds of an iteration in which the host alone works: input, logging, its loop */
-    double batch_host; /* the same of a micro-batch */
+    double shard_host; /* the same of a block and micro-batch whose shards are gathered */
     double data_shown; /* exposed share of gradient exchange */
     double gradient_bytes;        /* of a gradient on the wire and in memory */
     double parameter_bytes;       /* of a parameter in the passes */

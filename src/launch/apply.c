@@ -148,6 +148,8 @@ static void set_batch(const struct launch_options *options, struct job *job)
         job->document = options->document.value;
     if (options->frozen.given)
         job->frozen = options->frozen.value;
+    if (options->rank.given && options->rank.value <= INT32_MAX)
+        job->rank = (int)options->rank.value;
     if (options->recompute.given)
         job->recompute = (enum recompute)options->recompute.value;
     for (int k = 0; k < TECHNIQUE_COUNT; k++)

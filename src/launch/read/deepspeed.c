@@ -204,7 +204,7 @@ static bool read(struct launch_options *options, struct launch_source *source, s
     text_release(&text);
     read_recompute(options);
     if (!options->software)
-        options->software = "fsdp";
+        options->software = "deepspeed";
     return ok && read_parts(options, source->doc, err);
 }
 

@@ -88,6 +88,7 @@ static const struct launch_rule axolotl_rules[] = {
     RULE("expert_parallel_size", NUMBER, expert),
     RULE("max_steps", COUNT, steps),
     RULE_ELSEWHERE("adapter"),
+    RULE("lora_r", NUMBER, rank),
     RULE_NOT_ON("load_in_4bit", "base weights in 4 bits"),
     RULE_NOT_ON("load_in_8bit", "base weights in 8 bits"),
     RULE_ELSEWHERE("sample_packing"),
@@ -125,7 +126,7 @@ static bool axolotl_read(struct launch_options *options, struct launch_source *s
     if (!launch_add_doc(options, source->doc, NULL, err) ||
         !launch_apply_rules(options, &axolotl_all, first, NULL, err))
         return false;
-    options->software = "fsdp";
+    options->software = launch_is_on(options, "deepspeed") ? "deepspeed" : "hf-trainer";
     bool shards = launch_is_on(options, "fsdp") || doc_find(root, "fsdp_config") || options->shard.given;
     const char *strategy = launch_text(options, "fsdp_config.fsdp_sharding_strategy");
     if (shards)
@@ -165,6 +166,7 @@ static const struct launch_rule factory_rules[] = {
     RULE("gradient_accumulation_steps", NUMBER, accumulation),
     RULE("max_steps", COUNT, steps),
     RULE_ELSEWHERE("finetuning_type"),
+    RULE("lora_rank", NUMBER, rank),
     RULE_ELSEWHERE("deepspeed"),
     RULE_ELSEWHERE("fsdp"),
     RULE_ELSEWHERE("bf16"),
@@ -172,8 +174,8 @@ static const struct launch_rule factory_rules[] = {
     RULE_ELSEWHERE("disable_gradient_checkpointing"),
     RULE_ELSEWHERE("packing"),
     RULE_NOT_ON("quantization_bit", "base weights in few bits"),
-    RULE_NOT_ON("enable_liger_kernel", "further fused kernels"),
-    RULE_NOT_ON("use_unsloth", "further fused kernels"),
+    RULE_ELSEWHERE("enable_liger_kernel"),
+    RULE_ELSEWHERE("use_unsloth"),
     RULE_ELSEWHERE("optim"),
     RULE_ELSEWHERE("stage"),
     RULE_NOT_ON("use_kt", "experts on the host's processors"),
@@ -210,7 +212,11 @@ static bool factory_read(struct launch_options *options, struct launch_source *s
     if (!launch_add_doc(options, source->doc, NULL, err) ||
         !launch_apply_rules(options, &factory_all, first, NULL, err))
         return false;
-    options->software = megatron ? "megatron-core" : "fsdp";
+    bool fused = launch_is_on(options, "enable_liger_kernel") || launch_is_on(options, "use_unsloth");
+    options->software = megatron                             ? "megatron-core"
+                        : launch_is_on(options, "deepspeed") ? "deepspeed"
+                        : fused                              ? "hf-trainer-fused"
+                                                             : "hf-trainer";
     const char *type = launch_text(options, "finetuning_type");
     if (!type || strcmp(type, "lora") == 0 || strcmp(type, "oft") == 0)
         launch_set(&options->frozen, launch_argument(options, "finetuning_type"), 1);

@@ -120,6 +120,12 @@ static double optimizer_seconds(const struct job *job, const struct job_exchange
     return (here * formats.step + added) / rate + job_offload_seconds(job, own);
 }
 
+/* Seconds of a micro-batch in which the host alone works: it asks for the shards of each block. */
+static double shard_host(const struct job *job)
+{
+    return job->sharding == 3 ? job->software->shard_host * job_block_count(job) / job->pipeline : 0.0;
+}
+
 double job_rest_floor(const struct job *job, const struct job_exchange *exchange)
 {
     double data = job->sharding == 3 ? 0.0 : (job->frozen ? 0.01 : 1.0) * exchange->gradients;
@@ -219,7 +225,7 @@ static struct job_time time_of(const struct job *job, const struct job_layers *l
     time.optimizer = optimizer_seconds(job, exchange);
     /* devices wait for the slowest of them at every exchange: longer the more there are */
     double nodes = fmax((double)job->devices / job->devices_per_node, 1.0);
-    time.other = job->calibration->step + job->software->step_host + count * job->software->batch_host +
+    time.other = job->calibration->step + job->software->step_host + count * shard_host(job) +
                  job->calibration->jitter * log2(nodes) * (time.compute - count * slowest.host);
     time.seconds =
         time.compute + time.bubble + time.tensor + time.send + time.data + time.optimizer + time.other;
