@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define GIGABYTE 0x1p30
@@ -323,8 +322,8 @@ static bool read_recompute(struct reader *r)
         run->job.technique.imbalance = UNBALANCED;
     /* ZeRO-1 in groups: copies of the shards */
     const char *shards = strstr(cell(r, "notes"), "zero1=");
-    int group = shards ? atoi(shards + strlen("zero1=")) : 0;
-    if (group > 0 && run->job.data % group == 0)
+    int group;
+    if (shards && sscanf(shards, "zero1=%6d", &group) == 1 && group > 0 && run->job.data % group == 0)
         run->job.technique.replicate = run->job.data / group;
     /* PyTorch's first FSDP leaves gathered weights where they have no gradients */
     if (run->job.frozen && contains(run->framework, "LitGPT"))

@@ -4,7 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#define FROZEN_SCALE 0.0625 /* bytes: a factor in fp32 for each 64 numbers (arXiv:2305.14314, section 3) */
+/* Bytes: for each 64 numbers a factor in 8 bits, and for each 256 of these one in fp32 (arXiv:2305.14314, section 3). */
+#define FROZEN_SCALE (1.0 / 64.0 + 4.0 / (64.0 * 256.0))
 
 struct job_formats job_formats_of(const struct job *job)
 {

@@ -78,10 +78,10 @@ static struct ends ends_of(const struct job *job, const struct job_layer *stage,
             (job->software->parameter_bytes + formats->gradient + formats->state) * stage->adapters;
     if (!job->trains_ends)
         return ends;
-    /* a copy that is trained beside the frozen one, in fp32 by the optimizer */
+    /* a copy that is trained beside the frozen one, with moments in fp32 */
     ends.parameters += held(job, &end, sharers, 2.0, 3);
     ends.gradients = held(job, &end, sharers, formats->gradient, 2);
-    ends.optimizer += held(job, &end, sharers, fmax(formats->state, 8.0), 1);
+    ends.optimizer += held(job, &end, sharers, 8.0, 1);
     return ends;
 }
 
