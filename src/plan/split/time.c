@@ -120,10 +120,18 @@ static double optimizer_seconds(const struct job *job, const struct job_exchange
     return (here * formats.step + added) / rate + job_offload_seconds(job, own);
 }
 
-/* Seconds of a micro-batch in which the host alone works: it asks for the shards of each block. */
+/* Of a dense block's modules, those of an expert: three of nine. */
+#define EXPERT_MODULES (1.0 / 3.0)
+
+/* Seconds of a micro-batch in which the host alone works: it asks for the shards of each module, and so of each expert where
+ * these run one after another. */
 static double shard_host(const struct job *job)
 {
-    return job->sharding == 3 ? job->software->shard_host * job_block_count(job) / job->pipeline : 0.0;
+    const struct software *software = job->software;
+    double blocks = job_block_count(job);
+    if (software->expert_each > 0.0 && job->model->experts > 0)
+        blocks += EXPERT_MODULES * job->model->experts / job->expert * architecture_expert_blocks(job->model);
+    return job->sharding == 3 ? software->shard_host * blocks / job->pipeline : 0.0;
 }
 
 double job_rest_floor(const struct job *job, const struct job_exchange *exchange)

@@ -230,7 +230,8 @@ struct small {
 static void make_small(struct small *small)
 {
     static const char *const softwares[] = {"megatron-core", "megatron-2022", "megatron-deepspeed",
-                                            "fsdp",          "torchtitan",    "megatron-core-2024"};
+                                            "fsdp",          "torchtitan",    "megatron-core-2024",
+                                            "hf-trainer",    "deepspeed",     "maxtext"};
     static const char *const models[] = {"llama-3-8b", "gpt2-xl", "mixtral-8x7b", "deepseek-v2-lite",
                                          "gpt-oss-20b"};
     const struct architecture *known = architecture_find(models[pick(0, 4)]);
@@ -249,7 +250,7 @@ static void make_small(struct small *small)
     struct job job = job_example();
     small->device = *job.device;
     job.model = &small->model;
-    job.software = software_find(softwares[pick(0, 5)]);
+    job.software = software_find(softwares[pick(0, 8)]);
     bool shards = software_supports(job.software, TECHNIQUE_RESHARD) && pick(0, 1) == 0;
     job.devices = pick(1, 8);
     job.devices_per_node = 1 << pick(0, 3);
@@ -259,7 +260,8 @@ static void make_small(struct small *small)
     /* exchanges and schedules: split_exchanges_test.c */
     for (int kind = TECHNIQUE_DISPATCH; kind <= TECHNIQUE_SCHEDULE; kind++)
         small->question.ranges[JOB_TECHNIQUE + kind] = (struct job_range){0, 0, true};
-    if (software_supports(job.software, TECHNIQUE_OFFLOAD) && pick(0, 2) == 0) {
+    if (software_supports(job.software, TECHNIQUE_OFFLOAD) &&
+        software_supports(job.software, TECHNIQUE_OFFLOAD_ACTIVATIONS) && pick(0, 2) == 0) {
         small->question.ranges[JOB_TECHNIQUE + TECHNIQUE_OFFLOAD] = (struct job_range){0, 100, true};
         small->question.ranges[JOB_TECHNIQUE + TECHNIQUE_OFFLOAD_ACTIVATIONS] =
             (struct job_range){0, 2, true};
