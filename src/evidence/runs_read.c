@@ -349,7 +349,8 @@ static bool read_batch(struct reader *r)
         job->microbatch = job->microbatch > 0 ? job->microbatch : 1;
         job->batch = job->batch > 0 ? job->batch : job->microbatch * job->data;
     }
-    if (job->software->one_pass && count == 0 && job->pipeline == 1 && job->batch >= job->data)
+    if (job->software->one_pass && count == 0 && job->pipeline == 1 && job->batch >= job->data &&
+        job->batch / job->data <= MAX_MICROBATCH)
         job->microbatch = job->batch / job->data;
     if (job->software->splits_local_batch && job->pipeline > 1)
         job->microbatch = 1;
