@@ -42,6 +42,7 @@ soak: all
 	@ninja -C $(BUILD) --quiet tests/cli/faults.so tests/sim_engine_random_test tests/launch_price_test tests/plan_fleet_fleet_best_test
 	@REHEARSE_FLEET_CLUSTERS=1000 $(BUILD)/tests/plan_fleet_fleet_best_test
 	@REHEARSE_SOURCE_ROOT=$(CURDIR) REHEARSE_PRICED_PLANS=100000 $(BUILD)/tests/launch_price_test
+	@REHEARSE_RANDOM_CASES=1000000 meson test -C $(BUILD) --suite model --suite schedule --suite plan --suite sim --suite elastic
 	@scripts/check-prices $(BUILD)/rehearse --plans 1000
 	@REHEARSE_ENGINE_PROGRAMS=100000 $(BUILD)/tests/sim_engine_random_test
 	@tests/cli/refusals --all $(BUILD)/rehearse $(BUILD)/tests/cli/faults.so
@@ -69,7 +70,7 @@ help:
 	@echo "                WITH_CEPH=1 installs Ceph, for the tests of S3 on a vendor's server too"
 	@echo "make bench      times of the searches, beside published figures"
 	@echo "make fuzz       every fuzz target, FUZZ_SECONDS each (default 60)"
-	@echo "make soak       tests that take hours: each call of every command refused once, the simulator against its second one, prices of emitted plans, a feed of SOAK_MINUTES (default 30)"
+	@echo "make soak       tests that take hours: all random cases, each call of every command refused once, the simulator against its second one, prices of emitted plans, a feed of SOAK_MINUTES (default 30)"
 	@echo "make install    program, library, header, man pages, completion: PREFIX, DESTDIR"
 	@echo "make format     clang-format on all sources"
 	@echo "make lint       clang-tidy on src/"

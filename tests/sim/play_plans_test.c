@@ -218,7 +218,7 @@ static void recorded_pipelines(void **state)
     struct spread spread = {.name = "recorded pipelines"};
     int count = 0;
     const char **names = golden_folder() ? golden_list(&arena, "", ".json", &count) : NULL;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i += GOLDEN_STEP) {
         struct golden golden;
         struct error err;
         if (!golden_load(&golden, names[i], &err))
@@ -319,7 +319,7 @@ static void splits(enum dapple_rules rules, const char *name, double limit)
     for (int i = 0; names && i < count; i++) {
         struct dapple_golden golden;
         assert_true(dapple_golden_open(&golden, names[i]));
-        for (int taken = 0; golden.record && taken < 40; golden.record = golden.record->next, taken++) {
+        for (int taken = 0; golden.record && taken < 40 / GOLDEN_STEP; golden.record = golden.record->next, taken++) {
             struct chain chain;
             dapple_golden_problem(&golden);
             if (!dapple_golden_chain(&chain, golden.profile))

@@ -42,7 +42,7 @@ bool random_one_in(struct random_source *source, int count)
 int random_cases(int max)
 {
     const char *text = getenv("REHEARSE_RANDOM_CASES");
-    long cases = text ? strtol(text, NULL, 10) : ADDRESS_SANITIZER || THREAD_SANITIZER ? max / 8 + 1 : max;
+    long cases = text ? strtol(text, NULL, 10) : max / (ADDRESS_SANITIZER || THREAD_SANITIZER ? 8 : 3) + 1;
     return cases > 0 && cases < max ? (int)cases : max;
 }
 

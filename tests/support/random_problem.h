@@ -19,8 +19,8 @@ int random_range(struct random_source *source, int min, int max); /* both includ
 double random_unit(struct random_source *source);                 /* in [0, 1) */
 bool random_one_in(struct random_source *source, int count);
 
-/* Returns how many random cases a test runs: `max`; an eighth under a sanitizer, which is slow and finds the same
- * faults of memory in fewer; or the number in REHEARSE_RANDOM_CASES, if that is less than `max`. */
+/* Returns how many random cases a test runs: a third of `max`; an eighth under a sanitizer, which is slow and finds the
+ * same faults of memory in fewer; or the number in REHEARSE_RANDOM_CASES, if that is less than `max`, and else `max`. */
 int random_cases(int max);
 
 /* How large a problem may become. */
