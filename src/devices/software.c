@@ -66,13 +66,14 @@
 /* FSDP2, one pipeline per local batch. */
 #define TORCHTITAN                                                                                           \
     FSDP, .sequence_parallel = true, .keeps_gathered = true, .keeps_inputs = true,                           \
-          .splits_local_batch = true, .zero_staged = 12, .offers = ALL_DEGREES, .some_blocks = METHOD_EVERY, \
-          .techniques = SOME_BLOCKS | T(REPLICATE) | T(RESHARD) | T(RECIPE)
+          .splits_local_batch = true, .zero_staged = 12, .offers = ALL_DEGREES, .some_blocks = METHOD_EVERY
+#define TORCHTITAN_TECHNIQUES (SOME_BLOCKS | T(REPLICATE) | T(RESHARD) | T(RECIPE))
 
 #define TORCHTITAN_COMPILED                                                                                  \
     TORCHTITAN,                                                                                              \
-        .block_forward = 15, .block_backward = 18.1, .middle = 1, .loss = 16, .accumulate = 6,               \
-        .tensor_shown = 1, .matrix_working = 6, .selective_kept = 0.47, .selective = 0.8,                    \
+        .techniques = TORCHTITAN_TECHNIQUES, .block_forward = 15, .block_backward = 18.1, .middle = 1,       \
+        .loss = 16, .accumulate = 6, .tensor_shown = 1, .matrix_working = 6, .selective_kept = 0.47,         \
+        .selective = 0.8,                                                                                    \
         .loss_kept_split = 16 /* PyTorch's loss_parallel is not compiled: a result of each operation */
 
 /* Kernels of PyTorch, one for each operation. In passes of 2 bytes a norm in fp32 takes 16 forward, rotary embedding 18,
@@ -209,6 +210,8 @@ const struct software software_all[SOFTWARE_COUNT] = {
         .name = "torchtitan-eager",
         .text = "torchtitan without compilation",
         TORCHTITAN,
+        .techniques = TORCHTITAN_TECHNIQUES | T(SCHEDULE),
+        .schedules = S(ZB_V), /* what is compiled makes both gradients at once */
         .loss_kept = 12,
         .block_forward = 30,
         .block_backward = 42,
@@ -425,7 +428,7 @@ const struct software software_all[SOFTWARE_COUNT] = {
         .offers = ALL_DEGREES | OFFERS_LAYOUTS,
         .techniques = SOME_BLOCKS | T(MODULES) | EXCHANGES | T(DISPATCH) | T(EXPERT_OVERLAP) | T(SCHEDULE) |
                       FORMATS | T(MASTER) | T(MOMENTS) | T(ACTIVATIONS) | T(OFFLOAD) | T(OFFLOAD_ACTIVATIONS),
-        .schedules = S(ZB_H1) | S(DUALPIPE),
+        .schedules = S(ZB_H1) | S(DUALPIPE) | S(ZB_V) | S(DUALPIPEV),
         .dispatch = DISPATCH_DEEPEP,
         .narrow_dispatch = true,
         .narrow_kept = true,

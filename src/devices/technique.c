@@ -17,7 +17,7 @@ static const char *const places[] = {"host", "nvme", NULL};
 static const char *const dispatchers[] = {"alltoall", "deepep", NULL};
 static const char *const overlaps[] = {"no", "yes", "wgrad", NULL};
 static const char *const context_kinds[] = {"p2p", "all_gather", "a2a", "a2a+p2p", NULL};
-static const char *const schedule_names[] = {"1f1b", "zb-h1", "dualpipe", NULL};
+static const char *const schedule_names[] = {"1f1b", "zb-h1", "dualpipe", "zb-v", "dualpipev", NULL};
 
 static const struct {
     const char *name, *text;

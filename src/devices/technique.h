@@ -62,6 +62,9 @@ enum pipeline_schedule {
     SCHEDULE_1F1B,
     SCHEDULE_ZB_H1,
     SCHEDULE_DUALPIPE,
+    SCHEDULE_ZB_V,
+    SCHEDULE_DUALPIPEV,
+    SCHEDULE_LAST = SCHEDULE_DUALPIPEV,
 };
 
 enum technique_switch { SWITCH_USUAL, SWITCH_OFF, SWITCH_ON };

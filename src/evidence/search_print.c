@@ -87,7 +87,8 @@ static void print_split(const struct job_search_report *report, struct text *out
     if (job->expert > 1)
         text_format(out, "expert parallel %d\n", job->expert);
     if (job->chunks > 1)
-        text_format(out, "%d chunks per stage (interleaved 1F1B)\n", job->chunks);
+        text_format(out, "%d chunks per stage (%s)\n", job->chunks,
+                    job_is_folded(job) ? "in a V" : "interleaved 1F1B");
     text_format(out,
                 "micro-batch %" PRId64 ", %" PRId64 " of them per pipeline; ZeRO stage %d; recomputation: ",
                 job->microbatch, job_microbatches(job), job->sharding);
@@ -190,12 +191,13 @@ static struct stage_row stage_row(const struct job_choice *plan, const struct jo
     int first = job_stage_first(job, layers->block_count, stage);
     int last = job_stage_first(job, layers->block_count, stage + 1);
     struct job_layer layer = job_stage(job, layers, stage, first, last);
-    const struct job_pass *pass = &layer.pass;
-    bool begins = stage == 0, ends = stage == job->pipeline - 1;
+    bool folded = job_is_folded(job), begins = stage == 0, ends = stage == (folded ? 0 : job->pipeline - 1);
+    const struct job_pass device = job_device_pass(job, layers, stage),
+                          *pass = folded ? &device : &layer.pass;
     const struct job_time *time = &plan->time;
     double compute = pass->forward + pass->backward + pass->recompute, count = (double)job_microbatches(job);
     return (struct stage_row){
-        .blocks = last - first,
+        .blocks = last - first + (folded ? job_stage_blocks(job, job_depth(job) - 1 - stage) : 0),
         .seconds = compute + pass->tensor,
         .compute = count * compute / time->seconds,
         .transfers = (count * pass->tensor + time->send) / time->seconds,

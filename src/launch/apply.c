@@ -119,15 +119,22 @@ static bool set_stages(struct launch_options *options, struct job *job, struct e
         return spread(options, job, err);
     if (!options->stage_blocks)
         return true;
+    const struct launch_value *schedule = &options->technique[TECHNIQUE_SCHEDULE];
+    struct job own = *job;
+    if (schedule->given)
+        own.technique.schedule = (int)schedule->value;
     int64_t sum = 0;
+    bool differs = !job_is_folded(&own); /* other software's own layouts depend on what it counts */
     for (int i = 0; i < options->stage_count; i++)
         sum += options->stage_blocks[i];
-    if (options->stage_count != job->pipeline || sum != job_block_count(job))
+    if (options->stage_count != job_depth(&own) || sum != job_block_count(job))
         return error_set(err, ERROR_INFEASIBLE,
                          "the layout has %" PRId64
                          " blocks on %d stages, the model %d, the pipeline %d stages",
                          sum, options->stage_count, job_block_count(job), job->pipeline);
-    job->stage_blocks = options->stage_blocks;
+    for (int i = 0; i < options->stage_count && !differs; i++)
+        differs = options->stage_blocks[i] != job_stage_blocks(&own, i);
+    job->stage_blocks = differs ? options->stage_blocks : NULL;
     return true;
 }
 

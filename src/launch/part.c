@@ -154,7 +154,7 @@ bool launch_check_techniques(const struct job *job, unsigned can, const char *so
 bool launch_check_rounds(const struct job *job, struct error *err)
 {
     int64_t count = job_microbatches(job), rounds = count / job->pipeline;
-    if (job->chunks == 1 || count % (rounds > 1 ? rounds : 1) == 0)
+    if (job->chunks == 1 || job_is_folded(job) || count % (rounds > 1 ? rounds : 1) == 0)
         return true;
     return error_set(err, ERROR_INFEASIBLE,
                      "%" PRId64 " micro-batches do not go round %d interleaved stages in groups of one size",

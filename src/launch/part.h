@@ -70,6 +70,9 @@ void torchtitan_notes(const struct job *job, struct launch_note notes[TORCHTITAN
 /* Returns the value of fsdp_reshard_after_forward: "always", "never" or "default". */
 const char *torchtitan_reshard(const struct job *job);
 
+/* Returns its name of the job's schedule. */
+const char *torchtitan_schedule(const struct job *job);
+
 /* ERROR_INFEASIBLE: torchtitan cannot train the job, whatever its version. */
 bool torchtitan_check(const struct job *job, struct error *err);
 

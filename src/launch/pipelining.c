@@ -25,18 +25,32 @@ static bool check(const struct launch_subject *of, struct error *err)
     for (int p = 0; p < of->plan->pipeline_count; p++)
         if (!check_stages(of, &of->plan->pipelines[p], err))
             return false;
+    if (of->is_job && job_is_timed(of->job) && of->job->technique.schedule != SCHEDULE_ZB_V)
+        return error_set(
+            err, ERROR_INFEASIBLE,
+            "PyTorch 2.6 has no schedule '%s': rehearse simulate PLAN --write-schedule writes its order",
+            job_schedule_name(of->job));
     return !of->is_job || launch_check_rounds(of->job, err);
+}
+
+static const char *schedule_class(const struct launch_subject *of)
+{
+    if (of->is_job && job_is_folded(of->job))
+        return "ScheduleZBVZeroBubble";
+    return of->plan->chunks > 1 ? "ScheduleInterleaved1F1B" : "Schedule1F1B";
 }
 
 static void add_split(const struct launch_subject *of, const struct plan_pipeline *pipeline,
                       const char *indent, struct text *out)
 {
     int ranks = pipeline->stage_count / of->plan->chunks;
+    bool folded = of->is_job && job_is_folded(of->job);
     text_format(out, "%s", "{\n");
     for (int s = 1; s < pipeline->stage_count; s++) {
         int first, last;
         launch_blocks(of, &pipeline->stages[s], &first, &last);
-        text_format(out, "%s    \"layers.%d\": SplitPoint.BEGINNING,  # rank %d\n", indent, first, s % ranks);
+        text_format(out, "%s    \"layers.%d\": SplitPoint.BEGINNING,  # rank %d\n", indent, first,
+                    folded && s >= ranks ? pipeline->stage_count - 1 - s : s % ranks);
     }
     text_format(out, "%s}", indent);
 }
@@ -74,7 +88,7 @@ static void add_pipelines(const struct launch_subject *of, struct text *out)
 bool launch_write_pipelining(const struct launch_subject *of, struct text *out, struct error *err)
 {
     const struct plan *plan = of->plan;
-    const char *schedule = plan->chunks > 1 ? "ScheduleInterleaved1F1B" : "Schedule1F1B";
+    const char *schedule = schedule_class(of);
     const struct job *job = of->job;
     if (!check(of, err))
         return false;

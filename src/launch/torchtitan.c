@@ -53,12 +53,17 @@ void torchtitan_parts(const struct job *job, const char *indent, const char *hea
     text_format(out, "%s]\n", indent);
 }
 
+const char *torchtitan_schedule(const struct job *job)
+{
+    return job_is_folded(job) ? "ZBVZeroBubble" : job->chunks > 1 ? "Interleaved1F1B" : "1F1B";
+}
+
 static void write_pipeline(const struct job *job, struct text *out)
 {
     text_format(out, "pipeline_parallel_degree = %d\n", job->pipeline);
     if (job->pipeline == 1)
         return;
-    text_format(out, "pipeline_parallel_schedule = \"%s\"\n", job->chunks > 1 ? "Interleaved1F1B" : "1F1B");
+    text_format(out, "pipeline_parallel_schedule = \"%s\"\n", torchtitan_schedule(job));
     text_format(out, "pipeline_parallel_microbatch_size = %" PRId64 "\n", job->microbatch);
     torchtitan_parts(job, "", "\"norm\", \"output\"", out);
 }
@@ -128,9 +133,12 @@ bool torchtitan_check(const struct job *job, struct error *err)
                          "torchtitan shards parameters over context parallel ranks: zero=2 or zero=3, not 0");
     unsigned can = 1u << TECHNIQUE_METHOD | 1u << TECHNIQUE_LAYERS | 1u << TECHNIQUE_REPLICATE |
                    1u << TECHNIQUE_RESHARD | 1u << TECHNIQUE_RECIPE | 1u << TECHNIQUE_EXPERT_TENSOR |
-                   1u << TECHNIQUE_CONTEXT_KIND;
+                   1u << TECHNIQUE_CONTEXT_KIND | 1u << TECHNIQUE_SCHEDULE;
     if (!launch_check_techniques(job, can, "torchtitan", err))
         return false;
+    if (job_is_timed(job) && job->technique.schedule != SCHEDULE_ZB_V)
+        return error_set(err, ERROR_INFEASIBLE, "nothing is written for torchtitan's schedule '%s'",
+                         job_schedule_name(job));
     if (job->technique.context_kind > CONTEXT_GATHER)
         return error_set(
             err, ERROR_INFEASIBLE,

@@ -95,8 +95,7 @@ static void write_parallelism(const struct job *job, struct text *out)
     text_format(out, "    parallelism.pipeline_parallel_degree = %d\n", job->pipeline);
     if (job->pipeline == 1)
         return;
-    text_format(out, "    parallelism.pipeline_parallel_schedule = \"%s\"\n",
-                job->chunks > 1 ? "Interleaved1F1B" : "1F1B");
+    text_format(out, "    parallelism.pipeline_parallel_schedule = \"%s\"\n", torchtitan_schedule(job));
     text_format(out, "    parallelism.num_pp_microbatches = %" PRId64 "\n", job_microbatches(job));
     text_add(out, "    parallelism.");
     torchtitan_parts(job, "    ", "\"norm\", \"lm_head\"", out);

@@ -298,6 +298,10 @@ double plan_stage_seconds(const struct plan_stage *stage);
 
 /* Devices of one copy of a stage, of all copies of all stages, and of the cluster. Chunks share devices. */
 int plan_stage_devices(const struct plan_stage *stage);
+
+/* Returns the stage of the next chunk on the devices of a stage: a chain goes around the devices, or, with a schedule in a V or in
+ * waves, down and up. pipeline->stage_count or more: there is none. */
+int plan_next_chunk(const struct plan *plan, const struct plan_pipeline *pipeline, int stage);
 int64_t plan_devices_used(const struct plan *plan);
 int64_t plan_devices(const struct plan *plan);
 int plan_nodes(const struct plan *plan);

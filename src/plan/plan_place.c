@@ -69,7 +69,17 @@ static bool keep_runs(struct plan_placement *placing, struct plan_stage *stage)
     return true;
 }
 
-/* Chunks of an interleaved pipeline share the devices of the first chunk. */
+int plan_next_chunk(const struct plan *plan, const struct plan_pipeline *pipeline, int stage)
+{
+    static const char *const folded[] = {"zb-v", "dualpipev", "v-half", "v-min", "v-1p", "hanayo"};
+    int devices = pipeline->stage_count / plan->chunks;
+    for (size_t i = 0; i < sizeof folded / sizeof *folded && plan->schedule; i++)
+        if (strcmp(plan->schedule, folded[i]) == 0)
+            return stage + 2 * (devices - stage % devices) - 1;
+    return stage + devices;
+}
+
+/* Chunks share the devices of the first one. */
 static bool place_stage(struct plan_placement *placing, struct plan_pipeline *pipeline, int index)
 {
     struct plan_stage *stage = &pipeline->stages[index];
@@ -80,12 +90,11 @@ static bool place_stage(struct plan_placement *placing, struct plan_pipeline *pi
         room = place_copy(placing, stage, &from);
     if (room && !keep_runs(placing, stage))
         return false;
-    for (int other = index + 1; other < pipeline->stage_count; other++)
-        if (pipeline->stages[other].chunk > 0 &&
-            other % (pipeline->stage_count / placing->plan->chunks) == index) {
-            pipeline->stages[other].runs = stage->runs;
-            pipeline->stages[other].run_count = stage->run_count;
-        }
+    for (int other = plan_next_chunk(placing->plan, pipeline, index); other < pipeline->stage_count;
+         other = plan_next_chunk(placing->plan, pipeline, other)) {
+        pipeline->stages[other].runs = stage->runs;
+        pipeline->stages[other].run_count = stage->run_count;
+    }
     return true;
 }
 

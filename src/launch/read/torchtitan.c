@@ -92,15 +92,18 @@ static bool read_parts(struct launch_options *options, const struct doc *doc, st
     if (list->count % pipeline != 0 || list->count > LAUNCH_MAX_STAGES)
         return doc_error(doc, list, err, "%u parts are not a multiple of the pipeline's %d stages",
                          list->count, (int)pipeline);
-    int *blocks = ARENA_ARRAY(&options->arena, (size_t)pipeline, int);
+    const struct launch_value *schedule = &options->technique[TECHNIQUE_SCHEDULE];
+    bool folded = schedule->given && schedule->value == SCHEDULE_ZB_V; /* each part is a stage of its chain */
+    int64_t stages = folded ? list->count : pipeline;
+    int *blocks = ARENA_ARRAY(&options->arena, (size_t)stages, int);
     if (!blocks)
         return error_memory(err);
     int part = 0;
     for (const struct doc_node *node = list->first_child; node; node = node->next, part++)
         for (const struct doc_node *name = node->first_child; name; name = name->next)
-            blocks[part % pipeline] += name->text && strncmp(name->text, "layers.", 7) == 0;
+            blocks[part % stages] += name->text && strncmp(name->text, "layers.", 7) == 0;
     options->stage_blocks = blocks;
-    options->stage_count = (int)pipeline;
+    options->stage_count = (int)stages;
     launch_set(&options->chunks, NULL, list->count / pipeline);
     return true;
 }
@@ -159,7 +162,11 @@ static void settle_schedule(struct launch_options *options)
                   strstr(schedule->value, "ZBV") || strstr(schedule->value, "DualPipe");
     if (looped && !options->chunks.given && !options->chunk_blocks.given)
         launch_set(&options->chunks, schedule, 2);
-    if (strcasecmp(schedule->value, "1F1B") != 0 && strcasecmp(schedule->value, "Interleaved1F1B") != 0) {
+    const struct software *software = software_find(options->software);
+    if (strcasecmp(schedule->value, "ZBVZeroBubble") == 0 && software->schedules >> SCHEDULE_ZB_V & 1)
+        launch_set(&options->technique[TECHNIQUE_SCHEDULE], schedule, SCHEDULE_ZB_V);
+    else if (strcasecmp(schedule->value, "1F1B") != 0 &&
+             strcasecmp(schedule->value, "Interleaved1F1B") != 0) {
         schedule->use = LAUNCH_UNMODELLED;
         schedule->note = "priced as 1F1B, or interleaved 1F1B";
     }

@@ -18,7 +18,7 @@ struct space_bounds space_bounds_of(const struct space *space, int pipeline, dou
                                  timed ? (passes + rest.timed) * rounding : INFINITY};
 }
 
-/* Returns the minimum seconds of all that is not a pass, of any sharding. A timed schedule has only ZeRO 0 and 1, and its sends
+/* Returns the minimum seconds of all that is not a pass, of any sharding. A timed schedule has no ZeRO 3, and its sends
  * are among its passes; DualPipe exchanges twice the parameters. */
 struct space_bounds space_rest_of(const struct space *space, struct job job, const struct space_group *group,
                                   unsigned shardings, const struct job_exchange exchanges[4])
@@ -29,9 +29,9 @@ struct space_bounds space_rest_of(const struct space *space, struct job job, con
             continue;
         double seconds = job_rest_floor(&job, &exchanges[job.sharding]);
         rest.formula = fmin(rest.formula, seconds);
-        if (job.sharding > 1 || job.pipeline == 1)
+        if (job.sharding > 2 || job.pipeline == 1)
             continue;
-        if (space->schedules >> SCHEDULE_ZB_H1 & 1)
+        if (space->schedules & (1u << SCHEDULE_ZB_H1 | 1u << SCHEDULE_ZB_V | 1u << SCHEDULE_DUALPIPEV))
             rest.timed = fmin(rest.timed, seconds);
         if (space->schedules >> SCHEDULE_DUALPIPE & 1) {
             struct job twice = job;

@@ -77,7 +77,7 @@ double job_offload_seconds(const struct job *job, double parameters)
 
 double job_offload_share(const struct job *job, double blocks)
 {
-    double away = (double)job->technique.offload_activations * job->chunks;
+    double away = (double)job->technique.offload_activations * (job_is_folded(job) ? 1 : job->chunks);
     return blocks > 0.0 ? fmin(away / blocks, 1.0) : 0.0;
 }
 

@@ -254,9 +254,22 @@ void job_choose_transfers(struct job *job, bool dispatch, bool context);
 /* Returns whether the job's schedule is made and timed, not priced by a formula. */
 bool job_is_timed(const struct job *job);
 
-/* Returns whether devices hold two stages (DualPipe), and the other one of such a device. */
+/* Returns whether devices hold two stages: of two chains (DualPipe), or of one that is folded (ZB-V, DualPipeV). */
 bool job_is_double(const struct job *job);
+bool job_is_folded(const struct job *job);
+
+/* Returns whether a device's forward and backward passes overlap in pairs. */
+bool job_has_pairs(const struct job *job);
+
+/* Returns the stages of a chain. Those of a folded one are its chunks; any other's are as many as the job's devices in a
+ * pipeline, each with all its chunks. */
+int job_depth(const struct job *job);
+
+/* Returns the other stage of the device that holds `stage`, of a job of either kind. */
 struct job_layer job_other_stage(const struct job *job, const struct job_layers *layers, int stage);
+
+/* Returns what a micro-batch takes on the device of a stage, in the mean. */
+struct job_pass job_device_pass(const struct job *job, const struct job_layers *layers, int stage);
 
 /* Returns whether the schedule takes the job's stages and micro-batches. */
 bool job_schedule_allowed(const struct job *job);
@@ -286,7 +299,7 @@ double job_transfer(const struct job *job, enum collective_kind kind, int device
  * block (Megatron-Core: account_for_embedding_in_pipeline_split, account_for_loss_in_pipeline_split). */
 bool job_chunks_alike(int block_count, int chunks);
 
-/* Returns the number of blocks before a stage; `stage` may be job->pipeline. Without a given layout stages
+/* Returns the number of blocks before a stage; `stage` may be job_depth(job). Without a given layout stages
  * differ by at most one block, and the larger ones follow the first. */
 int job_stage_first(const struct job *job, int block_count, int stage);
 
@@ -305,6 +318,16 @@ bool job_stage_tells(const struct job *job, const struct job_layers *layers, int
 /* Returns the costs of a stage with blocks first..last - 1 and any embedding or head. */
 struct job_layer job_stage(const struct job *job, const struct job_layers *layers, int stage, int first,
                            int last);
+
+/* Blocks first..last - 1 of a job, and the ends of the model: a chunk of a stage. */
+struct job_part {
+    int first, last;
+    bool embedding, head;
+};
+
+/* Returns the costs of a part. */
+struct job_layer job_part_layer(const struct job *job, const struct job_layers *layers,
+                                const struct job_part *part);
 
 struct job_time job_time_of(const struct job *job, const struct job_layers *layers,
                             const struct job_exchange *exchange);

@@ -415,9 +415,15 @@ int job_stage_first(const struct job *job, int block_count, int stage)
             sum += job->stage_blocks[i];
         return sum;
     }
-    int each = block_count / job->pipeline, more = block_count % job->pipeline;
-    int from = more == job->pipeline - 1 ? stage : stage - 1; /* without embedding or head first */
-    return each * stage + (from < 0 ? 0 : from > more ? more : from);
+    /* one device of a folded chain has both ends: each counts as a block */
+    int depth = job_depth(job), ends = job_is_folded(job) && block_count + 2 >= 2 * depth;
+    int each = (block_count + 2 * ends) / depth, more = (block_count + 2 * ends) % depth;
+    int from = more == depth - 1 ? stage : stage - 1; /* without embedding or head first */
+    return each * stage +
+           (from < 0      ? 0
+            : from > more ? more
+                          : from) -
+           ends * ((stage > 0) + (stage == depth));
 }
 
 int job_block_count(const struct job *job)
@@ -433,6 +439,8 @@ int job_stage_blocks(const struct job *job, int stage)
 
 int job_chunk_blocks(const struct job *job, int chunk)
 {
+    if (job_is_folded(job))
+        return job_stage_blocks(job, chunk);
     int stage = chunk % job->pipeline, at = chunk / job->pipeline, chunks = job->chunks;
     int64_t blocks = job_stage_blocks(job, stage), up = stage == job->pipeline - 1 ? chunks - 1 : 0;
     return (int)((blocks * (at + 1) + up) / chunks - (blocks * at + up) / chunks);
@@ -464,14 +472,27 @@ struct job_layer job_stage(const struct job *job, const struct job_layers *layer
     }
     if (job->technique.offload_activations > 0)
         add_offload(&sum, job);
-    bool is_last = stage == job->pipeline - 1;
+    bool is_last = stage == job_depth(job) - 1;
     if (stage == 0)
         add_layer(&sum, &layers->embedding, 1.0);
     if (is_last)
         add_layer(&sum, &layers->head, 1.0);
     if (is_last && job->model->mtp_layers > 0)
         add_layer(&sum, &layers->further, 1.0);
-    if (is_last && stage > 0 && job->model->tied) /* the embedding's matrix, copied */
+    if (is_last && stage > 0 && job->model->tied && !job_is_folded(job)) /* the embedding's matrix, copied */
         sum.parameters += (double)job->model->hidden * (double)job->model->vocabulary / job->tensor;
     return sum;
+}
+
+struct job_layer job_part_layer(const struct job *job, const struct job_layers *layers,
+                                const struct job_part *part)
+{
+    struct job one = *job;
+    int last = job_depth(job) - 1;
+    if (!job_is_folded(job)) { /* the middle stage of three has neither embedding nor head */
+        one.chunks = 1;
+        one.pipeline = part->embedding && part->head ? 1 : 3;
+        last = one.pipeline - 1;
+    }
+    return job_stage(&one, layers, part->embedding ? 0 : part->head ? last : 1, part->first, part->last);
 }

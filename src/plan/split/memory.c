@@ -96,13 +96,18 @@ struct job_memory job_stage_memory(const struct job *job, const struct job_layer
     double away = job_offload_share(job, layer->blocks), kept = layer->kept * (1.0 - away);
     double buffers = away > 0.0 ? 2.0 * layer->kept / layer->blocks : 0.0;
     struct job_layer both = *layer;
-    if (job_is_double(job)) {
+    if (job_is_double(job) || job_is_folded(job)) {
         struct job_layer other = job_other_stage(job, layers, stage);
         int64_t half = job_microbatches(job) / 2;
         double each = (double)half;
-        flying = fmin(job->pipeline - stage, each);
-        /* of the other, for each of these */
-        kept += other.kept * (1.0 - away) * fmin(stage + 1.0, each) / flying;
+        if (job_is_double(job)) {
+            flying = fmin(job->pipeline - stage, each);
+            /* of the other, for each of these */
+            kept += other.kept * (1.0 - away) * fmin(stage + 1.0, each) / flying;
+        } else {
+            flying = fmin(job->pipeline + (job_has_pairs(job) ? 0.5 : 0.0), (double)job_microbatches(job));
+            kept = 2.0 * fmax(kept, other.kept * (1.0 - job_offload_share(job, other.blocks)));
+        }
         both.parameters += other.parameters;
         both.experts += other.experts;
         both.ends += other.ends;
@@ -112,7 +117,7 @@ struct job_memory job_stage_memory(const struct job *job, const struct job_layer
     }
     layer = &both;
     struct ends ends = ends_of(job, layer, &sharers, &formats);
-    bool loss = stage == job->pipeline - 1 || (job_is_double(job) && stage == 0);
+    bool loss = stage == job_depth(job) - 1 || ((job_is_double(job) || job_is_folded(job)) && stage == 0);
     double unsharded = job->sharding == 0 ? software->unsharded_bytes : 0.0;
     struct job_memory memory = {
         .parameters = held(job, layer, &sharers, formats.parameter, 3) + ends.parameters,

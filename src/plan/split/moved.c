@@ -21,7 +21,7 @@ enum expert_overlap job_overlap(const struct job *job)
 {
     if (job->expert <= 1)
         return OVERLAP_NONE;
-    if (job_is_double(job))
+    if (job_has_pairs(job))
         return OVERLAP_WEIGHTS; /* its pairs */
     return job->technique.expert_overlap != OVERLAP_USUAL ? (enum expert_overlap)job->technique.expert_overlap
                                                           : OVERLAP_NONE;

@@ -14,17 +14,6 @@ double job_utilisation(const struct job *job, const struct job_time *time)
 
 /* ---- out: stages ---- */
 
-/* Returns a chunk with blocks first..last - 1; the first chunk has the embedding, too, the last one the head. */
-static struct job_layer chunk_layer(const struct job *job, const struct job_layers *layers, int chunk,
-                                    int first, int last)
-{
-    struct job one = *job;
-    bool starts = chunk == 0, ends = chunk == job->pipeline * job->chunks - 1;
-    one.chunks = 1;
-    one.pipeline = starts && ends ? 1 : 3; /* the middle stage of three has neither embedding nor head */
-    return job_stage(&one, layers, starts ? 0 : ends ? 2 : 1, first, last);
-}
-
 static struct job_memory stage_memory(const struct job *job, const struct job_layers *layers, int stage)
 {
     struct job_layer layer = job_stage(job, layers, stage, job_stage_first(job, layers->block_count, stage),
@@ -32,14 +21,31 @@ static struct job_memory stage_memory(const struct job *job, const struct job_la
     return job_stage_memory(job, layers, stage, &layer);
 }
 
+/* Returns what a chunk holds of the memory of its stage. */
+static struct job_memory chunk_memory(const struct job *job, const struct job_layers *layers, int stage,
+                                      const struct job_layer *layer)
+{
+    struct job_memory memory = job_stage_memory(job, layers, stage, layer);
+    if (job_is_folded(job)) { /* without the other stage of its device */
+        struct job deep = *job;
+        double passes = memory.activations;
+        deep.pipeline = job_depth(job);
+        deep.technique.schedule = SCHEDULE_USUAL;
+        memory = job_stage_memory(&deep, layers, stage, layer);
+        memory.activations = passes / 2.0;
+    }
+    return memory;
+}
+
 static void set_stage(struct plan_stage *to, const struct job *job, const struct job_layers *layers,
                       const struct job_time *time, int chunk, int first, int blocks)
 {
-    int stage = chunk % job->pipeline, count = job->pipeline * job->chunks;
-    struct job_layer layer = chunk_layer(job, layers, chunk, first, first + blocks);
-    struct job_memory own = job_stage_memory(job, layers, stage, &layer),
-                      all = stage_memory(job, layers, stage);
+    int count = job->pipeline * job->chunks, stage = job_is_folded(job) ? chunk : chunk % job->pipeline;
+    const struct job_part part = {first, first + blocks, chunk == 0, chunk == count - 1};
+    struct job_layer layer = job_part_layer(job, layers, &part);
+    struct job_memory all = stage_memory(job, layers, stage), own = chunk_memory(job, layers, stage, &layer);
     bool inside = job->devices_per_node / (job->tensor * job->context * job->data) >= 2;
+    bool turns = job_is_folded(job) && chunk == job->pipeline - 1; /* the next stage is on the same device */
     to->first_layer = chunk == 0 ? 0 : first + 1;
     to->last_layer = first + blocks + (chunk == count - 1);
     to->chunk = chunk / job->pipeline;
@@ -49,12 +55,12 @@ static void set_stage(struct plan_stage *to, const struct job *job, const struct
     to->seconds = (struct plan_seconds){
         .forward = layer.pass.forward,
         .backward = layer.pass.backward,
-        .backward_weight = NAN,
+        .backward_weight = job_is_timed(job) ? layer.pass.weight : NAN,
         .recompute = layer.pass.recompute,
         .collectives = layer.pass.tensor,
-        .send = chunk == count - 1 ? 0
-                : inside           ? layers->send_inside
-                                   : layers->send_across,
+        .send = chunk == count - 1 || turns ? 0
+                : inside                    ? layers->send_inside
+                                            : layers->send_across,
         .gradients = to->chunk == 0 ? time->data : 0,
         .optimizer = to->chunk == 0 ? time->optimizer : 0,
     };
@@ -65,7 +71,7 @@ static void set_stage(struct plan_stage *to, const struct job *job, const struct
         .activations = layer.kept,
         .in_flight = layer.kept > 0 ? own.activations / layer.kept : 0,
         .working = all.working + all.runtime,
-        .sent = chunk == count - 1 ? 0 : layers->sent,
+        .sent = chunk == count - 1 || turns ? 0 : layers->sent,
         .total = all.total,
     };
 }
@@ -307,7 +313,7 @@ static bool set_layout(struct job *job, struct plan *plan, struct error *err)
 {
     const struct plan_pipeline *pipeline = &plan->pipelines[0];
     int total = job_block_count(job);
-    int *blocks = ARENA_ARRAY(&plan->arena, (size_t)job->pipeline + 1, int);
+    int *blocks = ARENA_ARRAY(&plan->arena, (size_t)pipeline->stage_count + 1, int);
     if (!blocks)
         return error_memory(err);
     if (pipeline->stages[pipeline->stage_count - 1].last_layer != total + 1) {
@@ -316,10 +322,11 @@ static bool set_layout(struct job *job, struct plan *plan, struct error *err)
                  pipeline->stages[pipeline->stage_count - 1].last_layer + 1, job->model->name, total + 2);
         return no_job(plan, err, why);
     }
-    count_blocks(pipeline, job->pipeline, blocks);
+    int stages = job_depth(job);
+    count_blocks(pipeline, stages, blocks);
     bool even = true;
     job->stage_blocks = NULL;
-    for (int s = 0; s < job->pipeline; s++)
+    for (int s = 0; s < stages; s++)
         even &= blocks[s] == job_stage_blocks(job, s);
     job->stage_blocks = even ? NULL : blocks;
     for (int s = 0, layer = 1; s < pipeline->stage_count; s++) {

@@ -22,12 +22,6 @@ bool plan_of_job(struct plan *plan, const struct job_answer *answer, struct erro
 /* The same for one job without a search, on so many devices; nothing is known about better ones. */
 bool plan_of_one_job(struct plan *plan, const struct job *job, int devices, struct error *err);
 
-/* Blocks first..last - 1 of a job, and the ends of the model. */
-struct job_part {
-    int first, last;
-    bool embedding, head;
-};
-
 /* Adds the collectives of a part's passes to a stage. False: out of memory. */
 bool plan_add_passes_of_job(struct plan *plan, struct plan_stage *stage, const struct job *job,
                             const struct job_layers *layers, const struct job_part *part);

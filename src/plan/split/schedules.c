@@ -4,7 +4,11 @@
  * ZB-H1 has the stages of 1F1B, its memory, and weights' gradients apart. DualPipe has them twice: device i holds the stages
  * i and p - 1 - i, and half of the micro-batches goes each way. A device's pace is the mean of its two stages, its
  * parameters, gradients and states are those of both, and the copies of a stage exchange gradients, too. It keeps
- * activations of p - i micro-batches of the one and i + 1 of the other (arXiv:2412.19437, table 2: p + 1). */
+ * activations of p - i micro-batches of the one and i + 1 of the other (arXiv:2412.19437, table 2: p + 1).
+ *
+ * ZB-V and DualPipeV fold one chain of 2 p stages: device i holds the stages i and 2 p - 1 - i, and every micro-batch goes
+ * through both, so that a device's pace is their sum. It keeps activations of as many passes as p micro-batches make
+ * (arXiv:2405.15362), DualPipeV of one more; they are counted as of the larger stage. */
 #include "plan/split/job.h"
 #include "schedule/schedule.h"
 
@@ -12,7 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[] = {[SCHEDULE_ZB_H1] = "zb-h1", [SCHEDULE_DUALPIPE] = "dualpipe"};
+static const char *const names[] = {[SCHEDULE_ZB_H1] = "zb-h1",
+                                    [SCHEDULE_DUALPIPE] = "dualpipe",
+                                    [SCHEDULE_ZB_V] = "zb-v",
+                                    [SCHEDULE_DUALPIPEV] = "dualpipev"};
 
 bool job_is_timed(const struct job *job)
 {
@@ -26,7 +33,7 @@ const char *job_schedule_name(const struct job *job)
 
 bool job_schedule_find(const char *name, enum pipeline_schedule *schedule)
 {
-    for (int s = SCHEDULE_ZB_H1; s <= SCHEDULE_DUALPIPE; s++)
+    for (int s = SCHEDULE_ZB_H1; s <= SCHEDULE_LAST; s++)
         if (strcmp(names[s], name) == 0) {
             *schedule = (enum pipeline_schedule)s;
             return true;
@@ -39,15 +46,30 @@ bool job_is_double(const struct job *job)
     return job_is_timed(job) && job->technique.schedule == SCHEDULE_DUALPIPE;
 }
 
+bool job_is_folded(const struct job *job)
+{
+    return job_is_timed(job) && job->technique.schedule >= SCHEDULE_ZB_V;
+}
+
+bool job_has_pairs(const struct job *job)
+{
+    return job_is_double(job) || (job_is_folded(job) && job->technique.schedule == SCHEDULE_DUALPIPEV);
+}
+
+int job_depth(const struct job *job)
+{
+    return job_is_folded(job) ? 2 * job->pipeline : job->pipeline;
+}
+
 bool job_schedule_allowed(const struct job *job)
 {
     int64_t count = job_microbatches(job);
     if (!job_is_timed(job))
         return true;
-    if (job->chunks > 1 || job->frozen)
+    if (job->chunks != (job_is_folded(job) ? 2 : 1) || job->frozen || job_depth(job) > job_block_count(job))
         return false;
-    return !job_is_double(job) ||
-           (job->pipeline % 2 == 0 && count % 2 == 0 && count >= 2 * (int64_t)job->pipeline);
+    return !job_has_pairs(job) || (count >= 2 * (int64_t)job->pipeline &&
+                                   (job_is_folded(job) || (job->pipeline % 2 == 0 && count % 2 == 0)));
 }
 
 static struct job_layer stage_of(const struct job *job, const struct job_layers *layers, int stage)
@@ -58,7 +80,24 @@ static struct job_layer stage_of(const struct job *job, const struct job_layers 
 
 struct job_layer job_other_stage(const struct job *job, const struct job_layers *layers, int stage)
 {
-    return stage_of(job, layers, job->pipeline - 1 - stage);
+    return stage_of(job, layers, job_depth(job) - 1 - stage);
+}
+
+struct job_pass job_device_pass(const struct job *job, const struct job_layers *layers, int stage)
+{
+    struct job_pass pass = stage_of(job, layers, stage).pass;
+    if (!job_is_double(job) && !job_is_folded(job))
+        return pass;
+    struct job_pass other = job_other_stage(job, layers, stage).pass;
+    double share = job_is_double(job) ? 0.5 : 1.0; /* of the micro-batches, that go through each of the two */
+    return (struct job_pass){
+        .forward = share * (pass.forward + other.forward),
+        .backward = share * (pass.backward + other.backward),
+        .recompute = share * (pass.recompute + other.recompute),
+        .tensor = share * (pass.tensor + other.tensor),
+        .hidden = share * (pass.hidden + other.hidden),
+        .host = share * (pass.host + other.host),
+    };
 }
 
 static struct pass_cost cost_of(const struct job *job, const struct job_layers *layers, int stage)
@@ -67,12 +106,14 @@ static struct pass_cost cost_of(const struct job *job, const struct job_layers *
     double send = (job_sends_inside(job) ? layers->send_inside : layers->send_across) / 2.0;
     double forward = pass.forward + pass.ahead;
     double back = job_pass_alone(&pass) - forward, shorter = fmin(forward, back);
+    bool folded = job_is_folded(job);
+    int depth = job_depth(job);
     return (struct pass_cost){
         .forward = forward,
         .input = back - pass.weight,
         .weight = pass.weight,
-        .send_forward = stage + 1 < job->pipeline ? send : 0.0,
-        .send_backward = stage > 0 ? send : 0.0,
+        .send_forward = stage + 1 < depth && !(folded && stage == job->pipeline - 1) ? send : 0.0,
+        .send_backward = stage > 0 && !(folded && stage == job->pipeline) ? send : 0.0,
         .hidden = shorter > 0.0 ? fmin(pass.hidden / shorter, 1.0) : 0.0,
         .kept = 1.0,
     };
@@ -80,25 +121,18 @@ static struct pass_cost cost_of(const struct job *job, const struct job_layers *
 
 double job_makespan_floor(const struct job *job, const struct job_layers *layers)
 {
-    bool both = job_is_double(job);
     double count = (double)job_microbatches(job), filled = 0.0, floor = 0.0;
-    for (int stage = 0; stage < (both ? job->pipeline / 2 : job->pipeline); stage++) {
-        struct job_pass pass = stage_of(job, layers, stage).pass;
-        double busy = job_pass_seconds(&pass);
-        if (both) {
-            struct job_layer other = job_other_stage(job, layers, stage);
-            busy = (busy + job_pass_seconds(&other.pass)) / 2.0;
-        }
-        floor = fmax(floor, filled + count * busy);
-        filled += pass.forward;
+    for (int stage = 0; stage < (job_is_double(job) ? job->pipeline / 2 : job->pipeline); stage++) {
+        struct job_pass device = job_device_pass(job, layers, stage);
+        floor = fmax(floor, filled + count * job_pass_seconds(&device));
+        filled += stage_of(job, layers, stage).pass.forward;
     }
     return floor * (1.0 - 1e-12);
 }
 
 double job_makespan(const struct job *job, const struct job_layers *layers)
 {
-    int chains = job_is_double(job) ? 2 : 1, stages = chains * job->pipeline;
-    int chunks;
+    int depth = job_depth(job), stages = (job_is_double(job) ? 2 : 1) * depth, chunks;
     double seconds = NAN;
     struct error err;
     const struct schedule *schedule = schedule_find(names[job->technique.schedule], &chunks, &err);
@@ -109,7 +143,7 @@ double job_makespan(const struct job *job, const struct job_layers *layers)
     struct pass_order order = {0};
     struct timing timing = {0};
     for (int s = 0; costs && s < stages; s++)
-        costs[s] = cost_of(job, layers, s % job->pipeline);
+        costs[s] = cost_of(job, layers, s % depth);
     if (costs && schedule_make(schedule, &shape, &order, &err) &&
         timing_of_order(&order, &options, false, &timing, &err))
         seconds = timing.makespan;

@@ -238,16 +238,17 @@ static void decide_schedules(struct worker *w, struct job job, const struct spac
                              unsigned shardings)
 {
     const struct space *space = w->searcher->space;
-    job.chunks = 1;
-    if (!space_has_chunks(space, &job, 1) || layers->mode.some != METHOD_ALL)
+    if (layers->mode.some != METHOD_ALL)
         return;
-    for (int s = SCHEDULE_ZB_H1; s <= SCHEDULE_DUALPIPE; s++) {
+    for (int s = SCHEDULE_ZB_H1; s <= SCHEDULE_LAST; s++) {
         job.technique.schedule = s;
-        bool pairs = s == SCHEDULE_DUALPIPE && job.expert > 1; /* hide exchanges */
-        if (!(space->schedules >> s & 1) || !job_schedule_allowed(&job) ||
+        job.chunks = job_is_folded(&job) ? 2 : 1;
+        bool pairs = job_has_pairs(&job) && job.expert > 1; /* hide exchanges */
+        if (!(space->schedules >> s & 1) || !space_allows(space->question, JOB_CHUNKS, job.chunks) ||
+            (space->question->stage_blocks && job_is_folded(&job)) || !job_schedule_allowed(&job) ||
             pairs != (layers->mode.overlap >= OVERLAP_PASSES))
             continue;
-        for (job.sharding = 0; job.sharding <= 1; job.sharding++) {
+        for (job.sharding = 0; job.sharding <= 2; job.sharding++) {
             if (!(shardings >> job.sharding & 1))
                 continue;
             struct job_choice plan = {.job = job};

@@ -219,7 +219,7 @@ static unsigned list_schedules(const struct job_question *question)
 {
     const struct job_range *given = &question->ranges[JOB_TECHNIQUE + TECHNIQUE_SCHEDULE];
     unsigned schedules = 1 | question->job.software->schedules, allowed = 0;
-    for (int s = SCHEDULE_USUAL; s <= SCHEDULE_DUALPIPE && given->given; s++)
+    for (int s = SCHEDULE_USUAL; s <= SCHEDULE_LAST && given->given; s++)
         allowed |= s >= given->min && s <= given->max ? 1u << (s == SCHEDULE_1F1B ? 0 : s) : 0;
     return given->given ? schedules & allowed : schedules;
 }

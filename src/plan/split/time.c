@@ -69,7 +69,7 @@ struct job_exchange job_exchange_of(const struct job *job, const struct job_laye
     double stages = job->pipeline;
     struct job_exchange exchange = {
         .parameters = layers->blocks.parameters / stages + layers->embedding.parameters +
-                      (job->pipeline == 1 ? layers->head.parameters : 0.0),
+                      (job->pipeline == 1 || job_is_folded(job) ? layers->head.parameters : 0.0),
         .experts = layers->blocks.experts / stages,
     };
     if (job_is_double(job)) { /* as many again, of the other stage */
@@ -155,24 +155,13 @@ bool job_stage_tells(const struct job *job, const struct job_layers *layers, int
 {
     if (stage < 2 || stage == job->pipeline - 1 || job->stage_blocks)
         return true;
-    if (layers->kind_count == 1)
+    if (layers->kind_count == 1 && !job_is_folded(job))
         return false;
     int before = job_stage_first(job, layers->block_count, stage - 1),
         first = job_stage_first(job, layers->block_count, stage),
         last = job_stage_first(job, layers->block_count, stage + 1);
-    return job_is_double(job) || last - first > first - before || !is_one_kind(layers, before, last);
-}
-
-static struct job_pass job_pass_mean(const struct job_pass *a, const struct job_pass *b)
-{
-    return (struct job_pass){
-        .forward = (a->forward + b->forward) / 2.0,
-        .backward = (a->backward + b->backward) / 2.0,
-        .recompute = (a->recompute + b->recompute) / 2.0,
-        .tensor = (a->tensor + b->tensor) / 2.0,
-        .hidden = (a->hidden + b->hidden) / 2.0,
-        .host = (a->host + b->host) / 2.0,
-    };
+    return job_is_double(job) || job_is_folded(job) || last - first > first - before ||
+           !is_one_kind(layers, before, last);
 }
 
 /* Returns the pass of the slowest stage, which sets the pace. */
@@ -182,13 +171,7 @@ static struct job_pass slowest_stage(const struct job *job, const struct job_lay
     for (int stage = 0; stage < job->pipeline; stage++) {
         if (!job_stage_tells(job, layers, stage))
             continue;
-        int first = job_stage_first(job, layers->block_count, stage);
-        int last = job_stage_first(job, layers->block_count, stage + 1);
-        struct job_pass pass = job_stage(job, layers, stage, first, last).pass;
-        if (job_is_double(job)) {
-            struct job_layer other = job_other_stage(job, layers, stage);
-            pass = job_pass_mean(&pass, &other.pass);
-        }
+        struct job_pass pass = job_device_pass(job, layers, stage);
         if (job_pass_seconds(&pass) > job_pass_seconds(&slowest))
             slowest = pass;
     }

@@ -210,7 +210,8 @@ static void add_model(struct transfer_writer *to, bool end)
     const struct job *job = to->job;
     int apart = job->tensor * job->context * job->data, devices = job->pipeline * job->tensor;
     struct plan_transfer sum = {.kind = COLLECTIVE_ALL_REDUCE, .when = WHEN_AFTER};
-    if (end && job->model->tied && job->pipeline > 1) {
+    if (end && job->model->tied && job->pipeline > 1 &&
+        !job_is_folded(job)) { /* else one device holds both */
         sum.purpose = PURPOSE_TIE;
         sum.bytes = (double)job->model->hidden * (double)job->model->vocabulary / job->tensor *
                     job_formats_of(job).wire;
@@ -237,22 +238,15 @@ bool plan_add_transfers_of_job(struct plan *plan, const struct job *job, const s
             .embedding = chunk == 0,
             .head = chunk == count - 1,
         };
-        struct job one = *job;
-        one.chunks = 1;
-        one.pipeline = part.embedding && part.head ? 1 : 3;
-        struct job_layer layer = job_stage(&one, layers,
-                                           part.embedding ? 0
-                                           : part.head    ? 2
-                                                          : 1,
-                                           part.first, part.last);
+        struct job_layer layer = job_part_layer(job, layers, &part);
         const struct plan_device_type *type = &plan->types[stage->type];
         bool inside = job->devices_per_node / (job->tensor * job->context * job->data) >= 2;
         if (!plan_add_passes_of_job(plan, stage, job, layers, &part))
             return false;
         add_data(&to, &layer, part.last - part.first, time);
-        if (stage->chunk == 0 || part.head)
+        if (stage->chunk == 0 || (part.head && !job_is_folded(job)))
             add_model(&to, part.embedding || part.head);
-        if (chunk + 1 < count)
+        if (chunk + 1 < count && stage->bytes.sent > 0)
             to.ok =
                 to.ok && plan_add_sends(plan, stage, stage + 1, inside ? type->inside : type->across,
                                         stage->bytes.sent, stage->seconds.send / 2, stage->seconds.send / 2);

@@ -55,7 +55,8 @@ void layer_load_stage(struct layer_load *load, const struct play_model *model, i
 {
     const struct play_pipeline *pipeline = &model->pipelines[p];
     const struct play_stage *own = &pipeline->stages[stage];
-    for (int s = own->of; s < pipeline->from->stage_count; s += own->step)
+    for (int s = own->of; s < pipeline->from->stage_count;
+         s = play_next_stage(model->plan, pipeline->from, own, s))
         for (int i = 0; i < pipeline->from->stages[s].transfer_count; i++) {
             const struct plan_transfer *transfer = &pipeline->from->stages[s].transfers[i];
             double part = isfinite(transfer->shown) ? fmin(1.0, transfer->shown) : 1.0;

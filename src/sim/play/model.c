@@ -1,8 +1,8 @@
 /* From a plan to numbers that can be played.
  *
- * A plan lists the stages of a micro-batch's way; with D devices in a pipeline, stage s runs on device s mod D. A schedule
+ * A plan lists the stages of a micro-batch's way (which are on the same device: plan_next_chunk). A schedule
  * with the same stages on the same devices takes their numbers as they are. Any other schedule (another number of chunks,
- * a V, two chains) gets the work of each device in equal parts: the planner would have cut the layers so. */
+ * another placement, two chains) gets the work of each device in equal parts: the planner would have cut the layers so. */
 #include "sim/play/model.h"
 
 #include <inttypes.h>
@@ -221,13 +221,14 @@ static void add_state(const struct plan_stage *from, double share, struct play_d
 
 /* ---- all of a pipeline ---- */
 
-static bool is_exact(const struct play_pipeline *pipeline)
+static bool is_exact(const struct plan *plan, const struct play_pipeline *pipeline)
 {
     if (pipeline->order.chains != 1 || pipeline->order.stages != pipeline->from->stage_count)
         return false;
-    for (int s = 0; s < pipeline->order.stages; s++)
-        if (pipeline->order.device_of[s] != s % pipeline->order.devices)
-            return false;
+    for (int device = 0; device < pipeline->order.devices; device++)
+        for (int s = device; s < pipeline->order.stages; s = plan_next_chunk(plan, pipeline->from, s))
+            if (pipeline->order.device_of[s] != device)
+                return false;
     return true;
 }
 
@@ -253,11 +254,8 @@ static void price_stage(const struct plan *plan, struct play_pipeline *to, int s
     struct play_device *device = &to->devices[to->order.device_of[stage]];
     double share = 1.0;
     int source = exact ? stage : source_of(&to->order, stage, &share);
-    *own = (struct play_stage){.of = source,
-                               .step = exact ? from->stage_count : to->order.devices,
-                               .share = share,
-                               .link = {-1, -1}};
-    for (int s = source; s < from->stage_count; s += own->step) {
+    *own = (struct play_stage){.of = source, .alone = exact, .share = share, .link = {-1, -1}};
+    for (int s = source; s < from->stage_count; s = play_next_stage(plan, from, own, s)) {
         add_stage(plan, &from->stages[s], own, change);
         add_after(plan, &from->stages[s], share, device, change);
         add_state(&from->stages[s], share, device);
@@ -297,7 +295,7 @@ static void set_costs(struct play_pipeline *pipeline, const struct play_change *
 static void price_pipeline(const struct plan *plan, struct play_pipeline *pipeline,
                            const struct play_change *change)
 {
-    bool exact = is_exact(pipeline);
+    bool exact = is_exact(plan, pipeline);
     for (int d = 0; d < pipeline->order.devices; d++) {
         const struct plan_stage *stage = &pipeline->from->stages[d];
         pipeline->devices[d] = (struct play_device){

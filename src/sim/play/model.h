@@ -8,7 +8,7 @@
 /* A stage of the schedule: a stage of the plan, or a part of a device's. Seconds of one micro-batch. */
 struct play_stage {
     int of;                         /* a stage of the plan's pipeline whose layers it has, for names */
-    int step;                       /* it has as much of each step-th stage from there on */
+    bool alone;                     /* else it has as much of each further chunk on the same devices */
     double share;                   /* of these stages */
     double forward;                 /* kernels alone */
     double input;                   /* of the backward pass: gradient of the input, */
@@ -103,6 +103,13 @@ double play_hidden_share(const struct play_stage *stage, const struct pass_cost 
 
 /* Returns the seconds that a pair of passes, of which `pass` is the first, takes less than both alone. */
 double play_hidden_seconds(const struct play_pipeline *pipeline, const struct pass *pass);
+
+/* Returns the next stage of the plan, after `stage`, that a stage of the schedule has a share of; stage_count or more: none. */
+static inline int play_next_stage(const struct plan *plan, const struct plan_pipeline *from,
+                                  const struct play_stage *own, int stage)
+{
+    return own->alone ? from->stage_count : plan_next_chunk(plan, from, stage);
+}
 
 /* Returns the seconds of a transfer of the plan: its own, or those that its bytes and its link suggest; 0: unknown. */
 double play_transfer_seconds(const struct plan *plan, const struct plan_transfer *transfer,

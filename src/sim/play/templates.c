@@ -110,7 +110,8 @@ static double add_shards(const struct template_writer *to, struct layer_load *lo
 {
     const struct play_stage *own = &to->pipeline->stages[to->stage];
     const struct plan_pipeline *from = to->pipeline->from;
-    for (int s = own->of; s < from->stage_count && !to->model->change.no_gradients; s += own->step)
+    for (int s = own->of; s < from->stage_count && !to->model->change.no_gradients;
+         s = play_next_stage(to->model->plan, from, own, s))
         for (int i = 0; i < from->stages[s].transfer_count; i++) {
             const struct plan_transfer *transfer = &from->stages[s].transfers[i];
             if (transfer->purpose == PURPOSE_SHARDS && transfer->when == when && transfer->kind == kind)
