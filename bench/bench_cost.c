@@ -67,7 +67,7 @@ static void measure_profile(const char *name, bool alike)
         struct text text = {0};
         struct error err;
         double started = clock_processor();
-        if (!layer_profile(&profile, files, LAYERS, devices, DEVICES, &options, NULL, &err))
+        if (!layer_profile(&profile, NULL, files, LAYERS, devices, DEVICES, &options, NULL, &err))
             give_up(err.text);
         profile_write_json(&profile, &text);
         seconds[run] = clock_processor() - started;

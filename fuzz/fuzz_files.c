@@ -1,6 +1,7 @@
 /* Files that users write or pass on, each of them small: the first byte says which ('a': the first of the readers below).
  * What reads holds what its header promises, and what there is a writer for is read back as it was. */
 #include "cost/calibrate/samples.h"
+#include "cost/count/custom_calls.h"
 #include "dataset/layout.h"
 #include "devices/calibration.h"
 #include "devices/tables.h"
@@ -118,6 +119,24 @@ static void read_calibration(const char *text, size_t length)
                               parameters[j].max));
     }
     table_release(&table);
+}
+
+static void read_custom_calls(const char *text, size_t length)
+{
+    struct custom_calls calls;
+    struct error err = {0};
+    if (!custom_calls_parse(&calls, "fuzz.yaml", text, length, &err)) {
+        require_message(&err);
+        return;
+    }
+    require(calls.count > 0);
+    for (int i = 0; i < calls.count; i++) {
+        const struct custom_call *call = &calls.calls[i];
+        require(call->pattern[0] && call->rule <= CUSTOM_CALL_ATTENTION_BACKWARD);
+        require(is_within(call->flops, 0, 1e6) && is_within(call->steps, 0, 1e6));
+        custom_call_find(&calls, "cusolver_gesvdj_ffi");
+    }
+    custom_calls_release(&calls);
 }
 
 static void read_dapple(const char *text, size_t length)
@@ -336,8 +355,9 @@ static void read_failures(const char *text, size_t length)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static void (*const readers[])(const char *, size_t) = {
-        read_devices,   read_links, read_architectures, read_calibration, read_dapple,  read_products,
-        read_transfers, read_runs,  read_plan,          read_manifest,    read_dataset, read_failures,
+        read_devices,  read_links,     read_architectures, read_calibration, read_dapple,
+        read_products, read_transfers, read_runs,          read_plan,        read_manifest,
+        read_dataset,  read_failures,  read_custom_calls,
     };
     if (size == 0)
         return 0;

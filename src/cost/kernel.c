@@ -100,12 +100,12 @@ static struct kernel_time stream_kernel(const struct kernel *kernel, const struc
     double memory =
         (kernel->bytes / share + device->stream_half) / (device->bandwidth * device->stream_efficiency);
     struct kernel_time time = {
-        .seconds = fmax(lanes, memory) + device->launch,
+        .seconds = fmax(lanes, memory) + (1.0 + kernel->steps) * device->launch,
         .flops = kernel->lane_flops,
         .bytes = kernel->bytes,
         .bound = lanes > memory ? BOUND_LANES : BOUND_MEMORY,
     };
-    if (fmax(lanes, memory) < device->launch)
+    if (fmax(lanes, memory) < (1.0 + kernel->steps) * device->launch)
         time.bound = BOUND_LAUNCH;
     return time;
 }

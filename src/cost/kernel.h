@@ -34,8 +34,15 @@ struct kernel {
     enum attention_kind attention;
     double rate;       /* attention: rate relative to the kernels of `attention`; 0: 1 */
     double lane_flops; /* stream: arithmetic outside of the matrix units, in fp32 operations */
+    double steps;      /* stream: launches that wait for one another, beside the first */
+    bool rough;        /* its inner workings are not modelled: see KERNEL_ROUGH_LOW */
     double bytes;      /* read and written, each boundary tensor once; 0 for a gemm: its operands */
 };
+
+/* The time of a kernel that is modelled roughly is from this to that share of the computed one: the limits of published times of
+ * cuSOLVER that data/custom-calls.yaml names. */
+#define KERNEL_ROUGH_LOW  0.2
+#define KERNEL_ROUGH_HIGH 5.0
 
 enum kernel_bound { BOUND_LAUNCH, BOUND_MATRIX, BOUND_LANES, BOUND_MEMORY };
 

@@ -139,7 +139,7 @@ static bool derive(struct layer_maker *m, const struct op_graph *graph, const bo
 static bool read_backward(struct layer_maker *m, const struct hlo_module *backward)
 {
     struct layer_cost *layer = m->layer;
-    struct count_options count = {.rules = COUNT_REHEARSE};
+    struct count_options count = {.rules = COUNT_REHEARSE, .custom_calls = m->options->custom_calls};
     struct op_graph graph;
     if (!module_count(&m->backward_counts, backward, &count, m->err))
         return false;
@@ -177,7 +177,7 @@ static bool finish(struct layer_maker *m)
 static bool make(struct layer_maker *m, const struct hlo_module *forward, const struct hlo_module *backward)
 {
     struct layer_cost *layer = m->layer;
-    struct count_options count = {.rules = COUNT_REHEARSE};
+    struct count_options count = {.rules = COUNT_REHEARSE, .custom_calls = m->options->custom_calls};
     struct op_graph graph, whole;
     if (!module_count(&m->counts, forward, &count, m->err) ||
         !op_graph_flatten(&graph, &layer->arena, forward->entry, &m->counts, false, m->err))
@@ -295,6 +295,16 @@ double layer_transfer_seconds(const struct fused_transfer *transfer, const struc
         return 0.0;
     return transfer->repeats *
            transfer_seconds(kind, &group, transfer->bytes, tables_calibration(options->tables, device));
+}
+
+double layer_rough_seconds(const struct fused *fused, const struct cost_device *device,
+                           const struct layer_options *options)
+{
+    double sum = 0.0;
+    for (int i = 0; i < fused->kernel_count; i++)
+        if (fused->kernels[i].kernel.rough)
+            sum += layer_kernel_time(&fused->kernels[i].kernel, device, options).seconds;
+    return sum;
 }
 
 double layer_seconds(const struct fused *fused, const struct cost_device *device,

@@ -21,8 +21,9 @@ struct layer_options {
     int parameter_count;   /* number of arguments that are parameters, listed */
     const int *parameters; /* by index in `parameters`; NULL: derive_arguments' rule */
     int devices_per_node;  /* a larger collective spans nodes; 0: none does */
-    const struct cost_link *across; /* between nodes */
-    const struct tables *tables;    /* the user's; NULL: none */
+    const struct cost_link *across;          /* between nodes */
+    const struct tables *tables;             /* the user's; NULL: none */
+    const struct custom_calls *custom_calls; /* the user's, count/custom_calls.h; NULL: none */
 };
 
 struct layer_cost {
@@ -62,6 +63,16 @@ double layer_transfer_seconds(const struct fused_transfer *transfer, const struc
 double layer_seconds(const struct fused *fused, const struct cost_device *device,
                      const struct layer_options *options);
 
+/* Returns the seconds of the kernels among them that are modelled roughly. */
+double layer_rough_seconds(const struct fused *fused, const struct cost_device *device,
+                           const struct layer_options *options);
+
+/* What a profile's times leave out. */
+struct layer_doubts {
+    double rough[PROFILE_MAX_DEVICES]; /* by device: share of the times that kernels modelled roughly take */
+    double unbounded_loops;            /* of unknown trip count: run once */
+};
+
 /* A layer's file and, optionally, that of its backward pass. */
 struct layer_file {
     const char *path, *backward; /* NULL: derived */
@@ -81,9 +92,10 @@ struct layer_profile_options {
 
 /* Makes a profile with a layer per file, named as the file without folder and ending. Files with equal text
  * are priced once. An unknown custom call is an error, as its time would be missing. On failure *profile
- * holds nothing; on success the caller releases it with profile_release. */
-bool layer_profile(struct profile *profile, const struct layer_file *files, int file_count,
-                   const struct cost_device *const *devices, int device_count,
+ * holds nothing; on success the caller releases it with profile_release. *doubts (may be NULL) is for the interval of the
+ * times by COUNT_REHEARSE. */
+bool layer_profile(struct profile *profile, struct layer_doubts *doubts, const struct layer_file *files,
+                   int file_count, const struct cost_device *const *devices, int device_count,
                    const struct layer_profile_options *options, struct parallel *pool, struct error *err);
 
 #endif

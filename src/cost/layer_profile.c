@@ -75,9 +75,9 @@ static bool check_known(struct layer_job *layer, int count, const char *const *u
                      layer->file->path, unknown[0]);
 }
 
-static bool count_layer(struct layer_job *layer, enum count_rules rules)
+static bool count_layer(struct layer_job *layer, const struct layer_profile_options *of_profile)
 {
-    struct count_options count = {.rules = rules};
+    struct count_options count = {.rules = of_profile->rules, .custom_calls = of_profile->layer.custom_calls};
     return module_count(&layer->forward_count, &layer->forward, &count, &layer->err) &&
            check_known(layer, layer->forward_count.unknown_count, layer->forward_count.unknown) &&
            (!layer->file->backward ||
@@ -94,7 +94,7 @@ static bool make_layer(struct layer_job *layer, const struct layer_options *opti
     if (layer->file->backward &&
         !hlo_load_sized(&layer->backward, layer->file->backward, of_profile->dims, &layer->err))
         return false;
-    if (of_profile->rules != COUNT_REHEARSE && !count_layer(layer, of_profile->rules))
+    if (of_profile->rules != COUNT_REHEARSE && !count_layer(layer, of_profile))
         return false;
     if (!layer_cost(&layer->cost, &layer->forward, layer->file->backward ? &layer->backward : NULL, options,
                     &layer->err))
@@ -276,8 +276,29 @@ static bool make_profile(struct profile *profile, struct profile_job *m, int fil
     return error_memory(err);
 }
 
-bool layer_profile(struct profile *profile, const struct layer_file *files, int file_count,
-                   const struct cost_device *const *devices, int device_count,
+/* All layers' times on each device, and the part of kernels that are modelled roughly. */
+static void find_doubts(struct layer_doubts *doubts, const struct profile_job *m, int count,
+                        const struct cost_device *const *devices, int device_count)
+{
+    memset(doubts, 0, sizeof *doubts);
+    for (int d = 0; d < device_count; d++) {
+        double rough = 0.0, all = 0.0;
+        for (int i = 0; i < count; i++) {
+            const struct layer_cost *cost = &m->layers[m->layers[i].same].cost;
+            const struct fused *passes[] = {&cost->forward, &cost->backward};
+            for (int p = 0; p < 2; p++) {
+                rough += layer_rough_seconds(passes[p], devices[d], &m->options->layer);
+                all += layer_seconds(passes[p], devices[d], &m->options->layer);
+            }
+        }
+        doubts->rough[d] = all > 0.0 ? rough / all : 0.0;
+    }
+    for (int i = 0; i < count; i++)
+        doubts->unbounded_loops += m->layers[m->layers[i].same].cost.forward.unbounded_loops;
+}
+
+bool layer_profile(struct profile *profile, struct layer_doubts *doubts, const struct layer_file *files,
+                   int file_count, const struct cost_device *const *devices, int device_count,
                    const struct layer_profile_options *options, struct parallel *pool, struct error *err)
 {
     memset(profile, 0, sizeof *profile);
@@ -292,6 +313,8 @@ bool layer_profile(struct profile *profile, const struct layer_file *files, int 
     bool made = m.layers && m.distinct
                     ? make_profile(profile, &m, file_count, devices, device_count, pool, err)
                     : error_memory(err);
+    if (made && doubts)
+        find_doubts(doubts, &m, file_count, devices, device_count);
     for (int i = 0; m.layers && i < file_count; i++) {
         layer_release(&m.layers[i].cost);
         module_count_release(&m.layers[i].forward_count);

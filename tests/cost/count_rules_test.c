@@ -1,6 +1,7 @@
 /* The rules of counting one by one, on small modules written here. */
 #include "core/text.h"
 #include "cost/count/count.h"
+#include "cost/count/custom_calls.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -430,9 +431,60 @@ static void an_outfeed_takes_any_number_of_arrays(void **state)
     assert_non_null(strstr(err.text, "'o' (outfeed): expected 1 operand or more, found 0"));
 }
 
+static void custom_calls_of_users_come_first(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "custom_calls:\n"
+        "- {targets: [\"mine.*\", Eigh], rule: elements, flops: 3, transcendentals: 2}\n"
+        "- {targets: [other], rule: factorization, terms: [1, 0, 0], steps: 4}\n";
+    struct custom_calls calls;
+    struct error err = {0};
+    if (!custom_calls_parse(&calls, "c.yaml", text, sizeof text - 1, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(custom_call_find(&calls, "mine.blend")->rule, CUSTOM_CALL_ELEMENTS);
+    assert_int_equal(custom_call_find(&calls, "Eigh")->rule, CUSTOM_CALL_ELEMENTS);
+    assert_int_equal(custom_call_find(NULL, "Eigh")->rule, CUSTOM_CALL_FACTORIZATION);
+    assert_true(custom_call_find(&calls, "other")->steps == 4.0);
+    assert_true(custom_call_is_rough(custom_call_find(&calls, "other")));
+    assert_false(custom_call_is_rough(custom_call_find(&calls, "mine.blend")));
+    assert_null(custom_call_find(NULL, "mine.blend"));
+    custom_calls_release(&calls);
+}
+
+static void files_of_custom_calls_are_strict(void **state)
+{
+    (void)state;
+    static const char *const texts[][2] = {
+        {"calls: []\n", "unknown key"},
+        {"custom_calls: []\n", "expected at least one custom call"},
+        {"format: rehearse-links/1\ncustom_calls: []\n", "format"},
+        {"custom_calls:\n- {targets: [], rule: free}\n", "expected at least one target"},
+        {"custom_calls:\n- {targets: [a], rule: some}\n",
+         "c.yaml:2:24: custom_calls[0].rule: expected free, "},
+        {"custom_calls:\n- {targets: [a], rule: free, flops: 1}\n", "flops: unknown key"},
+        {"custom_calls:\n- {targets: [a], rule: elements, flops: -1}\n", "flops"},
+        {"custom_calls:\n- {targets: [a], rule: factorization}\n", "terms"},
+        {"custom_calls:\n- {targets: [a], rule: factorization, terms: [1, 2]}\n", "expected three numbers"},
+        {"custom_calls:\n- {targets: [a], rule: factorization, terms: [1, 2, 3, 4]}\n",
+         "expected three numbers"},
+        {"custom_calls:\n- free\n", "custom_calls[0]"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct custom_calls calls;
+        struct error err = {0};
+        assert_false(custom_calls_parse(&calls, "c.yaml", texts[i][0], strlen(texts[i][0]), &err));
+        if (!strstr(err.text, texts[i][1]))
+            assert_string_equal(err.text, texts[i][1]);
+        assert_null(calls.arena.last);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(custom_calls_of_users_come_first),
+        cmocka_unit_test(files_of_custom_calls_are_strict),
         cmocka_unit_test(loops_are_multiplied),
         cmocka_unit_test(instructions_know_how_often_they_run),
         cmocka_unit_test(a_loop_without_end_counts_once_and_is_reported),

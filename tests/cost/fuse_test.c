@@ -531,9 +531,27 @@ static void test_fusion_never_moves_more(void **state)
     free(path);
 }
 
+static void steps_of_a_factorization_wait_for_one_another(void **state)
+{
+    (void)state;
+    struct fusion f;
+    fuse(&f, "HloModule m\nENTRY e {\n  x = f32[8,64,32] parameter(0)\n"
+             "  ROOT y = f32[8,64,32] custom-call(x), custom_call_target=\"cusolver_geqrf_ffi\"\n}\n");
+    assert_int_equal(f.fused.kernel_count, 1);
+    assert_true(f.fused.kernels[0].kernel.rough);
+    assert_true(f.fused.kernels[0].kernel.steps == 32.0);
+    release(&f);
+    fuse(&f, "HloModule m\nENTRY e {\n  x = f32[64,64] parameter(0)\n  ROOT y = f32[64,64] cholesky(x), "
+             "lower=true\n}\n");
+    assert_true(f.fused.kernels[0].kernel.rough);
+    assert_true(f.fused.kernels[0].kernel.steps == 16.0);
+    release(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_of_a_factorization_wait_for_one_another),
         cmocka_unit_test(test_softmax_is_one_kernel),
         cmocka_unit_test(test_layer_norm_reads_its_input_once),
         cmocka_unit_test(test_product_takes_its_epilogue),

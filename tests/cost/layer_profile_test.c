@@ -65,7 +65,7 @@ static void test_profile_has_a_layer_per_file(void **state)
                                             .microbatch_size = 8,
                                             .devices_per_node = 4,
                                             .nodes = 3};
-    if (!layer_profile(&profile, files, 3, devices, 2, &options, NULL, &err))
+    if (!layer_profile(&profile, NULL, files, 3, devices, 2, &options, NULL, &err))
         fail_msg("%s", err.text);
     assert_int_equal(profile.layer_count, 3);
     assert_string_equal(profile.layers[1].name, "b");
@@ -93,7 +93,7 @@ static void test_profile_by_the_fork(void **state)
     const struct cost_device *devices[] = {tables_device(NULL, "v100-16gb"),
                                            tables_device(NULL, "a100-80gb")};
     struct layer_profile_options options = {.rules = COUNT_XLA_FORK};
-    if (!layer_profile(&profile, &file, 1, devices, 2, &options, NULL, &err))
+    if (!layer_profile(&profile, NULL, &file, 1, devices, 2, &options, NULL, &err))
         fail_msg("%s", err.text);
     /* only clocks differ, and backward is three times forward */
     assert_float_equal(profile.devices[1].forward[0] / profile.devices[0].forward[0], 1.53 / 1.1105, 1e-6);
@@ -114,7 +114,7 @@ static void test_unknown_calls_have_no_profile(void **state)
                               NULL};
     const struct cost_device *device = tables_device(NULL, "h100-sxm");
     struct layer_profile_options options = {0};
-    assert_false(layer_profile(&profile, &file, 1, &device, 1, &options, NULL, &err));
+    assert_false(layer_profile(&profile, NULL, &file, 1, &device, 1, &options, NULL, &err));
     assert_non_null(strstr(err.text, "custom call 'secret' is not in the table of custom calls"));
 }
 
@@ -132,7 +132,7 @@ static void test_oobleck_folder_is_complete(void **state)
                                             .nodes = 3};
     char path[64];
     snprintf(path, sizeof path, "%s/oobleck", folder);
-    if (!layer_profile(&made, files, 2, &device, 1, &options, NULL, &err) ||
+    if (!layer_profile(&made, NULL, files, 2, &device, 1, &options, NULL, &err) ||
         !profile_save_oobleck(&made, path, &err) || !profile_load(&read, path, 0, &err))
         fail_msg("%s", err.text);
     static const char *const names[] = {"mb8.json", "model_args.json", "allreduce_in_node.json",

@@ -7,6 +7,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/vector.h"
+#include "cost/count/custom_calls.h"
 #include "cost/layer.h"
 #include "cost/model_profile.h"
 #include "devices/calibration.h"
@@ -25,7 +26,8 @@ enum format { FORMAT_BY_OUTPUT, FORMAT_JSON, FORMAT_OOBLECK };
 
 struct cost_options {
     struct option_list files, backward, dims;
-    const char *model, *devices, *software, *across, *links, *calibration, *parameters, *output;
+    const char *model, *devices, *software, *across, *links, *calibration, *parameters, *custom_calls,
+        *output;
     int64_t microbatch_size, sequence, tensor, devices_per_node, nodes;
     int precision, recompute, attention, rules, to;
     bool explain, wide, keep_all, no_tf32, first, list, json;
@@ -94,6 +96,13 @@ static bool price_model(const struct cost_options *given, struct cost_chosen *ch
 
 /* ---- files ---- */
 
+/* What files are read with. */
+struct file_options {
+    struct hlo_dims dims;
+    struct custom_calls added;
+    const struct custom_calls *custom_calls; /* `added`; NULL: none */
+};
+
 /* How files of HLO are priced. */
 struct price_request {
     struct layer_profile_options options;
@@ -129,7 +138,7 @@ static bool read_parameters(const char *list, struct price_request *pricing, str
 }
 
 static bool begin_pricing(struct price_request *pricing, const struct cost_options *given,
-                          const struct tables *tables, const struct hlo_dims *dims, struct error *err)
+                          const struct tables *tables, const struct file_options *of_files, struct error *err)
 {
     if (!tables_ready(err))
         return false;
@@ -141,8 +150,9 @@ static bool begin_pricing(struct price_request *pricing, const struct cost_optio
                   .is_first = given->first,
                   .devices_per_node = (int)given->devices_per_node,
                   .across = tables_link(tables, given->across),
-                  .tables = tables},
-        .dims = dims,
+                  .tables = tables,
+                  .custom_calls = of_files->custom_calls},
+        .dims = &of_files->dims,
         .rules = (enum count_rules)given->rules,
         .microbatch_size = (int)given->microbatch_size,
         .devices_per_node = (int)given->devices_per_node,
@@ -177,7 +187,7 @@ struct report {
     const struct cost_options *given;
     const struct price_request *pricing; /* NULL: files are only counted */
     const struct cost_chosen *chosen;
-    const struct hlo_dims *dims;
+    const struct file_options *of_files;
     struct text text;
     struct json json;
 };
@@ -186,8 +196,9 @@ static bool count_file(struct report *report, size_t file, struct error *err)
 {
     struct hlo_module module;
     struct module_count count;
-    struct count_options options = {.rules = (enum count_rules)report->given->rules};
-    if (!hlo_load_sized(&module, report->given->files.items[file], report->dims, err))
+    struct count_options options = {.rules = (enum count_rules)report->given->rules,
+                                    .custom_calls = report->of_files->custom_calls};
+    if (!hlo_load_sized(&module, report->given->files.items[file], &report->of_files->dims, err))
         return false;
     bool counted = module_count(&count, &module, &options, err);
     if (counted) {
@@ -214,8 +225,8 @@ static bool explain_file(struct report *report, size_t file, struct error *err)
         .device_count = report->chosen->device_count,
         .wide = report->given->wide,
     };
-    bool done = hlo_load_sized(&forward, of->path, report->dims, err) &&
-                (!of->backward || hlo_load_sized(&backward, of->backward, report->dims, err)) &&
+    bool done = hlo_load_sized(&forward, of->path, &report->of_files->dims, err) &&
+                (!of->backward || hlo_load_sized(&backward, of->backward, &report->of_files->dims, err)) &&
                 layer_cost(&layer, &forward, of->backward ? &backward : NULL, explain.options, err);
     if (done && report->given->json)
         cost_explain_write(&explain, &report->json);
@@ -229,9 +240,10 @@ static bool explain_file(struct report *report, size_t file, struct error *err)
 
 /* Explains files, or counts them. As JSON one file is one map, several are a list of them. */
 static bool report_files(const struct cost_options *given, const struct price_request *pricing,
-                         const struct cost_chosen *chosen, const struct hlo_dims *dims, struct error *err)
+                         const struct cost_chosen *chosen, const struct file_options *of_files,
+                         struct error *err)
 {
-    struct report report = {.given = given, .pricing = pricing, .chosen = chosen, .dims = dims};
+    struct report report = {.given = given, .pricing = pricing, .chosen = chosen, .of_files = of_files};
     bool list = given->json && given->files.count > 1, done = true;
     report.json.out = &report.text;
     if (pricing && given->rules != COUNT_REHEARSE)
@@ -248,7 +260,7 @@ static bool report_files(const struct cost_options *given, const struct price_re
     }
     if (list)
         json_close(&report.json);
-    done = done && cost_dims_check(dims, err) && output_text(given->output, &report.text, err);
+    done = done && cost_dims_check(&of_files->dims, err) && output_text(given->output, &report.text, err);
     text_release(&report.text);
     return done;
 }
@@ -262,27 +274,29 @@ static bool profile_files(const struct cost_options *given, const struct price_r
     struct parallel *pool = given->files.count > 1 ? parallel_new(0, err) : NULL;
     if (given->files.count > 1 && !pool)
         return false;
-    bool done = layer_profile(&profile, pricing->files, (int)given->files.count, chosen->devices,
+    struct layer_doubts doubts;
+    bool done = layer_profile(&profile, &doubts, pricing->files, (int)given->files.count, chosen->devices,
                               chosen->device_count, &pricing->options, pool, err);
     parallel_free(pool);
     if (!done)
         return false;
     done = cost_dims_check(pricing->options.dims, err) &&
-           (given->rules != COUNT_REHEARSE || cost_interval_note_files(&profile, chosen->devices, err)) &&
+           (given->rules != COUNT_REHEARSE ||
+            cost_interval_note_files(&profile, chosen->devices, &doubts, err)) &&
            write_profile(given, &profile, err);
     profile_release(&profile);
     return done;
 }
 
 static bool price_files(const struct cost_options *given, struct cost_chosen *chosen,
-                        const struct hlo_dims *dims, struct error *err)
+                        const struct file_options *of_files, struct error *err)
 {
     struct price_request pricing = {0};
     if (given->files.count > PROFILE_MAX_LAYERS)
         return error_set(err, ERROR_USAGE, "expected at most %d files", PROFILE_MAX_LAYERS);
     bool done = cost_choose_devices(chosen, given->devices ? given->devices : EXPLAINED_DEVICE, err) &&
-                begin_pricing(&pricing, given, &chosen->added, dims, err) &&
-                (given->explain ? report_files(given, &pricing, chosen, dims, err)
+                begin_pricing(&pricing, given, &chosen->added, of_files, err) &&
+                (given->explain ? report_files(given, &pricing, chosen, of_files, err)
                                 : profile_files(given, &pricing, chosen, err));
     free(pricing.files);
     free(pricing.parameters);
@@ -326,7 +340,8 @@ static bool check_options(const struct cost_options *given, struct error *err)
                     {"no-tf32", given->no_tf32},
                     {"first", given->first},
                     {"rules", given->rules != COUNT_REHEARSE},
-                    {"dim", given->dims.count > 0}};
+                    {"dim", given->dims.count > 0},
+                    {"custom-calls", given->custom_calls != NULL}};
     const size_t priced = 7; /* the first of these need a device */
     bool prices = given->devices || given->explain;
     for (size_t i = 0; i < sizeof of_models / sizeof *of_models; i++)
@@ -355,11 +370,14 @@ static bool run_with(const struct cost_options *given, struct cost_chosen *chose
         return false;
     if (given->model)
         return price_model(given, chosen, err);
-    struct hlo_dims dims;
-    bool done = cost_dims_read(&dims, &given->dims, err) &&
-                (given->devices || given->explain ? price_files(given, chosen, &dims, err)
-                                                  : report_files(given, NULL, NULL, &dims, err));
-    cost_dims_release(&dims);
+    struct file_options of_files = {0};
+    bool done = cost_dims_read(&of_files.dims, &given->dims, err) &&
+                (!given->custom_calls || custom_calls_load(&of_files.added, given->custom_calls, err));
+    of_files.custom_calls = given->custom_calls ? &of_files.added : NULL;
+    done = done && (given->devices || given->explain ? price_files(given, chosen, &of_files, err)
+                                                     : report_files(given, NULL, NULL, &of_files, err));
+    cost_dims_release(&of_files.dims);
+    custom_calls_release(&of_files.added);
     return done;
 }
 
@@ -413,6 +431,10 @@ static const struct option_spec options[] = {
     OPTION(cost_options, dims, OPTION_TEXT, "dim", .repeats = true, .argument = "NAME=N",
            .help = "the size of a dimension that files leave open (`?`): a symbol of jax.export (b=8), or an "
                    "argument and its dimension, both from 0 (2.0=8)"),
+    OPTION(cost_options, custom_calls, OPTION_FILE, "custom-calls", .argument = "FILE",
+           .help = "the costs of your own custom calls in files (rehearse-custom-calls/1); an entry comes "
+                   "before those of the "
+                   "built-in table"),
     OPTION(cost_options, attention, OPTION_CHOICE, "attention", .argument = "KIND", .initial = "unfused",
            .words = attentions,
            .help = "how attention found in files runs: as it is written, or as one kernel"),

@@ -6,6 +6,7 @@
 #include "devices/calibration.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,7 @@ struct rows {
     double seconds[2];        /* of the passes */
     double optimizer;         /* seconds of its step */
     struct interval interval; /* as shares of times */
+    double rough;             /* share of the time that kernels modelled roughly take */
     bool failed;
 };
 
@@ -172,6 +174,13 @@ static void merge(struct rows *rows)
     qsort(rows->rows, (size_t)rows->count, sizeof *rows->rows, by_time);
 }
 
+/* Returns whether custom calls or loops of unknown length are not, or not wholly, in the times. */
+static bool lacks_times(const struct layer_cost *layer)
+{
+    return layer->forward.unknown_count + layer->backward.unknown_count > 0 ||
+           layer->forward.unbounded_loops + layer->backward.unbounded_loops > 0.0;
+}
+
 static bool rows_make(struct rows *rows, const struct cost_explain *explain, const struct cost_device *device)
 {
     const struct fused *passes[2] = {&explain->layer->forward, &explain->layer->backward};
@@ -193,7 +202,14 @@ static bool rows_make(struct rows *rows, const struct cost_explain *explain, con
         row->intensity = row->bytes > 0.0 ? row->flops / row->bytes : 0.0;
     }
     rows->optimizer = layer_kernel_time(&explain->layer->optimizer, device, explain->options).seconds;
+    rows->rough = layer_rough_seconds(&explain->layer->forward, device, explain->options) +
+                  layer_rough_seconds(&explain->layer->backward, device, explain->options);
     rows->interval = cost_interval_of_device(device);
+    double seconds = rows->seconds[PASS_FORWARD] + rows->seconds[PASS_BACKWARD];
+    rows->rough = seconds > 0.0 ? rows->rough / seconds : 0.0;
+    cost_interval_widen(&rows->interval, rows->rough);
+    if (lacks_times(explain->layer))
+        rows->interval.high = INFINITY;
     return !rows->failed;
 }
 
@@ -250,6 +266,43 @@ static void print_rows(const struct rows *rows, const struct cost_explain *expla
         print_row(&rows->rows[i], explain->wide, out);
 }
 
+/* The kernels that are modelled roughly, each once, in the order of their times. */
+static void print_rough(const struct layer_cost *layer, struct text *out)
+{
+    const struct fused *passes[] = {&layer->forward, &layer->backward};
+    const char *named[MAX_OPCODES];
+    int count = 0;
+    for (int p = 0; p < 2; p++)
+        for (int i = 0; i < passes[p]->kernel_count; i++) {
+            const struct kernel *kernel = &passes[p]->kernels[i].kernel;
+            bool seen = !kernel->rough || count == MAX_OPCODES;
+            for (int k = 0; k < count && !seen; k++)
+                seen = strcmp(named[k], kernel->name) == 0;
+            if (seen)
+                continue;
+            text_format(out, "%s%s", count > 0 ? ", " : "", kernel->name);
+            named[count++] = kernel->name;
+        }
+    if (count == MAX_OPCODES)
+        text_add(out, ", ...");
+}
+
+static void print_interval(const struct layer_cost *layer, const struct rows *rows, struct text *out)
+{
+    text_add(out, "  80 % interval of whole training runs: ");
+    if (isinf(rows->interval.high))
+        text_format(out, "at least %.2f of these times, which lack what is named above", rows->interval.low);
+    else
+        text_format(out, "%.2f to %.2f of these times", rows->interval.low, rows->interval.high);
+    text_add(out, rows->interval.extrapolates ? ", extrapolated\n" : "\n");
+    if (rows->rough == 0.0)
+        return;
+    text_format(out, "  modelled roughly, %g to %g of its time: %.3g %% of these times (", KERNEL_ROUGH_LOW,
+                KERNEL_ROUGH_HIGH, 100.0 * rows->rough);
+    print_rough(layer, out);
+    text_add(out, ")\n");
+}
+
 static void print_device(const struct cost_explain *explain, const struct cost_device *device,
                          const struct rows *rows, struct text *out)
 {
@@ -259,8 +312,7 @@ static void print_device(const struct cost_explain *explain, const struct cost_d
                 unit_text(&texts, rows->seconds[PASS_FORWARD], UNIT_TIME),
                 unit_text(&texts, rows->seconds[PASS_BACKWARD], UNIT_TIME),
                 unit_text(&texts, rows->optimizer, UNIT_TIME));
-    text_format(out, "  80 %% interval of whole training runs: %.2f to %.2f of these times%s\n",
-                rows->interval.low, rows->interval.high, rows->interval.extrapolates ? ", extrapolated" : "");
+    print_interval(explain->layer, rows, out);
     text_format(out, "  products: %s\n",
                 device->fitted ? device->fitted : "no measured error in the device's description");
     text_format(out, "  the rest: %s\n",
@@ -316,6 +368,7 @@ static void write_device(const struct cost_explain *explain, const struct cost_d
     json_number(json, "backward_seconds", rows->seconds[PASS_BACKWARD]);
     json_number(json, "optimizer_seconds", rows->optimizer);
     interval_write(&rows->interval, json);
+    json_number(json, "rough_share", rows->rough);
     if (device->fitted)
         json_string(json, "products_fitted", device->fitted);
     if (calibration->fitted)

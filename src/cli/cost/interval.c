@@ -52,27 +52,42 @@ struct interval cost_interval_of_device(const struct cost_device *device)
     return interval;
 }
 
+void cost_interval_widen(struct interval *interval, double rough)
+{
+    interval->low = (1.0 - rough) * interval->low + rough * KERNEL_ROUGH_LOW;
+    interval->high = (1.0 - rough) * interval->high + rough * KERNEL_ROUGH_HIGH;
+}
+
 /* Appends the interval of each device type to the profile's source. */
 static bool note(struct profile *profile, const char *of, const struct cost_device *const *devices,
-                 const struct interval *intervals, struct error *err)
+                 const struct interval *intervals, const struct layer_doubts *doubts, struct error *err)
 {
     struct text text = {0};
     text_format(&text, "%s; 80 %% interval%s, as shares of these times:", profile->source, of);
     for (int i = 0; i < profile->device_count; i++)
-        text_format(&text, "%s %s %.2f to %.2f%s", i > 0 ? "," : "", devices[i]->name, intervals[i].low,
-                    intervals[i].high, intervals[i].extrapolates ? " (extrapolated)" : "");
+        if (doubts && doubts->unbounded_loops > 0.0)
+            text_format(&text, "%s %s at least %.2f", i > 0 ? "," : "", devices[i]->name, intervals[i].low);
+        else
+            text_format(&text, "%s %s %.2f to %.2f%s", i > 0 ? "," : "", devices[i]->name, intervals[i].low,
+                        intervals[i].high, intervals[i].extrapolates ? " (extrapolated)" : "");
+    for (int i = 0; doubts && i < profile->device_count; i++)
+        if (doubts->rough[i] > 0.0)
+            text_format(&text, "; modelled roughly: %.3g %% of the time on %s", 100.0 * doubts->rough[i],
+                        devices[i]->name);
     profile->source = text.failed ? NULL : arena_string(&profile->arena, text.data);
     text_release(&text);
     return profile->source || error_memory(err);
 }
 
 bool cost_interval_note_files(struct profile *profile, const struct cost_device *const *devices,
-                              struct error *err)
+                              const struct layer_doubts *doubts, struct error *err)
 {
     struct interval intervals[PROFILE_MAX_DEVICES];
-    for (int i = 0; i < profile->device_count; i++)
+    for (int i = 0; i < profile->device_count; i++) {
         intervals[i] = cost_interval_of_device(devices[i]);
-    return note(profile, " of whole training runs", devices, intervals, err);
+        cost_interval_widen(&intervals[i], doubts->rough[i]);
+    }
+    return note(profile, " of whole training runs", devices, intervals, doubts, err);
 }
 
 bool cost_interval_note(struct profile *profile, const struct architecture *model,
@@ -82,5 +97,5 @@ bool cost_interval_note(struct profile *profile, const struct architecture *mode
     struct interval intervals[PROFILE_MAX_DEVICES];
     for (int i = 0; i < profile->device_count; i++)
         intervals[i] = interval_on(model, devices[i], options);
-    return note(profile, "", devices, intervals, err);
+    return note(profile, "", devices, intervals, NULL, err);
 }

@@ -29,11 +29,14 @@ bool op_cycles_read(struct error *err);
  * has none. NULL only if memory is out. */
 const struct op_cycles *op_cycles_find(const char *capability, bool fork);
 
+struct custom_calls;
+
 struct count_options {
     enum count_rules rules;
-    const struct op_cycles *cycles; /* xla-gpu and xla-fork; NULL: sm_86 */
-    bool once_per_operand;          /* xla-gpu: do not count repeated reads of an operand */
-    bool repeated_reads;            /* xla: count_multiple_input_accesses */
+    const struct custom_calls *custom_calls; /* the user's, count/custom_calls.h; NULL: none */
+    const struct op_cycles *cycles;          /* xla-gpu and xla-fork; NULL: sm_86 */
+    bool once_per_operand;                   /* xla-gpu: do not count repeated reads of an operand */
+    bool repeated_reads;                     /* xla: count_multiple_input_accesses */
 };
 
 /* The counts of one instruction, including everything it calls. */
@@ -61,6 +64,7 @@ struct module_count {
     const char **unknown;                    /* their targets, each once, sorted */
     int unbounded_loops;                     /* while loops of unknown trip count, counted once */
     enum count_rules rules;
+    const struct custom_calls *custom_calls; /* of the options */
 };
 
 /* Counts a module. On failure *count holds nothing; on success the caller releases it with

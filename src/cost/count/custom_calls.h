@@ -1,10 +1,12 @@
-/* The costs of custom calls: data/custom-calls.yaml. */
+/* The costs of custom calls: data/custom-calls.yaml, and files of users in its form. */
 #ifndef REHEARSE_COST_COUNT_CUSTOM_CALLS_H
 #define REHEARSE_COST_COUNT_CUSTOM_CALLS_H
 
+#include "core/arena.h"
 #include "core/error.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum custom_call_rule {
     CUSTOM_CALL_FREE,
@@ -24,12 +26,29 @@ struct custom_call {
     enum custom_call_rule rule;
     double flops, transcendentals; /* per element */
     double terms[3];               /* of p^2 q, p q^2, q^3 */
+    double steps;                  /* launches that wait for one another, per column */
 };
 
-/* Reads the table once; lookups cannot fail afterwards. */
+struct custom_calls {
+    struct arena arena;
+    struct custom_call *calls;
+    int count, room;
+};
+
+/* Read a user's file or text; `path` is for messages. On failure *calls holds nothing; on success the caller
+ * releases it with custom_calls_release. */
+bool custom_calls_load(struct custom_calls *calls, const char *path, struct error *err);
+bool custom_calls_parse(struct custom_calls *calls, const char *path, const char *data, size_t length,
+                        struct error *err);
+void custom_calls_release(struct custom_calls *calls);
+
+/* Reads the built-in table once; lookups cannot fail afterwards. */
 bool custom_calls_read(struct error *err);
 
-/* Returns the entry of a target, or NULL. */
-const struct custom_call *custom_call_find(const char *target);
+/* Returns the entry of a target: of the user's (NULL: none), else of the built-in ones; NULL: there is none. */
+const struct custom_call *custom_call_find(const struct custom_calls *added, const char *target);
+
+/* Returns whether the rule only gives a rough time: the kernel's inner workings are not modelled. */
+bool custom_call_is_rough(const struct custom_call *call);
 
 #endif

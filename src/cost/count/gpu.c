@@ -203,7 +203,7 @@ static bool estimated(const char *text, const char *name, double *value)
 bool count_estimate(const struct hlo_instruction *call, struct instruction_count *count)
 {
     const char *config = call->attributes->backend_config;
-    const char *estimate = config ? strstr(config, "cost_estimate_json") : NULL;
+    const char *estimate = config ? strstr(config, "cost_estimate") : NULL;
     if (!estimate)
         return false;
     double value;

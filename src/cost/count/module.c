@@ -342,6 +342,7 @@ bool module_count(struct module_count *count, const struct hlo_module *module,
                   const struct count_options *options, struct error *err)
 {
     memset(count, 0, sizeof *count);
+    count->custom_calls = options->custom_calls;
     if (!op_cycles_read(err) || !custom_calls_read(err))
         return false;
     bool fork = options->rules == COUNT_XLA_FORK;

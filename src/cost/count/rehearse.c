@@ -152,7 +152,7 @@ static void count_custom_call(const struct counter *c, const struct hlo_instruct
                               struct instruction_count *count)
 {
     const char *target = call->attributes->target;
-    const struct custom_call *rule = target ? custom_call_find(target) : NULL;
+    const struct custom_call *rule = target ? custom_call_find(c->options.custom_calls, target) : NULL;
     if (!rule || !count_by_rule(rule, call, count))
         count_unknown(c, call, count);
 }

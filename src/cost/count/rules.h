@@ -110,7 +110,8 @@ bool count_is_convolution(const char *target);
 bool count_gemm(const struct hlo_instruction *call, struct instruction_count *count);
 bool count_convolution_call(const struct hlo_instruction *call, struct instruction_count *count);
 
-/* Counts the figures in `cost_estimate_json` of a kernel's backend_config. */
+/* Counts the figures in `cost_estimate_json` (XLA's Triton kernels) or `cost_estimate` (Pallas) of a kernel's
+ * backend_config. */
 bool count_estimate(const struct hlo_instruction *call, struct instruction_count *count);
 
 /* Returns whether every result element depends only on the operands' elements at the same place. */

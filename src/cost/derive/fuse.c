@@ -275,6 +275,20 @@ static bool group_kernel(struct fusion_context *work, const struct fuser *f, int
 
 /* ---- instructions that are kernels of their own ---- */
 
+/* A factorization or a solver of a library: the steps of a matrix wait for one another, matrices of a batch do not. */
+static void set_steps(struct kernel *kernel, const struct custom_call *known,
+                      const struct hlo_instruction *instruction)
+{
+    double columns = 0.0;
+    for (int i = 0; i < instruction->operand_count; i++) {
+        const struct hlo_shape *shape = instruction->operands[i]->shape;
+        if (shape->rank >= 2 && columns == 0.0)
+            columns = fmin((double)shape->dims[shape->rank - 1], (double)shape->dims[shape->rank - 2]);
+    }
+    kernel->rough = custom_call_is_rough(known);
+    kernel->steps = known->steps * columns;
+}
+
 static struct fused_kernel *lone_kernel(struct fusion_context *work, const struct op_graph *graph, int index)
 {
     const struct hlo_instruction *instruction = graph->at[index];
@@ -290,6 +304,11 @@ static struct fused_kernel *lone_kernel(struct fusion_context *work, const struc
     kernel->kernel.name = hlo_opcode_name(instruction->opcode);
     kernel->kernel.bytes = count ? count->bytes : op_bytes(instruction);
     kernel->kernel.lane_flops = op_lane_flops(instruction);
+    const char *library = instruction->opcode == HLO_CHOLESKY           ? "Cholesky"
+                          : instruction->opcode == HLO_TRIANGULAR_SOLVE ? "TriangularSolve"
+                                                                        : NULL;
+    if (library)
+        set_steps(&kernel->kernel, custom_call_find(NULL, library), instruction);
     return kernel;
 }
 
@@ -369,7 +388,8 @@ static bool custom_kernel(struct fusion_context *work, const struct op_graph *gr
     const char *target = call->attributes->target;
     if (op_is_target(call, OP_TARGET_LOOP_BACKWARD))
         return true;
-    const struct custom_call *known = target ? custom_call_find(target) : NULL;
+    const struct custom_call *known =
+        target ? custom_call_find(work->options->counts->custom_calls, target) : NULL;
     if (!known || (count && count->unknown))
         return add_unknown(work, target);
     if (known->rule == CUSTOM_CALL_FREE)
@@ -382,6 +402,7 @@ static bool custom_kernel(struct fusion_context *work, const struct op_graph *gr
     kernel->kernel.lane_flops = count ? count->flops + 20.0 * count->transcendentals
                                       : elements * (known->flops + 20.0 * known->transcendentals);
     set_custom_call(&kernel->kernel, known, call, count, work->options->attention);
+    set_steps(&kernel->kernel, known, call);
     return true;
 }
 
