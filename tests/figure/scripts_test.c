@@ -100,12 +100,10 @@ static void sweeps_are_lines(void **state)
 static void runs_are_points_by_generation(void **state)
 {
     (void)state;
-    struct run runs[6] = {{.scored = true, .seconds = 1, .predicted.seconds = 1.1},
-                          {.scored = true, .seconds = 2, .predicted.seconds = 1.9},
-                          {.scored = true, .seconds = 3, .predicted.seconds = 3.5},
-                          {.scored = false, .seconds = 4, .predicted.seconds = 4},
-                          {.scored = true, .reason = "unknown", .seconds = 5},
-                          {.scored = true, .seconds = 6, .predicted.seconds = 6}};
+    struct run runs[6] = {
+        {.scored = true, .seconds = 1, .expected = 1.1},     {.scored = true, .seconds = 2, .expected = 1.9},
+        {.scored = true, .seconds = 3, .expected = 3.5},     {.scored = false, .seconds = 4, .expected = 4},
+        {.scored = true, .reason = "unknown", .seconds = 5}, {.scored = true, .seconds = 6, .expected = 6}};
     static const char *const devices[] = {"h100", "a100-80gb", "h100", "v100-32gb", "h100", "a100-40gb"};
     for (int i = 0; i < 6; i++)
         runs[i].job.device = tables_device(NULL, devices[i]);
