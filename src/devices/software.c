@@ -28,13 +28,13 @@
 
 /* ZeRO-2 and 3 are Megatron-FSDP. */
 #define MEGATRON_CORE_2025                                                                                   \
-    MEGATRON_CORE,                                                                                           \
-        .zero = 15,                                                                                          \
-        .techniques = SOME_BLOCKS | FORMATS | EXCHANGES | T(MODULES) | T(MASTER) | T(MOMENTS) |              \
-                      T(REPLICATE) | T(OFFLOAD) | T(OFFLOAD_ACTIVATIONS) | T(DISPATCH) | T(EXPERT_OVERLAP),  \
-        .offers = ALL_DEGREES | OFFERS_LAYOUTS, .dispatch = DISPATCH_DEEPEP, .send_blocks = true,            \
-        .block_forward = 10.1, .block_backward = 14.2, .loss = 40, .tensor_shown = 0.538,                    \
-        .data_shown = 0.821
+    MEGATRON_CORE, .zero = 15,                                                                               \
+                   .techniques = SOME_BLOCKS | FORMATS | EXCHANGES | T(MODULES) | T(MASTER) | T(MOMENTS) |   \
+                                 T(REPLICATE) | T(OFFLOAD) | T(OFFLOAD_ACTIVATIONS) | T(DISPATCH) |          \
+                                 T(EXPERT_OVERLAP) | T(TENSOR_OVERLAP),                                      \
+                   .offers = ALL_DEGREES | OFFERS_LAYOUTS, .dispatch = DISPATCH_DEEPEP, .send_blocks = true, \
+                   .block_forward = 10.1, .block_backward = 14.2, .loss = 40, .tensor_shown = 1,             \
+                   .tensor_overlapped = 0.538, .data_shown = 0.821
 
 /* Scores in memory, a fused softmax, gradients exchanged after the backward pass. */
 #define MEGATRON_UNFUSED                                                                                     \
@@ -67,13 +67,14 @@
 #define TORCHTITAN                                                                                           \
     FSDP, .sequence_parallel = true, .keeps_gathered = true, .keeps_inputs = true,                           \
           .splits_local_batch = true, .zero_staged = 12, .offers = ALL_DEGREES, .some_blocks = METHOD_EVERY
+
 #define TORCHTITAN_TECHNIQUES (SOME_BLOCKS | T(REPLICATE) | T(RESHARD) | T(RECIPE))
 
 #define TORCHTITAN_COMPILED                                                                                  \
     TORCHTITAN,                                                                                              \
-        .techniques = TORCHTITAN_TECHNIQUES, .block_forward = 15, .block_backward = 18.1, .middle = 1,       \
-        .loss = 16, .accumulate = 6, .tensor_shown = 1, .matrix_working = 6, .selective_kept = 0.47,         \
-        .selective = 0.8,                                                                                    \
+        .techniques = TORCHTITAN_TECHNIQUES | T(TENSOR_OVERLAP), .block_forward = 15,                        \
+        .block_backward = 18.1, .middle = 1, .loss = 16, .accumulate = 6, .tensor_shown = 1,                 \
+        .tensor_overlapped = 0.54, .matrix_working = 6, .selective_kept = 0.47, .selective = 0.8,            \
         .loss_kept_split = 16 /* PyTorch's loss_parallel is not compiled: a result of each operation */
 
 /* Kernels of PyTorch, one for each operation. In passes of 2 bytes a norm in fp32 takes 16 forward, rotary embedding 18,
@@ -137,14 +138,15 @@ const struct software software_all[SOFTWARE_COUNT] = {
         MEGATRON_CORE,
         .send_blocks = true,
         .zero = 3,
-        .techniques = SOME_BLOCKS | FORMATS | EXCHANGES | T(OFFLOAD_ACTIVATIONS),
+        .techniques = SOME_BLOCKS | FORMATS | EXCHANGES | T(OFFLOAD_ACTIVATIONS) | T(TENSOR_OVERLAP),
         .offers = ALL_DEGREES,
         .block_forward = 14.1,
         .block_backward = 26.9,
         .loss = 32,
         .expert_rate = 0.58,
         .expert_host = 8e-3,
-        .tensor_shown = 0.576,
+        .tensor_shown = 1,
+        .tensor_overlapped = 0.576,
         .data_shown = 0.238,
     },
     {
@@ -218,7 +220,7 @@ const struct software software_all[SOFTWARE_COUNT] = {
         .middle = 2,
         .loss = 24,
         .accumulate = 8,
-        .tensor_shown = 0.5,
+        .tensor_shown = 1,
         .matrix_working = 0,
         .selective_kept = 0.55,
         .selective = 0.3,

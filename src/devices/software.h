@@ -39,6 +39,7 @@ struct software {
     double optimizer;         /* bytes read and written per parameter and step, on the device that holds it */
     double accumulate;        /* the same for accumulating gradients */
     double tensor_shown;      /* exposed share of tensor-parallel communication */
+    double tensor_overlapped; /* the same with TECHNIQUE_TENSOR_OVERLAP */
     double expert_rate;       /* rate of experts' grouped products, relative to single ones; 0: 1 */
     double narrow_rate;       /* of products in 8 bits, relative to those with one scale for a tensor; 0: 1 */
     enum dispatcher dispatch; /* unless the job says another; DISPATCH_USUAL: all-to-all */

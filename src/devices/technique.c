@@ -29,19 +29,13 @@ static const struct {
 
 /* Words; NULL: a number. */
 static const char *const *const words_of[TECHNIQUE_COUNT] = {
-    [TECHNIQUE_MODULES] = modules,
-    [TECHNIQUE_METHOD] = methods,
-    [TECHNIQUE_GRADIENTS] = formats,
-    [TECHNIQUE_MASTER] = formats,
-    [TECHNIQUE_MOMENTS] = formats,
-    [TECHNIQUE_PARAMETERS] = formats,
-    [TECHNIQUE_ACTIVATIONS] = formats,
-    [TECHNIQUE_RECIPE] = recipes,
-    [TECHNIQUE_RESHARD] = switches,
-    [TECHNIQUE_OFFLOAD_TO] = places,
-    [TECHNIQUE_DISPATCH] = dispatchers,
-    [TECHNIQUE_EXPERT_OVERLAP] = overlaps,
-    [TECHNIQUE_CONTEXT_KIND] = context_kinds,
+    [TECHNIQUE_MODULES] = modules,         [TECHNIQUE_METHOD] = methods,
+    [TECHNIQUE_GRADIENTS] = formats,       [TECHNIQUE_MASTER] = formats,
+    [TECHNIQUE_MOMENTS] = formats,         [TECHNIQUE_PARAMETERS] = formats,
+    [TECHNIQUE_ACTIVATIONS] = formats,     [TECHNIQUE_RECIPE] = recipes,
+    [TECHNIQUE_RESHARD] = switches,        [TECHNIQUE_OFFLOAD_TO] = places,
+    [TECHNIQUE_DISPATCH] = dispatchers,    [TECHNIQUE_EXPERT_OVERLAP] = overlaps,
+    [TECHNIQUE_TENSOR_OVERLAP] = switches, [TECHNIQUE_CONTEXT_KIND] = context_kinds,
     [TECHNIQUE_SCHEDULE] = schedule_names,
 };
 

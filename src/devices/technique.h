@@ -92,6 +92,8 @@ enum offload_place { PLACE_USUAL, PLACE_HOST, PLACE_NVME };
     X(DISPATCH, dispatch, "dispatch", "how tokens go to their experts and back")                             \
     X(EXPERT_OVERLAP, expert_overlap, "ep-overlap",                                                          \
       "exchanges of experts beside the kernels of another micro-batch")                                      \
+    X(TENSOR_OVERLAP, tensor_overlap, "tp-overlap",                                                          \
+      "exchanges of tensor parallel ranks beside the products they belong to")                               \
     X(EXPERT_TENSOR, expert_tensor, "etp", "tensor parallel degree of the experts")                          \
     X(CONTEXT_KIND, context_kind, "cp-comm", "how context parallel ranks exchange keys and values")          \
     X(SCHEDULE, schedule, "schedule", "order of the passes of a pipeline")                                   \

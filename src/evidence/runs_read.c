@@ -263,6 +263,18 @@ static int degree(struct reader *r, const char *column)
     return (int)whole(r, column, 1, MAX_DEGREE, 1);
 }
 
+/* Runs of Megatron-Core are published by its makers, whose recipes turn the overlap on. */
+static enum technique_switch tensor_overlap_of(const struct reader *r)
+{
+    const struct software *software = r->run->job.software;
+    const char *notes = cell(r, "notes");
+    if (!software_supports(software, TECHNIQUE_TENSOR_OVERLAP) || contains(notes, "vanilla TP"))
+        return SWITCH_USUAL;
+    bool on = text_starts_with(software->name, "megatron-core") || contains(notes, "async TP") ||
+              contains(notes, "asyncTP");
+    return on ? SWITCH_ON : SWITCH_USUAL;
+}
+
 static bool read_degrees(struct reader *r)
 {
     struct run *run = r->run;
@@ -294,6 +306,7 @@ static bool read_degrees(struct reader *r)
     job->data = (int)(devices / model_parallel);
     if (job->expert > 1 && contains(cell(r, "notes"), "DeepEP"))
         job->technique.dispatch = DISPATCH_DEEPEP;
+    job->technique.tensor_overlap = tensor_overlap_of(r);
     bool interleaves = job->pipeline > 1 && software->interleaves && run->model.layers % job->pipeline == 0;
     job->chunks = chunks > 0 ? (int)chunks : interleaves ? run->model.layers / job->pipeline : 1;
     return true;

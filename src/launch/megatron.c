@@ -322,6 +322,7 @@ static bool arguments_of(const struct job *job, struct megatron_arguments *a)
     number(a, MEGATRON_TENSOR, job->tensor);
     flag(a, MEGATRON_SEQUENCE_PARALLEL,
          job->tensor > 1 && (job->software->sequence_parallel || job->model->experts > 0));
+    flag(a, MEGATRON_TENSOR_OVERLAP, job->tensor > 1 && job->technique.tensor_overlap == SWITCH_ON);
     data_parallel(a, job);
     number(a, MEGATRON_MICROBATCH, job->microbatch);
     number(a, MEGATRON_BATCH, job->batch);

@@ -71,6 +71,7 @@
     X(MTP_LAYERS, "--mtp-num-layers", NUMBER)                                                                \
     S(TENSOR, "--tensor-model-parallel-size", tensor)                                                        \
     X(SEQUENCE_PARALLEL, "--sequence-parallel", FLAG)                                                        \
+    X(TENSOR_OVERLAP, "--tp-comm-overlap", FLAG)                                                             \
     S(PIPELINE, "--pipeline-model-parallel-size", pipeline)                                                  \
     S(CHUNKS, "--num-virtual-stages-per-pipeline-rank", chunks)                                              \
     S(CHUNK_BLOCKS, "--num-layers-per-virtual-pipeline-stage", chunk_blocks)                                 \

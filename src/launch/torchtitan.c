@@ -86,6 +86,8 @@ static void write_parallelism(const struct job *job, struct text *out)
     if (sharded)
         text_format(out, "fsdp_reshard_after_forward = \"%s\"\n", torchtitan_reshard(job));
     text_format(out, "tensor_parallel_degree = %d\n", job->tensor);
+    if (job->tensor > 1 && job->technique.tensor_overlap == SWITCH_ON)
+        text_add(out, "enable_async_tensor_parallel = true\n");
     text_format(out, "context_parallel_degree = %d\n", job->context);
     if (job->context > 1 && job->technique.context_kind != CONTEXT_USUAL)
         text_format(out, "context_parallel_rotate_method = \"%s\"\n",
@@ -133,7 +135,7 @@ bool torchtitan_check(const struct job *job, struct error *err)
                          "torchtitan shards parameters over context parallel ranks: zero=2 or zero=3, not 0");
     unsigned can = 1u << TECHNIQUE_METHOD | 1u << TECHNIQUE_LAYERS | 1u << TECHNIQUE_REPLICATE |
                    1u << TECHNIQUE_RESHARD | 1u << TECHNIQUE_RECIPE | 1u << TECHNIQUE_EXPERT_TENSOR |
-                   1u << TECHNIQUE_CONTEXT_KIND | 1u << TECHNIQUE_SCHEDULE;
+                   1u << TECHNIQUE_CONTEXT_KIND | 1u << TECHNIQUE_SCHEDULE | 1u << TECHNIQUE_TENSOR_OVERLAP;
     if (!launch_check_techniques(job, can, "torchtitan", err))
         return false;
     if (job_is_timed(job) && job->technique.schedule != SCHEDULE_ZB_V)

@@ -89,6 +89,8 @@ static void write_parallelism(const struct job *job, struct text *out)
     if (sharded)
         text_format(out, "    parallelism.fsdp_reshard_after_forward = \"%s\"\n", torchtitan_reshard(job));
     text_format(out, "    parallelism.tensor_parallel_degree = %d\n", job->tensor);
+    if (job->tensor > 1 && job->technique.tensor_overlap == SWITCH_ON)
+        text_add(out, "    parallelism.enable_async_tensor_parallel = True\n");
     text_format(out, "    parallelism.context_parallel_degree = %d\n", job->context);
     if (job->model->experts > 0)
         text_format(out, "    parallelism.expert_parallel_degree = %d\n", job->expert);

@@ -180,6 +180,7 @@ static void set_techniques(struct technique *technique, size_t which)
         technique->recipe = RECIPE_NVFP4;
     if (which % 2 == 1) {
         technique->expert_overlap = OVERLAP_WEIGHTS;
+        technique->tensor_overlap = SWITCH_ON;
         technique->context_kind = CONTEXT_RING + (int)(which / 2 % 4);
         technique->expert_tensor = which % 3 == 1 ? 2 : 0;
     }

@@ -81,7 +81,8 @@ static void tells_what_each_argument_does(void **state)
     assert_int_equal(argument(&options, "--data-path")->use, LAUNCH_IDLE);
     assert_string_equal(argument(&options, "--data-path")->value, "a b c");
     assert_int_equal(argument(&options, "--bf16")->use, LAUNCH_READ);
-    assert_int_equal(argument(&options, "--tp-comm-overlap")->use, LAUNCH_UNMODELLED);
+    assert_int_equal(argument(&options, "--tp-comm-overlap")->use, LAUNCH_READ);
+    assert_int_equal(options.technique[TECHNIQUE_TENSOR_OVERLAP].value, SWITCH_ON);
     assert_int_equal(launch_count(&options, LAUNCH_UNKNOWN), 2);
     assert_string_equal(argument(&options, "--tensor-model-paralel-size")->note,
                         "did you mean --tensor-model-parallel-size?");

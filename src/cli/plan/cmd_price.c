@@ -220,7 +220,8 @@ static bool plan_freely(const struct price_options *given, struct launch_price *
     if (!pool)
         return false;
     question.job.stage_blocks = NULL;
-    question.job.technique = (struct technique){0};
+    /* an overlap of tensor parallel ranks is not the search's to choose */
+    question.job.technique = (struct technique){.tensor_overlap = price->job.technique.tensor_overlap};
     progress_start(&progress, "planning");
     const struct job_search_options searched = {
         .top = 1, .time_limit = given->time_limit, .pool = pool, .progress = &progress};

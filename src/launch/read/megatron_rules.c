@@ -187,7 +187,7 @@ static const struct launch_rule rules[] = {
     RULE_TECHNIQUE("cp-comm-type", "a2a+p2p", CONTEXT_KIND, CONTEXT_HIERARCHICAL),
     RULE_NOTHING("hierarchical-context-parallel-sizes"),
     RULE_NOT_ON("use-tp-pp-dp-mapping", "pipeline stages next to each other; data parallel ranks are"),
-    RULE_NOT_ON("tp-comm-overlap", "the software's usual overlap is priced, with and without it"),
+    RULE_VALUE("tp-comm-overlap", SWITCH, technique[TECHNIQUE_TENSOR_OVERLAP], SWITCH_ON),
     RULE_NOTHING("tp-comm-*"),
     RULE_NOTHING("overlap-grad-reduce"),
     RULE_NOTHING("overlap-param-gather*"),

@@ -42,7 +42,7 @@ static const struct launch_rule rules[] = {
     RULE_TECHNIQUE("FP8_RECIPE", "blockwise", RECIPE, RECIPE_BLOCKWISE),
     RULE_TECHNIQUE("FP8_RECIPE", "mxfp8", RECIPE, RECIPE_MXFP8),
     RULE_TECHNIQUE("FP4_RECIPE", "nvfp4", RECIPE, RECIPE_NVFP4),
-    RULE_NOT_ON("TP_COMM_OVERLAP", "the software's usual overlap is priced, with and without it"),
+    RULE_VALUE("TP_COMM_OVERLAP", SWITCH, technique[TECHNIQUE_TENSOR_OVERLAP], SWITCH_ON),
     RULE_NOT_ON("TP_PP_DP_MAPPING", "pipeline stages next to each other; data parallel ranks are"),
     RULE_NOT_ON("MCORE_CUDA_GRAPH", "kernels without a wait for the host"),
     RULE_NOT_ON("FULL_CUDA_GRAPH", "kernels without a wait for the host"),

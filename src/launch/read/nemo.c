@@ -50,7 +50,7 @@ static const struct launch_rule model_rules[] = {
     RULE_NOTHING("fp8_hybrid"), /* without fp8 they have no effect */
     RULE_NOTHING("fp8_e4m3"),
     RULE_ELSEWHERE("megatron_amp_O2"),
-    RULE_NOT_ON("ub_tp_comm_overlap", "the software's usual overlap is priced, with and without it"),
+    RULE_VALUE("ub_tp_comm_overlap", SWITCH, technique[TECHNIQUE_TENSOR_OVERLAP], SWITCH_ON),
     RULE_NOTHING("overlap_p2p_comm"),
     RULE_NOT_ON("headscale", "a scale of each head"),
     RULE_NOTHING("gc_interval"),
@@ -236,8 +236,7 @@ static const struct launch_rule bridge_rules[] = {
     RULE_TECHNIQUE("mixed_precision.fp8_recipe", "blockwise", RECIPE, RECIPE_BLOCKWISE),
     RULE_TECHNIQUE("mixed_precision.fp8_recipe", "mxfp8", RECIPE, RECIPE_MXFP8),
     RULE_NOT_ON("peft._target_", "fine-tuning of few parameters"),
-    RULE_NOT_ON("comm_overlap.tp_comm_overlap",
-                "the software's usual overlap is priced, with and without it"),
+    RULE_VALUE("comm_overlap.tp_comm_overlap", SWITCH, technique[TECHNIQUE_TENSOR_OVERLAP], SWITCH_ON),
     RULE_NOTHING("model.*"),
     RULE_NOTHING("*"),
 };

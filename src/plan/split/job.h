@@ -142,7 +142,7 @@ struct job_exchange {
     double parameters, experts; /* numbers of parameters on a device of the fullest stage */
     double gradients;           /* one all-reduce, or one reduce-scatter and all-gather */
     double scatter;             /* the reduce-scatter's part */
-    double shards;              /* a stage's shards, gathered twice and scattered once, block by block */
+    double shards; /* a stage's shards, gathered twice or once and scattered once, block by block */
 };
 
 /* Bytes of a parameter. */
@@ -156,6 +156,9 @@ struct job_formats {
     double added;     /* that the accumulation of a gradient reads and writes */
 };
 struct job_formats job_formats_of(const struct job *job);
+
+/* Returns whether a pipeline gathers its stage's shards once in an iteration, and scatters their gradients once. */
+bool job_keeps_gathered(const struct job *job);
 
 /* Returns the ranks that share states, gradients and parameters. */
 double job_shard_ranks(const struct job *job);

@@ -119,7 +119,16 @@ int job_context_neighbours(const struct job *job)
     return context_neighbours(&exchange);
 }
 
-/* ---- both ---- */
+/* ---- tensor ---- */
+
+static double tensor_shown(const struct job *job)
+{
+    const struct software *software = job->software;
+    bool overlaps = job->technique.tensor_overlap == SWITCH_ON && software->tensor_overlapped > 0.0;
+    return overlaps ? software->tensor_overlapped : software->tensor_shown;
+}
+
+/* ---- all ---- */
 
 struct job_moved job_moved_of(const struct job *job, const struct layer_work *work, const double attention[2])
 {
@@ -131,7 +140,7 @@ struct job_moved job_moved_of(const struct job *job, const struct layer_work *wo
     struct context_exchange context = ring_of(job, work, job_context_kind(job), attention);
     return (struct job_moved){
         .reduce = job_transfer(job, COLLECTIVE_ALL_REDUCE, job->tensor, 1, work->tensor_bytes),
-        .reduce_shown = job->software->tensor_shown,
+        .reduce_shown = tensor_shown(job),
         .experts = experts_of(job, work, job_dispatcher(job)),
         .context = context_seconds_of(&context),
         .context_kind = kinds[job_context_kind(job)],

@@ -47,6 +47,11 @@ static double gradient_seconds(const struct job *job, enum collective_kind kind,
     return seconds * job->software->data_shown;
 }
 
+bool job_keeps_gathered(const struct job *job)
+{
+    return job->software->keeps_gathered && job->pipeline > 1 && job->technique.reshard != SWITCH_ON;
+}
+
 static double shard_seconds(const struct job *job, int blocks, const struct job_exchange *held)
 {
     struct job_formats formats = job_formats_of(job);
@@ -60,7 +65,7 @@ static double shard_seconds(const struct job *job, int blocks, const struct job_
     if (ranks < all)
         scatter += job_transfer(job, COLLECTIVE_ALL_REDUCE, all / ranks, apart * ranks,
                                 formats.wire * number / ranks);
-    double gathers = job->technique.reshard == SWITCH_OFF ? 1.0 : 2.0;
+    double gathers = job->technique.reshard == SWITCH_OFF || job_keeps_gathered(job) ? 1.0 : 2.0;
     return (gathers * gather + (job->frozen ? 0.0 : scatter)) * pieces;
 }
 
@@ -85,16 +90,16 @@ struct job_exchange job_exchange_of(const struct job *job, const struct job_laye
     return exchange;
 }
 
-/* Gathers and scatters of shards hide behind the kernels of other blocks. Sharded gradients are scattered after every
- * micro-batch. */
+/* Gathers and scatters of shards hide behind the kernels of other blocks: those of all micro-batches, or of one where
+ * parameters stay gathered. Sharded gradients are scattered after every micro-batch. */
 static double data_seconds(const struct job *job, const struct job_exchange *exchange, double compute)
 {
     const struct calibration *c = job->calibration;
     double count = (double)job_microbatches(job);
     double seconds = exchange->gradients;
     if (job->sharding == 3) {
-        double moved = exchange->shards * count;
-        seconds = fmax(moved - c->hide_shards * compute, 0.0) + c->slow_shards * moved;
+        double times = job_keeps_gathered(job) ? 1.0 : count, moved = exchange->shards * times;
+        seconds = fmax(moved - c->hide_shards * compute * times / count, 0.0) + c->slow_shards * moved;
     } else if (job->sharding == 2) {
         seconds += (count - 1.0) * exchange->scatter;
     }

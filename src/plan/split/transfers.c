@@ -161,7 +161,7 @@ static void add_shards(struct transfer_writer *to, const struct job_layer *layer
                                 .shown = shown};
     add(to, gather, ranks, job->tensor, pieces);
     gather.when = WHEN_BACKWARD;
-    if (job->technique.reshard != SWITCH_OFF)
+    if (job->technique.reshard != SWITCH_OFF && !job_keeps_gathered(job))
         add(to, gather, ranks, job->tensor, pieces);
     add(to, scatter, ranks, job->tensor, pieces);
     if (ranks < all)
