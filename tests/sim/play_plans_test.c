@@ -319,9 +319,10 @@ static void splits(enum dapple_rules rules, const char *name, double limit)
     for (int i = 0; names && i < count; i++) {
         struct dapple_golden golden;
         assert_true(dapple_golden_open(&golden, names[i]));
-        for (int taken = 0; golden.record && taken < 40 / GOLDEN_STEP;
-             golden.record = golden.record->next, taken++) {
+        for (int taken = 0; golden.record && taken < 40; golden.record = golden.record->next, taken++) {
             struct chain chain;
+            if (taken % GOLDEN_STEP != 0)
+                continue;
             dapple_golden_problem(&golden);
             if (!dapple_golden_chain(&chain, golden.profile))
                 continue;
