@@ -264,8 +264,8 @@ bool job_is_folded(const struct job *job);
 /* Returns whether a device's forward and backward passes overlap in pairs. */
 bool job_has_pairs(const struct job *job);
 
-/* Returns the stages of a chain. Those of a folded one are its chunks; any other's are as many as the job's devices in a
- * pipeline, each with all its chunks. */
+/* Returns how many stages a micro-batch goes through: 2 x pipeline where the chain is folded, else one for each device of the
+ * pipeline, whose chunks count as one stage. */
 int job_depth(const struct job *job);
 
 /* Returns the other stage of the device that holds `stage`, of a job of either kind. */
