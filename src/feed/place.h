@@ -2,8 +2,8 @@
 #ifndef REHEARSE_FEED_PLACE_H
 #define REHEARSE_FEED_PLACE_H
 
+#include "comm/comm.h"
 #include "dataset/generate.h"
-#include "feed/comm/comm.h"
 #include "storage/storage.h"
 
 struct feed_place {

@@ -6,8 +6,8 @@
 #ifndef REHEARSE_FEED_RUN_H
 #define REHEARSE_FEED_RUN_H
 
+#include "comm/comm.h"
 #include "feed/checkpoint/checkpoint.h"
-#include "feed/comm/comm.h"
 #include "feed/loader/loader.h"
 #include "feed/loader/order.h"
 #include "feed/origin.h"

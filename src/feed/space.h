@@ -2,8 +2,8 @@
 #ifndef REHEARSE_FEED_SPACE_H
 #define REHEARSE_FEED_SPACE_H
 
+#include "comm/comm.h"
 #include "dataset/generate.h"
-#include "feed/comm/comm.h"
 
 #include <stdbool.h>
 #include <stdint.h>

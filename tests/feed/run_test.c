@@ -1,4 +1,4 @@
-#include "feed/ranks.h"
+#include "support/ranks.h"
 
 #include "feed/runs.h"
 

@@ -2,11 +2,11 @@
 #include "cli/feed/dataset_work.h"
 #include "cli/feed/workload_given.h"
 #include "cli/output.h"
+#include "comm/comm.h"
 #include "core/json.h"
 #include "dataset/format.h"
 #include "dataset/scale.h"
 #include "dataset/verify.h"
-#include "feed/comm/comm.h"
 #include "feed/space.h"
 #include "feed/workload/layout.h"
 

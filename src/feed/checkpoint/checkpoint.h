@@ -20,9 +20,9 @@
 #ifndef REHEARSE_FEED_CHECKPOINT_CHECKPOINT_H
 #define REHEARSE_FEED_CHECKPOINT_CHECKPOINT_H
 
+#include "comm/comm.h"
 #include "core/error.h"
 #include "feed/checkpoint/shards.h"
-#include "feed/comm/comm.h"
 #include "feed/result/metrics.h"
 #include "storage/storage.h"
 

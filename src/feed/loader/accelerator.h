@@ -10,8 +10,8 @@
 #ifndef REHEARSE_FEED_LOADER_ACCELERATOR_H
 #define REHEARSE_FEED_LOADER_ACCELERATOR_H
 
+#include "comm/comm.h"
 #include "core/histogram.h"
-#include "feed/comm/comm.h"
 #include "feed/loader/loader.h"
 #include "feed/result/metrics.h"
 #include "feed/result/steps.h"

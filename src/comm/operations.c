@@ -1,8 +1,8 @@
+#include "comm/comm.h"
 #include "core/hash.h"
-#include "feed/comm/comm.h"
 
+#include "comm/internal.h"
 #include "core/vector.h"
-#include "feed/comm/internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,10 +4,10 @@
  * after `timeout` seconds with an error that names the missing ranks; then only comm_close may be called.
  * With one process they do nothing and cost nothing.
  *
- * MPI is a separate module (feed/comm/module.h), loaded only if a launcher has started more than one
+ * MPI is a separate module (comm/module.h), loaded only if a launcher has started more than one
  * process: loading libmpi takes longer than the rest of a start. */
-#ifndef REHEARSE_FEED_COMM_COMM_H
-#define REHEARSE_FEED_COMM_COMM_H
+#ifndef REHEARSE_COMM_COMM_H
+#define REHEARSE_COMM_COMM_H
 
 #include "core/error.h"
 

@@ -1,6 +1,6 @@
 /* The number of processes that a launcher started, and the module that connects them. */
-#include "feed/comm/internal.h"
-#include "feed/comm/module.h"
+#include "comm/internal.h"
+#include "comm/module.h"
 
 #include <dlfcn.h>
 #include <limits.h>

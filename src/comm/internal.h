@@ -1,8 +1,8 @@
 /* Inside comm. */
-#ifndef REHEARSE_FEED_COMM_INTERNAL_H
-#define REHEARSE_FEED_COMM_INTERNAL_H
+#ifndef REHEARSE_COMM_INTERNAL_H
+#define REHEARSE_COMM_INTERNAL_H
 
-#include "feed/comm/module.h"
+#include "comm/module.h"
 
 #define COMM_HOST_SIZE 65
 

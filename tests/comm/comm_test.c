@@ -1,7 +1,7 @@
-#include "feed/comm/comm.h"
+#include "comm/comm.h"
 
-#include "feed/comm/internal.h"
-#include "feed/ranks.h"
+#include "comm/internal.h"
+#include "support/ranks.h"
 
 #include <signal.h>
 

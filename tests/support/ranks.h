@@ -1,6 +1,6 @@
 /* A test program that starts itself as several ranks: `PROGRAM rank MODE` is one of them. */
-#ifndef REHEARSE_TESTS_FEED_RANKS_H
-#define REHEARSE_TESTS_FEED_RANKS_H
+#ifndef REHEARSE_TESTS_SUPPORT_RANKS_H
+#define REHEARSE_TESTS_SUPPORT_RANKS_H
 
 #include <setjmp.h>
 #include <stdarg.h>

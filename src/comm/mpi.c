@@ -1,5 +1,5 @@
 /* The module `rehearse-mpi.so`: the table of module.h over MPI. */
-#include "feed/comm/module.h"
+#include "comm/module.h"
 
 #include <mpi.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * (ASK); a rank that waits in a collective answers (HERE), one that does not answer within GRACE is late
  * or dead. Rank 0 then sends the names of the missing ranks to those that wait (VERDICT). If rank 0 itself
  * is missing, no rank is asked. */
+#include "comm/internal.h"
 #include "core/clock.h"
-#include "feed/comm/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

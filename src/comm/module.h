@@ -3,10 +3,10 @@
  *
  * The environment variable REHEARSE_MPI_MODULE names the module's file; else it lies beside the program,
  * else where it is installed. A module that is built with another MPI (Open MPI, MPICH) can replace it. */
-#ifndef REHEARSE_FEED_COMM_MODULE_H
-#define REHEARSE_FEED_COMM_MODULE_H
+#ifndef REHEARSE_COMM_MODULE_H
+#define REHEARSE_COMM_MODULE_H
 
-#include "feed/comm/comm.h"
+#include "comm/comm.h"
 
 #define COMM_MODULE_VERSION 2
 #define COMM_MODULE_SYMBOL  "rehearse_comm_calls"
