@@ -24,12 +24,12 @@ static char outgoing[MESSAGE_SIZE];
 
 static void tell(struct comm *comm, int to, int tag)
 {
-    (void)comm->calls->send(to, tag, outgoing, MESSAGE_SIZE);
+    (void)comm->calls->send(NULL, to, tag, outgoing, MESSAGE_SIZE);
 }
 
 static bool fetch(struct comm *comm, int from, int tag, char message[MESSAGE_SIZE])
 {
-    void *request = comm->calls->receive(from, tag, message, MESSAGE_SIZE);
+    void *request = comm->calls->receive(NULL, from, tag, message, MESSAGE_SIZE);
     enum comm_state state = COMM_BROKEN;
     double end = clock_now() + GRACE;
     while (request && (state = comm->calls->test(request)) == COMM_PENDING && clock_now() < end)

@@ -6,7 +6,7 @@
 
 #define COMM_HOST_SIZE 65
 
-/* Messages of the operations, and of those who wait: comm_await.c. */
+/* Messages of the operations, and of those who wait: await.c. */
 enum comm_tag {
     COMM_TAG_LENGTH = 1,
     COMM_TAG_BYTES,
@@ -14,6 +14,7 @@ enum comm_tag {
     COMM_TAG_ASK,
     COMM_TAG_HERE,
     COMM_TAG_VERDICT,
+    COMM_TAG_FREE = 16, /* from here on those of group.h */
 };
 
 struct comm {

@@ -6,12 +6,10 @@
 #ifndef REHEARSE_COMM_MODULE_H
 #define REHEARSE_COMM_MODULE_H
 
-#include "comm/comm.h"
+#include "comm/group.h"
 
-#define COMM_MODULE_VERSION 2
+#define COMM_MODULE_VERSION 3
 #define COMM_MODULE_SYMBOL  "rehearse_comm_calls"
-
-enum comm_state { COMM_PENDING, COMM_DONE, COMM_BROKEN };
 
 struct comm_calls {
     int version; /* COMM_MODULE_VERSION of the build */
@@ -22,11 +20,24 @@ struct comm_calls {
     /* Begin a request that `test` ends; NULL: it could not be begun. The memory must stay until the end. */
     void *(*reduce)(int64_t *values, int count, enum comm_operation operation);
     void *(*broadcast)(void *bytes, int count);
-    void *(*send)(int to, int tag, const void *bytes, int count);
-    void *(*receive)(int from, int tag, void *bytes, int count); /* from -1: any */
+
+    /* In a group that `split` has made; NULL: all ranks. */
+    void *(*send)(void *group, int to, int tag, const void *bytes, int count);
+    void *(*receive)(void *group, int from, int tag, void *bytes, int count); /* from -1: any */
+
+    /* Counts are floats of sums, else bytes; where every rank has its own piece, of one piece. */
+    void *(*collect)(void *group, enum comm_kind kind, const void *in, void *out, int count);
 
     /* Frees the request unless it is pending. */
     enum comm_state (*test)(void *request);
+
+    /* As comm_poll. */
+    int (*test_some)(void **requests, int count, enum comm_state *states);
+
+    /* Makes a group of the ranks with this colour; *group is NULL for a negative one. The only call that waits, as MPI
+     * has no other: the ranks have agreed just before it. */
+    bool (*split)(int colour, int key, void **group, int *rank, int *size);
+    void (*drop)(void *group);
 
     /* Returns true if there is a message with this tag; *from gets its sender. */
     bool (*probe)(int tag, int *from);

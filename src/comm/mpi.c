@@ -28,6 +28,11 @@ static MPI_Request *begun(MPI_Request *request, int result)
     return NULL;
 }
 
+static MPI_Comm comm_of(void *group)
+{
+    return group ? *(MPI_Comm *)group : MPI_COMM_WORLD;
+}
+
 static void *reduce(int64_t *values, int count, enum comm_operation operation)
 {
     MPI_Op op = operation == COMM_SUM ? MPI_SUM : operation == COMM_MAX ? MPI_MAX : MPI_MIN;
@@ -43,19 +48,67 @@ static void *broadcast(void *bytes, int count)
     return request ? begun(request, MPI_Ibcast(bytes, count, MPI_BYTE, 0, MPI_COMM_WORLD, request)) : NULL;
 }
 
-static void *send(int to, int tag, const void *bytes, int count)
+static void *send(void *group, int to, int tag, const void *bytes, int count)
 {
     MPI_Request *request = malloc(sizeof *request);
-    return request ? begun(request, MPI_Isend(bytes, count, MPI_BYTE, to, tag, MPI_COMM_WORLD, request))
+    return request ? begun(request, MPI_Isend(bytes, count, MPI_BYTE, to, tag, comm_of(group), request))
                    : NULL;
 }
 
-static void *receive(int from, int tag, void *bytes, int count)
+static void *receive(void *group, int from, int tag, void *bytes, int count)
 {
     MPI_Request *request = malloc(sizeof *request);
     return request ? begun(request, MPI_Irecv(bytes, count, MPI_BYTE, from < 0 ? MPI_ANY_SOURCE : from, tag,
-                                              MPI_COMM_WORLD, request))
+                                              comm_of(group), request))
                    : NULL;
+}
+
+static int collect_begin(MPI_Comm comm, enum comm_kind kind, const void *in, void *out, int count,
+                         MPI_Request *request)
+{
+    switch (kind) {
+    case COMM_BARRIER:
+        return MPI_Ibarrier(comm, request);
+    case COMM_ALL_REDUCE:
+        return MPI_Iallreduce(in ? in : MPI_IN_PLACE, out, count, MPI_FLOAT, MPI_SUM, comm, request);
+    case COMM_ALL_GATHER:
+        return MPI_Iallgather(in, count, MPI_BYTE, out, count, MPI_BYTE, comm, request);
+    case COMM_REDUCE_SCATTER:
+        return MPI_Ireduce_scatter_block(in, out, count, MPI_FLOAT, MPI_SUM, comm, request);
+    case COMM_ALL_TO_ALL:
+        return MPI_Ialltoall(in, count, MPI_BYTE, out, count, MPI_BYTE, comm, request);
+    case COMM_BROADCAST:
+        return MPI_Ibcast(out, count, MPI_BYTE, 0, comm, request);
+    }
+    return MPI_ERR_OTHER;
+}
+
+static void *collect(void *group, enum comm_kind kind, const void *in, void *out, int count)
+{
+    MPI_Request *request = malloc(sizeof *request);
+    return request ? begun(request, collect_begin(comm_of(group), kind, in, out, count, request)) : NULL;
+}
+
+static bool split(int colour, int key, void **group, int *rank, int *size)
+{
+    MPI_Comm made;
+    *group = NULL;
+    if (MPI_Comm_split(MPI_COMM_WORLD, colour < 0 ? MPI_UNDEFINED : colour, key, &made) != MPI_SUCCESS)
+        return false;
+    if (made == MPI_COMM_NULL)
+        return true;
+    MPI_Comm *kept = malloc(sizeof *kept);
+    if (!kept)
+        return false;
+    *kept = made;
+    *group = kept;
+    return MPI_Comm_rank(made, rank) == MPI_SUCCESS && MPI_Comm_size(made, size) == MPI_SUCCESS;
+}
+
+static void drop(void *group)
+{
+    MPI_Comm_free(group);
+    free(group);
 }
 
 static enum comm_state test(void *request)
@@ -69,6 +122,68 @@ static enum comm_state test(void *request)
         return COMM_PENDING;
     free(request);
     return COMM_DONE;
+}
+
+/* What MPI_Testsome works on; grows, and is never freed: one thread alone calls MPI. */
+static struct {
+    MPI_Request *requests;
+    MPI_Status *statuses;
+    int *ended, *places;
+    int room;
+} some;
+
+static bool some_room(int count)
+{
+    if (count <= some.room)
+        return true;
+    int room = count < 64 ? 64 : 2 * count;
+    void *requests = realloc(some.requests, (size_t)room * sizeof *some.requests);
+    if (requests)
+        some.requests = requests;
+    void *statuses = realloc(some.statuses, (size_t)room * sizeof *some.statuses);
+    if (statuses)
+        some.statuses = statuses;
+    void *ended = realloc(some.ended, (size_t)room * sizeof *some.ended);
+    if (ended)
+        some.ended = ended;
+    void *places = realloc(some.places, (size_t)room * sizeof *some.places);
+    if (places)
+        some.places = places;
+    if (!requests || !statuses || !ended || !places)
+        return false;
+    some.room = room;
+    return true;
+}
+
+static int test_some(void **requests, int count, enum comm_state *states)
+{
+    int asked = 0, ended = 0;
+    bool lost = false;
+    if (!some_room(count))
+        return -1;
+    for (int i = 0; i < count; i++) {
+        if (states)
+            states[i] = requests[i] ? COMM_PENDING : COMM_DONE;
+        if (!requests[i])
+            continue;
+        some.requests[asked] = *(MPI_Request *)requests[i];
+        some.places[asked++] = i;
+    }
+    if (asked == 0)
+        return 0;
+    int result = MPI_Testsome(asked, some.requests, &ended, some.ended, some.statuses);
+    if (ended == MPI_UNDEFINED || (result != MPI_SUCCESS && result != MPI_ERR_IN_STATUS))
+        return -1;
+    for (int i = 0; i < ended; i++) {
+        int place = some.places[some.ended[i]];
+        bool broken = result == MPI_ERR_IN_STATUS && some.statuses[i].MPI_ERROR != MPI_SUCCESS;
+        lost |= broken;
+        if (states)
+            states[place] = broken ? COMM_BROKEN : COMM_DONE;
+        free(requests[place]);
+        requests[place] = NULL;
+    }
+    return lost ? -1 : asked - ended;
 }
 
 static bool probe(int tag, int *from)
@@ -91,6 +206,10 @@ const struct comm_calls rehearse_comm_calls = {
     .broadcast = broadcast,
     .send = send,
     .receive = receive,
+    .collect = collect,
     .test = test,
+    .test_some = test_some,
+    .split = split,
+    .drop = drop,
     .probe = probe,
 };

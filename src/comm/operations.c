@@ -169,11 +169,12 @@ static bool send_to_first(struct comm *comm, const char *bytes, size_t length, c
                           struct error *err)
 {
     int64_t announced = (int64_t)length;
-    if (!comm_await(comm, comm->calls->send(0, COMM_TAG_LENGTH, &announced, sizeof announced), what, err))
+    if (!comm_await(comm, comm->calls->send(NULL, 0, COMM_TAG_LENGTH, &announced, sizeof announced), what,
+                    err))
         return false;
     for (size_t at = 0; at < length; at += PIECE) {
         size_t piece = length - at < PIECE ? length - at : PIECE;
-        if (!comm_await(comm, comm->calls->send(0, COMM_TAG_BYTES, bytes + at, (int)piece), what, err))
+        if (!comm_await(comm, comm->calls->send(NULL, 0, COMM_TAG_BYTES, bytes + at, (int)piece), what, err))
             return false;
     }
     return true;
@@ -188,15 +189,16 @@ static bool receive_from(struct comm *comm, int rank, struct buffer *buffer, con
                          struct error *err)
 {
     int64_t announced;
-    if (!comm_await(comm, comm->calls->receive(rank, COMM_TAG_LENGTH, &announced, sizeof announced), what,
-                    err))
+    if (!comm_await(comm, comm->calls->receive(NULL, rank, COMM_TAG_LENGTH, &announced, sizeof announced),
+                    what, err))
         return false;
     buffer->length = (size_t)announced;
     if (!VECTOR_ROOM(buffer->bytes, buffer->capacity, buffer->length))
         return error_memory(err);
     for (size_t at = 0; at < buffer->length; at += PIECE) {
         size_t piece = buffer->length - at < PIECE ? buffer->length - at : PIECE;
-        if (!comm_await(comm, comm->calls->receive(rank, COMM_TAG_BYTES, buffer->bytes + at, (int)piece),
+        if (!comm_await(comm,
+                        comm->calls->receive(NULL, rank, COMM_TAG_BYTES, buffer->bytes + at, (int)piece),
                         what, err))
             return false;
     }
@@ -236,11 +238,11 @@ bool comm_agree(struct comm *comm, bool ok, const char *what, struct error *err)
     if (!ok)
         theirs = *err;
     if (failed > 0 && comm->rank == 0 &&
-        !comm_await(comm, comm->calls->receive((int)failed, COMM_TAG_BYTES, &theirs, sizeof theirs), what,
-                    err))
+        !comm_await(comm, comm->calls->receive(NULL, (int)failed, COMM_TAG_BYTES, &theirs, sizeof theirs),
+                    what, err))
         return false;
     if (failed > 0 && comm->rank == failed &&
-        !comm_await(comm, comm->calls->send(0, COMM_TAG_BYTES, &theirs, sizeof theirs), what, &lost))
+        !comm_await(comm, comm->calls->send(NULL, 0, COMM_TAG_BYTES, &theirs, sizeof theirs), what, &lost))
         return false;
     if (!comm_broadcast(comm, &theirs, sizeof theirs, what, ok ? err : &lost))
         return false;

@@ -303,15 +303,15 @@ static void *fake_broadcast(void *bytes, int count)
     return &hanging;
 }
 
-static void *fake_send(int to, int tag, const void *bytes, int count)
+static void *fake_send(void *group, int to, int tag, const void *bytes, int count)
 {
-    (void)to, (void)tag, (void)bytes, (void)count;
+    (void)group, (void)to, (void)tag, (void)bytes, (void)count;
     return &done;
 }
 
-static void *fake_receive(int from, int tag, void *bytes, int count)
+static void *fake_receive(void *group, int from, int tag, void *bytes, int count)
 {
-    (void)from, (void)tag;
+    (void)group, (void)from, (void)tag;
     memset(bytes, 0, (size_t)count);
     return &done;
 }
