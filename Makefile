@@ -39,8 +39,9 @@ fuzz:
 	@scripts/fuzz $(FUZZ_SECONDS)
 
 soak: all
-	@ninja -C $(BUILD) --quiet tests/cli/faults.so tests/sim_engine_random_test tests/launch_price_test tests/plan_fleet_fleet_best_test
+	@ninja -C $(BUILD) --quiet tests/cli/faults.so tests/sim_engine_random_test tests/launch_price_test tests/plan_fleet_fleet_best_test tests/plan_fleet_fleet_parts_test
 	@REHEARSE_FLEET_CLUSTERS=1000 $(BUILD)/tests/plan_fleet_fleet_best_test
+	@REHEARSE_FLEET_CLUSTERS=1000 $(BUILD)/tests/plan_fleet_fleet_parts_test
 	@REHEARSE_SOURCE_ROOT=$(CURDIR) REHEARSE_PRICED_PLANS=100000 $(BUILD)/tests/launch_price_test
 	@REHEARSE_RANDOM_CASES=1000000 meson test -C $(BUILD) --suite model --suite schedule --suite plan --suite sim --suite elastic
 	@scripts/check-prices $(BUILD)/rehearse --plans 1000

@@ -84,7 +84,10 @@ void mix_price(struct mix_answer *answer, const struct fleet_question *question)
 
 /* ---- jobs of one group ---- */
 
-static struct job_question question_of(const struct mixer *m, int group, int64_t batch)
+/* A device exchanges its shard with the other groups, not one of several copies', and all groups gather alike. */
+static const enum technique_kind usual[] = {TECHNIQUE_REPLICATE, TECHNIQUE_RESHARD};
+
+static struct job_question question_of(const struct mixer *m, int group, int64_t batch, bool alone)
 {
     const struct cluster_group *g = &m->question->groups[group];
     struct job_question question = {.job = m->question->job, .headroom = m->question->headroom};
@@ -94,15 +97,36 @@ static struct job_question question_of(const struct mixer *m, int group, int64_t
     question.job.batch = batch;
     question.job.stage_blocks = NULL;
     memcpy(question.ranges, m->ranges, sizeof question.ranges);
-    /* a device exchanges its shard with the other groups, not one of several copies', and all groups gather alike */
-    static const enum technique_kind usual[] = {TECHNIQUE_REPLICATE, TECHNIQUE_RESHARD};
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2 && !alone; i++)
         if (!question.ranges[JOB_TECHNIQUE + usual[i]].given)
             question.ranges[JOB_TECHNIQUE + usual[i]] = (struct job_range){0, 0, true};
     return question;
 }
 
-/* Returns the best job of a group for a part of the batch; NULL: none fits, or memory ran out. */
+/* Finds the best job of a question. False: none fits, or memory ran out. */
+static bool find_job(struct mixer *m, const struct job_question *question, struct job_choice *choice)
+{
+    struct job_search search;
+    if (!job_search(&search, question, &(struct job_search_options){.top = 1, .pool = m->pool}, m->err)) {
+        m->no_memory = m->err->kind != ERROR_INFEASIBLE;
+        return false;
+    }
+    m->combinations += search.combinations;
+    *choice = search.plans[0];
+    const int *blocks = choice->job.stage_blocks;
+    if (blocks) {
+        size_t bytes = (size_t)choice->job.pipeline * sizeof *blocks;
+        int *own = arena_alloc(&m->arena, (size_t)choice->job.pipeline, sizeof *own);
+        m->no_memory = !own;
+        if (own)
+            memcpy(own, blocks, bytes);
+        choice->job.stage_blocks = own;
+    }
+    job_search_release(&search);
+    return !m->no_memory;
+}
+
+/* Returns the best job of a group for a part of the batch, beside others; NULL: none fits, or memory ran out. */
 static const struct job_choice *job_on(struct mixer *m, int group, int64_t batch)
 {
     struct known *known = m->known[group];
@@ -112,27 +136,10 @@ static const struct job_choice *job_on(struct mixer *m, int group, int64_t batch
     if (batch < 1 || m->known_count[group] == KNOWN || m->no_memory)
         return NULL;
     struct known *next = &known[m->known_count[group]++];
-    struct job_question question = question_of(m, group, batch);
-    struct job_search search;
+    struct job_question question = question_of(m, group, batch, false);
     *next = (struct known){.batch = batch};
-    if (!job_search(&search, &question, &(struct job_search_options){.top = 1, .pool = m->pool}, m->err)) {
-        m->no_memory = m->err->kind != ERROR_INFEASIBLE;
-        return NULL;
-    }
-    m->combinations += search.combinations;
-    next->choice = search.plans[0];
-    next->fits = true;
-    const int *blocks = next->choice.job.stage_blocks;
-    if (blocks) {
-        size_t bytes = (size_t)next->choice.job.pipeline * sizeof *blocks;
-        int *own = arena_alloc(&m->arena, (size_t)next->choice.job.pipeline, sizeof *own);
-        m->no_memory = !own;
-        if (own)
-            memcpy(own, blocks, bytes);
-        next->choice.job.stage_blocks = own;
-    }
-    job_search_release(&search);
-    return m->no_memory ? NULL : &next->choice;
+    next->fits = find_job(m, &question, &next->choice);
+    return next->fits ? &next->choice : NULL;
 }
 
 static void forget(struct mixer *m)
@@ -279,6 +286,8 @@ static bool balance(struct mixer *m, unsigned groups, int64_t *parts, struct mix
 static void fix_settings(struct mixer *m, const struct job *job)
 {
     for (int d = JOB_MICROBATCH; d < JOB_DIMENSIONS; d++) {
+        if (d == JOB_TECHNIQUE + (int)usual[0] || d == JOB_TECHNIQUE + (int)usual[1])
+            continue;
         int64_t value = job_dimension_value(job, (enum job_dimension)d);
         if (d < JOB_TECHNIQUE || value != 0)
             m->ranges[d] = (struct job_range){value, value, true};
@@ -383,7 +392,7 @@ static bool bound_behind(struct mixer *m, const struct cost_link *across)
     for (int g = 0; g < question->group_count; g++)
         fast += question->groups[g].across->bandwidth >= across->bandwidth;
     for (int g = 0; g < question->group_count && ok && fast > 1; g++) {
-        struct job_question asked = question_of(m, g, question->job.batch);
+        struct job_question asked = question_of(m, g, question->job.batch, false);
         if (question->groups[g].across->bandwidth < across->bandwidth)
             continue;
         rates[g] = job_rates_new(&asked, across, m->err);
@@ -415,16 +424,17 @@ static bool bound_mixes(struct mixer *m)
 
 /* ---- all of it ---- */
 
-/* Plans each group alone. */
+/* Plans each group alone, with everything that its own search can choose. */
 static void plan_alone(struct mixer *m)
 {
     for (int g = 0; g < m->question->group_count && !m->no_memory; g++) {
-        const struct job_choice *choice = job_on(m, g, m->question->job.batch);
-        m->best->alone[g] = choice ? choice->time.seconds : INFINITY;
+        struct job_question question = question_of(m, g, m->question->job.batch, true);
+        struct job_choice *choice = &m->alone[g];
+        bool fits = find_job(m, &question, choice);
+        m->best->alone[g] = fits ? choice->time.seconds : INFINITY;
         m->best->lower_bound = fmin(m->best->lower_bound, m->best->alone[g]);
-        if (!choice)
+        if (!fits)
             continue;
-        m->alone[g] = *choice;
         struct mix_answer one = {
             .kind_count = 1,
             .kinds = {{.group = g, .job = choice->job, .time = choice->time, .memory = choice->memory}},

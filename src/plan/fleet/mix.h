@@ -4,7 +4,8 @@
  * Problem. Choose groups, a part of the batch for each, and a job on each so that the iteration ends earliest. A job takes
  * job_time_of; its gradients are exchanged with the pipelines of all groups, over the slowest link between nodes. Micro-batch,
  * chunks, sharding and recomputation are the same everywhere, as a run of the software has one of each. One group alone is a
- * plan, too: its job is that of plan/split, to the last bit, so that further groups never make the plan slower.
+ * plan, too: its job is that of plan/split, to the last bit, with copies of shards and all else that it can choose, so that
+ * further groups never make the plan slower.
  *
  * Search. Parts of the batch follow the groups' speeds and are then moved from the slowest group to others while that helps;
  * for each the search of plan/split finds the job, first with all settings open, then with those of each of these jobs for
