@@ -1,0 +1,290 @@
+#include "measure/sample.h"
+
+#include "core/clock.h"
+#include "core/statistics.h"
+#include "core/unit.h"
+#include "core/vector.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONFIDENCE    1.959963984540054 /* of a normal number, 95 % */
+#define BATCH_SECONDS 200e-6            /* of a sample, at least: the clock's own 50 ns are nothing then */
+#define MAX_BATCH     (INT64_C(1) << 20)
+#define WINDOW        5 /* samples whose medians are compared while warming up */
+#define MIN_SAMPLES   12
+#define MAX_SAMPLES   100000
+#define FAST_SHARE    0.01 /* of the limit: a slower run is compared with the one before it */
+
+#define MODE_SHARE 0.15 /* of the samples, at least, in each of two modes */
+#define MODE_APART 0.10 /* of the faster mode */
+#define MODE_CLEAR 6.0  /* deviations within the modes */
+#define SLOWER     0.05
+
+struct sampler {
+    const struct sample_options *options;
+    sample_run *run;
+    void *context;
+    struct sample_result *result;
+    double start;
+    double *clean, *disturbed, *processor;
+    size_t clean_room, disturbed_room, processor_room;
+    int clean_count, disturbed_count, processor_count;
+    struct error *err;
+};
+
+static double now(const struct sampler *s)
+{
+    return s->options->now ? s->options->now() : clock_now();
+}
+
+static double passed(const struct sampler *s)
+{
+    return now(s) - s->start;
+}
+
+/* ---- judging ---- */
+
+/* How much more the shares of blocks above the median vary than those of independent samples. */
+static double follow_of(const double *times, int count, double median)
+{
+    int size = (int)sqrt((double)count), blocks = size > 0 ? count / size : 0;
+    if (blocks < 4)
+        return 1.0;
+    double sum = 0.0;
+    for (int b = 0; b < blocks; b++) {
+        double above = 0.0;
+        for (int i = b * size; i < (b + 1) * size; i++)
+            above += times[i] > median ? 1.0 : times[i] < median ? 0.0 : 0.5;
+        double apart = above / size - 0.5;
+        sum += apart * apart;
+    }
+    return fmax(1.0, 4.0 * size * sum / blocks);
+}
+
+static double square(double value)
+{
+    return value * value;
+}
+
+/* Two modes: the cut of the sorted times that leaves the least deviation within both sides. */
+static void find_modes(struct sample_result *result, const double *sorted, int count)
+{
+    double sum = 0.0, squares = 0.0, left = 0.0, left_squares = 0.0, best = INFINITY;
+    int cut = 0;
+    for (int i = 0; i < count; i++) {
+        sum += sorted[i];
+        squares += square(sorted[i]);
+    }
+    for (int i = 1; i < count; i++) {
+        left += sorted[i - 1];
+        left_squares += square(sorted[i - 1]);
+        double within =
+            left_squares - square(left) / i + (squares - left_squares) - square(sum - left) / (count - i);
+        if (within < best) {
+            best = within;
+            cut = i;
+        }
+    }
+    if (cut < MODE_SHARE * count || count - cut < MODE_SHARE * count || count < MIN_SAMPLES)
+        return;
+    double fast = quantile_of(sorted, cut, 0.5), slow = quantile_of(sorted + cut, count - cut, 0.5);
+    if (slow - fast < MODE_APART * fast || slow - fast < MODE_CLEAR * sqrt(fmax(best, 0.0) / count))
+        return;
+    result->notes |= SAMPLE_BIMODAL;
+    result->modes[0] = fast;
+    result->modes[1] = slow;
+}
+
+static void find_slowing(struct sample_result *result, const double *times, int count, double *room)
+{
+    int third = count / 3;
+    if (third < 4)
+        return;
+    memcpy(room, times, (size_t)third * sizeof *room);
+    sort_doubles(room, third);
+    double first = quantile_of(room, third, 0.5);
+    memcpy(room, times + count - third, (size_t)third * sizeof *room);
+    sort_doubles(room, third);
+    if (quantile_of(room, third, 0.5) > (1.0 + SLOWER) * first)
+        result->notes |= SAMPLE_SLOWING;
+}
+
+void sample_judge(struct sample_result *result, const double *times, int count, double precision,
+                  double *room)
+{
+    if (count < 1)
+        return;
+    memcpy(room, times, (size_t)count * sizeof *room);
+    sort_doubles(room, count);
+    result->count = count;
+    result->median = quantile_of(room, count, 0.5);
+    result->fastest = room[0];
+    result->follow = follow_of(times, count, result->median);
+    double middle = (count - 1) / 2.0;
+    double half = CONFIDENCE * sqrt(2.0 * result->follow * count / 4.0);
+    bool known = half <= middle; /* else fewer samples than the interval needs: it is all of them */
+    result->low = room[known ? (int)floor(middle - half) : 0];
+    result->high = room[known ? (int)ceil(middle + half) : count - 1];
+    result->precision = fmax(result->high - result->median, result->median - result->low) / result->median;
+    result->notes &= ~(unsigned)(SAMPLE_LIMIT | SAMPLE_BIMODAL | SAMPLE_SLOWING);
+    if (!known || result->precision > precision)
+        result->notes |= SAMPLE_LIMIT;
+    find_modes(result, room, count);
+    find_slowing(result, times, count, room);
+}
+
+/* ---- measuring ---- */
+
+/* Runs a batch; *seconds: of one run. */
+static bool run_batch(struct sampler *s, struct sample_batch *batch, double *seconds)
+{
+    *batch = (struct sample_batch){0};
+    if (!s->run(s->context, s->result->batch, batch, s->err))
+        return false;
+    double total = s->options->by_processor ? batch->processor : batch->wall;
+    *seconds = fmax(total, 1e-9) / (double)s->result->batch;
+    return true;
+}
+
+/* Finds how many runs a sample needs: twice as many until it lasts long enough. */
+static bool find_batch(struct sampler *s, double *seconds)
+{
+    struct sample_batch batch;
+    s->result->batch = 1;
+    for (;; s->result->batch *= 2) {
+        if (!run_batch(s, &batch, seconds))
+            return false;
+        s->result->warm_ups++;
+        double lasted = fmin(batch.wall, *seconds * (double)s->result->batch);
+        if (lasted >= BATCH_SECONDS || s->result->batch >= MAX_BATCH || passed(s) > s->options->limit / 4.0)
+            return true;
+    }
+}
+
+/* Runs until a window of samples is not faster than the one before it. */
+static bool warm_up(struct sampler *s)
+{
+    double last, window[WINDOW], before = INFINITY;
+    struct sample_batch batch;
+    if (!find_batch(s, &last))
+        return false;
+    int size = last * (double)s->result->batch > FAST_SHARE * s->options->limit ? 1 : WINDOW;
+    for (;;) {
+        for (int i = 0; i < size; i++)
+            if (!run_batch(s, &batch, &window[i]))
+                return false;
+        s->result->warm_ups += size;
+        sort_doubles(window, size);
+        double median = quantile_of(window, size, 0.5);
+        if (median >= (1.0 - s->options->precision) * before)
+            return true;
+        if (passed(s) > s->options->limit / 4.0) {
+            if (isfinite(before)) /* a single slow run says nothing about steadiness */
+                s->result->notes |= SAMPLE_UNSTEADY;
+            return true;
+        }
+        before = median;
+    }
+}
+
+static bool add_sample(struct sampler *s)
+{
+    struct sample_batch batch;
+    double seconds;
+    if (!run_batch(s, &batch, &seconds))
+        return false;
+    bool added = batch.disturbed ? VECTOR_ADD(s->disturbed, s->disturbed_count, s->disturbed_room, seconds)
+                                 : VECTOR_ADD(s->clean, s->clean_count, s->clean_room, seconds);
+    return (added && VECTOR_ADD(s->processor, s->processor_count, s->processor_room,
+                                batch.processor / (double)s->result->batch)) ||
+           error_memory(s->err);
+}
+
+/* Judges the undisturbed samples if there are enough of them, else all. */
+static bool judge(struct sampler *s)
+{
+    struct sample_result *result = s->result;
+    bool clean = s->clean_count >= MIN_SAMPLES || s->disturbed_count == 0;
+    int count = s->clean_count + (clean ? 0 : s->disturbed_count);
+    double *times = malloc(2 * (size_t)count * sizeof *times);
+    if (!times)
+        return error_memory(s->err);
+    if (s->clean_count > 0)
+        memcpy(times, s->clean, (size_t)s->clean_count * sizeof *times);
+    if (!clean)
+        memcpy(times + s->clean_count, s->disturbed, (size_t)s->disturbed_count * sizeof *times);
+    sample_judge(result, times, count, s->options->precision, times + count);
+    free(times);
+    result->disturbed = s->disturbed_count;
+    result->notes &= ~(unsigned)(SAMPLE_DISTURBED | SAMPLE_OTHER_LOAD);
+    if (s->disturbed_count > 0)
+        result->notes |= clean ? SAMPLE_DISTURBED : SAMPLE_OTHER_LOAD;
+    return true;
+}
+
+static bool measure(struct sampler *s)
+{
+    if (!warm_up(s))
+        return false;
+    for (int next = MIN_SAMPLES;;) {
+        if (!add_sample(s))
+            return false;
+        int count = s->clean_count + s->disturbed_count;
+        bool over = passed(s) >= s->options->limit || count >= MAX_SAMPLES;
+        if (count < next && !over)
+            continue;
+        if (!judge(s))
+            return false;
+        if (over || !(s->result->notes & SAMPLE_LIMIT))
+            return true;
+        next = count + count / 4;
+    }
+}
+
+bool sample_repeat(struct sample_result *result, const struct sample_options *options, sample_run *run,
+                   void *context, struct error *err)
+{
+    struct sampler s = {.options = options, .run = run, .context = context, .result = result, .err = err};
+    memset(result, 0, sizeof *result);
+    s.start = now(&s);
+    bool done = measure(&s);
+    if (done) {
+        sort_doubles(s.processor, s.processor_count);
+        result->processor = quantile_of(s.processor, s.processor_count, 0.5);
+        result->seconds = passed(&s);
+    }
+    free(s.clean);
+    free(s.disturbed);
+    free(s.processor);
+    return done;
+}
+
+/* ---- words ---- */
+
+void sample_notes_print(const struct sample_result *result, struct text *out)
+{
+    struct unit_texts texts = {0};
+    size_t before = out->length;
+    const struct {
+        enum sample_note note;
+        const char *text;
+    } words[] = {
+        {SAMPLE_LIMIT, "time limit"},
+        {SAMPLE_UNSTEADY, "never steady"},
+        {SAMPLE_SLOWING, "slower towards the end: throttling or other load"},
+    };
+    if (result->notes & SAMPLE_BIMODAL)
+        text_format(out, "bimodal: %s and %s", unit_text(&texts, result->modes[0], UNIT_TIME),
+                    unit_text(&texts, result->modes[1], UNIT_TIME));
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (result->notes & words[i].note)
+            text_format(out, "%s%s", out->length > before ? "; " : "", words[i].text);
+    const char *separator = out->length > before ? "; " : "";
+    if (result->notes & SAMPLE_DISTURBED)
+        text_format(out, "%s%d disturbed samples left out", separator, result->disturbed);
+    if (result->notes & SAMPLE_OTHER_LOAD)
+        text_format(out, "%sother load disturbed %d of %d samples", separator, result->disturbed,
+                    result->count);
+}

@@ -1,0 +1,70 @@
+/* Repeated measurements: warm-up until steady, then samples until the interval of their median is narrow.
+ *
+ * A sample is the mean of a batch of runs that lasts long enough for the clock. The interval is made of order
+ * statistics, so that it assumes no distribution: the ranks n/2 ± z sqrt(2 tau n / 4), where z = 1.96 and tau
+ * is how much samples follow their predecessors (the variance of blocks' shares above the median, relative to
+ * that of independent samples, at least 1). Without the 2 it would hold the true median in 95 % of cases; with
+ * it, as both medians vary, it holds the median of a second run. */
+#ifndef REHEARSE_MEASURE_SAMPLE_H
+#define REHEARSE_MEASURE_SAMPLE_H
+
+#include "core/error.h"
+#include "core/text.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sample_options {
+    double precision;    /* wanted: half of the interval's width, as a share of the median */
+    double limit;        /* seconds for one measurement, warm-up included */
+    bool by_processor;   /* CPU seconds of this process instead of those of the clock */
+    double (*now)(void); /* NULL: clock_now */
+};
+
+/* One batch of runs. */
+struct sample_batch {
+    double wall, processor; /* seconds of all its runs */
+    bool disturbed;         /* the kernel gave the processor to others meanwhile */
+};
+
+/* Runs a batch of `count` runs and fills in its times. */
+typedef bool sample_run(void *context, int64_t count, struct sample_batch *batch, struct error *err);
+
+enum sample_note {
+    SAMPLE_UNSTEADY = 1,    /* the times still fell when a quarter of the limit was over */
+    SAMPLE_LIMIT = 2,       /* the limit came before the precision */
+    SAMPLE_BIMODAL = 4,     /* the times are of two kinds */
+    SAMPLE_SLOWING = 8,     /* the last third is slower than the first: throttling, or growing other load */
+    SAMPLE_DISTURBED = 16,  /* disturbed samples were left out */
+    SAMPLE_OTHER_LOAD = 32, /* most samples were disturbed, so that they had to be taken */
+};
+
+struct sample_result {
+    double median, low, high; /* seconds of a run, and the 95 % interval */
+    double fastest;
+    double processor; /* median of CPU seconds of a run, all threads */
+    double precision; /* half of the interval's width, as a share of the median */
+    double follow;    /* tau */
+    double modes[2];  /* with SAMPLE_BIMODAL: the medians of both kinds */
+    double seconds;   /* that the measurement took */
+    int64_t batch;    /* runs in a sample */
+    int count;        /* samples the median is of */
+    int disturbed;    /* further samples that were left out, or those among them with SAMPLE_OTHER_LOAD */
+    int warm_ups;
+    unsigned notes; /* enum sample_note */
+};
+
+/* Measures. Fails only as `run` does, or if memory is out. */
+bool sample_repeat(struct sample_result *result, const struct sample_options *options, sample_run *run,
+                   void *context, struct error *err);
+
+/* Finds median, interval and notes of given times, in the order in which they came. `room`: as many. For tests, and
+ * for measurements that have another loop. */
+void sample_judge(struct sample_result *result, const double *times, int count, double precision,
+                  double *room);
+
+/* Adds the notes in words: "bimodal: 1.2 ms and 1.9 ms; time limit". Nothing if there are none. */
+void sample_notes_print(const struct sample_result *result, struct text *out);
+
+#endif
