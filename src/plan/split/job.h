@@ -249,8 +249,8 @@ int job_context_neighbours(const struct job *job);
 enum expert_overlap job_overlap(const struct job *job);
 
 /* Sets the fastest dispatcher, and the fastest exchange of keys and values, of those that the software has: they change
- * nothing but seconds of transfers, so that no other one can be better. */
-void job_choose_transfers(struct job *job, bool dispatch, bool context);
+ * nothing but seconds, so that no other one can be better. `memo`: see job_layers_each. */
+void job_choose_transfers(struct job *job, struct kernel_memo *memo, bool dispatch, bool context);
 
 /* ---- schedules without a formula (schedules.c) ---- */
 

@@ -174,7 +174,7 @@ static struct space_layers layers_with(const struct space_group *group, struct s
     return (struct space_layers){.cut = group->cut, .microbatch = group->microbatch, .mode = mode};
 }
 
-static void choose_transfers(const struct space *space, struct space_group *group)
+static void choose_transfers(const struct space *space, struct space_group *group, struct kernel_memo *memo)
 {
     const struct technique fixed = space_techniques(space->question);
     const struct job_range *ranges = space->question->ranges + JOB_TECHNIQUE;
@@ -182,7 +182,8 @@ static void choose_transfers(const struct space *space, struct space_group *grou
     group->context_kind = (enum context_kind)fixed.context_kind;
     struct space_layers first = layers_with(group, space->modes[0]);
     struct job chosen = space_job(space, &first);
-    job_choose_transfers(&chosen, !ranges[TECHNIQUE_DISPATCH].given, !ranges[TECHNIQUE_CONTEXT_KIND].given);
+    job_choose_transfers(&chosen, memo, !ranges[TECHNIQUE_DISPATCH].given,
+                         !ranges[TECHNIQUE_CONTEXT_KIND].given);
     group->dispatch = (enum dispatcher)chosen.technique.dispatch;
     group->context_kind = (enum context_kind)chosen.technique.context_kind;
 }
@@ -201,7 +202,7 @@ bool space_price_floor(const struct space *space, struct space_group *group, str
     struct job_layers priced[OVERLAP_WEIGHTS + 1];
     unsigned seen = 0;
     int count = 0;
-    choose_transfers(space, group);
+    choose_transfers(space, group, memo);
     group->modes = 0;
     for (int i = 0; i < space->mode_count; i++) {
         struct space_mode mode = {.overlap = space->modes[i].overlap};

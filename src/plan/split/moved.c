@@ -103,14 +103,6 @@ static struct context_exchange ring_of(const struct job *job, const struct layer
     };
 }
 
-static bool kind_allowed(const struct job *job, enum context_kind kind)
-{
-    const double nothing[2] = {0.0, 0.0};
-    const struct layer_work work = {0};
-    struct context_exchange exchange = ring_of(job, &work, kind, nothing);
-    return context_allows(&exchange);
-}
-
 int job_context_neighbours(const struct job *job)
 {
     const double nothing[2] = {0.0, 0.0};
@@ -165,39 +157,76 @@ static void choose_dispatcher(struct job *job, const struct layer_work *work)
     job->technique.dispatch = faster && runs_deepep(job) ? DISPATCH_DEEPEP : DISPATCH_ALLTOALL;
 }
 
-/* By the block that has all heads' attention; a window's blocks exchange the same. */
-static void choose_context_kind(struct job *job, const struct layer_work *work, const double attention[2])
-{
-    double best = INFINITY;
-    for (int kind = CONTEXT_RING; kind <= CONTEXT_HIERARCHICAL; kind++) {
-        if (!kind_allowed(job, (enum context_kind)kind))
-            continue;
-        struct context_exchange exchange = ring_of(job, work, (enum context_kind)kind, attention);
-        struct context_seconds seconds = context_seconds_of(&exchange);
-        double sum = seconds.forward + seconds.backward + seconds.kernels[0] + seconds.kernels[1];
-        if (sum < best) {
-            best = sum;
-            job->technique.context_kind = kind;
-        }
-    }
-}
+/* What a kind of exchange adds to a block that has all heads' attention; a window's blocks exchange the same. */
+struct context_price {
+    int kind;
+    double moved, kernels; /* seconds */
+};
 
-void job_choose_transfers(struct job *job, bool dispatch, bool context)
+/* Returns how many kinds are allowed and not worse than another one in both. */
+static int price_kinds(struct context_price *prices, const struct job *job)
 {
-    bool experts = dispatch && job->expert > 1 && software_supports(job->software, TECHNIQUE_DISPATCH);
-    context &= job->context > 1 && software_supports(job->software, TECHNIQUE_CONTEXT_KIND);
-    if (!experts && !context)
-        return;
     struct layer_split split = job_split(job);
     struct layer_work work;
     double attention[2] = {0.0, 0.0};
+    int count = 0, kept = 0;
     transformer_block(&work, job->model, job_block_count(job) - 1, &split);
     for (int i = 0; i < work.count; i++)
         if (work.kernels[i].kind == KERNEL_ATTENTION)
             attention[i >= work.forward_count] +=
                 kernel_time(&work.kernels[i], job->device, job->calibration).seconds;
-    if (experts)
+    for (int kind = CONTEXT_RING; kind <= CONTEXT_HIERARCHICAL; kind++) {
+        struct context_exchange exchange = ring_of(job, &work, (enum context_kind)kind, attention);
+        if (!context_allows(&exchange))
+            continue;
+        struct context_seconds seconds = context_seconds_of(&exchange);
+        prices[count++] = (struct context_price){kind, seconds.forward + seconds.backward,
+                                                 seconds.kernels[0] + seconds.kernels[1]};
+    }
+    for (int i = 0; i < count; i++) {
+        bool useful = true;
+        for (int j = 0; j < count && useful; j++)
+            useful = j == i || prices[j].moved > prices[i].moved || prices[j].kernels > prices[i].kernels ||
+                     (j > i && prices[j].moved == prices[i].moved && prices[j].kernels == prices[i].kernels);
+        if (useful)
+            prices[kept++] = prices[i];
+    }
+    return kept;
+}
+
+/* By the seconds that the iteration takes of all blocks: their passes, with their waiting for the host, and the jitter of
+ * their kernels (time.c). */
+static void choose_context_kind(struct job *job, struct kernel_memo *memo)
+{
+    struct context_price prices[CONTEXT_HIERARCHICAL + 1];
+    double best = INFINITY, nodes = fmax((double)job->devices / job->devices_per_node, 1.0);
+    struct job tried = *job;
+    int count = price_kinds(prices, job);
+    if (count == 1)
+        job->technique.context_kind = prices[0].kind;
+    for (int i = 0; i < count && count > 1; i++) {
+        struct job_layers layers;
+        tried.technique.context_kind = prices[i].kind;
+        job_layers_each(&tried, 1, memo, &layers);
+        const struct job_pass *pass = &layers.blocks.pass;
+        double kernels = pass->forward + pass->backward + pass->recompute - pass->host;
+        double seconds = job_pass_seconds(pass) + job->calibration->jitter * log2(nodes) * kernels;
+        if (seconds < best) {
+            best = seconds;
+            job->technique.context_kind = prices[i].kind;
+        }
+    }
+}
+
+void job_choose_transfers(struct job *job, struct kernel_memo *memo, bool dispatch, bool context)
+{
+    bool experts = dispatch && job->expert > 1 && software_supports(job->software, TECHNIQUE_DISPATCH);
+    if (experts) {
+        struct layer_split split = job_split(job);
+        struct layer_work work;
+        transformer_block(&work, job->model, job_block_count(job) - 1, &split);
         choose_dispatcher(job, &work);
-    if (context)
-        choose_context_kind(job, &work, attention);
+    }
+    if (context && job->context > 1 && software_supports(job->software, TECHNIQUE_CONTEXT_KIND))
+        choose_context_kind(job, memo);
 }
