@@ -1,5 +1,5 @@
 #include "plan/budget.h"
-#include "plan/split/deadline.h"
+#include "plan/split/advice/deadline.h"
 #include "plan/split/plan.h"
 
 #include "support/jobs.h"

@@ -57,9 +57,9 @@ static const struct option_spec options[] = {
            .initial = "1", .min = 1, .max = 100,
            .help = "tokens of the busiest device of experts, of the mean: 1 is balanced routing"),
     OPTION(plan_options, fix, OPTION_TEXT, "fix", .topic = "job", .repeats = true, .argument = "NAME=N,...",
-           .help =
-               "fixed choices or ranges: tp=8,pp=2..16,recompute=full; of tp, pp, dp, cp, ep (degrees), mbs "
-               "(micro-batch), vp (chunks of a stage), zero, recompute"),
+           .help = "fixed values, ranges, or words to choose from: tp=8,pp=2..16,moments=fp32/bf16; of tp, "
+                   "pp, dp, cp, ep (degrees), mbs "
+                   "(micro-batch), vp (chunks of a stage), zero, recompute"),
     OPTION(plan_options, top, OPTION_INTEGER, "top", .topic = "job", .argument = "N", .initial = "1",
            .min = 1, .max = 1000,
            .help = "show the N fastest splits, each with the best choice of everything else"),

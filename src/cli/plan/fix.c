@@ -12,6 +12,7 @@
 struct fixer {
     const char *option;
     struct job_range *ranges;
+    unsigned *choices; /* NULL: one value each */
     struct error *err;
 };
 
@@ -70,7 +71,30 @@ static bool read_value(const struct fixer *f, enum job_dimension dimension, cons
                      f->option, job_dimension_name(dimension), min, max, text);
 }
 
-/* "tp=8" or "pp=2..16"; changes the text. */
+/* "fp32/bf16"; changes the text. */
+static bool read_choices(const struct fixer *f, enum job_dimension dimension, char *text)
+{
+    struct job_range *range = &f->ranges[dimension];
+    unsigned values = 0;
+    if (!f->choices || dimension < JOB_TECHNIQUE ||
+        technique_is_number((enum technique_kind)(dimension - JOB_TECHNIQUE)) ||
+        dimension == JOB_TECHNIQUE + TECHNIQUE_MODULES)
+        return error_set(f->err, ERROR_USAGE, "--%s: %s: expected one value%s, found '%s'", f->option,
+                         job_dimension_name(dimension),
+                         job_dimension_is_number(dimension) ? " or LEAST..MOST" : "", text);
+    for (char *word; (word = strsep(&text, "/"));) {
+        if (!read_value(f, dimension, word, &range->min))
+            return false;
+        values |= 1u << range->min;
+        range->max = range->given ? (range->max > range->min ? range->max : range->min) : range->min;
+        range->given = true;
+    }
+    range->min = __builtin_ctz(values);
+    f->choices[dimension - JOB_TECHNIQUE] = values;
+    return true;
+}
+
+/* "tp=8", "pp=2..16" or "moments=fp32/bf16"; changes the text. */
 static bool read_part(const struct fixer *f, char *part)
 {
     enum job_dimension dimension;
@@ -84,6 +108,8 @@ static bool read_part(const struct fixer *f, char *part)
     struct job_range *range = &f->ranges[dimension];
     if (range->given)
         return error_set(f->err, ERROR_USAGE, "--%s: %s is said twice", f->option, part);
+    if (strchr(equals + 1, '/'))
+        return read_choices(f, dimension, equals + 1);
     char *max = strstr(equals + 1, "..");
     if (max) {
         *max = '\0';
@@ -111,9 +137,9 @@ static bool read_item(const struct fixer *f, const char *item)
 }
 
 bool fix_parse(const char *option, const struct option_list *list, struct job_range ranges[JOB_DIMENSIONS],
-               struct error *err)
+               unsigned choices[TECHNIQUE_COUNT], struct error *err)
 {
-    struct fixer fixer = {option, ranges, err};
+    struct fixer fixer = {option, ranges, choices, err};
     for (size_t i = 0; i < list->count; i++)
         if (!read_item(&fixer, list->items[i]))
             return false;

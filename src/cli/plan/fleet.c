@@ -84,7 +84,7 @@ static bool plan_model(const struct plan_options *given, const struct split *spl
         .parts = {.tables = &split->chosen.added, .model = split->chosen.model},
     };
     if (!fleet_take_cluster(&question, cluster, err) || !refuse(given, err) ||
-        !fix_parse("fix", &given->fix, question.ranges, err))
+        !fix_parse("fix", &given->fix, question.ranges, NULL, err))
         return false;
     struct parallel *pool = parallel_new((int)given->planning.threads, err);
     if (!pool)

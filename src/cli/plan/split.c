@@ -9,9 +9,9 @@
 #include "cost/model_profile.h"
 #include "devices/tables.h"
 #include "evidence/search_report.h"
-#include "plan/split/advice.h"
-#include "plan/split/deadline.h"
-#include "plan/split/simpler.h"
+#include "plan/split/advice/advice.h"
+#include "plan/split/advice/deadline.h"
+#include "plan/split/advice/simpler.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -143,7 +143,7 @@ bool split_ask(struct split *split, struct error *err)
     split_imbalance(split);
     return ((!given->global_batch && given->flags) || split_parse_batch(given, &split->batches, err)) &&
            split_choose_model(split, err) && split_choose_machine(split, err) &&
-           fix_parse("fix", &given->fix, question->ranges, err) &&
+           fix_parse("fix", &given->fix, question->ranges, question->choices, err) &&
            range_parse("devices", given->devices, 1, MAX_DEVICES, &split->devices, err) &&
            (!given->flags || (read_flags(split, err) && apply_flags(split, err)));
 }
@@ -330,7 +330,8 @@ bool split_on_group(struct split *split, const struct cluster_group *group, stru
     question->job.type = model_type(group->type, (enum model_precision)split->options->model.precision);
     question->job.devices = group->nodes * group->devices_per_node;
     question->headroom = split->options->headroom / 100.0;
-    return fix_parse("fix", &split->options->fix, question->ranges, err) && answer_one(split, err);
+    return fix_parse("fix", &split->options->fix, question->ranges, question->choices, err) &&
+           answer_one(split, err);
 }
 
 bool plan_by_split(const struct plan_options *options, struct error *err)

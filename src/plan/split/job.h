@@ -390,7 +390,8 @@ struct job_range {
 struct job_question {
     struct job job; /* its degrees, micro-batch, chunks, sharding, recomputation and layout are ignored */
     struct job_range ranges[JOB_DIMENSIONS];
-    const int *stage_blocks; /* a given layout of stage_count stages; NULL: the best one */
+    unsigned choices[TECHNIQUE_COUNT]; /* values to choose from, by bits; 0: as the range says */
+    const int *stage_blocks;           /* a given layout of stage_count stages; NULL: the best one */
     int stage_count;
     double headroom; /* share of the memory kept free: below 1; negative to exceed it */
 };

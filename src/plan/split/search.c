@@ -566,6 +566,8 @@ static bool search_all(struct searcher *s, struct job_search *search, struct err
 bool job_search(struct job_search *search, const struct job_question *question,
                 const struct job_search_options *options, struct error *err)
 {
+    if (job_has_choices(question))
+        return job_search_choices(search, question, options, err);
     struct space space;
     struct searcher s = {.space = &space, .options = options, .started = clock_now(), .left = INFINITY};
     *search = (struct job_search){0};

@@ -41,6 +41,13 @@ bool job_search(struct job_search *search, const struct job_question *question,
                 const struct job_search_options *options, struct error *err);
 void job_search_release(struct job_search *search);
 
+/* The same where the question has sets of values to choose from: job_search calls it. */
+bool job_search_choices(struct job_search *search, const struct job_question *question,
+                        const struct job_search_options *options, struct error *err);
+
+/* Returns whether it has. */
+bool job_has_choices(const struct job_question *question);
+
 /* Finds the minimum pace and its layout, blocks[job->pipeline], with `memory` bytes per device. Chunks count
  * as one. False: none fits. */
 bool job_layout(const struct job *job, const struct job_layers *layers, double memory, int *blocks);

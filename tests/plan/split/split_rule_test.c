@@ -1,6 +1,6 @@
 #include "plan/split/rule.h"
 
-#include "plan/split/advice.h"
+#include "plan/split/advice/advice.h"
 
 #include "support/jobs.h"
 

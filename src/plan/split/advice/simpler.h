@@ -1,6 +1,6 @@
 /* Plans that are simpler than the best one, and hardly slower. */
-#ifndef REHEARSE_PLAN_SPLIT_SIMPLER_H
-#define REHEARSE_PLAN_SPLIT_SIMPLER_H
+#ifndef REHEARSE_PLAN_SPLIT_ADVICE_SIMPLER_H
+#define REHEARSE_PLAN_SPLIT_ADVICE_SIMPLER_H
 
 #include "plan/split/search.h"
 

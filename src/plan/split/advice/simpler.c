@@ -1,4 +1,4 @@
-#include "plan/split/simpler.h"
+#include "plan/split/advice/simpler.h"
 
 bool job_find_simpler(struct job_choice *simpler, const struct job_question *question,
                       const struct job_choice *best, struct parallel *pool)

@@ -1,4 +1,4 @@
-#include "plan/split/deadline.h"
+#include "plan/split/advice/deadline.h"
 
 #include "core/unit.h"
 #include "plan/budget.h"

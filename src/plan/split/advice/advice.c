@@ -1,4 +1,4 @@
-#include "plan/split/advice.h"
+#include "plan/split/advice/advice.h"
 
 #include "core/text.h"
 #include "plan/split/rule.h"

@@ -8,8 +8,8 @@
  * it, over every number of devices up to the most: plans on fewer devices are those on all of them with the others idle.
  * So no plan of the searched space is cheaper. Checked by brute force (tests/plan/split/split_search_test.c,
  * tests/plan/budget_test.c). */
-#ifndef REHEARSE_PLAN_SPLIT_DEADLINE_H
-#define REHEARSE_PLAN_SPLIT_DEADLINE_H
+#ifndef REHEARSE_PLAN_SPLIT_ADVICE_DEADLINE_H
+#define REHEARSE_PLAN_SPLIT_ADVICE_DEADLINE_H
 
 #include "plan/split/search.h"
 

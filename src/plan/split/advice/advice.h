@@ -1,6 +1,6 @@
 /* The cause or a remedy where a question has no answer. */
-#ifndef REHEARSE_PLAN_SPLIT_ADVICE_H
-#define REHEARSE_PLAN_SPLIT_ADVICE_H
+#ifndef REHEARSE_PLAN_SPLIT_ADVICE_ADVICE_H
+#define REHEARSE_PLAN_SPLIT_ADVICE_ADVICE_H
 
 #include "plan/split/search.h"
 
