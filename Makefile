@@ -9,7 +9,7 @@ WITH_CEPH    ?=
 
 SOURCES = $(shell find src tests fuzz bench include -name '*.[ch]' 2>/dev/null)
 
-.PHONY: all demo test bench fuzz soak install format lint clean help
+.PHONY: all demo test bench fuzz soak install dist deb check-packages format lint clean help
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) $(if $(VERBOSE),-v) installed
@@ -55,6 +55,15 @@ install: $(BUILD)/build.ninja
 	@$(MAKE) --no-print-directory all
 	@DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild --quiet
 
+dist:
+	@scripts/make-dist build-packages
+
+deb:
+	@scripts/make-deb build-packages
+
+check-packages:
+	@scripts/check-packages build-packages
+
 format:
 	@clang-format -i $(SOURCES)
 
@@ -62,7 +71,7 @@ lint: all
 	@clang-tidy --quiet -p $(BUILD) $(filter-out src/trace/bpf/%,$(filter src/%.c,$(SOURCES)))
 
 clean:
-	@rm -rf $(BUILD) build-test build-fuzz
+	@rm -rf $(BUILD) build-test build-fuzz build-packages
 
 help:
 	@echo "make            build the program: $(BUILD)/rehearse"
@@ -73,6 +82,9 @@ help:
 	@echo "make fuzz       every fuzz target, FUZZ_SECONDS each (default 60)"
 	@echo "make soak       tests that take hours: all random cases, each call of every command refused once, the simulator against its second one, prices of emitted plans, a feed of SOAK_MINUTES (default 30)"
 	@echo "make install    program, library, header, man pages, completion: PREFIX, DESTDIR"
+	@echo "make dist       the sources as one archive, the same bytes wherever it is made: build-packages/"
+	@echo "make deb        Debian's packages from that archive, offline: build-packages/"
+	@echo "make check-packages   builds the packages twice, installs them in a bare Debian and removes them (half an hour)"
 	@echo "make format     clang-format on all sources"
 	@echo "make lint       clang-tidy on src/"
 	@echo "make clean      remove all builds"
