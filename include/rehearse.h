@@ -1,117 +1,199 @@
 /* librehearse: rehearse a training run before paying for it.
  *
+ *     struct rh_cost_request cost = RH_INIT(cost);
  *     struct rh_error error;
- *     rh_profile *profile = rh_profile_load("profile.json", 0, &error);
- *     rh_cluster *cluster = profile ? rh_cluster_load("cluster.yaml", &error) : NULL;
- *     struct rh_plan_request request = {.microbatches = 50};
- *     rh_plan *plan = cluster ? rh_plan_find(profile, cluster, &request, &error) : NULL;
- *     if (!plan) {
+ *     cost.model = "gpt2-xl";
+ *     cost.devices = "rtx-4090,v100-16gb";
+ *     rh_profile *profile = rh_cost(&cost, NULL, &error);
+ *     if (!profile) {
  *         fprintf(stderr, "%s\n", error.text);
  *         return error.code;
  *     }
- *     printf("%g s, gap %g\n", rh_plan_iteration_time(plan), rh_plan_gap(plan));
+ *     printf("%g layers\n", rh_number(profile, "layers"));
+ *     rh_free(profile);
  *
- * Times are seconds, sizes bytes. A function that makes something returns NULL and fills *error when it
- * fails; what it made belongs to the caller and ends with the matching rh_…_free (NULL is fine). Nothing
- * prints, exits or keeps global state; different objects may be used in different threads at the same
- * time. */
+ * There is one function for each command of `rehearse`, with one struct of its options. What it makes is a handle,
+ * which answers numbers, texts and arrays by name, and writes itself as the command would print it.
+ *
+ * Times are seconds, sizes bytes. Nothing prints, exits or keeps state of its own. Strings of a request and of rh_call
+ * are read during the call alone. docs/library.md has the whole story. */
 #ifndef REHEARSE_H
 #define REHEARSE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#if defined(__GNUC__)
+#define RH_API __attribute__((visibility("default")))
+#else
+#define RH_API
+#endif
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Why something failed: `code` is the exit code that the command line would have given (1 failed, 2 wrong
- * usage, 3 bad input, 4 no feasible answer), `text` one line with file, place and cause. */
+/* ---- errors ---- */
+
+/* The exit codes of the command line, and one that only callers of the library meet. */
+enum rh_code { RH_DONE, RH_FAILED, RH_USAGE, RH_INPUT, RH_INFEASIBLE, RH_STOPPED };
+
+/* Why something failed: `text` is one line with file, place and cause, as the command prints it. A caller who does not
+ * want to know passes NULL. */
 struct rh_error {
     int code;
     char text[1024];
 };
 
-/* "0.1.0" */
-const char *rh_version(void);
+/* ---- requests ----
+ *
+ * A request has a field for each option of its command. Zero and NULL are the option's default, so that a request of
+ * RH_INIT alone asks what the command without options asks. It begins with its size: a library that is newer than its
+ * caller reads only that much, and one that is older refuses bytes it does not know unless they are zero. */
 
-/* Layer times: a rehearse-profile/1 file, an Oobleck profile folder, or a folder of such folders named by device
- * type. microbatch_size chooses among the mb{N}.json of an Oobleck folder; 0: there is only one. */
-typedef struct rh_profile rh_profile;
-rh_profile *rh_profile_load(const char *path, int microbatch_size, struct rh_error *error);
-void rh_profile_free(rh_profile *profile);
+#if !defined(__cplusplus) || __cplusplus >= 202002L
+#define RH_INIT(request)                                                                                     \
+    {                                                                                                        \
+        .size = sizeof(request)                                                                              \
+    }
+#else
+#define RH_INIT(request)                                                                                     \
+    {                                                                                                        \
+        sizeof(request)                                                                                      \
+    }
+#endif
 
-enum rh_precision { RH_PRECISION_MIXED, RH_PRECISION_FP32, RH_PRECISION_FP8 };
-enum rh_recompute { RH_RECOMPUTE_NONE, RH_RECOMPUTE_SELECTIVE, RH_RECOMPUTE_FULL };
+/* A 0 that is meant, of a number whose default is another one: `devices_per_node = RH_ZERO`. */
+#define RH_ZERO INT64_MIN
 
-/* A model and devices by the names that `rehearse cost --list` shows; all else as the options of `rehearse cost`,
- * zero and NULL being their defaults. */
-struct rh_model_request {
-    const char *model;
-    const char *const *devices;
-    int device_count;
-    int microbatch_size; /* sequences */
-    int sequence;        /* tokens; 0: the model's */
-    int tensor;          /* tensor parallel degree */
-    enum rh_precision precision;
-    enum rh_recompute recompute;
-    const char *software;
+/* All values of an option that may be repeated. */
+struct rh_list {
+    const char *const *items;
+    size_t count;
 };
 
-/* Layer times computed, on every device, with all-reduce times for up to 8 devices of a node. */
-rh_profile *rh_profile_of_model(const struct rh_model_request *request, struct rh_error *error);
+/* ---- how a call is done ---- */
 
-/* As rehearse-profile/1. The caller frees it with free(); NULL when memory runs out. */
-char *rh_profile_to_json(const rh_profile *profile);
+/* Ends calls from another thread or from a signal handler. One may end several calls at once; each of them fails with
+ * RH_STOPPED, at most 50 ms later. */
+typedef struct rh_stop rh_stop;
+RH_API rh_stop *rh_stop_new(void); /* NULL: out of memory */
+RH_API void rh_stop_request(rh_stop *stop);
+RH_API void rh_stop_free(rh_stop *stop); /* no call may be using it */
 
-/* A cluster: rehearse-cluster/1, YAML or JSON. */
-typedef struct rh_cluster rh_cluster;
-rh_cluster *rh_cluster_load(const char *path, struct rh_error *error);
-void rh_cluster_free(rh_cluster *cluster);
-
-enum rh_objective { RH_OBJECTIVE_PIPELINE, RH_OBJECTIVE_OOBLECK };
-enum rh_search { RH_SEARCH_EXACT, RH_SEARCH_DIVIDE, RH_SEARCH_FOLD_GREEDY, RH_SEARCH_FOLD_DP };
-enum rh_allreduce { RH_ALLREDUCE_PROFILE, RH_ALLREDUCE_MODEL, RH_ALLREDUCE_NONE };
-enum rh_memory { RH_MEMORY_IN_FLIGHT, RH_MEMORY_REFERENCE };
-
-/* As the options of `rehearse plan`; all zero is the default. */
-struct rh_plan_request {
-    enum rh_objective objective;
-    enum rh_search search;
-    enum rh_allreduce allreduce;
-    int microbatches;  /* per iteration; 0: three for each stage */
-    double time_limit; /* seconds; 0: none */
-    int threads;       /* 0: one per processor */
-    enum rh_memory memory;
+/* NULL instead of one, and all zero: the default. */
+struct rh_call {
+    size_t size;
+    int threads;       /* 0: one per processor; the answer is the same */
+    double time_limit; /* seconds; 0: none; then the best answer so far, and its gap */
+    rh_stop *stop;
+    /* Called from the calling thread, ten times a second at most: "searching", "12 % done". */
+    void (*progress)(void *user, const char *what, const char *detail);
+    void (*warning)(void *user, const char *text);
+    void *user;
 };
 
-/* One pipeline. */
-typedef struct rh_plan rh_plan;
-rh_plan *rh_plan_find(const rh_profile *profile, const rh_cluster *cluster,
-                      const struct rh_plan_request *request, struct rh_error *error);
-void rh_plan_free(rh_plan *plan);
+/* ---- handles ----
+ *
+ * A handle is made whole and never changes: any number of threads may read it. rh_free ends it (NULL is fine). All that
+ * comes out of it is borrowed and ends with it. The names below say what a function expects; another kind of handle is an
+ * error with RH_USAGE. */
 
-double rh_plan_iteration_time(const rh_plan *plan);
-double rh_plan_lower_bound(const rh_plan *plan); /* no plan takes less; 0: nothing is known */
-double rh_plan_gap(const rh_plan *plan);         /* (iteration time - lower bound) / iteration time */
-bool rh_plan_is_optimal(const rh_plan *plan);    /* proven */
+typedef struct rh_handle rh_handle;
+typedef rh_handle rh_profile; /* "profile": seconds and bytes of layers on device types */
+typedef rh_handle rh_cluster; /* "cluster": devices, nodes and links */
+typedef rh_handle rh_plan;    /* "plan": a pipeline, a training job, or a fleet of pipelines */
+typedef rh_handle rh_report;  /* any other answer, and any handle: its forms are what can be read of it */
 
-struct rh_stage {
-    int first_layer, last_layer; /* inclusive, from 0 */
-    const char *device_type;     /* lives as long as the plan */
-    int devices;
-    int node;                 /* counted through the whole cluster, groups in order; -1: not known */
-    double forward, backward; /* seconds per micro-batch */
-    int64_t memory;           /* bytes over all its devices */
+RH_API void rh_free(rh_handle *handle);
+RH_API const char *rh_kind(const rh_handle *handle); /* "profile" */
+
+/* Elements are `stride` bytes apart, those of the last dimension stride[dimensions - 1]. A single value has no
+ * dimensions. A type is that of Python's struct module, and 's' for const char * (NULL: none). */
+struct rh_array {
+    const void *data;
+    char type; /* 'd' double, 'q' int64_t, 'i' int, '?' bool, 's' const char * */
+    int dimensions;
+    int64_t shape[2], stride[2];
 };
 
-int rh_plan_stage_count(const rh_plan *plan);
+/* A value by its name, and the names themselves: docs/library.md lists them. False, NULL or NAN: there is none of this
+ * name, or it is no number or text. An unknown number is a NAN, too. */
+RH_API bool rh_get(const rh_handle *handle, const char *name, struct rh_array *array);
+RH_API double rh_number(const rh_handle *handle, const char *name);
+RH_API const char *rh_string(const rh_handle *handle, const char *name);
+RH_API const char *rh_name(const rh_handle *handle, int index); /* NULL: no more */
 
-/* Stage `index` from 0 to rh_plan_stage_count - 1; false outside of that. */
-bool rh_plan_stage(const rh_plan *plan, int index, struct rh_stage *stage);
+/* A text that belongs to the caller. Its end is a NUL that `length` does not count. */
+struct rh_text {
+    char *data;
+    size_t length;
+};
+RH_API void rh_text_free(struct rh_text *text);
 
-/* The plan as rehearse-plan/2, to be freed with free(); NULL: out of memory. */
-char *rh_plan_to_json(const rh_plan *plan);
+/* Writes a handle in one of its forms: "json", as the command with --json, "text", as without, and those that
+ * rh_form names. rh_save writes a file, or a folder where the form is one, as a whole or not at all. */
+RH_API bool rh_write(const rh_handle *handle, const char *form, struct rh_text *text, struct rh_error *error);
+RH_API bool rh_save(const rh_handle *handle, const char *form, const char *path, struct rh_error *error);
+RH_API const char *rh_form(const rh_handle *handle, int index); /* NULL: no more */
+
+/* ---- layers ---- */
+
+/* Reads a profile in any format: `rehearse profile show`. */
+struct rh_profile_request {
+    size_t size;
+    const char *path; /* a rehearse-profile/1 file, an Oobleck folder, a folder of these, a graph */
+    int64_t microbatch_size;
+};
+RH_API rh_profile *rh_profile_load(const struct rh_profile_request *request, const struct rh_call *call,
+                                   struct rh_error *error);
+
+/* `rehearse cost`. A profile; a report where files are explained or counted, or `list` is set. */
+struct rh_cost_request {
+    size_t size;
+    struct rh_list files, backward, dims;
+    const char *model, *devices, *software, *across, *links, *calibration, *parameters, *custom_calls;
+    int64_t microbatch_size, sequence, tensor, devices_per_node, nodes;
+    const char *precision, *recompute, *attention, *rules;
+    bool explain, wide, keep_all, no_tf32, first, list;
+};
+RH_API rh_handle *rh_cost(const struct rh_cost_request *request, const struct rh_call *call,
+                          struct rh_error *error);
+
+/* ---- commands by name ----
+ *
+ * What a binding needs: the same calls, and their options as the table of each command describes them. */
+
+RH_API const char *rh_command(int index); /* "cost"; NULL: no more */
+
+struct rh_option {
+    size_t size;
+    const char *name;         /* "devices-per-node" */
+    const char *field;        /* "devices_per_node" */
+    const char *argument;     /* "N"; NULL: none */
+    const char *help;         /* its purpose: lower case, no full stop */
+    const char *initial;      /* the default, as a user would write it; NULL: none */
+    const char *const *words; /* all that it may be, ended by NULL; NULL: anything */
+    char type;                /* 'q', 'd', '?', 's' as in rh_array, 'l': struct rh_list; 'h': a handle */
+    bool required;
+    size_t offset;
+};
+
+/* The option `index`, from 0, of a command. False: no more of them, or no such command. Set option->size first. */
+RH_API bool rh_option(const char *command, int index, struct rh_option *option);
+
+RH_API size_t rh_request_size(const char *command); /* 0: no such command */
+
+/* Sets one field from text as it stands on the command line: "60", "500 ms", "25 GB/s". The request borrows the text.
+ * Not for lists. */
+RH_API bool rh_set(const char *command, void *request, const char *option, const char *value,
+                   struct rh_error *error);
+
+RH_API rh_handle *rh_run(const char *command, const void *request, const struct rh_call *call,
+                         struct rh_error *error);
+
+RH_API const char *rh_version(void); /* "0.1.0" */
 
 #ifdef __cplusplus
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 struct completion_options {
-    struct option_list shells;
+    struct rh_list shells;
 };
 
 static const struct option_spec options[] = {OPTION_END};

@@ -4,7 +4,7 @@
 #include "cli/usage.h"
 
 struct help_options {
-    struct option_list words; /* the command's name */
+    struct rh_list words; /* the command's name */
     bool man, markdown, list;
 };
 

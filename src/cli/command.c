@@ -110,7 +110,7 @@ const struct command_topic *command_find_topic(const struct command *command, co
 struct parse {
     const struct command *command;
     void *options;
-    struct option_list *operands; /* where they go; NULL: the command takes none */
+    struct rh_list *operands; /* where they go; NULL: the command takes none */
     struct arena *arena;
     int argc;
     char **argv;
@@ -123,8 +123,9 @@ static bool unknown_option(const struct parse *parse, const char *word, size_t l
 {
     const char *names[MAX_OPTIONS + 1] = {"help"};
     size_t count = 1;
-    for (const struct option_spec *spec = parse->command->options; spec->name && count < MAX_OPTIONS; spec++)
-        names[count++] = spec->name;
+    for (struct option_walk walk = option_begin(parse->command->options);
+         option_next(&walk) && count < MAX_OPTIONS;)
+        names[count++] = walk.spec->name;
     char name[MAX_NAME];
     snprintf(name, sizeof name, "%.*s", (int)(length < MAX_NAME ? length : MAX_NAME - 1), word);
     const char *command = parse->command->name;
@@ -136,30 +137,32 @@ static bool unknown_option(const struct parse *parse, const char *word, size_t l
                      command);
 }
 
-static bool list_add(struct parse *parse, struct option_list *list, const char *item, struct error *err)
+static bool list_add(struct parse *parse, struct rh_list *list, const char *item, struct error *err)
 {
-    if (!list->items) /* no list can be longer than the command line */
-        list->items = ARENA_ARRAY(parse->arena, (size_t)parse->argc, const char *);
-    if (!list->items)
+    const char **items = list->items ? (const char **)(uintptr_t)list->items : NULL;
+    if (!items) /* no list can be longer than the command line */
+        list->items = items = ARENA_ARRAY(parse->arena, (size_t)parse->argc, const char *);
+    if (!items)
         return error_memory(err);
-    list->items[list->count++] = item;
+    items[list->count++] = item;
     return true;
 }
 
 /* Stores the value of one option; NULL: the value, if it needs one, is the next argument. */
-static bool take_option(struct parse *parse, const struct option_spec *spec, const char *value,
+static bool take_option(struct parse *parse, const struct option_walk *walk, const char *value,
                         struct error *err)
 {
     const char *command = parse->command->name;
-    size_t index = (size_t)(spec - parse->command->options);
-    if (parse->seen[index] && !spec->repeats)
+    const struct option_spec *spec = walk->spec;
+    char *options = (char *)parse->options + walk->base;
+    if (parse->seen[walk->index] && !spec->repeats)
         return error_set(err, ERROR_USAGE, "%s: '--%s' is given twice", command, spec->name);
-    parse->seen[index] = true;
+    parse->seen[walk->index] = true;
 
     if (spec->kind == OPTION_FLAG) {
         if (value)
             return error_set(err, ERROR_USAGE, "%s: '--%s' takes no value", command, spec->name);
-        return option_read(spec, "", parse->options, err);
+        return option_read(spec, "", options, err);
     }
     if (!value && parse->next < parse->argc && !text_starts_with(parse->argv[parse->next], "--"))
         value = parse->argv[parse->next++];
@@ -167,8 +170,9 @@ static bool take_option(struct parse *parse, const struct option_spec *spec, con
         return error_set(err, ERROR_USAGE, "%s: '--%s' needs a value: --%s %s", command, spec->name,
                          spec->name, spec->argument);
     if (spec->repeats)
-        return list_add(parse, (struct option_list *)(void *)((char *)parse->options + spec->at), value, err);
-    return option_read(spec, value, parse->options, err);
+        return list_add(parse, (struct rh_list *)(void *)(options + spec->at), value, err);
+    return walk->of_request ? option_read_request(spec, value, options, err)
+                            : option_read(spec, value, options, err);
 }
 
 /* --name, --name=value */
@@ -179,9 +183,9 @@ static bool take_long(struct parse *parse, const char *word, struct error *err)
         parse->help = true;
         return true;
     }
-    for (const struct option_spec *spec = parse->command->options; spec->name; spec++)
-        if (strlen(spec->name) == length && strncmp(spec->name, word, length) == 0)
-            return take_option(parse, spec, word[length] ? word + length + 1 : NULL, err);
+    for (struct option_walk walk = option_begin(parse->command->options); option_next(&walk);)
+        if (strlen(walk.spec->name) == length && strncmp(walk.spec->name, word, length) == 0)
+            return take_option(parse, &walk, word[length] ? word + length + 1 : NULL, err);
     return unknown_option(parse, word, length, err);
 }
 
@@ -192,9 +196,9 @@ static bool take_short(struct parse *parse, const char *word, struct error *err)
         parse->help = true;
         return true;
     }
-    for (const struct option_spec *spec = parse->command->options; spec->name; spec++)
-        if (spec->letter && spec->letter == word[0])
-            return take_option(parse, spec, word[1] ? word + 1 : NULL, err);
+    for (struct option_walk walk = option_begin(parse->command->options); option_next(&walk);)
+        if (walk.spec->letter && walk.spec->letter == word[0])
+            return take_option(parse, &walk, word[1] ? word + 1 : NULL, err);
     return error_set(err, ERROR_USAGE, "%s: unknown option '-%s', see 'rehearse help %s'",
                      parse->command->name, word, parse->command->name);
 }
@@ -208,8 +212,8 @@ static bool take_operand(struct parse *parse, const char *word, bool after_dashe
     if (!*word)
         return error_set(err, ERROR_USAGE, "%s: %s is empty", parse->command->name,
                          parse->command->operands.name);
-    if (parse->operands->count == 0)
-        parse->operands->after_dashes = after_dashes;
+    if (parse->operands->count == 0 && parse->command->operands.after_dashes_at)
+        *((bool *)parse->options + parse->command->operands.after_dashes_at) = after_dashes;
     return list_add(parse, parse->operands, word, err);
 }
 
@@ -237,10 +241,10 @@ static bool take_arguments(struct parse *parse, struct error *err)
 static bool check_complete(const struct parse *parse, struct error *err)
 {
     const struct command *command = parse->command;
-    for (const struct option_spec *spec = command->options; spec->name; spec++)
-        if (spec->required && !parse->seen[spec - command->options])
-            return error_set(err, ERROR_USAGE, "%s: '--%s %s' is missing", command->name, spec->name,
-                             spec->argument);
+    for (struct option_walk walk = option_begin(command->options); option_next(&walk);)
+        if (walk.spec->required && !parse->seen[walk.index])
+            return error_set(err, ERROR_USAGE, "%s: '--%s %s' is missing", command->name, walk.spec->name,
+                             walk.spec->argument);
     if (parse->operands && parse->operands->count < (size_t)command->operands.min)
         return error_set(err, ERROR_USAGE, "%s: %s is missing", command->name, command->operands.name);
     return true;
@@ -264,9 +268,10 @@ bool command_parse(const struct command *command, int argc, char **argv, void *o
 {
     struct parse parse = {.command = command, .options = options, .arena = arena, .argc = argc, .argv = argv};
     if (command->operands.name)
-        parse.operands = (struct option_list *)(void *)((char *)options + command->operands.at);
-    for (const struct option_spec *spec = command->options; spec->name; spec++)
-        if (spec->initial && !option_read(spec, spec->initial, options, err))
+        parse.operands = (struct rh_list *)(void *)((char *)options + command->operands.at);
+    for (struct option_walk walk = option_begin(command->options); option_next(&walk);)
+        if (walk.spec->initial && !walk.of_request &&
+            !option_read(walk.spec, walk.spec->initial, options, err))
             return false;
     if (!take_arguments(&parse, err))
         return false;

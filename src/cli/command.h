@@ -38,7 +38,7 @@
 #ifndef REHEARSE_CLI_COMMAND_H
 #define REHEARSE_CLI_COMMAND_H
 
-#include "cli/option.h"
+#include "api/option.h"
 #include "core/arena.h"
 #include "core/error.h"
 #include "core/text.h"
@@ -63,7 +63,8 @@ struct command_operands {
     const char *help;         /* one line for --help */
     const char *const *words; /* for completion by shells; NULL: files */
     int min, max;             /* most 0: any number */
-    size_t at;                /* of a struct option_list in the options struct */
+    size_t at;                /* of a struct rh_list in the options struct */
+    size_t after_dashes_at;   /* of a bool there: the first came after '--'; 0: nobody asks */
 };
 
 struct command {

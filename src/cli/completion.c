@@ -81,22 +81,23 @@ static void write_operand_words(struct text *out, const struct command *command)
 
 static void write_bash_command(struct text *out, const struct command *command)
 {
-    for (const struct option_spec *spec = command->options; spec->name; spec++) {
+    for (struct option_walk walk = option_begin(command->options); option_next(&walk);) {
+        const struct option_spec *spec = walk.spec;
         if (spec->kind == OPTION_FLAG)
             continue;
         text_format(out, "    '%s --%s'", command->name, spec->name);
         if (spec->letter)
             text_format(out, " | '%s -%c'", command->name, spec->letter);
         text_add(out, ") words='");
-        if (spec->kind == OPTION_CHOICE)
+        if (spec->words)
             option_write_words(spec->words, " ", out);
         text_add(out, "' ;;\n");
     }
     text_format(out, "    '%s '*)\n        words='", command->name);
     write_operand_words(out, command);
     text_add(out, "'\n        [[ $cur == -* ]] && words='--help");
-    for (const struct option_spec *spec = command->options; spec->name; spec++)
-        text_format(out, " --%s", spec->name);
+    for (struct option_walk walk = option_begin(command->options); option_next(&walk);)
+        text_format(out, " --%s", walk.spec->name);
     text_add(out, "' ;;\n");
 }
 
@@ -152,7 +153,7 @@ static void write_zsh_option(struct text *out, const struct option_spec *spec)
         text_format(out, "'%s--%s%s[", spec->repeats ? "*" : "", spec->name, equals);
     write_quoted(out, spec->help, "[]:\\");
     text_add(out, "]");
-    if (spec->kind == OPTION_CHOICE) {
+    if (spec->words) {
         text_format(out, ":%s:(", spec->argument);
         option_write_words(spec->words, " ", out);
         text_add(out, ")");
@@ -165,8 +166,8 @@ static void write_zsh_option(struct text *out, const struct option_spec *spec)
 static void write_zsh_command(struct text *out, const struct command *command)
 {
     text_format(out, "    '%s')\n        _arguments -S '(- *)'{-h,--help}'[print this help]'", command->name);
-    for (const struct option_spec *spec = command->options; spec->name; spec++)
-        write_zsh_option(out, spec);
+    for (struct option_walk walk = option_begin(command->options); option_next(&walk);)
+        write_zsh_option(out, walk.spec);
     if (command->operands.name) {
         text_format(out, " \\\n            '*:%s:", command->operands.name);
         if (command == &command_help || command->operands.words) {
@@ -228,14 +229,15 @@ static void write_fish_condition(struct text *out, const char *name)
 
 static void write_fish_command(struct text *out, const struct command *command)
 {
-    for (const struct option_spec *spec = command->options; spec->name; spec++) {
+    for (struct option_walk walk = option_begin(command->options); option_next(&walk);) {
+        const struct option_spec *spec = walk.spec;
         write_fish_condition(out, command->name);
         text_format(out, " -l %s", spec->name);
         if (spec->letter)
             text_format(out, " -s %c", spec->letter);
         if (spec->kind == OPTION_FILE) {
             text_add(out, " -rF");
-        } else if (spec->kind == OPTION_CHOICE) {
+        } else if (spec->words) {
             text_add(out, " -xa '");
             option_write_words(spec->words, " ", out);
             text_add(out, "'");

@@ -86,9 +86,9 @@ static void write_roff_option(const struct option_spec *spec, struct text *out)
 static void write_roff_options(const struct command *command, const struct command_topic *topic,
                                struct text *out)
 {
-    for (const struct option_spec *spec = command->options; spec->name; spec++)
-        if (usage_is_of(command, spec, topic))
-            write_roff_option(spec, out);
+    for (struct option_walk walk = option_begin(command->options); option_next(&walk);)
+        if (usage_is_of(command, walk.spec, topic))
+            write_roff_option(walk.spec, out);
 }
 
 void manual_write(const struct command *command, struct text *out)
@@ -169,7 +169,8 @@ static void write_cell(struct text *out, const char *text)
 void manual_write_markdown(const struct command *command, struct text *out)
 {
     text_add(out, "| option | description |\n|---|---|\n");
-    for (const struct option_spec *spec = command->options; spec->name; spec++) {
+    for (struct option_walk walk = option_begin(command->options); option_next(&walk);) {
+        const struct option_spec *spec = walk.spec;
         struct text help = {0};
         usage_write_option_help(spec, &help);
         text_add(out, "| `");

@@ -70,9 +70,9 @@ static void write_paragraphs(struct text *out, const char *text)
 void usage_write_line(const struct command *command, struct text *out)
 {
     text_format(out, "rehearse %s", command->name);
-    for (const struct option_spec *spec = command->options; spec->name; spec++)
-        if (spec->required)
-            text_format(out, " --%s %s", spec->name, spec->argument);
+    for (struct option_walk walk = option_begin(command->options); option_next(&walk);)
+        if (walk.spec->required)
+            text_format(out, " --%s %s", walk.spec->name, walk.spec->argument);
     text_add(out, " [OPTION]…");
     const struct command_operands *operands = &command->operands;
     if (operands->name)
@@ -82,7 +82,7 @@ void usage_write_line(const struct command *command, struct text *out)
 void usage_write_option_help(const struct option_spec *spec, struct text *out)
 {
     text_add(out, spec->help);
-    if (spec->kind == OPTION_CHOICE) {
+    if (spec->words) {
         text_add(out, ": ");
         option_write_words(spec->words, ", ", out);
     }
@@ -123,9 +123,9 @@ bool usage_is_of(const struct command *command, const struct option_spec *spec,
 
 static void write_options(const struct command *command, const struct command_topic *topic, struct text *out)
 {
-    for (const struct option_spec *spec = command->options; spec->name; spec++)
-        if (usage_is_of(command, spec, topic))
-            write_option(spec, out);
+    for (struct option_walk walk = option_begin(command->options); option_next(&walk);)
+        if (usage_is_of(command, walk.spec, topic))
+            write_option(walk.spec, out);
 }
 
 void usage_write_topic(const struct command *command, const struct command_topic *topic, struct text *out)

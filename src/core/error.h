@@ -14,6 +14,7 @@ enum error_kind {
     ERROR_USAGE = 2,      /* wrong options */
     ERROR_INPUT = 3,      /* a wrong input file */
     ERROR_INFEASIBLE = 4, /* a valid question without an answer */
+    ERROR_STOPPED = 5,    /* the caller asked to end; only callers of the library can */
     /* a shell's exit codes for a command that it could not run */
     ERROR_NOT_RUN = 126,
     ERROR_NOT_THERE = 127,

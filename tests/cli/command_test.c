@@ -17,12 +17,12 @@ enum colour { RED, GREEN, BLUE };
 struct weigh_options {
     bool json;
     const char *name, *output;
-    struct option_list inputs;
+    struct rh_list inputs;
     int64_t nodes;
     double factor, limit;
     struct option_range range;
     int colour;
-    struct option_list operands;
+    struct rh_list operands;
 };
 
 #define AT(field) offsetof(struct weigh_options, field)

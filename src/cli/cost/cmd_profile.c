@@ -1,43 +1,40 @@
+#include "api/command.h"
+#include "cli/answer.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "core/json.h"
-#include "model/profile.h"
 
-#define OPTION_MICROBATCH_SIZE(type)                                                                         \
-    {                                                                                                        \
-        .name = "microbatch-size", .kind = OPTION_INTEGER, .at = offsetof(type, microbatch_size),            \
-        .argument = "N", .initial = "0", .max = PROFILE_MAX_MICROBATCH,                                      \
-        .help = "read mb{N}.json of an Oobleck folder; 0 reads the only one"                                 \
-    }
+static rh_profile *load(struct rh_profile_request *request, const struct rh_list *operands, struct error *err)
+{
+    struct rh_error error;
+    request->size = sizeof *request;
+    request->path = operands->items[0];
+    rh_profile *profile = rh_profile_load(request, NULL, &error);
+    if (!profile)
+        answer_error(&error, err);
+    return profile;
+}
 
 /* ---- show ---- */
 
 struct show_options {
-    struct option_list profiles;
+    struct rh_profile_request request;
+    struct rh_list profiles;
     const char *output;
-    int64_t microbatch_size;
     bool json;
 };
 
 static bool show(void *context, struct error *err)
 {
-    const struct show_options *given = context;
-    struct profile profile;
-    struct text text = {0};
-    if (!profile_load(&profile, given->profiles.items[0], (int)given->microbatch_size, err))
-        return false;
-    if (given->json)
-        profile_write_json(&profile, &text);
-    else
-        profile_print(&profile, &text);
-    bool printed = output_text(given->output, &text, err);
-    text_release(&text);
-    profile_release(&profile);
+    struct show_options *given = context;
+    rh_profile *profile = load(&given->request, &given->profiles, err);
+    bool printed = profile && answer_write(profile, given->json ? "json" : "text", given->output, err);
+    rh_free(profile);
     return printed;
 }
 
 static const struct option_spec show_table[] = {
-    OPTION_MICROBATCH_SIZE(struct show_options),
+    OPTION_REQUEST(show_options, request, api_profile_show_options),
     OPTION_JSON(struct show_options),
     OPTION_OUTPUT(struct show_options),
     OPTION_END,
@@ -72,45 +69,37 @@ const struct command command_profile_show = {
 
 /* ---- convert ---- */
 
-enum format { FORMAT_JSON, FORMAT_OOBLECK };
-
-static const char *const formats[] = {"json", "oobleck", NULL};
+static const char *const formats[] = {"json", "oobleck", NULL}; /* forms of a profile */
 
 struct convert_options {
-    struct option_list profiles;
+    struct rh_profile_request request;
+    struct rh_list profiles;
     const char *output;
-    int64_t microbatch_size;
     int to;
     bool json;
 };
 
-static void report(const struct profile *profile, const struct convert_options *given, struct text *out)
+static bool report(const rh_profile *profile, const struct convert_options *given, struct error *err)
 {
-    struct json json = {.out = out};
+    struct text text = {0};
+    struct json json = {.out = &text};
     json_open_document(&json, "rehearse-profile-conversion/1");
-    json_string(&json, "profile", profile->path);
+    json_string(&json, "profile", given->request.path);
     json_string(&json, "output", given->output);
     json_string(&json, "to", formats[given->to]);
-    json_integer(&json, "layers", profile->layer_count);
-    json_integer(&json, "devices", profile->device_count);
+    json_integer(&json, "layers", (int64_t)rh_number(profile, "layers"));
+    json_integer(&json, "devices", (int64_t)rh_number(profile, "devices"));
     json_close(&json);
+    return output_and_release(NULL, &text, err);
 }
 
 static bool convert(void *context, struct error *err)
 {
-    const struct convert_options *given = context;
-    struct profile profile;
-    struct text text = {0};
-    if (!profile_load(&profile, given->profiles.items[0], (int)given->microbatch_size, err))
-        return false;
-    bool done = given->to == FORMAT_OOBLECK ? profile_save_oobleck(&profile, given->output, err)
-                                            : profile_save(&profile, given->output, err);
-    if (done && given->json) {
-        report(&profile, given, &text);
-        done = output_text(NULL, &text, err);
-    }
-    text_release(&text);
-    profile_release(&profile);
+    struct convert_options *given = context;
+    rh_profile *profile = load(&given->request, &given->profiles, err);
+    bool done = profile && answer_save(profile, formats[given->to], given->output, err) &&
+                (!given->json || report(profile, given, err));
+    rh_free(profile);
     return done;
 }
 
@@ -120,7 +109,7 @@ static const struct option_spec convert_table[] = {
     OPTION(convert_options, to, OPTION_CHOICE, "to", .argument = "FORMAT", .initial = "json",
            .words = formats,
            .help = "json is rehearse-profile/1; oobleck is a folder, or one folder per device type"),
-    OPTION_MICROBATCH_SIZE(struct convert_options),
+    OPTION_REQUEST(convert_options, request, api_profile_show_options),
     OPTION(convert_options, json, OPTION_FLAG, "json",
            .help = "print a summary of the written files as JSON"),
     OPTION_END,

@@ -10,7 +10,7 @@
 #include <string.h>
 
 struct elastic_given {
-    struct option_list plans, lose, back;
+    struct rh_list plans, lose, back;
     const char *cluster, *output, *figure;
     int64_t faults, microbatches;
     int optimizer, method;

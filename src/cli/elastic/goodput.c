@@ -158,7 +158,7 @@ static bool add_policies(struct goodput_answer *answer, const char *names, const
 
 static bool choose_policies(struct goodput_answer *answer, struct error *err)
 {
-    const struct option_list *names = &answer->given->policies;
+    const struct rh_list *names = &answer->given->policies;
     int all;
     const struct elastic_policy *const *policies = elastic_policies(&all);
     const char **words = calloc((size_t)all + 1, sizeof *words);

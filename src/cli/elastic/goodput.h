@@ -2,7 +2,7 @@
 #ifndef REHEARSE_CLI_ELASTIC_GOODPUT_H
 #define REHEARSE_CLI_ELASTIC_GOODPUT_H
 
-#include "cli/option.h"
+#include "api/option.h"
 #include "elastic/goodput.h"
 #include "elastic/kit.h"
 
@@ -14,7 +14,7 @@ struct goodput_given {
     const char *figure, *output; /* NULL: none */
     bool json;
     int64_t batch; /* micro-batches over all pipelines; 0: 32 of each */
-    struct option_list policies;
+    struct rh_list policies;
     double mtbf, repair, together, shape, days, iteration;
     struct elastic_costs costs;
     int life;

@@ -255,7 +255,7 @@ const struct command command_dataset_generate = {
 /* ---- verify ---- */
 
 struct verify_options {
-    struct option_list folders;
+    struct rh_list folders;
     int64_t threads;
     bool quick, json;
 };
@@ -377,7 +377,7 @@ const struct command command_dataset_verify = {
 /* ---- scale ---- */
 
 struct scale_options {
-    struct option_list folders;
+    struct rh_list folders;
     const char *to;
     double size;
     int64_t threads;

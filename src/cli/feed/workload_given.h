@@ -3,13 +3,13 @@
 #ifndef REHEARSE_CLI_FEED_WORKLOAD_GIVEN_H
 #define REHEARSE_CLI_FEED_WORKLOAD_GIVEN_H
 
-#include "cli/option.h"
+#include "api/option.h"
 #include "core/arena.h"
 #include "feed/workload/workload.h"
 
 struct workload_given {
-    struct option_list words; /* operands: the workload, and overrides in Hydra's form */
-    struct option_list set;
+    struct rh_list words; /* operands: the workload, and overrides in Hydra's form */
+    struct rh_list set;
     bool strict;
 };
 

@@ -14,7 +14,7 @@ struct trace_figure {
     double margin, first, last, from, to;
     struct select_given selected;
     const bool *given;
-    struct option_list rows, classes, kinds, traces;
+    struct rh_list rows, classes, kinds, traces;
     const char *title, *output;
     double every;
     int workers, style;
@@ -68,8 +68,8 @@ static bool read_part(const struct trace_figure *given, struct trace_zoom *zoom,
 }
 
 /* Sets the flags of the names that a repeated option gives. */
-static bool read_flags(const char *option, const struct option_list *given, const char *const *names,
-                       bool *flags, struct error *err)
+static bool read_flags(const char *option, const struct rh_list *given, const char *const *names, bool *flags,
+                       struct error *err)
 {
     int choice = 0;
     for (size_t i = 0; i < given->count; i++) {
@@ -148,7 +148,7 @@ static const struct option_spec distribution_table[] = {
     OPTIONS_PAGE("the file"),
 };
 
-static bool read_classes(const struct option_list *given, bool *streams, struct error *err)
+static bool read_classes(const struct rh_list *given, bool *streams, struct error *err)
 {
     const char *names[FIGURE_STREAMS + 1] = {NULL};
     for (int i = 0; i < FIGURE_STREAMS; i++)

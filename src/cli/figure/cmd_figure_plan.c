@@ -4,7 +4,7 @@
 #include "figure/plan.h"
 
 struct plan_figure_options {
-    struct option_list plans;
+    struct rh_list plans;
     const char *title, *output;
     int64_t nodes;
     int kind, style;

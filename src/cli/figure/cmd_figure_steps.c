@@ -6,7 +6,7 @@
 #include "trace/steps/report.h"
 
 struct steps_command {
-    struct option_list folders;
+    struct rh_list folders;
     const char *picture, *event, *workload;
     int kind, style;
     int64_t gpus, batch, skip_epochs;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct report_command {
-    struct option_list folders;
+    struct rh_list folders;
     const char *output, *title;
     bool json;
 };

@@ -2,7 +2,7 @@
 #ifndef REHEARSE_CLI_FIGURE_OPTIONS_H
 #define REHEARSE_CLI_FIGURE_OPTIONS_H
 
-#include "cli/option.h"
+#include "api/option.h"
 #include "figure/style.h"
 
 /* Fields: const char *output; int style; */

@@ -1,5 +1,5 @@
+#include "api/choose.h"
 #include "cli/command.h"
-#include "cli/cost/choose.h"
 #include "cli/output.h"
 #include "cli/plan/deliver.h"
 #include "cli/plan/planning.h"
@@ -18,7 +18,7 @@ struct check_options {
     double headroom, state_factor, sample_memory;
     int rules; /* index of `rules` */
     const char *output;
-    struct option_list plans;
+    struct rh_list plans;
     bool json;
 };
 

@@ -15,7 +15,7 @@
 #define MAX_DEVICES 1048576
 
 struct price_options {
-    struct option_list files, set;
+    struct rh_list files, set;
     const char *device, *model, *software, *links, *calibration, *inside, *across, *output, *plan;
     int64_t devices, devices_per_node, sequence, threads;
     double headroom, time_limit;

@@ -40,7 +40,7 @@ struct plan_options {
     double imbalance;        /* tokens of the busiest device of experts, of the mean */
     double tokens, deadline; /* of a whole training; seconds */
     const char *price;
-    struct option_list fix;
+    struct rh_list fix;
     bool explain, pareto, no_neighbours;
     const char *plan; /* a file, instead of a search */
     int emit;         /* enum launch_format */

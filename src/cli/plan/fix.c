@@ -136,7 +136,7 @@ static bool read_item(const struct fixer *f, const char *item)
     return ok;
 }
 
-bool fix_parse(const char *option, const struct option_list *list, struct job_range ranges[JOB_DIMENSIONS],
+bool fix_parse(const char *option, const struct rh_list *list, struct job_range ranges[JOB_DIMENSIONS],
                unsigned choices[TECHNIQUE_COUNT], struct error *err)
 {
     struct fixer fixer = {option, ranges, choices, err};

@@ -2,12 +2,12 @@
 #ifndef REHEARSE_CLI_PLAN_FIX_H
 #define REHEARSE_CLI_PLAN_FIX_H
 
-#include "cli/option.h"
+#include "api/option.h"
 #include "plan/split/search.h"
 
 /* Each item of the list is one or several NAME=VALUE or NAME=LEAST..MOST, or NAME=WORD/WORD (to choose from), with commas between them. A dimension that is
  * said twice is an error. `choices`: NULL where there is nothing to choose. */
-bool fix_parse(const char *option, const struct option_list *list, struct job_range ranges[JOB_DIMENSIONS],
+bool fix_parse(const char *option, const struct rh_list *list, struct job_range ranges[JOB_DIMENSIONS],
                unsigned choices[TECHNIQUE_COUNT], struct error *err);
 
 #endif

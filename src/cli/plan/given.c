@@ -1,5 +1,5 @@
 /* `rehearse plan --plan`: a plan that exists is written in another form. */
-#include "cli/cost/choose.h"
+#include "api/choose.h"
 #include "cli/plan/command.h"
 #include "cli/plan/deliver.h"
 #include "plan/split/plan.h"

@@ -2,8 +2,8 @@
 #ifndef REHEARSE_CLI_PLAN_PLANNING_H
 #define REHEARSE_CLI_PLAN_PLANNING_H
 
-#include "cli/cost/choose.h"
-#include "cli/option.h"
+#include "api/choose.h"
+#include "api/option.h"
 #include "plan/planning.h"
 
 extern const char *const planning_allreduces[]; /* in the order of enum plan_allreduce */

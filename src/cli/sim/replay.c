@@ -16,7 +16,7 @@ struct playing {
     struct replay_result recorded, typical, changed;
 };
 
-static bool read_scales(struct playing *playing, const struct option_list *given, struct error *err)
+static bool read_scales(struct playing *playing, const struct rh_list *given, struct error *err)
 {
     if (given->count > REPLAY_MAX_SCALES)
         return error_set(err, ERROR_USAGE, "--what-if: more than %d patterns", REPLAY_MAX_SCALES);

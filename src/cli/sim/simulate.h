@@ -2,7 +2,7 @@
 #ifndef REHEARSE_CLI_SIM_SIMULATE_H
 #define REHEARSE_CLI_SIM_SIMULATE_H
 
-#include "cli/option.h"
+#include "api/option.h"
 #include "core/file_output.h"
 #include "figure/gantt.h"
 #include "schedule/trial.h"
@@ -12,7 +12,7 @@
 #include "sim/timeline.h"
 
 struct simulate_options {
-    struct option_list plans;
+    struct rh_list plans;
     const char *schedule;
     int64_t stages, microbatches, chunks, threads;
     const char *forward, *backward, *weight, *comm;
@@ -35,7 +35,7 @@ struct simulate_options {
     const char *csv, *figure, *trace, *chakra;
     int style;
     const char *replay;
-    struct option_list what_if;
+    struct rh_list what_if;
     bool json;
     const char *output;
     const bool *given;

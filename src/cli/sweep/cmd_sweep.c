@@ -39,7 +39,7 @@ struct sweep_options {
     struct plan_options plan; /* of those of `rehearse plan`, the ones in the table below */
     struct model_given model; /* it becomes the plan options' model */
     const char *schedules;
-    struct option_list links, file;
+    struct rh_list links, file;
 };
 
 /* One --link: NAME=0.5,1,2. */

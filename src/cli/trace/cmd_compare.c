@@ -13,7 +13,7 @@
 #include <string.h>
 
 struct compare_options {
-    struct option_list traces, baseline, weights;
+    struct rh_list traces, baseline, weights;
     struct select_given selected;
     const char *output, *breakdown, *figure;
     int64_t replicates, values, seed;

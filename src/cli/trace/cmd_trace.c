@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 struct trace_options {
-    struct option_list command;
+    struct rh_list command;
     const char *store, *cgroup, *user;
     int64_t pid;
     double buffer, interval, after;
-    bool system, no_bpf, sched, force, json;
+    bool system, no_bpf, sched, force, json, after_dashes;
 };
 
 static const struct option_spec table[] = {
@@ -83,7 +83,7 @@ static bool check_first_word(const struct trace_options *given, struct error *er
     const char *word = given->command.count > 0 ? given->command.items[0] : "";
     const char *last[64];
     size_t count = 0;
-    if (given->command.count == 0 || given->command.after_dashes || strchr(word, '/'))
+    if (given->command.count == 0 || given->after_dashes || strchr(word, '/'))
         return true;
     for (; commands[count] && count < sizeof last / sizeof *last; count++) {
         const char *space = strchr(commands[count]->name, ' ');

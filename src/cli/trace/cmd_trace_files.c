@@ -13,7 +13,7 @@
 /* ---- import ---- */
 
 struct import_options {
-    struct option_list paths;
+    struct rh_list paths;
     const char *store, *zone, *day;
     bool append, force, json;
 };
@@ -116,7 +116,7 @@ enum export_format { EXPORT_CHROME, EXPORT_PFW, EXPORT_CSV, EXPORT_CSV_BLOCKS, E
 static const char *const format_words[] = {"chrome", "pfw", "csv", "csv-blocks", "study", NULL};
 
 struct export_options {
-    struct option_list store;
+    struct rh_list store;
     struct select_given selected;
     const char *output;
     const char *workload;
@@ -232,7 +232,7 @@ const struct command command_trace_export = {
 /* ---- phases ---- */
 
 struct phases_options {
-    struct option_list store;
+    struct rh_list store;
     const char *output;
     bool json, keep;
 };
@@ -288,7 +288,7 @@ const struct command command_trace_phases = {
 /* ---- show ---- */
 
 struct show_options {
-    struct option_list store;
+    struct rh_list store;
     struct select_given selected;
     const char *output;
     bool json;

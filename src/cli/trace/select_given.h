@@ -3,12 +3,12 @@
 #ifndef REHEARSE_CLI_TRACE_SELECT_GIVEN_H
 #define REHEARSE_CLI_TRACE_SELECT_GIVEN_H
 
-#include "cli/option.h"
+#include "api/option.h"
 #include "core/error.h"
 #include "trace/store/store.h"
 
 struct select_given {
-    struct option_list kinds;
+    struct rh_list kinds;
     const char *path;
 };
 

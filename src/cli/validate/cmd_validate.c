@@ -14,7 +14,7 @@
 #include <string.h>
 
 struct validate_options {
-    struct option_list tables;
+    struct rh_list tables;
     const char *gpu, *software, *precision, *recompute, *across, *set;
     int64_t devices_per_node;
     const char *devices, *links, *calibration;

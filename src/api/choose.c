@@ -1,4 +1,4 @@
-#include "cli/cost/choose.h"
+#include "api/choose.h"
 
 #include "core/doc.h"
 #include "core/file.h"

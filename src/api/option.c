@@ -1,4 +1,4 @@
-#include "cli/option.h"
+#include "api/option.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,6 +18,35 @@ void option_write_words(const char *const *words, const char *separator, struct 
     for (size_t i = 0; words[i]; i++) {
         text_add(out, i ? separator : "");
         text_add(out, words[i]);
+    }
+}
+
+struct option_walk option_begin(const struct option_spec *table)
+{
+    return (struct option_walk){.own = table, .index = (size_t)-1};
+}
+
+static bool is_for_command_line(const struct option_spec *spec)
+{
+    return spec->kind != OPTION_HANDLE && !spec->is_operand;
+}
+
+bool option_next(struct option_walk *walk)
+{
+    for (;;) {
+        walk->of_request = walk->in && walk->in->name;
+        if (!walk->of_request && !walk->own->name)
+            return false;
+        walk->spec = walk->of_request ? walk->in++ : walk->own++;
+        if (!walk->of_request)
+            walk->base = 0;
+        if (walk->spec->kind == OPTION_TABLE) {
+            walk->in = walk->spec->table;
+            walk->base = walk->spec->at;
+        } else if (is_for_command_line(walk->spec)) {
+            walk->index++;
+            return true;
+        }
     }
 }
 
@@ -102,6 +131,25 @@ bool option_choose(const char *option, const char *const *words, const char *val
     return false;
 }
 
+int option_index(const char *const *words, const char *word)
+{
+    int index = 0;
+    while (words[index] && strcmp(words[index], word) != 0)
+        index++;
+    return words[index] ? index : 0;
+}
+
+/* What is kept is the table's own word, which outlives the caller's. */
+static bool read_word(const struct option_spec *spec, const char *value, const char **field,
+                      struct error *err)
+{
+    int choice;
+    if (!option_choose(spec->name, spec->words, value, &choice, err))
+        return false;
+    *field = spec->words[choice];
+    return true;
+}
+
 bool option_read(const struct option_spec *spec, const char *value, void *options, struct error *err)
 {
     void *field = (char *)options + spec->at;
@@ -127,6 +175,94 @@ bool option_read(const struct option_spec *spec, const char *value, void *option
         return read_range(spec, value, field, err);
     case OPTION_CHOICE:
         return option_choose(spec->name, spec->words, value, field, err);
+    case OPTION_WORD:
+        return read_word(spec, value, field, err);
+    case OPTION_HANDLE:
+    case OPTION_TABLE:
+        break;
     }
     return false;
+}
+
+bool option_read_request(const struct option_spec *spec, const char *value, void *request, struct error *err)
+{
+    if (!option_read(spec, value, request, err))
+        return false;
+    void *field = (char *)request + spec->at;
+    bool other_default = !spec->initial || strcmp(spec->initial, "0") != 0;
+    if (other_default && spec->kind == OPTION_INTEGER && *(int64_t *)field == 0)
+        *(int64_t *)field = RH_ZERO;
+    else if (other_default && (spec->kind == OPTION_NUMBER || spec->kind == OPTION_QUANTITY) &&
+             *(double *)field == 0.0)
+        *(double *)field = (double)RH_ZERO;
+    return true;
+}
+
+/* Whether a field of a request is as its caller left it. */
+static bool is_unset(const struct option_spec *spec, const void *field)
+{
+    switch (spec->kind) {
+    case OPTION_INTEGER:
+        return *(const int64_t *)field == 0;
+    case OPTION_NUMBER:
+    case OPTION_QUANTITY:
+        return *(const double *)field == 0.0;
+    case OPTION_TEXT:
+    case OPTION_FILE:
+    case OPTION_WORD:
+    case OPTION_HANDLE:
+        return !*(const void *const *)field;
+    default:
+        return false;
+    }
+}
+
+/* The same checks as for text, with the same messages. */
+static bool check_number(const struct option_spec *spec, double value, const char *what, struct error *err)
+{
+    char found[32];
+    snprintf(found, sizeof found, "%.15g", value);
+    return (isfinite(value) && in_range(spec, value)) || expected(spec, what, found, err);
+}
+
+static bool check_list(const struct option_spec *spec, const struct rh_list *list, struct error *err)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (!list->items || !list->items[i] || (spec->kind == OPTION_FILE && !*list->items[i]))
+            return error_set(err, ERROR_USAGE, "--%s: text %zu of %zu is missing", spec->name, i + 1,
+                             list->count);
+    return true;
+}
+
+static bool check_field(const struct option_spec *spec, void *field, struct error *err)
+{
+    switch (spec->kind) {
+    case OPTION_INTEGER:
+        if (*(int64_t *)field == RH_ZERO)
+            *(int64_t *)field = 0;
+        return check_number(spec, (double)*(int64_t *)field, "a whole number", err);
+    case OPTION_NUMBER:
+    case OPTION_QUANTITY:
+        if (*(double *)field == (double)RH_ZERO)
+            *(double *)field = 0.0;
+        return check_number(spec, *(double *)field, "a number", err);
+    case OPTION_WORD:
+        return read_word(spec, *(const char **)field, field, err);
+    case OPTION_FILE:
+        return **(const char **)field || error_set(err, ERROR_USAGE, "--%s: the name is empty", spec->name);
+    default:
+        return true;
+    }
+}
+
+bool option_complete(const struct option_spec *spec, void *request, struct error *err)
+{
+    void *field = (char *)request + spec->at;
+    if (spec->repeats)
+        return check_list(spec, field, err);
+    if (!is_unset(spec, field))
+        return check_field(spec, field, err);
+    if (spec->required)
+        return error_set(err, ERROR_USAGE, "'%s' is missing", spec->name);
+    return !spec->initial || option_read(spec, spec->initial, request, err);
 }

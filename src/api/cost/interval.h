@@ -1,6 +1,6 @@
 /* Intervals of the computed times of a model's layers. */
-#ifndef REHEARSE_CLI_COST_INTERVAL_H
-#define REHEARSE_CLI_COST_INTERVAL_H
+#ifndef REHEARSE_API_COST_INTERVAL_H
+#define REHEARSE_API_COST_INTERVAL_H
 
 #include "core/error.h"
 #include "cost/layer.h"

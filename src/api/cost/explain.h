@@ -1,6 +1,6 @@
 /* Reports of `rehearse cost`: the time of a layer by kernels, counts of operations and bytes, the built-in tables. */
-#ifndef REHEARSE_CLI_COST_EXPLAIN_H
-#define REHEARSE_CLI_COST_EXPLAIN_H
+#ifndef REHEARSE_API_COST_EXPLAIN_H
+#define REHEARSE_API_COST_EXPLAIN_H
 
 #include "core/json.h"
 #include "core/text.h"

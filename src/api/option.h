@@ -1,12 +1,13 @@
 /* Options: each is described once, in its command's table, and everything else follows from the description:
  * reading it from the command line, help, the man page, shell completion, the tables in docs/, "did you
  * mean". */
-#ifndef REHEARSE_CLI_OPTION_H
-#define REHEARSE_CLI_OPTION_H
+#ifndef REHEARSE_API_OPTION_H
+#define REHEARSE_API_OPTION_H
 
 #include "core/error.h"
 #include "core/text.h"
 #include "core/unit.h"
+#include "rehearse.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,36 +22,35 @@ enum option_kind {
     OPTION_NUMBER,   /* a finite number in [least, most]    double */
     OPTION_QUANTITY, /* a number with a unit, the same      double, in the base unit of core/unit.h */
     OPTION_RANGE,    /* "3..8", or "5" for "5..5"           struct option_range */
-    OPTION_CHOICE,   /* one of `choices`                    int, its index */
+    OPTION_CHOICE,   /* one of `words`                      int, its index */
+    OPTION_WORD,     /* one of `words`                      const char *; NULL: the default */
+    OPTION_HANDLE,   /* none: set by callers of the library const rh_handle * */
+    OPTION_TABLE,    /* none: the options of `table`        the struct that they describe */
 };
 
 struct option_range {
     int64_t first, last; /* both included; first <= last */
 };
 
-/* All values of a text or file option that repeats, and the operands of a command. */
-struct option_list {
-    const char **items;
-    size_t count;
-    bool after_dashes; /* operands: the first came after '--' */
-};
-
 #define OPTION_POSITIVE 4.9406564584124654e-324 /* `min` of a number that may not be 0 */
 
 struct option_spec {
-    const char *name; /* without the dashes */
-    char letter;      /* 0: none */
+    const char *name;  /* without the dashes */
+    const char *field; /* its name in the struct; NULL: nobody asks */
+    char letter;       /* 0: none */
     enum option_kind kind;
     bool required;
-    bool repeats;         /* text and file only: the field is a struct option_list */
+    bool repeats;         /* text and file only: the field is a struct rh_list */
+    bool is_operand;      /* of a request: the command line has it among the operands */
     size_t at;            /* offsetof(struct …_options, field) */
     const char *argument; /* name of the value: "FILE", "N" */
     const char *help;     /* its purpose: lower case, no full stop, may run over several lines */
     const char *topic;    /* the command's topic that help lists it under; NULL: the first page of its help */
     const char *initial;  /* the default, written as a user would; NULL: the field is zero */
-    const char *const *words; /* OPTION_CHOICE: the choices, ended by NULL */
-    double min, max;          /* most 0: no upper limit */
-    enum unit_kind unit;      /* OPTION_QUANTITY */
+    const char *const *words;        /* OPTION_CHOICE: the choices, ended by NULL */
+    double min, max;                 /* most 0: no upper limit */
+    enum unit_kind unit;             /* OPTION_QUANTITY */
+    const struct option_spec *table; /* OPTION_TABLE: of a request */
 };
 
 /* Tables of options end with OPTION_END. */
@@ -60,9 +60,16 @@ struct option_spec {
     }
 
 /* A row of a table of options: struct TYPE is the command's options struct, the rest are members of struct option_spec. */
-#define OPTION(type, field, its_kind, its_name, ...)                                                         \
+#define OPTION(type, member, its_kind, its_name, ...)                                                        \
     {                                                                                                        \
-        .name = its_name, .kind = its_kind, .at = offsetof(struct type, field), __VA_ARGS__                  \
+        .name = its_name, .field = #member, .kind = its_kind, .at = offsetof(struct type, member),           \
+        __VA_ARGS__                                                                                          \
+    }
+
+/* All rows of a request's table (rehearse.h), which is a member of the command's options struct. */
+#define OPTION_REQUEST(type, member, its_table)                                                              \
+    {                                                                                                        \
+        .name = "", .kind = OPTION_TABLE, .at = offsetof(struct type, member), .table = its_table            \
     }
 
 /* Options that several commands share; `type` is the command's options struct. */
@@ -83,12 +90,35 @@ struct option_spec {
         .help = "threads to use; 0 is one per processor, the result is the same"                             \
     }
 
+/* Goes through a table, the tables in it, too, and leaves out rows that a command line does not have:
+ *
+ *     for (struct option_walk walk = option_begin(table); option_next(&walk);)
+ *         use(walk.spec); */
+struct option_walk {
+    const struct option_spec *spec;
+    size_t base;     /* of the struct that spec->at counts from */
+    size_t index;    /* of the row, over all tables */
+    bool of_request; /* zero is the default of its field, see RH_ZERO */
+    const struct option_spec *own, *in;
+};
+struct option_walk option_begin(const struct option_spec *table);
+bool option_next(struct option_walk *walk);
+
+/* Reads `value` into the option's field of a request: a 0 that is not the default becomes RH_ZERO. */
+bool option_read_request(const struct option_spec *spec, const char *value, void *request, struct error *err);
+
+/* Puts the default where a field of a request is zero, and checks it where not: `request` has then all that is asked. */
+bool option_complete(const struct option_spec *spec, void *request, struct error *err);
+
 /* Reads `value` into the option's field. The message begins with the option: "--nodes: expected …". */
 bool option_read(const struct option_spec *spec, const char *value, void *options, struct error *err);
 
 /* Finds the value among the words that an option takes. The message names them, and the nearest. */
 bool option_choose(const char *option, const char *const *words, const char *value, int *choice,
                    struct error *err);
+
+/* Returns the place of a word that is one of the words: an enum's value. */
+int option_index(const char *const *words, const char *word);
 
 /* Number of words in a list ended by NULL. */
 size_t option_word_count(const char *const *words);

@@ -1,6 +1,6 @@
 /* Models and devices that `rehearse cost` is given by name or as a file. */
-#ifndef REHEARSE_CLI_COST_CHOOSE_H
-#define REHEARSE_CLI_COST_CHOOSE_H
+#ifndef REHEARSE_API_CHOOSE_H
+#define REHEARSE_API_CHOOSE_H
 
 #include "devices/architecture_config.h"
 #include "devices/tables.h"

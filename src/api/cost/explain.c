@@ -1,6 +1,6 @@
-#include "cli/cost/explain.h"
+#include "api/cost/explain.h"
 
-#include "cli/cost/interval.h"
+#include "api/cost/interval.h"
 #include "core/fields.h"
 #include "core/unit.h"
 #include "devices/calibration.h"

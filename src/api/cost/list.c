@@ -1,4 +1,4 @@
-#include "cli/cost/explain.h"
+#include "api/cost/explain.h"
 
 #include "core/fields.h"
 #include "core/unit.h"

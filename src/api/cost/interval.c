@@ -1,4 +1,4 @@
-#include "cli/cost/interval.h"
+#include "api/cost/interval.h"
 
 #include "core/text.h"
 #include "devices/tables.h"

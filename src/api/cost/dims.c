@@ -1,4 +1,4 @@
-#include "cli/cost/dims.h"
+#include "api/cost/dims.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@ static bool same_name(const struct hlo_dim *a, const struct hlo_dim *b)
     return a->length == b->length && memcmp(a->name, b->name, a->length) == 0;
 }
 
-bool cost_dims_read(struct hlo_dims *dims, const struct option_list *list, struct error *err)
+bool cost_dims_read(struct hlo_dims *dims, const struct rh_list *list, struct error *err)
 {
     *dims = (struct hlo_dims){.at = calloc(list->count + 1, sizeof *dims->at)};
     if (!dims->at)

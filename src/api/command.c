@@ -1,0 +1,221 @@
+#include "api/command.h"
+
+#include "core/once.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_THREADS 1024
+
+struct rh_stop {
+    atomic_bool requested;
+};
+
+/* ---- structs that grow ---- */
+
+/* Copies a caller's struct, which begins with its size, to ours of `size` bytes. */
+static bool copy_sized(void *own, size_t size, const void *given, const char *what, struct error *err)
+{
+    size_t theirs = 0;
+    memset(own, 0, size);
+    memcpy(&theirs, given, sizeof theirs);
+    if (theirs < sizeof theirs || theirs > API_MAX_REQUEST)
+        return error_set(err, ERROR_USAGE, "%s: its size is %zu; begin it with RH_INIT", what, theirs);
+    memcpy(own, given, theirs < size ? theirs : size);
+    for (size_t i = size; i < theirs; i++)
+        if (((const char *)given)[i])
+            return error_set(err, ERROR_USAGE,
+                             "%s: byte %zu is set, and version %s of the library knows only %zu", what, i,
+                             rh_version(), size);
+    memcpy(own, &size, sizeof size);
+    return true;
+}
+
+/* ---- calls ---- */
+
+rh_stop *rh_stop_new(void)
+{
+    return calloc(1, sizeof(rh_stop));
+}
+
+void rh_stop_request(rh_stop *stop)
+{
+    if (stop)
+        atomic_store(&stop->requested, true);
+}
+
+void rh_stop_free(rh_stop *stop)
+{
+    free(stop);
+}
+
+bool api_stopped(const struct rh_call *call, struct error *err)
+{
+    bool stopped = call->stop && atomic_load(&call->stop->requested);
+    if (stopped)
+        error_set(err, ERROR_STOPPED, "stopped");
+    return stopped;
+}
+
+static bool open_call(struct rh_call *own, const struct rh_call *given, struct error *err)
+{
+    const struct rh_call none = RH_INIT(none);
+    if (!copy_sized(own, sizeof *own, given ? given : &none, "call", err))
+        return false;
+    if (own->threads < 0 || own->threads > MAX_THREADS)
+        return error_set(err, ERROR_USAGE, "threads: expected a whole number from 0 to %d, found %d",
+                         MAX_THREADS, own->threads);
+    if (!isfinite(own->time_limit) || own->time_limit < 0.0)
+        return error_set(err, ERROR_USAGE, "time_limit: expected seconds, found %g", own->time_limit);
+    return true;
+}
+
+/* ---- commands ---- */
+
+const char *rh_command(int index)
+{
+    for (int i = 0; index >= 0 && api_commands[i]; i++)
+        if (i == index)
+            return api_commands[i]->name;
+    return NULL;
+}
+
+static const struct api_command *find(const char *name, struct error *err)
+{
+    struct text list = {0};
+    for (int i = 0; name && api_commands[i]; i++) {
+        if (strcmp(api_commands[i]->name, name) == 0)
+            return api_commands[i];
+        text_format(&list, "%s%s", i > 0 ? ", " : "", api_commands[i]->name);
+    }
+    error_set(err, ERROR_USAGE, "no command '%s'; there are %s", name ? name : "",
+              list.failed || !list.data ? "others" : list.data);
+    text_release(&list);
+    return NULL;
+}
+
+static bool open_request(const struct api_command *command, const void *given, void *own, struct error *err)
+{
+    if (!given)
+        return error_set(err, ERROR_USAGE, "%s: there is no request", command->name);
+    if (!copy_sized(own, command->size, given, command->name, err))
+        return false;
+    for (const struct option_spec *spec = command->options; spec->name; spec++)
+        if (!option_complete(spec, own, err))
+            return false;
+    return true;
+}
+
+static rh_handle *run(const struct api_command *command, const void *request, const struct rh_call *call,
+                      struct error *err)
+{
+    _Alignas(max_align_t) char own[API_MAX_REQUEST];
+    struct rh_call how;
+    if (!open_request(command, request, own, err) || !open_call(&how, call, err) || api_stopped(&how, err))
+        return NULL;
+    return command->make(own, &how, err);
+}
+
+rh_handle *api_run(const struct api_command *command, const void *request, const struct rh_call *call,
+                   struct rh_error *error)
+{
+    struct error err = {.kind = ERROR_FAILED};
+    rh_handle *handle = run(command, request, call, &err);
+    if (!handle)
+        api_report(&err, error);
+    return handle;
+}
+
+rh_handle *rh_run(const char *command, const void *request, const struct rh_call *call,
+                  struct rh_error *error)
+{
+    struct error err;
+    const struct api_command *found = find(command, &err);
+    if (found)
+        return api_run(found, request, call, error);
+    api_report(&err, error);
+    return NULL;
+}
+
+size_t rh_request_size(const char *command)
+{
+    struct error err;
+    const struct api_command *found = find(command, &err);
+    return found ? found->size : 0;
+}
+
+/* ---- options ---- */
+
+static char type_of(const struct option_spec *spec)
+{
+    switch (spec->kind) {
+    case OPTION_INTEGER:
+        return 'q';
+    case OPTION_NUMBER:
+    case OPTION_QUANTITY:
+        return 'd';
+    case OPTION_FLAG:
+        return '?';
+    case OPTION_HANDLE:
+        return 'h';
+    default:
+        return spec->repeats ? 'l' : 's';
+    }
+}
+
+bool rh_option(const char *command, int index, struct rh_option *option)
+{
+    struct error err;
+    const struct api_command *found = find(command, &err);
+    const struct option_spec *spec = found ? found->options : NULL;
+    for (int i = 0; spec && spec->name && i < index; i++)
+        spec++;
+    if (!option || option->size < sizeof option->size || index < 0 || !spec || !spec->name)
+        return false;
+    struct rh_option full = {
+        .size = option->size,
+        .name = spec->name,
+        .field = spec->field,
+        .argument = spec->argument,
+        .help = spec->help,
+        .initial = spec->initial,
+        .words = spec->words,
+        .type = type_of(spec),
+        .required = spec->required,
+        .offset = spec->at,
+    };
+    memcpy(option, &full, full.size < sizeof full ? full.size : sizeof full);
+    return true;
+}
+
+static bool set(const char *command, void *request, const char *option, const char *value, struct error *err)
+{
+    const struct api_command *found = find(command, err);
+    if (!found)
+        return false;
+    if (!request || !option || !value)
+        return error_set(err, ERROR_USAGE, "%s: a request, an option and its value are needed", command);
+    for (const struct option_spec *spec = found->options; spec->name; spec++) {
+        size_t size;
+        if (strcmp(spec->name, option) != 0)
+            continue;
+        memcpy(&size, request, sizeof size);
+        if (spec->repeats || spec->kind == OPTION_HANDLE)
+            return error_set(err, ERROR_USAGE, "%s: '%s' is no single text: set its field", command, option);
+        if (size <= spec->at)
+            return error_set(err, ERROR_USAGE, "%s: the request has no room for '%s'", command, option);
+        return option_read_request(spec, value, request, err);
+    }
+    return error_set(err, ERROR_USAGE, "%s: unknown option '%s'", command, option);
+}
+
+bool rh_set(const char *command, void *request, const char *option, const char *value, struct rh_error *error)
+{
+    struct error err;
+    bool done = set(command, request, option, value, &err);
+    if (!done)
+        api_report(&err, error);
+    return done;
+}

@@ -1,0 +1,43 @@
+/* Commands of the library: a request in, a handle out.
+ *
+ * How to cover the command `rehearse weigh`:
+ *   1. struct rh_weigh_request in rehearse.h, a field for each option, and rh_weigh();
+ *   2. src/api/weigh.c: its table of options, a function that makes its handle, and `const struct api_command api_weigh`;
+ *   3. a row in commands.c;
+ *   4. src/cli/cmd_weigh.c keeps where the answer goes: its table begins with OPTION_REQUEST(…, api_weigh_options).
+ *
+ * A maker meets the request with all defaults filled in, checked by its table, and as large as this library knows it. */
+#ifndef REHEARSE_API_COMMAND_H
+#define REHEARSE_API_COMMAND_H
+
+#include "api/handle.h"
+#include "api/option.h"
+
+#define API_MAX_REQUEST 1024 /* bytes */
+
+struct api_command {
+    const char *name; /* as on the command line */
+    const struct option_spec *options;
+    size_t size; /* of the request */
+    rh_handle *(*make)(const void *request, const struct rh_call *call, struct error *err);
+};
+
+/* In the order of `rehearse help`, ended by NULL. */
+extern const struct api_command *const api_commands[];
+
+/* Runs a command: `call` and `error` may be NULL. */
+rh_handle *api_run(const struct api_command *command, const void *request, const struct rh_call *call,
+                   struct rh_error *error);
+
+/* Returns whether the call was asked to end, and sets ERROR_STOPPED. */
+bool api_stopped(const struct rh_call *call, struct error *err);
+
+extern const struct api_command api_profile_show, api_cost;
+
+/* Their tables, which command lines are read by. */
+extern const struct option_spec api_profile_show_options[], api_cost_options[];
+
+/* Kinds of handles that requests hold. */
+extern const struct api_kind api_profile_kind;
+
+#endif

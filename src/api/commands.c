@@ -1,0 +1,19 @@
+/* Every command that the library covers, and the function of each. */
+#include "api/command.h"
+
+const struct api_command *const api_commands[] = {
+    &api_cost,
+    &api_profile_show,
+    NULL,
+};
+
+rh_profile *rh_profile_load(const struct rh_profile_request *request, const struct rh_call *call,
+                            struct rh_error *error)
+{
+    return api_run(&api_profile_show, request, call, error);
+}
+
+rh_handle *rh_cost(const struct rh_cost_request *request, const struct rh_call *call, struct rh_error *error)
+{
+    return api_run(&api_cost, request, call, error);
+}

@@ -1,0 +1,473 @@
+#include "api/choose.h"
+#include "api/command.h"
+#include "api/cost/dims.h"
+#include "api/cost/explain.h"
+#include "api/cost/interval.h"
+#include "api/profile.h"
+#include "core/json.h"
+#include "core/vector.h"
+#include "cost/count/custom_calls.h"
+#include "cost/layer.h"
+#include "cost/model_profile.h"
+#include "devices/calibration.h"
+#include "devices/link.h"
+#include "devices/tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_SEQUENCE     16777216
+#define MAX_ARGUMENTS    1000000
+#define SOFTWARE         "fsdp"
+#define EXPLAINED_DEVICE "h100-sxm" /* where none is named */
+
+/* ---- models ---- */
+
+static bool unknown_link(const struct rh_cost_request *given, struct error *err)
+{
+    return tables_unknown(TABLE_LINKS, "--across: ", given->across, err);
+}
+
+/* In the order of enum model_precision, enum recompute, enum attention_kind, enum count_rules. */
+static const char *const recomputes[] = {"none", "selective", "full", NULL};
+static const char *const attentions[] = {"unfused", "flash2", "flash3", NULL};
+
+static rh_handle *price_model(const struct rh_cost_request *given, struct cost_chosen *chosen,
+                              struct error *err)
+{
+    struct profile profile;
+    struct model_options options = {
+        .microbatch = given->microbatch_size,
+        .sequence = given->sequence,
+        .precision = (enum model_precision)option_index(model_precisions, given->precision),
+        .tensor = (int)given->tensor,
+        .recompute = (enum recompute)option_index(recomputes, given->recompute),
+        .software = software_find(given->software),
+        .devices_per_node = (int)given->devices_per_node,
+        .nodes = (int)given->nodes,
+        .across = given->across,
+        .tables = &chosen->added,
+    };
+    if (!given->devices) {
+        error_set(err, ERROR_USAGE, "--device is needed; 'rehearse cost --list' shows what there is");
+        return NULL;
+    }
+    if (!options.software) {
+        software_unknown(given->software, err);
+        return NULL;
+    }
+    if (!tables_ready(err) || (!tables_link(&chosen->added, given->across) && !unknown_link(given, err)) ||
+        !cost_choose_model(chosen, given->model, err) || !cost_choose_devices(chosen, given->devices, err) ||
+        !model_profile(&profile, chosen->model, chosen->devices, chosen->device_count, &options, err))
+        return NULL;
+    if (cost_interval_note(&profile, chosen->model, chosen->devices, &options, err))
+        return api_profile_of(&profile, err);
+    profile_release(&profile);
+    return NULL;
+}
+
+/* ---- files ---- */
+
+/* What files are read with. */
+struct file_options {
+    struct hlo_dims dims;
+    struct custom_calls added;
+    const struct custom_calls *custom_calls; /* `added`; NULL: none */
+};
+
+/* How files of HLO are priced. */
+struct price_request {
+    struct layer_profile_options options;
+    struct layer_file *files;
+    int *parameters;
+    size_t parameter_capacity;
+};
+
+/* Reads "2-17,20", in any order. */
+static bool read_parameters(const char *list, struct price_request *pricing, struct error *err)
+{
+    struct layer_options *options = &pricing->options.layer;
+    for (const char *at = list; at;) {
+        char *end;
+        long first = strtol(at, &end, 10), last = first;
+        bool read = end > at && *at >= '0' && *at <= '9';
+        if (read && *end == '-') {
+            at = end + 1;
+            last = strtol(at, &end, 10);
+            read = end > at && *at >= '0' && *at <= '9';
+        }
+        if (!read || (*end && *end != ',') || first > last || last >= MAX_ARGUMENTS)
+            return error_set(err, ERROR_USAGE,
+                             "--parameters: expected numbers of arguments such as 2-17,20; found '%s'", list);
+        for (long i = first; i <= last; i++)
+            if (!VECTOR_ADD(pricing->parameters, options->parameter_count, pricing->parameter_capacity,
+                            (int)i))
+                return error_memory(err);
+        options->parameters = pricing->parameters;
+        at = *end ? end + 1 : NULL;
+    }
+    return true;
+}
+
+static bool begin_pricing(struct price_request *pricing, const struct rh_cost_request *given,
+                          const struct tables *tables, const struct file_options *of_files, struct error *err)
+{
+    int recompute = option_index(recomputes, given->recompute);
+    if (!tables_ready(err))
+        return false;
+    pricing->options = (struct layer_profile_options){
+        .layer = {.attention = (enum attention_kind)option_index(attentions, given->attention),
+                  .recompute = recompute == RECOMPUTE_FULL,
+                  .keep_all = given->keep_all,
+                  .no_tf32 = given->no_tf32,
+                  .is_first = given->first,
+                  .devices_per_node = (int)given->devices_per_node,
+                  .across = tables_link(tables, given->across),
+                  .tables = tables,
+                  .custom_calls = of_files->custom_calls},
+        .dims = &of_files->dims,
+        .rules = (enum count_rules)option_index(cost_rules, given->rules),
+        .microbatch_size = (int)given->microbatch_size,
+        .devices_per_node = (int)given->devices_per_node,
+        .nodes = (int)given->nodes,
+    };
+    pricing->files = calloc(given->files.count, sizeof *pricing->files);
+    if (!pricing->files)
+        return error_memory(err);
+    if (given->backward.count && given->backward.count != given->files.count)
+        return error_set(err, ERROR_USAGE, "--backward: expected one for each of %zu files, found %zu",
+                         given->files.count, given->backward.count);
+    if (given->backward.count && (recompute != RECOMPUTE_NONE || given->keep_all))
+        return error_set(err, ERROR_USAGE,
+                         "--%s is for backward passes that are derived: it does not go with --backward",
+                         given->keep_all ? "keep-all" : "recompute");
+    if (recompute == RECOMPUTE_SELECTIVE)
+        return error_set(err, ERROR_USAGE,
+                         "--recompute selective is for --model: files that keep no scores have "
+                         "--attention flash2");
+    if (!pricing->options.layer.across)
+        return unknown_link(given, err);
+    for (size_t i = 0; i < given->files.count; i++) {
+        pricing->files[i].path = given->files.items[i];
+        pricing->files[i].backward = given->backward.count ? given->backward.items[i] : NULL;
+    }
+    return read_parameters(given->parameters, pricing, err);
+}
+
+/* ---- reports of files ---- */
+
+/* Is the files' own rules, not ours, what they are counted by? */
+static bool has_other_rules(const struct rh_cost_request *given)
+{
+    return strcmp(given->rules, cost_rules[COUNT_REHEARSE]) != 0;
+}
+
+struct report {
+    const struct rh_cost_request *given;
+    const struct price_request *pricing; /* NULL: files are only counted */
+    const struct cost_chosen *chosen;
+    const struct file_options *of_files;
+    struct text *text;
+    struct json json;
+};
+
+static bool count_file(struct report *report, size_t file, struct error *err)
+{
+    struct hlo_module module;
+    struct module_count count;
+    struct count_options options = {.rules = (enum count_rules)option_index(cost_rules, report->given->rules),
+                                    .custom_calls = report->of_files->custom_calls};
+    if (!hlo_load_sized(&module, report->given->files.items[file], &report->of_files->dims, err))
+        return false;
+    bool counted = module_count(&count, &module, &options, err);
+    if (counted) {
+        cost_counts_write(&module, &count, &report->json);
+        cost_counts_print(&module, &count, report->text);
+        module_count_release(&count);
+    }
+    hlo_release(&module);
+    return counted;
+}
+
+static bool explain_file(struct report *report, size_t file, struct error *err)
+{
+    const struct layer_file *of = &report->pricing->files[file];
+    struct hlo_module forward = {0}, backward = {0};
+    struct layer_cost layer = {0};
+    struct cost_explain explain = {
+        .path = of->path,
+        .layer = &layer,
+        .options = &report->pricing->options.layer,
+        .devices = report->chosen->devices,
+        .device_count = report->chosen->device_count,
+        .wide = report->given->wide,
+    };
+    bool done = hlo_load_sized(&forward, of->path, &report->of_files->dims, err) &&
+                (!of->backward || hlo_load_sized(&backward, of->backward, &report->of_files->dims, err)) &&
+                layer_cost(&layer, &forward, of->backward ? &backward : NULL, explain.options, err);
+    if (done) {
+        cost_explain_write(&explain, &report->json);
+        cost_explain_print(&explain, report->text);
+    }
+    layer_release(&layer);
+    hlo_release(&backward);
+    hlo_release(&forward);
+    return done;
+}
+
+/* Explains files, or counts them. As JSON one file is one map, several are a list of them. */
+static rh_handle *report_files(const struct rh_cost_request *given, const struct price_request *pricing,
+                               const struct cost_chosen *chosen, const struct file_options *of_files,
+                               const struct rh_call *call, struct error *err)
+{
+    if (pricing && has_other_rules(given)) {
+        error_set(err, ERROR_USAGE, "--explain shows our own times: it does not go with --rules %s",
+                  given->rules);
+        return NULL;
+    }
+    struct api_report *made = api_report_new(err);
+    if (!made)
+        return NULL;
+    struct report report = {.given = given,
+                            .pricing = pricing,
+                            .chosen = chosen,
+                            .of_files = of_files,
+                            .text = &made->text,
+                            .json = {.out = &made->json}};
+    bool list = given->files.count > 1, done = true;
+    if (list)
+        json_open(&report.json, NULL, '[');
+    if (!pricing)
+        cost_counts_print_header(report.text);
+    for (size_t i = 0; i < given->files.count && done; i++) {
+        if (pricing && i > 0)
+            text_add(report.text, "\n");
+        done = !api_stopped(call, err) &&
+               (pricing ? explain_file(&report, i, err) : count_file(&report, i, err));
+    }
+    if (list)
+        json_close(&report.json);
+    return api_made(&made->base, done && cost_dims_check(&of_files->dims, err), err);
+}
+
+/* ---- profiles of files ---- */
+
+static rh_handle *profile_files(const struct rh_cost_request *given, const struct price_request *pricing,
+                                const struct cost_chosen *chosen, const struct rh_call *call,
+                                struct error *err)
+{
+    struct profile profile;
+    struct parallel *pool = given->files.count > 1 ? parallel_new(call->threads, err) : NULL;
+    if (given->files.count > 1 && !pool)
+        return NULL;
+    struct layer_doubts doubts;
+    bool done = layer_profile(&profile, &doubts, pricing->files, (int)given->files.count, chosen->devices,
+                              chosen->device_count, &pricing->options, pool, err);
+    parallel_free(pool);
+    if (!done)
+        return NULL;
+    if (cost_dims_check(pricing->options.dims, err) &&
+        (has_other_rules(given) || cost_interval_note_files(&profile, chosen->devices, &doubts, err)))
+        return api_profile_of(&profile, err);
+    profile_release(&profile);
+    return NULL;
+}
+
+static rh_handle *price_files(const struct rh_cost_request *given, struct cost_chosen *chosen,
+                              const struct file_options *of_files, const struct rh_call *call,
+                              struct error *err)
+{
+    struct price_request pricing = {0};
+    rh_handle *made = NULL;
+    if (given->files.count > PROFILE_MAX_LAYERS)
+        error_set(err, ERROR_USAGE, "expected at most %d files", PROFILE_MAX_LAYERS);
+    else if (cost_choose_devices(chosen, given->devices ? given->devices : EXPLAINED_DEVICE, err) &&
+             begin_pricing(&pricing, given, &chosen->added, of_files, err))
+        made = given->explain ? report_files(given, &pricing, chosen, of_files, call, err)
+                              : profile_files(given, &pricing, chosen, call, err);
+    free(pricing.files);
+    free(pricing.parameters);
+    return made;
+}
+
+/* ---- the command ---- */
+
+static rh_handle *list(const struct rh_cost_request *given, struct error *err)
+{
+    if (given->files.count > 0 || given->model || given->devices) {
+        error_set(err, ERROR_USAGE, "--list shows all tables: it does not go with %s",
+                  given->files.count > 0 ? "files"
+                  : given->model         ? "--model"
+                                         : "--device");
+        return NULL;
+    }
+    struct api_report *made = tables_ready(err) ? api_report_new(err) : NULL;
+    if (!made)
+        return NULL;
+    cost_list_write(&made->json);
+    cost_list_print(&made->text);
+    return api_made(&made->base, true, err);
+}
+
+/* Refuses options that would have no effect. */
+static bool check_options(const struct rh_cost_request *given, struct error *err)
+{
+    const struct {
+        const char *name;
+        bool set;
+    } of_models[] = {{"sequence", given->sequence != 0},
+                     {"precision", strcmp(given->precision, model_precisions[MODEL_MIXED]) != 0},
+                     {"tensor", given->tensor != 1},
+                     {"software", strcmp(given->software, SOFTWARE) != 0}},
+      of_files[] = {{"explain", given->explain},
+                    {"backward", given->backward.count > 0},
+                    {"parameters", given->parameters != NULL},
+                    {"attention", strcmp(given->attention, attentions[ATTENTION_UNFUSED]) != 0},
+                    {"keep-all", given->keep_all},
+                    {"no-tf32", given->no_tf32},
+                    {"first", given->first},
+                    {"rules", has_other_rules(given)},
+                    {"dim", given->dims.count > 0},
+                    {"custom-calls", given->custom_calls != NULL}};
+    const size_t priced = 7; /* the first of these need a device */
+    bool prices = given->devices || given->explain;
+    for (size_t i = 0; i < sizeof of_models / sizeof *of_models; i++)
+        if (!given->model && of_models[i].set)
+            return error_set(err, ERROR_USAGE, "--%s is for --model: files say it themselves",
+                             of_models[i].name);
+    for (size_t i = 0; i < sizeof of_files / sizeof *of_files; i++)
+        if (of_files[i].set && given->model)
+            return error_set(err, ERROR_USAGE, "--%s is for files: it does not go with --model",
+                             of_files[i].name);
+        else if (of_files[i].set && !prices && i < priced)
+            return error_set(err, ERROR_USAGE, "--%s needs --device: without, files are only counted",
+                             of_files[i].name);
+    return true;
+}
+
+static rh_handle *of_files(const struct rh_cost_request *given, struct cost_chosen *chosen,
+                           const struct rh_call *call, struct error *err)
+{
+    struct file_options files = {0};
+    rh_handle *made = NULL;
+    if (cost_dims_read(&files.dims, &given->dims, err) &&
+        (!given->custom_calls || custom_calls_load(&files.added, given->custom_calls, err))) {
+        files.custom_calls = given->custom_calls ? &files.added : NULL;
+        made = given->devices || given->explain ? price_files(given, chosen, &files, call, err)
+                                                : report_files(given, NULL, NULL, &files, call, err);
+    }
+    cost_dims_release(&files.dims);
+    custom_calls_release(&files.added);
+    return made;
+}
+
+static bool check(const struct rh_cost_request *given, struct error *err)
+{
+    if (given->model && given->files.count > 0)
+        return error_set(err, ERROR_USAGE, "expected files or --model, found both");
+    if (!given->model && given->files.count == 0)
+        return error_set(
+            err, ERROR_USAGE,
+            "expected --model or files of HLO; 'rehearse cost --list' shows what models there are");
+    return check_options(given, err);
+}
+
+static rh_handle *make(const void *request, const struct rh_call *call, struct error *err)
+{
+    const struct rh_cost_request *given = request;
+    struct cost_chosen chosen = {0};
+    rh_handle *made = NULL;
+    if (tables_add(&chosen.added, TABLE_LINKS, given->links, err) &&
+        tables_add(&chosen.added, TABLE_CALIBRATIONS, given->calibration, err)) {
+        if (given->list)
+            made = list(given, err);
+        else if (check(given, err))
+            made = given->model ? price_model(given, &chosen, err) : of_files(given, &chosen, call, err);
+    }
+    cost_chosen_release(&chosen);
+    return made;
+}
+
+const struct option_spec api_cost_options[] = {
+    OPTION(rh_cost_request, files, OPTION_FILE, "file", .repeats = true, .is_operand = true,
+           .argument = "FILE", .help = "HLO, StableHLO or MHLO text: one layer per file, in order"),
+    OPTION(rh_cost_request, model, OPTION_TEXT, "model", .letter = 'm', .argument = "NAME",
+           .help = "the model: gpt2-xl, llama-3-8b, ..., or a file that describes one "
+                   "(rehearse-architecture/1, or a config.json of Hugging Face)"),
+    OPTION(rh_cost_request, devices, OPTION_TEXT, "device", .letter = 'd', .argument = "NAME,...",
+           .help = "the device types, separated by commas: rtx-4090,v100-16gb,mine.yaml"),
+    OPTION(rh_cost_request, microbatch_size, OPTION_INTEGER, "microbatch-size", .argument = "N",
+           .initial = "1", .min = 1, .max = PROFILE_MAX_MICROBATCH,
+           .help = "samples in a micro-batch; for files, the number that they were exported for (it changes "
+                   "no time)"),
+    OPTION(rh_cost_request, sequence, OPTION_INTEGER, "sequence", .argument = "N", .initial = "0",
+           .max = MAX_SEQUENCE,
+           .help = "tokens in a sample; 0 is the length that the model was trained with"),
+    OPTION(
+        rh_cost_request, precision, OPTION_WORD, "precision", .argument = "NAME", .initial = "mixed",
+        .words = model_precisions,
+        .help =
+            "mixed multiplies in bf16 (fp16 where there is none) and keeps 16 bits, fp32 multiplies in tf32 "
+            "where "
+            "there is one and keeps 32 bits, fp8 multiplies in 8 bits"),
+    OPTION(rh_cost_request, tensor, OPTION_INTEGER, "tensor", .argument = "N", .initial = "1", .min = 1,
+           .max = 1024, .help = "tensor parallel degree: devices of a node that share each layer"),
+    OPTION(rh_cost_request, recompute, OPTION_WORD, "recompute", .argument = "WHAT", .initial = "none",
+           .words = recomputes,
+           .help = "activations that the backward pass recomputes instead of keeping them"),
+    OPTION(rh_cost_request, backward, OPTION_FILE, "backward", .repeats = true, .argument = "FILE",
+           .help =
+               "the backward pass of a file, once for each file in the same order; by default it is derived"),
+    OPTION(rh_cost_request, parameters, OPTION_TEXT, "parameters", .argument = "N,...",
+           .help = "the arguments of files that are parameters, by number from 0: 2-17,20; by default "
+                   "factors of products, tables that are looked up in, and arguments of one dimension"),
+    OPTION(rh_cost_request, dims, OPTION_TEXT, "dim", .repeats = true, .argument = "NAME=N",
+           .help = "the size of a dimension that files leave open (`?`): a symbol of jax.export (b=8), or an "
+                   "argument and its dimension, both from 0 (2.0=8)"),
+    OPTION(rh_cost_request, custom_calls, OPTION_FILE, "custom-calls", .argument = "FILE",
+           .help = "the costs of your own custom calls in files (rehearse-custom-calls/1); an entry comes "
+                   "before those of the "
+                   "built-in table"),
+    OPTION(rh_cost_request, attention, OPTION_WORD, "attention", .argument = "KIND", .initial = "unfused",
+           .words = attentions,
+           .help = "how attention found in files runs: as it is written, or as one kernel"),
+    OPTION(rh_cost_request, keep_all, OPTION_FLAG, "keep-all",
+           .help = "keep all tensors that the backward pass of files reads; by default elementwise work is "
+                   "recomputed where that takes less memory"),
+    OPTION(rh_cost_request, no_tf32, OPTION_FLAG, "no-tf32",
+           .help = "multiply fp32 numbers of files in fp32, even if the device has tf32"),
+    OPTION(rh_cost_request, first, OPTION_FLAG, "first",
+           .help = "the first file is the model's first layer: the gradient of its input is not computed"),
+    OPTION(rh_cost_request, software, OPTION_TEXT, "software", .argument = "NAME", .initial = SOFTWARE,
+           .help = "the training software: how attention is computed and what is fused"),
+    OPTION(rh_cost_request, devices_per_node, OPTION_INTEGER, "devices-per-node", .argument = "N",
+           .initial = "8", .max = 1024,
+           .help = "all-reduce times inside a node for up to N devices; 0 leaves them out"),
+    OPTION(rh_cost_request, nodes, OPTION_INTEGER, "nodes", .argument = "N", .initial = "16", .max = 65536,
+           .help = "all-reduce times across up to N nodes; 0 leaves them out"),
+    OPTION(rh_cost_request, across, OPTION_TEXT, "across", .argument = "LINK", .initial = "ib-200g",
+           .help = "the link between nodes"),
+    OPTION(rh_cost_request, links, OPTION_FILE, "links", .argument = "FILE",
+           .help = "your own links; a link of the same name replaces the known one"),
+    OPTION(rh_cost_request, calibration, OPTION_FILE, "calibration", .argument = "FILE",
+           .help = "the result of 'rehearse calibrate --runs', which replaces the built-in calibration"),
+    OPTION(rh_cost_request, rules, OPTION_WORD, "rules", .argument = "NAME", .initial = "rehearse",
+           .words = cost_rules,
+           .help = "the rules by which files are counted and, with --device, timed: xla-gpu are XLA's (needs "
+                   "--backward), xla-fork those of its fork of April 2024, xla only counts"),
+    OPTION(rh_cost_request, explain, OPTION_FLAG, "explain",
+           .help = "show the time of files by kernel, the bound of each, and the memory; on " EXPLAINED_DEVICE
+                   " unless --device names others"),
+    OPTION(rh_cost_request, wide, OPTION_FLAG, "wide", .letter = 'w',
+           .help = "with --explain, also print work, bytes and instructions, wider than 100 columns"),
+    OPTION(rh_cost_request, list, OPTION_FLAG, "list",
+           .help = "list the known models, devices, links and software"),
+    OPTION_END,
+};
+
+const struct api_command api_cost = {
+    .name = "cost",
+    .options = api_cost_options,
+    .size = sizeof(struct rh_cost_request),
+    .make = make,
+};

@@ -1,0 +1,311 @@
+#include "api/handle.h"
+
+#include "core/file_output.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *rh_version(void)
+{
+    return REHEARSE_VERSION;
+}
+
+void api_report(const struct error *err, struct rh_error *error)
+{
+    if (!error)
+        return;
+    error->code = (int)err->kind;
+    snprintf(error->text, sizeof error->text, "%s", err->text);
+}
+
+/* ---- making ---- */
+
+void *api_new(const struct api_kind *kind, size_t size, struct error *err)
+{
+    rh_handle *handle = calloc(1, size);
+    if (handle)
+        handle->kind = kind;
+    else
+        error_memory(err);
+    return handle;
+}
+
+rh_handle *api_made(rh_handle *handle, bool made, struct error *err)
+{
+    if (made && !handle->failed)
+        return handle;
+    if (made)
+        error_memory(err);
+    rh_free(handle);
+    return NULL;
+}
+
+void api_add(rh_handle *handle, const char *name, struct rh_array array)
+{
+    struct api_value *values =
+        arena_grow(&handle->arena, handle->values, handle->count, &handle->room, sizeof *handle->values);
+    if (!values) {
+        handle->failed = true;
+        return;
+    }
+    handle->values = values;
+    values[handle->count++] = (struct api_value){name, array};
+}
+
+/* A copy of one value. */
+static void add_single(rh_handle *handle, const char *name, char type, const void *value, size_t size)
+{
+    void *kept = arena_alloc(&handle->arena, 1, size);
+    if (kept)
+        memcpy(kept, value, size);
+    else
+        handle->failed = true;
+    api_add(handle, name, (struct rh_array){.data = kept, .type = type});
+}
+
+void api_add_number(rh_handle *handle, const char *name, double value)
+{
+    add_single(handle, name, 'd', &value, sizeof value);
+}
+
+void api_add_count(rh_handle *handle, const char *name, int64_t value)
+{
+    add_single(handle, name, 'q', &value, sizeof value);
+}
+
+void api_add_flag(rh_handle *handle, const char *name, bool value)
+{
+    add_single(handle, name, '?', &value, sizeof value);
+}
+
+void api_add_string(rh_handle *handle, const char *name, const char *value)
+{
+    const char *copy = value ? arena_string(&handle->arena, value) : NULL;
+    handle->failed = handle->failed || (value && !copy);
+    add_single(handle, name, 's', &copy, sizeof copy);
+}
+
+void api_add_column(rh_handle *handle, const char *name, char type, const void *data, int64_t count,
+                    size_t stride)
+{
+    api_add(handle, name,
+            (struct rh_array){
+                .data = data, .type = type, .dimensions = 1, .shape = {count}, .stride = {(int64_t)stride}});
+}
+
+static int64_t size_of(char type)
+{
+    return type == 'i' ? (int64_t)sizeof(int) : type == '?' ? (int64_t)sizeof(bool) : 8;
+}
+
+void api_add_table(rh_handle *handle, const char *name, char type, const void *data, int64_t rows,
+                   int64_t columns)
+{
+    int64_t size = size_of(type);
+    api_add(handle, name,
+            (struct rh_array){.data = data,
+                              .type = type,
+                              .dimensions = 2,
+                              .shape = {rows, columns},
+                              .stride = {columns * size, size}});
+}
+
+bool api_is(const rh_handle *handle, const struct api_kind *kind, const char *field, struct error *err)
+{
+    return handle->kind == kind || error_set(err, ERROR_USAGE, "%s: expected a %s, found a %s", field,
+                                             kind->name, handle->kind->name);
+}
+
+/* ---- reading ---- */
+
+void rh_free(rh_handle *handle)
+{
+    if (!handle)
+        return;
+    if (handle->kind->release)
+        handle->kind->release(handle);
+    arena_release(&handle->arena);
+    free(handle);
+}
+
+const char *rh_kind(const rh_handle *handle)
+{
+    return handle ? handle->kind->name : NULL;
+}
+
+static const struct api_value *find(const rh_handle *handle, const char *name)
+{
+    for (int i = 0; handle && name && i < handle->count; i++)
+        if (strcmp(handle->values[i].name, name) == 0)
+            return &handle->values[i];
+    return NULL;
+}
+
+bool rh_get(const rh_handle *handle, const char *name, struct rh_array *array)
+{
+    const struct api_value *value = find(handle, name);
+    if (value && array)
+        *array = value->array;
+    return value != NULL;
+}
+
+double rh_number(const rh_handle *handle, const char *name)
+{
+    const struct api_value *value = find(handle, name);
+    const void *data = value && value->array.dimensions == 0 ? value->array.data : NULL;
+    switch (data ? value->array.type : '\0') {
+    case 'd':
+        return *(const double *)data;
+    case 'q':
+        return (double)*(const int64_t *)data;
+    case 'i':
+        return *(const int *)data;
+    case '?':
+        return *(const bool *)data;
+    default:
+        return NAN;
+    }
+}
+
+const char *rh_string(const rh_handle *handle, const char *name)
+{
+    const struct api_value *value = find(handle, name);
+    bool is_text = value && value->array.dimensions == 0 && value->array.type == 's';
+    return is_text ? *(const char *const *)value->array.data : NULL;
+}
+
+const char *rh_name(const rh_handle *handle, int index)
+{
+    return handle && index >= 0 && index < handle->count ? handle->values[index].name : NULL;
+}
+
+/* ---- forms ---- */
+
+const char *rh_form(const rh_handle *handle, int index)
+{
+    if (!handle || index < 0)
+        return NULL;
+    for (const struct api_form *form = handle->kind->forms; form->name; form++)
+        if (index-- == 0)
+            return form->name;
+    return NULL;
+}
+
+static const struct api_form *choose_form(const rh_handle *handle, const char *name, struct error *err)
+{
+    struct text list = {0};
+    if (!handle || !name) {
+        error_set(err, ERROR_USAGE, handle ? "no form is named" : "there is no handle to write");
+        return NULL;
+    }
+    for (const struct api_form *form = handle->kind->forms; form->name; form++) {
+        if (strcmp(form->name, name) == 0)
+            return form;
+        text_format(&list, "%s%s", list.length > 0 ? ", " : "", form->name);
+    }
+    error_set(err, ERROR_USAGE, "a %s has no form '%s'; it has %s", handle->kind->name, name,
+              list.failed ? "others" : list.data);
+    text_release(&list);
+    return NULL;
+}
+
+static bool write_form(const rh_handle *handle, const char *name, struct text *text, struct error *err)
+{
+    const struct api_form *form = choose_form(handle, name, err);
+    if (!form)
+        return false;
+    if (!form->write)
+        return error_set(err, ERROR_USAGE, "the form '%s' of a %s is a folder: it can be saved", name,
+                         handle->kind->name);
+    text_add(text, ""); /* an empty form is a text, too */
+    return form->write(handle, text, err) && (!text->failed || error_memory(err));
+}
+
+bool rh_write(const rh_handle *handle, const char *form, struct rh_text *text, struct rh_error *error)
+{
+    struct text written = {0};
+    struct error err;
+    bool done = text ? write_form(handle, form, &written, &err)
+                     : error_set(&err, ERROR_USAGE, "there is no place for the text");
+    if (done) {
+        *text = (struct rh_text){written.data, written.length};
+        return true;
+    }
+    api_report(&err, error);
+    text_release(&written);
+    if (text)
+        *text = (struct rh_text){NULL, 0};
+    return false;
+}
+
+void rh_text_free(struct rh_text *text)
+{
+    if (!text)
+        return;
+    free(text->data);
+    *text = (struct rh_text){NULL, 0};
+}
+
+static bool save(const rh_handle *handle, const char *name, const char *path, struct error *err)
+{
+    const struct api_form *form = choose_form(handle, name, err);
+    struct text written = {0};
+    if (!form)
+        return false;
+    if (!path || !*path)
+        return error_set(err, ERROR_USAGE, "there is no path to save to");
+    if (form->save)
+        return form->save(handle, path, err);
+    bool done =
+        write_form(handle, name, &written, err) && file_write(path, written.data, written.length, err);
+    text_release(&written);
+    return done;
+}
+
+bool rh_save(const rh_handle *handle, const char *form, const char *path, struct rh_error *error)
+{
+    struct error err;
+    bool done = save(handle, form, path, &err);
+    if (!done)
+        api_report(&err, error);
+    return done;
+}
+
+/* ---- reports ---- */
+
+static bool copy(const struct text *from, struct text *out, struct error *err)
+{
+    text_add_bytes(out, from->data ? from->data : "", from->length);
+    return !from->failed || error_memory(err);
+}
+
+static bool write_report_text(const rh_handle *handle, struct text *out, struct error *err)
+{
+    return copy(&((const struct api_report *)handle)->text, out, err);
+}
+
+static bool write_report_json(const rh_handle *handle, struct text *out, struct error *err)
+{
+    return copy(&((const struct api_report *)handle)->json, out, err);
+}
+
+static void release_report(rh_handle *handle)
+{
+    struct api_report *report = (struct api_report *)handle;
+    text_release(&report->text);
+    text_release(&report->json);
+}
+
+static const struct api_form report_forms[] = {
+    {.name = "text", .write = write_report_text},
+    {.name = "json", .write = write_report_json},
+    {.name = NULL},
+};
+
+struct api_report *api_report_new(struct error *err)
+{
+    static const struct api_kind kind = {"report", report_forms, release_report};
+    return api_new(&kind, sizeof(struct api_report), err);
+}

@@ -1,0 +1,19 @@
+/* Answers of the library, as a command line gives them. */
+#ifndef REHEARSE_CLI_ANSWER_H
+#define REHEARSE_CLI_ANSWER_H
+
+#include "core/error.h"
+#include "rehearse.h"
+
+#include <stdbool.h>
+
+/* Takes over the library's error; returns false. */
+bool answer_error(const struct rh_error *error, struct error *err);
+
+/* Writes a form of the answer to a file, or to standard output where `path` is NULL or "-". */
+bool answer_write(const rh_handle *answer, const char *form, const char *path, struct error *err);
+
+/* Writes a form that is a folder. */
+bool answer_save(const rh_handle *answer, const char *form, const char *path, struct error *err);
+
+#endif
