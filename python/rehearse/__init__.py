@@ -1,0 +1,70 @@
+"""Rehearse a training run before paying for it.
+
+There is one function for each command of ``rehearse``, with the command's options as keyword arguments::
+
+    import rehearse
+
+    profile = rehearse.cost(model="gpt2-xl", devices=["a100", "h100"])
+    print(profile)                 # what the command prints
+    profile["forward"]             # a column: numpy.asarray() reads it without a copy
+    profile.layers.parameters      # the same as profile["layers.parameters"]
+    profile.save("profile.json")   # what the command writes
+
+What a function returns is frozen, and any number of threads may read it. A function that fails raises an exception by
+the exit code of the command: UsageError, InputError, InfeasibleError, or Error for all else. ``help(rehearse.cost)`` shows
+the options; ``rehearse.commands()`` has the names of all functions.
+"""
+
+from rehearse import _handles, _rehearse
+from rehearse._handles import Cluster, Handle, Plan, Profile, Table
+from rehearse._rehearse import (
+    Column,
+    Error,
+    InfeasibleError,
+    InputError,
+    Stop,
+    StoppedError,
+    UsageError,
+)
+
+__version__ = _rehearse.version
+
+_commands = {name.replace(" ", "_").replace("-", "_"): name for name in _rehearse.commands()}
+
+
+def commands():
+    """The names of all functions that are commands."""
+    return list(_commands)
+
+
+# A command is made when it is first asked for: an import has to be quick.
+def __getattr__(name):
+    if name not in _commands:
+        raise AttributeError(f"module 'rehearse' has no attribute '{name}'")
+    from rehearse import _options
+
+    function = _options.function(name, _rehearse.Command(_commands[name]))
+    globals()[name] = function
+    return function
+
+
+def __dir__():
+    return sorted({*globals(), *_commands})
+
+
+__all__ = [
+    "Cluster",
+    "Column",
+    "Error",
+    "Handle",
+    "InfeasibleError",
+    "InputError",
+    "Plan",
+    "Profile",
+    "Stop",
+    "StoppedError",
+    "Table",
+    "UsageError",
+    "commands",
+    *_commands,
+]

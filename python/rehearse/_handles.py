@@ -1,0 +1,154 @@
+"""What calls return: the library's handles with what is pleasant in Python."""
+
+from rehearse import _rehearse
+
+
+def as_array(column, dtype=None, copy=None):
+    """Column.__array__: numpy's view of a column."""
+    import numpy
+
+    array = numpy.asarray(memoryview(column))
+    return numpy.array(array, dtype=dtype) if copy or (dtype is not None and dtype != array.dtype) else array
+
+
+class Table:
+    """The values of a handle whose names begin alike: ``plan.stages`` has those of "stages.forward" and so on.
+
+    It is a mapping of columns, so that ``pandas.DataFrame(dict(plan.stages))`` is a table of them.
+    """
+
+    __slots__ = ("_handle", "_prefix")
+
+    def __init__(self, handle, prefix):
+        object.__setattr__(self, "_handle", handle)
+        object.__setattr__(self, "_prefix", prefix)
+
+    def __setattr__(self, name, value):
+        raise AttributeError("what a call has returned never changes")
+
+    def keys(self):
+        """The names of the columns, without what they begin with."""
+        start = self._prefix + "."
+        return [name[len(start) :] for name in self._handle.names if name.startswith(start)]
+
+    def __getitem__(self, name):
+        return self._handle[f"{self._prefix}.{name}"]
+
+    def __getattr__(self, name):
+        return _attribute(self, self._handle, f"{self._prefix}.{name}")
+
+    def __iter__(self):
+        return iter(self.keys())
+
+    def __len__(self):
+        return len(self.keys())
+
+    def __contains__(self, name):
+        return f"{self._prefix}.{name}" in self._handle.names
+
+    def __dir__(self):
+        return [*super().__dir__(), *self.keys()]
+
+    def __repr__(self):
+        return f"<rehearse.Table {self._prefix}: {', '.join(self.keys())}>"
+
+
+def _attribute(owner, handle, name):
+    """A table where names begin with `name`, else the value of that name."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    start = name + "."
+    if any(other.startswith(start) for other in handle.names):
+        return Table(handle, name)
+    try:
+        return handle[name]
+    except KeyError:
+        raise AttributeError(f"this {type(owner).__name__} has no '{name}'") from None
+
+
+class Handle(_rehearse.Handle):
+    """What a call has made: values by name, and texts in every form. It never changes."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name):
+        return _attribute(self, self, name)
+
+    def keys(self):
+        """The names of all values."""
+        return list(self.names)
+
+    def get(self, name, default=None):
+        """The value of this name, or the default where there is none."""
+        try:
+            return self[name]
+        except KeyError:
+            return default
+
+    def __iter__(self):
+        return iter(self.names)
+
+    def __len__(self):
+        return len(self.names)
+
+    def __bool__(self):
+        return True
+
+    def __contains__(self, name):
+        return name in self.names
+
+    def __dir__(self):
+        return [*super().__dir__(), *{name.split(".")[0] for name in self.names}]
+
+    def __str__(self):
+        return self.write("text")
+
+    def __repr__(self):
+        return f"<rehearse.{type(self).__name__}: {self.kind} of {len(self)} values>"
+
+    def to_dict(self):
+        """The document that the command prints with --json."""
+        import json
+
+        return json.loads(self.write("json"))
+
+    # What Jupyter shows: a picture where there is one, else what the command prints. No picture is no reason to fail.
+    def _repr_svg_(self):
+        if "svg" not in self.forms:
+            return None
+        try:
+            return self.write("svg")
+        except _rehearse.Error:
+            return None
+
+    def _repr_html_(self):
+        if "html" in self.forms:
+            return self.write("html")
+        if "svg" in self.forms:
+            return None
+        from html import escape
+
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+class Profile(Handle):
+    """Seconds and bytes of layers on device types."""
+
+    __slots__ = ()
+
+
+class Cluster(Handle):
+    """Devices, nodes and links."""
+
+    __slots__ = ()
+
+
+class Plan(Handle):
+    """A pipeline, a training job, or a fleet of pipelines."""
+
+    __slots__ = ()
+
+
+for _kind, _class in {"profile": Profile, "cluster": Cluster, "plan": Plan}.items():
+    _rehearse.register(_kind, _class)
+_rehearse.register(None, Handle)

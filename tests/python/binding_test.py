@@ -1,0 +1,303 @@
+"""The binding itself: arguments, exceptions, handles, columns, threads and signals."""
+
+import inspect
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+import rehearse
+
+MODEL = {"model": "gpt2-xl", "devices": ["a100", "h100"]}
+
+
+def profile():
+    return rehearse.cost(**MODEL)
+
+
+class Arguments(unittest.TestCase):
+    def test_lists_are_joined(self):
+        self.assertEqual(profile().write("json"), rehearse.cost(model="gpt2-xl", devices="a100,h100").write("json"))
+
+    def test_numbers_and_texts_of_numbers_are_the_same(self):
+        self.assertEqual(
+            rehearse.cost(microbatch_size=4, **MODEL).write("json"),
+            rehearse.cost(microbatch_size="4", **MODEL).write("json"),
+        )
+
+    def test_none_is_the_default(self):
+        self.assertEqual(profile().write("json"), rehearse.cost(microbatch_size=None, threads=None, **MODEL).write("json"))
+
+    def test_paths(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "profile \u00e4.json"
+            profile().save(path)
+            self.assertEqual(rehearse.profile_show(path).write("json"), profile().write("json"))
+            self.assertEqual(rehearse.profile_show(os.fsencode(path)).write("json"), profile().write("json"))
+
+    def test_a_zero_that_is_meant_is_no_default(self):
+        with self.assertRaisesRegex(rehearse.UsageError, "microbatch-size: expected a whole number from 1"):
+            rehearse.cost(microbatch_size=0, **MODEL)
+
+    def test_wrong_types(self):
+        for wrong in (
+            {"model": True},
+            {"model": object()},
+            {"model": ["gpt2", None]},
+            {"microbatch_size": 1.5},
+            {"microbatch_size": True},
+            {"explain": 1},
+            {"files": [3.5, {}]},
+            {"progress": 3},
+            {"stop": 3},
+            {"threads": "many"},
+            {"time_limit": "long"},
+        ):
+            with self.subTest(wrong), self.assertRaises(TypeError):
+                rehearse.cost(**wrong)
+
+    def test_wrong_values(self):
+        for wrong in ({"model": "a\0b"}, {"threads": -1}, {"time_limit": -1.0}, {"time_limit": float("nan")}):
+            with self.subTest(wrong), self.assertRaises(ValueError):
+                rehearse.cost(**wrong)
+        with self.assertRaises(OverflowError):
+            rehearse.cost(microbatch_size=1 << 64, **MODEL)
+
+    def test_unknown_argument_names_the_nearest(self):
+        with self.assertRaisesRegex(TypeError, r"cost\(\) got an unexpected keyword argument 'modle'; did you mean 'model'"):
+            rehearse.cost(modle="gpt2")
+
+    def test_twice_and_too_many(self):
+        with self.assertRaisesRegex(TypeError, "two values for 'path'"):
+            rehearse.profile_show("a", path="b")
+        with self.assertRaises(TypeError):
+            rehearse.profile_show(*"abcdefgh")
+
+
+class Help(unittest.TestCase):
+    def test_every_command_is_a_function_with_its_options(self):
+        for name in rehearse.commands():
+            with self.subTest(name):
+                function = getattr(rehearse, name)
+                names = set(inspect.signature(function).parameters)
+                for option in rehearse._rehearse.Command(rehearse._commands[name]).options:
+                    self.assertIn(option["field"].rstrip("_"), {each.rstrip("_") for each in names})
+                    self.assertIn(option["help"].split()[0], function.__doc__)
+                self.assertLessEqual({"threads", "time_limit", "stop", "progress", "warning"}, names)
+
+    def test_unknown_name(self):
+        with self.assertRaisesRegex(AttributeError, "has no attribute 'weigh'"):
+            rehearse.weigh
+        self.assertIn("cost", dir(rehearse))
+        with self.assertRaises(ValueError):
+            rehearse._rehearse.Command("weigh")
+
+
+class Errors(unittest.TestCase):
+    def test_exception_by_code(self):
+        for error, code, base in (
+            (rehearse.Error, 1, Exception),
+            (rehearse.UsageError, 2, ValueError),
+            (rehearse.InputError, 3, ValueError),
+            (rehearse.InfeasibleError, 4, rehearse.Error),
+            (rehearse.StoppedError, 5, rehearse.Error),
+        ):
+            self.assertEqual(error.code, code)
+            self.assertTrue(issubclass(error, base) and issubclass(error, rehearse.Error))
+
+    def test_input(self):
+        with self.assertRaisesRegex(rehearse.InputError, "^no-file: cannot open"):
+            rehearse.profile_show("no-file")
+
+    def test_name_that_is_no_text(self):
+        with self.assertRaises(rehearse.InputError) as raised:
+            rehearse.profile_show(b"no-\xff")
+        str(raised.exception).encode()
+
+    def test_unknown_form(self):
+        with self.assertRaises(rehearse.UsageError):
+            profile().write("no-form")
+
+    def test_save_that_fails(self):
+        with self.assertRaisesRegex(rehearse.Error, "no-folder"):
+            profile().save("/no-folder/profile.json")
+
+
+class Handles(unittest.TestCase):
+    def test_frozen(self):
+        made = profile()
+        for name in ("model", "other"):
+            with self.assertRaises(AttributeError):
+                setattr(made, name, 1)
+        with self.assertRaises(AttributeError):
+            made.layers.name = 1
+        with self.assertRaises(TypeError):
+            rehearse.Profile()
+        with self.assertRaises(TypeError):
+            rehearse.Column()
+
+    def test_values(self):
+        made = profile()
+        self.assertIsInstance(made, rehearse.Profile)
+        self.assertEqual(made.kind, "profile")
+        self.assertEqual(made["layers"], len(made["layers.name"]))
+        self.assertEqual(made["layers.name"], made.layers.name)
+        self.assertEqual(set(made), set(made.names))
+        self.assertEqual(dict(made.layers).keys(), set(made.layers.keys()))
+        self.assertIn("layers.name", made)
+        self.assertNotIn("no value", made)
+        self.assertIsNone(made.get("no value"))
+        for wrong in ("no value", 3, None):
+            with self.assertRaises(KeyError):
+                made[wrong]
+        with self.assertRaisesRegex(AttributeError, "this Profile has no 'weight'"):
+            made.weight
+
+    def test_every_value_can_be_read(self):
+        made = profile()
+        for name in made:
+            value = made[name]
+            self.assertIsInstance(value, (int, float, bool, str, tuple, rehearse.Column, type(None)))
+
+    def test_document_is_what_the_values_say(self):
+        made = profile()
+        document = made.to_dict()
+        self.assertEqual(len(document["layers"]), made["layers"])
+        self.assertEqual([layer["name"] for layer in document["layers"]], list(made.layers.name))
+
+    def test_forms(self):
+        made = profile()
+        self.assertEqual(str(made), made.write())
+        self.assertEqual(json.loads(made.write("json")), made.to_dict())
+        self.assertIn("gpt2-xl", made._repr_html_() or made._repr_svg_())
+
+
+class Columns(unittest.TestCase):
+    def test_sequence(self):
+        column = profile().layers.parameters
+        self.assertEqual(len(column), column.shape[0])
+        self.assertEqual(list(column), column.tolist())
+        self.assertEqual(column[-1], column[len(column) - 1])
+        self.assertEqual(column[1:3], column.tolist()[1:3])
+        for wrong in (len(column), -len(column) - 1, 1 << 70):
+            with self.assertRaises(IndexError):
+                column[wrong]
+        with self.assertRaises(TypeError):
+            column["a"]
+
+    def test_buffer_keeps_its_handle(self):
+        view = memoryview(profile()["forward"])
+        expected = profile()["forward"].tolist()
+        self.assertTrue(view.readonly)
+        self.assertEqual((view.ndim, view.format, view.itemsize), (2, "d", 8))
+        self.assertEqual(view.tolist(), expected)
+
+    def test_strides(self):
+        view = memoryview(profile().layers.parameters)
+        self.assertEqual(view.tolist(), profile().layers.parameters.tolist())
+        if not view.contiguous:
+            with self.assertRaises(BufferError):
+                bytes_of = __import__("hashlib").sha256(profile().layers.parameters)
+                del bytes_of
+
+    def test_no_writing(self):
+        with self.assertRaises((TypeError, BufferError)):
+            memoryview(profile()["forward"])[0, 0] = 1
+
+    def test_numpy_without_a_copy(self):
+        try:
+            import numpy
+        except ImportError:
+            self.skipTest("no numpy here")
+        made = profile()
+        one, two = numpy.asarray(made["forward"]), numpy.asarray(made["forward"])
+        self.assertEqual(one.ctypes.data, two.ctypes.data)
+        self.assertEqual(one.tolist(), made["forward"].tolist())
+        expected = made.layers.parameters.tolist()
+        strided = numpy.asarray(made.layers.parameters)
+        del made
+        self.assertEqual(strided.tolist(), expected)
+        self.assertEqual(numpy.asarray(profile()["forward"], dtype="float32").dtype, numpy.float32)
+
+    def test_pandas(self):
+        try:
+            import pandas
+        except ImportError:
+            self.skipTest("no pandas here")
+        made = profile()
+        table = pandas.DataFrame(dict(made.layers))
+        self.assertEqual(table["parameters"].tolist(), made.layers.parameters.tolist())
+        self.assertEqual(str(table["parameters"].dtype), "int64")
+        self.assertEqual(list(table["name"]), list(made.layers.name))
+
+
+class Threads(unittest.TestCase):
+    def test_many_threads_read_and_make_the_same(self):
+        made, expected, found = profile(), profile().write("json"), []
+
+        def work():
+            for _ in range(5):
+                found.append(made.write("json") == expected == profile().write("json"))
+
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(found, [True] * 40)
+
+    def test_a_requested_stop_ends_the_call(self):
+        stop = rehearse.Stop()
+        stop.request()
+        with self.assertRaises(rehearse.StoppedError):
+            rehearse.cost(stop=stop, **MODEL)
+
+    def test_errors_in_other_threads(self):
+        raised = []
+
+        def work():
+            try:
+                rehearse.profile_show("no-file")
+            except rehearse.InputError as error:
+                raised.append(str(error))
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        self.assertRegex(raised[0], "^no-file: ")
+
+
+class Signals(unittest.TestCase):
+    def test_an_exception_of_a_handler_comes_out_of_the_call(self):
+        class Alarm(Exception):
+            pass
+
+        def handler(*_):
+            raise Alarm
+
+        # The alarm comes before the call ends or after it; calls go on until it does.
+        before = signal.signal(signal.SIGALRM, handler)
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        with self.assertRaises(Alarm):
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            while True:
+                profile()
+
+    def test_interrupt_ends_the_program_as_it_ends_others(self):
+        program = "import rehearse\nprint(flush=True)\nwhile True: rehearse.cost(model='gpt2-xl', devices='a100')\n"
+        child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        with child:
+            child.stdout.readline()
+            child.send_signal(signal.SIGINT)
+            _, said = child.communicate(timeout=60)
+        self.assertIn(b"KeyboardInterrupt", said)
+        self.assertEqual(child.returncode, -signal.SIGINT)
+
+
+if __name__ == "__main__":
+    unittest.main()
