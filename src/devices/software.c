@@ -347,6 +347,7 @@ const struct software software_all[SOFTWARE_COUNT] = {
         .selective_kept = 1,
         .send_blocks = true,
         .step_host = 0.34,
+        .state_each = 2.4e-3, /* HybridZeroOptimizer._broadcast_params: one broadcast from each rank after another */
     },
     {
         .name = "litgpt",

@@ -50,6 +50,8 @@ struct software {
     double block_host, expert_host, expert_each;
     double step_host;  /* seconds of an iteration in which the host alone works: input, logging, its loop */
     double shard_host; /* the same of a block and micro-batch whose shards are gathered */
+    /* seconds of an iteration for each rank that shares the optimizer's states, where each broadcasts its part by itself */
+    double state_each;
     double data_shown; /* exposed share of gradient exchange */
     double gradient_bytes;        /* of a gradient on the wire and in memory */
     double parameter_bytes;       /* of a parameter in the passes */

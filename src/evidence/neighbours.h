@@ -16,7 +16,7 @@
 #include "core/error.h"
 #include "evidence/likeness.h"
 
-#define NEIGHBOURS_MAX 32
+#define NEIGHBOURS_MAX 24
 #define UNSEEN_COUNT   8
 
 /* A known run. */

@@ -263,16 +263,34 @@ static int degree(struct reader *r, const char *column)
     return (int)whole(r, column, 1, MAX_DEGREE, 1);
 }
 
-/* Runs of Megatron-Core are published by its makers, whose recipes turn the overlap on. */
+/* The recipes of NeMo and of Megatron-Bridge turn the overlap on; in Megatron-LM it is an option. */
 static enum technique_switch tensor_overlap_of(const struct reader *r)
 {
     const struct software *software = r->run->job.software;
     const char *notes = cell(r, "notes");
     if (!software_supports(software, TECHNIQUE_TENSOR_OVERLAP) || contains(notes, "vanilla TP"))
         return SWITCH_USUAL;
-    bool on = text_starts_with(software->name, "megatron-core") || contains(notes, "async TP") ||
-              contains(notes, "asyncTP");
+    const char *framework = r->run->framework;
+    bool megatron = text_starts_with(software->name, "megatron-core") && framework;
+    bool on = (megatron && (contains(framework, "NeMo") || contains(framework, "Bridge"))) ||
+              contains(notes, "async TP") || contains(notes, "asyncTP");
     return on ? SWITCH_ON : SWITCH_USUAL;
+}
+
+/* How tokens come to their experts. */
+static void read_exchanges(struct reader *r)
+{
+    struct job *job = &r->run->job;
+    const char *notes = cell(r, "notes");
+    if (job->expert <= 1)
+        return;
+    if (contains(notes, "DeepEP"))
+        job->technique.dispatch = DISPATCH_DEEPEP;
+    else if (text_starts_with(notes, "all-to-all"))
+        job->technique.dispatch = DISPATCH_ALLTOALL;
+    bool overlaps = contains(notes, "overlap of all-to-all") || contains(notes, "all-to-all overlap");
+    if (overlaps && software_supports(job->software, TECHNIQUE_EXPERT_OVERLAP))
+        job->technique.expert_overlap = OVERLAP_PASSES;
 }
 
 static bool read_degrees(struct reader *r)
@@ -304,8 +322,7 @@ static bool read_degrees(struct reader *r)
         return cannot(r, "tensor x pipeline x context parallel does not divide its devices");
     job->devices = (int)devices;
     job->data = (int)(devices / model_parallel);
-    if (job->expert > 1 && contains(cell(r, "notes"), "DeepEP"))
-        job->technique.dispatch = DISPATCH_DEEPEP;
+    read_exchanges(r);
     job->technique.tensor_overlap = tensor_overlap_of(r);
     bool interleaves = job->pipeline > 1 && software->interleaves && run->model.layers % job->pipeline == 0;
     job->chunks = chunks > 0 ? (int)chunks : interleaves ? run->model.layers / job->pipeline : 1;

@@ -110,11 +110,12 @@ static double optimizer_seconds(const struct job *job, const struct job_exchange
 {
     double share = job->frozen ? 0.01 : 1.0, parameters = share * (held->parameters + held->experts);
     struct job_formats formats = job_formats_of(job);
-    double own = parameters;
+    double own = parameters, parts = 0.0;
     if (job->sharding >= 1) {
         double ranks = job_shard_ranks(job),
                kept = ranks / job_copies(job); /* without copies of the shards */
         own = share * (held->parameters / ranks + held->experts / fmax(job_expert_copies(job) * kept, 1.0));
+        parts = job->sharding < 3 ? ranks * job->software->state_each : 0.0;
     }
     double rate = job->device->bandwidth * JOB_STREAM_RATE;
     /* gradients are added to those of earlier micro-batches */
@@ -122,7 +123,7 @@ static double optimizer_seconds(const struct job *job, const struct job_exchange
     if (job_is_double(job)) /* half of them go through each of its two stages */
         added /= 2.0;
     double here = own * (1.0 - job->technique.offload / 100.0);
-    return (here * formats.step + added) / rate + job_offload_seconds(job, own);
+    return (here * formats.step + added) / rate + parts + job_offload_seconds(job, own);
 }
 
 /* Of a dense block's modules, those of an expert: three of nine. */
