@@ -64,6 +64,21 @@ static bool has_flash3(const struct cost_device *device)
     return strcmp(device->generation, "hopper") == 0 || strcmp(device->generation, "blackwell") == 0;
 }
 
+/* On B300 the units of the softmax's powers are twice as fast, on which attention waits (NVIDIA, "Inside NVIDIA Blackwell Ultra", 2025). */
+#define FLASH3_ULTRA 1.5
+
+/* A block of threads takes so many rows of one head, of queries forward and of keys backward, and on Blackwell two such tiles forward. */
+#define FLASH3_ROWS 128.0
+
+/* Seconds of the longest tile of causal attention, against all keys. A kernel takes no less, however few its heads, and about half as
+ * long again beyond its work: units wait for the last tiles. So does SimuMax's table of attention alone on B200: 4 to 128 heads. */
+static double longest_tile(const struct kernel *kernel, const struct cost_device *device, double unit_rate)
+{
+    bool pairs = !kernel->backward && strcmp(device->generation, "blackwell") == 0;
+    double rows = fmin(FLASH3_ROWS * (pairs ? 2.0 : 1.0), (double)kernel->m);
+    return (kernel->backward ? 10.0 : 4.0) * rows * (double)kernel->n * (double)kernel->k / unit_rate;
+}
+
 /* Products of queries and keys, and of scores and values: two forward, five backward (the scores again, and the
  * gradients of values, scores, queries, keys; Dao 2023, arXiv:2307.08691, section 2.3). */
 static struct kernel_time attention_kernel(const struct kernel *kernel, const struct cost_device *device,
@@ -74,6 +89,8 @@ static struct kernel_time attention_kernel(const struct kernel *kernel, const st
     double share = newest             ? calibration->flash3 * (kernel->backward ? FLASH3_BACKWARD : 1.0)
                    : kernel->backward ? calibration->flash2_backward
                                       : calibration->flash2_forward;
+    if (newest && strcmp(device->capability, "sm_103") == 0)
+        share *= FLASH3_ULTRA;
     if (kernel->k < 128)
         share *= calibration->narrow_head;
     if (kernel->rate > 0.0)
@@ -82,6 +99,10 @@ static struct kernel_time attention_kernel(const struct kernel *kernel, const st
     double flops = (kernel->backward ? 10.0 : 4.0) * batch * m * n * k * (kernel->causal ? 0.5 : 1.0);
     double bytes = (kernel->backward ? 2.0 : 1.0) * cost_type_bytes(type) * batch * 2.0 * (m + n) * k;
     double matrix = flops / (peak_of(device, type) * share) * (1.0 + calibration->flash_ramp / n);
+    if (newest) {
+        double longest = longest_tile(kernel, device, peak_of(device, type) * share / device->units);
+        matrix = fmax(matrix + 0.5 * longest, longest);
+    }
     double memory = bytes / (device->bandwidth * device->stream_efficiency);
     return (struct kernel_time){
         .seconds = fmax(matrix, memory) + device->launch,
