@@ -39,23 +39,22 @@
 /* Scores in memory, a fused softmax, gradients exchanged after the backward pass. */
 #define MEGATRON_UNFUSED                                                                                     \
     .attention = ATTENTION_UNFUSED, .middle = 1, .loss = 16, .loss_kept = 6, .optimizer = 30,                \
-    .tensor_shown = 1, .data_shown = 1, .parameter_bytes = 2, .matrix_working = 0,                           \
-    .selective_kept = 1, .selective = 0.0, .send_blocks = true
+    .tensor_shown = 1, .data_shown = 1, .parameter_bytes = 2, .matrix_working = 0, .selective_kept = 1,      \
+    .selective = 0.0, .send_blocks = true
 
 /* NVIDIA's own runs. */
 #define NVIDIA                                                                                               \
     .block_forward = 12.2, .block_backward = 16.9, .softmax_forward = 5, .softmax_backward = 7,              \
-    .accumulate = 6, .gradient_bytes = 2, .stored_gradient_bytes = 2, .state_bytes = 15, .backward_working = 1,                   \
-    .runtime_share = 0.04, .zero = 3, .zero_staged = 3,                                                      \
+    .accumulate = 6, .gradient_bytes = 2, .stored_gradient_bytes = 2, .state_bytes = 15,                     \
+    .backward_working = 1, .runtime_share = 0.04, .zero = 3, .zero_staged = 3,                               \
     .offers = OFFERS_TENSOR | OFFERS_PIPELINE | OFFERS_CHUNKS
 
 /* BigScience's runs, with DeepSpeed's ZeRO. Gradients of 16 bits are all-reduced as a whole, and then parameters gathered, in buckets
  * that are copied: as long as 4 bytes on the wire. Buckets, zeroing and checks of each micro-batch's gradients count as adding them up. */
 #define BIGSCIENCE                                                                                           \
     .block_forward = 45, .block_backward = 57, .softmax_forward = 3.96, .softmax_backward = 5.91,            \
-    .accumulate = 20, .gradient_bytes = 4,                                                                   \
-    .state_bytes = 17, .unsharded_bytes = 6, .backward_working = 4.3, .runtime_share = 0.072,                \
-    .sharded = true, .zero = 15, .zero_staged = 3,                                                           \
+    .accumulate = 20, .gradient_bytes = 4, .state_bytes = 17, .unsharded_bytes = 6, .backward_working = 4.3, \
+    .runtime_share = 0.072, .sharded = true, .zero = 15, .zero_staged = 3,                                   \
     .techniques = T(OFFLOAD) | T(OFFLOAD_TO) | T(OFFLOAD_ACTIVATIONS),                                       \
     .offers = OFFERS_TENSOR | OFFERS_PIPELINE
 
@@ -347,7 +346,8 @@ const struct software software_all[SOFTWARE_COUNT] = {
         .selective_kept = 1,
         .send_blocks = true,
         .step_host = 0.42,
-        .state_each = 2.7e-3, /* HybridZeroOptimizer._broadcast_params: one broadcast from each rank after another */
+        .state_each =
+            2.7e-3, /* HybridZeroOptimizer._broadcast_params: one broadcast from each rank after another */
     },
     {
         .name = "litgpt",

@@ -52,7 +52,7 @@ struct software {
     double shard_host; /* the same of a block and micro-batch whose shards are gathered */
     /* seconds of an iteration for each rank that shares the optimizer's states, where each broadcasts its part by itself */
     double state_each;
-    double data_shown; /* exposed share of gradient exchange */
+    double data_shown;            /* exposed share of gradient exchange */
     double gradient_bytes;        /* of a gradient on the wire and in memory */
     double parameter_bytes;       /* of a parameter in the passes */
     double stored_gradient_bytes; /* of a gradient in memory */

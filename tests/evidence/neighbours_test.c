@@ -140,7 +140,7 @@ static void equals_its_twin(void **state)
     struct residual rows[NEIGHBOURS_MAX];
     for (seed = 1; seed < 60; seed += 2) {
         uint64_t start = seed;
-        struct residuals known = random_runs(rows, 2 + (int)(start / 2));
+        struct residuals known = random_runs(rows, 2 + (int)(start / 2) % (NEIGHBOURS_MAX - 1));
         struct likeness likeness = random_likeness();
         double unexplained, error = twin_error(&known, &likeness, &unexplained);
         struct estimate estimate = neighbours_estimate(&known, &likeness, NULL, NULL);

@@ -137,12 +137,43 @@ static void unnamed_models_are_of_their_time(void **state)
     validation_release(&v);
 }
 
+/* NeMo's recipes hide tensor parallel exchanges, Megatron-LM does so where it is asked; how tokens go to experts is in the notes. */
+static void reads_exchanges(void **state)
+{
+    (void)state;
+    struct validation v = load(
+        "gpu,gpus,framework,source_date,precision,mbs,gbs,model,tp,pp,ep,notes\n"
+        "H100,8,Megatron-Bridge 26.02,,bf16,1,64,mixtral-8x7b,8,1,8,DeepEP\n"
+        "H100,8,Megatron-Core,2026-02,bf16,1,64,mixtral-8x7b,8,1,8,\"all-to-all, main\"\n"
+        "H100,8,Megatron-Core,2026-02,bf16,1,64,mixtral-8x7b,8,1,8,\"DeepEP, 1F1B overlap of all-to-all\"\n"
+        "H100,8,torchtitan,2026-02,bf16,1,64,llama-2-7b,8,1,1,async TP\n"
+        "H100,8,torchtitan,2026-02,bf16,1,64,llama-2-7b,8,1,1,vanilla TP\n");
+    static const struct technique expected[] = {
+        {.tensor_overlap = SWITCH_ON, .dispatch = DISPATCH_DEEPEP},
+        {.dispatch = DISPATCH_ALLTOALL},
+        {.dispatch = DISPATCH_DEEPEP, .expert_overlap = OVERLAP_PASSES},
+        {.tensor_overlap = SWITCH_ON},
+        {.tensor_overlap = SWITCH_USUAL},
+    };
+    assert_int_equal(v.count, 5);
+    for (int i = 0; i < v.count; i++) {
+        const struct technique *found = &v.runs[i].job.technique;
+        if (v.runs[i].reason)
+            fail_msg("%s", v.runs[i].reason);
+        assert_int_equal(found->tensor_overlap, expected[i].tensor_overlap);
+        assert_int_equal(found->dispatch, expected[i].dispatch);
+        assert_int_equal(found->expert_overlap, expected[i].expert_overlap);
+    }
+    validation_release(&v);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_the_software_of_a_run),
         cmocka_unit_test(unknown_software_is_a_mixture),
         cmocka_unit_test(reads_adapters),
+        cmocka_unit_test(reads_exchanges),
         cmocka_unit_test(reads_small_optimizers),
         cmocka_unit_test(unnamed_models_are_of_their_time),
     };

@@ -10,7 +10,8 @@ static double in_flight(const struct job *job, int stage)
     double stages = job->pipeline, from_end = stages - stage, chunks = job->chunks;
     if (chunks > 1.0)
         from_end += (stages - 1.0) / chunks;
-    if (job_overlap(job) >= OVERLAP_PASSES) /* the pass beside which it exchanges is one ahead */
+    /* the pass beside which it exchanges is one ahead; without a pipeline it keeps a layer as soon as the other frees one */
+    if (job_overlap(job) >= OVERLAP_PASSES && job->pipeline > 1)
         from_end += 1.0 / chunks;
     return memory_in_flight(MEMORY_IN_FLIGHT, (double)job_microbatches(job), from_end);
 }
