@@ -14,6 +14,7 @@ const struct command *const commands[] = {
     &command_profile_show,
     &command_profile_convert,
     &command_cost,
+    &command_measure_layers,
     &command_validate,
     &command_dataset_generate,
     &command_dataset_verify,

@@ -38,7 +38,7 @@ static bool takes_word(const char **at, const char *end, const char *word)
 
 /* MLIR begins with an alias, an operation in its generic form, a module or a function; `module` and `func`
  * alone could also name a computation of HLO. */
-static bool is_mlir(const char *text, size_t length)
+bool hlo_is_mlir(const char *text, size_t length)
 {
     const char *end = text + length, *at = skip_blank(text, end);
     if (at == end)
@@ -72,7 +72,7 @@ bool hlo_parse_sized(struct hlo_module *module, const char *path, const char *te
                          "`stablehlo-translate --deserialize` or `mlir-opt` prints",
                          path);
     }
-    return is_mlir(text, length) ? hlo_parse_mlir_sized(module, path, text, length, dims, err)
+    return hlo_is_mlir(text, length) ? hlo_parse_mlir_sized(module, path, text, length, dims, err)
                                  : hlo_parse_text(module, path, text, length, err);
 }
 

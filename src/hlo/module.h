@@ -196,6 +196,9 @@ bool hlo_parse_mlir_sized(struct hlo_module *module, const char *path, const cha
 
 void hlo_release(struct hlo_module *module);
 
+/* Returns whether text begins as MLIR does, which StableHLO is written in; else it is read as HLO. */
+bool hlo_is_mlir(const char *text, size_t length);
+
 /* Return "f32", …; and the type of a name, HLO_TYPE_COUNT if unknown. */
 const char *hlo_type_name(enum hlo_type type);
 enum hlo_type hlo_type_find(const char *text, size_t length);

@@ -127,9 +127,12 @@ void sample_judge(struct sample_result *result, const double *times, int count, 
     bool known = half <= middle; /* else fewer samples than the interval needs: it is all of them */
     result->low = room[known ? (int)floor(middle - half) : 0];
     result->high = room[known ? (int)ceil(middle + half) : count - 1];
-    result->precision = fmax(result->high - result->median, result->median - result->low) / result->median;
-    result->notes &= ~(unsigned)(SAMPLE_LIMIT | SAMPLE_BIMODAL | SAMPLE_SLOWING);
-    if (!known || result->precision > precision)
+    double wider = fmax(result->high - result->median, result->median - result->low);
+    result->precision = known ? wider / result->median : 1.0;
+    result->notes &= ~(unsigned)(SAMPLE_LIMIT | SAMPLE_FEW | SAMPLE_BIMODAL | SAMPLE_SLOWING);
+    if (!known)
+        result->notes |= SAMPLE_FEW;
+    if (result->precision > precision)
         result->notes |= SAMPLE_LIMIT;
     find_modes(result, room, count);
     find_slowing(result, times, count, room);
@@ -272,6 +275,7 @@ void sample_notes_print(const struct sample_result *result, struct text *out)
         const char *text;
     } words[] = {
         {SAMPLE_LIMIT, "time limit"},
+        {SAMPLE_FEW, "too few samples for an interval"},
         {SAMPLE_UNSTEADY, "never steady"},
         {SAMPLE_SLOWING, "slower towards the end: throttling or other load"},
     };

@@ -37,6 +37,7 @@ enum sample_note {
     SAMPLE_BIMODAL = 4,     /* the times are of two kinds */
     SAMPLE_SLOWING = 8,     /* the last third is slower than the first: throttling, or growing other load */
     SAMPLE_DISTURBED = 16,  /* disturbed samples were left out */
+    SAMPLE_FEW = 64,        /* fewer samples than a 95 % interval needs: it is all of them */
     SAMPLE_OTHER_LOAD = 32, /* most samples were disturbed, so that they had to be taken */
 };
 
@@ -44,7 +45,7 @@ struct sample_result {
     double median, low, high; /* seconds of a run, and the 95 % interval */
     double fastest;
     double processor; /* median of CPU seconds of a run, all threads */
-    double precision; /* half of the interval's width, as a share of the median */
+    double precision; /* half of the interval's width, as a share of the median; 1 with SAMPLE_FEW */
     double follow;    /* tau */
     double modes[2];  /* with SAMPLE_BIMODAL: the medians of both kinds */
     double seconds;   /* that the measurement took */

@@ -46,6 +46,7 @@ struct profile_device {
     double *forward_ms, *backward_ms;
     struct profile_allreduce *in_node;      /* NULL: unknown */
     struct profile_allreduce *across_nodes; /* NULL: unknown; group size counts nodes */
+    struct profile_measured *measured;      /* model/profile_measured.h; NULL: not said */
 };
 
 struct profile {

@@ -2,6 +2,7 @@
 #include "core/file_output.h"
 #include "core/json.h"
 #include "core/text.h"
+#include "model/profile_measured.h"
 #include "model/read.h"
 
 #include <stdio.h>
@@ -123,7 +124,7 @@ static bool read_device_layers(const struct profile_reader *r, const struct doc_
 static bool read_device(const struct profile_reader *r, const struct doc_node *node,
                         struct profile_device *device)
 {
-    static const char *const keys[] = {"name", "layers"};
+    static const char *const keys[] = {"name", "measured", "layers"};
     const char *name = NULL;
     if (!doc_is_map(r->doc, node, r->err) || !doc_only_keys(r->doc, node, keys, KEY_COUNT(keys), r->err) ||
         !read_string(r, node, "name", &name))
@@ -134,6 +135,9 @@ static bool read_device(const struct profile_reader *r, const struct doc_node *n
         return doc_error(r->doc, doc_find(node, "name"), r->err, "device '%s' is here twice", name);
     device->name = name;
     device->path = r->profile->path;
+    const struct doc_node *measured = doc_find(node, "measured");
+    if (measured && !(device->measured = profile_read_measured(r, measured)))
+        return false;
     return read_device_layers(r, node, device);
 }
 
@@ -227,6 +231,8 @@ static void write_device(struct json *json, const struct profile *profile,
     json_open(json, NULL, '{');
     if (device->name)
         json_string(json, "name", device->name);
+    if (device->measured)
+        profile_write_measured(device->measured, profile->layer_count, json);
     json_open(json, "layers", '[');
     for (int i = 0; i < profile->layer_count; i++) {
         json_open_flat(json, NULL, '{');

@@ -24,6 +24,7 @@ const struct report_kind report_kinds[] = {
     {.format = "rehearse-simulation-sweep/1", .name = "sweep of simulations", .group = REPORT_PLANS, .write = report_document},
     {.format = "rehearse-simulation-comparison/1", .name = "comparison of schedules", .group = REPORT_PLANS, .write = report_document},
     {.format = "rehearse-profile/1", .name = "profile", .group = REPORT_COSTS, .write = report_profile},
+    {.format = "rehearse-layer-times/1", .name = "measured layers", .group = REPORT_COSTS, .write = report_document},
     {.format = "rehearse-counts/1", .keys = "module rules flops instructions", .name = "counts", .group = REPORT_COSTS, .write = report_counts},
     {.format = "rehearse-calibration-fit/1", .keys = "device fitted", .name = "calibration fit", .group = REPORT_COSTS, .write = report_document},
     {.format = "rehearse-profile-conversion/1", .name = "converted profile", .group = REPORT_COSTS, .write = report_document},

@@ -1,0 +1,69 @@
+/* Layers timed on this machine: files of StableHLO by a PJRT plugin, files and models by the kernels of a library.
+ *
+ * Equal layers are measured once. */
+#ifndef REHEARSE_MEASURE_LAYERS_LAYERS_H
+#define REHEARSE_MEASURE_LAYERS_LAYERS_H
+
+#include "cost/layer.h"
+#include "measure/host.h"
+#include "measure/layers/pjrt.h"
+#include "measure/sample.h"
+#include "model/profile.h"
+
+struct measured_pass {
+    bool is_there, is_timed; /* a pass that is there and not timed is estimated */
+    struct sample_result time;
+    double seconds;      /* its median, or the estimate */
+    double flops, bytes; /* ours: of cost, by the rules xla for files of PJRT; -1: not known */
+    int64_t argument_bytes, output_bytes; /* ours */
+    struct pjrt_costs costs;              /* the plugin's */
+    struct pjrt_memory memory;
+    const char *notes; /* NULL: none */
+};
+
+struct measured_layer {
+    const char *name, *path;
+    int same; /* number of the layer with the same text that was measured; its own if it was */
+    int64_t parameter_bytes, activation_bytes, output_bytes, peak_bytes;
+    struct measured_pass forward, backward;
+};
+
+struct measured_product {
+    enum cost_type type;
+    int64_t batch, m, n, k;
+    struct sample_result time;
+};
+
+struct measured_layers {
+    struct arena arena;
+    const char *model;   /* NULL: files */
+    const char *library; /* with its version */
+    const char *device;  /* kind of the device */
+    int microbatch_size; /* 0: not known */
+    int count;
+    struct measured_layer *layers;
+    int product_count;
+    struct measured_product *products;
+    struct sample_options options;
+    struct host_facts host;
+    struct host_load load;
+    cpu_set_t cores;
+};
+
+/* Measures every file, and its backward pass where there is one; others are derived and estimated: the measured forward
+ * pass times the ratio of the flops of both. On failure *measured holds nothing. */
+bool measure_files_pjrt(struct measured_layers *measured, struct pjrt *pjrt, const struct layer_file *files,
+                        int count, const struct layer_options *options, const struct sample_options *samples,
+                        struct error *err);
+
+void measured_release(struct measured_layers *measured);
+
+/* Makes the profile of one device type. `command` is recorded. Fails if a layer has no backward pass. */
+bool measured_profile(struct profile *profile, const struct measured_layers *measured, const char *name,
+                      const char *command, struct error *err);
+
+/* The whole as a table for people, and as rehearse-layer-times/1. */
+void measured_print(const struct measured_layers *measured, struct text *out);
+void measured_write_json(const struct measured_layers *measured, const char *command, struct text *out);
+
+#endif
