@@ -73,7 +73,7 @@ bool hlo_parse_sized(struct hlo_module *module, const char *path, const char *te
                          path);
     }
     return hlo_is_mlir(text, length) ? hlo_parse_mlir_sized(module, path, text, length, dims, err)
-                                 : hlo_parse_text(module, path, text, length, err);
+                                     : hlo_parse_text(module, path, text, length, err);
 }
 
 bool hlo_parse(struct hlo_module *module, const char *path, const char *text, size_t length,
