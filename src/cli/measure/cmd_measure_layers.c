@@ -1,3 +1,4 @@
+#include "api/option.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "core/file.h"
@@ -8,7 +9,7 @@
 #include <string.h>
 
 struct measure_options {
-    struct option_list files, backward;
+    struct rh_list files, backward;
     const char *pjrt, *precision, *cores, *name, *output;
     double limit;
     int clock;
