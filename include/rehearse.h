@@ -104,6 +104,7 @@ typedef struct rh_handle rh_handle;
 typedef rh_handle rh_profile; /* "profile": seconds and bytes of layers on device types */
 typedef rh_handle rh_cluster; /* "cluster": devices, nodes and links */
 typedef rh_handle rh_plan;    /* "plan": a pipeline, a training job, or a fleet of pipelines */
+typedef rh_handle rh_sweep;   /* "sweep": a plan for each point of some ranges */
 typedef rh_handle rh_report;  /* any other answer, and any handle: its forms are what can be read of it */
 
 RH_API void rh_free(rh_handle *handle);
@@ -160,6 +161,26 @@ struct rh_cost_request {
 };
 RH_API rh_handle *rh_cost(const struct rh_cost_request *request, const struct rh_call *call,
                           struct rh_error *error);
+
+/* ---- plans ---- */
+
+/* `rehearse plan`: one pipeline, DAPPLE's hybrid, a training job by the name of its model, or a fleet of pipelines; a sweep
+ * where global_batch or devices are ranges ("32..4096"). */
+struct rh_plan_request {
+    size_t size;
+    const char *model, *device, *profile, *cluster, *objective, *global_batch, *devices;
+    const char *software, *precision, *links, *calibration, *inside, *across, *flags;
+    const char *search, *allreduce, *memory, *rules, *import_as;
+    const char *price, *plan, *emit, *output, *figure;
+    const rh_plan *from; /* a plan instead of a search, as `plan` is one by its file */
+    const char *form;    /* "csv", "dot": refused at once where the answer will not have it */
+    struct rh_list fix;
+    int64_t sequence, microbatch_size, microbatches, devices_per_node, top, profile_batch;
+    double headroom, imbalance, tokens, deadline, state_factor, sample_memory;
+    bool pareto, explain, no_neighbours, fold_exact_factors, fold_longest_only;
+};
+RH_API rh_handle *rh_plan_find(const struct rh_plan_request *request, const struct rh_call *call,
+                               struct rh_error *error);
 
 /* ---- commands by name ----
  *

@@ -51,9 +51,9 @@ void rh_stop_free(rh_stop *stop)
     free(stop);
 }
 
-bool api_stopped(const struct rh_call *call, struct error *err)
+bool api_stopped(const struct api_call *call, struct error *err)
 {
-    bool stopped = call->stop && atomic_load(&call->stop->requested);
+    bool stopped = call->how.stop && atomic_load(&call->how.stop->requested);
     if (stopped)
         error_set(err, ERROR_STOPPED, "stopped");
     return stopped;
@@ -96,15 +96,18 @@ static const struct api_command *find(const char *name, struct error *err)
     return NULL;
 }
 
-static bool open_request(const struct api_command *command, const void *given, void *own, struct error *err)
+static bool open_request(const struct api_command *command, const void *request, void *own, bool *given,
+                         struct error *err)
 {
-    if (!given)
+    if (!request)
         return error_set(err, ERROR_USAGE, "%s: there is no request", command->name);
-    if (!copy_sized(own, command->size, given, command->name, err))
+    if (!copy_sized(own, command->size, request, command->name, err))
         return false;
-    for (const struct option_spec *spec = command->options; spec->name; spec++)
+    for (const struct option_spec *spec = command->options; spec->name; spec++) {
+        *given++ = option_is_given(spec, own);
         if (!option_complete(spec, own, err))
             return false;
+    }
     return true;
 }
 
@@ -112,8 +115,10 @@ static rh_handle *run(const struct api_command *command, const void *request, co
                       struct error *err)
 {
     _Alignas(max_align_t) char own[API_MAX_REQUEST];
-    struct rh_call how;
-    if (!open_request(command, request, own, err) || !open_call(&how, call, err) || api_stopped(&how, err))
+    bool given[API_MAX_OPTIONS];
+    struct api_call how = {.given = given};
+    if (!open_request(command, request, own, given, err) || !open_call(&how.how, call, err) ||
+        api_stopped(&how, err))
         return NULL;
     return command->make(own, &how, err);
 }

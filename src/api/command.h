@@ -14,12 +14,19 @@
 #include "api/option.h"
 
 #define API_MAX_REQUEST 1024 /* bytes */
+#define API_MAX_OPTIONS 64   /* of a command */
+
+/* How a command is called: what all calls have, and which rows of its table were given. */
+struct api_call {
+    struct rh_call how;
+    const bool *given;
+};
 
 struct api_command {
     const char *name; /* as on the command line */
     const struct option_spec *options;
     size_t size; /* of the request */
-    rh_handle *(*make)(const void *request, const struct rh_call *call, struct error *err);
+    rh_handle *(*make)(const void *request, const struct api_call *call, struct error *err);
 };
 
 /* In the order of `rehearse help`, ended by NULL. */
@@ -30,14 +37,14 @@ rh_handle *api_run(const struct api_command *command, const void *request, const
                    struct rh_error *error);
 
 /* Returns whether the call was asked to end, and sets ERROR_STOPPED. */
-bool api_stopped(const struct rh_call *call, struct error *err);
+bool api_stopped(const struct api_call *call, struct error *err);
 
-extern const struct api_command api_profile_show, api_cost;
+extern const struct api_command api_cost, api_plan, api_profile_show;
 
 /* Their tables, which command lines are read by. */
-extern const struct option_spec api_profile_show_options[], api_cost_options[];
+extern const struct option_spec api_cost_options[], api_plan_options[], api_profile_show_options[];
 
 /* Kinds of handles that requests hold. */
-extern const struct api_kind api_profile_kind;
+extern const struct api_kind api_plan_kind, api_profile_kind;
 
 #endif

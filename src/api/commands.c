@@ -2,6 +2,7 @@
 #include "api/command.h"
 
 const struct api_command *const api_commands[] = {
+    &api_plan,
     &api_cost,
     &api_profile_show,
     NULL,
@@ -16,4 +17,10 @@ rh_profile *rh_profile_load(const struct rh_profile_request *request, const stru
 rh_handle *rh_cost(const struct rh_cost_request *request, const struct rh_call *call, struct rh_error *error)
 {
     return api_run(&api_cost, request, call, error);
+}
+
+rh_handle *rh_plan_find(const struct rh_plan_request *request, const struct rh_call *call,
+                        struct rh_error *error)
+{
+    return api_run(&api_plan, request, call, error);
 }

@@ -28,7 +28,7 @@ struct option_walk option_begin(const struct option_spec *table)
 
 static bool is_for_command_line(const struct option_spec *spec)
 {
-    return spec->kind != OPTION_HANDLE && !spec->is_operand;
+    return spec->kind != OPTION_HANDLE && !spec->is_operand && !spec->of_callers;
 }
 
 bool option_next(struct option_walk *walk)
@@ -198,22 +198,21 @@ bool option_read_request(const struct option_spec *spec, const char *value, void
     return true;
 }
 
-/* Whether a field of a request is as its caller left it. */
-static bool is_unset(const struct option_spec *spec, const void *field)
+bool option_is_given(const struct option_spec *spec, const void *request)
 {
+    const void *field = (const char *)request + spec->at;
+    if (spec->repeats)
+        return ((const struct rh_list *)field)->count > 0;
     switch (spec->kind) {
     case OPTION_INTEGER:
-        return *(const int64_t *)field == 0;
+        return *(const int64_t *)field != 0;
     case OPTION_NUMBER:
     case OPTION_QUANTITY:
-        return *(const double *)field == 0.0;
-    case OPTION_TEXT:
-    case OPTION_FILE:
-    case OPTION_WORD:
-    case OPTION_HANDLE:
-        return !*(const void *const *)field;
+        return *(const double *)field != 0.0;
+    case OPTION_FLAG:
+        return *(const bool *)field;
     default:
-        return false;
+        return *(const void *const *)field;
     }
 }
 
@@ -260,7 +259,7 @@ bool option_complete(const struct option_spec *spec, void *request, struct error
     void *field = (char *)request + spec->at;
     if (spec->repeats)
         return check_list(spec, field, err);
-    if (!is_unset(spec, field))
+    if (option_is_given(spec, request))
         return check_field(spec, field, err);
     if (spec->required)
         return error_set(err, ERROR_USAGE, "'%s' is missing", spec->name);

@@ -42,6 +42,7 @@ struct option_spec {
     bool required;
     bool repeats;         /* text and file only: the field is a struct rh_list */
     bool is_operand;      /* of a request: the command line has it among the operands */
+    bool of_callers;      /* of a request: only callers of the library set it */
     size_t at;            /* offsetof(struct …_options, field) */
     const char *argument; /* name of the value: "FILE", "N" */
     const char *help;     /* its purpose: lower case, no full stop, may run over several lines */
@@ -83,6 +84,13 @@ struct option_spec {
         .name = "json", .kind = OPTION_FLAG, .at = offsetof(type, json),                                     \
         .help = "print JSON for programs instead of a table for people"                                      \
     }
+#define OPTION_TIME_LIMIT(type, member)                                                                      \
+    {                                                                                                        \
+        .name = "time-limit", .kind = OPTION_QUANTITY, .at = offsetof(type, member), .argument = "TIME",     \
+        .initial = "0", .unit = UNIT_TIME,                                                                   \
+        .help = "stop a search after this long (60, 500 ms) with the best plan so far, a lower bound and "   \
+                "the gap; 0 is no limit"                                                                     \
+    }
 #define OPTION_THREADS(type)                                                                                 \
     {                                                                                                        \
         .name = "threads", .kind = OPTION_INTEGER, .at = offsetof(type, threads), .argument = "N",           \
@@ -106,6 +114,9 @@ bool option_next(struct option_walk *walk);
 
 /* Reads `value` into the option's field of a request: a 0 that is not the default becomes RH_ZERO. */
 bool option_read_request(const struct option_spec *spec, const char *value, void *request, struct error *err);
+
+/* Returns whether a caller has set the field of a request: it is not zero. */
+bool option_is_given(const struct option_spec *spec, const void *request);
 
 /* Puts the default where a field of a request is zero, and checks it where not: `request` has then all that is asked. */
 bool option_complete(const struct option_spec *spec, void *request, struct error *err);

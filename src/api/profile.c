@@ -85,7 +85,7 @@ rh_handle *api_profile_of(struct profile *profile, struct error *err)
 
 /* ---- profile show ---- */
 
-static rh_handle *make(const void *context, const struct rh_call *call, struct error *err)
+static rh_handle *make(const void *context, const struct api_call *call, struct error *err)
 {
     const struct rh_profile_request *request = context;
     struct profile profile;

@@ -1,5 +1,5 @@
 /* A sweep that is killed goes on where it ended, with the same answers; answers of another question are not taken. */
-#include "cli/sweep/sweep.h"
+#include "api/sweep/sweep.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -73,13 +73,13 @@ static int sweep_into(const char *name, const char *inputs, int killed_at)
     if (child == 0) {
         struct error err;
         struct sweep sweep = question(inputs);
-        const struct sweep_output output = {.json = true, .file = path, .threads = 1};
+        const struct sweep_output output = {.file = path, .threads = 1};
         kill_at = killed_at;
         asked = 0;
         if (!freopen("/dev/null", "w", stdout))
             _exit(100);
-        bool done = sweep_deliver(&sweep, &output, &err);
-        _exit(done ? asked : 101);
+        rh_handle *made = sweep_answer(&sweep, &output, &err);
+        _exit(made ? asked : 101);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;

@@ -188,6 +188,144 @@ static void a_zero_can_be_meant(void **state)
     rh_free(none);
 }
 
+/* ---- plans ---- */
+
+static const char cluster_text[] = "groups: [{device: gpu, nodes: 2, devices_per_node: 1}]\n";
+
+static struct rh_plan_request toy_request(void)
+{
+    struct rh_plan_request request = RH_INIT(request);
+    request.profile = caller_write("toy.json", caller_profile);
+    request.cluster = caller_write("toy.yaml", cluster_text);
+    request.microbatches = 4;
+    return request;
+}
+
+static int64_t whole(const rh_handle *handle, const char *name, int64_t at)
+{
+    struct rh_array array;
+    if (!rh_get(handle, name, &array) || array.dimensions != 1 || at >= array.shape[0])
+        fail_msg("no %s[%d]", name, (int)at);
+    const char *data = (const char *)array.data + at * array.stride[0];
+    return array.type == 'i' ? *(const int *)data : *(const int64_t *)(const void *)data;
+}
+
+static void a_pipeline_is_found_and_read(void **state)
+{
+    (void)state;
+    struct rh_plan_request request = toy_request();
+    struct rh_error error;
+    struct rh_text json;
+    rh_plan *plan = rh_plan_find(&request, NULL, &error);
+    if (!plan)
+        fail_msg("%s", error.text);
+    /* stages of 6 and 6 seconds: 12 + 3 x 6 */
+    assert_true(fabs(rh_number(plan, "iteration_time") - 30.0) < 1e-9);
+    assert_true(rh_number(plan, "proven") == 1.0);
+    assert_true(rh_number(plan, "gap") < 1e-12);
+    assert_string_equal(rh_string(plan, "objective"), "pipeline");
+    assert_int_equal(whole(plan, "pipelines.stages", 0), 2);
+    assert_int_equal(whole(plan, "stages.last_layer", 0), 1);
+    assert_int_equal(whole(plan, "stages.first_layer", 1), 2);
+    assert_true(rh_write(plan, "json", &json, NULL));
+    assert_non_null(strstr(json.data, "\"format\": \"rehearse-plan/2\""));
+    rh_text_free(&json);
+    assert_false(rh_write(plan, "emit", &json, &error));
+    rh_free(plan);
+    request.microbatches = RH_ZERO; /* three for each stage */
+    plan = rh_plan_find(&request, NULL, &error);
+    assert_non_null(plan);
+    rh_free(plan);
+}
+
+static struct rh_plan_request job_request(void)
+{
+    struct rh_plan_request request = RH_INIT(request);
+    request.model = "llama-3-8b";
+    request.device = "h100";
+    request.devices = "16";
+    request.global_batch = "128";
+    return request;
+}
+
+static void a_job_is_found_and_emitted(void **state)
+{
+    (void)state;
+    struct rh_plan_request request = job_request(), again = RH_INIT(again);
+    struct rh_error error;
+    struct rh_text first, second;
+    request.emit = "megatron";
+    rh_plan *plan = rh_plan_find(&request, NULL, &error);
+    if (!plan)
+        fail_msg("%s", error.text);
+    assert_string_equal(rh_string(plan, "model"), "llama-3-8b");
+    assert_true(rh_number(plan, "global_batch") == 128.0);
+    assert_true(rh_number(plan, "low") < rh_number(plan, "high"));
+    assert_true(rh_write(plan, "emit", &first, &error));
+    /* the same from the plan alone */
+    again.from = plan;
+    again.emit = "megatron";
+    rh_plan *copy = rh_plan_find(&again, NULL, &error);
+    if (!copy)
+        fail_msg("%s", error.text);
+    rh_free(plan);
+    assert_true(rh_write(copy, "emit", &second, &error));
+    assert_string_equal(first.data, second.data);
+    rh_text_free(&first);
+    rh_text_free(&second);
+    again.top = 3;
+    again.from = copy;
+    assert_null(rh_plan_find(&again, NULL, &error));
+    assert_string_equal(error.text, "plan: '--top' is for searching a plan, and --plan gives one");
+    rh_free(copy);
+    rh_profile *profile = cost_of("gpt2-xl", "h100");
+    again = (struct rh_plan_request){.size = sizeof again, .from = profile};
+    assert_null(rh_plan_find(&again, NULL, &error));
+    assert_string_equal(error.text, "from: expected a plan, found a profile");
+    rh_free(profile);
+}
+
+static void ranges_are_sweeps(void **state)
+{
+    (void)state;
+    struct rh_plan_request request = job_request();
+    struct rh_error error;
+    struct rh_text csv;
+    struct rh_array times;
+    request.devices = "8,16";
+    request.form = "csv";
+    rh_sweep *sweep = rh_plan_find(&request, NULL, &error);
+    if (!sweep)
+        fail_msg("%s", error.text);
+    assert_string_equal(rh_kind(sweep), "sweep");
+    assert_int_equal(whole(sweep, "devices", 1), 16);
+    assert_true(rh_get(sweep, "iteration_time", &times));
+    assert_int_equal(times.shape[0], 2);
+    assert_true(((const double *)times.data)[0] > ((const double *)times.data)[1]);
+    assert_true(rh_write(sweep, "csv", &csv, &error));
+    assert_non_null(strstr(csv.data, "iteration_time"));
+    rh_text_free(&csv);
+    rh_free(sweep);
+    request.devices = "16";
+    assert_null(rh_plan_find(&request, NULL, &error)); /* a single plan is no table */
+    assert_int_equal(error.code, RH_USAGE);
+}
+
+static void plans_that_cannot_be_are_infeasible(void **state)
+{
+    (void)state;
+    struct rh_plan_request request = job_request();
+    struct rh_error error;
+    request.model = "llama-3.1-405b";
+    request.devices = "1";
+    assert_null(rh_plan_find(&request, NULL, &error));
+    assert_int_equal(error.code, RH_INFEASIBLE);
+    request = toy_request();
+    request.global_batch = "x";
+    assert_null(rh_plan_find(&request, NULL, &error));
+    assert_int_equal(error.code, RH_USAGE);
+}
+
 /* ---- structs that grow ---- */
 
 static void an_older_caller_is_read_as_far_as_it_goes(void **state)
@@ -272,7 +410,7 @@ static void nulls_do_no_harm(void **state)
     assert_null(rh_run(NULL, &request, NULL, &error));
     assert_null(rh_run("cost", NULL, NULL, &error));
     assert_null(rh_run("cook", &request, NULL, &error));
-    assert_non_null(strstr(error.text, "no command 'cook'; there are cost, "));
+    assert_non_null(strstr(error.text, "no command 'cook'; there are plan, "));
     assert_int_equal(rh_request_size(NULL), 0);
     assert_int_equal(rh_request_size("cook"), 0);
     assert_false(rh_option(NULL, 0, &option));
@@ -380,6 +518,10 @@ int main(void)
         cmocka_unit_test(a_profile_is_saved_and_read_again),
         cmocka_unit_test(errors_are_those_of_the_command_line),
         cmocka_unit_test(a_zero_can_be_meant),
+        cmocka_unit_test(a_pipeline_is_found_and_read),
+        cmocka_unit_test(a_job_is_found_and_emitted),
+        cmocka_unit_test(ranges_are_sweeps),
+        cmocka_unit_test(plans_that_cannot_be_are_infeasible),
         cmocka_unit_test(an_older_caller_is_read_as_far_as_it_goes),
         cmocka_unit_test(a_newer_caller_may_not_ask_what_is_unknown),
         cmocka_unit_test(wrong_sizes_are_refused),

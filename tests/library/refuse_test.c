@@ -89,6 +89,8 @@ static void refuse_each(attempt *run_it, const void *context, long step)
         atomic_store(&left, -1);
         if (!atomic_load(&refused)) {
             assert_true(done);
+            assert_true(at > 0); /* something was refused before */
+            print_message("# %ld allocations\n", at);
             return;
         }
         if (!done && (error.code != RH_FAILED || !strstr(error.text, "memory")))
@@ -152,6 +154,33 @@ static void pricing_files(void **state)
     refuse_each(price, &request, 3);
     request = (struct rh_cost_request){.size = sizeof request, .files = request.files};
     refuse_each(price, &request, 3);
+}
+
+static bool plan_it(const void *context, struct rh_error *error)
+{
+    rh_plan *plan =
+        rh_plan_find(context, &(struct rh_call){.size = sizeof(struct rh_call), .threads = 1}, error);
+    bool done = plan != NULL;
+    rh_free(plan);
+    return done;
+}
+
+static void planning(void **state)
+{
+    (void)state;
+    struct rh_plan_request request = RH_INIT(request);
+    request.profile = caller_write("toy.json", caller_profile);
+    request.cluster = caller_write("toy.yaml", "groups: [{device: gpu, nodes: 2, devices_per_node: 1}]\n");
+    request.microbatches = 4;
+    refuse_each(plan_it, &request, 1);
+    request = (struct rh_plan_request){.size = sizeof request, .model = "llama-3-8b", .device = "h100"};
+    request.devices = "8";
+    request.global_batch = "64";
+    request.emit = "megatron";
+    refuse_each(plan_it, &request, 7);
+    request.emit = NULL;
+    request.devices = "8,16";
+    refuse_each(plan_it, &request, 23);
 }
 
 static bool write_it(const void *context, struct rh_error *error)
@@ -224,6 +253,7 @@ int main(void)
         cmocka_unit_test(pricing_a_model),
         cmocka_unit_test(listing_what_is_known),
         cmocka_unit_test(pricing_files),
+        cmocka_unit_test(planning),
         cmocka_unit_test(writing),
         cmocka_unit_test(stopping),
         cmocka_unit_test(refusing),

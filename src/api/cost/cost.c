@@ -218,7 +218,7 @@ static bool explain_file(struct report *report, size_t file, struct error *err)
 /* Explains files, or counts them. As JSON one file is one map, several are a list of them. */
 static rh_handle *report_files(const struct rh_cost_request *given, const struct price_request *pricing,
                                const struct cost_chosen *chosen, const struct file_options *of_files,
-                               const struct rh_call *call, struct error *err)
+                               const struct api_call *call, struct error *err)
 {
     if (pricing && has_other_rules(given)) {
         error_set(err, ERROR_USAGE, "--explain shows our own times: it does not go with --rules %s",
@@ -253,11 +253,11 @@ static rh_handle *report_files(const struct rh_cost_request *given, const struct
 /* ---- profiles of files ---- */
 
 static rh_handle *profile_files(const struct rh_cost_request *given, const struct price_request *pricing,
-                                const struct cost_chosen *chosen, const struct rh_call *call,
+                                const struct cost_chosen *chosen, const struct api_call *call,
                                 struct error *err)
 {
     struct profile profile;
-    struct parallel *pool = given->files.count > 1 ? parallel_new(call->threads, err) : NULL;
+    struct parallel *pool = given->files.count > 1 ? parallel_new(call->how.threads, err) : NULL;
     if (given->files.count > 1 && !pool)
         return NULL;
     struct layer_doubts doubts;
@@ -274,7 +274,7 @@ static rh_handle *profile_files(const struct rh_cost_request *given, const struc
 }
 
 static rh_handle *price_files(const struct rh_cost_request *given, struct cost_chosen *chosen,
-                              const struct file_options *of_files, const struct rh_call *call,
+                              const struct file_options *of_files, const struct api_call *call,
                               struct error *err)
 {
     struct price_request pricing = {0};
@@ -346,7 +346,7 @@ static bool check_options(const struct rh_cost_request *given, struct error *err
 }
 
 static rh_handle *of_files(const struct rh_cost_request *given, struct cost_chosen *chosen,
-                           const struct rh_call *call, struct error *err)
+                           const struct api_call *call, struct error *err)
 {
     struct file_options files = {0};
     rh_handle *made = NULL;
@@ -372,7 +372,7 @@ static bool check(const struct rh_cost_request *given, struct error *err)
     return check_options(given, err);
 }
 
-static rh_handle *make(const void *request, const struct rh_call *call, struct error *err)
+static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
 {
     const struct rh_cost_request *given = request;
     struct cost_chosen chosen = {0};

@@ -1,8 +1,8 @@
 /* `rehearse price`: what a launch description costs as it stands. */
+#include "api/plan/deliver.h"
+#include "api/plan/split.h"
 #include "cli/command.h"
 #include "cli/output.h"
-#include "cli/plan/deliver.h"
-#include "cli/plan/split.h"
 #include "core/progress.h"
 #include "evidence/interval.h"
 #include "launch/price.h"

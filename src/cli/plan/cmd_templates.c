@@ -1,6 +1,6 @@
+#include "api/plan/planning.h"
 #include "cli/command.h"
 #include "cli/output.h"
-#include "cli/plan/planning.h"
 #include "core/json.h"
 #include "elastic/templates.h"
 

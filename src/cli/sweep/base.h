@@ -2,7 +2,7 @@
 #ifndef REHEARSE_CLI_SWEEP_BASE_H
 #define REHEARSE_CLI_SWEEP_BASE_H
 
-#include "cli/plan/split.h"
+#include "api/plan/split.h"
 #include "plan/plan.h"
 
 #include <pthread.h>

@@ -1,9 +1,10 @@
 /* `rehearse sweep`: plans are played for every combination of devices, batch, schedule and links. */
+#include "api/plan/deliver.h"
+#include "api/plan/planning.h"
+#include "api/sweep/sweep.h"
+#include "cli/answer.h"
 #include "cli/command.h"
-#include "cli/plan/deliver.h"
-#include "cli/plan/planning.h"
 #include "cli/sweep/base.h"
-#include "cli/sweep/sweep.h"
 #include "core/file.h"
 #include "core/text.h"
 #include "figure/gnuplot.h"
@@ -300,7 +301,16 @@ static bool deliver(const struct sweep_options *given, struct asking *asking, co
         .context = asking,
         .drawn = "samples per second",
     };
-    return plan_deliver_sweep(options, &sweep, err);
+    rh_handle *made = NULL;
+    struct plan_options how = *options;
+    how.made = &made;
+    bool done = plan_deliver_sweep(&how, &sweep, err) && answer_write(made,
+                                                                      how.json  ? "json"
+                                                                      : how.csv ? "csv"
+                                                                                : "text",
+                                                                      NULL, err);
+    rh_free(made);
+    return done;
 }
 
 /* A plan has its model, its devices and its degrees. */

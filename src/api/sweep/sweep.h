@@ -1,12 +1,13 @@
 /* Sweeps: the same question for every combination of some values, answered in parallel.
  *
- * A command fills in a struct sweep and calls sweep_deliver. A point without an answer (ERROR_INFEASIBLE) is a row with
+ * A command fills in a struct sweep and calls sweep_answer. A point without an answer (ERROR_INFEASIBLE) is a row with
  * its reason; any other error ends the sweep, the first point's first. Answers do not depend on the threads. */
-#ifndef REHEARSE_CLI_SWEEP_SWEEP_H
-#define REHEARSE_CLI_SWEEP_SWEEP_H
+#ifndef REHEARSE_API_SWEEP_SWEEP_H
+#define REHEARSE_API_SWEEP_SWEEP_H
 
 #include "core/error.h"
 #include "core/json.h"
+#include "rehearse.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -63,7 +64,6 @@ struct sweep {
 };
 
 struct sweep_output {
-    bool json, csv;            /* to standard output, instead of a table */
     const char *file, *figure; /* JSON, a picture; NULL: none */
     int threads;
 };
@@ -71,7 +71,8 @@ struct sweep_output {
 /* SWEEP_MAX_POINTS + 1: more than that. */
 int64_t sweep_points(const struct sweep *sweep);
 
-/* Answers all points and writes the outputs. ERROR_INFEASIBLE when no point has an answer. */
-bool sweep_deliver(const struct sweep *sweep, const struct sweep_output *output, struct error *err);
+/* Answers all points, writes the files, and makes a handle with a value for each axis and column. ERROR_INFEASIBLE when no
+ * point has an answer. */
+rh_handle *sweep_answer(const struct sweep *sweep, const struct sweep_output *output, struct error *err);
 
 #endif

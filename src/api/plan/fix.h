@@ -1,6 +1,6 @@
 /* `--fix tp=8,pp=2..16,recompute=full`: what a search over training jobs may not choose itself. */
-#ifndef REHEARSE_CLI_PLAN_FIX_H
-#define REHEARSE_CLI_PLAN_FIX_H
+#ifndef REHEARSE_API_PLAN_FIX_H
+#define REHEARSE_API_PLAN_FIX_H
 
 #include "api/option.h"
 #include "plan/split/search.h"

@@ -1,9 +1,9 @@
 /* `rehearse plan --objective iteration -c`: pipelines over the nodes of a cluster file, for a model by name or a measured
  * profile. */
-#include "cli/plan/deliver.h"
-#include "cli/plan/fix.h"
-#include "cli/plan/range.h"
-#include "cli/plan/split.h"
+#include "api/plan/deliver.h"
+#include "api/plan/fix.h"
+#include "api/plan/range.h"
+#include "api/plan/split.h"
 #include "plan/fleet/best.h"
 #include "plan/fleet/explain.h"
 #include "plan/fleet/plan.h"
@@ -30,7 +30,7 @@ static void print(const void *context, struct text *out)
     budget_print(&report->plan, out);
 }
 
-static bool deliver(const struct plan_options *given, const struct report *report, struct error *err)
+static bool deliver(const struct plan_options *given, struct report *report, struct error *err)
 {
     const struct plan_delivery delivery = {
         .plan = &report->plan,

@@ -1,10 +1,9 @@
 /* `rehearse plan --objective dapple`: hybrids of data and pipeline parallelism by the DAPPLE planner's objective. */
 #include "plan/dapple/dapple.h"
-#include "cli/output.h"
-#include "cli/plan/command.h"
-#include "cli/plan/deliver.h"
-#include "cli/plan/range.h"
-#include "cli/sweep/sweep.h"
+#include "api/plan/command.h"
+#include "api/plan/deliver.h"
+#include "api/plan/range.h"
+#include "api/sweep/sweep.h"
 #include "core/clock.h"
 #include "plan/dapple/report.h"
 

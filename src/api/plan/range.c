@@ -1,4 +1,4 @@
-#include "cli/plan/range.h"
+#include "api/plan/range.h"
 
 #include "core/unit.h"
 

@@ -1,8 +1,8 @@
-#include "cli/sweep/sweep.h"
+#include "api/sweep/sweep.h"
 
-#include "cli/output.h"
-#include "cli/sweep/inner.h"
+#include "api/sweep/inner.h"
 #include "core/file.h"
+#include "core/file_output.h"
 #include "core/parallel.h"
 
 #include <errno.h>
@@ -126,22 +126,19 @@ static bool answer_all(struct sweep_answers *answers, int threads, struct error 
 
 /* ---- delivery ---- */
 
-typedef void writer(const struct sweep_answers *answers, struct text *out);
-
-static bool write_to(const char *path, const struct sweep_answers *answers, writer *write, struct error *err)
+static bool write_file(const char *path, const struct sweep_answers *answers, struct error *err)
 {
     struct text text = {0};
-    write(answers, &text);
-    return output_and_release(path, &text, err);
+    sweep_write_json(answers, &text);
+    bool done = text.failed ? error_memory(err) : file_write(path, text.data, text.length, err);
+    text_release(&text);
+    return done;
 }
 
-/* Files first: the text on standard output says that all went well. */
 static bool deliver(const struct sweep_answers *answers, const struct sweep_output *output, struct error *err)
 {
-    writer *write = output->json ? sweep_write_json : output->csv ? sweep_write_csv : sweep_print;
-    return (!output->file || write_to(output->file, answers, sweep_write_json, err)) &&
-           (!output->figure || sweep_draw(answers, output->figure, err)) &&
-           write_to(NULL, answers, write, err);
+    return (!output->file || write_file(output->file, answers, err)) &&
+           (!output->figure || sweep_draw(answers, output->figure, err));
 }
 
 /* Answers are kept beside a regular file, which may be written. */
@@ -157,16 +154,19 @@ static bool keep(struct sweep_answers *answers, const char *path, struct error *
     return (kind != FILE_REGULAR && kind != FILE_NONE) || sweep_log_open(answers, path, err);
 }
 
-bool sweep_deliver(const struct sweep *sweep, const struct sweep_output *output, struct error *err)
+rh_handle *sweep_answer(const struct sweep *sweep, const struct sweep_output *output, struct error *err)
 {
     struct sweep_answers answers = {.sweep = sweep, .count = sweep_points(sweep), .failed = -1};
-    if (answers.count > SWEEP_MAX_POINTS)
-        return error_set(err, ERROR_USAGE, "a sweep over more than %d points", SWEEP_MAX_POINTS);
+    if (answers.count > SWEEP_MAX_POINTS) {
+        error_set(err, ERROR_USAGE, "a sweep over more than %d points", SWEEP_MAX_POINTS);
+        return NULL;
+    }
     pthread_mutex_init(&answers.lock, NULL);
     bool done = allocate(&answers, err) && keep(&answers, output->file, err) &&
                 answer_all(&answers, output->threads, err) && deliver(&answers, output, err);
+    rh_handle *made = done ? sweep_handle(&answers, err) : NULL;
     sweep_log_close(&answers, done);
     pthread_mutex_destroy(&answers.lock);
     arena_release(&answers.arena);
-    return done;
+    return made;
 }

@@ -6,7 +6,7 @@
  *
  * Numbers are hexadecimal, so that they come back to the bit. A line without its end was being written when the program was
  * killed: it is dropped, with all that follow. */
-#include "cli/sweep/inner.h"
+#include "api/sweep/inner.h"
 #include "plan/plan_digest.h"
 
 #include <errno.h>

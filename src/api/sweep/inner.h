@@ -1,8 +1,8 @@
 /* The answers of a sweep. Private to this folder. */
-#ifndef REHEARSE_CLI_SWEEP_INNER_H
-#define REHEARSE_CLI_SWEEP_INNER_H
+#ifndef REHEARSE_API_SWEEP_INNER_H
+#define REHEARSE_API_SWEEP_INNER_H
 
-#include "cli/sweep/sweep.h"
+#include "api/sweep/sweep.h"
 #include "core/arena.h"
 #include "core/progress.h"
 #include "core/text.h"
@@ -40,6 +40,9 @@ void sweep_print(const struct sweep_answers *answers, struct text *out);
 void sweep_write_csv(const struct sweep_answers *answers, struct text *out);
 void sweep_write_json(const struct sweep_answers *answers, struct text *out);
 bool sweep_draw(const struct sweep_answers *answers, const char *path, struct error *err);
+
+/* Makes the handle of a sweep whose points are all answered. */
+rh_handle *sweep_handle(const struct sweep_answers *answers, struct error *err);
 
 /* Opens PATH.sweep, takes the answers of an earlier run of the same sweep from it, and makes it ready for more. Another
  * sweep's file is emptied. ERROR_FAILED: it cannot be written, or another program sweeps into PATH. */

@@ -1,10 +1,9 @@
 /* `rehearse plan --model`: the fastest split of a training job over devices that are alike. */
-#include "cli/plan/split.h"
+#include "api/plan/split.h"
 
-#include "cli/output.h"
-#include "cli/plan/deliver.h"
-#include "cli/plan/fix.h"
-#include "cli/plan/range.h"
+#include "api/plan/deliver.h"
+#include "api/plan/fix.h"
+#include "api/plan/range.h"
 #include "core/file.h"
 #include "cost/model_profile.h"
 #include "devices/tables.h"

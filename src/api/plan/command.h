@@ -1,12 +1,13 @@
-/* Inside `rehearse plan`: its options, and its planners.
+/* Inside rh_plan_find: its options, and its planners.
  *
  * How to add a planner: a function that makes its question from the options, searches and delivers, declared at the end of
  * this file and written in a file of its own, and a row in the table of planners.c. A new objective also has a name in enum
  * plan_kind and plan_objectives, a new word of --search in enum plan_method and plan_searches. */
-#ifndef REHEARSE_CLI_PLAN_COMMAND_H
-#define REHEARSE_CLI_PLAN_COMMAND_H
+#ifndef REHEARSE_API_PLAN_COMMAND_H
+#define REHEARSE_API_PLAN_COMMAND_H
 
-#include "cli/plan/planning.h"
+#include "api/command.h"
+#include "api/plan/planning.h"
 #include "core/error.h"
 
 #include <stdbool.h>
@@ -23,7 +24,9 @@ enum plan_import { PLAN_IMPORT_AUTO, PLAN_IMPORT_HPGO, PLAN_IMPORT_REHEARSE };
 
 struct plan_options {
     struct planning_options planning; /* its objective is an enum plan_kind */
-    const bool *given;                /* see command.h */
+    const bool *given;                /* the rows of api_plan_options that were; NULL: nobody asks */
+    rh_handle **made;                 /* where the answer goes */
+    const rh_plan *from;              /* a plan, instead of a search */
     int search;
     bool fold_exact_factors, fold_longest_only;
 
@@ -47,13 +50,16 @@ struct plan_options {
     const char *flags;
 
     const char *output, *figure;
-    bool json, csv, dot;
+    bool json, csv, dot; /* the form that will be asked for */
 };
 
-/* Was this option on the command line? Defaults are not. */
+/* Was this option given? Defaults are not. "csv" and "dot" are options, too. */
 bool plan_is_given(const struct plan_options *options, const char *name);
 
-/* Delivers the plan of a file. */
+/* The name of option `index`, those that are forms behind all others; NULL: no more. */
+const char *plan_option_name(size_t index);
+
+/* Delivers the plan of a file, or of a handle. */
 bool plan_by_file(const struct plan_options *options, struct error *err);
 
 /* A planner: one row of the table in planners.c. */

@@ -1,4 +1,4 @@
-#include "cli/plan/planning.h"
+#include "api/plan/planning.h"
 
 #include <inttypes.h>
 #include <stddef.h>

@@ -1,6 +1,5 @@
 /* The planners, and which of them the options of a command line call for. */
-#include "cli/command.h"
-#include "cli/plan/command.h"
+#include "api/plan/command.h"
 
 #include <string.h>
 
@@ -64,9 +63,10 @@ static unsigned takers_of(const char *option)
 /* An option that no planner names is for all of them. NULL: the planner takes every given option. */
 static const char *first_refused(const struct planner *planner, const struct plan_options *given)
 {
-    for (const struct option_spec *spec = command_plan.options; spec->name; spec++)
-        if (plan_is_given(given, spec->name) && takers_of(spec->name) && !takes(planner, spec->name))
-            return spec->name;
+    const char *name;
+    for (size_t i = 0; (name = plan_option_name(i)) != NULL; i++)
+        if (plan_is_given(given, name) && takers_of(name) && !takes(planner, name))
+            return name;
     return NULL;
 }
 
@@ -82,13 +82,14 @@ static void add_words(const char *const *words, unsigned wanted, struct text *ou
 static bool check_objective(const struct plan_options *given, struct error *err)
 {
     unsigned objective = IN(given->planning.objective);
-    for (const struct option_spec *spec = command_plan.options; spec->name; spec++) {
-        unsigned takers = takers_of(spec->name);
-        if (!plan_is_given(given, spec->name) || !takers || (takers & objective))
+    const char *name;
+    for (size_t i = 0; (name = plan_option_name(i)) != NULL; i++) {
+        unsigned takers = takers_of(name);
+        if (!plan_is_given(given, name) || !takers || (takers & objective))
             continue;
         struct text words = {0};
         add_words(plan_objectives, takers, &words);
-        error_set(err, ERROR_USAGE, "plan: '--%s' is not for --objective %s, but for %s", spec->name,
+        error_set(err, ERROR_USAGE, "plan: '--%s' is not for --objective %s, but for %s", name,
                   plan_objectives[given->planning.objective], words.failed ? "others" : words.data);
         text_release(&words);
         return false;
@@ -149,7 +150,7 @@ const struct planner *planner_choose(const struct plan_options *given, struct er
     const struct planner *planner = check_objective(given, err) ? choose(given, err) : NULL;
     if (planner && takes(planner, "model") && takes(planner, "profile") && !check_layers(given, err))
         return NULL;
-    for (const struct option_spec *spec = command_plan.options; planner && spec->name; spec++)
+    for (const struct option_spec *spec = api_plan_options; planner && spec->name; spec++)
         if (has_word(planner->needs, spec->name) && !plan_is_given(given, spec->name)) {
             error_set(err, ERROR_USAGE, "plan: '--%s %s' is missing, which --objective %s needs", spec->name,
                       spec->argument, plan_objectives[given->planning.objective]);

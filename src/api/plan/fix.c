@@ -1,4 +1,4 @@
-#include "cli/plan/fix.h"
+#include "api/plan/fix.h"
 
 #include "core/text.h"
 #include "core/unit.h"

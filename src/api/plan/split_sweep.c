@@ -1,6 +1,6 @@
 /* Sweeps of `rehearse plan` over batches, devices and software. */
-#include "cli/plan/deliver.h"
-#include "cli/plan/split.h"
+#include "api/plan/deliver.h"
+#include "api/plan/split.h"
 #include "core/unit.h"
 #include "plan/split/plan.h"
 

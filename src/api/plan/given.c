@@ -1,7 +1,8 @@
-/* `rehearse plan --plan`: a plan that exists is written in another form. */
+/* `rehearse plan --plan`, and a plan that was found before: it is written in another form. */
 #include "api/choose.h"
-#include "cli/plan/command.h"
-#include "cli/plan/deliver.h"
+#include "api/plan/command.h"
+#include "api/plan/deliver.h"
+#include "api/plan/handle.h"
 #include "plan/split/plan.h"
 
 static void print(const void *context, struct text *out)
@@ -45,7 +46,7 @@ bool plan_by_file(const struct plan_options *options, struct error *err)
 {
     struct plan plan;
     struct remade made = {.is_job = false};
-    if (!plan_load(&plan, options->plan, err))
+    if (options->from ? !api_plan_copy(options->from, &plan, err) : !plan_load(&plan, options->plan, err))
         return false;
     bool ok = plan_check(&plan, err) && remake(options, &plan, &made, err);
     if (ok) {

@@ -1,4 +1,4 @@
-#include "cli/sweep/inner.h"
+#include "api/sweep/inner.h"
 #include "core/unit.h"
 
 #include <math.h>

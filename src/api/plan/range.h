@@ -7,8 +7,8 @@
  *     16k             16384, see core/unit.h
  *
  * They come out ascending, each once. */
-#ifndef REHEARSE_CLI_PLAN_RANGE_H
-#define REHEARSE_CLI_PLAN_RANGE_H
+#ifndef REHEARSE_API_PLAN_RANGE_H
+#define REHEARSE_API_PLAN_RANGE_H
 
 #include "core/error.h"
 

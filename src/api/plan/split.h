@@ -1,9 +1,9 @@
 /* A training job as the options of `rehearse plan` describe it, and its split over devices that are alike. */
-#ifndef REHEARSE_CLI_PLAN_SPLIT_H
-#define REHEARSE_CLI_PLAN_SPLIT_H
+#ifndef REHEARSE_API_PLAN_SPLIT_H
+#define REHEARSE_API_PLAN_SPLIT_H
 
-#include "cli/plan/command.h"
-#include "cli/plan/range.h"
+#include "api/plan/command.h"
+#include "api/plan/range.h"
 #include "cluster/cluster.h"
 #include "launch/launch.h"
 #include "plan/budget.h"

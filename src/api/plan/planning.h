@@ -1,6 +1,6 @@
 /* Options that `plan`, `templates` and `check-plan` share. */
-#ifndef REHEARSE_CLI_PLAN_PLANNING_H
-#define REHEARSE_CLI_PLAN_PLANNING_H
+#ifndef REHEARSE_API_PLAN_PLANNING_H
+#define REHEARSE_API_PLAN_PLANNING_H
 
 #include "api/choose.h"
 #include "api/option.h"
@@ -28,53 +28,54 @@ bool planning_open_given(struct planning *planning, struct planning_options opti
 /* Rows of an options table; `type` has its struct planning_options in a member `planning`, and for the rows that name and
  * price a model a struct model_given in a member `model`. */
 #define PLANNING_MODEL(type)                                                                                 \
-    OPTION(type, model.name, OPTION_TEXT, "model", .letter = 'm', .argument = "NAME",                        \
+    PLANNING_MODEL_IN(type, OPTION_CHOICE, model.name, model.sequence, model.precision, model.software,      \
+                      model.links, model.calibration)
+
+/* The same of a request, whose choices are words. */
+#define PLANNING_MODEL_IN(type, choice, name, sequence, precision, software, links, calibration)             \
+    OPTION(type, name, OPTION_TEXT, "model", .letter = 'm', .argument = "NAME",                              \
            .help = "the model instead of a profile: llama-3.1-405b, Qwen/Qwen3-8B, ..., or a file "          \
                    "(rehearse-architecture/1, or a config.json of Hugging Face)"),                           \
-        OPTION(type, model.sequence, OPTION_INTEGER, "sequence", .topic = "job", .argument = "N",            \
-               .initial = "0", .max = 1 << 24, .help = "tokens of a sample; 0 is the model's own length"),   \
-        OPTION(type, model.precision, OPTION_CHOICE, "precision", .topic = "job", .argument = "NAME",        \
-               .initial = "mixed", .words = model_precisions,                                                \
+        OPTION(type, sequence, OPTION_INTEGER, "sequence", .topic = "job", .argument = "N", .initial = "0",  \
+               .max = 1 << 24, .help = "tokens of a sample; 0 is the model's own length"),                   \
+        OPTION(type, precision, choice, "precision", .topic = "job", .argument = "NAME", .initial = "mixed", \
+               .words = model_precisions,                                                                    \
                .help =                                                                                       \
                    "number format of the products: mixed is bf16 (fp16 where there is no bf16), fp32 is "    \
                    "tf32 where there is tf32"),                                                              \
-        OPTION(type, model.software, OPTION_TEXT, "software", .topic = "job", .argument = "NAME",            \
+        OPTION(type, software, OPTION_TEXT, "software", .topic = "job", .argument = "NAME",                  \
                .initial = "megatron-core",                                                                   \
                .help = "training software: it decides which kernels are fused, which transfers overlap and " \
                        "how a model can be split ('rehearse cost --list')"),                                 \
-        OPTION(type, model.links, OPTION_FILE, "links", .topic = "job", .argument = "FILE",                  \
+        OPTION(type, links, OPTION_FILE, "links", .topic = "job", .argument = "FILE",                        \
                .help = "file of your own links, which replace known links of the same name"),                \
-        OPTION(type, model.calibration, OPTION_FILE, "calibration", .topic = "job", .argument = "FILE",      \
+        OPTION(type, calibration, OPTION_FILE, "calibration", .topic = "job", .argument = "FILE",            \
                .help = "file written by 'rehearse calibrate --runs', which replaces the calibration of a "   \
                        "generation")
 
-#define PLANNING_ALLREDUCE(type)                                                                             \
+#define PLANNING_ALLREDUCE(type) PLANNING_ALLREDUCE_IN(type, OPTION_CHOICE, planning.allreduce)
+#define PLANNING_ALLREDUCE_IN(type, choice, its_field)                                                       \
     {                                                                                                        \
-        .name = "allreduce", .topic = "pipeline", .kind = OPTION_CHOICE,                                     \
-        .at = offsetof(type, planning.allreduce), .argument = "FROM", .initial = "profile",                  \
+        .field = #its_field, .name = "allreduce", .topic = "pipeline", .kind = choice,                       \
+        .at = offsetof(type, its_field), .argument = "FROM", .initial = "profile",                           \
         .words = planning_allreduces,                                                                        \
         .help = "source of all-reduce times within a node: the profile, a model of the intra_node link "     \
                 "where the "                                                                                 \
                 "profile has none, or none at all"                                                           \
     }
 
-#define PLANNING_MEMORY(type)                                                                                \
+#define PLANNING_MEMORY(type) PLANNING_MEMORY_IN(type, OPTION_CHOICE, planning.memory)
+#define PLANNING_MEMORY_IN(type, choice, its_field)                                                          \
     {                                                                                                        \
-        .name = "memory", .topic = "pipeline", .kind = OPTION_CHOICE, .at = offsetof(type, planning.memory), \
-        .argument = "MODEL", .initial = "in-flight", .words = plan_memory_models,                            \
+        .field = #its_field, .name = "memory", .topic = "pipeline", .kind = choice,                          \
+        .at = offsetof(type, its_field), .argument = "MODEL", .initial = "in-flight",                        \
+        .words = plan_memory_models,                                                                         \
         .help =                                                                                              \
             "activations that a stage must hold: in-flight is those of every micro-batch in flight under "   \
             "1F1B, reference those of one, as in Oobleck's formula"                                          \
     }
 
-#define PLANNING_TIME_LIMIT(type)                                                                            \
-    {                                                                                                        \
-        .name = "time-limit", .kind = OPTION_QUANTITY, .at = offsetof(type, planning.time_limit),            \
-        .argument = "TIME", .initial = "0", .unit = UNIT_TIME,                                               \
-        .help = "stop a search after this long (60, 500 ms) with the best plan so far, a lower bound and "   \
-                "the gap; "                                                                                  \
-                "0 is no limit"                                                                              \
-    }
+#define PLANNING_TIME_LIMIT(type) OPTION_TIME_LIMIT(type, planning.time_limit)
 
 #define PLANNING_THREADS(type)                                                                               \
     {                                                                                                        \

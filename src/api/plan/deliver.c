@@ -1,0 +1,55 @@
+#include "api/plan/deliver.h"
+
+#include "api/plan/handle.h"
+#include "core/file_output.h"
+#include "figure/plan.h"
+#include "launch/launch.h"
+
+bool plan_save(const struct plan *plan, const char *path, struct error *err)
+{
+    struct text text = {0};
+    struct json json = {.out = &text};
+    plan_write_json(plan, &json, NULL);
+    bool saved = text.failed ? error_memory(err) : file_write(path, text.data, text.length, err);
+    text_release(&text);
+    return saved;
+}
+
+static bool emit(const struct plan_options *options, const struct plan_delivery *delivery, struct text *out,
+                 struct error *err)
+{
+    enum launch_format format = (enum launch_format)options->emit;
+    if (!plan_is_given(options, "emit"))
+        return true;
+    return delivery->job || !delivery->parts
+               ? launch_write(format, delivery->plan, delivery->job, out, err)
+               : launch_write_runs(format, delivery->plan, delivery->parts, out, err);
+}
+
+static bool save_files(const struct plan_options *options, const struct plan *plan, struct error *err)
+{
+    return (!options->output || plan_save(plan, options->output, err)) &&
+           (!options->figure ||
+            figure_plan(options->figure, plan, &(struct figure_plan_options){.style = &figure_screen}, err));
+}
+
+bool plan_deliver(const struct plan_options *options, const struct plan_delivery *delivery, struct error *err)
+{
+    struct api_plan *made = api_plan_new(err);
+    if (!made)
+        return false;
+    delivery->print(delivery->context, &made->text);
+    bool done = save_files(options, delivery->plan, err) && emit(options, delivery, &made->emitted, err);
+    made->plan = *delivery->plan;
+    plan_init(delivery->plan);
+    *options->made = api_plan_made(made, done, err);
+    return *options->made;
+}
+
+bool plan_deliver_sweep(const struct plan_options *options, const struct sweep *sweep, struct error *err)
+{
+    const struct sweep_output output = {
+        .file = options->output, .figure = options->figure, .threads = (int)options->planning.threads};
+    *options->made = sweep_answer(sweep, &output, err);
+    return *options->made;
+}

@@ -1,0 +1,202 @@
+#include "api/plan/handle.h"
+
+#include "api/command.h"
+
+static const struct api_plan *of(const rh_handle *handle)
+{
+    return (const struct api_plan *)handle;
+}
+
+/* ---- forms ---- */
+
+static bool copy(const struct text *from, struct text *out, struct error *err)
+{
+    text_add_bytes(out, from->data ? from->data : "", from->length);
+    return !from->failed || error_memory(err);
+}
+
+static bool print(const rh_handle *handle, struct text *out, struct error *err)
+{
+    return copy(&of(handle)->text, out, err);
+}
+
+static bool write_json(const rh_handle *handle, struct text *out, struct error *err)
+{
+    struct json json = {.out = out};
+    (void)err;
+    plan_write_json(&of(handle)->plan, &json, NULL);
+    return true;
+}
+
+static bool write_dot(const rh_handle *handle, struct text *out, struct error *err)
+{
+    (void)err;
+    plan_write_dot(&of(handle)->plan, out);
+    return true;
+}
+
+static bool write_emitted(const rh_handle *handle, struct text *out, struct error *err)
+{
+    return of(handle)->emitted.length > 0
+               ? copy(&of(handle)->emitted, out, err)
+               : error_set(err, ERROR_USAGE, "no format was asked for: set `emit` in the request");
+}
+
+static void release(rh_handle *handle)
+{
+    struct api_plan *plan = (struct api_plan *)handle;
+    plan_release(&plan->plan);
+    text_release(&plan->text);
+    text_release(&plan->emitted);
+}
+
+static const struct api_form forms[] = {
+    {.name = "text", .write = print},
+    {.name = "json", .write = write_json},
+    {.name = "dot", .write = write_dot},
+    {.name = "emit", .write = write_emitted},
+    {.name = NULL},
+};
+
+const struct api_kind api_plan_kind = {"plan", forms, release};
+
+bool api_plan_copy(const rh_plan *handle, struct plan *plan, struct error *err)
+{
+    struct text text = {0};
+    if (!api_is(handle, &api_plan_kind, "from", err))
+        return false;
+    bool done = write_json(handle, &text, err) && (!text.failed || error_memory(err)) &&
+                plan_parse(plan, "from", text.data, text.length, err);
+    text_release(&text);
+    return done;
+}
+
+/* ---- values ---- */
+
+struct api_plan *api_plan_new(struct error *err)
+{
+    struct api_plan *made = api_new(&api_plan_kind, sizeof *made, err);
+    if (made)
+        plan_init(&made->plan);
+    return made;
+}
+
+/* The stages of all pipelines as one list, with the names that they only point to. */
+struct stage_row {
+    int pipeline;
+    const char *type;
+    int devices; /* of one copy */
+    struct plan_stage stage;
+};
+
+static void add_stages(rh_handle *handle, const struct plan *plan)
+{
+    size_t count = 0;
+    for (int p = 0; p < plan->pipeline_count; p++)
+        count += (size_t)plan->pipelines[p].stage_count;
+    struct stage_row *rows = ARENA_ARRAY(&handle->arena, count + 1, struct stage_row), *row = rows;
+    handle->failed = handle->failed || !rows;
+    for (int p = 0; rows && p < plan->pipeline_count; p++)
+        for (int i = 0; i < plan->pipelines[p].stage_count; i++) {
+            const struct plan_stage *stage = &plan->pipelines[p].stages[i];
+            *row++ = (struct stage_row){p, plan->types[stage->type].name, plan_stage_devices(stage), *stage};
+        }
+    if (!rows)
+        return;
+    int64_t n = (int64_t)count;
+    API_COLUMN(handle, "stages.pipeline", 'i', rows, n, pipeline);
+    API_COLUMN(handle, "stages.device_type", 's', rows, n, type);
+    API_COLUMN(handle, "stages.devices", 'i', rows, n, devices);
+    API_COLUMN(handle, "stages.first_layer", 'i', rows, n, stage.first_layer);
+    API_COLUMN(handle, "stages.last_layer", 'i', rows, n, stage.last_layer);
+    API_COLUMN(handle, "stages.chunk", 'i', rows, n, stage.chunk);
+    API_COLUMN(handle, "stages.tensor", 'i', rows, n, stage.tensor);
+    API_COLUMN(handle, "stages.context", 'i', rows, n, stage.context);
+    API_COLUMN(handle, "stages.expert", 'i', rows, n, stage.expert);
+    API_COLUMN(handle, "stages.data", 'i', rows, n, stage.data);
+    API_COLUMN(handle, "stages.forward", 'd', rows, n, stage.seconds.forward);
+    API_COLUMN(handle, "stages.backward", 'd', rows, n, stage.seconds.backward);
+    API_COLUMN(handle, "stages.collectives", 'd', rows, n, stage.seconds.collectives);
+    API_COLUMN(handle, "stages.send", 'd', rows, n, stage.seconds.send);
+    API_COLUMN(handle, "stages.gradients", 'd', rows, n, stage.seconds.gradients);
+    API_COLUMN(handle, "stages.optimizer", 'd', rows, n, stage.seconds.optimizer);
+    API_COLUMN(handle, "stages.parameters", 'd', rows, n, stage.bytes.parameters);
+    API_COLUMN(handle, "stages.activations", 'd', rows, n, stage.bytes.activations);
+    API_COLUMN(handle, "stages.sent", 'd', rows, n, stage.bytes.sent);
+    API_COLUMN(handle, "stages.memory", 'd', rows, n, stage.bytes.total);
+}
+
+static void add_names(rh_handle *handle, const struct plan *plan)
+{
+    api_add_string(handle, "planner", plan->planner);
+    api_add_string(handle, "objective", plan->objective);
+    api_add_string(handle, "search", plan->search);
+    api_add_string(handle, "model", plan->model);
+    api_add_string(handle, "software", plan->software);
+    api_add_string(handle, "precision", plan->precision);
+    api_add_string(handle, "recompute", plan->recompute);
+    api_add_string(handle, "schedule", plan->schedule);
+}
+
+static void add_numbers(rh_handle *handle, const struct plan *plan)
+{
+    api_add_number(handle, "iteration_time", plan->iteration_time);
+    api_add_number(handle, "expected", plan->expected);
+    api_add_number(handle, "low", plan->low);
+    api_add_number(handle, "high", plan->high);
+    api_add_flag(handle, "extrapolates", plan->extrapolates);
+    api_add_number(handle, "lower_bound", plan->lower_bound);
+    api_add_number(handle, "gap", plan_gap(plan));
+    api_add_flag(handle, "proven", plan->proven_optimal);
+    api_add_number(handle, "memory", plan->memory);
+    api_add_number(handle, "planning_seconds", plan->planning_seconds);
+    api_add_count(handle, "global_batch", plan->global_batch);
+    api_add_count(handle, "microbatch", plan->microbatch);
+    api_add_count(handle, "sequence", plan->sequence);
+    api_add_count(handle, "layers", plan->layer_count);
+    api_add_count(handle, "devices", plan_devices(plan));
+    api_add_count(handle, "devices_used", plan_devices_used(plan));
+    api_add_count(handle, "pipelines", plan->pipeline_count);
+    api_add_count(handle, "chunks", plan->chunks);
+    api_add_count(handle, "sharding", plan->sharding);
+}
+
+static void add_lists(rh_handle *handle, const struct plan *plan)
+{
+    const struct plan_alternative *others = plan->alternatives;
+    int count = plan->alternative_count;
+    API_COLUMN(handle, "pipelines.copies", 'i', plan->pipelines, plan->pipeline_count, copies);
+    API_COLUMN(handle, "pipelines.microbatches", 'q', plan->pipelines, plan->pipeline_count, microbatches);
+    API_COLUMN(handle, "pipelines.stages", 'i', plan->pipelines, plan->pipeline_count, stage_count);
+    API_COLUMN(handle, "types.name", 's', plan->types, plan->type_count, name);
+    API_COLUMN(handle, "types.nodes", 'i', plan->types, plan->type_count, nodes);
+    API_COLUMN(handle, "types.per_node", 'i', plan->types, plan->type_count, per_node);
+    API_COLUMN(handle, "types.memory", 'q', plan->types, plan->type_count, memory);
+    API_COLUMN(handle, "parts.name", 's', plan->parts, plan->part_count, name);
+    API_COLUMN(handle, "parts.seconds", 'd', plan->parts, plan->part_count, value);
+    API_COLUMN(handle, "figures.name", 's', plan->figures, plan->figure_count, name);
+    API_COLUMN(handle, "figures.value", 'd', plan->figures, plan->figure_count, value);
+    API_COLUMN(handle, "alternatives.iteration_time", 'd', others, count, iteration_time);
+    API_COLUMN(handle, "alternatives.devices", 'i', others, count, devices);
+    API_COLUMN(handle, "alternatives.tensor", 'i', others, count, tensor);
+    API_COLUMN(handle, "alternatives.context", 'i', others, count, context);
+    API_COLUMN(handle, "alternatives.expert", 'i', others, count, expert);
+    API_COLUMN(handle, "alternatives.pipeline", 'i', others, count, pipeline);
+    API_COLUMN(handle, "alternatives.data", 'i', others, count, data);
+    API_COLUMN(handle, "alternatives.microbatch", 'q', others, count, microbatch);
+    API_COLUMN(handle, "alternatives.recompute", 's', others, count, recompute);
+    API_COLUMN(handle, "alternatives.memory", 'd', others, count, memory);
+    API_COLUMN(handle, "alternatives.utilisation", 'd', others, count, utilisation);
+    API_COLUMN(handle, "alternatives.on_front", '?', others, count, on_front);
+}
+
+rh_handle *api_plan_made(struct api_plan *made, bool done, struct error *err)
+{
+    if (done) {
+        add_names(&made->base, &made->plan);
+        add_numbers(&made->base, &made->plan);
+        add_lists(&made->base, &made->plan);
+        add_stages(&made->base, &made->plan);
+    }
+    return api_made(&made->base, done && (!made->text.failed || error_memory(err)), err);
+}

@@ -1,0 +1,264 @@
+/* rh_plan_find: the options of `rehearse plan`, and what they ask for. */
+#include "api/plan/command.h"
+#include "figure/gnuplot.h"
+#include "launch/launch.h"
+#include "plan/dapple/dapple.h"
+
+#include <string.h>
+
+static const char *const rules[] = {"dapple", "dapple-fixed", NULL}; /* enum dapple_rules */
+static const char *const imports[] = {"auto", "hpgo", "rehearse", NULL};
+static const char *const forms[] = {"text", "json", "csv", "dot", "emit", NULL};
+
+const struct option_spec api_plan_options[] = {
+    PLANNING_MODEL_IN(rh_plan_request, OPTION_WORD, model, sequence, precision, software, links, calibration),
+    OPTION(rh_plan_request, device, OPTION_TEXT, "device", .letter = 'd', .argument = "NAME",
+           .help = "the device type of a training job, by name or as a file"),
+    OPTION(rh_plan_request, profile, OPTION_FILE, "profile", .letter = 'p', .argument = "P",
+           .help = "layer times: a rehearse-profile/1 file, an Oobleck profile folder, a folder of such "
+                   "folders named by "
+                   "device type, or a graph of operations (graph.txt of PipeDream, TorchGraph, DAPPLE)"),
+    OPTION(
+        rh_plan_request, cluster, OPTION_FILE, "cluster", .letter = 'c', .argument = "FILE",
+        .help =
+            "the cluster (rehearse-cluster/1); for dapple its machines and rates (examples/dapple/a.yaml)"),
+    OPTION(rh_plan_request, objective, OPTION_WORD, "objective", .argument = "NAME", .words = plan_objectives,
+           .help = "the minimised time, see above; by default the other options select it"),
+    OPTION(rh_plan_request, microbatch_size, OPTION_INTEGER, "microbatch-size", .topic = "pipeline",
+           .argument = "N", .max = PROFILE_MAX_MICROBATCH,
+           .help = "pipeline, oobleck: read mb{N}.json of an Oobleck folder, needed where there are several; "
+                   "dapple: samples of a micro-batch of one replica (1 if not given)"),
+    OPTION(rh_plan_request, microbatches, OPTION_INTEGER, "microbatches", .letter = 'n', .argument = "N",
+           .max = PLAN_MAX_MICROBATCHES,
+           .help = "pipeline, oobleck: micro-batches of an iteration; 0 is three for each stage"),
+    OPTION(
+        rh_plan_request, global_batch, OPTION_TEXT, "global-batch", .argument = "RANGE",
+        .help =
+            "iteration, dapple: samples of an iteration; a RANGE (32..4096, 32..4096+64, 16,48,64) sweeps"),
+    OPTION(rh_plan_request, devices, OPTION_TEXT, "devices", .argument = "RANGE",
+           .help = "iteration, dapple: number of devices, or a RANGE to sweep"),
+    PLANNING_ALLREDUCE_IN(struct rh_plan_request, OPTION_WORD, allreduce),
+    PLANNING_MEMORY_IN(struct rh_plan_request, OPTION_WORD, memory),
+    OPTION(rh_plan_request, search, OPTION_WORD, "search", .topic = "pipeline", .argument = "METHOD",
+           .initial = "exact", .words = plan_searches,
+           .help =
+               "how the plan is found: exact proves the optimum; the others are methods of the reference, to "
+               "compare with"),
+    OPTION(rh_plan_request, devices_per_node, OPTION_INTEGER, "devices-per-node", .topic = "job",
+           .argument = "N", .initial = "0", .max = 1024,
+           .help = "devices of a node; 0 is the usual number for the device type, 8 or 72"),
+    OPTION(rh_plan_request, inside, OPTION_TEXT, "inside", .topic = "job", .argument = "LINK",
+           .help = "link inside a node, if it is not the device type's own"),
+    OPTION(rh_plan_request, across, OPTION_TEXT, "across", .topic = "job", .argument = "LINK",
+           .help = "link between nodes, if it is not the usual one of the device's generation"),
+    OPTION(rh_plan_request, headroom, OPTION_NUMBER, "headroom", .topic = "job", .argument = "PERCENT",
+           .initial = "5", .max = 90, .help = "share of each device's memory to keep free"),
+    OPTION(rh_plan_request, imbalance, OPTION_NUMBER, "imbalance", .topic = "job", .argument = "X",
+           .initial = "1", .min = 1, .max = 100,
+           .help = "tokens of the busiest device of experts, of the mean: 1 is balanced routing"),
+    OPTION(rh_plan_request, fix, OPTION_TEXT, "fix", .topic = "job", .repeats = true,
+           .argument = "NAME=N,...",
+           .help = "fixed values, ranges, or words to choose from: tp=8,pp=2..16,moments=fp32/bf16; of tp, "
+                   "pp, dp, cp, ep (degrees), mbs "
+                   "(micro-batch), vp (chunks of a stage), zero, recompute"),
+    OPTION(rh_plan_request, top, OPTION_INTEGER, "top", .topic = "job", .argument = "N", .initial = "1",
+           .min = 1, .max = 1000,
+           .help = "show the N fastest splits, each with the best choice of everything else"),
+    OPTION(rh_plan_request, pareto, OPTION_FLAG, "pareto", .topic = "job",
+           .help =
+               "show the --top fastest plans (20 if not given) of those that no other plan beats in time, "
+               "memory and devices at once"),
+    OPTION(rh_plan_request, tokens, OPTION_QUANTITY, "tokens", .topic = "job", .unit = UNIT_COUNT,
+           .argument = "N", .min = OPTION_POSITIVE, .max = 1e18,
+           .help = "tokens of the whole training (15T): also show its days, device-hours and energy"),
+    OPTION(rh_plan_request, price, OPTION_TEXT, "price", .topic = "job", .argument = "PRICE",
+           .help = "dollars per device and hour (2.10/h), or by device (h100=2.10/h,a100=1.29/h): also show "
+                   "the money"),
+    OPTION(rh_plan_request, deadline, OPTION_QUANTITY, "deadline", .topic = "job", .unit = UNIT_DURATION,
+           .argument = "TIME", .min = OPTION_POSITIVE,
+           .help = "longest time of the training on --tokens (30d): on at most --devices, with a "
+                   "--global-batch given, "
+                   "plan the cheapest that makes it"),
+    OPTION(rh_plan_request, explain, OPTION_FLAG, "explain", .topic = "job",
+           .help =
+               "show the gain of 10 % more of each resource, whether memory is the limit, and the known runs "
+               "that correct the formula"),
+    OPTION(rh_plan_request, no_neighbours, OPTION_FLAG, "no-neighbours", .topic = "job",
+           .help = "the formula alone, not corrected by known runs"),
+    OPTION(rh_plan_request, plan, OPTION_FILE, "plan", .topic = "output", .argument = "FILE",
+           .help = "print, draw, convert or emit this plan instead of searching one"),
+    OPTION(rh_plan_request, emit, OPTION_WORD, "emit", .topic = "output", .argument = "FORMAT",
+           .words = launch_format_names,
+           .help =
+               "print the plan as arguments of Megatron-LM, a configuration of DeepSpeed or torchtitan, a "
+               "split for torch.distributed.pipelining, or a pipeline template of Oobleck"),
+    OPTION(rh_plan_request, flags, OPTION_FILE, "flags", .topic = "job", .argument = "FILE",
+           .help = "launch description (a script of Megatron-LM, MLPerf's exports, TOML of torchtitan, ...): "
+                   "what it sets is fixed, "
+                   "the rest is chosen"),
+    OPTION(rh_plan_request, rules, OPTION_WORD, "rules", .topic = "dapple", .argument = "NAME",
+           .initial = "dapple", .words = rules,
+           .help = "cost model: dapple is DAPPLE's own; dapple-fixed corrects the defects that "
+                   "docs/dapple.md lists, and limits memory"),
+    OPTION(rh_plan_request, import_as, OPTION_WORD, "import", .topic = "dapple", .argument = "NAME",
+           .initial = "auto", .words = imports,
+           .help =
+               "how the graph becomes a chain of layers: hpgo is the DAPPLE planner's way, rehearse our own "
+               "(docs/graph.md); auto is rehearse for an exact search with dapple-fixed, else hpgo"),
+    OPTION(rh_plan_request, profile_batch, OPTION_INTEGER, "profile-batch", .topic = "dapple",
+           .argument = "N", .min = 1, .max = PROFILE_MAX_MICROBATCH,
+           .help =
+               "samples that the graph was measured with; needed where its name does not end in -pbs-N.txt"),
+    OPTION(
+        rh_plan_request, state_factor, OPTION_NUMBER, "state-factor", .topic = "dapple", .argument = "F",
+        .initial = "4", .max = 1e6,
+        .help =
+            "bytes of weights, gradients and optimizer state per byte of weights; 4 is Adam in fp32, HPGO's "
+            "examples have 2 to 4"),
+    OPTION(rh_plan_request, sample_memory, OPTION_QUANTITY, "sample-memory", .topic = "dapple",
+           .unit = UNIT_BYTES, .argument = "BYTES", .initial = "0",
+           .help = "activations of one sample through the whole model (350 MB); 0: as in the graph"),
+    OPTION(rh_plan_request, fold_exact_factors, OPTION_FLAG, "fold-exact-factors", .topic = "pipeline",
+           .help = "fold-*: count a node of another type as its exact worth (2.15 nodes) instead of a "
+                   "rounded one (2)"),
+    OPTION(
+        rh_plan_request, fold_longest_only, OPTION_FLAG, "fold-longest-only", .topic = "pipeline",
+        .help =
+            "fold-greedy: recover only from the folded plan with the most stages, as the reference's script "
+            "does"),
+    OPTION(rh_plan_request, output, OPTION_FILE, "output", .letter = 'o', .argument = "FILE",
+           .help = "also write the plan (rehearse-plan/2) or the sweep (rehearse-sweep/1) to FILE"),
+    OPTION(rh_plan_request, figure, OPTION_FILE, "figure", .topic = "output", .argument = "FILE",
+           .help = "also draw the plan or the sweep; the ending is .svg, .png or .pdf (needs gnuplot)"),
+    OPTION(rh_plan_request, from, OPTION_HANDLE, "from",
+           .help = "a plan that was found or loaded before, instead of searching one"),
+    OPTION(rh_plan_request, form, OPTION_WORD, "form", .of_callers = true, .words = forms,
+           .help = "the form that will be asked for: refused at once where the answer does not have it"),
+    OPTION_END,
+};
+
+#define ROWS (sizeof api_plan_options / sizeof *api_plan_options - 1)
+
+const char *plan_option_name(size_t index)
+{
+    static const char *const more[] = {"csv", "dot"};
+    if (index < ROWS)
+        return api_plan_options[index].name;
+    return index - ROWS < sizeof more / sizeof *more ? more[index - ROWS] : NULL;
+}
+
+bool plan_is_given(const struct plan_options *options, const char *name)
+{
+    if (strcmp(name, "csv") == 0 || strcmp(name, "dot") == 0)
+        return *name == 'c' ? options->csv : options->dot;
+    for (size_t i = 0; options->given && i < ROWS; i++)
+        if (strcmp(api_plan_options[i].name, name) == 0)
+            return options->given[i];
+    return false;
+}
+
+static bool check_files(const struct plan_options *given, struct error *err)
+{
+    if (given->output && given->figure && strcmp(given->output, given->figure) == 0)
+        return error_set(err, ERROR_USAGE, "--output and --figure both want '%s': choose two names",
+                         given->output);
+    return !given->figure || figure_can_write(given->figure, err);
+}
+
+/* A plan that exists is not searched: only what is written, and what its names mean, can be said. */
+static bool check_given_plan(const struct plan_options *given, struct error *err)
+{
+    static const char *const others[] = {"plan", "from",   "model", "device", "links",  "calibration",
+                                         "emit", "output", "form",  "dot",    "figure", NULL};
+    const char *name;
+    for (size_t at = 0; (name = plan_option_name(at)) != NULL; at++) {
+        int i = 0;
+        while (others[i] && strcmp(others[i], name) != 0)
+            i++;
+        if (!others[i] && plan_is_given(given, name))
+            return error_set(err, ERROR_USAGE, "plan: '--%s' is for searching a plan, and --plan gives one",
+                             name);
+    }
+    return true;
+}
+
+/* The names of a request become those of the planners. */
+static struct plan_options options_of(const struct rh_plan_request *asked, const struct api_call *call,
+                                      rh_handle **made)
+{
+    struct plan_options options = {
+        .planning = {.profile = asked->profile,
+                     .cluster = asked->cluster,
+                     .microbatches = asked->microbatches,
+                     .microbatch_size = asked->microbatch_size,
+                     .allreduce = option_index(planning_allreduces, asked->allreduce),
+                     .memory = option_index(plan_memory_models, asked->memory),
+                     .time_limit = call->how.time_limit,
+                     .threads = call->how.threads},
+        .given = call->given,
+        .made = made,
+        .from = asked->from,
+        .search = option_index(plan_searches, asked->search),
+        .fold_exact_factors = asked->fold_exact_factors,
+        .fold_longest_only = asked->fold_longest_only,
+        .global_batch = asked->global_batch,
+        .devices = asked->devices,
+        .rules = option_index(rules, asked->rules),
+        .import = option_index(imports, asked->import_as),
+        .profile_batch = asked->profile_batch,
+        .state_factor = asked->state_factor,
+        .sample_memory = asked->sample_memory,
+        .model = {.name = asked->model,
+                  .software = asked->software,
+                  .links = asked->links,
+                  .calibration = asked->calibration,
+                  .sequence = asked->sequence,
+                  .precision = option_index(model_precisions, asked->precision)},
+        .device = asked->device,
+        .inside = asked->inside,
+        .across = asked->across,
+        .devices_per_node = asked->devices_per_node,
+        .top = asked->top,
+        .headroom = asked->headroom,
+        .imbalance = asked->imbalance,
+        .tokens = asked->tokens,
+        .deadline = asked->deadline,
+        .price = asked->price,
+        .fix = asked->fix,
+        .explain = asked->explain,
+        .pareto = asked->pareto,
+        .no_neighbours = asked->no_neighbours,
+        .plan = asked->plan,
+        .emit = asked->emit ? option_index(launch_format_names, asked->emit) : 0,
+        .flags = asked->flags,
+        .output = asked->output,
+        .figure = asked->figure,
+        .csv = asked->form && strcmp(asked->form, "csv") == 0,
+        .dot = asked->form && strcmp(asked->form, "dot") == 0,
+    };
+    bool batch = asked->global_batch, counted = plan_is_given(&options, "microbatches");
+    bool is_job = asked->device || ((batch || asked->model) && !(counted && (!asked->model || !batch)));
+    options.planning.objective = asked->objective ? option_index(plan_objectives, asked->objective)
+                                 : is_job         ? PLAN_BY_ITERATION
+                                                  : PLAN_BY_PIPELINE;
+    return options;
+}
+
+static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
+{
+    rh_handle *made = NULL;
+    const struct plan_options options = options_of(request, call, &made);
+    if (!check_files(&options, err))
+        return NULL;
+    if (options.plan || options.from)
+        return check_given_plan(&options, err) && plan_by_file(&options, err) ? made : NULL;
+    const struct planner *planner = planner_choose(&options, err);
+    return planner && planner->search(&options, err) ? made : NULL;
+}
+
+const struct api_command api_plan = {
+    .name = "plan",
+    .options = api_plan_options,
+    .size = sizeof(struct rh_plan_request),
+    .make = make,
+};
