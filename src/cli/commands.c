@@ -9,6 +9,7 @@ const struct command *const commands[] = {
     &command_check_plan,
     &command_price,
     &command_simulate,
+    &command_run,
     &command_sweep,
     &command_elastic,
     &command_profile_show,
@@ -47,7 +48,7 @@ static bool show_help(const struct command *command, struct error *err)
     return output_and_release(NULL, &text, err);
 }
 
-bool command_run(int argc, char **argv, struct error *err)
+bool command_execute(int argc, char **argv, struct error *err)
 {
     int used;
     const struct command *command = command_find(argc, (const char *const *)argv, &used, err);

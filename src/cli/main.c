@@ -23,7 +23,7 @@ static bool run(int argc, char **argv, struct error *err)
         argv[1] = "help";
     else if (is_any(argv[1], "--version", "-V"))
         argv[1] = "version";
-    return command_run(argc - 1, argv + 1, err);
+    return command_execute(argc - 1, argv + 1, err);
 }
 
 /* A file that grows over the limit of its size is a failed write, with a message, and not the end by a signal. As many

@@ -36,9 +36,7 @@ static bool is_priced(const struct plan *plan)
     return true;
 }
 
-/* Prices a training job whose model and devices are built in, in place. Other plans are left as they are: their checks name
- * what is missing. */
-static bool price(struct plan *plan, struct error *err)
+bool play_price(struct plan *plan, struct error *err)
 {
     struct plan priced;
     struct job job;
@@ -223,7 +221,7 @@ bool sim_play(struct plan *plan, const struct sim_options *options, struct sim_r
 {
     struct play_model model = {.pipeline_count = 0};
     *result = (struct sim_result){.fullest = -1};
-    bool ok = price(plan, err) && play_model_make(&model, plan, options, &result->arena, err) &&
+    bool ok = play_price(plan, err) && play_model_make(&model, plan, options, &result->arena, err) &&
               play(&model, result, err);
     if (ok && options->order) {
         *options->order = model.pipelines[0].order;

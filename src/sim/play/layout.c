@@ -72,6 +72,19 @@ int layout_rank(const struct layout *layout, int device)
     return layout->model->pipelines[at->pipeline].first_device + at->place;
 }
 
+void layout_visit_seats(const struct layout *layout, int p, int place, layout_seat *seat, void *context)
+{
+    const struct play_pipeline *pipeline = &layout->model->pipelines[p];
+    const struct plan_stage *stage = stage_at(layout, p, place);
+    int width = layout->width[pipeline->first_device + place], at = 0, all = width * pipeline->from->copies;
+    for (int r = 0; r < stage->run_count; r++)
+        for (int n = 0; n < stage->runs[r].nodes; n++)
+            for (int i = 0; i < stage->runs[r].count && at < all; i++, at++) {
+                const struct layout_place here = {p, at / width, place, at % width};
+                seat(context, layout_device(layout, here), stage->runs[r].node + n, stage->runs[r].first + i);
+            }
+}
+
 struct layout_block layout_block(const struct layout *layout, int device, int place)
 {
     struct layout_place at = layout->at[device];

@@ -38,6 +38,10 @@ int layout_rank(const struct layout *layout, int device);
 /* Returns the first device of a device's group of a kind (enum layer_group). */
 int layout_group_first(const struct layout *layout, int device, int group);
 
+/* Visits the devices of a place in all copies, with the node and the device of that node that the plan gives them. */
+typedef void layout_seat(void *context, int device, int node, int index);
+void layout_visit_seats(const struct layout *layout, int p, int place, layout_seat *seat, void *context);
+
 /* Devices of another place that a device sends to, or receives from: `count` in a row from `first` on. `own` is the device's
  * number in its block. */
 struct layout_block {

@@ -87,6 +87,10 @@ struct play_model {
     struct play_pipeline *pipelines;
 };
 
+/* Prices a training job whose model and devices are built in, in place. Other plans are left as they are: their checks name
+ * what is missing. */
+bool play_price(struct plan *plan, struct error *err);
+
 /* Makes the numbers; the caller ends them with play_model_release, also after a failure. */
 bool play_model_make(struct play_model *model, const struct plan *plan, const struct sim_options *options,
                      struct arena *arena, struct error *err);

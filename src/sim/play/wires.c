@@ -120,20 +120,10 @@ static bool make_fabric(struct loom *loom)
     return fabric_make(fabric, &loom->wires->arena);
 }
 
-/* Sets the seats of a place's devices, copy by copy. */
-static void seat_place(struct loom *loom, int p, int place)
+static void seat_device(void *context, int device, int node, int index)
 {
-    const struct layout *layout = loom->layout;
-    const struct play_pipeline *pipeline = &layout->model->pipelines[p];
-    const struct plan_stage *stage = &pipeline->from->stages[place];
-    int width = layout->width[pipeline->first_device + place], at = 0, all = width * pipeline->from->copies;
-    for (int r = 0; r < stage->run_count; r++)
-        for (int n = 0; n < stage->runs[r].nodes; n++)
-            for (int i = 0; i < stage->runs[r].count && at < all; i++, at++) {
-                const struct layout_place here = {p, at / width, place, at % width};
-                loom->seats[layout_device(layout, here)] =
-                    fabric_device(&loom->wires->fabric, stage->runs[r].node + n, stage->runs[r].first + i);
-            }
+    struct loom *loom = context;
+    loom->seats[device] = fabric_device(&loom->wires->fabric, node, index);
 }
 
 /* False: some device has none. */
@@ -144,7 +134,7 @@ static bool seat_all(struct loom *loom)
         loom->seats[d] = -1;
     for (int p = 0; p < model->pipeline_count; p++)
         for (int place = 0; place < model->pipelines[p].order.devices; place++)
-            seat_place(loom, p, place);
+            layout_visit_seats(loom->layout, p, place, seat_device, loom);
     for (int d = 0; d < loom->layout->count; d++)
         if (loom->seats[d] < 0)
             return false;

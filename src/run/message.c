@@ -1,0 +1,168 @@
+/* Messages between devices: to one of another rank over the wire, to one of this rank by a copy. */
+#include "core/vector.h"
+#include "run/player.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a message carries: any of its words tells where in it it stands. */
+static uint64_t word_at(int64_t place)
+{
+    return (uint64_t)place * UINT64_C(0x9e3779b97f4a7c15) + 1;
+}
+
+/* Notes who sends and who receives by each channel, and the longest message that this rank sends. */
+static bool connect_device(struct player *player, int d, int64_t *longest, struct error *err)
+{
+    const struct engine_device *device = &player->system->devices[d];
+    const struct engine_order *order = &player->system->orders[device->order];
+    bool own = player_rank_of(player, d) == player->wire->rank;
+    bool *seen = calloc((size_t)player->system->template_count + 1, sizeof *seen);
+    if (!seen)
+        return error_memory(err);
+    for (size_t pass = 0; pass < order->count; pass++) {
+        const struct engine_template *template = &player->system->templates[order->passes[pass].template];
+        for (int i = 0; !seen[order->passes[pass].template] && i < template->count; i++) {
+            const struct engine_task *task = &template->tasks[i];
+            if (task->receive > 0)
+                player->channels[device->ports[task->receive - 1]].to = d;
+            if (task->send > 0)
+                player->channels[device->ports[task->send - 1]].from = d;
+            if (own && task->send > 0 && player_bytes(player, task->bytes) > *longest)
+                *longest = player_bytes(player, task->bytes);
+        }
+        seen[order->passes[pass].template] = true;
+    }
+    free(seen);
+    return true;
+}
+
+bool message_init(struct player *player, struct error *err)
+{
+    int64_t longest = 0;
+    player->channels = calloc((size_t)player->system->channel_count + 1, sizeof *player->channels);
+    if (!player->channels)
+        return error_memory(err);
+    for (int c = 0; c < player->system->channel_count; c++)
+        player->channels[c].from = player->channels[c].to = -1;
+    for (int d = 0; d < player->system->device_count; d++)
+        if (!connect_device(player, d, &longest, err))
+            return false;
+    if (longest > WIRE_MAX_BYTES)
+        return error_set(
+            err, ERROR_INPUT,
+            "a message of %.3g GB between stages: at most %.3g GB are sent at once (--byte-share 0.1 "
+            "moves a tenth of all bytes)",
+            (double)longest / 1e9, (double)WIRE_MAX_BYTES / 1e9);
+    player->outgoing = pool_take(&player->pool, longest + 8, err);
+    for (int64_t i = 0; player->outgoing && i < longest / 8; i++)
+        player->outgoing[i] = word_at(i);
+    return player->outgoing != NULL;
+}
+
+void message_release(struct player *player)
+{
+    for (int c = 0; player->channels && c < player->system->channel_count; c++) {
+        for (size_t i = 0; i < player->channels[c].count; i++)
+            pool_give(&player->pool, player->channels[c].messages[i].bytes);
+        free(player->channels[c].messages);
+    }
+    pool_give(&player->pool, player->outgoing);
+    free(player->channels);
+    player->channels = NULL;
+    player->outgoing = NULL;
+}
+
+static bool put(struct player *player, struct player_channel *channel, const struct player_message *message,
+                struct error *err)
+{
+    player->moved = true;
+    return VECTOR_ADD(channel->messages, channel->count, channel->capacity, *message) || error_memory(err);
+}
+
+bool message_send(struct player *player, struct player_device *device, unsigned s, double comes,
+                  struct error *err)
+{
+    struct player_stream *stream = &device->streams[s];
+    const struct step *step = player_step(player, stream);
+    int number = device->source->ports[step->task->send - 1];
+    struct player_channel *channel = &player->channels[number];
+    int64_t length = player_bytes(player, step->task->bytes);
+    uint32_t microbatch = player_microbatch(device, stream, step);
+    uint64_t origin = (uint64_t)stream->number;
+    device->sent++;
+    device->sent_bytes += length;
+    channel->sent++;
+    if (channel->to < 0)
+        return error_set(err, ERROR_FAILED, "device %d sends to nobody", device->number);
+    int to = player_rank_of(player, channel->to);
+    if (to != player->wire->rank) {
+        struct wire_head head = {.kind = WIRE_MESSAGE,
+                                 .to = to,
+                                 .number = (uint32_t)number,
+                                 .microbatch = microbatch,
+                                 .length = length,
+                                 .time = comes,
+                                 .origin = origin};
+        return wire_send(player->wire, &head, player->outgoing, &stream->pending, err);
+    }
+    struct player_message message = {
+        .comes = comes, .origin = origin, .length = length, .microbatch = microbatch};
+    if (length > 0) {
+        message.bytes = pool_take(&player->pool, length, err);
+        if (!message.bytes)
+            return false;
+        memcpy(message.bytes, player->outgoing, (size_t)length);
+        player->copied_bytes += length;
+        message.comes = fmax(comes, player_now(player));
+    }
+    return put(player, channel, &message, err);
+}
+
+bool message_arrived(struct player *player, const struct wire_head *head, void *bytes, struct error *err)
+{
+    if (head->number >= (uint32_t)player->system->channel_count)
+        return error_set(err, ERROR_FAILED, "a message from rank %d is corrupted: there is no channel %u",
+                         head->from, head->number);
+    struct player_channel *channel = &player->channels[head->number];
+    if (channel->to < player->first || channel->to >= player->first + player->count)
+        return error_set(err, ERROR_FAILED, "a message from rank %d came to the wrong rank", head->from);
+    const struct player_message message = {.comes = fmax(head->time, player_now(player)),
+                                           .origin = head->origin,
+                                           .bytes = bytes,
+                                           .length = head->length,
+                                           .microbatch = head->microbatch};
+    return put(player, channel, &message, err);
+}
+
+struct player_message *message_find(struct player *player, const struct player_device *device,
+                                    const struct step *step, uint32_t microbatch)
+{
+    struct player_channel *channel = &player->channels[device->source->ports[step->task->receive - 1]];
+    for (size_t i = 0; i < channel->count; i++)
+        if (channel->messages[i].microbatch == microbatch)
+            return &channel->messages[i];
+    return NULL;
+}
+
+bool message_take(struct player *player, struct player_device *device, const struct step *step,
+                  struct player_message *message, struct error *err)
+{
+    struct player_channel *channel = &player->channels[device->source->ports[step->task->receive - 1]];
+    const uint64_t *words = message->bytes;
+    int64_t last = message->length / 8 - 1;
+    if (last >= 0 &&
+        (words[0] != word_at(0) || words[last] != word_at(last) || words[last / 2] != word_at(last / 2)))
+        return error_set(err, ERROR_FAILED,
+                         "device %d, micro-batch %u: the message from device %d is corrupted", device->number,
+                         message->microbatch, channel->from);
+    device->received++;
+    device->received_bytes += message->length;
+    channel->received++;
+    pool_give(&player->pool, message->bytes);
+    *message = channel->messages[--channel->count];
+    return true;
+}

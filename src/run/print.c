@@ -1,0 +1,99 @@
+#include "core/unit.h"
+#include "run/run.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+static const char *seconds(char text[32], double value)
+{
+    return isfinite(value) ? unit_format(text, 32, value, UNIT_TIME, 4) : "unknown";
+}
+
+static const char *bytes(char text[32], double value)
+{
+    return unit_format(text, 32, value, UNIT_BYTES, 3);
+}
+
+static void print_beside(struct text *out, const char *name, double value, double beside)
+{
+    char text[32];
+    text_format(out, "  %-10s %s", name, seconds(text, value));
+    if (isfinite(value) && isfinite(beside) && beside > 0.0)
+        text_format(out, "  (%+.2f %%)", 100 * (value / beside - 1));
+    text_add(out, "\n");
+}
+
+void run_print(const struct run_result *result, struct text *out)
+{
+    char a[32], b[32], c[32];
+    text_format(out, "%d iteration%s of %d devices on %d rank%s, schedule %s\n\n", result->iterations,
+                result->iterations == 1 ? "" : "s", result->devices, result->ranks,
+                result->ranks == 1 ? "" : "s", result->schedule);
+    text_format(out, "an iteration takes%s, and how much more than simulated:\n",
+                result->iterations > 1 ? " (median)" : "");
+    print_beside(out, "planned", result->planned, NAN);
+    print_beside(out, "simulated", result->simulated, NAN);
+    print_beside(out, "played", result->played, result->simulated);
+    text_format(out, "\n%" PRId64 " tasks, as scheduled; %" PRId64 " activations kept and freed\n",
+                result->tasks, result->kept);
+    text_format(out, "%" PRId64 " messages of %s between devices; %s between ranks, %s copied within them\n",
+                result->messages, bytes(a, (double)result->bytes), bytes(b, (double)result->wire_bytes),
+                bytes(c, (double)result->copied_bytes));
+    text_format(out, "%" PRId64 " collectives with the right sums\n", result->collectives_checked);
+    text_format(out, "tasks end %s late (median; 99 %%: %s; at most %s)\n", seconds(a, result->late_median),
+                seconds(b, result->late_p99), seconds(c, result->late_max));
+    if (result->ranks > 1)
+        text_format(out, "clocks of ranks agree within %s\n", seconds(a, result->clock_error));
+    text_format(out,
+                "%.2g %% of a processor and %s for each device, beside buffers of %s in the fullest rank\n",
+                100 * result->processor / result->wall / result->devices, bytes(a, (double)result->memory),
+                bytes(b, (double)result->buffers));
+}
+
+static void write_ends(struct json *json, const char *name, const double *ends, int count)
+{
+    json_open_flat(json, name, '[');
+    for (int i = 0; i < count; i++)
+        json_number(json, NULL, ends[i]);
+    json_close(json);
+}
+
+void run_write_json(const struct run_result *result, const struct plan *plan, struct json *json)
+{
+    json_open_document(json, "rehearse-run/1");
+    json_string(json, "model", plan->model);
+    json_string(json, "schedule", result->schedule);
+    json_integer(json, "ranks", result->ranks);
+    json_integer(json, "devices", result->devices);
+    json_integer(json, "devices_per_rank", result->per_rank);
+    json_integer(json, "iterations", result->iterations);
+    json_open_flat(json, "seconds", '{');
+    json_number(json, "planned", result->planned);
+    json_number(json, "simulated", result->simulated);
+    json_number(json, "played", result->played);
+    json_close(json);
+    write_ends(json, "simulated_ends", result->ends[0], result->iterations);
+    write_ends(json, "played_ends", result->ends[1], result->iterations);
+    json_open_flat(json, "late", '{');
+    json_number(json, "median", result->late_median);
+    json_number(json, "p99", result->late_p99);
+    json_number(json, "max", result->late_max);
+    json_close(json);
+    json_number(json, "wall_seconds", result->wall);
+    json_number(json, "processor_seconds", result->processor);
+    json_number(json, "clock_error", result->clock_error);
+    json_integer(json, "tasks", result->tasks);
+    json_integer(json, "activations", result->kept);
+    json_integer(json, "collectives_checked", result->collectives_checked);
+    json_integer(json, "messages", result->messages);
+    json_open_flat(json, "bytes", '{');
+    json_integer(json, "messages", result->bytes);
+    json_integer(json, "between_ranks", result->wire_bytes);
+    json_integer(json, "copied", result->copied_bytes);
+    json_close(json);
+    json_open_flat(json, "memory", '{');
+    json_integer(json, "device", result->memory);
+    json_integer(json, "buffers", result->buffers);
+    json_close(json);
+    json_close(json);
+}

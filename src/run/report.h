@@ -1,0 +1,12 @@
+/* What ranks tell rank 0 of a run. Private to run. */
+#ifndef REHEARSE_RUN_REPORT_H
+#define REHEARSE_RUN_REPORT_H
+
+#include "run/player.h"
+#include "run/run.h"
+
+/* All ranks call it; rank 0 fills in the result and gives the tasks to the sink (NULL: none). */
+bool report_gather(struct player *player, double processor, const struct timeline_sink *sink, double timeout,
+                   struct run_result *result, struct error *err);
+
+#endif

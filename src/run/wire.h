@@ -1,0 +1,141 @@
+/* Messages between the ranks of a run: who carries them (MPI, or sockets between processes that rehearse has started) is known only
+ * here.
+ *
+ * A message is a head and some bytes. `send` takes it and returns; the bytes must stay until the number that was given is counted
+ * down. Messages from one rank to another come in the order of sending. What comes is given to a receiver: `place` says where the
+ * bytes of a head go, `arrived` gets both once all are there. Nothing happens outside wire_poll.
+ *
+ * A wire is used by one thread. */
+#ifndef REHEARSE_RUN_WIRE_H
+#define REHEARSE_RUN_WIRE_H
+
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define WIRE_MAX_RANKS 1024
+#define WIRE_MAX_BYTES (INT64_C(1) << 30) /* of one message */
+
+enum wire_kind {
+    WIRE_MESSAGE = 1, /* between devices: `number` is a channel */
+    WIRE_PIECE,       /* of a collective: `number` is a group */
+    WIRE_CONTROL,     /* between ranks: blobs that are gathered or told to all */
+    WIRE_FAILED,      /* the sender gives up; the bytes say why */
+    WIRE_BEAT,        /* the sender lives */
+    WIRE_KINDS
+};
+
+struct wire_head {
+    uint32_t magic, kind;
+    int32_t from, to;        /* ranks */
+    uint32_t number;         /* by kind */
+    uint32_t microbatch;     /* of a message */
+    uint32_t instance, step; /* of a piece: the how manieth collective of its group, and step of it */
+    int64_t length;          /* of the bytes */
+    double time; /* seconds of the run: when a message is there at the earliest; when a piece's sender came */
+    uint64_t origin; /* the task that sent it, for the timeline */
+    uint64_t check;  /* of the other fields */
+};
+
+struct wire_receiver {
+    void *context;
+    /* Returns where the bytes go; NULL: nowhere, the message is wrong, with *err. */
+    void *(*place)(void *context, const struct wire_head *head, struct error *err);
+    bool (*arrived)(void *context, const struct wire_head *head, void *bytes, struct error *err);
+    /* A rank is gone, or has been silent for too long. False ends the run with *err. */
+    bool (*lost)(void *context, int rank, const char *why, struct error *err);
+};
+
+struct wire;
+
+struct wire_calls {
+    bool (*send)(struct wire *wire, const struct wire_head *head, const void *bytes, int *pending,
+                 struct error *err);
+    bool (*poll)(struct wire *wire, double until, struct error *err);
+    void (*forget)(struct wire *wire);
+    void (*close)(struct wire *wire);
+};
+
+struct wire {
+    const struct wire_calls *calls;
+    int rank, size;
+    struct wire_receiver receiver;
+    int64_t sent_bytes, sent_messages, received_bytes, received_messages; /* between ranks; without heads */
+};
+
+static inline uint64_t wire_check_of(const struct wire_head *head)
+{
+    const uint64_t *words = (const uint64_t *)head;
+    uint64_t sum = UINT64_C(0x9e3779b97f4a7c15);
+    for (size_t i = 0; i < offsetof(struct wire_head, check) / sizeof *words; i++)
+        sum = (sum ^ words[i]) * UINT64_C(0xff51afd7ed558ccd), sum ^= sum >> 32;
+    return sum;
+}
+
+/* Sends; *pending (NULL: nobody asks, and the bytes may go at once) is counted up, and down when the bytes are no longer needed. */
+bool wire_send(struct wire *wire, struct wire_head *head, const void *bytes, int *pending, struct error *err);
+
+/* Carries what can be carried, and waits for what comes, at the latest until `until` (clock_now). */
+bool wire_poll(struct wire *wire, double until, struct error *err);
+/* Drops what has not been sent: its bytes go now, after a failure. Nothing can be sent any more. */
+void wire_forget(struct wire *wire);
+void wire_close(struct wire *wire); /* NULL is allowed */
+
+/* Sleeps until shortly before a time (clock_now), and looks at the clock from then on. For wires. */
+void wire_wait_until(double until);
+
+/* Checks a head that has come; false: the message is corrupted, and the text names its sender. */
+bool wire_head_is_right(const struct wire *wire, const struct wire_head *head, int from, struct error *err);
+
+/* ---- a rank alone ---- */
+
+struct wire *wire_alone(struct error *err);
+
+/* ---- sockets (mesh.c) ---- */
+
+/* Makes a wire over connected stream sockets, one to each other rank (own: -1), which it closes. A rank that is silent for `silence`
+ * seconds is lost (0: only if its socket closes). */
+struct wire *wire_over_sockets(int rank, int size, const int *sockets, double silence, struct error *err);
+
+/* ---- MPI (mpi_wire.c) ---- */
+
+struct comm;
+
+/* Makes a wire over the ranks of `comm`, which must stay longer. */
+struct wire *wire_over_mpi(struct comm *comm, struct error *err);
+
+/* ---- a mesh that fails ---- */
+
+/* Makes the rank deaf and mute from now on, as if its cable had been pulled. */
+void wire_cut(struct wire *wire);
+
+/* ---- between ranks: all call these in the same order (talk.c) ---- */
+
+struct talk;
+struct talk *talk_new(struct wire *wire, struct error *err);
+void talk_free(struct talk *talk);
+
+/* Of the receiver: a control message has come. */
+bool talk_place(struct talk *talk, const struct wire_head *head, void **bytes, struct error *err);
+bool talk_arrived(struct talk *talk, const struct wire_head *head, void *bytes, struct error *err);
+
+/* Of the receiver: a rank is lost, and the run does not end by that alone. */
+void talk_lost(struct talk *talk, int rank);
+
+/* Passes the bytes of all ranks to rank 0's `visit`, by rank. */
+typedef bool talk_visit(void *context, int rank, const void *bytes, size_t length, struct error *err);
+bool talk_gather(struct talk *talk, const void *bytes, size_t length, talk_visit *visit, void *context,
+                 double timeout, struct error *err);
+
+/* From rank 0 to all; `length` bytes. */
+bool talk_tell(struct talk *talk, void *bytes, size_t length, double timeout, struct error *err);
+
+/* Finds what to add to this rank's clock to get rank 0's, in seconds, and half the shortest round trip that was seen. */
+bool talk_clock(struct talk *talk, double *offset, double *error_of_it, double timeout, struct error *err);
+
+/* Tells all other ranks that this one gives up. */
+void talk_give_up(struct talk *talk, const struct error *why);
+
+#endif

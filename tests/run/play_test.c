@@ -1,0 +1,188 @@
+/* Plans that are played: everything that is sent, kept and freed is as scheduled, by one rank and by several; every schedule is played;
+ * what is wrong is named. No time is looked at. */
+#include "core/clock.h"
+#include "devices/tables.h"
+#include "plan/split/plan.h"
+#include "run/run.h"
+#include "support/jobs.h"
+#include "support/sanitizer.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define FASTER 0.02 /* kernels take this share of their seconds */
+
+static void make(struct plan *plan, struct job *job, int devices)
+{
+    struct error err;
+    job_spread(job, devices);
+    plan_init(plan);
+    if (!job_check(job, &err) || !plan_of_one_job(plan, job, devices, &err))
+        fail_msg("%s", err.text);
+    for (int p = 0; p < plan->pipeline_count; p++)
+        for (int s = 0; s < plan->pipelines[p].stage_count; s++) {
+            struct plan_stage *stage = &plan->pipelines[p].stages[s];
+            stage->seconds.forward *= FASTER;
+            stage->seconds.backward *= FASTER;
+            stage->seconds.backward_weight *= FASTER;
+            stage->seconds.optimizer *= FASTER;
+            for (int t = 0; t < stage->transfer_count; t++)
+                stage->transfers[t].seconds *= FASTER;
+        }
+}
+
+struct playing {
+    const char *schedule;
+    int chunks, iterations, ranks;
+    double share;
+    bool other_plan; /* rank 1 has other options */
+};
+
+static bool play(struct wire *wire, struct plan *plan, const struct playing *playing,
+                 struct run_result *result, struct error *err)
+{
+    const struct sim_options sim = {
+        .straggler = -1, .schedule = playing->schedule, .chunks = playing->chunks};
+    const struct run_options options = {.sim = &sim,
+                                        .iterations = playing->iterations,
+                                        .byte_share =
+                                            playing->other_plan && wire->rank == 1 ? 0.5 : playing->share,
+                                        .timeout = 60};
+    return run_play(wire, plan, &options, result, err);
+}
+
+/* Plays on ranks that are processes; returns what rank 0 found: "" if all is well. */
+static void play_on_ranks(struct plan *plan, const struct playing *playing, char *said, size_t size,
+                          struct run_result *result)
+{
+    struct wire *wire;
+    struct error err = {.text = ""};
+    int status, pipe_ends[2];
+    assert_int_equal(pipe(pipe_ends), 0);
+    if (!run_start_ranks(playing->ranks, 0.0, 5.0, &wire, &status, &err))
+        fail_msg("%s", err.text);
+    if (wire) {
+        struct run_result own = {.ranks = 0};
+        bool ok = play(wire, plan, playing, &own, &err);
+        bool told = wire->rank > 0 || (write(pipe_ends[1], &own, sizeof own) == (ssize_t)sizeof own &&
+                                       write(pipe_ends[1], err.text, ok ? 0 : strlen(err.text)) >= 0);
+        if (!ok)
+            fprintf(stderr, "# rank %d: %s\n", wire->rank, err.text);
+        if (ok)
+            run_result_release(&own);
+        plan_release(plan);
+        run_leave(wire, ok && told ? 0 : 1);
+    }
+    close(pipe_ends[1]);
+    ssize_t got = read(pipe_ends[0], result, sizeof *result);
+    ssize_t length = read(pipe_ends[0], said, size - 1);
+    said[length > 0 ? length : 0] = '\0';
+    close(pipe_ends[0]);
+    assert_int_equal(got, sizeof *result);
+    if (status != 0 && said[0] == '\0')
+        snprintf(said, size, "status %d", status);
+}
+
+static void everything_is_sent_and_freed(void **state)
+{
+    (void)state;
+    struct job job = job_example();
+    struct plan plan;
+    job.tensor = 1, job.pipeline = 4, job.chunks = 1, job.microbatch = 1, job.batch = 16;
+    make(&plan, &job, 8);
+    int64_t microbatches = plan.pipelines[0].microbatches;
+    for (int ranks = 1; ranks <= 4; ranks += 3) {
+        const struct playing playing = {.iterations = 2, .share = 1e-4, .ranks = ranks};
+        struct run_result result;
+        char said[1024] = "";
+        play_on_ranks(&plan, &playing, said, sizeof said, &result);
+        assert_string_equal(said, "");
+        assert_int_equal(result.devices, 8);
+        assert_int_equal(result.per_rank, 8 / ranks);
+        assert_int_equal(result.messages,
+                         2 * 2 * 2 * 3 * microbatches); /* iterations, copies, both ways, cuts */
+        assert_true(result.kept >= 2 * 8 * microbatches);
+        assert_true(result.bytes > 0);
+        assert_true(result.collectives_checked >= 2 * 4);
+        assert_true(ranks > 1 ? result.wire_bytes > 0 : result.wire_bytes == 0);
+    }
+    plan_release(&plan);
+}
+
+static void every_schedule_is_played(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int chunks;
+    } schedules[] = {{"gpipe", 1}, {"1f1b", 1},        {"eager-1f1b", 1}, {"zb-h1", 1},
+                     {"zb-v", 2},  {"interleaved", 2}, {"dualpipev", 2}};
+    for (size_t i = 0; i<sizeof schedules / sizeof *schedules; i += SEARCH_STEP> 1 ? 3 : 1) {
+        struct job job = job_example();
+        struct plan plan;
+        job.tensor = 1, job.pipeline = 4,
+        job.chunks = schedules[i].chunks > 1 && strcmp(schedules[i].name, "interleaved") == 0 ? 2 : 1;
+        job.microbatch = 1, job.batch = 16;
+        make(&plan, &job, 4);
+        const struct playing playing = {.schedule = schedules[i].name,
+                                        .chunks = schedules[i].chunks,
+                                        .iterations = 1,
+                                        .share = 1e-5,
+                                        .ranks = 2};
+        struct run_result result;
+        char said[1024] = "";
+        play_on_ranks(&plan, &playing, said, sizeof said, &result);
+        if (said[0])
+            fail_msg("%s: %s", schedules[i].name, said);
+        assert_true(result.messages > 0);
+        plan_release(&plan);
+    }
+}
+
+static void ranks_with_other_plans_are_named(void **state)
+{
+    (void)state;
+    struct job job = job_example();
+    struct plan plan;
+    job.tensor = 1, job.pipeline = 4, job.chunks = 1, job.microbatch = 1, job.batch = 16;
+    make(&plan, &job, 4);
+    const struct playing playing = {.iterations = 1, .share = 1e-4, .ranks = 3, .other_plan = true};
+    struct run_result result;
+    char said[1024] = "";
+    play_on_ranks(&plan, &playing, said, sizeof said, &result);
+    assert_string_equal(said, "rank 1 plays another plan than rank 0, or with other options");
+    plan_release(&plan);
+}
+
+static void links_are_read(void **state)
+{
+    (void)state;
+    struct run_link link;
+    struct error err;
+    assert_true(run_link_read(&link, "latency=20us,bandwidth=10GB/s", &err));
+    assert_int_equal(link.kind, RUN_LINK_GIVEN);
+    assert_true(fabs(link.latency - 20e-6) < 1e-12 && fabs(link.bandwidth - 10e9) < 1);
+    assert_true(run_link_read(&link, "host", &err) && link.kind == RUN_LINK_HOST);
+    assert_false(run_link_read(&link, "latency=20us,width=3", &err));
+    assert_string_equal(err.text,
+                        "--link: expected plan, host, or latency=20us,bandwidth=10GB/s; found 'width=3'");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(everything_is_sent_and_freed),
+        cmocka_unit_test(every_schedule_is_played),
+        cmocka_unit_test(ranks_with_other_plans_are_named),
+        cmocka_unit_test(links_are_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
