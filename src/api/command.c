@@ -1,6 +1,6 @@
 #include "api/command.h"
 
-#include "core/once.h"
+#include "core/stop.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -120,7 +120,13 @@ static rh_handle *run(const struct api_command *command, const void *request, co
     if (!open_request(command, request, own, given, err) || !open_call(&how.how, call, err) ||
         api_stopped(&how, err))
         return NULL;
-    return command->make(own, &how, err);
+    const atomic_bool *before = stop_watch(how.how.stop ? &how.how.stop->requested : NULL);
+    rh_handle *made = command->make(own, &how, err);
+    stop_watch(before);
+    if (!api_stopped(&how, err))
+        return made;
+    rh_free(made); /* it may have ended too early */
+    return NULL;
 }
 
 rh_handle *api_run(const struct api_command *command, const void *request, const struct rh_call *call,

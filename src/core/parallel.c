@@ -3,6 +3,8 @@
  * worker with nothing to do spins for a moment (loops tend to follow one another closely), then sleeps. */
 #include "core/parallel.h"
 
+#include "core/stop.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -17,6 +19,7 @@
 struct parallel {
     int threads; /* the caller's included */
     pthread_t *workers;
+    const atomic_bool *stop; /* what the thread that made the pool watches */
 
     /* the loop */
     parallel_body *body;
@@ -69,6 +72,7 @@ static void *work(void *argument)
     struct parallel *pool = worker->pool;
     int thread = worker->thread;
     free(worker);
+    stop_watch(pool->stop);
     for (unsigned seen = 0;; seen++) {
         await_loop(pool, seen);
         if (atomic_load(&pool->ending))
@@ -117,6 +121,7 @@ struct parallel *parallel_new(int threads, struct error *err)
     }
     pool->threads = 1;
     pool->workers = workers;
+    pool->stop = stop_watched();
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wake, NULL);
     for (int thread = 1; thread < threads; thread++) {

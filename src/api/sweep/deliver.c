@@ -4,6 +4,7 @@
 #include "core/file.h"
 #include "core/file_output.h"
 #include "core/parallel.h"
+#include "core/stop.h"
 
 #include <errno.h>
 #include <math.h>
@@ -108,7 +109,7 @@ static bool go_on(void *context)
     pthread_mutex_lock(&answers->lock);
     bool fine = answers->failed < 0;
     pthread_mutex_unlock(&answers->lock);
-    return fine;
+    return fine && !stop_wanted();
 }
 
 static bool answer_all(struct sweep_answers *answers, int threads, struct error *err)
@@ -121,6 +122,8 @@ static bool answer_all(struct sweep_answers *answers, int threads, struct error 
     parallel_while(pool, (size_t)answers->count, 1, answer_points, go_on, answers);
     progress_end(&answers->progress);
     parallel_free(pool);
+    if (stop_wanted())
+        return error_set(err, ERROR_STOPPED, "stopped");
     return check_answers(answers, err);
 }
 

@@ -19,6 +19,7 @@
  * Check. Equal to brute force on thousands of small cases (tests/plan/dapple_random_test.c). The number of programs at
  * a time does not depend on the threads, and so neither do the answers. */
 #include "core/clock.h"
+#include "core/stop.h"
 #include "core/vector.h"
 #include "plan/dapple/program.h"
 
@@ -422,7 +423,7 @@ static void solve_tasks(void *context, size_t first, size_t last, int thread)
 
 static bool stopped(const struct exact *exact)
 {
-    return (exact->deadline > 0 && clock_now() > exact->deadline) ||
+    return stop_is_late(exact->deadline) ||
            (exact->options->program_limit > 0 && exact->programs >= exact->options->program_limit);
 }
 

@@ -1,6 +1,6 @@
 #include "plan/exact/counted.h"
 
-#include "core/clock.h"
+#include "core/stop.h"
 
 #include <limits.h>
 #include <math.h>
@@ -270,7 +270,7 @@ static void solve_states(void *context, size_t first, size_t last, int thread)
     const struct level *level = context;
     struct program *program = level->counted->program;
     for (size_t i = first; i < last; i++) {
-        if (program->deadline > 0 && clock_now() > program->deadline)
+        if (stop_is_late(program->deadline))
             atomic_store_explicit(&program->stopped, true, memory_order_relaxed);
         if (atomic_load_explicit(&program->stopped, memory_order_relaxed))
             return;

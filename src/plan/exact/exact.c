@@ -19,6 +19,7 @@
  * Check. Equal to brute force on thousands of small cases (tests/plan/test_search_random.c) and to the
  * recorded optima of larger ones (tests/plan/test_exact.c). */
 #include "core/clock.h"
+#include "core/stop.h"
 #include "core/heap.h"
 #include "core/progress.h"
 #include "core/unit.h"
@@ -360,7 +361,7 @@ static bool search_lattice(struct exact *exact, const struct lattice *lattice, i
         *bound = fmin(interval.bound, search.unresolved);
         show_progress(&search, *bound);
         if (interval.bound >= exact->best * SAME || exact->programs >= max_programs ||
-            (exact->deadline > 0 && clock_now() > exact->deadline)) {
+            stop_is_late(exact->deadline)) {
             search.unresolved = fmin(search.unresolved, interval.bound);
             break;
         }

@@ -1,6 +1,6 @@
 #include "plan/exact/program.h"
 
-#include "core/clock.h"
+#include "core/stop.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -166,7 +166,7 @@ static void solve_states(void *context, size_t first, size_t last, int thread)
         return;
     for (size_t state = first; state < last; state++)
         solve_state(program, (uint32_t)state, thread);
-    if (program->deadline > 0 && clock_now() > program->deadline)
+    if (stop_is_late(program->deadline))
         atomic_store_explicit(&program->stopped, true, memory_order_relaxed);
 }
 
@@ -233,7 +233,7 @@ static int final_phase(const struct program *program)
 enum program_status program_solve(struct program *program, const struct tile_costs *costs, double *value)
 {
     program->value_count = 0;
-    if (program->deadline > 0 && clock_now() > program->deadline)
+    if (stop_is_late(program->deadline))
         return PROGRAM_STOPPED;
     if (window_width(program, 0) == 0 || window_width(program, program->lattice->count - 1) == 0)
         return PROGRAM_INFEASIBLE;

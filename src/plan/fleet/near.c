@@ -1,5 +1,6 @@
 #include "plan/fleet/near.h"
 
+#include "core/stop.h"
 #include "core/vector.h"
 #include "plan/fleet/path.h"
 
@@ -63,7 +64,7 @@ static void keep(struct near_search *s, int *list, const struct near_label *labe
         else
             at = &s->labels[*at].same;
     }
-    if (s->label_count == MAX_LABELS || s->query->effort->left < 0.0) {
+    if (s->label_count == MAX_LABELS || s->query->effort->left < 0.0 || stop_wanted()) {
         s->full = true;
         return;
     }

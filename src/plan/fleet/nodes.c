@@ -1,5 +1,6 @@
 #include "plan/fleet/nodes.h"
 
+#include "core/stop.h"
 #include "core/vector.h"
 #include "plan/fleet/search.h"
 
@@ -220,7 +221,7 @@ static bool look_at(struct fleet_nodes *n, const struct fleet_box *box, double e
 bool fleet_nodes_next(struct fleet_nodes *n, double enough, struct error *err)
 {
     bool wanted = false;
-    while (n->count > 0 && !wanted && !n->failed) {
+    while (n->count > 0 && !wanted && !n->failed && !stop_wanted()) {
         struct fleet_box box = n->boxes[--n->count];
         n->failed = !look_at(n, &box, enough, &wanted, err);
     }

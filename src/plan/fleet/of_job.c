@@ -1,5 +1,6 @@
 #include "plan/fleet/of_job.h"
 
+#include "core/stop.h"
 #include "core/vector.h"
 #include "cost/collective.h"
 #include "plan/fleet/classes.h"
@@ -401,7 +402,7 @@ static bool plan_all(struct planner *p, struct parallel *pool, struct error *err
     for (int i = 0; i < p->count; i++)
         ok &= p->combinations[i].bounded;
     qsort(p->combinations, (size_t)p->count, sizeof *p->combinations, compare_combinations);
-    while (ok && p->first < p->count) {
+    while (ok && p->first < p->count && !stop_wanted()) {
         int count = p->count - p->first < ROUND ? p->count - p->first : ROUND;
         double bound = p->combinations[p->first].bound;
         if (isinf(bound) || bound >= limit_of(p))

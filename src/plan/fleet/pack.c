@@ -1,5 +1,6 @@
 #include "plan/fleet/pack.h"
 
+#include "core/stop.h"
 #include "core/vector.h"
 
 #include <math.h>
@@ -179,7 +180,7 @@ static double find_first(struct packer *p, double before, double max_after, doub
 {
     double wanted = (double)p->query->problem->microbatches, low = 0.0, high = before;
     double at = before, ends = INFINITY;
-    while (p->effort->left > 0.0) {
+    while (p->effort->left > 0.0 && !stop_wanted()) {
         if (fill_table(p, at * (1.0 - 1e-12), max_after) >= wanted) {
             double now_after, now = follow(p, &now_after);
             if (now >= high && isfinite(ends))
@@ -206,7 +207,7 @@ bool fleet_pack(const struct fleet_pack_query *query, double *seconds, int *copi
     struct packer p = {.query = query, .effort = effort};
     double max_after = query->max_after;
     bool ok = begin(&p);
-    while (ok && p.effort->left > 0.0) {
+    while (ok && p.effort->left > 0.0 && !stop_wanted()) {
         double after = 0.0;
         if (isinf(find_first(&p, *seconds - query->min_after, max_after, &after, seconds, copies)))
             break;

@@ -1,5 +1,6 @@
 #include "plan/fleet/refine.h"
 
+#include "core/stop.h"
 #include "plan/fleet/pack.h"
 
 #include <math.h>
@@ -166,7 +167,7 @@ static bool list_and_choose(struct refiner *r, const struct fleet_relaxation *re
 static bool decide(struct refiner *r, double min, double max, int depth)
 {
     double wanted = (double)r->problem.microbatches;
-    for (double share = 1.0; r->effort.left > 0.0; share *= SHRINK) {
+    for (double share = 1.0; r->effort.left > 0.0 && !stop_wanted(); share *= SHRINK) {
         double deadline = r->seconds - min, before = r->seconds;
         struct fleet_relaxation relaxed;
         bool all;

@@ -1,5 +1,6 @@
 #include "plan/fleet/search.h"
 
+#include "core/stop.h"
 #include "core/vector.h"
 
 #include <math.h>
@@ -123,7 +124,7 @@ static bool find_deadline(struct fleet_searcher *s, double enough, double *deadl
     double at = isfinite(enough) ? enough : 4.0 * work, low = work;     /* low: not possible */
     double tolerance = FLEET_COARSE, late;
     *bound = fmax(*bound, work);
-    for (int round = 0; round < MAX_ROUNDS && *bound < enough * (1.0 - CLOSE); round++) {
+    for (int round = 0; round < MAX_ROUNDS && *bound < enough * (1.0 - CLOSE) && !stop_wanted(); round++) {
         double value = fleet_solve(s, at, false), rate = slope(s);
         double next = rate > 0.0 ? at - (value - wanted) / rate : 4.0 * at;
         bool reached = value >= wanted * (1.0 - 1e-9);
@@ -195,7 +196,7 @@ static bool search(struct fleet_searcher *s, struct fleet_choice *plan, double e
     if (!plan_within(s, plan, 0.0, INFINITY, enough, &bands[0].deadline, &after, &found, err))
         return false;
     bands[0].max = after;
-    while (found && count < max && count < FLEET_MAX_BANDS) {
+    while (found && count < max && count < FLEET_MAX_BANDS && !stop_wanted()) {
         struct band *band = &bands[lowest(bands, count)];
         /* halving adds no more to the bound than the band is wide */
         double gap = fmin(plan->seconds, enough) - (band->deadline + band->min);
@@ -264,7 +265,7 @@ bool fleet_bound(double *bound, const struct fleet_problem *problem, struct erro
 /* Adds pipelines until none is worth more than its price, but for `sharp`; false: columns or rounds ran out. */
 static bool complete(struct fleet_searcher *s, double deadline, double *value, double *late)
 {
-    for (int round = 0; round < MAX_ROUNDS && s->column_count < FLEET_MAX_COLUMNS; round++) {
+    for (int round = 0; round < MAX_ROUNDS && s->column_count < FLEET_MAX_COLUMNS && !stop_wanted(); round++) {
         struct fleet_pipeline found;
         *value = fleet_solve(s, deadline, false);
         const struct fleet_price_query query = {deadline,           1e-9, s->sharp, s->prices, NULL,

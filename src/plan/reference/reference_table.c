@@ -1,5 +1,6 @@
 #include "plan/reference/reference_table.h"
 
+#include "core/stop.h"
 #include "plan/search.h"
 
 #include <math.h>
@@ -191,10 +192,13 @@ static bool fill(struct reference_table *table, struct error *err)
     int layers = table->problem->layer_count;
     for (int s = 0; s < table->share_count; s++) {
         const struct reference_share *share = &table->shares[s];
-        for (int length = 1; length <= layers; length++)
+        for (int length = 1; length <= layers; length++) {
+            if (stop_wanted())
+                return error_set(err, ERROR_STOPPED, "stopped");
             for (int a = 0; a + length <= layers && row_width(share, length) > 0; a++)
                 if (asked_for(table, share, a, a + length))
                     fill_row(table, share, a, a + length);
+        }
         if (table->uncountable)
             return reference_count_error(table->problem, err);
         if (table->progress)

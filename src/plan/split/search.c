@@ -1,6 +1,7 @@
 #include "plan/split/search.h"
 
 #include "core/clock.h"
+#include "core/stop.h"
 #include "plan/split/bound.h"
 #include "plan/split/kept.h"
 #include "plan/split/space.h"
@@ -55,7 +56,7 @@ struct worker {
 static bool is_late(struct searcher *s)
 {
     double limit = s->options->time_limit;
-    if (limit > 0.0 && clock_now() - s->started > limit)
+    if (stop_is_late(limit > 0.0 ? s->started + limit : 0.0))
         atomic_store(&s->late, true);
     return atomic_load(&s->late);
 }
