@@ -182,6 +182,19 @@ struct rh_plan_request {
 RH_API rh_handle *rh_plan_find(const struct rh_plan_request *request, const struct rh_call *call,
                                struct rh_error *error);
 
+/* `rehearse check-plan`: plans of any origin are scored, and compared with the optimum. */
+struct rh_check_request {
+    size_t size;
+    struct rh_list plans; /* files */
+    const char *profile, *cluster, *model, *device, *links, *calibration, *objective, *allreduce, *memory,
+        *rules;
+    const char *output;
+    int64_t microbatch_size, microbatches, global_batch, profile_batch;
+    double headroom, state_factor, sample_memory;
+};
+RH_API rh_report *rh_check_plan(const struct rh_check_request *request, const struct rh_call *call,
+                                struct rh_error *error);
+
 /* ---- commands by name ----
  *
  * What a binding needs: the same calls, and their options as the table of each command describes them. */

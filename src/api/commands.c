@@ -2,10 +2,7 @@
 #include "api/command.h"
 
 const struct api_command *const api_commands[] = {
-    &api_plan,
-    &api_cost,
-    &api_profile_show,
-    NULL,
+    &api_plan, &api_check_plan, &api_cost, &api_profile_show, NULL,
 };
 
 rh_profile *rh_profile_load(const struct rh_profile_request *request, const struct rh_call *call,
@@ -23,4 +20,10 @@ rh_handle *rh_plan_find(const struct rh_plan_request *request, const struct rh_c
                         struct rh_error *error)
 {
     return api_run(&api_plan, request, call, error);
+}
+
+rh_report *rh_check_plan(const struct rh_check_request *request, const struct rh_call *call,
+                         struct rh_error *error)
+{
+    return api_run(&api_check_plan, request, call, error);
 }

@@ -257,7 +257,7 @@ static bool check_field(const struct option_spec *spec, void *field, struct erro
 bool option_complete(const struct option_spec *spec, void *request, struct error *err)
 {
     void *field = (char *)request + spec->at;
-    if (spec->repeats)
+    if (spec->repeats && (option_is_given(spec, request) || !spec->required))
         return check_list(spec, field, err);
     if (option_is_given(spec, request))
         return check_field(spec, field, err);

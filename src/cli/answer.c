@@ -24,3 +24,20 @@ bool answer_save(const rh_handle *answer, const char *form, const char *path, st
     struct rh_error error;
     return rh_save(answer, form, path, &error) || answer_error(&error, err);
 }
+
+bool answer_print(rh_handle *answer, const char *form, const struct rh_error *error, struct error *err)
+{
+    if (!answer)
+        return answer_error(error, err);
+    bool done = answer_write(answer, form, NULL, err);
+    rh_free(answer);
+    return done;
+}
+
+struct rh_call answer_call(const struct rh_call *given, int64_t threads)
+{
+    struct rh_call call = *given;
+    call.size = sizeof call;
+    call.threads = (int)threads;
+    return call;
+}

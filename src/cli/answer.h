@@ -16,4 +16,10 @@ bool answer_write(const rh_handle *answer, const char *form, const char *path, s
 /* Writes a form that is a folder. */
 bool answer_save(const rh_handle *answer, const char *form, const char *path, struct error *err);
 
+/* Prints a form of an answer that was just made, and ends it; NULL: takes over its error. */
+bool answer_print(rh_handle *answer, const char *form, const struct rh_error *error, struct error *err);
+
+/* Returns the call of options: its time limit, and threads. */
+struct rh_call answer_call(const struct rh_call *given, int64_t threads);
+
 #endif

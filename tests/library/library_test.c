@@ -311,6 +311,33 @@ static void ranges_are_sweeps(void **state)
     assert_int_equal(error.code, RH_USAGE);
 }
 
+static void plans_are_checked(void **state)
+{
+    (void)state;
+    struct rh_plan_request request = job_request();
+    struct rh_check_request check = RH_INIT(check);
+    struct rh_error error;
+    struct rh_array values;
+    const char *files[] = {caller_write("found.json", ""), caller_write("again.json", "")};
+    request.output = files[0];
+    rh_free(rh_plan_find(&request, NULL, &error));
+    request.output = files[1];
+    rh_free(rh_plan_find(&request, NULL, &error));
+    check.plans = (struct rh_list){files, 2};
+    rh_report *report = rh_check_plan(&check, NULL, &error);
+    if (!report)
+        fail_msg("%s", error.text);
+    assert_true(rh_get(report, "excess", &values));
+    assert_int_equal(values.shape[0], 2);
+    assert_true(fabs(*(const double *)((const char *)values.data + values.stride[0])) < 1e-9);
+    assert_true(rh_get(report, "file", &values));
+    assert_string_equal(*(const char *const *)values.data, files[0]);
+    rh_free(report);
+    check.plans.count = 0;
+    assert_null(rh_check_plan(&check, NULL, &error));
+    assert_string_equal(error.text, "'plan' is missing");
+}
+
 static void plans_that_cannot_be_are_infeasible(void **state)
 {
     (void)state;
@@ -521,6 +548,7 @@ int main(void)
         cmocka_unit_test(a_pipeline_is_found_and_read),
         cmocka_unit_test(a_job_is_found_and_emitted),
         cmocka_unit_test(ranges_are_sweeps),
+        cmocka_unit_test(plans_are_checked),
         cmocka_unit_test(plans_that_cannot_be_are_infeasible),
         cmocka_unit_test(an_older_caller_is_read_as_far_as_it_goes),
         cmocka_unit_test(a_newer_caller_may_not_ask_what_is_unknown),

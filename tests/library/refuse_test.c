@@ -183,6 +183,31 @@ static void planning(void **state)
     refuse_each(plan_it, &request, 23);
 }
 
+static bool check_it(const void *context, struct rh_error *error)
+{
+    rh_report *report =
+        rh_check_plan(context, &(struct rh_call){.size = sizeof(struct rh_call), .threads = 1}, error);
+    bool done = report != NULL;
+    rh_free(report);
+    return done;
+}
+
+static void checking(void **state)
+{
+    (void)state;
+    struct rh_plan_request request = RH_INIT(request);
+    struct rh_check_request check = RH_INIT(check);
+    const char *file = caller_write("found.json", "");
+    request.model = "llama-3-8b";
+    request.device = "h100";
+    request.devices = "8";
+    request.global_batch = "64";
+    request.output = file;
+    rh_free(rh_plan_find(&request, NULL, NULL));
+    check.plans = (struct rh_list){&file, 1};
+    refuse_each(check_it, &check, 3);
+}
+
 static bool write_it(const void *context, struct rh_error *error)
 {
     struct rh_text json, text = {NULL, 0};
@@ -254,6 +279,7 @@ int main(void)
         cmocka_unit_test(listing_what_is_known),
         cmocka_unit_test(pricing_files),
         cmocka_unit_test(planning),
+        cmocka_unit_test(checking),
         cmocka_unit_test(writing),
         cmocka_unit_test(stopping),
         cmocka_unit_test(refusing),

@@ -30,7 +30,8 @@ struct alarm {
 static void *ring(void *context)
 {
     struct alarm *alarm = context;
-    struct timespec wait = {(time_t)alarm->after, (long)(1e9 * (alarm->after - (double)(time_t)alarm->after))};
+    struct timespec wait = {(time_t)alarm->after,
+                            (long)(1e9 * (alarm->after - (double)(time_t)alarm->after))};
     nanosleep(&wait, NULL);
     alarm->rung = now();
     rh_stop_request(alarm->stop);
@@ -68,7 +69,8 @@ static void stop_at_times(const char *what, const struct rh_plan_request *reques
         stopped += took >= 0.0;
         longest = took > longest ? took : longest;
     }
-    print_message("# %s: %d of 4 stopped, the longest took %.1f ms of processors to obey\n", what, stopped, 1e3 * longest);
+    print_message("# %s: %d of 4 stopped, the longest took %.1f ms of processors to obey\n", what, stopped,
+                  1e3 * longest);
 }
 
 static void training_jobs(void **state)
@@ -112,9 +114,10 @@ static const char *large_profile(void)
         used += snprintf(text + used, sizeof text - (size_t)used, "%s{\"name\": \"type%d\", \"layers\": [",
                          d ? ", " : "", d);
         for (int i = 0; i < 60; i++)
-            used += snprintf(text + used, sizeof text - (size_t)used,
-                             "%s{\"forward\": %d.%d, \"backward\": %d.%d}", i ? ", " : "", 1 + (i * 7 + d) % 11,
-                             1 + (i * 31 + d * 17) % 97, 2 + (i * 5 + d) % 13, 1 + (i * 29) % 89);
+            used +=
+                snprintf(text + used, sizeof text - (size_t)used,
+                         "%s{\"forward\": %d.%d, \"backward\": %d.%d}", i ? ", " : "", 1 + (i * 7 + d) % 11,
+                         1 + (i * 31 + d * 17) % 97, 2 + (i * 5 + d) % 13, 1 + (i * 29) % 89);
         used += snprintf(text + used, sizeof text - (size_t)used, "]}");
     }
     snprintf(text + used, sizeof text - (size_t)used, "]}");
@@ -126,18 +129,18 @@ static void pipelines(void **state)
     (void)state;
     struct rh_plan_request request = RH_INIT(request);
     request.profile = large_profile();
-    request.cluster =
-        caller_write("large.yaml", "groups:\n"
-                                   "  - {device: type0, nodes: 16, devices_per_node: 1}\n"
-                                   "  - {device: type1, nodes: 16, devices_per_node: 1}\n"
-                                   "  - {device: type2, nodes: 16, devices_per_node: 1}\n");
+    request.cluster = caller_write("large.yaml", "groups:\n"
+                                                 "  - {device: type0, nodes: 16, devices_per_node: 1}\n"
+                                                 "  - {device: type1, nodes: 16, devices_per_node: 1}\n"
+                                                 "  - {device: type2, nodes: 16, devices_per_node: 1}\n");
     request.microbatches = 64;
     request.allreduce = "none";
     stop_at_times("a pipeline", &request);
     request.objective = "oobleck";
     stop_at_times("a pipeline by Oobleck's objective", &request);
     request.search = "divide";
-    request.cluster = caller_write("alike.yaml", "groups: [{device: type0, nodes: 16, devices_per_node: 1}]\n");
+    request.cluster =
+        caller_write("alike.yaml", "groups: [{device: type0, nodes: 16, devices_per_node: 1}]\n");
     stop_at_times("divide and conquer", &request);
 }
 

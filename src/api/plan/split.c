@@ -5,6 +5,7 @@
 #include "api/plan/fix.h"
 #include "api/plan/range.h"
 #include "core/file.h"
+#include "core/stop.h"
 #include "cost/model_profile.h"
 #include "devices/tables.h"
 #include "evidence/search_report.h"
@@ -299,6 +300,12 @@ static bool answer_one(struct split *split, struct error *err)
     bool ok =
         hurried ? find_in_time(split, &search, &options, err) : job_search(&search, question, &options, err);
     progress_end(&progress);
+    if (stop_wanted()) { /* nobody wants to know the rest */
+        if (ok)
+            job_search_release(&search);
+        parallel_free(pool);
+        return error_set(err, ERROR_STOPPED, "stopped");
+    }
     if (!ok && !hurried && err->kind == ERROR_INFEASIBLE && given->planning.time_limit == 0.0)
         job_advise(question, pool, err);
     if (ok) {

@@ -35,14 +35,8 @@ static bool run(void *context, struct error *err)
         return false;
     given->request.size = sizeof given->request;
     given->request.form = form;
-    given->call.size = sizeof given->call;
-    given->call.threads = (int)given->threads;
-    rh_handle *answer = rh_plan_find(&given->request, &given->call, &error);
-    if (!answer)
-        return answer_error(&error, err);
-    bool done = answer_write(answer, form, NULL, err);
-    rh_free(answer);
-    return done;
+    struct rh_call call = answer_call(&given->call, given->threads);
+    return answer_print(rh_plan_find(&given->request, &call, &error), form, &error, err);
 }
 
 static const struct option_spec options[] = {

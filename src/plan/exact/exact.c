@@ -19,9 +19,9 @@
  * Check. Equal to brute force on thousands of small cases (tests/plan/test_search_random.c) and to the
  * recorded optima of larger ones (tests/plan/test_exact.c). */
 #include "core/clock.h"
-#include "core/stop.h"
 #include "core/heap.h"
 #include "core/progress.h"
+#include "core/stop.h"
 #include "core/unit.h"
 #include "core/vector.h"
 #include "plan/exact/bound.h"

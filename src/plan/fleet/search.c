@@ -265,7 +265,8 @@ bool fleet_bound(double *bound, const struct fleet_problem *problem, struct erro
 /* Adds pipelines until none is worth more than its price, but for `sharp`; false: columns or rounds ran out. */
 static bool complete(struct fleet_searcher *s, double deadline, double *value, double *late)
 {
-    for (int round = 0; round < MAX_ROUNDS && s->column_count < FLEET_MAX_COLUMNS && !stop_wanted(); round++) {
+    for (int round = 0; round < MAX_ROUNDS && s->column_count < FLEET_MAX_COLUMNS && !stop_wanted();
+         round++) {
         struct fleet_pipeline found;
         *value = fleet_solve(s, deadline, false);
         const struct fleet_price_query query = {deadline,           1e-9, s->sharp, s->prices, NULL,

@@ -1,0 +1,256 @@
+/* rh_check_plan: plans of any origin are scored, and compared with the optimum. */
+#include "api/choose.h"
+#include "api/command.h"
+#include "api/plan/deliver.h"
+#include "api/plan/planning.h"
+#include "core/json.h"
+#include "core/unit.h"
+#include "plan/dapple/dapple.h"
+#include "plan/score/score.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The first of each is "as the plan says". */
+static const char *const objectives[] = {"plan", "pipeline", "oobleck", "dapple", "iteration", NULL};
+static const char *const memories[] = {"plan", "in-flight", "reference", NULL};
+static const char *const rules[] = {"plan", "dapple", "dapple-fixed", NULL};
+
+/* ---- what comes back ---- */
+
+static void print(const char *path, const struct score *score, struct text *out)
+{
+    char mine[32], optimum[32];
+    double excess = score_excess(score);
+    const char *best = score->best.proven_optimal ? "the optimum" : "the best plan found";
+    unit_format(mine, sizeof mine, score->plan.iteration_time, UNIT_TIME, 6);
+    unit_format(optimum, sizeof optimum, score->best.iteration_time, UNIT_TIME, 6);
+    text_format(out, "%s: %s, ", path, mine);
+    if (isnan(excess))
+        text_format(out, "and no plan to compare with: %s", score->none.text);
+    else if (excess > 1e-9)
+        text_format(out, "%.3g %% more than %s (%s)", 100 * excess, best, optimum);
+    else if (excess < -1e-9)
+        text_format(out, "%.3g %% less than %s %s (%s)", -100 * excess, best, score->beyond, optimum);
+    else if (score->best.proven_optimal)
+        text_add(out, "optimal");
+    else
+        text_format(out, "as good as %s; no plan takes less than %.6g s", best, score->best.lower_bound);
+    if (score->misfit.text[0])
+        text_format(out, "; it does not fit: %s", score->misfit.text);
+    if (score->other_link)
+        text_format(out, "; link '%s' is scored as --cluster gives it, not as the plan does",
+                    score->other_link);
+    text_add(out, "\n");
+}
+
+/* Those of a pipeline also stand at the top, where they were before other plans could be scored. */
+static void write_parts(const struct plan *plan, struct json *json)
+{
+    for (int i = 0; i < plan->part_count; i++)
+        if (strcmp(plan->parts[0].name, "t1") == 0)
+            json_number(json, plan->parts[i].name, plan->parts[i].value);
+    json_open_flat(json, "parts", '{');
+    for (int i = 0; i < plan->part_count; i++)
+        json_number(json, plan->parts[i].name, plan->parts[i].value);
+    json_close(json);
+}
+
+static void write_json(const char *path, const struct score *score, struct json *json)
+{
+    const struct plan *plan = &score->plan;
+    json_open_document(json, "rehearse-plan-check/1");
+    json_string(json, "file", path);
+    json_string(json, "objective", plan->objective);
+    json_integer(json, "microbatches", plan->asked_microbatches);
+    json_number(json, "iteration_time", plan->iteration_time);
+    write_parts(plan, json);
+    json_number(json, "memory", plan->memory);
+    json_bool(json, "fits", !score->misfit.text[0]);
+    json_number(json, "excess", score_excess(score));
+    if (score->best.pipeline_count > 0)
+        plan_write_json(&score->best, json, "optimum");
+    else
+        json_null(json, "optimum");
+    json_close(json);
+}
+
+/* What callers can ask of each plan. */
+struct row {
+    const char *file;
+    double iteration_time, excess;
+    bool fits;
+};
+
+struct check {
+    const struct rh_check_request *asked;
+    struct score_options how;
+    struct api_report *report;
+    struct json json;
+    struct row *rows;
+};
+
+static bool check_one(struct check *check, size_t at, struct error *err)
+{
+    const char *path = check->asked->plans.items[at];
+    struct plan plan;
+    struct score score;
+    if (!plan_load(&plan, path, err))
+        return false;
+    bool ok = score_plan(&score, &plan, &check->how, err);
+    if (ok) {
+        ok = !check->asked->output || plan_save(&score.plan, check->asked->output, err);
+        write_json(path, &score, &check->json);
+        print(path, &score, &check->report->text);
+        check->rows[at] = (struct row){
+            .file = arena_string(&check->report->base.arena, path),
+            .iteration_time = score.plan.iteration_time,
+            .excess = score_excess(&score),
+            .fits = !score.misfit.text[0],
+        };
+        score_release(&score);
+    }
+    plan_release(&plan);
+    return ok && (check->rows[at].file || error_memory(err));
+}
+
+static bool check_all(struct check *check, const struct api_call *call, struct error *err)
+{
+    rh_handle *handle = &check->report->base;
+    int64_t count = (int64_t)check->asked->plans.count;
+    bool ok = true;
+    check->json.out = &check->report->json;
+    check->rows = ARENA_ARRAY(&handle->arena, (size_t)count, struct row);
+    if (!check->rows)
+        return error_memory(err);
+    json_open(&check->json, NULL, '[');
+    for (size_t i = 0; ok && i < check->asked->plans.count; i++)
+        ok = !api_stopped(call, err) && check_one(check, i, err);
+    json_close(&check->json);
+    API_COLUMN(handle, "file", 's', check->rows, count, file);
+    API_COLUMN(handle, "iteration_time", 'd', check->rows, count, iteration_time);
+    API_COLUMN(handle, "excess", 'd', check->rows, count, excess);
+    API_COLUMN(handle, "fits", '?', check->rows, count, fits);
+    return ok;
+}
+
+/* ---- what is asked ---- */
+
+/* Of the choices whose first word is "plan", which leaves it to the file. */
+static const char *unless_plan(const char *word)
+{
+    return strcmp(word, "plan") == 0 ? NULL : word;
+}
+
+static bool choose(const struct rh_check_request *asked, const struct api_call *call,
+                   struct cost_chosen *chosen, struct score_options *how, struct error *err)
+{
+    *how = (struct score_options){
+        .objective = unless_plan(asked->objective),
+        .planning = {.profile = asked->profile,
+                     .cluster = asked->cluster,
+                     .microbatches = asked->microbatches,
+                     .microbatch_size = asked->microbatch_size,
+                     .objective = option_index(objectives, asked->objective),
+                     .allreduce = option_index(planning_allreduces, asked->allreduce),
+                     .memory = option_index(memories, asked->memory) - 1, /* the first word is "plan" */
+                     .time_limit = call->how.time_limit,
+                     .threads = call->how.threads},
+        .global_batch = asked->global_batch,
+        .headroom = asked->headroom < 0 ? NAN : asked->headroom / 100.0,
+        .rules = unless_plan(asked->rules),
+        .dapple = {asked->profile_batch, asked->state_factor, asked->sample_memory},
+    };
+    if (!tables_add(&chosen->added, TABLE_LINKS, asked->links, err) ||
+        !tables_add(&chosen->added, TABLE_CALIBRATIONS, asked->calibration, err) ||
+        (asked->model && !cost_choose_model(chosen, asked->model, err)) ||
+        (asked->device && !cost_choose_devices(chosen, asked->device, err)))
+        return false;
+    if (chosen->device_count > 1)
+        return error_set(err, ERROR_USAGE, "--device: expected one device type, found %d",
+                         chosen->device_count);
+    how->parts.tables = &chosen->added;
+    how->parts.model = chosen->model;
+    how->parts.device = chosen->device_count > 0 ? chosen->devices[0] : NULL;
+    return asked->plans.count == 1 || !asked->output ||
+           error_set(err, ERROR_USAGE, "--output is for one plan, found %zu", asked->plans.count);
+}
+
+static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
+{
+    struct cost_chosen chosen = {0};
+    struct check check = {.asked = request, .report = api_report_new(err)};
+    if (!check.report)
+        return NULL;
+    bool ok = choose(request, call, &chosen, &check.how, err) && check_all(&check, call, err);
+    cost_chosen_release(&chosen);
+    return api_made(&check.report->base, ok, err);
+}
+
+const struct option_spec api_check_plan_options[] = {
+    OPTION(rh_check_request, plans, OPTION_FILE, "plan", .repeats = true, .is_operand = true,
+           .required = true, .argument = "PLAN", .help = "plan files"),
+    OPTION(
+        rh_check_request, profile, OPTION_FILE, "profile", .letter = 'p', .argument = "P",
+        .help =
+            "layer times, which plans of pipelines and DAPPLE's need: a rehearse-profile/1 file, an Oobleck "
+            "profile folder, a folder of such folders named by device type, or a graph of operations"),
+    OPTION(
+        rh_check_request, cluster, OPTION_FILE, "cluster", .letter = 'c', .argument = "FILE",
+        .help =
+            "the cluster, rehearse-cluster/1, or for DAPPLE's plans rehearse-dapple/1; without it, training "
+            "jobs run on the cluster that the plan describes"),
+    OPTION(rh_check_request, model, OPTION_TEXT, "model", .letter = 'm', .argument = "NAME",
+           .help = "the model of a training job, by name or as a file, instead of the plan's"),
+    OPTION(rh_check_request, device, OPTION_TEXT, "device", .letter = 'd', .argument = "NAME",
+           .help = "the device type of a training job, by name or as a file, instead of the plan's"),
+    OPTION(rh_check_request, links, OPTION_FILE, "links", .argument = "FILE",
+           .help = "your own links; a link of the same name replaces the known one"),
+    OPTION(rh_check_request, calibration, OPTION_FILE, "calibration", .argument = "FILE",
+           .help = "the result of 'rehearse calibrate --runs', which replaces the built-in calibration"),
+    OPTION(rh_check_request, microbatch_size, OPTION_INTEGER, "microbatch-size", .argument = "N",
+           .initial = "0", .max = PROFILE_MAX_MICROBATCH,
+           .help = "read mb{N}.json of an Oobleck folder; 0 reads the only one"),
+    PLANNING_ALLREDUCE_IN(struct rh_check_request, OPTION_WORD, allreduce),
+    OPTION(rh_check_request, memory, OPTION_WORD, "memory", .argument = "MODEL", .initial = "plan",
+           .words = memories,
+           .help =
+               "activations that a stage of a pipeline must hold: those of every micro-batch in flight, or "
+               "of one, as in Oobleck's formula; plan is what the file says, or else in-flight"),
+    OPTION(rh_check_request, microbatches, OPTION_INTEGER, "microbatches", .letter = 'n', .argument = "N",
+           .initial = "-1", .min = -1, .max = PLAN_MAX_MICROBATCHES,
+           .help = "micro-batches per iteration; -1 takes the plan's number"),
+    OPTION(rh_check_request, global_batch, OPTION_INTEGER, "global-batch", .argument = "N", .initial = "0",
+           .max = 1 << 30, .help = "dapple, iteration: samples of an iteration; 0 takes the plan's number"),
+    OPTION(rh_check_request, headroom, OPTION_NUMBER, "headroom", .argument = "PERCENT", .initial = "-1",
+           .min = -1, .max = 90,
+           .help =
+               "iteration: share of the memory that the optimum keeps free; -1 takes the plan's, or else 5"),
+    OPTION(rh_check_request, rules, OPTION_WORD, "rules", .argument = "NAME", .initial = "plan",
+           .words = rules, .help = "dapple: the rules; plan takes those of the file, or else dapple"),
+    OPTION(rh_check_request, profile_batch, OPTION_INTEGER, "profile-batch", .argument = "N", .initial = "0",
+           .max = 1 << 30,
+           .help = "dapple: samples that the graph was measured with; 0 takes the number from its name"),
+    OPTION(
+        rh_check_request, state_factor, OPTION_NUMBER, "state-factor", .argument = "F", .initial = "4",
+        .max = 1e6,
+        .help =
+            "dapple: bytes of weights, gradients and optimizer state for each byte of weights, as in plan"),
+    OPTION(rh_check_request, sample_memory, OPTION_QUANTITY, "sample-memory", .argument = "BYTES",
+           .initial = "0", .unit = UNIT_BYTES,
+           .help = "dapple: activations of a sample; 0 takes those of the graph"),
+    OPTION(rh_check_request, objective, OPTION_WORD, "objective", .argument = "NAME", .initial = "plan",
+           .words = objectives,
+           .help = "the objective of the score; plan takes the file's, or else that of its kind"),
+    OPTION(rh_check_request, output, OPTION_FILE, "output", .letter = 'o', .argument = "FILE",
+           .help =
+               "also write the plan to FILE (rehearse-plan/2) with all seconds, bytes and devices filled in"),
+    OPTION_END,
+};
+
+const struct api_command api_check_plan = {
+    .name = "check-plan",
+    .options = api_check_plan_options,
+    .size = sizeof(struct rh_check_request),
+    .make = make,
+};
