@@ -16,6 +16,7 @@ const struct command *const commands[] = {
     &command_profile_convert,
     &command_cost,
     &command_measure_layers,
+    &command_measure_links,
     &command_validate,
     &command_dataset_generate,
     &command_dataset_verify,

@@ -7,6 +7,7 @@
 #include "comm/internal.h"
 #include "core/clock.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #define GRACE        1.0    /* seconds that an answer may take */
 #define LISTEN       0.01   /* between two looks for such messages */
 #define SPIN         20e-6  /* without sleep */
+#define BUSY         500e-6 /* the same where microseconds count: a longer wait may miss some */
 #define MIN_SLEEP    20000  /* nanoseconds */
 #define MAX_SLEEP    200000 /* maximum delay of noticing a meeting of many hosts */
 #define MESSAGE_SIZE 900
@@ -110,7 +112,7 @@ static bool give_up(struct comm *comm, double started, const char *what, struct 
                      what, clock_now() - started, comm_host(comm, 0));
 }
 
-bool comm_await(struct comm *comm, void *request, const char *what, struct error *err)
+static bool await(struct comm *comm, void *request, bool sleeps, const char *what, struct error *err)
 {
     double started = clock_now(), listened = started;
     long sleep = MIN_SLEEP;
@@ -128,7 +130,13 @@ bool comm_await(struct comm *comm, void *request, const char *what, struct error
             comm->broken = true;
             return give_up(comm, started, what, err);
         }
-        if (time - started > SPIN) {
+        if (time - started <= SPIN)
+            continue;
+        if (!sleeps && time - started <= BUSY) {
+            sched_yield(); /* several ranks may share this processor */
+        } else if (!sleeps) {
+            clock_sleep(MIN_SLEEP); /* who sleeps is woken before those who have computed all the time */
+        } else {
             clock_sleep(sleep);
             sleep = 2 * sleep < MAX_SLEEP ? 2 * sleep : MAX_SLEEP;
         }
@@ -137,4 +145,14 @@ bool comm_await(struct comm *comm, void *request, const char *what, struct error
         return true;
     comm->broken = true;
     return error_set(err, ERROR_FAILED, "%s: MPI says that the connection to another rank is lost", what);
+}
+
+bool comm_await(struct comm *comm, void *request, const char *what, struct error *err)
+{
+    return await(comm, request, true, what, err);
+}
+
+bool comm_await_busily(struct comm *comm, void *request, const char *what, struct error *err)
+{
+    return await(comm, request, false, what, err);
 }

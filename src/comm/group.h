@@ -52,7 +52,9 @@ void *comm_receive(struct comm *comm, struct comm_group *group, int from, int ta
  * connections. */
 int comm_poll(struct comm *comm, void **requests, int count, enum comm_state *states);
 
-/* Waits until one request has ended. It sleeps between looks: use comm_poll where microseconds count. */
+/* Wait until one request has ended, as long as comm_open allows. comm_wait sleeps between its looks; comm_spin is for
+ * measurements, where microseconds count. */
 bool comm_wait(struct comm *comm, void *request, const char *what, struct error *err);
+bool comm_spin(struct comm *comm, void *request, const char *what, struct error *err);
 
 #endif

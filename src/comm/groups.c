@@ -101,3 +101,8 @@ bool comm_wait(struct comm *comm, void *request, const char *what, struct error 
 {
     return request == &at_once || comm_await(comm, request, what, err);
 }
+
+bool comm_spin(struct comm *comm, void *request, const char *what, struct error *err)
+{
+    return request == &at_once || comm_await_busily(comm, request, what, err);
+}

@@ -31,5 +31,6 @@ const struct comm_calls *comm_load_module(struct error *err);
 
 /* Waits for a request that has been begun (NULL is one that could not be). */
 bool comm_await(struct comm *comm, void *request, const char *what, struct error *err);
+bool comm_await_busily(struct comm *comm, void *request, const char *what, struct error *err);
 
 #endif

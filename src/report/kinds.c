@@ -28,6 +28,7 @@ const struct report_kind report_kinds[] = {
     {.format = "rehearse-layer-times/1", .name = "measured layers", .group = REPORT_COSTS, .write = report_document},
     {.format = "rehearse-counts/1", .keys = "module rules flops instructions", .name = "counts", .group = REPORT_COSTS, .write = report_counts},
     {.format = "rehearse-calibration-fit/1", .keys = "device fitted", .name = "calibration fit", .group = REPORT_COSTS, .write = report_document},
+    {.format = "rehearse-link-times/1", .name = "measured links", .group = REPORT_COSTS, .write = report_document},
     {.format = "rehearse-profile-conversion/1", .name = "converted profile", .group = REPORT_COSTS, .write = report_document},
     {.format = "rehearse-validation/1", .keys = "rows modelled results", .name = "validation", .group = REPORT_CHECKS, .write = report_validation},
     {.format = "rehearse-mixed-validation/1", .keys = "rows clusters results", .name = "validation on mixed devices", .group = REPORT_CHECKS, .write = report_mixed},
