@@ -182,7 +182,8 @@ int ncclAllReduce(const void *in, void *out, size_t count, int type, int operati
                                                         : work(stream, 2 * (n - 1) / n * 4.0 * (double)count);
 }
 
-int ncclAllGather(const void *in, void *out, size_t count, int type, struct comm *comm, struct stream *stream);
+int ncclAllGather(const void *in, void *out, size_t count, int type, struct comm *comm,
+                  struct stream *stream);
 int ncclAllGather(const void *in, void *out, size_t count, int type, struct comm *comm, struct stream *stream)
 {
     return in && out ? work(stream, (comm->size - 1) * (double)(count * size_of(type))) : MISUSE;
@@ -193,7 +194,8 @@ int ncclReduceScatter(const void *in, void *out, size_t count, int type, int ope
 int ncclReduceScatter(const void *in, void *out, size_t count, int type, int operation, struct comm *comm,
                       struct stream *stream)
 {
-    return in && out && operation == 0 ? work(stream, (comm->size - 1) * (double)(count * size_of(type))) : MISUSE;
+    return in && out && operation == 0 ? work(stream, (comm->size - 1) * (double)(count * size_of(type)))
+                                       : MISUSE;
 }
 
 /* ---- the driver ---- */

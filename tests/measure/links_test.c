@@ -32,12 +32,13 @@ static bool measure_ranks(struct comm *comm, struct carrier *carrier, struct err
                                                                : (n - 1) / n * bytes;
         bool possible = row->time.median >= 50e-6 + 0.99e-9 * least && row->time.low <= row->time.median &&
                         row->time.median <= row->time.high && row->time.count > 0;
-        printf("<%s, work %d of kind %d, %d bytes: %s>\n", place->name, (int)row->work.task, (int)row->work.kind,
-               (int)row->work.bytes, strcmp(carrier->name, "mpi") == 0 || possible ? "measured" : "too fast");
+        printf("<%s, work %d of kind %d, %d bytes: %s>\n", place->name, (int)row->work.task,
+               (int)row->work.kind, (int)row->work.bytes,
+               strcmp(carrier->name, "mpi") == 0 || possible ? "measured" : "too fast");
     }
     if (ok && comm_rank(comm) == 0)
-        printf("<%s, %s, %d rows, %d places>\n", study.carrier, study.device ? study.device : "host", study.row_count,
-               study.place_count);
+        printf("<%s, %s, %d rows, %d places>\n", study.carrier, study.device ? study.device : "host",
+               study.row_count, study.place_count);
     study_release(&study);
     return ok;
 }
@@ -49,9 +50,10 @@ static int rank_main(const char *mode)
     const char *fake = getenv("REHEARSE_FAKE_NCCL");
     struct comm *comm = comm_open(50.0, &err);
     bool nccl = strcmp(mode, "mpi") != 0;
-    bool ok = comm && (nccl ? carrier_open_nccl(&carrier, comm, strcmp(mode, "none") == 0 ? "no-such-nccl.so" : fake,
-                                                strcmp(mode, "driver") == 0 ? "no-such-cuda.so" : fake, 65536, &err)
-                            : carrier_open_mpi(&carrier, comm, 65536, &err));
+    bool ok = comm &&
+              (nccl ? carrier_open_nccl(&carrier, comm, strcmp(mode, "none") == 0 ? "no-such-nccl.so" : fake,
+                                        strcmp(mode, "driver") == 0 ? "no-such-cuda.so" : fake, 65536, &err)
+                    : carrier_open_mpi(&carrier, comm, 65536, &err));
     ok = ok && measure_ranks(comm, &carrier, &err);
     if (!ok)
         printf("<failed: %s>\n", err.text);
@@ -69,11 +71,13 @@ static void test_every_place_and_work_is_measured(void **state)
         skip();
     ranks_require("<mpi, host, ");
     ranks_require(", 3 places>"); /* a pair, groups of 2 and of 3 */
-    assert_int_equal(ranks_count("2 ranks of a host, work 0 of kind 4, "), 4); /* sends of 8 bytes and three sizes */
-    assert_int_equal(ranks_count("work 1 of kind 4, 4096 bytes"), 1);          /* the largest stream */
-    assert_int_equal(ranks_count("work 2 of kind 4, 4096 bytes"), 1);          /* both ways */
-    assert_int_equal(ranks_count("work 3 of "), 3);                            /* overlap */
-    assert_int_equal(ranks_count("3 ranks of a host, work 0 of kind 0, "), 4); /* three sizes, and the layer of 12288 */
+    assert_int_equal(ranks_count("2 ranks of a host, work 0 of kind 4, "),
+                     4);                                              /* sends of 8 bytes and three sizes */
+    assert_int_equal(ranks_count("work 1 of kind 4, 4096 bytes"), 1); /* the largest stream */
+    assert_int_equal(ranks_count("work 2 of kind 4, 4096 bytes"), 1); /* both ways */
+    assert_int_equal(ranks_count("work 3 of "), 3);                   /* overlap */
+    assert_int_equal(ranks_count("3 ranks of a host, work 0 of kind 0, "),
+                     4); /* three sizes, and the layer of 12288 */
     /* Three ranks gather whole pieces of floats: 1020, 2040 and 4092 bytes. */
     ranks_require("3 ranks of a host, work 0 of kind 1, 4092 bytes");
 }
@@ -86,7 +90,8 @@ static void test_nccl_is_driven_by_its_own_calls(void **state)
     ranks_require("<nccl 2.21.5, Fake GPU 80GB, ");
     assert_int_equal(ranks_count("too fast"), 0);
     assert_int_equal(ranks_count("2 ranks of a host, work 0 of kind 3, "), 3);
-    assert_int_equal(ranks_count("work 3 of "), 0); /* no overlap: what NCCL does beside kernels is the kernels' matter */
+    assert_int_equal(ranks_count("work 3 of "),
+                     0); /* no overlap: what NCCL does beside kernels is the kernels' matter */
 }
 
 static void test_what_is_missing_for_nccl_is_said(void **state)
@@ -140,14 +145,22 @@ static void add_row(int place, enum link_task task, enum collective_kind kind, d
 static int make_study(void **state)
 {
     (void)state;
-    study = (struct study){.ranks = 6, .host_count = 3, .ranks_of = ranks_of, .nodes = nodes, .kind_of = kind_of,
-                           .carrier = "mpi", .places = places, .place_count = 4, .rows = rows};
+    study = (struct study){.ranks = 6,
+                           .host_count = 3,
+                           .ranks_of = ranks_of,
+                           .nodes = nodes,
+                           .kind_of = kind_of,
+                           .carrier = "mpi",
+                           .places = places,
+                           .place_count = 4,
+                           .rows = rows};
     places[0] = (struct study_place){PLACE_PAIR, "pair inside", 0, 1, 2, 1, NULL};
     places[1] = (struct study_place){PLACE_PAIR, "pair across", -1, 2, 2, 2, NULL};
     places[2] = (struct study_place){PLACE_GROUP, "inside", 0, 1, 2, 1, NULL};
     places[3] = (struct study_place){PLACE_GROUP, "across", -1, 3, 6, 1, NULL};
     for (int host = 0; host < 3; host++) {
-        nodes[host] = (struct node_facts){.packages = 1, .cores = 2, .threads = 2, .memory = (int64_t)8 << 30};
+        nodes[host] =
+            (struct node_facts){.packages = 1, .cores = 2, .threads = 2, .memory = (int64_t)8 << 30};
         snprintf(nodes[host].name, sizeof nodes[host].name, "host%d", host);
     }
     for (double bytes = 1024; bytes <= 1 << 24; bytes *= 2) {

@@ -65,9 +65,10 @@ static bool read_kinds(struct study_options *options, const char *list, struct e
             options->kinds[kind] = true;
         else {
             struct text_hint hint;
-            return error_set(err, ERROR_USAGE, "--kinds: unknown collective '%s'%s", word,
-                             text_suggest(&hint, text_nearest(word, words, sizeof words / sizeof *words),
-                                          "; expected all, none, all_reduce, all_gather, reduce_scatter or all_to_all"));
+            return error_set(
+                err, ERROR_USAGE, "--kinds: unknown collective '%s'%s", word,
+                text_suggest(&hint, text_nearest(word, words, sizeof words / sizeof *words),
+                             "; expected all, none, all_reduce, all_gather, reduce_scatter or all_to_all"));
         }
     }
     return true;
@@ -89,8 +90,10 @@ static bool read_layers(struct links_job *job, struct error *err)
     for (int i = 0; i < profile->layer_count; i++) {
         int64_t bytes = profile->layers[i].parameter_bytes;
         if (bytes > COMM_MAX_BYTES)
-            return error_set(err, ERROR_INPUT, "%s: layers[%d]: its %lld bytes of parameters are more than one all-reduce may have, %lld",
-                             profile->path, i, (long long)bytes, (long long)COMM_MAX_BYTES);
+            return error_set(
+                err, ERROR_INPUT,
+                "%s: layers[%d]: its %lld bytes of parameters are more than one all-reduce may have, %lld",
+                profile->path, i, (long long)bytes, (long long)COMM_MAX_BYTES);
         job->layers[o->layer_count++] = bytes;
     }
     qsort(job->layers, (size_t)o->layer_count, sizeof *job->layers, compare_bytes);
@@ -114,8 +117,9 @@ static bool read_options(struct links_job *job, struct error *err)
             break;
         o->sizes[o->size_count++] = (int64_t)bytes;
     }
-    return !given->profile || (profile_load(&job->profile, given->profile, (int)given->microbatch_size, err) &&
-                               read_layers(job, err));
+    return !given->profile ||
+           (profile_load(&job->profile, given->profile, (int)given->microbatch_size, err) &&
+            read_layers(job, err));
 }
 
 /* What is measured must be the same on all ranks, or they would wait for one another. */
@@ -124,8 +128,8 @@ static bool check_same(const struct links_job *job, struct error *err)
     struct text text = {0};
     const struct links_options *given = job->given;
     text_format(&text, "%s %s %s %s %g %g %g %d %d %d", REHEARSE_VERSION, given->precision, given->kinds,
-                given->nccl ? given->nccl : "", given->smallest, given->largest, given->limit, (int)given->steps, job->options.layer_count,
-                (int)sizeof(struct study_row));
+                given->nccl ? given->nccl : "", given->smallest, given->largest, given->limit,
+                (int)given->steps, job->options.layer_count, (int)sizeof(struct study_row));
     bool same = (!text.failed || error_memory(err)) &&
                 comm_same(job->comm, text.data, text.length, "its version or one of its options", err);
     text_release(&text);
@@ -141,7 +145,8 @@ static bool check_folder(const struct links_job *job, struct error *err)
     if (!folder || comm_rank(job->comm) > 0)
         return true;
     return file_make_directory(folder, err) &&
-           (access(folder, W_OK | X_OK) == 0 || error_set(err, ERROR_FAILED, "cannot write into '%s': it is read-only", folder));
+           (access(folder, W_OK | X_OK) == 0 ||
+            error_set(err, ERROR_FAILED, "cannot write into '%s': it is read-only", folder));
 }
 
 static bool write_file(const struct links_job *job, const char *name, struct text *text, struct error *err)
@@ -181,7 +186,7 @@ static bool write_files(struct links_job *job, const struct study_fits *fits, co
     if (!done || !write_links(job, fits, err))
         return false;
     return !job->given->profile || (study_fill_profile(&job->study, &job->profile, err) &&
-           profile_save_oobleck(&job->profile, job->given->output, err));
+                                    profile_save_oobleck(&job->profile, job->given->output, err));
 }
 
 /* ---- the command ---- */
@@ -203,8 +208,8 @@ static bool deliver(struct links_job *job, struct error *err)
     if (comm_rank(job->comm) > 0)
         return true;
     host_read_facts(&host);
-    text_format(&source, "rehearse %s, measure links, %s: %d ranks on %d hosts, %s", REHEARSE_VERSION, host.date,
-                study->ranks, study->host_count, study->carrier);
+    text_format(&source, "rehearse %s, measure links, %s: %d ranks on %d hosts, %s", REHEARSE_VERSION,
+                host.date, study->ranks, study->host_count, study->carrier);
     const struct study_facts facts = {source.data, job->given->device ? job->given->device
                                                    : study->device    ? study->device
                                                                       : "cpu"};
@@ -230,8 +235,9 @@ static bool measure(struct links_job *job, struct error *err)
     if (job->options.layer_count > 0 && job->layers[job->options.layer_count - 1] > bytes)
         bytes = job->layers[job->options.layer_count - 1];
     bytes += (int64_t)sizeof(float) * comm_size(job->comm); /* sizes are rounded up to whole pieces */
-    bool opened = given->nccl ? carrier_open_nccl(&job->carrier, job->comm, given->nccl, given->cuda, bytes, err)
-                              : carrier_open_mpi(&job->carrier, job->comm, bytes, err);
+    bool opened = given->nccl
+                      ? carrier_open_nccl(&job->carrier, job->comm, given->nccl, given->cuda, bytes, err)
+                      : carrier_open_mpi(&job->carrier, job->comm, bytes, err);
     if (!opened || !study_begin(&job->study, job->comm, &job->carrier, err))
         return false;
     if (comm_rank(job->comm) == 0) {
@@ -274,8 +280,9 @@ static bool run(void *context, struct error *err)
 static const struct option_spec options[] = {
     OPTION(links_options, precision, OPTION_TEXT, "precision", .argument = "SHARE", .initial = "2%",
            .help = "repeat each measurement until half of its 95 % interval is this share of the median"),
-    OPTION(links_options, limit, OPTION_QUANTITY, "limit", .argument = "TIME", .initial = "1 s", .unit = UNIT_TIME,
-           .min = 0.01, .max = 3600, .help = "time for one measurement at most; larger sizes are left out where it is too short"),
+    OPTION(links_options, limit, OPTION_QUANTITY, "limit", .argument = "TIME", .initial = "1 s",
+           .unit = UNIT_TIME, .min = 0.01, .max = 3600,
+           .help = "time for one measurement at most; larger sizes are left out where it is too short"),
     OPTION(links_options, smallest, OPTION_QUANTITY, "smallest", .argument = "BYTES", .initial = "1 KiB",
            .unit = UNIT_BYTES, .min = MIN_BYTES, .max = MAX_BYTES, .help = "the first size"),
     OPTION(links_options, largest, OPTION_QUANTITY, "largest", .argument = "BYTES", .initial = "16 MiB",
@@ -286,20 +293,25 @@ static const struct option_spec options[] = {
            .help = "collectives to measure besides messages: all, none, or some of all_reduce, all_gather, "
                    "reduce_scatter, all_to_all"),
     OPTION(links_options, profile, OPTION_FILE, "profile", .argument = "PROFILE",
-           .help = "also measure the all-reduce of each layer's parameters, and write the profile with them as Oobleck's files"),
+           .help = "also measure the all-reduce of each layer's parameters, and write the profile with them "
+                   "as Oobleck's files"),
     OPTION(links_options, microbatch_size, OPTION_INTEGER, "microbatch-size", .argument = "N", .initial = "0",
-           .max = PROFILE_MAX_MICROBATCH, .help = "read mb{N}.json of an Oobleck folder; 0 reads the only one"),
+           .max = PROFILE_MAX_MICROBATCH,
+           .help = "read mb{N}.json of an Oobleck folder; 0 reads the only one"),
     OPTION(links_options, nccl, OPTION_FILE, "nccl", .argument = "PATH",
-           .help = "measure between GPUs by this library, one for each rank: a file, or a name such as libnccl.so.2"),
+           .help = "measure between GPUs by this library, one for each rank: a file, or a name such as "
+                   "libnccl.so.2"),
     OPTION(links_options, cuda, OPTION_FILE, "cuda", .argument = "PATH", .initial = "libcuda.so.1",
            .help = "the GPU driver's library"),
     OPTION(links_options, device, OPTION_TEXT, "device", .argument = "NAME",
            .help = "device type of the nodes in the written cluster; by default the GPU's name, else cpu"),
-    OPTION(links_options, time_out, OPTION_QUANTITY, "time-out", .argument = "TIME", .initial = "60 s", .unit = UNIT_TIME,
-           .min = 0.1, .max = 86400, .help = "a rank that does not answer for so long is lost, and named"),
+    OPTION(links_options, time_out, OPTION_QUANTITY, "time-out", .argument = "TIME", .initial = "60 s",
+           .unit = UNIT_TIME, .min = 0.1, .max = 86400,
+           .help = "a rank that does not answer for so long is lost, and named"),
     OPTION_JSON(struct links_options),
     OPTION(links_options, output, OPTION_FILE, "output", .letter = 'o', .argument = "FOLDER",
-           .help = "write cluster.yaml, links-inside.yaml, links-across.yaml, collectives.csv and times.json into this folder"),
+           .help = "write cluster.yaml, links-inside.yaml, links-across.yaml, collectives.csv and times.json "
+                   "into this folder"),
     OPTION_END,
 };
 
@@ -313,12 +325,15 @@ static const struct command_example examples[] = {
 const struct command command_measure_links = {
     .name = "measure links",
     .summary = "measure the links between the ranks of a run",
-    .description =
-        "Started as several ranks by mpirun or srun, it measures latency, bandwidth one way and both ways at once, how much "
-        "of a message's time computing hides, and collectives, by size, number of ranks and place: inside a host and "
-        "between hosts. Each time is repeated until it is steady, and printed as the median with its 95 % interval.\n\n"
-        "With --output it writes a cluster (rehearse-cluster/1), the links fitted to the times (rehearse-links/1, with the "
-        "error of rows that the fit did not see), and all times.",
+    .description = "Started as several ranks by mpirun or srun, it measures latency, bandwidth one way and "
+                   "both ways at once, how much "
+                   "of a message's time computing hides, and collectives, by size, number of ranks and "
+                   "place: inside a host and "
+                   "between hosts. Each time is repeated until it is steady, and printed as the median with "
+                   "its 95 % interval.\n\n"
+                   "With --output it writes a cluster (rehearse-cluster/1), the links fitted to the times "
+                   "(rehearse-links/1, with the "
+                   "error of rows that the fit did not see), and all times.",
     .options = options,
     .options_size = sizeof(struct links_options),
     .examples = examples,

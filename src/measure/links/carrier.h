@@ -30,9 +30,9 @@ struct link_work {
 };
 
 struct carrier {
-    const char *name; /* "mpi", "nccl 2.21.5" */
+    const char *name;   /* "mpi", "nccl 2.21.5" */
     const char *device; /* "NVIDIA H100 80GB HBM3"; NULL: the host's memory */
-    int64_t memory;   /* bytes of the device; 0: unknown */
+    int64_t memory;     /* bytes of the device; 0: unknown */
     void *context;
 
     /* A group of some ranks; comm_group_open's conditions hold. *group is NULL for a rank outside. */

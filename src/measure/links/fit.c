@@ -40,8 +40,8 @@ static bool is_enough(const struct link_samples *samples)
 
 /* The fit begins at the measured latency and bandwidth: three protocols that differ a little, as messages of MPI are
  * sent in other ways by their size. */
-static struct cost_link start_of(const struct study_link *measured, int pairs, const char *name, const char *title,
-                                 const char *source)
+static struct cost_link start_of(const struct study_link *measured, int pairs, const char *name,
+                                 const char *title, const char *source)
 {
     struct cost_link link = {.bandwidth = measured->bandwidth / pairs, .source = source};
     link.name = name;
@@ -65,7 +65,8 @@ static int pairs_across(const struct study *study)
     return 1;
 }
 
-static bool fit_inside(struct study_fits *fits, const struct study *study, const char *source, struct error *err)
+static bool fit_inside(struct study_fits *fits, const struct study *study, const char *source,
+                       struct error *err)
 {
     struct study_link link;
     int host = 0;
@@ -73,13 +74,13 @@ static bool fit_inside(struct study_fits *fits, const struct study *study, const
         host++;
     if (host == study->host_count || !is_enough(&fits->inside_samples))
         return true;
-    struct cost_link start =
-        start_of(&link, 1, "measured-inside", "measured inside a host", source);
+    struct cost_link start = start_of(&link, 1, "measured-inside", "measured inside a host", source);
     fits->has_inside = link_fit_samples(&fits->inside, &fits->inside_samples, &start, NULL, start.name, err);
     return fits->has_inside;
 }
 
-static bool fit_across(struct study_fits *fits, const struct study *study, const char *source, struct error *err)
+static bool fit_across(struct study_fits *fits, const struct study *study, const char *source,
+                       struct error *err)
 {
     struct study_link link;
     if (!study_link_of(study, -1, &link) || !is_enough(&fits->across_samples))
@@ -88,8 +89,10 @@ static bool fit_across(struct study_fits *fits, const struct study *study, const
         start_of(&link, pairs_across(study), "measured-across", "measured between hosts", source);
     /* Only one rank of each host, or an inside that could not be fitted: what is inside costs nothing then. */
     struct study_link free = {.latency = 1e-7, .bandwidth = 1e3 * link.bandwidth};
-    struct cost_link inside = fits->has_inside ? fits->inside.link : start_of(&free, 1, "free", "free", source);
-    fits->has_across = link_fit_samples(&fits->across, &fits->across_samples, &start, &inside, start.name, err);
+    struct cost_link inside =
+        fits->has_inside ? fits->inside.link : start_of(&free, 1, "free", "free", source);
+    fits->has_across =
+        link_fit_samples(&fits->across, &fits->across_samples, &start, &inside, start.name, err);
     return fits->has_across;
 }
 

@@ -96,13 +96,15 @@ static bool stream(struct over_mpi *over, void *group, int64_t bytes, int64_t se
 }
 
 /* The sender waits for a word that all has arrived. */
-static bool stream_one_way(struct over_mpi *over, void *group, int64_t bytes, int64_t count, struct error *err)
+static bool stream_one_way(struct over_mpi *over, void *group, int64_t bytes, int64_t count,
+                           struct error *err)
 {
     struct comm *comm = over->comm;
     int rank = comm_group_rank(comm, group);
     if (!stream(over, group, bytes, rank == 0 ? count : 0, rank == 1 ? count : 0, err))
         return false;
-    void *word = rank == 1 ? comm_send(comm, group, 0, 2, over->in, 0) : comm_receive(comm, group, 1, 2, over->out, 0);
+    void *word =
+        rank == 1 ? comm_send(comm, group, 0, 2, over->in, 0) : comm_receive(comm, group, 1, 2, over->out, 0);
     return begun(word, err) && comm_spin(comm, word, WHAT, err);
 }
 
@@ -118,7 +120,8 @@ static bool overlap(struct over_mpi *over, void *group, const struct link_work *
     for (int64_t done = 0; done < work->loops; done += piece) {
         link_compute(piece);
         if (work->poll > 0 && comm_poll(comm, requests, 2, NULL) < 0)
-            return error_set(err, ERROR_FAILED, WHAT ": MPI says that the connection to another rank is lost");
+            return error_set(err, ERROR_FAILED,
+                             WHAT ": MPI says that the connection to another rank is lost");
     }
     return (!requests[0] || comm_spin(comm, requests[0], WHAT, err)) &&
            (!requests[1] || comm_spin(comm, requests[1], WHAT, err));

@@ -37,8 +37,14 @@ struct symbol {
     size_t at;
 };
 
-#define NCCL(field, symbol) {symbol, offsetof(struct nccl_calls, field)}
-#define CUDA(field, symbol) {symbol, offsetof(struct cuda_calls, field)}
+#define NCCL(field, symbol)                                                                                  \
+    {                                                                                                        \
+        symbol, offsetof(struct nccl_calls, field)                                                           \
+    }
+#define CUDA(field, symbol)                                                                                  \
+    {                                                                                                        \
+        symbol, offsetof(struct cuda_calls, field)                                                           \
+    }
 
 static const struct symbol nccl_symbols[] = {
     NCCL(version, "ncclGetVersion"),
@@ -77,8 +83,8 @@ static const struct symbol cuda_symbols[] = {
     CUDA(error, "cuGetErrorString"),
 };
 
-static bool load(void **library, const char *path, const char *what, const struct symbol *symbols, size_t count,
-                 void *table, struct error *err)
+static bool load(void **library, const char *path, const char *what, const struct symbol *symbols,
+                 size_t count, void *table, struct error *err)
 {
     *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!*library)
@@ -86,8 +92,9 @@ static bool load(void **library, const char *path, const char *what, const struc
     for (size_t i = 0; i < count; i++) {
         void *call = dlsym(*library, symbols[i].name);
         if (!call)
-            return error_set(err, ERROR_FAILED, "cannot load %s: '%s' has no %s: it is too old, or another library", what,
-                             path, symbols[i].name);
+            return error_set(err, ERROR_FAILED,
+                             "cannot load %s: '%s' has no %s: it is too old, or another library", what, path,
+                             symbols[i].name);
         memcpy((char *)table + symbols[i].at, &call, sizeof call);
     }
     return true;
@@ -126,8 +133,9 @@ static bool open_group(void *context, int colour, int key, void **made, struct e
     *made = NULL;
     if (!group)
         return error_memory(err);
-    bool ok = nccl_ok(over, over->nccl.split(over->all, colour < 0 ? NCCL_NO_COLOUR : colour, key, &group->comm, NULL),
-                      "ncclCommSplit", err);
+    bool ok = nccl_ok(
+        over, over->nccl.split(over->all, colour < 0 ? NCCL_NO_COLOUR : colour, key, &group->comm, NULL),
+        "ncclCommSplit", err);
     if (ok && colour >= 0)
         ok = nccl_ok(over, over->nccl.rank(group->comm, &group->rank), "ncclCommUserRank", err) &&
              nccl_ok(over, over->nccl.count(group->comm, &group->size), "ncclCommCount", err);
@@ -150,7 +158,8 @@ static bool finish(const struct over_nccl *over, const struct nccl_group *group,
         if (over->nccl.fault(group->comm, &fault) != 0 || (fault != 0 && fault != NCCL_IN_PROGRESS))
             return nccl_ok(over, fault ? fault : 1, "while messages were under way", err);
         if (now - started > STUCK)
-            return error_set(err, ERROR_FAILED, "NCCL: nothing has ended for %.0f s: a rank is lost or hangs", STUCK);
+            return error_set(err, ERROR_FAILED, "NCCL: nothing has ended for %.0f s: a rank is lost or hangs",
+                             STUCK);
         if (now - started > SPIN)
             clock_sleep(SLEEP);
         else
@@ -165,7 +174,8 @@ static void *at(cuda_pointer pointer, size_t offset)
 }
 
 /* A message each way; which of them is `sends` and `receives`. */
-static int exchange(const struct over_nccl *over, const struct nccl_group *group, size_t bytes, bool sends, bool receives)
+static int exchange(const struct over_nccl *over, const struct nccl_group *group, size_t bytes, bool sends,
+                    bool receives)
 {
     const struct nccl_calls *nccl = &over->nccl;
     int peer = 1 - group->rank, result = nccl->group_start();
@@ -183,9 +193,11 @@ static int all_to_all(const struct over_nccl *over, const struct nccl_group *gro
     size_t piece = bytes / (size_t)group->size;
     int result = nccl->group_start();
     for (int peer = 0; peer < group->size && result == 0; peer++) {
-        result = nccl->send(at(over->in, piece * (size_t)peer), piece, NCCL_INT8, peer, group->comm, over->stream);
+        result =
+            nccl->send(at(over->in, piece * (size_t)peer), piece, NCCL_INT8, peer, group->comm, over->stream);
         if (result == 0)
-            result = nccl->receive(at(over->out, piece * (size_t)peer), piece, NCCL_INT8, peer, group->comm, over->stream);
+            result = nccl->receive(at(over->out, piece * (size_t)peer), piece, NCCL_INT8, peer, group->comm,
+                                   over->stream);
     }
     int ended = nccl->group_end();
     return result ? result : ended;
@@ -199,17 +211,20 @@ static int begin(const struct over_nccl *over, const struct nccl_group *group, c
     int result = 0;
     if (work->task == LINK_STREAM || work->task == LINK_BOTH) {
         for (int i = 0; i < LINK_STREAMED && result == 0; i++)
-            result = exchange(over, group, bytes, first || work->task == LINK_BOTH, !first || work->task == LINK_BOTH);
+            result = exchange(over, group, bytes, first || work->task == LINK_BOTH,
+                              !first || work->task == LINK_BOTH);
         return result;
     }
     switch (work->kind) {
     case COLLECTIVE_ALL_REDUCE:
-        return nccl->all_reduce(at(over->in, 0), at(over->out, 0), floats, NCCL_FLOAT, NCCL_SUM, group->comm, over->stream);
+        return nccl->all_reduce(at(over->in, 0), at(over->out, 0), floats, NCCL_FLOAT, NCCL_SUM, group->comm,
+                                over->stream);
     case COLLECTIVE_ALL_GATHER:
-        return nccl->all_gather(at(over->in, 0), at(over->out, 0), bytes / size, NCCL_INT8, group->comm, over->stream);
+        return nccl->all_gather(at(over->in, 0), at(over->out, 0), bytes / size, NCCL_INT8, group->comm,
+                                over->stream);
     case COLLECTIVE_REDUCE_SCATTER:
-        return nccl->reduce_scatter(at(over->in, 0), at(over->out, 0), floats / size, NCCL_FLOAT, NCCL_SUM, group->comm,
-                                    over->stream);
+        return nccl->reduce_scatter(at(over->in, 0), at(over->out, 0), floats / size, NCCL_FLOAT, NCCL_SUM,
+                                    group->comm, over->stream);
     case COLLECTIVE_ALL_TO_ALL:
         return all_to_all(over, group, bytes);
     default: /* there and back */
@@ -253,16 +268,19 @@ static void release(void *context)
     free(over);
 }
 
-static bool open_device(struct over_nccl *over, int ordinal, int64_t bytes, int64_t *memory, struct error *err)
+static bool open_device(struct over_nccl *over, int ordinal, int64_t bytes, int64_t *memory,
+                        struct error *err)
 {
     const struct cuda_calls *cuda = &over->cuda;
     int count = 0, device = -1;
     void *context;
     size_t total = 0;
-    if (!cuda_ok(over, cuda->init(0), "cuInit", err) || !cuda_ok(over, cuda->device_count(&count), "cuDeviceGetCount", err))
+    if (!cuda_ok(over, cuda->init(0), "cuInit", err) ||
+        !cuda_ok(over, cuda->device_count(&count), "cuDeviceGetCount", err))
         return false;
     if (ordinal >= count)
-        return error_set(err, ERROR_FAILED, "the host has %d GPU%s, but this is its %d. rank: start one for each", count,
+        return error_set(err, ERROR_FAILED,
+                         "the host has %d GPU%s, but this is its %d. rank: start one for each", count,
                          count == 1 ? "" : "s", ordinal + 1);
     if (!cuda_ok(over, cuda->device_get(&device, ordinal), "cuDeviceGet", err) ||
         !cuda_ok(over, cuda->device_name(over->title, sizeof over->title, device), "cuDeviceGetName", err) ||
@@ -281,13 +299,14 @@ static bool open_device(struct over_nccl *over, int ordinal, int64_t bytes, int6
 static bool open_libraries(struct over_nccl *over, const char *nccl, const char *cuda, struct error *err)
 {
     int version = 0;
-    if (!load(&over->nccl_library, nccl, "NCCL", nccl_symbols, sizeof nccl_symbols / sizeof *nccl_symbols, &over->nccl,
-              err) ||
-        !load(&over->cuda_library, cuda, "the GPU driver", cuda_symbols, sizeof cuda_symbols / sizeof *cuda_symbols,
-              &over->cuda, err) ||
+    if (!load(&over->nccl_library, nccl, "NCCL", nccl_symbols, sizeof nccl_symbols / sizeof *nccl_symbols,
+              &over->nccl, err) ||
+        !load(&over->cuda_library, cuda, "the GPU driver", cuda_symbols,
+              sizeof cuda_symbols / sizeof *cuda_symbols, &over->cuda, err) ||
         !nccl_ok(over, over->nccl.version(&version), "ncclGetVersion", err))
         return false;
-    snprintf(over->name, sizeof over->name, "nccl %d.%d.%d", version / 10000, version / 100 % 100, version % 100);
+    snprintf(over->name, sizeof over->name, "nccl %d.%d.%d", version / 10000, version / 100 % 100,
+             version % 100);
     return true;
 }
 
@@ -298,20 +317,22 @@ static bool join(struct over_nccl *over, struct comm *comm, struct error *err)
     bool made = comm_rank(comm) > 0 || nccl_ok(over, over->nccl.unique_id(&id), "ncclGetUniqueId", err);
     return comm_agree(comm, made, "the start of NCCL", err) &&
            comm_broadcast(comm, &id, sizeof id, "the start of NCCL", err) &&
-           comm_agree(comm, nccl_ok(over, over->nccl.init(&over->all, comm_size(comm), id, comm_rank(comm)),
-                                    "ncclCommInitRank", err),
+           comm_agree(comm,
+                      nccl_ok(over, over->nccl.init(&over->all, comm_size(comm), id, comm_rank(comm)),
+                              "ncclCommInitRank", err),
                       "the start of NCCL", err);
 }
 
-bool carrier_open_nccl(struct carrier *carrier, struct comm *comm, const char *nccl, const char *cuda, int64_t bytes,
-                       struct error *err)
+bool carrier_open_nccl(struct carrier *carrier, struct comm *comm, const char *nccl, const char *cuda,
+                       int64_t bytes, struct error *err)
 {
     struct over_nccl *over = calloc(1, sizeof *over);
     int64_t memory = 0;
     bool ok = over || error_memory(err);
     if (over)
         over->device = -1;
-    ok = ok && open_libraries(over, nccl, cuda, err) && open_device(over, comm_local_rank(comm), bytes, &memory, err);
+    ok = ok && open_libraries(over, nccl, cuda, err) &&
+         open_device(over, comm_local_rank(comm), bytes, &memory, err);
     ok = comm_agree(comm, ok, "the GPUs", err) && join(over, comm, err);
     if (!ok && over)
         release(over);

@@ -63,7 +63,8 @@ void node_read_facts(struct node_facts *facts)
     *facts = (struct node_facts){0};
     host_read_facts(&host);
     snprintf(facts->name, sizeof facts->name, "%.*s", (int)sizeof facts->name - 1, host.name);
-    snprintf(facts->processor, sizeof facts->processor, "%.*s", (int)sizeof facts->processor - 1, host.processor);
+    snprintf(facts->processor, sizeof facts->processor, "%.*s", (int)sizeof facts->processor - 1,
+             host.processor);
     long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
     if (pages > 0 && size > 0)
         facts->memory = (int64_t)pages * size;

@@ -8,8 +8,8 @@
 /* Plain bytes: ranks send it to rank 0. */
 struct node_facts {
     char name[65];
-    char processor[128]; /* "" if unknown */
-    char cards[256];     /* "eth0, cuda0"; "" if unknown */
+    char processor[128];                        /* "" if unknown */
+    char cards[256];                            /* "eth0, cuda0"; "" if unknown */
     int32_t packages, cores, threads, memories; /* memories: NUMA nodes; 0: unknown */
     int64_t memory;                             /* bytes */
 };

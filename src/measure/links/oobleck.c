@@ -19,8 +19,8 @@ static int first_host(const struct study *study)
     return -1;
 }
 
-static bool fill_layer(const struct study *study, struct profile *profile, struct profile_allreduce *allreduce,
-                       int64_t bytes, bool across)
+static bool fill_layer(const struct study *study, struct profile *profile,
+                       struct profile_allreduce *allreduce, int64_t bytes, bool across)
 {
     int host = first_host(study);
     size_t room = (size_t)study->place_count + 1;
@@ -32,10 +32,10 @@ static bool fill_layer(const struct study *study, struct profile *profile, struc
     bytes = bytes / (int64_t)sizeof(float) * (int64_t)sizeof(float);
     for (int i = 0; i < study->place_count; i++) {
         const struct study_place *place = &study->places[i];
-        const struct study_row *row =
-            counts(place, host, across)
-                ? study_find(study, i, LINK_COLLECTIVE, COLLECTIVE_ALL_REDUCE, bytes > 0 ? bytes : (int64_t)sizeof(float))
-                : NULL;
+        const struct study_row *row = counts(place, host, across)
+                                          ? study_find(study, i, LINK_COLLECTIVE, COLLECTIVE_ALL_REDUCE,
+                                                       bytes > 0 ? bytes : (int64_t)sizeof(float))
+                                          : NULL;
         if (!row)
             continue;
         allreduce->devices[allreduce->count] = place->devices;

@@ -9,7 +9,8 @@ static bool note_node(void *context, int rank, const char *bytes, size_t length,
 {
     struct study *study = context;
     if (length != sizeof *study->nodes)
-        return error_set(err, ERROR_FAILED, "rank %d describes its node as another version of rehearse does", rank);
+        return error_set(err, ERROR_FAILED, "rank %d describes its node as another version of rehearse does",
+                         rank);
     if (study->local_of[rank] == 0)
         memcpy(&study->nodes[study->host_of[rank]], bytes, length);
     return true;
@@ -74,9 +75,10 @@ static bool add_inside(struct study *study, enum place_kind kind, int host, int 
 static bool add_across(struct study *study, enum place_kind kind, int nodes, int each)
 {
     bool pair = kind == PLACE_PAIR;
-    const char *name = arena_format(&study->arena, "%d hosts, %d rank%s of each", nodes, each, each > 1 ? "s" : "");
-    int *colour = add_place(study, (struct study_place){kind, name, -1, nodes, pair ? 2 : nodes * each,
-                                                        pair ? each : 1, NULL});
+    const char *name =
+        arena_format(&study->arena, "%d hosts, %d rank%s of each", nodes, each, each > 1 ? "s" : "");
+    int *colour = add_place(
+        study, (struct study_place){kind, name, -1, nodes, pair ? 2 : nodes * each, pair ? each : 1, NULL});
     for (int rank = 0; rank < study->ranks && colour; rank++)
         if (study->host_of[rank] < nodes && study->local_of[rank] < each)
             colour[rank] = pair ? study->local_of[rank] : 0;

@@ -3,8 +3,6 @@
 #include "core/clock.h"
 #include "measure/host.h"
 
-
-
 #define NEXT "the next measurement"
 
 struct point {
@@ -28,8 +26,8 @@ static bool perform(const struct point *point, int64_t count, struct lap *lap, s
     if (!comm_spin(comm, meeting, NEXT, err))
         return false;
     int64_t switches = host_switches(), start = clock_nanoseconds();
-    bool ok = !point->group ||
-              point->maker->carrier->run(point->maker->carrier->context, point->group, point->work, count, err);
+    bool ok = !point->group || point->maker->carrier->run(point->maker->carrier->context, point->group,
+                                                          point->work, count, err);
     if (point->group)
         *lap = (struct lap){clock_nanoseconds() - start, host_switches() > switches};
     return ok && comm_reduce_integers(comm, COMM_MAX, &lap->nanoseconds, 2, NEXT, err);

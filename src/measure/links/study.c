@@ -8,7 +8,7 @@
 /* A size whose median is longer than this share of the time limit is the last: the next would have too few samples. */
 #define LONG_SHARE 0.03
 
-#define SMALL_BYTES   8         /* of the message whose time is the latency */
+#define SMALL_BYTES   8 /* of the message whose time is the latency */
 #define STREAM_BYTES  (64 << 10)
 #define OVERLAP_BYTES (1 << 20) /* of the message whose time computing hides, or the largest size below it */
 #define POLL_SECONDS  50e-6     /* between two looks at it */
@@ -49,7 +49,7 @@ static int64_t round_bytes(int64_t bytes, enum link_task task, enum collective_k
 {
     int64_t unit = task != LINK_COLLECTIVE || kind == COLLECTIVE_SEND ? 1
                    : kind == COLLECTIVE_ALL_REDUCE                    ? (int64_t)sizeof(float)
-                                                   : (int64_t)sizeof(float) * devices;
+                                                                      : (int64_t)sizeof(float) * devices;
     int64_t rounded = bytes / unit * unit;
     return rounded > 0 ? rounded : unit;
 }
@@ -101,7 +101,8 @@ static bool measure_overlap(struct measuring *m)
     struct link_work work = {.task = LINK_OVERLAP, .bytes = o->sizes[0]};
     int64_t loops, poll;
     for (int i = 0; i < o->size_count && o->sizes[i] <= OVERLAP_BYTES; i++) {
-        const struct study_row *stream = study_find(m->study, m->place, LINK_BOTH, COLLECTIVE_SEND, o->sizes[i]);
+        const struct study_row *stream =
+            study_find(m->study, m->place, LINK_BOTH, COLLECTIVE_SEND, o->sizes[i]);
         if (stream)
             work.bytes = o->sizes[i];
     }
@@ -135,7 +136,8 @@ static bool measure_pair(struct measuring *m)
     struct study_row *row;
     bool longest;
     return measure(m, &small, &row, &longest) && measure_sizes(m, LINK_COLLECTIVE, COLLECTIVE_SEND, false) &&
-           measure_sizes(m, LINK_STREAM, COLLECTIVE_SEND, false) && measure_sizes(m, LINK_BOTH, COLLECTIVE_SEND, false) &&
+           measure_sizes(m, LINK_STREAM, COLLECTIVE_SEND, false) &&
+           measure_sizes(m, LINK_BOTH, COLLECTIVE_SEND, false) &&
            (strcmp(m->carrier->name, "mpi") != 0 || measure_overlap(m));
 }
 
@@ -143,7 +145,8 @@ static bool measure_group(struct measuring *m)
 {
     const struct study_options *o = m->options;
     for (int kind = 0; kind < COLLECTIVE_SEND && m->study->places[m->place].kind == PLACE_GROUP; kind++)
-        if (o->collectives && o->kinds[kind] && !measure_sizes(m, LINK_COLLECTIVE, (enum collective_kind)kind, false))
+        if (o->collectives && o->kinds[kind] &&
+            !measure_sizes(m, LINK_COLLECTIVE, (enum collective_kind)kind, false))
             return false;
     return o->layer_count == 0 || measure_sizes(m, LINK_COLLECTIVE, COLLECTIVE_ALL_REDUCE, true);
 }
@@ -175,7 +178,8 @@ const struct study_row *study_find(const struct study *study, int place, enum li
 {
     for (int i = 0; i < study->row_count; i++) {
         const struct study_row *row = &study->rows[i];
-        if (row->place == place && row->work.task == task && row->work.kind == kind && row->work.bytes == bytes)
+        if (row->place == place && row->work.task == task && row->work.kind == kind &&
+            row->work.bytes == bytes)
             return row;
     }
     return NULL;

@@ -43,7 +43,8 @@ struct study_options {
     int size_count;
     bool kinds[COLLECTIVE_KINDS];
     bool collectives; /* false: pairs alone */
-    const int64_t *layers; /* bytes of all-reduces to measure for Oobleck's files, ascending; 0 entries: none */
+    const int64_t
+        *layers; /* bytes of all-reduces to measure for Oobleck's files, ascending; 0 entries: none */
     int layer_count;
 };
 

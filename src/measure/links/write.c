@@ -43,8 +43,9 @@ static void write_comments(const struct study *study, struct text *out)
             continue;
         text_add(out, "# ");
         text_add_printable(out, node->name, strlen(node->name), "");
-        text_format(out, ": %s, %d packages, %d cores, %d threads, %d memories", *node->processor ? node->processor : "unknown processor",
-                    node->packages, node->cores, node->threads, node->memories);
+        text_format(out, ": %s, %d packages, %d cores, %d threads, %d memories",
+                    *node->processor ? node->processor : "unknown processor", node->packages, node->cores,
+                    node->threads, node->memories);
         if (*node->cards)
             text_format(out, ", cards %s", node->cards);
         text_add(out, "\n");
@@ -59,7 +60,8 @@ bool study_write_cluster(const struct study *study, const struct study_facts *fa
     for (int host = 0; host < study->host_count; host++)
         kinds += study->kind_of[host] == host;
     if (kinds > CLUSTER_MAX_GROUPS)
-        return error_set(err, ERROR_FAILED, "%d kinds of hosts: a cluster has at most %d groups", kinds, CLUSTER_MAX_GROUPS);
+        return error_set(err, ERROR_FAILED, "%d kinds of hosts: a cluster has at most %d groups", kinds,
+                         CLUSTER_MAX_GROUPS);
     text_format(out, "# %s\n", facts->source);
     write_comments(study, out);
     text_add(out, "format: rehearse-cluster/1\nname: measured\ngroups:\n");
@@ -85,8 +87,8 @@ void study_write_csv(const struct study *study, struct text *out)
         if (row->work.task != LINK_COLLECTIVE || place->kind == PLACE_ONE_EACH)
             continue;
         text_format(out, "%s,%d,%d,%" PRId64 ",%.4f,%.4f,%.4f\n", collective_kind_name(row->work.kind),
-                    place->devices, place->nodes, row->work.bytes, 1e6 * row->time.median, 1e6 * row->time.low,
-                    1e6 * row->time.high);
+                    place->devices, place->nodes, row->work.bytes, 1e6 * row->time.median,
+                    1e6 * row->time.low, 1e6 * row->time.high);
     }
 }
 
@@ -115,7 +117,8 @@ static void print_errors(const struct link_fit *fit, struct text *out)
         if (fit->kinds[kind].rows > 0)
             text_format(out, "%-28s %-15s %6d %8.1f %% %8.1f %% %8.1f %%\n", fit->link.name,
                         collective_kind_name((enum collective_kind)kind), fit->kinds[kind].rows,
-                        100.0 * fit->kinds[kind].median, 100.0 * fit->kinds[kind].mean, 100.0 * fit->kinds[kind].p90);
+                        100.0 * fit->kinds[kind].median, 100.0 * fit->kinds[kind].mean,
+                        100.0 * fit->kinds[kind].p90);
 }
 
 static const char *task_name(const struct link_work *work)
@@ -140,8 +143,9 @@ static void print_rows(const struct study *study, struct text *out)
     for (int i = 0; i < study->row_count; i++) {
         const struct study_row *row = &study->rows[i];
         write_bytes(bytes, sizeof bytes, row->work.bytes);
-        text_format(out, "%-28s %-17s %10s %12s %10s to %8s", study->places[row->place].name, task_name(&row->work), bytes,
-                    unit_text(&texts, row->time.median, UNIT_TIME), unit_text(&texts, row->time.low, UNIT_TIME),
+        text_format(out, "%-28s %-17s %10s %12s %10s to %8s", study->places[row->place].name,
+                    task_name(&row->work), bytes, unit_text(&texts, row->time.median, UNIT_TIME),
+                    unit_text(&texts, row->time.low, UNIT_TIME),
                     unit_text(&texts, row->time.high, UNIT_TIME));
         struct text notes = {0};
         sample_notes_print(&row->time, &notes);
@@ -153,8 +157,8 @@ static void print_rows(const struct study *study, struct text *out)
 void study_print(const struct study *study, const struct study_fits *fits, const struct study_facts *facts,
                  struct text *out)
 {
-    text_format(out, "%s\n\n%-28s %10s %14s %14s   %8s %8s\n", facts->source, "link", "latency", "one way", "each of two",
-                "hidden", "polled");
+    text_format(out, "%s\n\n%-28s %10s %14s %14s   %8s %8s\n", facts->source, "link", "latency", "one way",
+                "each of two", "hidden", "polled");
     for (int host = 0; host < study->host_count; host++)
         print_link(study, host, out);
     print_link(study, -1, out);
@@ -228,8 +232,8 @@ static void json_fit(struct json *json, const struct link_fit *fit)
     }
 }
 
-void study_write_json(const struct study *study, const struct study_fits *fits, const struct study_facts *facts,
-                      struct text *out)
+void study_write_json(const struct study *study, const struct study_fits *fits,
+                      const struct study_facts *facts, struct text *out)
 {
     struct json json = {.out = out};
     json_open_document(&json, "rehearse-link-times/1");

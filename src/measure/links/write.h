@@ -8,8 +8,8 @@
 
 /* Names what the files say about themselves. */
 struct study_facts {
-    const char *source;  /* "rehearse 0.1.0, measure links, 2026-11-23T16:00:00Z, 4 ranks on 4 hosts, mpi" */
-    const char *device;  /* device type of the nodes in the cluster */
+    const char *source; /* "rehearse 0.1.0, measure links, 2026-11-23T16:00:00Z, 4 ranks on 4 hosts, mpi" */
+    const char *device; /* device type of the nodes in the cluster */
 };
 
 /* A table for people: links, then collectives by size, then errors of the fit. */
@@ -17,8 +17,8 @@ void study_print(const struct study *study, const struct study_fits *fits, const
                  struct text *out);
 
 /* rehearse-link-times/1: every measured time with its interval. */
-void study_write_json(const struct study *study, const struct study_fits *fits, const struct study_facts *facts,
-                      struct text *out);
+void study_write_json(const struct study *study, const struct study_fits *fits,
+                      const struct study_facts *facts, struct text *out);
 
 /* Columns collective, ranks, nodes, bytes, time_us, low_us, high_us: as `rehearse calibrate --collectives` reads. */
 void study_write_csv(const struct study *study, struct text *out);
