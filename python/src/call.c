@@ -1,8 +1,9 @@
 /* Long calls: without the interpreter's lock, with its signals, and with callbacks.
  *
  * Only Python's main thread may run handlers of signals, and a call of the library does not come back for them. So the main
- * thread hands the call to another one and waits, looks for signals fifty times a second, and makes the callbacks, which
- * the other thread posts. Any other thread makes the call itself. */
+ * thread hands the call to a thread of ours and waits, looks for signals fifty times a second, and makes the callbacks, which
+ * the other thread posts. That thread stays for the next call, since a new one takes longer than a short call. Any other
+ * thread makes its calls itself, and so does a callback. */
 #include "binding.h"
 
 #include <errno.h>
@@ -33,13 +34,19 @@ struct run {
     bool succeeded;
     PyObject *type, *value, *traceback; /* the exception that a callback or handler raised; NULL: none */
 
-    PyThreadState *state; /* without a second thread: the caller's, put aside */
-    bool has_thread;
-    pthread_mutex_t lock; /* over what follows */
-    pthread_cond_t changed;
+    PyThreadState *state; /* the caller's, while it does without the interpreter's lock */
+    bool is_served;       /* by the worker; what follows is under its lock */
     struct message message;
     bool ended;
 };
+
+/* The thread that the main thread hands its calls to. A fork leaves it behind. */
+static struct {
+    pid_t process; /* whose it is; 0: there is none */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct run *run; /* NULL: it has nothing to do */
+} worker;
 
 static PyObject *stop_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
@@ -125,18 +132,18 @@ static void deliver(struct run *run, const struct message *message)
 static void post(struct run *run, PyObject *callback, const char *text, const char *detail)
 {
     struct message message = {callback, text, detail};
-    if (!run->has_thread) {
+    if (!run->is_served) {
         PyEval_RestoreThread(run->state);
         deliver(run, &message);
         run->state = PyEval_SaveThread();
         return;
     }
-    pthread_mutex_lock(&run->lock);
+    pthread_mutex_lock(&worker.lock);
     run->message = message;
-    pthread_cond_broadcast(&run->changed);
+    pthread_cond_broadcast(&worker.changed);
     while (run->message.callback)
-        pthread_cond_wait(&run->changed, &run->lock);
-    pthread_mutex_unlock(&run->lock);
+        pthread_cond_wait(&worker.changed, &worker.lock);
+    pthread_mutex_unlock(&worker.lock);
 }
 
 static void on_progress(void *user, const char *what, const char *detail)
@@ -151,21 +158,27 @@ static void on_warning(void *user, const char *text)
     post(run, run->given->warning, text, NULL);
 }
 
-static void *work(void *context)
+static void *serve(void *unused)
 {
-    struct run *run = context;
-    run->succeeded = run->function(run->context, &run->call, &run->error);
-    pthread_mutex_lock(&run->lock);
-    run->ended = true;
-    pthread_cond_broadcast(&run->changed);
-    pthread_mutex_unlock(&run->lock);
-    return NULL;
+    pthread_mutex_lock(&worker.lock);
+    for (;;) {
+        struct run *run = worker.run;
+        if (!run || run->ended) {
+            pthread_cond_wait(&worker.changed, &worker.lock);
+            continue;
+        }
+        pthread_mutex_unlock(&worker.lock);
+        run->succeeded = run->function(run->context, &run->call, &run->error);
+        pthread_mutex_lock(&worker.lock);
+        run->ended = true;
+        pthread_cond_broadcast(&worker.changed);
+    }
+    return unused;
 }
 
-/* In the main thread, without the interpreter's lock: waits for the end of the call. */
+/* In the main thread, without the interpreter's lock, with the worker's: waits for the end of the call. */
 static void attend(struct run *run)
 {
-    pthread_mutex_lock(&run->lock);
     while (!run->ended) {
         struct timespec until;
         clock_gettime(CLOCK_MONOTONIC, &until);
@@ -174,58 +187,66 @@ static void attend(struct run *run)
         until.tv_nsec %= 1000000000;
         int status = 0;
         while (!run->ended && !run->message.callback && status != ETIMEDOUT)
-            status = pthread_cond_timedwait(&run->changed, &run->lock, &until);
+            status = pthread_cond_timedwait(&worker.changed, &worker.lock, &until);
         if (run->ended)
             break;
         struct message message = run->message;
-        pthread_mutex_unlock(&run->lock);
+        pthread_mutex_unlock(&worker.lock);
         PyEval_RestoreThread(run->state);
         if (message.callback)
             deliver(run, &message);
         if (PyErr_CheckSignals() < 0)
             give_up(run);
         run->state = PyEval_SaveThread();
-        pthread_mutex_lock(&run->lock);
+        pthread_mutex_lock(&worker.lock);
         if (message.callback) {
             run->message.callback = NULL;
-            pthread_cond_broadcast(&run->changed);
+            pthread_cond_broadcast(&worker.changed);
         }
     }
-    pthread_mutex_unlock(&run->lock);
 }
 
-/* The thread that the call gets takes no signals: they are for the threads that Python knows. */
-static bool begin_thread(struct run *run, pthread_t *thread)
+/* Takes no signals: they are for the threads that Python knows. */
+static bool start_worker(void)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int status = pthread_create(thread, NULL, work, run);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return status == 0;
-}
-
-static void run_beside(struct run *run)
-{
+    if (worker.process == getpid())
+        return true;
     pthread_condattr_t attributes;
+    pthread_attr_t detached;
     pthread_t thread;
-    pthread_mutex_init(&run->lock, NULL);
+    sigset_t all, before;
+    pthread_mutex_init(&worker.lock, NULL);
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&run->changed, &attributes);
+    pthread_cond_init(&worker.changed, &attributes);
     pthread_condattr_destroy(&attributes);
-    run->has_thread = true;
+    pthread_attr_init(&detached);
+    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+    worker.run = NULL;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool started = pthread_create(&thread, &detached, serve, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&detached);
+    worker.process = started ? getpid() : 0;
+    return started;
+}
+
+/* False: the caller has to make the call itself, as there is no thread to be had, or this is a callback of another call. */
+static bool run_by_worker(struct run *run)
+{
+    if (!start_worker() || worker.run)
+        return false;
+    run->is_served = true;
     run->state = PyEval_SaveThread();
-    if (begin_thread(run, &thread)) {
-        attend(run);
-        pthread_join(thread, NULL);
-    } else { // no threads left: signals have to wait
-        run->has_thread = false;
-        run->succeeded = run->function(run->context, &run->call, &run->error);
-    }
+    pthread_mutex_lock(&worker.lock);
+    worker.run = run;
+    pthread_cond_broadcast(&worker.changed);
+    attend(run);
+    worker.run = NULL;
+    pthread_mutex_unlock(&worker.lock);
     PyEval_RestoreThread(run->state);
-    pthread_cond_destroy(&run->changed);
-    pthread_mutex_destroy(&run->lock);
+    return true;
 }
 
 static bool is_main_thread(void)
@@ -252,9 +273,7 @@ bool call_run(call_function function, void *context, const struct call_given *gi
         PyErr_NoMemory();
         return false;
     }
-    if (is_main_thread()) {
-        run_beside(&run);
-    } else {
+    if (!is_main_thread() || !run_by_worker(&run)) {
         run.state = PyEval_SaveThread();
         run.succeeded = function(context, &run.call, &run.error);
         PyEval_RestoreThread(run.state);
