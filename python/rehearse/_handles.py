@@ -148,6 +148,30 @@ class Plan(Handle):
 
     __slots__ = ()
 
+    def figure(self, path):
+        """Draws the plan into a file, as ``rehearse plan --figure`` does; that needs gnuplot."""
+        import rehearse
+
+        rehearse.plan(from_=self, figure=path)
+
+    def _repr_svg_(self):
+        import os
+        import tempfile
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "plan.svg")
+            try:
+                self.figure(path)
+                with open(path, encoding="utf-8") as file:
+                    return file.read()
+            except (_rehearse.Error, OSError):
+                return None
+
+    def _repr_html_(self):
+        from html import escape
+
+        return f"<pre>{escape(str(self))}</pre>"
+
 
 for _kind, _class in {"profile": Profile, "cluster": Cluster, "plan": Plan}.items():
     _rehearse.register(_kind, _class)

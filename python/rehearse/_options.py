@@ -82,9 +82,12 @@ def warn(text):
 def function(name, command):
     """The function that calls a command."""
     options = command.options
+    renamed = {python_name(option["field"]): option["field"] for option in options if keyword.iskeyword(option["field"])}
 
     def call(*operands, **given):
         given.setdefault("warning", warn)
+        for name in renamed.keys() & given.keys():
+            given[renamed[name]] = given.pop(name)
         return command(*operands, **given)
 
     call.__name__ = call.__qualname__ = name
