@@ -37,6 +37,13 @@ def commands():
     return list(_commands)
 
 
+def from_torch(module, inputs, name="torch"):
+    """A PyTorch module as StableHLO text: saved as a .mlir file, ``rehearse.cost`` prices it. See rehearse.torch."""
+    from rehearse.torch import from_torch as convert
+
+    return convert(module, inputs, name)
+
+
 # A command is made when it is first asked for: an import has to be quick.
 def __getattr__(name):
     if name not in _commands:
@@ -66,5 +73,6 @@ __all__ = [
     "Table",
     "UsageError",
     "commands",
+    "from_torch",
     *_commands,
 ]
