@@ -37,7 +37,7 @@ class Types(unittest.TestCase):
             path = os.path.join(folder, "caller.py")
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
-            environment = {**os.environ, "MYPYPATH": os.environ["PYTHONPATH"]}
+            environment = {**os.environ, "MYPYPATH": os.path.abspath(os.environ["PYTHONPATH"])}
             return subprocess.run(
                 ["mypy", "--strict", "--cache-dir", folder, path], env=environment, capture_output=True, text=True, cwd=folder
             )
