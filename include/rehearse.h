@@ -195,6 +195,25 @@ struct rh_check_request {
 RH_API rh_report *rh_check_plan(const struct rh_check_request *request, const struct rh_call *call,
                                 struct rh_error *error);
 
+/* ---- simulation ---- */
+
+/* `rehearse simulate`: a plan that is played, a schedule without one, several compared, or a recorded trace (`replay`). */
+struct rh_simulate_request {
+    size_t size;
+    const char *plan; /* a file */
+    const rh_plan *from;
+    const char *schedule, *forward, *backward, *weight, *comm, *level, *straggler, *reshard, *storage,
+        *save_waits;
+    const char *write_schedule, *letters, *csv, *trace, *chakra, *replay, *figure, *style;
+    struct rh_list what_if;
+    int64_t stages, microbatches, chunks, seed, prefetch, save_every;
+    double hidden, memory, jitter, collective_share, copy_rate, save_rate, host_rate;
+    bool send_blocks, compare, no_symmetry, storage_network, with_sends;
+    bool keep_tasks; /* tasks.device, tasks.begin, … as lists */
+};
+RH_API rh_report *rh_simulate(const struct rh_simulate_request *request, const struct rh_call *call,
+                              struct rh_error *error);
+
 /* ---- commands by name ----
  *
  * What a binding needs: the same calls, and their options as the table of each command describes them. */

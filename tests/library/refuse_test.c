@@ -208,6 +208,35 @@ static void checking(void **state)
     refuse_each(check_it, &check, 3);
 }
 
+static bool play_it(const void *context, struct rh_error *error)
+{
+    rh_report *report =
+        rh_simulate(context, &(struct rh_call){.size = sizeof(struct rh_call), .threads = 1}, error);
+    bool done = report != NULL;
+    rh_free(report);
+    return done;
+}
+
+static void playing(void **state)
+{
+    (void)state;
+    struct rh_plan_request request = RH_INIT(request);
+    struct rh_simulate_request play = RH_INIT(play);
+    request.model = "llama-3-8b";
+    request.device = "h100";
+    request.devices = "8";
+    request.global_batch = "64";
+    rh_plan *plan = rh_plan_find(&request, NULL, NULL);
+    play.from = plan;
+    play.keep_tasks = true;
+    refuse_each(play_it, &play, 3);
+    rh_free(plan);
+    play = (struct rh_simulate_request){.size = sizeof play, .compare = true};
+    play.stages = 2;
+    play.microbatches = 4;
+    refuse_each(play_it, &play, 101);
+}
+
 static bool write_it(const void *context, struct rh_error *error)
 {
     struct rh_text json, text = {NULL, 0};
@@ -280,6 +309,7 @@ int main(void)
         cmocka_unit_test(pricing_files),
         cmocka_unit_test(planning),
         cmocka_unit_test(checking),
+        cmocka_unit_test(playing),
         cmocka_unit_test(writing),
         cmocka_unit_test(stopping),
         cmocka_unit_test(refusing),

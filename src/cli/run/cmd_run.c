@@ -1,6 +1,6 @@
+#include "api/sim/simulate.h"
 #include "cli/command.h"
 #include "cli/output.h"
-#include "cli/sim/simulate.h"
 #include "comm/comm.h"
 #include "core/clock.h"
 #include "run/run.h"

@@ -1,6 +1,5 @@
-#include "cli/sim/simulate.h"
+#include "api/sim/simulate.h"
 
-#include "cli/output.h"
 #include "sim/timeline_csv.h"
 #include "sim/timeline_order.h"
 
@@ -34,7 +33,8 @@ bool simulate_write_schedule(const struct pass_order *order, const struct schedu
 
 bool simulate_wants_tasks(const struct simulate_options *given)
 {
-    return given->csv != NULL || given->figure != NULL || given->trace != NULL || given->chakra != NULL;
+    return given->csv != NULL || given->figure != NULL || given->trace != NULL || given->chakra != NULL ||
+           given->keep_tasks;
 }
 
 bool simulate_files_open(struct simulate_files *files, const struct simulate_options *given,
@@ -62,6 +62,12 @@ bool simulate_files_open(struct simulate_files *files, const struct simulate_opt
         const struct timeline_sink sink = chrome_sink(files->chrome);
         timeline_add_sink(&files->sinks, &sink);
     }
+    if (given->keep_tasks) {
+        const struct timeline_sink sink = simulate_tasks_sink(&files->tasks, err);
+        if (files->tasks == NULL)
+            return false;
+        timeline_add_sink(&files->sinks, &sink);
+    }
     if (given->chakra != NULL) {
         files->chakra = chakra_open(given->chakra, err);
         if (files->chakra == NULL)
@@ -79,6 +85,7 @@ bool simulate_files_close(struct simulate_files *files, const struct simulate_op
     gantt_free(files->gantt);
     ok = chrome_close(files->chrome, ok, err);
     ok = chakra_close(files->chakra, ok, err);
+    ok = simulate_tasks_end(files->tasks, given->report, ok, err);
     return file_output_close(&files->csv, ok, err);
 }
 

@@ -1,8 +1,8 @@
-/* `rehearse simulate`: its options, and the parts of the command. */
-#ifndef REHEARSE_CLI_SIM_SIMULATE_H
-#define REHEARSE_CLI_SIM_SIMULATE_H
+/* rh_simulate: its options, and its parts. */
+#ifndef REHEARSE_API_SIM_SIMULATE_H
+#define REHEARSE_API_SIM_SIMULATE_H
 
-#include "api/option.h"
+#include "api/command.h"
 #include "core/file_output.h"
 #include "figure/gantt.h"
 #include "schedule/trial.h"
@@ -12,7 +12,8 @@
 #include "sim/timeline.h"
 
 struct simulate_options {
-    struct rh_list plans;
+    const char *plan;    /* a file; NULL: a schedule without a plan, or `from` */
+    const rh_plan *from; /* a plan that was found before */
     const char *schedule;
     int64_t stages, microbatches, chunks, threads;
     const char *forward, *backward, *weight, *comm;
@@ -36,9 +37,9 @@ struct simulate_options {
     int style;
     const char *replay;
     struct rh_list what_if;
-    bool json;
-    const char *output;
-    const bool *given;
+    bool keep_tasks;           /* as values of the report */
+    struct api_report *report; /* where the answer goes */
+    const struct api_call *call;
 };
 
 /* Returns whether the option was given, by its name without dashes. */
@@ -106,6 +107,8 @@ bool simulate_keep_entry(struct simulate_entry *entry, const struct simulate_opt
 bool simulate_draw_entries(const struct simulate_entry *entries, int count,
                            const struct simulate_options *given, struct error *err);
 
+struct simulate_tasks;
+
 /* Files that show the tasks of a run, while it goes on. */
 struct simulate_files {
     struct timeline_sinks sinks;
@@ -113,7 +116,15 @@ struct simulate_files {
     struct gantt *gantt;
     struct chrome *chrome;
     struct chakra_out *chakra;
+    struct simulate_tasks *tasks; /* in memory */
 };
+
+/* Returns a sink that keeps all tasks, for simulate_tasks_end; it has none where memory is out. */
+struct timeline_sink simulate_tasks_sink(struct simulate_tasks **tasks, struct error *err);
+
+/* Adds the tasks to the report if `done`, and ends them in any case. */
+bool simulate_tasks_end(struct simulate_tasks *tasks, struct api_report *report, bool done,
+                        struct error *err);
 
 /* Opens those that are asked for; `look` and `trace` are of the picture and of the Chrome trace. Ended by simulate_files_close,
  * also after a failure. */
@@ -124,8 +135,11 @@ bool simulate_files_open(struct simulate_files *files, const struct simulate_opt
 bool simulate_files_close(struct simulate_files *files, const struct simulate_options *given, bool done,
                           struct error *err);
 
+/* Loads the plan that is to be played. */
+bool simulate_load(const struct simulate_options *given, struct plan *plan, struct error *err);
+
 /* `rehearse simulate plan.json`. */
-bool simulate_play_plan(const char *path, const struct simulate_options *given, struct error *err);
+bool simulate_play_plan(const struct simulate_options *given, struct error *err);
 
 /* `rehearse simulate --replay trace.json`. */
 bool simulate_replay(const struct simulate_options *given, struct error *err);

@@ -1,6 +1,6 @@
 /* What `rehearse simulate --replay` prints. */
-#ifndef REHEARSE_CLI_SIM_REPLAY_REPORT_H
-#define REHEARSE_CLI_SIM_REPLAY_REPORT_H
+#ifndef REHEARSE_API_SIM_REPLAY_REPORT_H
+#define REHEARSE_API_SIM_REPLAY_REPORT_H
 
 #include "core/text.h"
 #include "figure/style.h"

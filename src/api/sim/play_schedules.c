@@ -1,6 +1,5 @@
-#include "cli/sim/simulate.h"
+#include "api/sim/simulate.h"
 
-#include "cli/output.h"
 #include "core/parallel.h"
 #include "core/unit.h"
 
@@ -134,7 +133,6 @@ static bool report(const struct plan *plan, const struct played *planned,
                    const struct simulate_entry *entries, const struct played *played, int count,
                    const struct simulate_options *given, struct error *err)
 {
-    struct text text = {0};
     int done = 0;
     for (int i = 0; i < count; i++) {
         if (!played[i].done && error_is_memory(&played[i].reason)) {
@@ -147,8 +145,9 @@ static bool report(const struct plan *plan, const struct played *planned,
         *err = played[0].reason;
         return false;
     }
-    (given->json ? write : print)(plan, planned, entries, played, count, &text);
-    return output_and_release(given->output, &text, err);
+    write(plan, planned, entries, played, count, &given->report->json);
+    print(plan, planned, entries, played, count, &given->report->text);
+    return true;
 }
 
 /* Plays the plan with its own schedule, then with each of the others. Once it was played, the plan has all its prices and is
@@ -164,7 +163,7 @@ static bool play_all(struct plan *plan, const struct sim_options *options,
         *err = planned.reason;
         return false;
     }
-    struct parallel *pool = parallel_new(planned.done ? (int)given->threads : 1, err);
+    struct parallel *pool = parallel_new(planned.done ? given->call->how.threads : 1, err);
     if (pool == NULL)
         return false;
     parallel_for(pool, (size_t)count, 1, play_entries, &playing);

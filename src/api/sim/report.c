@@ -1,4 +1,4 @@
-#include "cli/sim/simulate.h"
+#include "api/sim/simulate.h"
 
 #include "core/json.h"
 

@@ -1,5 +1,5 @@
 /* A recorded run as a picture: a row for each stream, and the run of --what-if below, with the same time axis. */
-#include "cli/sim/replay_report.h"
+#include "api/sim/replay_report.h"
 #include "core/unit.h"
 #include "figure/gantt.h"
 

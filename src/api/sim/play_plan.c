@@ -1,6 +1,5 @@
-#include "cli/sim/simulate.h"
+#include "api/sim/simulate.h"
 
-#include "cli/output.h"
 #include "core/doc.h"
 #include "core/unit.h"
 #include "sim/play.h"
@@ -17,14 +16,14 @@
 static const char *const playground_options[] = {"stages", "microbatches", "forward", "backward",
                                                  "weight", "comm",         "hidden",  NULL};
 
-static bool check(const struct simulate_options *given, const char *path, struct error *err)
+static bool check(const struct simulate_options *given, struct error *err)
 {
     for (int i = 0; playground_options[i]; i++)
         if (simulate_is_given(given, playground_options[i]))
             return error_set(
                 err, ERROR_USAGE,
                 "simulate: '--%s' is for playing a schedule without a plan; '%s' has its own numbers",
-                playground_options[i], path);
+                playground_options[i], given->plan ? given->plan : "the plan");
     return true;
 }
 
@@ -72,27 +71,53 @@ static bool write_files(struct plan *plan, const struct sim_options *options, co
     return simulate_files_close(&files, given, ok, err);
 }
 
+/* What callers can ask. Lists are copied: the result ends before the handle. */
+static void add_values(const struct sim_result *result, struct api_report *report)
+{
+    rh_handle *handle = &report->base;
+    size_t count = (size_t)result->device_count;
+    struct sim_device *devices = ARENA_ARRAY(&handle->arena, count + 1, struct sim_device);
+    api_add_string(handle, "schedule", result->schedule);
+    api_add_number(handle, "iteration_time", result->seconds);
+    api_add_number(handle, "makespan", result->makespan);
+    api_add_number(handle, "bubble", result->bubble);
+    api_add_number(handle, "formula", result->formula);
+    api_add_number(handle, "samples_per_second", result->samples);
+    api_add_number(handle, "tokens_per_second", result->tokens);
+    api_add_number(handle, "utilisation", result->utilisation);
+    api_add_count(handle, "tasks", result->tasks);
+    handle->failed = handle->failed || !devices;
+    if (!devices)
+        return;
+    memcpy(devices, result->devices, count * sizeof *devices);
+    API_COLUMN(handle, "devices.pipeline", 'i', devices, result->device_count, pipeline);
+    API_COLUMN(handle, "devices.place", 'i', devices, result->device_count, place);
+    API_COLUMN(handle, "devices.members", 'q', devices, result->device_count, members);
+    API_COLUMN(handle, "devices.begin", 'd', devices, result->device_count, begin);
+    API_COLUMN(handle, "devices.end", 'd', devices, result->device_count, end);
+    API_COLUMN(handle, "devices.peak", 'd', devices, result->device_count, peak.total);
+}
+
 static bool deliver(struct plan *plan, const struct sim_options *options,
                     const struct simulate_options *given, struct error *err)
 {
     struct sim_result result;
     struct sim_options asked = *options;
     struct pass_order order = {.devices = 0};
-    struct text text = {0};
     asked.order = given->write_schedule != NULL ? &order : NULL;
     if (!sim_play(plan, &asked, &result, err))
         return false;
     bool ok = write_files(plan, options, &result, given, err) &&
               (given->write_schedule == NULL || simulate_write_schedule(&order, NULL, given, err));
     pass_order_release(&order);
-    if (ok && given->json) {
-        struct json json = {.out = &text};
+    if (ok) {
+        struct json json = {.out = &given->report->json};
         sim_write_json(&result, plan, &json);
-    } else if (ok) {
-        sim_print(&result, plan, &text);
+        sim_print(&result, plan, &given->report->text);
+        add_values(&result, given->report);
     }
     sim_result_release(&result);
-    return ok ? output_and_release(given->output, &text, err) : false;
+    return ok;
 }
 
 /* Reads "5=1.2". */
@@ -137,8 +162,8 @@ static bool read_storage(const char *path, struct sim_options *options, struct e
 }
 
 /* Plays a plan in the order of a schedule CSV. */
-static bool play_with_file(const char *path, const struct sim_options *asked,
-                           const struct simulate_options *given, struct error *err)
+static bool play_with_file(const struct sim_options *asked, const struct simulate_options *given,
+                           struct error *err)
 {
     struct sim_options options = *asked;
     struct schedule_csv csv;
@@ -154,7 +179,7 @@ static bool play_with_file(const char *path, const struct sim_options *asked,
     options.schedule = given->schedule;
     options.given = &order;
     if (ok) {
-        ok = plan_load(&plan, path, err);
+        ok = simulate_load(given, &plan, err);
         if (ok) {
             ok = deliver(&plan, &options, given, err);
             plan_release(&plan);
@@ -165,7 +190,7 @@ static bool play_with_file(const char *path, const struct sim_options *asked,
     return ok;
 }
 
-bool simulate_play_plan(const char *path, const struct simulate_options *given, struct error *err)
+bool simulate_play_plan(const struct simulate_options *given, struct error *err)
 {
     struct plan plan;
     struct sim_options options = {.level = (enum sim_level)given->level,
@@ -187,14 +212,14 @@ bool simulate_play_plan(const char *path, const struct simulate_options *given, 
                                   .storage_network = given->storage_network,
                                   .straggler = -1};
     bool several = given->compare || (given->schedule != NULL && strcmp(given->schedule, "all") == 0);
-    if (!check(given, path, err) ||
+    if (!check(given, err) ||
         (given->straggler != NULL && !read_straggler(given->straggler, &options, err)) ||
         (given->storage != NULL && !read_storage(given->storage, &options, err)))
         return false;
     if (given->send_blocks)
         options.send_blocks = SIM_YES;
     if (given->schedule != NULL && text_ends_like(given->schedule, ".csv"))
-        return play_with_file(path, &options, given, err);
+        return play_with_file(&options, given, err);
     if (given->schedule != NULL && !several) {
         struct error unknown;
         const struct schedule *schedule = schedule_find(given->schedule, &options.chunks, &unknown);
@@ -205,7 +230,7 @@ bool simulate_play_plan(const char *path, const struct simulate_options *given, 
         }
         options.schedule = schedule != NULL ? schedule->name : NULL;
     }
-    if (!plan_load(&plan, path, err))
+    if (!simulate_load(given, &plan, err))
         return false;
     if (given->write_schedule != NULL && (several || plan.pipeline_count > 1)) {
         plan_release(&plan);

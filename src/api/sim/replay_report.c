@@ -1,4 +1,4 @@
-#include "cli/sim/replay_report.h"
+#include "api/sim/replay_report.h"
 
 #include "core/json.h"
 

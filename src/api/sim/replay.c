@@ -1,6 +1,5 @@
-#include "cli/output.h"
-#include "cli/sim/replay_report.h"
-#include "cli/sim/simulate.h"
+#include "api/sim/replay_report.h"
+#include "api/sim/simulate.h"
 #include "core/file_output.h"
 #include "figure/gnuplot.h"
 
@@ -99,12 +98,12 @@ static bool deliver(const struct playing *playing, const struct simulate_options
         .scales = playing->scales,
         .scale_count = playing->scale_count,
     };
-    struct text text = {0};
     if (!write_files(playing, given, err) ||
         (given->figure && !replay_draw(&report, figure_style_at(given->style), given->figure, err)))
         return false;
-    (given->json ? replay_report_json : replay_report_print)(&report, &text);
-    return output_and_release(given->output, &text, err);
+    replay_report_json(&report, &given->report->json);
+    replay_report_print(&report, &given->report->text);
+    return true;
 }
 
 bool simulate_replay(const struct simulate_options *given, struct error *err)

@@ -1,0 +1,422 @@
+#include "api/sim/simulate.h"
+#include "api/plan/handle.h"
+#include "core/parallel.h"
+#include "figure/gnuplot.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const levels[] = {"auto", "passes", "layers", NULL}; /* enum sim_level */
+
+static const char *const save_waits[] = {"copies", "writes", "nothing", NULL}; /* enum sim_save_waits */
+
+/* enum sim_reshard */
+static const char *const reshards[] = {"planned", "forward", "backward", "iteration", NULL};
+
+const struct option_spec api_simulate_options[] = {
+    OPTION(rh_simulate_request, plan, OPTION_FILE, "plan", .is_operand = true, .argument = "PLAN",
+           .help = "the plan to play; without one, the schedule"),
+    OPTION(rh_simulate_request, from, OPTION_HANDLE, "from",
+           .help = "a plan that was found or loaded before"),
+    OPTION(rh_simulate_request, keep_tasks, OPTION_FLAG, "keep-tasks", .of_callers = true,
+           .help = "also answer all tasks as lists: tasks.device, tasks.begin, tasks.end, ..."),
+    OPTION(rh_simulate_request, schedule, OPTION_TEXT, "schedule", .letter = 's', .argument = "NAME",
+           .help =
+               "the schedule by name; several, separated by commas, or 'all' are compared; or a FILE.csv of "
+               "PyTorch"),
+    OPTION(rh_simulate_request, stages, OPTION_INTEGER, "stages", .letter = 'p', .argument = "N", .min = 1,
+           .max = ORDER_MAX_DEVICES, .help = "devices of the pipeline"),
+    OPTION(rh_simulate_request, microbatches, OPTION_INTEGER, "microbatches", .letter = 'n', .argument = "N",
+           .min = 1, .max = ORDER_MAX_MICROBATCHES, .help = "micro-batches of an iteration"),
+    OPTION(rh_simulate_request, chunks, OPTION_INTEGER, "chunks", .argument = "N", .min = 1,
+           .max = ORDER_MAX_STAGES,
+           .help = "parts of the model on each device, where the schedule leaves that open (2 if not given)"),
+    OPTION(
+        rh_simulate_request, forward, OPTION_TEXT, "forward", .letter = 'f', .argument = "SECONDS",
+        .initial = "1",
+        .help =
+            "forward pass of a micro-batch on a device; or a list for each device, or each stage: 1,1,1.5"),
+    OPTION(rh_simulate_request, backward, OPTION_TEXT, "backward", .letter = 'b', .argument = "SECONDS",
+           .initial = "1", .help = "the part of the backward pass for the gradient of the inputs, likewise"),
+    OPTION(rh_simulate_request, weight, OPTION_TEXT, "weight", .letter = 'w', .argument = "SECONDS",
+           .initial = "1",
+           .help = "the part of the backward pass for the gradients of the weights, likewise"),
+    OPTION(rh_simulate_request, comm, OPTION_TEXT, "comm", .argument = "SECONDS", .initial = "0",
+           .help = "sending a micro-batch's activations or gradients to the next device, likewise"),
+    OPTION(rh_simulate_request, send_blocks, OPTION_FLAG, "send-blocks",
+           .help = "sends occupy both devices, as Megatron-LM's default does, instead of only taking time"),
+    OPTION(rh_simulate_request, hidden, OPTION_NUMBER, "hidden", .argument = "SHARE", .initial = "0",
+           .max = 1,
+           .help = "share of the shorter pass that the two passes of a DualPipe pair hide of each other"),
+    OPTION(
+        rh_simulate_request, memory, OPTION_QUANTITY, "memory", .argument = "N", .unit = UNIT_BYTES,
+        .initial = "0",
+        .help =
+            "limit for a device's activations, for schedules that fill it: in those of a micro-batch, of a "
+            "plan in bytes (20 GiB); 0: as the schedule is defined"),
+    OPTION(rh_simulate_request, compare, OPTION_FLAG, "compare",
+           .help = "a table of all schedules for this plan or shape, or of those that --schedule names"),
+    OPTION(
+        rh_simulate_request, level, OPTION_WORD, "level", .topic = "plan", .argument = "LEVEL",
+        .words = levels, .initial = "auto",
+        .help =
+            "passes: each pass is a task, with what its formula shows of communication; layers: a pass is "
+            "its "
+            "layers with their collectives on streams and shared links; auto: passes, unless another option "
+            "needs layers"),
+    OPTION(rh_simulate_request, no_symmetry, OPTION_FLAG, "no-symmetry", .topic = "plan",
+           .help = "play devices that are alike one by one, too, by layers; the result is the same"),
+    OPTION(rh_simulate_request, jitter, OPTION_NUMBER, "jitter", .topic = "plan", .argument = "SHARE",
+           .initial = "0", .max = 1, .help = "standard deviation of the time of kernels, as a share of it"),
+    OPTION(rh_simulate_request, seed, OPTION_INTEGER, "seed", .topic = "plan", .argument = "N",
+           .initial = "1", .help = "of the jitter: the same seed gives the same run"),
+    OPTION(rh_simulate_request, straggler, OPTION_TEXT, "straggler", .topic = "plan",
+           .argument = "DEVICE=FACTOR",
+           .help = "a device, by its number from 0, whose kernels take FACTOR times as long: 5=1.2"),
+    OPTION(rh_simulate_request, collective_share, OPTION_NUMBER, "collective-share", .topic = "plan",
+           .argument = "SHARE", .initial = "0", .max = 0.99,
+           .help =
+               "share of a device that hidden collectives take from the kernels beside them (0.15: 20 of 132 "
+               "multiprocessors)"),
+    OPTION(rh_simulate_request, prefetch, OPTION_INTEGER, "prefetch", .topic = "plan", .argument = "N",
+           .initial = "-1", .min = -1, .max = PLAN_MAX_LAYERS,
+           .help = "blocks whose sharded parameters are gathered ahead, by layers; -1: as planned"),
+    OPTION(rh_simulate_request, reshard, OPTION_WORD, "reshard", .topic = "plan", .words = reshards,
+           .argument = "WHEN", .initial = "planned",
+           .help = "gathered parameters are freed after each pass (forward), after the backward pass, or at "
+                   "the end of "
+                   "the iteration, by layers; planned: as the plan says"),
+    OPTION(rh_simulate_request, storage, OPTION_FILE, "storage", .topic = "plan", .argument = "FILE",
+           .help = "load training data as fast as a storage run did (result.json of rehearse feed)"),
+    OPTION(rh_simulate_request, save_every, OPTION_INTEGER, "save-every", .topic = "plan", .argument = "N",
+           .initial = "0", .help = "save a checkpoint every N iterations, beside the next ones; 0: never"),
+    OPTION(rh_simulate_request, copy_rate, OPTION_QUANTITY, "copy-rate", .topic = "plan", .argument = "RATE",
+           .unit = UNIT_RATE, .initial = "0",
+           .help = "--save-every: how fast a device copies to its host; 0: at once"),
+    OPTION(rh_simulate_request, save_rate, OPTION_QUANTITY, "save-rate", .topic = "plan", .argument = "RATE",
+           .unit = UNIT_RATE, .initial = "0",
+           .help = "--save-every: how fast all hosts together write; the next save waits for it; 0: at once"),
+    OPTION(rh_simulate_request, save_waits, OPTION_WORD, "save-waits", .topic = "plan", .words = save_waits,
+           .argument = "WHAT", .initial = "copies",
+           .help =
+               "--save-every: passes wait until all devices have copied to their hosts; until all hosts have "
+               "written; or only the next optimizer waits for the copies"),
+    OPTION(rh_simulate_request, host_rate, OPTION_QUANTITY, "host-rate", .topic = "plan", .argument = "RATE",
+           .unit = UNIT_RATE, .initial = "0",
+           .help =
+               "the link of a device to its host in each direction: copies, loading and transfers between "
+               "nodes share it; 0: nothing does"),
+    OPTION(rh_simulate_request, storage_network, OPTION_FLAG, "storage-network", .topic = "plan",
+           .help = "loading and writing go over the links between nodes, and share them with collectives and "
+                   "messages"),
+    OPTION(rh_simulate_request, write_schedule, OPTION_FILE, "write-schedule", .topic = "output",
+           .argument = "FILE",
+           .help =
+               "also write the order of passes as PyTorch's schedule CSV; one that was read stays as it was"),
+    OPTION(rh_simulate_request, with_sends, OPTION_FLAG, "with-sends", .topic = "output",
+           .help =
+               "--write-schedule: with SEND and RECV, as PyTorch's runtime takes it; a weight gradient right "
+               "after its input gradient becomes part of one backward pass"),
+    OPTION(rh_simulate_request, letters, OPTION_WORD, "letters", .topic = "output", .argument = "GENERATION",
+           .initial = "newer", .words = schedule_letter_names,
+           .help = "--write-schedule: I and B (PyTorch from 2025 on), or B and BW"),
+    OPTION(rh_simulate_request, csv, OPTION_FILE, "csv", .topic = "output", .argument = "FILE",
+           .help = "also write all tasks as a table: device, kind, micro-batch, begin, end"),
+    OPTION(rh_simulate_request, trace, OPTION_FILE, "trace", .topic = "output", .argument = "FILE",
+           .help = "also write the tasks as a Chrome trace, shaped as PyTorch's profiler does; a name that "
+                   "ends in / "
+                   "is a folder with a file for each device"),
+    OPTION(rh_simulate_request, chakra, OPTION_FILE, "chakra", .topic = "output", .argument = "PREFIX",
+           .help = "also write the tasks of device N as Chakra's execution trace PREFIX.N.et, as ASTRA-sim "
+                   "takes them"),
+    OPTION(rh_simulate_request, replay, OPTION_FILE, "replay", .topic = "replay", .argument = "FILE",
+           .help = "play a recorded trace of GPUs: Kineto's JSON (PyTorch's profiler), a table of kernels "
+                   "(.csv), or an execution trace of Chakra (.et); each may be packed by gzip"),
+    OPTION(rh_simulate_request, what_if, OPTION_TEXT, "what-if", .topic = "replay", .repeats = true,
+           .argument = "PATTERN=FACTOR",
+           .help = "kernels whose name matches the pattern (as a shell's) take FACTOR times as long: "
+                   "nccl*=0.5; host=0.5: so does the host's work between and in its calls"),
+    OPTION(
+        rh_simulate_request, figure, OPTION_FILE, "figure", .topic = "output", .argument = "FILE",
+        .help =
+            "also draw the timeline and the memory, the timelines of several schedules, or the streams of a "
+            "recorded trace; the ending is .svg, .png or .pdf (needs gnuplot)"),
+    OPTION(rh_simulate_request, style, OPTION_WORD, "style", .topic = "output", .words = figure_style_names,
+           .argument = "STYLE", .initial = "screen",
+           .help = "--figure: wide, with titles and legends; or 7 inches wide, without them, for the text of "
+                   "a paper"),
+    OPTION_END,
+};
+
+bool simulate_is_given(const struct simulate_options *given, const char *name)
+{
+    for (const struct option_spec *spec = api_simulate_options; spec->name; spec++)
+        if (strcmp(spec->name, name) == 0)
+            return given->call->given[spec - api_simulate_options];
+    return false;
+}
+
+static bool check_shape(const struct simulate_options *given, struct error *err)
+{
+    static const char *const needed[] = {"stages", "microbatches"};
+    for (int i = 0; i < 2; i++)
+        if (!simulate_is_given(given, needed[i]))
+            return error_set(err, ERROR_USAGE, "simulate: --%s N is missing", needed[i]);
+    return true;
+}
+
+static bool check_outputs(const struct simulate_options *given, struct error *err)
+{
+    static const char *const forms[] = {"with-sends", "letters"};
+    for (int i = 0; i < 2; i++)
+        if (given->write_schedule == NULL && simulate_is_given(given, forms[i]))
+            return error_set(err, ERROR_USAGE, "--%s is for --write-schedule FILE", forms[i]);
+    return given->figure == NULL || figure_can_write(given->figure, err);
+}
+
+/* ---- one schedule ---- */
+
+static bool deliver_trial(const struct trial *trial, const struct simulate_source *source,
+                          const struct simulate_numbers *numbers, const struct simulate_options *given,
+                          struct error *err)
+{
+    char title[160];
+    snprintf(title, sizeof title, "%.80s: %d devices, %d micro-batches, %.6g s, bubble %.3g %%",
+             source->path != NULL ? source->path : trial->schedule->name, trial->devices, trial->microbatches,
+             trial->timing.makespan, 100 * trial->bubble);
+    if (!simulate_deliver(trial, source, title, given, err))
+        return false;
+    rh_handle *handle = &given->report->base;
+    api_add_string(handle, "schedule", source->path != NULL ? source->path : trial->schedule->name);
+    api_add_count(handle, "devices", trial->devices);
+    api_add_number(handle, "iteration_time", trial->period);
+    api_add_number(handle, "makespan", trial->timing.makespan);
+    api_add_number(handle, "bubble", trial->bubble);
+    api_add_number(handle, "peak", trial->timing.peak);
+    simulate_write_json(trial, source, numbers, &given->report->json);
+    simulate_print(trial, source, numbers, &given->report->text);
+    return true;
+}
+
+static bool play_file(const struct simulate_options *given, const struct simulate_numbers *numbers,
+                      struct error *err)
+{
+    static const char *const shapes[] = {"stages", "microbatches", "chunks", "memory", "compare"};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        if (simulate_is_given(given, shapes[i]))
+            return error_set(err, ERROR_USAGE, "--%s: '%s' has an order of its own", shapes[i],
+                             given->schedule);
+    struct schedule_csv csv;
+    struct trial trial;
+    if (!schedule_csv_load(&csv, given->schedule, err))
+        return false;
+    const struct simulate_source source = {given->schedule, schedule_letter_names[csv.letters], &csv};
+    bool ok = trial_by_csv(&csv, &numbers->options, &trial, err) &&
+              deliver_trial(&trial, &source, numbers, given, err);
+    trial_release(&trial);
+    schedule_csv_release(&csv);
+    return ok;
+}
+
+static bool play_one(const struct simulate_entry *entry, const struct simulate_options *given,
+                     const struct simulate_numbers *numbers, struct error *err)
+{
+    struct trial_options shape = numbers->options;
+    const struct simulate_source source = {NULL, NULL, NULL};
+    struct trial trial;
+    if (entry->chunks > 0)
+        shape.chunks = entry->chunks;
+    bool ok = trial_by_name(entry->schedule, &shape, &trial, err) || simulate_as_usage(err);
+    ok = ok && deliver_trial(&trial, &source, numbers, given, err);
+    trial_release(&trial);
+    return ok;
+}
+
+/* ---- several ---- */
+
+struct playing {
+    struct simulate_entry *entries;
+    const struct simulate_options *given;
+    const struct simulate_numbers *numbers;
+};
+
+static void play_entries(void *context, size_t first, size_t last, int thread)
+{
+    const struct playing *playing = context;
+    (void)thread;
+    for (size_t i = first; i < last; i++) {
+        struct simulate_entry *entry = &playing->entries[i];
+        struct trial_options shape = playing->numbers->options;
+        if (entry->chunks > 0 || entry->schedule->chunks > 0)
+            shape.chunks = entry->chunks; /* 0: as the schedule has them */
+        entry->played = trial_by_name(entry->schedule, &shape, &entry->trial, &entry->reason);
+        if (entry->played && playing->given->figure != NULL)
+            entry->played = simulate_keep_entry(entry, playing->given, &entry->reason);
+        trial_drop_passes(&entry->trial);
+    }
+}
+
+/* Returns whether at least one was played, and none failed for lack of memory. */
+static bool check_entries(const struct simulate_entry *entries, int count, struct error *err)
+{
+    int played = 0;
+    for (int i = 0; i < count; i++) {
+        if (!entries[i].played && error_is_memory(&entries[i].reason)) {
+            *err = entries[i].reason;
+            return false;
+        }
+        played += entries[i].played;
+    }
+    if (played > 0)
+        return true;
+    *err = entries[0].reason;
+    return simulate_as_usage(err);
+}
+
+static bool play_all(struct simulate_entry *entries, int count, const struct simulate_options *given,
+                     const struct simulate_numbers *numbers, struct error *err)
+{
+    static const char *const files[] = {"write-schedule", "csv", "trace", "chakra"};
+    struct playing playing = {entries, given, numbers};
+    for (int i = 0; i < 4; i++)
+        if (simulate_is_given(given, files[i]))
+            return error_set(err, ERROR_USAGE, "--%s is for one schedule", files[i]);
+    struct parallel *pool = parallel_new(given->call->how.threads, err);
+    if (pool == NULL)
+        return false;
+    parallel_for(pool, (size_t)count, 1, play_entries, &playing);
+    parallel_free(pool);
+    if (!check_entries(entries, count, err) ||
+        (given->figure != NULL && !simulate_draw_entries(entries, count, given, err)))
+        return false;
+    simulate_write_all(entries, count, numbers, &given->report->json);
+    simulate_print_all(entries, count, numbers, &given->report->text);
+    return true;
+}
+
+static bool play_names(const struct simulate_options *given, const struct simulate_numbers *numbers,
+                       struct error *err)
+{
+    struct simulate_entry *entries = calloc(SIMULATE_MAX_ENTRIES, sizeof *entries);
+    if (entries == NULL)
+        return error_memory(err);
+    int count = simulate_entries_read(given, entries, err);
+    bool ok = count > 0 && check_shape(given, err);
+    bool one = count == 1 && !given->compare;
+    if (ok)
+        ok = one ? play_one(&entries[0], given, numbers, err) : play_all(entries, count, given, numbers, err);
+    for (int i = 0; i < count; i++) {
+        trial_release(&entries[i].trial);
+        gantt_free(entries[i].gantt);
+    }
+    free(entries);
+    return ok;
+}
+
+/* A recorded run has an order and times of its own. */
+static bool check_replay(const struct simulate_options *given, struct error *err)
+{
+    static const char *const taken[] = {"replay", "what-if", "csv", "trace", "figure", "style"};
+    if (given->plan || given->from)
+        return error_set(err, ERROR_USAGE, "--replay plays a recorded trace: there is no plan '%s' to play",
+                         given->plan ? given->plan : "from");
+    for (const struct option_spec *spec = api_simulate_options; spec->name; spec++) {
+        bool fits = !given->call->given[spec - api_simulate_options];
+        for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+            fits = fits || strcmp(spec->name, taken[i]) == 0;
+        if (!fits)
+            return error_set(err, ERROR_USAGE, "--%s is not for --replay, which has recorded times",
+                             spec->name);
+    }
+    return true;
+}
+
+static bool simulate(const struct simulate_options *given, struct error *err)
+{
+    struct simulate_numbers numbers;
+    if (given->replay != NULL)
+        return check_replay(given, err) && simulate_replay(given, err);
+    if (given->what_if.count > 0)
+        return error_set(err, ERROR_USAGE, "--what-if is for --replay FILE");
+    if (given->plan || given->from)
+        return check_outputs(given, err) && simulate_play_plan(given, err);
+    static const char *const of_plans[] = {"level",     "no-symmetry",      "jitter",  "seed",
+                                           "straggler", "collective-share", "storage", "save-every",
+                                           "copy-rate", "save-rate"};
+    for (size_t i = 0; i < sizeof of_plans / sizeof *of_plans; i++)
+        if (simulate_is_given(given, of_plans[i]))
+            return error_set(err, ERROR_USAGE, "--%s is for playing a plan", of_plans[i]);
+    if (given->schedule == NULL && !given->compare)
+        return error_set(err, ERROR_USAGE, "simulate: a plan is missing, or --schedule NAME, or --compare");
+    bool is_file = given->schedule != NULL &&
+                   (text_ends_like(given->schedule, ".csv") || strchr(given->schedule, '/') != NULL);
+    if (!check_outputs(given, err))
+        return false;
+    bool ok = simulate_numbers_read(given, &numbers, err) &&
+              (is_file ? play_file(given, &numbers, err) : play_names(given, &numbers, err));
+    simulate_numbers_release(&numbers);
+    return ok;
+}
+
+bool simulate_load(const struct simulate_options *given, struct plan *plan, struct error *err)
+{
+    return given->from ? api_plan_copy(given->from, plan, err) : plan_load(plan, given->plan, err);
+}
+
+static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
+{
+    const struct rh_simulate_request *asked = request;
+    const struct simulate_options given = {
+        .plan = asked->plan,
+        .from = asked->from,
+        .schedule = asked->schedule,
+        .stages = asked->stages,
+        .microbatches = asked->microbatches,
+        .chunks = asked->chunks,
+        .forward = asked->forward,
+        .backward = asked->backward,
+        .weight = asked->weight,
+        .comm = asked->comm,
+        .hidden = asked->hidden,
+        .memory = asked->memory,
+        .send_blocks = asked->send_blocks,
+        .compare = asked->compare,
+        .level = option_index(levels, asked->level),
+        .no_symmetry = asked->no_symmetry,
+        .jitter = asked->jitter,
+        .collective_share = asked->collective_share,
+        .seed = asked->seed,
+        .straggler = asked->straggler,
+        .storage = asked->storage,
+        .save_every = asked->save_every,
+        .prefetch = asked->prefetch,
+        .reshard = option_index(reshards, asked->reshard),
+        .copy_rate = asked->copy_rate,
+        .save_rate = asked->save_rate,
+        .host_rate = asked->host_rate,
+        .save_waits = option_index(save_waits, asked->save_waits),
+        .storage_network = asked->storage_network,
+        .write_schedule = asked->write_schedule,
+        .with_sends = asked->with_sends,
+        .letters = option_index(schedule_letter_names, asked->letters),
+        .csv = asked->csv,
+        .figure = asked->figure,
+        .trace = asked->trace,
+        .chakra = asked->chakra,
+        .style = option_index(figure_style_names, asked->style),
+        .replay = asked->replay,
+        .what_if = asked->what_if,
+        .keep_tasks = asked->keep_tasks,
+        .report = api_report_new(err),
+        .call = call,
+    };
+    return given.report ? api_made(&given.report->base, simulate(&given, err), err) : NULL;
+}
+
+const struct api_command api_simulate = {
+    .name = "simulate",
+    .options = api_simulate_options,
+    .size = sizeof(struct rh_simulate_request),
+    .make = make,
+};
