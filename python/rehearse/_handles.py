@@ -104,7 +104,8 @@ class Handle(_rehearse.Handle):
         return self.write("text")
 
     def __repr__(self):
-        return f"<rehearse.{type(self).__name__}: {self.kind} of {len(self)} values>"
+        name = self.get("model") or self.kind
+        return f"<rehearse.{type(self).__name__}: {name}, {len(self)} values>"
 
     def to_dict(self):
         """The document that the command prints with --json."""
