@@ -114,6 +114,7 @@ need_library libcurl libcurl4-openssl-dev
 need_library sqlite3 libsqlite3-dev
 need_library libcrypto libssl-dev
 need_command mpicc 'libopenmpi-dev openmpi-bin'
+need_library hwloc libhwloc-dev
 # What runs in the kernel is built by clang.
 need_command clang clang
 need_library libbpf libbpf-dev
@@ -135,6 +136,11 @@ if [ "${1-all}" = all ]; then
         need_command radosgw radosgw
     fi
     need_library cmocka libcmocka-dev
+    # Hosts and Slurm on one machine (tests/hosts/run); nothing of it is started as a service.
+    [ -x /sbin/ip ] || [ -x /usr/sbin/ip ] || need_command ip iproute2
+    [ -x /usr/sbin/munged ] || need_command munged munge
+    [ -x /usr/sbin/slurmctld ] || need_command slurmctld slurmctld
+    [ -x /usr/sbin/slurmd ] || need_command slurmd 'slurmd slurm-client'
     # Readers that others wrote, for the tests of what we write.
     need_python numpy python3-numpy
     need_python h5py python3-h5py
