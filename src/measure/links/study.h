@@ -83,7 +83,7 @@ const struct study_row *study_find(const struct study *study, int place, enum li
 
 /* What a pair says about its link; false: it was not measured. */
 struct study_link {
-    double latency;   /* seconds, of the smallest message one way */
+    double latency;   /* seconds: the shortest time of a message, one way */
     double bandwidth; /* bytes/s, of all pairs together: the stream of the largest messages one way */
     double both;      /* the same of each direction, both at once */
     double hidden;    /* share of a message's time that computing hides, without looks at it */
