@@ -85,11 +85,11 @@ const char *rh_command(int index)
 static const struct api_command *find(const char *name, struct error *err)
 {
     struct text list = {0};
-    for (int i = 0; name && api_commands[i]; i++) {
+    for (int i = 0; name && api_commands[i]; i++)
         if (strcmp(api_commands[i]->name, name) == 0)
             return api_commands[i];
+    for (int i = 0; api_commands[i]; i++)
         text_format(&list, "%s%s", i > 0 ? ", " : "", api_commands[i]->name);
-    }
     error_set(err, ERROR_USAGE, "no command '%s'; there are %s", name ? name : "",
               list.failed || !list.data ? "others" : list.data);
     text_release(&list);

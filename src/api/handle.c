@@ -200,11 +200,11 @@ static const struct api_form *choose_form(const rh_handle *handle, const char *n
         error_set(err, ERROR_USAGE, handle ? "no form is named" : "there is no handle to write");
         return NULL;
     }
-    for (const struct api_form *form = handle->kind->forms; form->name; form++) {
+    for (const struct api_form *form = handle->kind->forms; form->name; form++)
         if (strcmp(form->name, name) == 0)
             return form;
+    for (const struct api_form *form = handle->kind->forms; form->name; form++)
         text_format(&list, "%s%s", list.length > 0 ? ", " : "", form->name);
-    }
     error_set(err, ERROR_USAGE, "a %s has no form '%s'; it has %s", handle->kind->name, name,
               list.failed ? "others" : list.data);
     text_release(&list);
