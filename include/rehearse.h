@@ -157,7 +157,7 @@ struct rh_cost_request {
     const char *model, *devices, *software, *across, *links, *calibration, *parameters, *custom_calls;
     int64_t microbatch_size, sequence, tensor, devices_per_node, nodes;
     const char *precision, *recompute, *attention, *rules;
-    bool explain, wide, keep_all, no_tf32, first, list;
+    bool explain, wide, keep_all, no_tf32, first, list, no_neighbours;
 };
 RH_API rh_handle *rh_cost(const struct rh_cost_request *request, const struct rh_call *call,
                           struct rh_error *error);

@@ -1,6 +1,6 @@
 #include "cost/kernel.h"
 
-#include "cost/gemm.h"
+#include "cost/gemm_near.h"
 
 #include <math.h>
 #include <string.h>
@@ -30,7 +30,10 @@ static double peak_of(const struct cost_device *device, enum cost_type type)
 static struct kernel_time gemm_kernel(const struct kernel *kernel, const struct cost_device *device,
                                       const struct calibration *calibration)
 {
-    struct gemm_time gemm = gemm_time(device, kernel->type, kernel->batch, kernel->m, kernel->n, kernel->k);
+    struct gemm_time gemm =
+        kernel->near
+            ? gemm_time_near(device, kernel->type, kernel->batch, kernel->m, kernel->n, kernel->k, NULL)
+            : gemm_time(device, kernel->type, kernel->batch, kernel->m, kernel->n, kernel->k);
     bool narrow = cost_type_bytes(cost_device_type(device, kernel->type)) <= 1.0;
     /* 16-byte loads need sizes that are multiples of 8 numbers; without them matrix units starve */
     bool odd = kernel->n % 8 != 0 || kernel->k % 8 != 0;

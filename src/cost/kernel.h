@@ -31,6 +31,7 @@ struct kernel {
     bool inner;    /* gemm: part of unfused attention */
     bool weights;  /* gemm: computes a gradient of weights */
     bool end;      /* of embedding or head */
+    bool near;     /* gemm: its time leans on the nearest measured shapes (gemm_near.h) */
     enum attention_kind attention;
     double rate;       /* attention: rate relative to the kernels of `attention`; 0: 1 */
     double lane_flops; /* stream: arithmetic outside of the matrix units, in fp32 operations */

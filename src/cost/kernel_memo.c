@@ -47,7 +47,8 @@ static size_t place_of(const struct kernel *kernel)
 static bool same_product(const struct kernel *a, const struct kernel *b)
 {
     return a->batch == b->batch && a->m == b->m && a->n == b->n && a->k == b->k && a->type == b->type &&
-           a->inner == b->inner && a->repeats == b->repeats && a->rate == b->rate && a->bytes == b->bytes;
+           a->inner == b->inner && a->near == b->near && a->repeats == b->repeats && a->rate == b->rate &&
+           a->bytes == b->bytes;
 }
 
 struct kernel_time kernel_memo_time(struct kernel_memo *memo, const struct kernel *kernel)

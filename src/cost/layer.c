@@ -245,6 +245,7 @@ struct kernel_time layer_kernel_time(const struct kernel *of, const struct cost_
     struct kernel kernel = *of;
     const struct calibration *calibration = tables_calibration(options->tables, device);
     kernel.type = layer_kernel_type(of, device, options);
+    kernel.near = !options->no_neighbours;
     struct kernel_time time = kernel_time(&kernel, device, calibration);
     if (kernel.kind != KERNEL_GEMM)
         return time;

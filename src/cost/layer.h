@@ -17,6 +17,7 @@ struct layer_options {
     bool keep_all;
     bool recompute;        /* keep the inputs only, and run the forward pass again before the backward pass */
     bool no_tf32;          /* products of fp32 numbers in fp32, even where the device has tf32 */
+    bool no_neighbours;    /* products by the formula alone, without the nearest measured shapes */
     bool is_first;         /* no input gradients are needed; for a profile: of its first layer */
     int parameter_count;   /* number of arguments that are parameters, listed */
     const int *parameters; /* by index in `parameters`; NULL: derive_arguments' rule */

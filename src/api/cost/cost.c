@@ -120,6 +120,7 @@ static bool begin_pricing(struct price_request *pricing, const struct rh_cost_re
                   .recompute = recompute == RECOMPUTE_FULL,
                   .keep_all = given->keep_all,
                   .no_tf32 = given->no_tf32,
+                  .no_neighbours = given->no_neighbours,
                   .is_first = given->first,
                   .devices_per_node = (int)given->devices_per_node,
                   .across = tables_link(tables, given->across),
@@ -325,11 +326,12 @@ static bool check_options(const struct rh_cost_request *given, struct error *err
                     {"attention", strcmp(given->attention, attentions[ATTENTION_UNFUSED]) != 0},
                     {"keep-all", given->keep_all},
                     {"no-tf32", given->no_tf32},
+                    {"no-neighbours", given->no_neighbours},
                     {"first", given->first},
                     {"rules", has_other_rules(given)},
                     {"dim", given->dims.count > 0},
                     {"custom-calls", given->custom_calls != NULL}};
-    const size_t priced = 7; /* the first of these need a device */
+    const size_t priced = 8; /* the first of these need a device */
     bool prices = given->devices || given->explain;
     for (size_t i = 0; i < sizeof of_models / sizeof *of_models; i++)
         if (!given->model && of_models[i].set)
@@ -436,6 +438,8 @@ const struct option_spec api_cost_options[] = {
                    "recomputed where that takes less memory"),
     OPTION(rh_cost_request, no_tf32, OPTION_FLAG, "no-tf32",
            .help = "multiply fp32 numbers of files in fp32, even if the device has tf32"),
+    OPTION(rh_cost_request, no_neighbours, OPTION_FLAG, "no-neighbours",
+           .help = "price the products of files by the formula alone, without the nearest measured ones"),
     OPTION(rh_cost_request, first, OPTION_FLAG, "first",
            .help = "the first file is the model's first layer: the gradient of its input is not computed"),
     OPTION(rh_cost_request, software, OPTION_TEXT, "software", .argument = "NAME", .initial = SOFTWARE,

@@ -3,6 +3,7 @@
 #include "api/cost/interval.h"
 #include "core/fields.h"
 #include "core/unit.h"
+#include "cost/gemm_near.h"
 #include "devices/calibration.h"
 
 #include <inttypes.h>
@@ -11,6 +12,8 @@
 #include <string.h>
 
 #define MAX_OPCODES 4 /* named of one kernel */
+#define MAX_NEAREST 3 /* measured shapes named of a product */
+#define MAX_LEANING 8 /* products of which they are printed */
 
 enum pass { PASS_FORWARD, PASS_BACKWARD };
 
@@ -26,6 +29,8 @@ struct row {
     double share;     /* of the time of both passes */
     double intensity; /* flops per byte */
     const char *bound;
+    double of_formula;   /* of a product: its time, of that by the formula alone */
+    const char *nearest; /* the measured shapes that it leans on; NULL: none */
 };
 
 struct rows {
@@ -81,6 +86,38 @@ static const char *name_of(struct rows *rows, const struct fused_kernel *fused, 
     return name ? name : "";
 }
 
+/* ---- neighbours ---- */
+
+/* "4096 x 4096 x 5120 (45 %), …" */
+static const char *nearest_text(struct rows *rows, const struct gemm_near *near)
+{
+    struct text text = {0};
+    for (int i = 0; i < near->count && i < MAX_NEAREST; i++) {
+        const struct product *p = near->products[i];
+        text_add(&text, i > 0 ? ", " : "");
+        if (p->batch > 1)
+            text_format(&text, "%" PRId64 " x ", p->batch);
+        text_format(&text, "%" PRId64 " x %" PRId64 " x %" PRId64 " (%.0f %%)", p->m, p->n, p->k,
+                    100.0 * near->weights[i]);
+    }
+    const char *copy = text.failed ? NULL : arena_string(&rows->arena, text.data);
+    text_release(&text);
+    rows->failed |= !copy;
+    return copy;
+}
+
+/* Notes which measured products the time of this one leans on. */
+static void find_neighbours(struct rows *rows, struct row *row, const struct kernel *kernel,
+                            enum cost_type type, const struct cost_device *device)
+{
+    struct gemm_near near;
+    gemm_time_near(device, type, kernel->batch, kernel->m, kernel->n, kernel->k, &near);
+    if (near.count == 0)
+        return;
+    row->of_formula = exp(near.log_ratio);
+    row->nearest = nearest_text(rows, &near);
+}
+
 /* ---- rows ---- */
 
 static void add_row(struct rows *rows, const struct row *row)
@@ -96,17 +133,20 @@ static void add_pass(struct rows *rows, const struct cost_explain *explain, cons
     for (int i = 0; i < fused->kernel_count; i++) {
         const struct fused_kernel *kernel = &fused->kernels[i];
         struct kernel_time time = layer_kernel_time(&kernel->kernel, device, explain->options);
-        add_row(rows, &(struct row){
-                          .pass = pass,
-                          .what = name_of(rows, kernel,
-                                          layer_kernel_type(&kernel->kernel, device, explain->options)),
-                          .instruction = kernel->instructions[0]->name,
-                          .count = kernel->kernel.repeats,
-                          .flops = time.flops,
-                          .bytes = time.bytes,
-                          .seconds = time.seconds,
-                          .bound = kernel_bound_name(time.bound),
-                      });
+        enum cost_type type = layer_kernel_type(&kernel->kernel, device, explain->options);
+        struct row row = {
+            .pass = pass,
+            .what = name_of(rows, kernel, type),
+            .instruction = kernel->instructions[0]->name,
+            .count = kernel->kernel.repeats,
+            .flops = time.flops,
+            .bytes = time.bytes,
+            .seconds = time.seconds,
+            .bound = kernel_bound_name(time.bound),
+        };
+        if (kernel->kernel.kind == KERNEL_GEMM && !explain->options->no_neighbours)
+            find_neighbours(rows, &row, &kernel->kernel, type, device);
+        add_row(rows, &row);
     }
     for (int i = 0; i < fused->transfer_count; i++) {
         const struct fused_transfer *transfer = &fused->transfers[i];
@@ -266,6 +306,37 @@ static void print_rows(const struct rows *rows, const struct cost_explain *expla
         print_row(&rows->rows[i], explain->wide, out);
 }
 
+/* Returns the length of a kernel's name without what is fused into it. */
+static int product_length(const struct row *row)
+{
+    return (int)strcspn(row->what, "+");
+}
+
+static bool is_named_before(const struct rows *rows, int index)
+{
+    int length = product_length(&rows->rows[index]);
+    for (int i = 0; i < index; i++)
+        if (length == product_length(&rows->rows[i]) &&
+            strncmp(rows->rows[i].what, rows->rows[index].what, (size_t)length) == 0)
+            return true;
+    return false;
+}
+
+/* By time; equal products of both passes once. */
+static void print_neighbours(const struct rows *rows, struct text *out)
+{
+    int printed = 0;
+    for (int i = 0; i < rows->count && printed < MAX_LEANING; i++) {
+        const struct row *row = &rows->rows[i];
+        if (!row->nearest || is_named_before(rows, i))
+            continue;
+        if (printed++ == 0)
+            text_add(out, "  products lean on the nearest measured ones (time, of the formula's):\n");
+        text_format(out, "    %-40.*s %.2f by %s\n", product_length(row), row->what, row->of_formula,
+                    row->nearest);
+    }
+}
+
 /* The kernels that are modelled roughly, each once, in the order of their times. */
 static void print_rough(const struct layer_cost *layer, struct text *out)
 {
@@ -318,6 +389,7 @@ static void print_device(const struct cost_explain *explain, const struct cost_d
     text_format(out, "  the rest: %s\n",
                 calibration->fitted ? calibration->fitted : "no measured error of its generation");
     print_rows(rows, explain, out);
+    print_neighbours(rows, out);
 }
 
 void cost_explain_print(const struct cost_explain *explain, struct text *out)
@@ -378,6 +450,10 @@ static void write_device(const struct cost_explain *explain, const struct cost_d
         json_open_flat(json, NULL, '{');
         json_string(json, "pass", pass_names[rows->rows[i].pass]);
         fields_write(&rows->rows[i], row_fields, sizeof row_fields / sizeof *row_fields, json);
+        if (rows->rows[i].nearest) {
+            json_number(json, "of_formula", rows->rows[i].of_formula);
+            json_string(json, "nearest", rows->rows[i].nearest);
+        }
         json_close(json);
     }
     json_close(json);

@@ -4,6 +4,7 @@
 #include "core/json.h"
 #include "cost/calibrate/gemm.h"
 #include "cost/calibrate/links.h"
+#include "cost/gemm_near.h"
 #include "devices/tables.h"
 #include "evidence/calibrate_runs.h"
 
@@ -14,8 +15,9 @@
 struct calibrate_options {
     const char *gemm, *collectives, *runs;
     const char *device, *rows, *across, *name, *output;
+    double launch; /* seconds */
     int type;
-    bool json;
+    bool known, json;
 };
 
 /* A fit of a type of matrix products, of a kind of collective or of runs. */
@@ -24,7 +26,7 @@ struct line {
     struct error_score before, after; /* `after`: of rows left out of the fit */
 };
 
-#define MAX_LINES (COST_TYPE_COUNT + 2 * COLLECTIVE_KINDS + 1)
+#define MAX_LINES 128
 #define MAX_FILES 4
 
 struct result {
@@ -36,7 +38,7 @@ struct report {
     const struct calibrate_options *given;
     struct arena arena;
     struct table table;
-    const struct cost_device *device;
+    const struct cost_device *device; /* NULL: all, with --known */
     int line_count, file_count;
     struct line lines[MAX_LINES];
     struct result files[MAX_FILES];
@@ -45,7 +47,8 @@ struct report {
 static void add_line(struct report *report, const char *what, const char *name,
                      const struct error_score *before, const struct error_score *after)
 {
-    report->lines[report->line_count++] = (struct line){what, name, *before, *after};
+    if (report->line_count < MAX_LINES)
+        report->lines[report->line_count++] = (struct line){what, name, *before, *after};
 }
 
 static struct text *add_file(struct report *report, const char *name)
@@ -134,6 +137,13 @@ static bool add_gemm_lines(struct report *report, const struct gemm_fit *fit,
     return true;
 }
 
+/* V100 multiplies what a table calls tf32 as fp32, and bf16 as fp16. */
+static void honour_types(struct gemm_samples *samples, const struct cost_device *device)
+{
+    for (int i = 0; i < samples->count; i++)
+        samples->samples[i].type = cost_device_type(device, samples->samples[i].type);
+}
+
 static bool fit_gemm(struct report *report, const struct csv *csv, struct error *err)
 {
     const char *rows;
@@ -142,12 +152,45 @@ static bool fit_gemm(struct report *report, const struct csv *csv, struct error 
     if (!find_rows(report, csv, &rows, err) ||
         !gemm_samples_read(&samples, csv, rows, (enum cost_type)report->given->type, err))
         return false;
-    bool done =
-        gemm_fit_samples(&fit, &samples, report->device, err) && add_gemm_lines(report, &fit, &samples, err);
+    honour_types(&samples, report->device);
+    bool done = gemm_samples_take_off(&samples, report->given->launch, err) &&
+                gemm_fit_samples(&fit, &samples, report->device, err) &&
+                add_gemm_lines(report, &fit, &samples, err);
     if (done)
         gemm_fit_write(&fit, new_name(report), report->given->gemm, add_file(report, new_name(report)));
     gemm_samples_release(&samples);
     return done;
+}
+
+/* ---- products known before ---- */
+
+static bool is_wanted(const struct report *report, const struct products *products)
+{
+    return !report->device || strcmp(report->device->name, products->device) == 0;
+}
+
+static bool add_known(struct report *report, const struct products *products, enum gemm_left_out left_out,
+                      struct error *err)
+{
+    struct error_score physics, near;
+    const char *name =
+        arena_format(&report->arena, "%s %s", products->device, cost_type_name(products->type));
+    if (!name || !gemm_near_errors(products, left_out, &physics, &near))
+        return error_memory(err);
+    add_line(report, left_out == GEMM_LEAVE_ROWS ? "rows left out" : "sizes left out", name, &physics, &near);
+    return true;
+}
+
+static bool score_known(struct report *report, struct error *err)
+{
+    const struct products *products;
+    for (int left_out = GEMM_LEAVE_ROWS; left_out <= GEMM_LEAVE_SIZES; left_out++)
+        for (int i = 0; (products = products_known(i)); i++)
+            if (is_wanted(report, products) &&
+                !add_known(report, products, (enum gemm_left_out)left_out, err))
+                return false;
+    return report->line_count > 0 ||
+           error_set(err, ERROR_INPUT, "no products of '%s' are known", report->device->name);
 }
 
 /* ---- collectives ---- */
@@ -250,18 +293,27 @@ static bool fit_runs(struct report *report, struct error *err)
 
 /* ---- the report ---- */
 
+static void print_head(const struct report *report, struct text *out)
+{
+    bool known = report->given->known;
+    if (report->device)
+        text_format(out, "%s, %s\n\n", report->device->name, report->device->title);
+    text_format(out, "%-17s %-*s %6s   %-27s   %s\n", "", known ? 19 : 15, "", "",
+                known ? "error of the formula" : "error before",
+                known ? "with the nearest others" : "after, of rows left out");
+    text_format(out, "%-17s %-*s %6s   %8s %8s %8s    %8s %8s %8s\n", known ? "products" : "fitted",
+                known ? 19 : 15, "", "rows", "median", "mean", "p90", "median", "mean", "p90");
+}
+
 static void print_report(const struct report *report, struct text *out)
 {
-    text_format(out, "%s, %s\n\n", report->device->name, report->device->title);
-    text_format(out, "%-17s %-15s %6s   %-27s   %s\n", "", "", "", "error before", "after, of rows left out");
-    text_format(out, "%-17s %-15s %6s   %8s %8s %8s    %8s %8s %8s\n", "fitted", "", "rows", "median", "mean",
-                "p90", "median", "mean", "p90");
+    print_head(report, out);
     for (int i = 0; i < report->line_count; i++) {
         const struct line *line = &report->lines[i];
-        text_format(out, "%-17s %-15s %6d   %6.1f %% %6.1f %% %6.1f %%    %6.1f %% %6.1f %% %6.1f %%\n",
-                    line->what, line->name, line->after.rows, 100 * line->before.median,
-                    100 * line->before.mean, 100 * line->before.p90, 100 * line->after.median,
-                    100 * line->after.mean, 100 * line->after.p90);
+        text_format(out, "%-17s %-*s %6d   %6.1f %% %6.1f %% %6.1f %%    %6.1f %% %6.1f %% %6.1f %%\n",
+                    line->what, report->given->known ? 19 : 15, line->name, line->after.rows,
+                    100 * line->before.median, 100 * line->before.mean, 100 * line->before.p90,
+                    100 * line->after.median, 100 * line->after.mean, 100 * line->after.p90);
     }
 }
 
@@ -276,7 +328,7 @@ static void write_report(const struct report *report, struct text *out)
 {
     struct json json = {.out = out};
     json_open_document(&json, "rehearse-calibration-fit/1");
-    json_string(&json, "device", report->device->name);
+    json_string(&json, "device", report->device ? report->device->name : "all");
     json_open(&json, "fitted", '[');
     for (int i = 0; i < report->line_count; i++) {
         const struct line *line = &report->lines[i];
@@ -349,7 +401,14 @@ static bool fit_table(struct report *report, const char *path,
 
 static bool check_options(const struct calibrate_options *given, struct error *err)
 {
-    if (!given->gemm && !given->collectives && !given->runs)
+    bool measured = given->gemm || given->collectives || given->runs;
+    if (given->known && (measured || given->output))
+        return error_set(err, ERROR_USAGE, "--known fits nothing: it takes no tables and no --output");
+    if (given->known)
+        return true;
+    if (!given->device)
+        return error_set(err, ERROR_USAGE, "calibrate: '--device NAME' is missing");
+    if (!measured)
         return error_set(err, ERROR_USAGE, "expected at least one of --gemm, --collectives and --runs");
     if (given->across && !given->collectives)
         return error_set(err, ERROR_USAGE, "--across needs --collectives");
@@ -363,6 +422,8 @@ static bool check_options(const struct calibrate_options *given, struct error *e
 
 static bool choose_device(struct report *report, struct error *err)
 {
+    if (!report->given->device) /* --known: all */
+        return true;
     if (!tables_load(NULL, TABLE_DEVICES, &report->table, report->given->device, err))
         return false;
     report->device = &report->table.devices[0];
@@ -376,6 +437,7 @@ static bool run(void *context, struct error *err)
     const struct calibrate_options *given = context;
     struct report report = {.given = given};
     bool done = check_options(given, err) && choose_device(&report, err) &&
+                (!given->known || score_known(&report, err)) &&
                 fit_table(&report, given->gemm, fit_gemm, err) &&
                 fit_table(&report, given->collectives, fit_collectives, err) &&
                 (!given->runs || fit_runs(&report, err)) && write_files(&report, err) && show(&report, err);
@@ -393,10 +455,11 @@ static const struct option_spec options[] = {
     {.name = "device",
      .letter = 'd',
      .kind = OPTION_TEXT,
-     .required = true,
      .at = offsetof(struct calibrate_options, device),
      .argument = "NAME",
-     .help = "the measured device, by name or as a file; only its rows of the tables are used"},
+     .help =
+         "the measured device, by name or as a file; only its rows of the tables are used (required, but for "
+         "--known)"},
     {.name = "gemm",
      .kind = OPTION_FILE,
      .at = offsetof(struct calibrate_options, gemm),
@@ -424,6 +487,18 @@ static const struct option_spec options[] = {
      .initial = "bf16",
      .words = types,
      .help = "number format of the matrix products, if the table has no column dtype"},
+    {.name = "launch",
+     .kind = OPTION_QUANTITY,
+     .at = offsetof(struct calibrate_options, launch),
+     .argument = "TIME",
+     .unit = UNIT_TIME,
+     .help = "how much of each time in --gemm is launch and not product: it is taken off (2.7 us)"},
+    {.name = "known",
+     .kind = OPTION_FLAG,
+     .at = offsetof(struct calibrate_options, known),
+     .help = "print how well the products that come with the program are predicted: by the formula alone, "
+             "and with the "
+             "nearest other ones"},
     {.name = "across",
      .kind = OPTION_TEXT,
      .at = offsetof(struct calibrate_options, across),

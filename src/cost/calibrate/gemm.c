@@ -2,7 +2,7 @@
 
 #include "core/random.h"
 #include "cost/calibrate/fit.h"
-#include "cost/gemm.h"
+#include "cost/gemm_near.h"
 #include "devices/device.h"
 
 #include <inttypes.h>
@@ -84,8 +84,11 @@ bool gemm_error_of(struct error_score *error, const struct cost_device *device,
     struct rows rows;
     if (!rows_of(&rows, samples, type, err))
         return false;
-    for (int i = 0; i < rows.count; i++)
-        rows.errors[i] = error_at(device, rows.samples[i]);
+    for (int i = 0; i < rows.count; i++) {
+        const struct gemm_sample *s = rows.samples[i];
+        struct gemm_time time = gemm_time_near(device, s->type, s->batch, s->m, s->n, s->k, NULL);
+        rows.errors[i] = fabs(time.seconds / s->seconds - 1);
+    }
     *error = score_of(rows.errors, rows.count);
     rows_release(&rows);
     return true;

@@ -25,7 +25,7 @@ struct gemm_fit {
 bool gemm_fit_samples(struct gemm_fit *fit, const struct gemm_samples *samples,
                       const struct cost_device *start, struct error *err);
 
-/* Computes the errors of the device's times on the samples of a type. */
+/* Computes the errors of the device's times on the samples of a type, with neighbours (gemm_time_near). */
 bool gemm_error_of(struct error_score *error, const struct cost_device *device,
                    const struct gemm_samples *samples, enum cost_type type, struct error *err);
 

@@ -13,8 +13,9 @@
 static const struct {
     const char *column;
     double seconds; /* 0: flop/s */
-} times[] = {{"time_us", 1e-6}, {"time_ms", 1e-3}, {"seconds", 1}, {"flops_per_sec", 0}};
-#define TIMES 4
+} times[] = {
+    {"time_us", 1e-6}, {"time_ms", 1e-3}, {"latency_ms", 1e-3}, {"seconds", 1}, {"flops_per_sec", 0}};
+#define TIMES 5
 
 struct reader {
     const struct csv *csv;
@@ -72,7 +73,7 @@ struct gemm_columns {
     int m, n, k, batch, dtype;
 };
 
-/* "bf16", "bfloat16", "f8e4m3fnxf8e4m3fn->bf16", … */
+/* "bf16", "bfloat16", "f8e4m3fnxf8e4m3fn->bf16", … XLA's f32 is multiplied as tf32, PyTorch's float32 is not. */
 static bool find_type(const char *text, enum cost_type *type)
 {
     static const struct {
@@ -80,8 +81,8 @@ static bool find_type(const char *text, enum cost_type *type)
         enum cost_type type;
     } names[] = {
         {"bf16", COST_BF16}, {"bfloat16", COST_BF16}, {"fp16", COST_FP16}, {"float16", COST_FP16},
-        {"f16", COST_FP16},  {"half", COST_FP16},     {"tf32", COST_TF32}, {"fp32", COST_TF32},
-        {"f32", COST_TF32},  {"float32", COST_TF32},  {"fp8", COST_FP8},   {"f8", COST_FP8},
+        {"f16", COST_FP16},  {"half", COST_FP16},     {"tf32", COST_TF32}, {"fp32", COST_FP32},
+        {"f32", COST_TF32},  {"float32", COST_FP32},  {"fp8", COST_FP8},   {"f8", COST_FP8},
         {"int8", COST_INT8}, {"s8", COST_INT8},       {"fp64", COST_FP64}, {"f64", COST_FP64},
         {"fp4", COST_FP4},   {"f4", COST_FP4},
     };
@@ -140,6 +141,17 @@ bool gemm_samples_read(struct gemm_samples *samples, const struct csv *csv, cons
     if (!done)
         gemm_samples_release(samples);
     return done;
+}
+
+bool gemm_samples_take_off(struct gemm_samples *samples, double launch, struct error *err)
+{
+    for (int i = 0; i < samples->count; i++) {
+        samples->samples[i].seconds -= launch;
+        if (samples->samples[i].seconds <= 0)
+            return error_set(err, ERROR_INPUT, "%s: a product takes no longer than a launch of %.3g us",
+                             samples->path, 1e6 * launch);
+    }
+    return true;
 }
 
 void gemm_samples_release(struct gemm_samples *samples)

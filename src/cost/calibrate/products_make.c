@@ -1,0 +1,255 @@
+/* products-make FOLDER: prints data/products.txt from the measured tables in FOLDER. scripts/learn-products runs it.
+ *
+ * A program of its own: its numbers are ratios to today's formula, with today's parameters, in the same build. */
+#include "core/csv.h"
+#include "core/text.h"
+#include "cost/calibrate/samples.h"
+#include "cost/gemm.h"
+#include "devices/measured/products.h"
+#include "devices/tables.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_DEVICES 8
+#define MAX_M       128
+
+/* A part of a table. Lines have a character for each value of m, or for each device where shapes lie on no grid. */
+static const struct part {
+    enum cost_type type;
+    const char *file, *source;
+    double launch; /* seconds that each time has more than the product */
+    bool by_device;
+    struct {
+        const char *name, *cell;
+        double launch; /* besides the part's */
+    } devices[MAX_DEVICES];
+} parts[] = {
+#define AICONFIGURATOR "NVIDIA aiconfigurator (Apache-2.0), read in 2026-08: cuBLAS, without launches"
+#define XLA            "openxla/xla matmul_perf_table (Apache-2.0), read in 2026-08; launches taken off"
+    {COST_BF16, "gemm_a100_sxm.csv.gz", AICONFIGURATOR, 0, false, {{"a100-80gb", "a100_sxm", 0}}},
+    {COST_BF16, "gemm_h100_sxm.csv.gz", AICONFIGURATOR, 0, false, {{"h100-sxm", "h100_sxm", 0}}},
+    {COST_BF16, "gemm_h200_sxm.csv.gz", AICONFIGURATOR, 0, false, {{"h200", "h200_sxm", 0}}},
+    {COST_BF16, "gemm_b200_sxm.csv.gz", AICONFIGURATOR, 0, false, {{"b200", "b200_sxm", 0}}},
+    {COST_BF16, "gemm_training_shapes.csv", AICONFIGURATOR, 0, false, {{"gb200", "gb200", 0}}},
+    {COST_BF16, "gemm_training_shapes.csv", AICONFIGURATOR, 0, false, {{"l40s", "l40s", 0}}},
+    {COST_TF32,
+     "matmul_perf_table.csv",
+     XLA,
+     0,
+     true,
+     {{"h100-sxm", "sm_90", 2.7e-6}, {"b200", "sm_100_B200", 3.1e-6}}},
+    {COST_FP8,
+     "matmul_perf_table.csv",
+     XLA,
+     0,
+     true,
+     {{"h100-sxm", "sm_90", 2.7e-6}, {"b200", "sm_100_B200", 3.1e-6}}},
+    {COST_FP32,
+     "gemm_neusight_fp32.csv.gz",
+     "NeuSight's test set (MIT), ASPLOS 2025: PyTorch 2.1; 20 us of its launches taken off",
+     20e-6,
+     true,
+     {{"p100", "Tesla P100-PCIE-16GB", 0},
+      {"p4", "Tesla P4", 0},
+      {"v100-pcie-32gb", "Tesla V100-PCIE-32GB", 0},
+      {"t4", "Tesla T4", 0},
+      {"a100-pcie-40gb", "NVIDIA A100-PCIE-40GB", 0},
+      {"a100-pcie-80gb", "NVIDIA A100 80GB PCIe", 0},
+      {"l4", "NVIDIA L4", 0},
+      {"h100-sxm", "NVIDIA H100 80GB HBM3", 0}}},
+};
+
+/* A measured shape of one device. */
+struct shape {
+    int64_t batch, n, k, m;
+    int device;
+    double log_ratio;
+};
+
+struct shapes {
+    struct shape *list;
+    int count;
+};
+
+static const char head[] =
+    "rehearse-products/1\n"
+    "# Measured matrix products, as what they take of the time that the formula of src/cost/gemm.c computes: "
+    "a character for each\n"
+    "# measured shape, a blank where none was measured. src/devices/measured/products.c reads it. Made by "
+    "scripts/learn-products.\n"
+    "# Rows are \"batch n k\" with characters by m, or \"batch m n k\" with characters by device.\n";
+
+static int compare(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int by_line(const struct shape *a, const struct shape *b, bool by_device)
+{
+    int order = compare(a->batch, b->batch);
+    order = order || !by_device ? order : compare(a->m, b->m);
+    order = order ? order : compare(a->n, b->n);
+    return order ? order : compare(a->k, b->k);
+}
+
+static int by_m(const void *a, const void *b)
+{
+    const struct shape *x = a, *y = b;
+    int order = by_line(x, y, false);
+    order = order ? order : compare(x->m, y->m);
+    return order ? order : compare(x->device, y->device);
+}
+
+static int by_shape(const void *a, const void *b)
+{
+    const struct shape *x = a, *y = b;
+    int order = by_line(x, y, true);
+    return order ? order : compare(x->device, y->device);
+}
+
+/* Rows of one shape, such as those of two formats of 8 bits, become their mean. */
+static void merge(struct shapes *shapes)
+{
+    int kept = 0, same = 0;
+    for (int i = 0; i < shapes->count; i++) {
+        struct shape *last = kept ? &shapes->list[kept - 1] : NULL;
+        if (!last || by_shape(last, &shapes->list[i]) != 0) {
+            shapes->list[kept++] = shapes->list[i];
+            same = 1;
+        } else {
+            last->log_ratio += (shapes->list[i].log_ratio - last->log_ratio) / ++same;
+        }
+    }
+    shapes->count = kept;
+}
+
+static bool add_device(struct shapes *shapes, const struct part *part, int index, const struct csv *csv,
+                       struct error *err)
+{
+    const struct cost_device *device = tables_device(NULL, part->devices[index].name);
+    double launch = part->launch + part->devices[index].launch;
+    struct gemm_samples samples;
+    if (!device)
+        return error_set(err, ERROR_INPUT, "unknown device '%s'", part->devices[index].name);
+    if (!gemm_samples_read(&samples, csv, part->devices[index].cell, part->type, err))
+        return false;
+    for (int i = 0; i < samples.count; i++) {
+        const struct gemm_sample *s = &samples.samples[i];
+        if (s->type != part->type || s->seconds < 1.25 * launch)
+            continue;
+        double seconds = gemm_time(device, s->type, s->batch, s->m, s->n, s->k).seconds;
+        shapes->list[shapes->count++] =
+            (struct shape){s->batch, s->n, s->k, s->m, index, log((s->seconds - launch) / seconds)};
+    }
+    gemm_samples_release(&samples);
+    return true;
+}
+
+/* ---- text ---- */
+
+static void add_line(struct text *out, const struct shape *s, bool by_device, const char *codes, int count)
+{
+    while (count > 0 && codes[count - 1] == PRODUCT_NONE)
+        count--;
+    text_format(out, "%" PRId64 " ", s->batch);
+    if (by_device)
+        text_format(out, "%" PRId64 " ", s->m);
+    text_format(out, "%" PRId64 " %" PRId64 "\t%.*s\n", s->n, s->k, count, codes);
+}
+
+static void add_lines(struct text *out, const struct shapes *shapes, bool by_device, const int64_t *m,
+                      int columns)
+{
+    char codes[MAX_M];
+    for (int i = 0; i < shapes->count;) {
+        const struct shape *first = &shapes->list[i];
+        memset(codes, PRODUCT_NONE, sizeof codes);
+        for (; i < shapes->count && by_line(first, &shapes->list[i], by_device) == 0; i++) {
+            int column = shapes->list[i].device;
+            for (int c = 0; !by_device && c < columns; c++)
+                if (m[c] == shapes->list[i].m)
+                    column = c;
+            codes[column] = product_encode(shapes->list[i].log_ratio);
+        }
+        add_line(out, first, by_device, codes, columns);
+    }
+}
+
+/* Returns the number of different values, in order. */
+static int values_of_m(const struct shapes *shapes, int64_t values[MAX_M])
+{
+    int count = 0;
+    for (int i = 0; i < shapes->count; i++) {
+        int at = 0;
+        while (at < count && values[at] < shapes->list[i].m)
+            at++;
+        if ((at < count && values[at] == shapes->list[i].m) || count == MAX_M)
+            continue;
+        memmove(values + at + 1, values + at, sizeof *values * (size_t)(count - at));
+        values[at] = shapes->list[i].m;
+        count++;
+    }
+    return count;
+}
+
+static void add_part(struct text *out, const struct part *part, const struct shapes *shapes, int devices)
+{
+    int64_t m[MAX_M];
+    int columns = part->by_device ? devices : values_of_m(shapes, m);
+    text_format(out, "\nproducts %s\nsource %s\ndevices", cost_type_name(part->type), part->source);
+    for (int i = 0; i < devices; i++)
+        text_format(out, " %s", part->devices[i].name);
+    if (!part->by_device)
+        text_add(out, "\nm");
+    for (int i = 0; !part->by_device && i < columns; i++)
+        text_format(out, " %" PRId64, m[i]);
+    text_add(out, "\nrows\n");
+    add_lines(out, shapes, part->by_device, m, columns);
+}
+
+static bool make_part(struct text *out, const struct part *part, const char *folder, struct error *err)
+{
+    struct text path = {0};
+    struct csv csv;
+    text_format(&path, "%s/%s", folder, part->file);
+    bool done = !path.failed && csv_load(&csv, path.data, err);
+    text_release(&path);
+    if (!done)
+        return false;
+    struct shapes shapes = {calloc((size_t)csv.row_count * MAX_DEVICES + 1, sizeof *shapes.list), 0};
+    int devices = 0;
+    done = shapes.list || error_memory(err);
+    for (; done && devices < MAX_DEVICES && part->devices[devices].name; devices++)
+        done = add_device(&shapes, part, devices, &csv, err);
+    if (done) {
+        qsort(shapes.list, (size_t)shapes.count, sizeof *shapes.list, by_shape);
+        merge(&shapes);
+        qsort(shapes.list, (size_t)shapes.count, sizeof *shapes.list, part->by_device ? by_shape : by_m);
+        add_part(out, part, &shapes, devices);
+    }
+    free(shapes.list);
+    csv_release(&csv);
+    return done;
+}
+
+int main(int count, char **arguments)
+{
+    struct text out = {0};
+    struct error err;
+    bool made = count == 2 || error_set(&err, ERROR_USAGE, "expected the folder of tables");
+    text_add(&out, head);
+    for (size_t i = 0; made && i < sizeof parts / sizeof *parts; i++)
+        made = make_part(&out, &parts[i], arguments[1], &err);
+    if (made)
+        made =
+            (!out.failed && fwrite(out.data, 1, out.length, stdout) == out.length && fflush(stdout) == 0) ||
+            error_set(&err, ERROR_FAILED, "cannot write");
+    if (!made)
+        fprintf(stderr, "products-make: %s\n", err.text);
+    text_release(&out);
+    return made ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,197 @@
+#include "cost/gemm_near.h"
+
+#include "core/random.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FALL  0.3  /* of a covariance's logarithm, per doubling of a size */
+#define NOISE 0.02 /* of a measurement, as a share of the variance between shapes */
+#define FOLDS 5
+
+/* Rows that do not count: those of a fold, by rows or by sizes. */
+struct omission {
+    enum gemm_left_out what;
+    const struct product *of;
+};
+
+struct candidate {
+    const struct product *product;
+    float distance; /* squared */
+};
+
+/* ---- the nearest ---- */
+
+static uint64_t fold_of(const struct product *p)
+{
+    uint64_t key = random_mix((uint64_t)p->m + random_mix((uint64_t)p->n));
+    return random_mix(key + random_mix((uint64_t)p->k + random_mix((uint64_t)p->batch))) % FOLDS;
+}
+
+static bool is_omitted(const struct omission *omission, const struct product *p)
+{
+    if (!omission)
+        return false;
+    return omission->what == GEMM_LEAVE_ROWS ? fold_of(p) == fold_of(omission->of)
+                                             : p->n == omission->of->n || p->k == omission->of->k;
+}
+
+/* Squared; where the three sizes alone are farther apart than `limit`, that much of it. */
+static float distance(const float *a, const float *b, float limit)
+{
+    float sum = 0;
+    for (int i = 0; i < PRODUCT_AXES && (i != 3 || sum < limit); i++)
+        sum += (a[i] - b[i]) * (a[i] - b[i]);
+    return sum;
+}
+
+/* Keeps the nearest, in order. */
+static int insert(struct candidate *nearest, int count, struct candidate new)
+{
+    int at = count < GEMM_NEAREST ? count++ : count - 1;
+    for (; at > 0 && nearest[at - 1].distance > new.distance; at--)
+        nearest[at] = nearest[at - 1];
+    nearest[at] = new;
+    return count;
+}
+
+/* Returns the first row whose n is not below. */
+static int first_from(const struct products *products, float n)
+{
+    int low = 0, high = products->count;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (products->rows[middle].at[PRODUCT_BY_N] < n)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* From the row's place in both directions, until rows of that n alone are farther than the nearest known. */
+static int find_nearest(const struct products *products, const float *at, const struct omission *omission,
+                        struct candidate *nearest)
+{
+    int start = first_from(products, at[PRODUCT_BY_N]), count = 0;
+    for (int step = 1; step >= -1; step -= 2)
+        for (int i = step > 0 ? start : start - 1; i >= 0 && i < products->count; i += step) {
+            const struct product *p = &products->rows[i];
+            float along = p->at[PRODUCT_BY_N] - at[PRODUCT_BY_N];
+            float limit = count == GEMM_NEAREST ? nearest[count - 1].distance : HUGE_VALF;
+            if (along * along >= limit)
+                break;
+            float far = distance(p->at, at, limit);
+            if (far < limit && !is_omitted(omission, p))
+                count = insert(nearest, count, (struct candidate){p, far});
+        }
+    return count;
+}
+
+/* ---- kriging ---- */
+
+static double covariance(float squared)
+{
+    return exp(-FALL * sqrt((double)squared));
+}
+
+/* Solves a * x = b for a symmetric positive definite a by Cholesky; x replaces b. */
+static void solve(double a[GEMM_NEAREST][GEMM_NEAREST], double *b, int count)
+{
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j <= i; j++) {
+            double sum = a[i][j];
+            for (int k = 0; k < j; k++)
+                sum -= a[i][k] * a[j][k];
+            a[i][j] = i == j ? sqrt(sum) : sum / a[j][j];
+        }
+    for (int i = 0; i < count; i++) {
+        for (int k = 0; k < i; k++)
+            b[i] -= a[i][k] * b[k];
+        b[i] /= a[i][i];
+    }
+    for (int i = count - 1; i >= 0; i--) {
+        for (int k = i + 1; k < count; k++)
+            b[i] -= a[k][i] * b[k];
+        b[i] /= a[i][i];
+    }
+}
+
+static void order_by_weight(struct gemm_near *near)
+{
+    for (int i = 1; i < near->count; i++)
+        for (int j = i; j > 0 && fabs(near->weights[j - 1]) < fabs(near->weights[j]); j--) {
+            double weight = near->weights[j];
+            const struct product *product = near->products[j];
+            near->weights[j] = near->weights[j - 1];
+            near->products[j] = near->products[j - 1];
+            near->weights[j - 1] = weight;
+            near->products[j - 1] = product;
+        }
+}
+
+static void estimate(struct gemm_near *near, const struct products *products, const float *at,
+                     const struct omission *omission)
+{
+    struct candidate nearest[GEMM_NEAREST];
+    double a[GEMM_NEAREST][GEMM_NEAREST];
+    near->log_ratio = 0;
+    near->count = find_nearest(products, at, omission, nearest);
+    for (int i = 0; i < near->count; i++) {
+        near->products[i] = nearest[i].product;
+        near->weights[i] = covariance(nearest[i].distance);
+        for (int j = 0; j < i; j++)
+            a[i][j] = covariance(distance(near->products[i]->at, near->products[j]->at, HUGE_VALF));
+        a[i][i] = 1 + NOISE;
+    }
+    solve(a, near->weights, near->count);
+    for (int i = 0; i < near->count; i++)
+        near->log_ratio += near->weights[i] * near->products[i]->log_ratio;
+}
+
+struct gemm_time gemm_time_near(const struct cost_device *device, enum cost_type type, int64_t batch,
+                                int64_t m, int64_t n, int64_t k, struct gemm_near *near)
+{
+    struct gemm_time time = gemm_time(device, type, batch, m, n, k);
+    enum cost_type computed = cost_device_type(device, type);
+    const struct products *products = products_of(device, computed);
+    struct gemm_near room;
+    near = near ? near : &room;
+    *near = (struct gemm_near){0};
+    if (!products)
+        return time;
+    float at[PRODUCT_AXES];
+    product_place(at, device->units, batch, m, n, k);
+    estimate(near, products, at, NULL);
+    order_by_weight(near);
+    double ratio = exp(near->log_ratio);
+    double peak = 2.0 * (double)batch * (double)m * (double)n * (double)k / device->peak[computed];
+    time.matrix_seconds *= ratio;
+    time.memory_seconds *= ratio;
+    time.seconds = fmax(time.seconds * ratio, fmin(peak, time.seconds));
+    return time;
+}
+
+/* ---- errors ---- */
+
+bool gemm_near_errors(const struct products *products, enum gemm_left_out left_out,
+                      struct error_score *physics, struct error_score *near)
+{
+    double *errors = malloc(2 * ((size_t)products->count + 1) * sizeof *errors);
+    if (!errors)
+        return false;
+    double *alone = errors + products->count;
+    for (int i = 0; i < products->count; i++) {
+        const struct product *p = &products->rows[i];
+        const struct omission omission = {left_out, p};
+        struct gemm_near found;
+        estimate(&found, products, p->at, &omission);
+        errors[i] = exp(found.log_ratio - (double)p->log_ratio) - 1;
+        alone[i] = exp(-(double)p->log_ratio) - 1;
+    }
+    *near = error_score_of(errors, products->count);
+    *physics = error_score_of(alone, products->count);
+    free(errors);
+    return true;
+}

@@ -1,0 +1,36 @@
+/* Times of matrix products that lean on the nearest measured shapes: the formula first, then the neighbours.
+ *
+ * Libraries choose among hundreds of kernels; no formula with ten parameters follows their choice. By how much measured
+ * times differ from the formula (devices/measured/products.h) is interpolated between the nearest shapes by kriging
+ * (Krige 1951; simple kriging, its mean 0, an exponential covariance): the best linear estimate, which goes to the formula
+ * alone where no measured shape is near. */
+#ifndef REHEARSE_COST_GEMM_NEAR_H
+#define REHEARSE_COST_GEMM_NEAR_H
+
+#include "core/statistics.h"
+#include "cost/gemm.h"
+#include "devices/measured/products.h"
+
+#define GEMM_NEAREST 16
+
+struct gemm_near {
+    double log_ratio; /* of seconds over those of the formula; 0: nothing is near */
+    int count;        /* of neighbours */
+    const struct product *products[GEMM_NEAREST]; /* the one that counts most first */
+    double weights[GEMM_NEAREST]; /* of their ratios; what is missing to 1 counts for the formula */
+};
+
+/* Returns gemm_time corrected by the neighbours of the shape; not faster than the device's peak. `near`, unless NULL,
+ * receives them. */
+struct gemm_time gemm_time_near(const struct cost_device *device, enum cost_type type, int64_t batch,
+                                int64_t m, int64_t n, int64_t k, struct gemm_near *near);
+
+/* What is left out when the table is asked about its own rows. */
+enum gemm_left_out { GEMM_LEAVE_ROWS, GEMM_LEAVE_SIZES };
+
+/* Computes the errors of a table's products, physics alone and with neighbours: of five folds of rows, or of rows whose n
+ * or k the neighbours do not have. False: out of memory. */
+bool gemm_near_errors(const struct products *products, enum gemm_left_out left_out,
+                      struct error_score *physics, struct error_score *near);
+
+#endif

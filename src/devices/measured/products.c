@@ -1,0 +1,299 @@
+#include "devices/measured/products.h"
+
+#include "core/arena.h"
+#include "core/once.h"
+#include "devices/tables.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* data/products.txt, by scripts/embed. */
+extern const char data_products[];
+extern const size_t data_products_size;
+
+#define STEP        0.008 /* of the logarithm near 0; farther away steps grow with it */
+#define SPREAD      15    /* steps after which they do */
+#define FIRST_CODE  '!'
+#define LAST_CODE   '~'
+#define MIDDLE      ((FIRST_CODE + LAST_CODE) / 2)
+#define MAX_TABLES  64
+#define MAX_COLUMNS 128
+#define WAVE_WEIGHT 2.0F /* an empty half of a wave changes a time as four times the size does */
+
+/* A table, and the lines that it is read from when it is first asked for. */
+struct source {
+    struct products products;
+    const struct cost_device *device;
+    struct once once;
+    struct arena arena;
+    const char *lines;
+    int column;       /* of the lines' characters, where columns are devices; -1: they are values of m */
+    int count;        /* of columns */
+    const int64_t *m; /* values of m, by column */
+};
+
+static struct {
+    struct once once;
+    struct arena arena;
+    struct source sources[MAX_TABLES];
+    int count;
+} known = {.once = ONCE_INIT};
+
+/* ---- shapes ---- */
+
+char product_encode(double log_ratio)
+{
+    double code = MIDDLE + round(SPREAD * asinh(log_ratio / (STEP * SPREAD)));
+    return (char)fmin(fmax(code, FIRST_CODE), LAST_CODE);
+}
+
+double product_decode(char code)
+{
+    return STEP * SPREAD * sinh((code - MIDDLE) / (double)SPREAD);
+}
+
+/* log2 of how many waves a whole number of waves is, of those that are needed. */
+static float last_wave(int units, double batch, double rows, double columns)
+{
+    double waves = batch * ceil(rows) * ceil(columns) / units;
+    return WAVE_WEIGHT * (float)log2(ceil(waves) / waves);
+}
+
+void product_place(float at[PRODUCT_AXES], int units, int64_t batch, int64_t m, int64_t n, int64_t k)
+{
+    double b = (double)batch, rows = (double)m, columns = (double)n;
+    at[PRODUCT_BY_N] = (float)log2(columns);
+    at[1] = (float)log2(rows);
+    at[2] = (float)log2((double)k);
+    at[3] = (float)log2(b);
+    at[4] = last_wave(units, b, rows / 128, columns / 128);
+    at[5] = last_wave(units, b, rows / 128, columns / 256);
+    at[6] = last_wave(units, b, rows / 256, columns / 128);
+    at[7] = 0.5F * last_wave(units, b, rows / 64, columns / 128);
+    at[8] = 0.5F * last_wave(units, b, rows / 64, columns / 64);
+}
+
+/* ---- lines ---- */
+
+static const char *line_end(const char *line)
+{
+    return line + strcspn(line, "\n");
+}
+
+static const char *next_line(const char *line)
+{
+    const char *end = line_end(line);
+    return *end ? end + 1 : end;
+}
+
+/* Returns the text behind the word that a line begins with; NULL: it begins with another. */
+static const char *behind(const char *line, const char *word)
+{
+    size_t length = strlen(word);
+    return strncmp(line, word, length) == 0 && line[length] == ' ' ? line + length + 1 : NULL;
+}
+
+/* Reads up to `room` numbers, which blanks separate. */
+static int read_numbers(const char *text, int64_t *numbers, int room)
+{
+    int count = 0;
+    while (count < room && *text >= '0' && *text <= '9') {
+        char *end;
+        numbers[count++] = strtoll(text, &end, 10);
+        text = *end == ' ' ? end + 1 : end;
+    }
+    return count;
+}
+
+/* ---- blocks ---- */
+
+/* The head of a block: `type`, `source`, `devices` and, unless columns are devices, `m`. */
+struct block {
+    enum cost_type type;
+    const char *source, *devices;
+    const int64_t *m;
+    int columns; /* of m */
+};
+
+static const char *copy_line(const char *text)
+{
+    return arena_copy(&known.arena, text, (size_t)(line_end(text) - text));
+}
+
+static bool add_source(const struct block *block, const char *name, int column, int columns,
+                       const char *lines)
+{
+    struct source *source = &known.sources[known.count];
+    const struct cost_device *device = tables_device(NULL, name);
+    if (!device || known.count == MAX_TABLES)
+        return false;
+    *source = (struct source){
+        .products = {.device = name, .type = block->type, .source = block->source},
+        .device = device,
+        .once = ONCE_INIT,
+        .lines = lines,
+        .column = block->m ? -1 : column,
+        .count = block->m ? block->columns : columns,
+        .m = block->m,
+    };
+    known.count++;
+    return true;
+}
+
+static bool add_sources(const struct block *block, const char *lines)
+{
+    char *names = arena_string(&known.arena, block->devices);
+    char *list[MAX_COLUMNS];
+    int count = 0;
+    char *rest = NULL;
+    for (char *name = names ? strtok_r(names, " ", &rest) : NULL; name && count < MAX_COLUMNS;
+         name = strtok_r(NULL, " ", &rest))
+        list[count++] = name;
+    for (int i = 0; i < count; i++)
+        if (!add_source(block, list[i], i, count, lines))
+            return false;
+    return count > 0;
+}
+
+static bool read_head(struct block *block, const char *line)
+{
+    int64_t numbers[MAX_COLUMNS];
+    const char *text;
+    if ((text = behind(line, "products"))) {
+        const char *name = copy_line(text);
+        *block = (struct block){0};
+        return name && cost_type_find(name, &block->type);
+    }
+    if ((text = behind(line, "source")))
+        return (block->source = copy_line(text)) != NULL;
+    if ((text = behind(line, "devices")))
+        return (block->devices = copy_line(text)) != NULL;
+    if ((text = behind(line, "m"))) {
+        block->columns = read_numbers(text, numbers, MAX_COLUMNS);
+        int64_t *m = ARENA_ARRAY(&known.arena, MAX_COLUMNS, int64_t);
+        if (m)
+            memcpy(m, numbers, sizeof *m * (size_t)block->columns);
+        block->m = m;
+        return m != NULL;
+    }
+    return true; /* a comment, a row */
+}
+
+static bool read_blocks(struct error *err)
+{
+    struct block block = {0};
+    if (!tables_ready(err))
+        return false;
+    known.count = 0;
+    for (const char *line = data_products; *line; line = next_line(line)) {
+        bool read =
+            strncmp(line, "rows\n", 5) == 0 ? add_sources(&block, next_line(line)) : read_head(&block, line);
+        if (!read) {
+            arena_release(&known.arena);
+            return error_memory(err);
+        }
+    }
+    return true;
+}
+
+/* ---- rows ---- */
+
+static int by_place(const void *left, const void *right)
+{
+    const struct product *a = left, *b = right;
+    for (int i = 0; i < PRODUCT_AXES; i++)
+        if (a->at[i] != b->at[i])
+            return a->at[i] < b->at[i] ? -1 : 1;
+    return 0;
+}
+
+/* Adds the products of a line, "batch n k CODES" by m or "batch m n k CODES" by device. Returns how many; without
+ * `rows` it only counts. */
+static int read_row(const struct source *source, const char *line, struct product *rows)
+{
+    int64_t sizes[4];
+    int wanted = source->m ? 3 : 4, count = 0;
+    const char *codes = memchr(line, '\t', (size_t)(line_end(line) - line));
+    if (!codes || read_numbers(line, sizes, wanted) != wanted)
+        return 0;
+    int length = (int)(line_end(line) - ++codes);
+    int first = source->m ? 0 : source->column, last = source->m ? source->count : first + 1;
+    for (int i = first; i < last && i < length; i++) {
+        if (codes[i] == PRODUCT_NONE)
+            continue;
+        if (rows) {
+            int64_t m = source->m ? source->m[i] : sizes[1];
+            struct product *row = &rows[count];
+            *row =
+                (struct product){.batch = sizes[0], .m = m, .n = sizes[wanted - 2], .k = sizes[wanted - 1]};
+            row->log_ratio = (float)product_decode(codes[i]);
+            product_place(row->at, source->device->units, row->batch, row->m, row->n, row->k);
+        }
+        count++;
+    }
+    return count;
+}
+
+static int read_lines(const struct source *source, struct product *rows)
+{
+    int count = 0;
+    for (const char *line = source->lines; *line >= '0' && *line <= '9'; line = next_line(line))
+        count += read_row(source, line, rows ? rows + count : NULL);
+    return count;
+}
+
+static const struct products *loaded(struct source *source)
+{
+    struct once *once = &source->once;
+    if (!atomic_load(&once->done)) {
+        pthread_mutex_lock(&once->lock);
+        if (!atomic_load(&once->done)) {
+            int count = read_lines(source, NULL);
+            struct product *rows = ARENA_ARRAY(&source->arena, (size_t)count + 1, struct product);
+            if (!rows)
+                abort(); /* as once_needed does */
+            source->products.count = read_lines(source, rows);
+            qsort(rows, (size_t)count, sizeof *rows, by_place);
+            source->products.rows = rows;
+            atomic_store(&once->done, true);
+        }
+        pthread_mutex_unlock(&once->lock);
+    }
+    return &source->products;
+}
+
+/* ---- lookups ---- */
+
+const struct products *products_known(int index)
+{
+    once_needed(&known.once, read_blocks);
+    return index < known.count ? loaded(&known.sources[index]) : NULL;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a && b && strcmp(a, b) == 0;
+}
+
+/* The formula gives both the same times, but for clocks and bandwidths, which it knows. */
+static bool same_formula(const struct cost_device *a, const struct cost_device *b, enum cost_type type)
+{
+    return memcmp(&a->gemm[type], &b->gemm[type], sizeof a->gemm[type]) == 0 && a->units == b->units &&
+           same_text(a->capability, b->capability);
+}
+
+const struct products *products_of(const struct cost_device *device, enum cost_type type)
+{
+    struct source *found = NULL;
+    once_needed(&known.once, read_blocks);
+    for (int i = 0; i < known.count; i++) {
+        struct source *source = &known.sources[i];
+        if (source->products.type != type || !same_formula(device, source->device, type))
+            continue;
+        if (!found || same_text(device->name, source->device->name))
+            found = source;
+    }
+    return found ? loaded(found) : NULL;
+}
