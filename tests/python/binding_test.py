@@ -288,6 +288,37 @@ class Signals(unittest.TestCase):
             while True:
                 profile()
 
+    @unittest.skipUnless("plan" in rehearse.commands(), "the library does not plan yet")
+    def test_a_call_of_minutes_is_stopped(self):
+        class Alarm(Exception):
+            pass
+
+        def handler(*_):
+            raise Alarm
+
+        before = signal.signal(signal.SIGALRM, handler)
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with self.assertRaises(Alarm):
+            rehearse.plan(model="llama-3.1-405b", device="h100", devices="1024..16384+64", global_batch="512..4096+64")
+
+    @unittest.skipUnless("plan" in rehearse.commands(), "the library does not plan yet")
+    def test_a_handler_that_does_not_raise_stops_nothing(self):
+        handled = []
+        before = signal.signal(signal.SIGALRM, lambda *_: handled.append(1))
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_REAL, 0.001)
+        made = rehearse.plan(model="llama-3-70b", device="h100", devices=64, global_batch="64..512+64")
+        self.assertTrue(made.write("json"))
+        self.assertEqual(handled, [1])
+
+    def test_a_forked_child_calls(self):
+        profile()
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if profile()["layers"] > 0 else 1)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+
     def test_interrupt_ends_the_program_as_it_ends_others(self):
         program = "import rehearse\nprint(flush=True)\nwhile True: rehearse.cost(model='gpt2-xl', devices='a100')\n"
         child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
