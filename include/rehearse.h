@@ -195,6 +195,17 @@ struct rh_check_request {
 RH_API rh_report *rh_check_plan(const struct rh_check_request *request, const struct rh_call *call,
                                 struct rh_error *error);
 
+/* `rehearse templates`: the best pipeline for every number of nodes. */
+struct rh_templates_request {
+    size_t size;
+    const char *model, *profile, *cluster, *objective, *software, *precision, *links, *calibration;
+    const char *allreduce, *memory, *output;
+    const char *nodes; /* "4..8"; NULL: all */
+    int64_t sequence, microbatch_size, microbatches;
+};
+RH_API rh_report *rh_templates(const struct rh_templates_request *request, const struct rh_call *call,
+                               struct rh_error *error);
+
 /* ---- simulation ---- */
 
 /* `rehearse simulate`: a plan that is played, a schedule without one, several compared, or a recorded trace (`replay`). */

@@ -39,11 +39,12 @@ rh_handle *api_run(const struct api_command *command, const void *request, const
 /* Returns whether the call was asked to end, and sets ERROR_STOPPED. */
 bool api_stopped(const struct api_call *call, struct error *err);
 
-extern const struct api_command api_check_plan, api_cost, api_plan, api_profile_show, api_simulate;
+extern const struct api_command api_check_plan, api_cost, api_plan, api_profile_show, api_simulate,
+    api_templates;
 
 /* Their tables, which command lines are read by. */
 extern const struct option_spec api_check_plan_options[], api_cost_options[], api_plan_options[],
-    api_profile_show_options[], api_simulate_options[];
+    api_profile_show_options[], api_simulate_options[], api_templates_options[];
 
 /* Kinds of handles that requests hold. */
 extern const struct api_kind api_plan_kind, api_profile_kind;

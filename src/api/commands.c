@@ -2,7 +2,7 @@
 #include "api/command.h"
 
 const struct api_command *const api_commands[] = {
-    &api_plan, &api_check_plan, &api_simulate, &api_cost, &api_profile_show, NULL,
+    &api_plan, &api_check_plan, &api_simulate, &api_templates, &api_cost, &api_profile_show, NULL,
 };
 
 rh_profile *rh_profile_load(const struct rh_profile_request *request, const struct rh_call *call,
@@ -32,4 +32,10 @@ rh_report *rh_simulate(const struct rh_simulate_request *request, const struct r
                        struct rh_error *error)
 {
     return api_run(&api_simulate, request, call, error);
+}
+
+rh_report *rh_templates(const struct rh_templates_request *request, const struct rh_call *call,
+                        struct rh_error *error)
+{
+    return api_run(&api_templates, request, call, error);
 }

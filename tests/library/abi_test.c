@@ -183,6 +183,22 @@ static const struct {
     FIELD(rh_simulate_request, storage_network, 291, 1),
     FIELD(rh_simulate_request, with_sends, 292, 1),
     FIELD(rh_simulate_request, keep_tasks, 293, 1),
+    FIELD(rh_templates_request, size, 0, 8),
+    FIELD(rh_templates_request, model, 8, 8),
+    FIELD(rh_templates_request, profile, 16, 8),
+    FIELD(rh_templates_request, cluster, 24, 8),
+    FIELD(rh_templates_request, objective, 32, 8),
+    FIELD(rh_templates_request, software, 40, 8),
+    FIELD(rh_templates_request, precision, 48, 8),
+    FIELD(rh_templates_request, links, 56, 8),
+    FIELD(rh_templates_request, calibration, 64, 8),
+    FIELD(rh_templates_request, allreduce, 72, 8),
+    FIELD(rh_templates_request, memory, 80, 8),
+    FIELD(rh_templates_request, output, 88, 8),
+    FIELD(rh_templates_request, nodes, 96, 8),
+    FIELD(rh_templates_request, sequence, 104, 8),
+    FIELD(rh_templates_request, microbatch_size, 112, 8),
+    FIELD(rh_templates_request, microbatches, 120, 8),
 };
 
 static void fields_are_where_they_were(void **state)

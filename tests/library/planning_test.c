@@ -184,6 +184,32 @@ static void plans_that_cannot_be_are_infeasible(void **state)
     assert_int_equal(error.code, RH_USAGE);
 }
 
+static void templates_are_found(void **state)
+{
+    (void)state;
+    struct rh_plan_request toy = toy_request();
+    struct rh_templates_request request = RH_INIT(request);
+    struct rh_error error;
+    struct rh_array times;
+    request.profile = toy.profile;
+    request.cluster = toy.cluster;
+    request.microbatches = 4;
+    rh_report *report = rh_templates(&request, NULL, &error);
+    if (!report)
+        fail_msg("%s", error.text);
+    assert_int_equal(whole(report, "nodes", 1), 2);
+    assert_true(rh_get(report, "iteration_time", &times));
+    assert_true(fabs(((const double *)times.data)[0] - 4 * 12.0) < 1e-9);
+    assert_true(fabs(((const double *)times.data)[1] - 30.0) < 1e-9);
+    rh_free(report);
+    request.nodes = "2..1";
+    assert_null(rh_templates(&request, NULL, &error));
+    assert_int_equal(error.code, RH_USAGE);
+    request.nodes = "1..3";
+    assert_null(rh_templates(&request, NULL, &error));
+    assert_string_equal(error.text, "--nodes: the cluster has 2 nodes, found 3");
+}
+
 /* ---- simulation ---- */
 
 static void a_plan_is_played(void **state)
@@ -253,6 +279,7 @@ int main(void)
         cmocka_unit_test(ranges_are_sweeps),
         cmocka_unit_test(plans_are_checked),
         cmocka_unit_test(plans_that_cannot_be_are_infeasible),
+        cmocka_unit_test(templates_are_found),
         cmocka_unit_test(a_plan_is_played),
         cmocka_unit_test(a_schedule_is_played),
     };

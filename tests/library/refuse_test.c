@@ -208,6 +208,25 @@ static void checking(void **state)
     refuse_each(check_it, &check, 3);
 }
 
+static bool make_templates(const void *context, struct rh_error *error)
+{
+    rh_report *report =
+        rh_templates(context, &(struct rh_call){.size = sizeof(struct rh_call), .threads = 1}, error);
+    bool done = report != NULL;
+    rh_free(report);
+    return done;
+}
+
+static void templates(void **state)
+{
+    (void)state;
+    struct rh_templates_request request = RH_INIT(request);
+    request.profile = caller_write("toy.json", caller_profile);
+    request.cluster = caller_write("toy.yaml", "groups: [{device: gpu, nodes: 2, devices_per_node: 1}]\n");
+    request.microbatches = 4;
+    refuse_each(make_templates, &request, 1);
+}
+
 static bool play_it(const void *context, struct rh_error *error)
 {
     rh_report *report =
@@ -309,6 +328,7 @@ int main(void)
         cmocka_unit_test(pricing_files),
         cmocka_unit_test(planning),
         cmocka_unit_test(checking),
+        cmocka_unit_test(templates),
         cmocka_unit_test(playing),
         cmocka_unit_test(writing),
         cmocka_unit_test(stopping),

@@ -1,0 +1,142 @@
+/* rh_templates: the best pipeline for every number of nodes. */
+#include "elastic/templates.h"
+
+#include "api/choose.h"
+#include "api/command.h"
+#include "api/plan/planning.h"
+#include "core/file_output.h"
+#include "core/json.h"
+
+#include <math.h>
+
+static const char *const objectives[] = {"pipeline", "oobleck", NULL}; /* enum plan_objective */
+
+static bool choose_range(const struct rh_templates_request *asked, const struct plan_problem *problem,
+                         struct option_range *range, struct error *err)
+{
+    static const struct option_spec row = {
+        .name = "nodes", .kind = OPTION_RANGE, .min = 1, .max = CLUSTER_MAX_GROUPS * CLUSTER_MAX_NODES};
+    int nodes = plan_problem_nodes(problem);
+    *range = (struct option_range){1, nodes};
+    if (asked->nodes && !option_read(&row, asked->nodes, range, err))
+        return false;
+    return range->last <= nodes ||
+           error_set(err, ERROR_USAGE, "--nodes: the cluster has %d nodes, found %lld", nodes,
+                     (long long)range->last);
+}
+
+static bool save(const char *path, const struct text *json, struct error *err)
+{
+    return json->failed ? error_memory(err) : file_write(path, json->data, json->length, err);
+}
+
+static bool deliver(const struct rh_templates_request *asked, const struct template_set *set,
+                    const struct planning *planning, struct api_report *report, struct error *err)
+{
+    rh_handle *handle = &report->base;
+    struct json json = {.out = &report->json};
+    double *times = ARENA_ARRAY(&handle->arena, (size_t)set->count + 1, double);
+    int *nodes = ARENA_ARRAY(&handle->arena, (size_t)set->count + 1, int);
+    if (!times || !nodes)
+        return error_memory(err);
+    for (int i = 0; i < set->count; i++) {
+        nodes[i] = set->templates[i].nodes;
+        times[i] = set->templates[i].feasible ? set->templates[i].plan.iteration_time : NAN;
+    }
+    api_add_column(handle, "nodes", 'i', nodes, set->count, sizeof *nodes);
+    api_add_column(handle, "iteration_time", 'd', times, set->count, sizeof *times);
+    templates_print(set, &report->text);
+    return templates_write_json(set, planning, &json, err) &&
+           (!asked->output || save(asked->output, &report->json, err));
+}
+
+static bool find(const struct rh_templates_request *asked, const struct planning *planning,
+                 struct api_report *report, struct error *err)
+{
+    struct option_range range;
+    struct template_set set;
+    if (!choose_range(asked, &planning->problem, &range, err) ||
+        !templates_make(&set, &planning->problem, (int)range.first, (int)range.last, &planning->search, err))
+        return false;
+    bool ok = deliver(asked, &set, planning, report, err);
+    templates_release(&set);
+    return ok;
+}
+
+static bool open_and_find(const struct rh_templates_request *asked, const struct api_call *call,
+                          struct api_report *report, struct error *err)
+{
+    struct planning planning;
+    struct cost_chosen chosen = {0};
+    const struct planning_options options = {
+        .profile = asked->profile,
+        .cluster = asked->cluster,
+        .microbatches = asked->microbatches,
+        .microbatch_size = asked->microbatch_size,
+        .objective = option_index(objectives, asked->objective),
+        .allreduce = option_index(planning_allreduces, asked->allreduce),
+        .memory = option_index(plan_memory_models, asked->memory),
+        .time_limit = call->how.time_limit,
+        .threads = call->how.threads,
+    };
+    const struct model_given model = {.name = asked->model,
+                                      .software = asked->software,
+                                      .links = asked->links,
+                                      .calibration = asked->calibration,
+                                      .sequence = asked->sequence,
+                                      .precision = option_index(model_precisions, asked->precision)};
+    if (!asked->model == !asked->profile)
+        return error_set(err, ERROR_USAGE,
+                         asked->model ? "templates: --model and --profile are two models: choose one"
+                                      : "templates: '--profile P' or '--model NAME' is missing");
+    bool ok = planning_open_given(&planning, options, &model, &chosen, err);
+    if (ok) {
+        ok = find(asked, &planning, report, err);
+        planning_close(&planning);
+    }
+    cost_chosen_release(&chosen);
+    return ok;
+}
+
+static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
+{
+    struct api_report *report = api_report_new(err);
+    return report ? api_made(&report->base, open_and_find(request, call, report, err), err) : NULL;
+}
+
+const struct option_spec api_templates_options[] = {
+    PLANNING_MODEL_IN(rh_templates_request, OPTION_WORD, model, sequence, precision, software, links,
+                      calibration),
+    OPTION(
+        rh_templates_request, profile, OPTION_FILE, "profile", .letter = 'p', .argument = "P",
+        .help =
+            "layer times: a rehearse-profile/1 file, an Oobleck profile folder, or a folder of such folders "
+            "named by device type"),
+    OPTION(rh_templates_request, cluster, OPTION_FILE, "cluster", .letter = 'c', .required = true,
+           .argument = "FILE", .help = "the cluster, rehearse-cluster/1"),
+    OPTION(rh_templates_request, microbatch_size, OPTION_INTEGER, "microbatch-size", .argument = "N",
+           .initial = "0", .max = PROFILE_MAX_MICROBATCH,
+           .help = "with --model: samples of a micro-batch, 0 is 1; with an Oobleck folder: read its "
+                   "mb{N}.json, 0 reads the only one"),
+    PLANNING_ALLREDUCE_IN(struct rh_templates_request, OPTION_WORD, allreduce),
+    PLANNING_MEMORY_IN(struct rh_templates_request, OPTION_WORD, memory),
+    OPTION(rh_templates_request, nodes, OPTION_TEXT, "nodes", .argument = "A..B",
+           .help = "the numbers of nodes to plan for; by default all"),
+    OPTION(rh_templates_request, microbatches, OPTION_INTEGER, "microbatches", .letter = 'n', .argument = "N",
+           .initial = "0", .max = PLAN_MAX_MICROBATCHES,
+           .help = "micro-batches per iteration; 0 is the reference's default, three for each stage"),
+    OPTION(rh_templates_request, objective, OPTION_WORD, "objective", .argument = "NAME",
+           .initial = "pipeline", .words = objectives,
+           .help = "the minimised time: pipeline is the sum of stage times + (N - 1) x the slowest; oobleck "
+                   "is the reference's T1 + T2 + T3"),
+    OPTION(rh_templates_request, output, OPTION_FILE, "output", .letter = 'o', .argument = "FILE",
+           .help = "also write the templates (rehearse-templates/2) to FILE"),
+    OPTION_END,
+};
+
+const struct api_command api_templates = {
+    .name = "templates",
+    .options = api_templates_options,
+    .size = sizeof(struct rh_templates_request),
+    .make = make,
+};
