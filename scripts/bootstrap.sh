@@ -115,6 +115,7 @@ need_library sqlite3 libsqlite3-dev
 need_library libcrypto libssl-dev
 need_command mpicc 'libopenmpi-dev openmpi-bin'
 need_library hwloc libhwloc-dev
+[ -e /usr/include/oneapi/dnnl/dnnl.h ] || missing="$missing libdnnl-dev"
 # What runs in the kernel is built by clang.
 need_command clang clang
 need_library libbpf libbpf-dev

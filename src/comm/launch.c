@@ -1,13 +1,11 @@
 /* The number of processes that a launcher started, and the module that connects them. */
 #include "comm/internal.h"
 #include "comm/module.h"
+#include "core/module.h"
 
 #include <dlfcn.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define MODULE "rehearse-mpi.so"
 
@@ -29,44 +27,21 @@ int comm_launched(void)
 
 #ifdef REHEARSE_HAVE_MPI
 
-/* Gets the folder of the program, with the final slash. */
-static bool program_folder(char folder[PATH_MAX])
-{
-    ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
-    if (length <= 0)
-        return false;
-    folder[length] = 0;
-    char *slash = strrchr(folder, '/');
-    if (!slash)
-        return false;
-    slash[1] = 0;
-    return true;
-}
-
-/* Opens a module with global symbols: libmpi looks up its own parts among them. */
-static void *open_at(const char *folder, const char *name)
-{
-    char path[2 * PATH_MAX];
-    snprintf(path, sizeof path, "%s%s", folder, name);
-    return access(path, F_OK) == 0 ? dlopen(path, RTLD_NOW | RTLD_GLOBAL) : NULL;
-}
-
+/* With global symbols: libmpi looks up its own parts among them. */
 static void *open_module(struct error *err)
 {
-    char folder[PATH_MAX];
-    const char *given = getenv("REHEARSE_MPI_MODULE");
-    void *module = NULL;
-    dlerror();
-    if (given && *given)
-        module = dlopen(given, RTLD_NOW | RTLD_GLOBAL);
-    else if (program_folder(folder) && !(module = open_at(folder, MODULE)))
-        module = open_at(folder, REHEARSE_MPI_MODULE_FROM_BIN);
-    if (module)
-        return module;
-    const char *why = dlerror(); /* NULL: there was no file to open */
-    error_set(err, ERROR_FAILED, "started as one of %d processes, but cannot load MPI: %s", comm_launched(),
-              why ? why : MODULE " is neither beside the program nor in " REHEARSE_MPI_MODULE_FROM_BIN);
-    return NULL;
+    static const struct module_place place = {
+        .file = MODULE,
+        .variable = "REHEARSE_MPI_MODULE",
+        .from_bin = REHEARSE_MPI_MODULE_FROM_BIN,
+        .flags = RTLD_NOW | RTLD_GLOBAL,
+    };
+    char why[800];
+    void *module = module_load(&place, why, sizeof why);
+    if (!module)
+        error_set(err, ERROR_FAILED, "started as one of %d processes, but cannot load MPI: %s",
+                  comm_launched(), why);
+    return module;
 }
 
 const struct comm_calls *comm_load_module(struct error *err)

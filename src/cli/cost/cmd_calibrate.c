@@ -1,5 +1,6 @@
 #include "cli/command.h"
 #include "cli/output.h"
+#include "core/doc.h"
 #include "core/file.h"
 #include "core/json.h"
 #include "cost/calibrate/gemm.h"
@@ -7,8 +8,10 @@
 #include "cost/gemm_near.h"
 #include "devices/tables.h"
 #include "evidence/calibrate_runs.h"
+#include "model/profile_measured.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <string.h>
 #include <strings.h>
 
@@ -385,6 +388,34 @@ static bool show(const struct report *report, struct error *err)
     return output_and_release(NULL, &text, err);
 }
 
+/* Loads the matrix products of a measured profile as a table. */
+static bool load_products(struct csv *csv, const char *path, struct error *err)
+{
+    struct profile profile;
+    struct text text = {0};
+    int count = 0;
+    if (!profile_load(&profile, path, 0, err))
+        return false;
+    text_add(&text, "device,dtype,batch,m,n,k,seconds\n");
+    for (int d = 0; d < profile.device_count; d++) {
+        const struct profile_measured *measured = profile.devices[d].measured;
+        for (int i = 0; measured && i < measured->product_count; i++, count++) {
+            const struct profile_product *of = &measured->products[i];
+            text_format(&text, "\"%s\",%s,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%.9g\n",
+                        profile.devices[d].name ? profile.devices[d].name : "", of->type, of->batch, of->m,
+                        of->n, of->k, of->seconds);
+        }
+    }
+    bool done =
+        count > 0 ? (!text.failed || error_memory(err)) && csv_parse(csv, path, text.data, text.length, err)
+                  : error_set(err, ERROR_INPUT,
+                              "%s: has no measured matrix products, as 'rehearse measure layers' writes them",
+                              path);
+    text_release(&text);
+    profile_release(&profile);
+    return done;
+}
+
 static bool fit_table(struct report *report, const char *path,
                       bool (*fit)(struct report *report, const struct csv *csv, struct error *err),
                       struct error *err)
@@ -392,7 +423,7 @@ static bool fit_table(struct report *report, const char *path,
     struct csv csv;
     if (!path)
         return true;
-    if (!csv_load(&csv, path, err))
+    if (!(doc_is_name(path) ? load_products(&csv, path, err) : csv_load(&csv, path, err)))
         return false;
     bool done = fit(report, &csv, err);
     csv_release(&csv);
@@ -464,7 +495,7 @@ static const struct option_spec options[] = {
      .kind = OPTION_FILE,
      .at = offsetof(struct calibrate_options, gemm),
      .argument = "TABLE",
-     .help = "measured matrix products (CSV): fits the device"},
+     .help = "measured matrix products, CSV or a profile of 'rehearse measure layers': fits the device"},
     {.name = "collectives",
      .kind = OPTION_FILE,
      .at = offsetof(struct calibrate_options, collectives),

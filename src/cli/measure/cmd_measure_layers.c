@@ -1,3 +1,5 @@
+#include "api/choose.h"
+#include "api/cost/dims.h"
 #include "api/option.h"
 #include "cli/command.h"
 #include "cli/output.h"
@@ -9,12 +11,15 @@
 #include <string.h>
 
 struct measure_options {
-    struct rh_list files, backward;
-    const char *pjrt, *precision, *cores, *name, *output;
+    struct rh_list files, backward, dims;
+    const char *pjrt, *model, *software, *precision, *cores, *name, *output;
+    int64_t microbatch, sequence;
     double limit;
-    int clock;
-    bool first, json;
+    int clock, type;
+    bool products, first, json;
 };
+
+enum { TYPE_FP32, TYPE_BF16 };
 
 /* ---- options ---- */
 
@@ -42,8 +47,18 @@ static bool read_options(const struct measure_options *given, struct sample_opti
     if (given->backward.count > 0 && given->backward.count != given->files.count)
         return error_set(err, ERROR_USAGE, "--backward: expected one for each of %zu files, found %zu",
                          given->files.count, given->backward.count);
-    if (!given->pjrt)
-        return error_set(err, ERROR_USAGE, "expected --pjrt PLUGIN, which runs the layers");
+    if (given->model && given->files.count > 0)
+        return error_set(err, ERROR_USAGE, "files and --model exclude each other");
+    if (given->output && !given->model && given->files.count == 0)
+        return error_set(err, ERROR_USAGE,
+                         "--output writes a profile, which has layers: expected files or --model");
+    if (!given->pjrt && !given->model && !given->products && given->files.count == 0)
+        return error_set(err, ERROR_USAGE, "expected files, --model or --products");
+    if (given->pjrt && (given->model || given->products || given->dims.count > 0))
+        return error_set(err, ERROR_USAGE, "--pjrt runs files of fixed sizes: it does not go with --%s",
+                         given->model      ? "model"
+                         : given->products ? "products"
+                                           : "dim");
     /* before a library starts its threads */
     return !given->cores || (host_read_cores(&cores, given->cores, err) && host_pin(&cores, err));
 }
@@ -108,18 +123,27 @@ static bool show_plugin(const struct measure_options *given, const struct pjrt *
     return output_and_release(NULL, &text, err);
 }
 
+/* NULL: out of memory. */
+static struct layer_file *list_files(const struct measure_options *given, struct error *err)
+{
+    struct layer_file *files = calloc(given->files.count + 1, sizeof *files);
+    if (!files)
+        error_memory(err);
+    for (size_t i = 0; files && i < given->files.count; i++) {
+        files[i].path = given->files.items[i];
+        files[i].backward = given->backward.count > 0 ? given->backward.items[i] : NULL;
+    }
+    return files;
+}
+
 static bool measure_by_pjrt(const struct measure_options *given, const struct sample_options *samples,
                             struct error *err)
 {
     struct measured_layers measured;
     struct layer_options options = {.is_first = given->first};
-    struct layer_file *files = calloc(given->files.count + 1, sizeof *files);
+    struct layer_file *files = list_files(given, err);
     struct pjrt *pjrt = files ? pjrt_open(given->pjrt, err) : NULL;
-    bool done = pjrt != NULL || (!files && error_memory(err));
-    for (size_t i = 0; done && i < given->files.count; i++) {
-        files[i].path = given->files.items[i];
-        files[i].backward = given->backward.count > 0 ? given->backward.items[i] : NULL;
-    }
+    bool done = pjrt != NULL;
     if (done && given->files.count == 0)
         done = show_plugin(given, pjrt, err);
     else if (done && (done = measure_files_pjrt(&measured, pjrt, files, (int)given->files.count, &options,
@@ -132,22 +156,93 @@ static bool measure_by_pjrt(const struct measure_options *given, const struct sa
     return done;
 }
 
+static bool measure_named(const struct measure_options *given, struct measured_layers *measured,
+                          const struct measure_products *products, const struct sample_options *samples,
+                          struct error *err)
+{
+    struct cost_chosen chosen = {0};
+    struct measure_model wanted = {
+        .microbatch = given->microbatch,
+        .sequence = given->sequence,
+        .is_bf16 = given->type == TYPE_BF16,
+    };
+    bool done = tables_ready(err) && cost_choose_model(&chosen, given->model, err);
+    if (done) {
+        wanted.software = software_find(given->software);
+        done = wanted.software ? measure_model(measured, chosen.model, &wanted, products, samples, err)
+                               : software_unknown(given->software, err);
+    }
+    cost_chosen_release(&chosen);
+    return done;
+}
+
+static bool measure_files(const struct measure_options *given, struct measured_layers *measured,
+                          const struct measure_products *products, const struct sample_options *samples,
+                          struct error *err)
+{
+    struct hlo_dims dims = {0};
+    struct layer_options options = {.is_first = given->first};
+    struct layer_file *files = list_files(given, err);
+    bool done = files && tables_ready(err) && cost_dims_read(&dims, &given->dims, err) &&
+                measure_files_kernels(measured, files, (int)given->files.count, &options, &dims, products,
+                                      samples, err);
+    if (done && !cost_dims_check(&dims, err)) {
+        measured_release(measured);
+        done = false;
+    }
+    cost_dims_release(&dims);
+    free(files);
+    return done;
+}
+
+/* Kernel by kernel, by oneDNN. */
+static bool measure_by_kernels(const struct measure_options *given, const struct sample_options *samples,
+                               struct error *err)
+{
+    struct measured_layers measured;
+    const struct measure_products wanted = {.is_bf16 = given->type == TYPE_BF16};
+    const struct measure_products *products = given->products ? &wanted : NULL;
+    bool done = given->model ? measure_named(given, &measured, products, samples, err)
+                             : measure_files(given, &measured, products, samples, err);
+    if (!done)
+        return false;
+    done = deliver(given, &measured, err);
+    measured_release(&measured);
+    return done;
+}
+
 static bool run(void *context, struct error *err)
 {
     const struct measure_options *given = context;
     struct sample_options samples = {0};
     if (given->files.count > PROFILE_MAX_LAYERS)
         return error_set(err, ERROR_USAGE, "expected at most %d files", PROFILE_MAX_LAYERS);
-    return read_options(given, &samples, err) && measure_by_pjrt(given, &samples, err);
+    return read_options(given, &samples, err) &&
+           (given->pjrt ? measure_by_pjrt(given, &samples, err) : measure_by_kernels(given, &samples, err));
 }
 
 /* ---- the command ---- */
 
+static const char *const types[] = {"fp32", "bf16", NULL};
 static const char *const clocks[] = {"wall", "cpu", NULL};
 
 static const struct option_spec options[] = {
     OPTION(measure_options, pjrt, OPTION_FILE, "pjrt", .argument = "PLUGIN",
            .help = "run files of StableHLO by this PJRT plugin; without files, show the plugin"),
+    OPTION(measure_options, model, OPTION_TEXT, "model", .letter = 'm', .argument = "MODEL",
+           .help = "the layers of this model, a name of 'rehearse cost --list' or a file, by oneDNN"),
+    OPTION(measure_options, products, OPTION_FLAG, "products",
+           .help = "also 45 matrix products of usual sizes, by oneDNN: for 'rehearse calibrate --gemm'"),
+    OPTION(measure_options, type, OPTION_CHOICE, "type", .argument = "TYPE", .words = types,
+           .initial = "fp32", .help = "number format of --model and --products"),
+    OPTION(measure_options, microbatch, OPTION_INTEGER, "microbatch-size", .argument = "N", .initial = "1",
+           .min = 1, .max = PROFILE_MAX_MICROBATCH, .help = "sequences of --model"),
+    OPTION(measure_options, sequence, OPTION_INTEGER, "sequence", .argument = "N", .max = 16777216,
+           .initial = "0", .help = "tokens of a sequence of --model; 0 is the model's"),
+    OPTION(measure_options, software, OPTION_TEXT, "software", .argument = "NAME", .initial = "fsdp",
+           .help = "training software, whose kernels --model has"),
+    OPTION(measure_options, dims, OPTION_TEXT, "dim", .argument = "NAME=N", .repeats = true,
+           .help = "the size of an open dimension of files, as for 'rehearse cost'; not for --pjrt"),
     OPTION(measure_options, backward, OPTION_FILE, "backward", .argument = "FILE", .repeats = true,
            .help =
                "the backward pass of the file at the same place; else it is derived and its time estimated"),
@@ -166,7 +261,7 @@ static const struct option_spec options[] = {
                "wall, or CPU seconds of the process, which other load disturbs less; with one core they are "
                "the time on an idle machine"),
     OPTION(measure_options, name, OPTION_TEXT, "name", .argument = "NAME",
-           .help = "name of the device type in the profile; by default that of the plugin's device"),
+           .help = "name of the device type in the profile; by default that of the plugin's device, or cpu"),
     OPTION_JSON(struct measure_options),
     OPTION(measure_options, output, OPTION_FILE, "output", .letter = 'o', .argument = "FILE",
            .help = "write a profile of the layers, rehearse-profile/1"),
@@ -177,6 +272,7 @@ static const struct command_example examples[] = {
     {"rehearse measure layers --pjrt pjrt_plugin.so", "what the plugin runs on"},
     {"rehearse measure layers --pjrt pjrt_plugin.so --cores 0 block.mlir -o block.json",
      "a layer on one core, and its profile"},
+    {"rehearse measure layers -m gpt2 --type bf16 -o gpt2.json", "a model on this processor"},
     {NULL, NULL},
 };
 
@@ -192,10 +288,13 @@ const struct command command_measure_layers = {
         "Files of StableHLO are compiled and run by a PJRT plugin, a library with which JAX and others drive "
         "a "
         "kind of device. Its own counts of operations, bytes and memory are shown beside those of 'rehearse "
-        "cost'. --output writes a profile, which all planners read.",
+        "cost'. Without a plugin, models and files of StableHLO and HLO are measured kernel by kernel: the "
+        "kernels of "
+        "'rehearse cost' in oneDNN, a layer is their sum. --output writes a profile, which all planners "
+        "read.",
     .options = options,
     .options_size = sizeof(struct measure_options),
-    .operands = {"FILE", "layers, StableHLO", NULL, 0, 0, offsetof(struct measure_options, files)},
+    .operands = {"FILE", "layers, StableHLO or HLO", NULL, 0, 0, offsetof(struct measure_options, files)},
     .examples = examples,
     .run = run,
 };

@@ -5,6 +5,7 @@
 #define REHEARSE_MEASURE_LAYERS_LAYERS_H
 
 #include "cost/layer.h"
+#include "devices/architecture.h"
 #include "measure/host.h"
 #include "measure/layers/pjrt.h"
 #include "measure/sample.h"
@@ -55,6 +56,29 @@ struct measured_layers {
 bool measure_files_pjrt(struct measured_layers *measured, struct pjrt *pjrt, const struct layer_file *files,
                         int count, const struct layer_options *options, const struct sample_options *samples,
                         struct error *err);
+
+/* A model by name. */
+struct measure_model {
+    int64_t microbatch; /* sequences */
+    int64_t sequence;   /* tokens; 0: the model's */
+    bool is_bf16;       /* else fp32 */
+    const struct software *software;
+};
+
+/* 45 further matrix products of usual sizes, for `rehearse calibrate`. */
+struct measure_products {
+    bool is_bf16;
+};
+
+/* Measures the kernels of 'rehearse cost' by oneDNN, each distinct one once; a layer is their sum. `products` may be
+ * NULL. */
+bool measure_model(struct measured_layers *measured, const struct architecture *model,
+                   const struct measure_model *wanted, const struct measure_products *products,
+                   const struct sample_options *samples, struct error *err);
+bool measure_files_kernels(struct measured_layers *measured, const struct layer_file *files, int count,
+                           const struct layer_options *options, const struct hlo_dims *dims,
+                           const struct measure_products *products, const struct sample_options *samples,
+                           struct error *err);
 
 void measured_release(struct measured_layers *measured);
 

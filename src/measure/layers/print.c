@@ -54,8 +54,7 @@ static void print_pass(const char *name, const char *word, const struct measured
 
 static bool is_by_plugin(const struct measured_layers *measured)
 {
-    return measured->count > 0 && measured->layers[0].forward.is_timed && !measured->model &&
-           measured->product_count == 0;
+    return measured->count > 0 && text_starts_with(measured->library, "PJRT");
 }
 
 static void print_costs_of(const char *name, const char *word, const struct measured_pass *pass,
@@ -115,10 +114,17 @@ void measured_print(const struct measured_layers *measured, struct text *out)
                     "within", "samples");
     for (int i = 0; i < measured->count; i++) {
         const struct measured_layer *layer = &measured->layers[i];
+        if (i > 0 && measured->layers[i - 1].same == layer->same)
+            continue;
         print_pass(layer->name, "forward", &layer->forward, out);
         print_pass(layer->name, "backward", &layer->backward, out);
         if (!layer->backward.is_there && layer->backward.notes)
             text_format(out, "  no backward pass: %s\n", layer->backward.notes);
+        int equal = 0;
+        while (i + equal + 1 < measured->count && measured->layers[i + equal + 1].same == layer->same)
+            equal++;
+        if (equal > 0)
+            text_format(out, "  and %d equal: to %s\n", equal, measured->layers[i + equal].name);
     }
     if (is_by_plugin(measured))
         print_costs(measured, out);

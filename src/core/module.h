@@ -1,0 +1,19 @@
+/* Modules: shared libraries of rehearse that are loaded when they are needed, so that the program runs without the software
+ * that they are linked with. */
+#ifndef REHEARSE_CORE_MODULE_H
+#define REHEARSE_CORE_MODULE_H
+
+#include <stddef.h>
+
+struct module_place {
+    const char *file;     /* "rehearse-mpi.so" */
+    const char *variable; /* of the environment, which may name another file */
+    const char *from_bin; /* where it is installed, from the program's folder */
+    int flags;            /* of dlopen */
+};
+
+/* Loads the file that the variable names; else that beside the program, else the installed one. NULL: *why (at most
+ * `size` bytes) says why. */
+void *module_load(const struct module_place *place, char *why, size_t size);
+
+#endif

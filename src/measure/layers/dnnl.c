@@ -1,0 +1,404 @@
+/* The module `rehearse-dnnl.so`: the table of kernel_module.h over oneDNN 2.x. Arrays are row-major, as a framework's. */
+#include "measure/layers/kernel_module.h"
+
+#include <oneapi/dnnl/dnnl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_STEPS   8
+#define MAX_MEMORY  8
+#define MAX_ARRAYS  32
+#define EPSILON     1e-5F
+#define ANY_BATCHES 3 /* rank of a product with a batch */
+
+struct step {
+    dnnl_primitive_t primitive;
+    int count;
+    dnnl_exec_arg_t arguments[MAX_MEMORY];
+};
+
+struct made {
+    dnnl_stream_t stream;
+    dnnl_data_type_t type;
+    int step_count, array_count;
+    struct step steps[MAX_STEPS];
+    dnnl_memory_t arrays[MAX_ARRAYS];
+    void *data[MAX_ARRAYS];
+    void (*fill)(void *data, int64_t count, bool is_bf16);
+    const char *failed; /* the call that failed first; NULL: none */
+    dnnl_status_t status;
+};
+
+static dnnl_engine_t engine;
+
+static const char *name(void)
+{
+    static char text[32];
+    const dnnl_version_t *version = dnnl_version();
+    snprintf(text, sizeof text, "oneDNN %d.%d.%d", version->major, version->minor, version->patch);
+    return text;
+}
+
+/* Notes the first failure. */
+static bool ok(struct made *made, dnnl_status_t status, const char *call)
+{
+    if (status != dnnl_success && !made->failed) {
+        made->failed = call;
+        made->status = status;
+    }
+    return !made->failed;
+}
+
+/* Describes a row-major array; `flipped`: its last two dimensions are stored the other way round. */
+static dnnl_memory_desc_t describe(struct made *made, dnnl_data_type_t type, int rank, const dnnl_dim_t *dims,
+                                   bool flipped)
+{
+    dnnl_memory_desc_t desc;
+    dnnl_dims_t sizes = {0}, strides = {0}; /* the library's prototype names arrays of the highest rank */
+    dnnl_dim_t stride = 1;
+    for (int i = rank - 1; i >= 0; i--) {
+        int at = flipped && i >= rank - 2 ? 2 * rank - 3 - i : i;
+        sizes[at] = dims[at];
+        strides[at] = stride;
+        stride *= dims[at];
+    }
+    memset(&desc, 0, sizeof desc);
+    ok(made, dnnl_memory_desc_init_by_strides(&desc, rank, sizes, type, strides), "describe an array");
+    return desc;
+}
+
+/* Returns the number of a new array with random contents. */
+static int add_array(struct made *made, const dnnl_memory_desc_t *desc)
+{
+    int number = made->array_count;
+    if (made->failed)
+        return 0;
+    size_t bytes = dnnl_memory_desc_get_size(desc);
+    bool narrow = desc->data_type == dnnl_bf16;
+    void *data = NULL;
+    if (number >= MAX_ARRAYS || posix_memalign(&data, 64, bytes ? bytes : 64) != 0) {
+        ok(made, dnnl_out_of_memory, "allocate an array");
+        return 0;
+    }
+    made->fill(data, (int64_t)(bytes / (narrow ? 2 : 4)), narrow);
+    made->data[number] = data;
+    made->array_count++;
+    ok(made, dnnl_memory_create(&made->arrays[number], desc, engine, data), "make an array");
+    return number;
+}
+
+static void add_argument(struct made *made, int argument, int array)
+{
+    struct step *step = &made->steps[made->step_count - 1];
+    if (!made->failed)
+        step->arguments[step->count++] = (dnnl_exec_arg_t){argument, made->arrays[array]};
+}
+
+/* Makes the primitive of an operation's description; *of (may be NULL) keeps what a backward pass needs. */
+static void add_step(struct made *made, const void *operation, const_dnnl_primitive_desc_t hint,
+                     dnnl_primitive_desc_t *of)
+{
+    dnnl_primitive_desc_t desc = NULL;
+    if (made->failed)
+        return;
+    if (ok(made, dnnl_primitive_desc_create(&desc, operation, NULL, engine, hint), "choose a primitive") &&
+        ok(made, dnnl_primitive_create(&made->steps[made->step_count].primitive, desc), "make a primitive"))
+        made->step_count++;
+    if (of)
+        *of = desc;
+    else if (desc)
+        dnnl_primitive_desc_destroy(desc);
+}
+
+/* ---- tasks ---- */
+
+/* Of left (m x k, or flipped) and right (k x n, or flipped) into result: numbers of arrays. */
+static void add_product(struct made *made, const struct kernel_task *task, const int64_t size[3],
+                        const bool flipped[2], const int arrays[3])
+{
+    int rank = task->batch > 1 ? ANY_BATCHES : ANY_BATCHES - 1, skip = ANY_BATCHES - rank;
+    const dnnl_dim_t left[] = {task->batch, size[0], size[2]}, right[] = {task->batch, size[2], size[1]},
+                     result[] = {task->batch, size[0], size[1]};
+    dnnl_memory_desc_t descs[] = {
+        describe(made, made->type, rank, left + skip, flipped[0]),
+        describe(made, made->type, rank, right + skip, flipped[1]),
+        describe(made, made->type, rank, result + skip, false),
+    };
+    static const int arguments[] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST};
+    dnnl_matmul_desc_t matmul;
+    if (!ok(made, dnnl_matmul_desc_init(&matmul, &descs[0], &descs[1], NULL, &descs[2]),
+            "describe a product"))
+        return;
+    add_step(made, &matmul, NULL, NULL);
+    for (int i = 0; i < 3; i++) {
+        int number = arrays[i] < 0 ? add_array(made, &descs[i]) : arrays[i];
+        /* an array's descriptor may differ from its use, which may be transposed: same bytes, another view */
+        dnnl_memory_t view = NULL;
+        if (made->failed)
+            return;
+        if (arrays[i] < 0) {
+            add_argument(made, arguments[i], number);
+            continue;
+        }
+        if (made->array_count >= MAX_ARRAYS ||
+            !ok(made, dnnl_memory_create(&view, &descs[i], engine, made->data[number]), "view an array"))
+            return;
+        made->arrays[made->array_count] = view;
+        add_argument(made, arguments[i], made->array_count++);
+    }
+}
+
+static void make_product(struct made *made, const struct kernel_task *task)
+{
+    const int64_t size[] = {task->m, task->n, task->k};
+    add_product(made, task, size, (const bool[]){false, false}, (const int[]){-1, -1, -1});
+}
+
+/* Softmax along rows of array `from`, into `to` (-1: a new one); backwards `to` gets the gradient. */
+static void add_softmax(struct made *made, dnnl_dim_t rows, dnnl_dim_t width, bool backward, int from, int to)
+{
+    const dnnl_dim_t dims[] = {rows, width};
+    dnnl_memory_desc_t desc = describe(made, made->type, 2, dims, false);
+    dnnl_softmax_v2_desc_t forward, back;
+    dnnl_primitive_desc_t hint = NULL;
+    int own[3];
+    for (int i = 0; i < 3; i++) {
+        int shared = i == 0 ? from : i == 1 ? to : -1;
+        if (shared < 0) {
+            own[i] = i < 2 || backward ? add_array(made, &desc) : 0;
+        } else if (!made->failed && made->array_count < MAX_ARRAYS &&
+                   ok(made,
+                      dnnl_memory_create(&made->arrays[made->array_count], &desc, engine, made->data[shared]),
+                      "view an array")) {
+            own[i] = made->array_count++;
+        } else {
+            ok(made, dnnl_out_of_memory, "view an array");
+            own[i] = 0;
+        }
+    }
+    if (!ok(made,
+            dnnl_softmax_v2_forward_desc_init(&forward, dnnl_forward_training, dnnl_softmax_accurate, &desc,
+                                              &desc, 1),
+            "describe a softmax"))
+        return;
+    if (!backward) {
+        add_step(made, &forward, NULL, NULL);
+        add_argument(made, DNNL_ARG_SRC, own[0]);
+        add_argument(made, DNNL_ARG_DST, own[1]);
+        return;
+    }
+    if (ok(made, dnnl_primitive_desc_create(&hint, &forward, NULL, engine, NULL), "choose a primitive") &&
+        ok(made, dnnl_softmax_v2_backward_desc_init(&back, dnnl_softmax_accurate, &desc, &desc, &desc, 1),
+           "describe a softmax")) {
+        add_step(made, &back, hint, NULL);
+        add_argument(made, DNNL_ARG_DST, own[2]);
+        add_argument(made, DNNL_ARG_DIFF_DST, own[0]);
+        add_argument(made, DNNL_ARG_DIFF_SRC, own[1]);
+    }
+    if (hint)
+        dnnl_primitive_desc_destroy(hint);
+}
+
+/* Forwards P = softmax(Q K'), O = P V. Backwards P again, dV = P' dO, dP = dO V', dS of the softmax, dQ = dS K, dK = dS' Q. */
+static void make_attention(struct made *made, const struct kernel_task *task)
+{
+    enum { Q, K, V, O, SCORES, SHARES, ARRAYS };
+    const dnnl_dim_t queries[] = {task->batch, task->m, task->k}, keys[] = {task->batch, task->n, task->k},
+                     scores[] = {task->batch, task->m, task->n};
+    const dnnl_dim_t *dims[ARRAYS] = {queries, keys, keys, queries, scores, scores};
+    int at[ARRAYS];
+    for (int i = 0; i < ARRAYS; i++) {
+        dnnl_memory_desc_t desc = describe(made, made->type, ANY_BATCHES, dims[i], false);
+        at[i] = add_array(made, &desc);
+    }
+    const int64_t m = task->m, n = task->n, k = task->k;
+    add_product(made, task, (const int64_t[]){m, n, k}, (const bool[]){false, true},
+                (const int[]){at[Q], at[K], at[SCORES]});
+    add_softmax(made, task->batch * m, n, false, at[SCORES], at[SHARES]);
+    if (!task->is_backward) {
+        add_product(made, task, (const int64_t[]){m, k, n}, (const bool[]){false, false},
+                    (const int[]){at[SHARES], at[V], at[O]});
+        return;
+    }
+    add_product(made, task, (const int64_t[]){n, k, m}, (const bool[]){true, false},
+                (const int[]){at[SHARES], at[O], at[V]});
+    add_product(made, task, (const int64_t[]){m, n, k}, (const bool[]){false, true},
+                (const int[]){at[O], at[K], at[SCORES]});
+    add_softmax(made, task->batch * m, n, true, at[SCORES], at[SHARES]);
+    add_product(made, task, (const int64_t[]){m, k, n}, (const bool[]){false, false},
+                (const int[]){at[SHARES], at[K], at[O]});
+    add_product(made, task, (const int64_t[]){n, k, m}, (const bool[]){true, false},
+                (const int[]){at[SHARES], at[Q], at[V]});
+}
+
+static void make_norm(struct made *made, const struct kernel_task *task)
+{
+    const dnnl_dim_t dims[] = {task->m, task->n}, pair[] = {2, task->n};
+    dnnl_memory_desc_t data = describe(made, made->type, 2, dims, false);
+    dnnl_memory_desc_t rows = describe(made, dnnl_f32, 1, dims, false),
+                       scale = describe(made, dnnl_f32, 2, pair, false);
+    dnnl_layer_normalization_desc_t forward, back;
+    dnnl_primitive_desc_t hint = NULL;
+    int x = add_array(made, &data), y = add_array(made, &data), mean = add_array(made, &rows),
+        variance = add_array(made, &rows), shift = add_array(made, &scale);
+    if (!ok(made,
+            dnnl_layer_normalization_forward_desc_init(&forward, dnnl_forward_training, &data, &rows, EPSILON,
+                                                       dnnl_use_scaleshift),
+            "describe a norm"))
+        return;
+    add_step(made, &forward, NULL, &hint);
+    add_argument(made, DNNL_ARG_SRC, x);
+    add_argument(made, DNNL_ARG_DST, y);
+    add_argument(made, DNNL_ARG_MEAN, mean);
+    add_argument(made, DNNL_ARG_VARIANCE, variance);
+    add_argument(made, DNNL_ARG_SCALE_SHIFT, shift);
+    if (task->is_backward && !made->failed) {
+        /* the forward pass, whose results it reads, is run once, now */
+        struct step *first = &made->steps[0];
+        ok(made, dnnl_primitive_execute(first->primitive, made->stream, first->count, first->arguments),
+           "run a norm");
+        dnnl_stream_wait(made->stream);
+        dnnl_primitive_destroy(first->primitive);
+        memset(first, 0, sizeof *first);
+        made->step_count = 0;
+        int gradient = add_array(made, &data), shifts = add_array(made, &scale);
+        if (ok(made,
+               dnnl_layer_normalization_backward_desc_init(&back, dnnl_backward, &data, &data, &rows, EPSILON,
+                                                           dnnl_use_scaleshift),
+               "describe a norm"))
+            add_step(made, &back, hint, NULL);
+        add_argument(made, DNNL_ARG_SRC, x);
+        add_argument(made, DNNL_ARG_DIFF_DST, y);
+        add_argument(made, DNNL_ARG_MEAN, mean);
+        add_argument(made, DNNL_ARG_VARIANCE, variance);
+        add_argument(made, DNNL_ARG_SCALE_SHIFT, shift);
+        add_argument(made, DNNL_ARG_DIFF_SRC, gradient);
+        add_argument(made, DNNL_ARG_DIFF_SCALE_SHIFT, shifts);
+    }
+    if (hint)
+        dnnl_primitive_desc_destroy(hint);
+}
+
+static void make_activation(struct made *made, const struct kernel_task *task)
+{
+    dnnl_memory_desc_t data = describe(made, made->type, 1, &task->m, false);
+    dnnl_eltwise_desc_t forward, back;
+    dnnl_primitive_desc_t hint = NULL;
+    int x = add_array(made, &data), y = add_array(made, &data),
+        gradient = task->is_backward ? add_array(made, &data) : 0;
+    if (!ok(made,
+            dnnl_eltwise_forward_desc_init(&forward, dnnl_forward_training, dnnl_eltwise_gelu_tanh, &data,
+                                           0.0F, 0.0F),
+            "describe an activation"))
+        return;
+    if (!task->is_backward) {
+        add_step(made, &forward, NULL, NULL);
+        add_argument(made, DNNL_ARG_SRC, x);
+        add_argument(made, DNNL_ARG_DST, y);
+        return;
+    }
+    if (ok(made, dnnl_primitive_desc_create(&hint, &forward, NULL, engine, NULL), "choose a primitive") &&
+        ok(made, dnnl_eltwise_backward_desc_init(&back, dnnl_eltwise_gelu_tanh, &data, &data, 0.0F, 0.0F),
+           "describe an activation")) {
+        add_step(made, &back, hint, NULL);
+        add_argument(made, DNNL_ARG_SRC, x);
+        add_argument(made, DNNL_ARG_DIFF_DST, y);
+        add_argument(made, DNNL_ARG_DIFF_SRC, gradient);
+    }
+    if (hint)
+        dnnl_primitive_desc_destroy(hint);
+}
+
+static void make_pointwise(struct made *made, const struct kernel_task *task)
+{
+    dnnl_memory_desc_t data = describe(made, made->type, 1, &task->m, false);
+    dnnl_binary_desc_t sum;
+    int a = add_array(made, &data), b = add_array(made, &data), c = add_array(made, &data);
+    if (ok(made, dnnl_binary_desc_init(&sum, dnnl_binary_add, &data, &data, &data), "describe a sum"))
+        add_step(made, &sum, NULL, NULL);
+    add_argument(made, DNNL_ARG_SRC_0, a);
+    add_argument(made, DNNL_ARG_SRC_1, b);
+    add_argument(made, DNNL_ARG_DST, c);
+}
+
+/* ---- the table ---- */
+
+static void end(void *context)
+{
+    struct made *made = context;
+    for (int i = 0; i < MAX_STEPS; i++)
+        if (made->steps[i].primitive)
+            dnnl_primitive_destroy(made->steps[i].primitive);
+    for (int i = 0; i < MAX_ARRAYS; i++) {
+        if (made->arrays[i])
+            dnnl_memory_destroy(made->arrays[i]);
+        free(made->data[i]);
+    }
+    if (made->stream)
+        dnnl_stream_destroy(made->stream);
+    free(made);
+}
+
+static const char *status_name(dnnl_status_t status)
+{
+    switch (status) {
+    case dnnl_out_of_memory:
+        return "out of memory";
+    case dnnl_unimplemented:
+        return "not implemented on this processor";
+    case dnnl_invalid_arguments:
+        return "invalid arguments";
+    default:
+        return "it failed";
+    }
+}
+
+static void *make(const struct kernel_task *task, void (*fill)(void *data, int64_t count, bool is_bf16),
+                  char *why, size_t size)
+{
+    static void (*const makers[])(struct made *, const struct kernel_task *) = {
+        [TASK_PRODUCT] = make_product,       [TASK_ATTENTION] = make_attention, [TASK_NORM] = make_norm,
+        [TASK_ACTIVATION] = make_activation, [TASK_POINTWISE] = make_pointwise,
+    };
+    struct made *made = calloc(1, sizeof *made);
+    if (!made) {
+        snprintf(why, size, "out of memory");
+        return NULL;
+    }
+    made->fill = fill;
+    made->type = task->is_bf16 ? dnnl_bf16 : dnnl_f32;
+    if ((engine || ok(made, dnnl_engine_create(&engine, dnnl_cpu, 0), "make an engine")) &&
+        ok(made, dnnl_stream_create(&made->stream, engine, dnnl_stream_default_flags), "make a stream")) {
+        if (task->kind == TASK_SOFTMAX)
+            add_softmax(made, task->m, task->n, task->is_backward, -1, -1);
+        else
+            makers[task->kind](made, task);
+    }
+    if (!made->failed && made->step_count > 0)
+        return made;
+    snprintf(why, size, "could not %s: %s", made->failed ? made->failed : "make it",
+             status_name(made->status));
+    end(made);
+    return NULL;
+}
+
+static bool run(void *context, int64_t count)
+{
+    struct made *made = context;
+    for (int64_t i = 0; i < count; i++)
+        for (int s = 0; s < made->step_count; s++)
+            if (dnnl_primitive_execute(made->steps[s].primitive, made->stream, made->steps[s].count,
+                                       made->steps[s].arguments) != dnnl_success)
+                return false;
+    return dnnl_stream_wait(made->stream) == dnnl_success;
+}
+
+extern const struct kernel_calls rehearse_kernel_calls;
+const struct kernel_calls rehearse_kernel_calls = {
+    .version = KERNEL_MODULE_VERSION,
+    .name = name,
+    .make = make,
+    .run = run,
+    .end = end,
+};

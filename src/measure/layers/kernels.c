@@ -1,0 +1,204 @@
+#include "measure/layers/kernels.h"
+
+#include "core/clock.h"
+#include "core/module.h"
+#include "core/vector.h"
+#include "measure/host.h"
+#include "measure/layers/fill.h"
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MODULE "rehearse-dnnl.so"
+#define SEED   1
+
+/* Passes over its numbers that a kernel of this kind makes, forwards and backwards. */
+#define PASSES_FORWARD  2.0
+#define PASSES_BACKWARD 3.0
+#define PASSES_SUM      3.0
+
+#define MAX_NUMBERS (INT64_C(1) << 40)
+
+/* ---- the module ---- */
+
+#ifdef REHEARSE_HAVE_DNNL
+
+static const struct kernel_calls *load(struct error *err)
+{
+    static const struct module_place place = {
+        .file = MODULE,
+        .variable = "REHEARSE_DNNL_MODULE",
+        .from_bin = REHEARSE_DNNL_MODULE_FROM_BIN,
+        .flags = RTLD_NOW | RTLD_LOCAL,
+    };
+    char why[800];
+    void *module = module_load(&place, why, sizeof why);
+    const struct kernel_calls *calls = module ? dlsym(module, KERNEL_MODULE_SYMBOL) : NULL;
+    if (!module)
+        error_set(err, ERROR_FAILED, "cannot load oneDNN: %s", why);
+    else if (!calls || calls->version != KERNEL_MODULE_VERSION)
+        error_set(err, ERROR_FAILED, "%s is of another version of rehearse", MODULE);
+    return calls && calls->version == KERNEL_MODULE_VERSION ? calls : NULL;
+}
+
+#else
+
+static const struct kernel_calls *load(struct error *err)
+{
+    error_set(err, ERROR_FAILED,
+              "this rehearse was built without oneDNN (libdnnl-dev): name a plugin with --pjrt");
+    return NULL;
+}
+
+#endif
+
+bool kernel_timer_open(struct kernel_timer *timer, const struct sample_options *options, struct error *err)
+{
+    *timer = (struct kernel_timer){.options = options};
+    timer->calls = load(err);
+    return timer->calls != NULL;
+}
+
+void kernel_timer_release(struct kernel_timer *timer)
+{
+    free(timer->tasks);
+    *timer = (struct kernel_timer){0};
+}
+
+/* ---- tasks ---- */
+
+static bool has_word(const char *name, const char *word)
+{
+    return name && strstr(name, word);
+}
+
+static int64_t rows_of(double numbers, int64_t width)
+{
+    return (int64_t)fmax(1.0, nearbyint(numbers / (double)width));
+}
+
+/* A stream of bytes is the operation of its name with as many bytes; without such a name it is a sum. */
+static void set_stream(struct kernel_task *task, const struct kernel *kernel, int64_t width)
+{
+    double numbers = kernel->bytes / (task->is_bf16 ? 2.0 : 4.0);
+    double passes = task->is_backward ? PASSES_BACKWARD : PASSES_FORWARD;
+    task->batch = task->n = task->k = 1;
+    if (has_word(kernel->name, "norm") || has_word(kernel->name, "softmax")) {
+        task->kind = has_word(kernel->name, "norm") ? TASK_NORM : TASK_SOFTMAX;
+        task->n = width;
+        task->m = rows_of(numbers / passes, width);
+    } else if (has_word(kernel->name, "activation")) {
+        task->kind = TASK_ACTIVATION;
+        task->m = rows_of(numbers / passes, 1);
+    } else {
+        task->kind = TASK_POINTWISE;
+        task->is_backward = 0;
+        task->m = rows_of(numbers / PASSES_SUM, 1);
+    }
+}
+
+bool kernel_task_of(struct kernel_task *task, const struct kernel *kernel, bool is_backward, bool is_bf16,
+                    int64_t width, struct error *err)
+{
+    bool has_type = kernel->kind == KERNEL_GEMM || kernel->kind == KERNEL_ATTENTION;
+    const char *name = kernel->name ? kernel->name : "kernel";
+    memset(task, 0, sizeof *task);
+    if (has_type && kernel->type != COST_FP32 && kernel->type != COST_TF32 && kernel->type != COST_BF16)
+        return error_set(err, ERROR_INPUT, "'%s' is in %s: oneDNN measures fp32 and bf16", name,
+                         cost_type_name(kernel->type));
+    task->is_bf16 = has_type ? kernel->type == COST_BF16 : is_bf16;
+    task->is_backward = kernel->kind == KERNEL_ATTENTION ? kernel->backward : is_backward;
+    if (kernel->kind == KERNEL_GEMM) {
+        task->kind = TASK_PRODUCT;
+        task->is_backward = 0;
+    } else if (kernel->kind == KERNEL_ATTENTION) {
+        task->kind = TASK_ATTENTION;
+    } else {
+        set_stream(task, kernel, width);
+    }
+    if (has_type) {
+        task->batch = kernel->batch;
+        task->m = kernel->m;
+        task->n = kernel->n;
+        task->k = kernel->k;
+    }
+    double largest = fmax(fmax((double)task->m * (double)task->k, (double)task->k * (double)task->n),
+                          (double)task->m * (double)task->n) *
+                     (double)task->batch;
+    return (task->batch >= 1 && task->m >= 1 && task->n >= 1 && task->k >= 1 &&
+            largest <= (double)MAX_NUMBERS) ||
+           error_set(err, ERROR_INPUT, "'%s' has %.3g numbers in an array, expected from 1 to %.3g", name,
+                     largest, (double)MAX_NUMBERS);
+}
+
+const char *kernel_task_text(const struct kernel_task *task, char *text, size_t size)
+{
+    static const char *const kinds[] = {"product", "attention", "norm", "softmax", "activation", "sum"};
+    snprintf(text, size, "%s%s %" PRId64 " x %" PRId64 " x %" PRId64 " x %" PRId64 ", %s", kinds[task->kind],
+             task->is_backward ? " (backward)" : "", task->batch, task->m, task->n, task->k,
+             task->is_bf16 ? "bf16" : "fp32");
+    return text;
+}
+
+/* ---- timing ---- */
+
+struct running {
+    const struct kernel_calls *calls;
+    const struct kernel_task *task;
+    void *made;
+};
+
+static void fill(void *data, int64_t count, bool is_bf16)
+{
+    const struct hlo_shape shape = {
+        .type = is_bf16 ? HLO_TYPE_BF16 : HLO_TYPE_F32, .rank = 1, .dims = &count};
+    fill_random(data, &shape, SEED);
+}
+
+static bool run_batch(void *context, int64_t count, struct sample_batch *batch, struct error *err)
+{
+    const struct running *running = context;
+    char text[128];
+    int64_t switches = host_switches();
+    double processor = clock_processor(), start = clock_now();
+    if (!running->calls->run(running->made, count))
+        return error_set(err, ERROR_FAILED, "%s: oneDNN could not run it",
+                         kernel_task_text(running->task, text, sizeof text));
+    batch->wall = clock_now() - start;
+    batch->processor = clock_processor() - processor;
+    batch->disturbed = host_switches() > switches;
+    return true;
+}
+
+static bool time_task(struct kernel_timer *timer, struct timed_task *timed, struct error *err)
+{
+    char why[128], text[128];
+    struct running running = {.calls = timer->calls, .task = &timed->task};
+    running.made = timer->calls->make(&timed->task, fill, why, sizeof why);
+    if (!running.made)
+        return error_set(err, ERROR_FAILED, "%s: oneDNN %s",
+                         kernel_task_text(&timed->task, text, sizeof text), why);
+    bool done = sample_repeat(&timed->time, timer->options, run_batch, &running, err);
+    timer->calls->end(running.made);
+    return done;
+}
+
+const struct sample_result *kernel_timer_time(struct kernel_timer *timer, const struct kernel_task *task,
+                                              struct error *err)
+{
+    for (int i = 0; i < timer->count; i++)
+        if (memcmp(&timer->tasks[i].task, task, sizeof *task) == 0)
+            return &timer->tasks[i].time;
+    struct timed_task timed = {.task = *task};
+    if (!time_task(timer, &timed, err))
+        return NULL;
+    if (!VECTOR_ADD(timer->tasks, timer->count, timer->room, timed)) {
+        error_memory(err);
+        return NULL;
+    }
+    return &timer->tasks[timer->count - 1].time;
+}

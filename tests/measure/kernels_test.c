@@ -1,0 +1,158 @@
+#include "measure/layers/kernels.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct kernel_task task_of(struct kernel kernel, bool is_backward)
+{
+    struct kernel_task task;
+    struct error err;
+    if (!kernel_task_of(&task, &kernel, is_backward, false, 64, &err))
+        fail_msg("%s", err.text);
+    return task;
+}
+
+static void kernels_become_tasks(void **state)
+{
+    (void)state;
+    struct kernel_task task = task_of(
+        (struct kernel){.kind = KERNEL_GEMM, .type = COST_BF16, .batch = 2, .m = 3, .n = 4, .k = 5}, true);
+    assert_int_equal(task.kind, TASK_PRODUCT);
+    assert_true(task.is_bf16 && !task.is_backward && task.batch == 2 && task.m == 3 && task.n == 4 &&
+                task.k == 5);
+    task = task_of((struct kernel){.kind = KERNEL_ATTENTION,
+                                   .type = COST_FP32,
+                                   .batch = 8,
+                                   .m = 16,
+                                   .n = 16,
+                                   .k = 4,
+                                   .backward = true},
+                   true);
+    assert_true(task.kind == TASK_ATTENTION && task.is_backward && !task.is_bf16);
+    /* as many bytes as the kernel moves */
+    task = task_of((struct kernel){.kind = KERNEL_STREAM, .name = "norm", .bytes = 4.0 * 2.0 * 64.0 * 10.0},
+                   false);
+    assert_true(task.kind == TASK_NORM && task.m == 10 && task.n == 64);
+    task = task_of(
+        (struct kernel){.kind = KERNEL_STREAM, .name = "softmax", .bytes = 4.0 * 3.0 * 64.0 * 10.0}, true);
+    assert_true(task.kind == TASK_SOFTMAX && task.m == 10 && task.n == 64 && task.is_backward);
+    task = task_of((struct kernel){.kind = KERNEL_STREAM, .name = "activation", .bytes = 4.0 * 2.0 * 100.0},
+                   false);
+    assert_true(task.kind == TASK_ACTIVATION && task.m == 100);
+    task = task_of((struct kernel){.kind = KERNEL_STREAM, .name = "elementwise", .bytes = 4.0 * 3.0 * 100.0},
+                   true);
+    assert_true(task.kind == TASK_POINTWISE && task.m == 100 && !task.is_backward);
+}
+
+static void other_types_and_sizes_are_refused(void **state)
+{
+    (void)state;
+    struct kernel_task task;
+    struct error err;
+    struct kernel kernel = {
+        .kind = KERNEL_GEMM, .type = COST_FP8, .name = "gemm", .batch = 1, .m = 1, .n = 1, .k = 1};
+    assert_false(kernel_task_of(&task, &kernel, false, false, 64, &err));
+    assert_string_equal(err.text, "'gemm' is in fp8: oneDNN measures fp32 and bf16");
+    kernel.type = COST_FP32;
+    kernel.m = kernel.k = INT64_C(1) << 40;
+    assert_false(kernel_task_of(&task, &kernel, false, false, 64, &err));
+    kernel.m = 0;
+    assert_false(kernel_task_of(&task, &kernel, false, false, 64, &err));
+}
+
+/* ---- with oneDNN ---- */
+
+static const struct sample_options quick = {.precision = 0.5, .limit = 0.05};
+
+static bool has_module(struct kernel_timer *timer)
+{
+    struct error err;
+    if (kernel_timer_open(timer, &quick, &err))
+        return true;
+    if (!strstr(err.text, "was built without oneDNN"))
+        fail_msg("%s", err.text);
+    return false;
+}
+
+static void every_task_runs(void **state)
+{
+    (void)state;
+    struct kernel_timer timer;
+    struct error err;
+    char text[128];
+    if (!has_module(&timer)) {
+        print_message("built without oneDNN\n");
+        skip();
+    }
+    int runs = 0;
+    for (int kind = TASK_PRODUCT; kind <= TASK_POINTWISE; kind++)
+        for (int backward = 0; backward < 2; backward++)
+            for (int batch = 1; batch < 4; batch += 2) {
+                const struct kernel_task task = {
+                    .kind = kind, .is_backward = backward, .batch = batch, .m = 24, .n = 40, .k = 8};
+                const struct sample_result *time = kernel_timer_time(&timer, &task, &err);
+                if (!time)
+                    fail_msg("%s: %s", kernel_task_text(&task, text, sizeof text), err.text);
+                assert_true(time->median > 0.0 && time->median < 1.0);
+                runs++;
+            }
+    assert_int_equal(timer.count, runs);
+    const struct kernel_task again = {.kind = TASK_NORM, .batch = 1, .m = 24, .n = 40, .k = 8};
+    assert_non_null(kernel_timer_time(&timer, &again, &err)); /* it is known */
+    assert_int_equal(timer.count, runs);
+    kernel_timer_release(&timer);
+}
+
+static void memory_that_is_not_there_is_an_error(void **state)
+{
+    (void)state;
+    struct kernel_timer timer;
+    struct error err;
+    const struct kernel_task task = {
+        .kind = TASK_PRODUCT, .batch = 1, .m = INT64_C(1) << 35, .n = 1, .k = INT64_C(1) << 12};
+    if (!has_module(&timer))
+        skip();
+    assert_null(kernel_timer_time(&timer, &task, &err));
+    assert_non_null(strstr(
+        err.text, "product 1 x 34359738368 x 1 x 4096, fp32: oneDNN could not allocate an array: out of "
+                  "memory"));
+    kernel_timer_release(&timer);
+}
+
+static void a_missing_module_is_named(void **state)
+{
+    (void)state;
+    struct kernel_timer timer;
+    struct error err;
+    const char *module = getenv("REHEARSE_DNNL_MODULE");
+    char *before = module ? strdup(module) : NULL;
+    setenv("REHEARSE_DNNL_MODULE", "/nowhere/rehearse-dnnl.so", 1);
+    assert_false(kernel_timer_open(&timer, &quick, &err));
+    assert_non_null(strstr(err.text, "oneDNN"));
+    setenv("REHEARSE_DNNL_MODULE", getenv("REHEARSE_NO_PLUGIN"), 1);
+    assert_false(kernel_timer_open(&timer, &quick, &err));
+    if (!strstr(err.text, "was built without oneDNN"))
+        assert_string_equal(err.text, "rehearse-dnnl.so is of another version of rehearse");
+    if (before)
+        setenv("REHEARSE_DNNL_MODULE", before, 1);
+    else
+        unsetenv("REHEARSE_DNNL_MODULE");
+    free(before);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_become_tasks),      cmocka_unit_test(other_types_and_sizes_are_refused),
+        cmocka_unit_test(every_task_runs),           cmocka_unit_test(memory_that_is_not_there_is_an_error),
+        cmocka_unit_test(a_missing_module_is_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
