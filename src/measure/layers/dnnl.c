@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_STEPS   8
-#define MAX_MEMORY  8
-#define MAX_ARRAYS  32
+#define MAX_STEPS  8
+#define MAX_MEMORY 8
+#define MAX_ARRAYS 32
+#define MAX_BYTES                                                                                            \
+    ((size_t)1 << 42) /* of an array: no machine has more, and oneDNN divides by zero for some */
 #define EPSILON     1e-5F
 #define ANY_BATCHES 3 /* rank of a product with a batch */
 
@@ -77,7 +79,7 @@ static int add_array(struct made *made, const dnnl_memory_desc_t *desc)
     size_t bytes = dnnl_memory_desc_get_size(desc);
     bool narrow = desc->data_type == dnnl_bf16;
     void *data = NULL;
-    if (number >= MAX_ARRAYS || posix_memalign(&data, 64, bytes ? bytes : 64) != 0) {
+    if (number >= MAX_ARRAYS || bytes > MAX_BYTES || posix_memalign(&data, 64, bytes ? bytes : 64) != 0) {
         ok(made, dnnl_out_of_memory, "allocate an array");
         return 0;
     }
@@ -130,23 +132,24 @@ static void add_product(struct made *made, const struct kernel_task *task, const
     if (!ok(made, dnnl_matmul_desc_init(&matmul, &descs[0], &descs[1], NULL, &descs[2]),
             "describe a product"))
         return;
-    add_step(made, &matmul, NULL, NULL);
+    int numbers[3];
     for (int i = 0; i < 3; i++) {
-        int number = arrays[i] < 0 ? add_array(made, &descs[i]) : arrays[i];
-        /* an array's descriptor may differ from its use, which may be transposed: same bytes, another view */
-        dnnl_memory_t view = NULL;
-        if (made->failed)
-            return;
         if (arrays[i] < 0) {
-            add_argument(made, arguments[i], number);
+            numbers[i] = add_array(made, &descs[i]);
             continue;
         }
-        if (made->array_count >= MAX_ARRAYS ||
-            !ok(made, dnnl_memory_create(&view, &descs[i], engine, made->data[number]), "view an array"))
+        /* another view of the same bytes, which may be transposed */
+        if (made->failed || made->array_count >= MAX_ARRAYS ||
+            !ok(made,
+                dnnl_memory_create(&made->arrays[made->array_count], &descs[i], engine,
+                                   made->data[arrays[i]]),
+                "view an array"))
             return;
-        made->arrays[made->array_count] = view;
-        add_argument(made, arguments[i], made->array_count++);
+        numbers[i] = made->array_count++;
     }
+    add_step(made, &matmul, NULL, NULL);
+    for (int i = 0; i < 3 && !made->failed; i++)
+        add_argument(made, arguments[i], numbers[i]);
 }
 
 static void make_product(struct made *made, const struct kernel_task *task)

@@ -129,7 +129,8 @@ bool kernel_task_of(struct kernel_task *task, const struct kernel *kernel, bool 
     double largest = fmax(fmax((double)task->m * (double)task->k, (double)task->k * (double)task->n),
                           (double)task->m * (double)task->n) *
                      (double)task->batch;
-    return (task->batch >= 1 && task->m >= 1 && task->n >= 1 && task->k >= 1 &&
+    bool fits = task->batch <= INT32_MAX && task->n <= INT32_MAX && task->k <= INT32_MAX;
+    return (fits && task->batch >= 1 && task->m >= 1 && task->n >= 1 && task->k >= 1 &&
             largest <= (double)MAX_NUMBERS) ||
            error_set(err, ERROR_INPUT, "'%s' has %.3g numbers in an array, expected from 1 to %.3g", name,
                      largest, (double)MAX_NUMBERS);
