@@ -294,7 +294,9 @@ const struct command command_measure_layers = {
         "read.",
     .options = options,
     .options_size = sizeof(struct measure_options),
-    .operands = {"FILE", "layers, StableHLO or HLO", NULL, 0, 0, offsetof(struct measure_options, files)},
+    .operands = {.name = "FILE",
+                 .help = "layers, StableHLO or HLO",
+                 .at = offsetof(struct measure_options, files)},
     .examples = examples,
     .run = run,
 };
