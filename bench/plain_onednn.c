@@ -29,7 +29,8 @@ static void check(dnnl_status_t status)
     }
 }
 
-static dnnl_memory_t array(dnnl_engine_t engine, dnnl_memory_desc_t *desc, dnnl_data_type_t type, long rows, long columns)
+static dnnl_memory_t array(dnnl_engine_t engine, dnnl_memory_desc_t *desc, dnnl_data_type_t type, long rows,
+                           long columns)
 {
     dnnl_dims_t dims = {rows, columns};
     dnnl_memory_t memory;

@@ -1,7 +1,7 @@
 /* The number of processes that a launcher started, and the module that connects them. */
 #include "comm/internal.h"
+#include "comm/load.h"
 #include "comm/module.h"
-#include "core/module.h"
 
 #include <dlfcn.h>
 #include <limits.h>

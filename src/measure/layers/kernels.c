@@ -1,7 +1,7 @@
 #include "measure/layers/kernels.h"
 
+#include "comm/load.h"
 #include "core/clock.h"
-#include "core/module.h"
 #include "core/vector.h"
 #include "measure/host.h"
 #include "measure/layers/fill.h"

@@ -1,7 +1,7 @@
 /* Modules: shared libraries of rehearse that are loaded when they are needed, so that the program runs without the software
  * that they are linked with. */
-#ifndef REHEARSE_CORE_MODULE_H
-#define REHEARSE_CORE_MODULE_H
+#ifndef REHEARSE_COMM_LOAD_H
+#define REHEARSE_COMM_LOAD_H
 
 #include <stddef.h>
 

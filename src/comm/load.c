@@ -1,4 +1,4 @@
-#include "core/module.h"
+#include "comm/load.h"
 
 #include <dlfcn.h>
 #include <limits.h>
