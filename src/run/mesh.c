@@ -251,6 +251,15 @@ static bool poll_sockets(struct wire *wire, double until, struct error *err)
     return true;
 }
 
+static bool is_empty(const struct wire *wire)
+{
+    const struct mesh *mesh = (const struct mesh *)wire;
+    for (int rank = 0; rank < wire->size; rank++)
+        if (mesh->peers[rank].count > 0 && mesh->peers[rank].socket >= 0 && !mesh->cut)
+            return false;
+    return true;
+}
+
 static void forget(struct wire *wire)
 {
     struct mesh *mesh = (struct mesh *)wire;
@@ -280,7 +289,7 @@ static void close_sockets(struct wire *wire)
 
 struct wire *wire_over_sockets(int rank, int size, const int *sockets, double silence, struct error *err)
 {
-    static const struct wire_calls calls = {send_on_socket, poll_sockets, forget, close_sockets};
+    static const struct wire_calls calls = {send_on_socket, poll_sockets, is_empty, forget, close_sockets};
     struct mesh *mesh = calloc(1, sizeof *mesh);
     if (!mesh) {
         error_memory(err);

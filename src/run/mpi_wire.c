@@ -211,6 +211,11 @@ static bool poll_mpi(struct wire *wire, double until, struct error *err)
     }
 }
 
+static bool is_empty(const struct wire *wire)
+{
+    return ((const struct mpi_wire *)wire)->out_count == 0;
+}
+
 /* MPI may still read what was begun: it stays until the process ends. */
 static void forget(struct wire *wire)
 {
@@ -256,7 +261,7 @@ static void close_mpi(struct wire *wire)
 
 struct wire *wire_over_mpi(struct comm *comm, struct error *err)
 {
-    static const struct wire_calls calls = {send_by_mpi, poll_mpi, forget, close_mpi};
+    static const struct wire_calls calls = {send_by_mpi, poll_mpi, is_empty, forget, close_mpi};
     struct mpi_wire *mpi = calloc(1, sizeof *mpi);
     if (!mpi) {
         error_memory(err);

@@ -129,36 +129,68 @@ static void release(struct family *family)
     free(family->ranks);
 }
 
-bool run_start_ranks(int count, double silence, double grace, struct wire **wire, int *status,
-                     struct error *err)
+/* Returns when all ranks have been started; or in a rank, which then has its wire. */
+static bool start(struct family *family, double silence, struct wire **wire, struct error *err)
 {
-    struct family family = {.count = count};
     pid_t parent = getpid();
-    bool ok = connect_all(&family, err);
+    bool ok = connect_all(family, err);
     *wire = NULL;
     fflush(NULL);
-    for (int rank = 0; ok && rank < count; rank++) {
+    for (int rank = 0; ok && rank < family->count; rank++) {
         pid_t pid = fork();
         if (pid == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
             if (getppid() != parent)
                 _exit(ERROR_FAILED);
-            *wire = become(&family, rank, silence, err);
-            release(&family);
-            return *wire != NULL;
+            *wire = become(family, rank, silence, err);
+            if (!*wire)
+                _exit(ERROR_FAILED);
+            return true;
         }
         if (pid < 0)
             ok = error_set(err, ERROR_FAILED, "cannot start rank %d: %s", rank, strerror(errno));
         else
-            family.ranks[rank] = pid;
+            family->ranks[rank] = pid;
     }
-    if (family.sockets)
-        close_all(&family, -1);
-    if (!ok && family.ranks)
-        end_all(&family, SIGKILL);
-    *status = family.ranks ? wait_for_all(&family, grace) : ERROR_FAILED;
-    if (ok && family.killed)
-        ok = error_set(err, ERROR_FAILED, "rank 0 was killed");
+    if (family->sockets)
+        close_all(family, -1);
+    if (!ok && family->ranks)
+        end_all(family, SIGKILL);
+    return ok;
+}
+
+bool run_start_ranks(int count, double silence, double grace, struct wire **wire, int *status,
+                     struct error *err)
+{
+    struct family family = {.count = count};
+    bool ok = start(&family, silence, wire, err);
+    if (!*wire) {
+        *status = family.ranks ? wait_for_all(&family, grace) : ERROR_FAILED;
+        if (ok && family.killed)
+            ok = error_set(err, ERROR_FAILED, "rank 0 was killed");
+    }
+    release(&family);
+    return ok;
+}
+
+bool run_start_watched(int count, double silence, const struct run_watch *watch, struct wire **wire,
+                       struct error *err)
+{
+    struct family family = {.count = count};
+    bool ok = start(&family, silence, wire, err);
+    double end = clock_now() + watch->limit;
+    for (int left = *wire || !family.ranks ? 0 : count; left > 0;) {
+        left = 0;
+        for (int rank = 0; rank < count; rank++) {
+            if (family.ranks[rank] > 0 && waitpid(family.ranks[rank], NULL, WNOHANG) == family.ranks[rank])
+                family.ranks[rank] = 0;
+            left += family.ranks[rank] > 0;
+        }
+        watch->tick(watch->context, family.ranks, count);
+        if (clock_now() > end)
+            end_all(&family, SIGKILL);
+        clock_sleep(LOOK / 5);
+    }
     release(&family);
     return ok;
 }

@@ -30,6 +30,8 @@
 #include "run/wire.h"
 #include "sim/play.h"
 
+#include <sys/types.h>
+
 /* Links that are emulated: transfers take no less than what the plan says; than these numbers; or only what the hosts' network
  * takes. */
 enum run_link_kind { RUN_LINK_PLAN, RUN_LINK_GIVEN, RUN_LINK_HOST };
@@ -88,6 +90,16 @@ bool run_link_read(struct run_link *link, const char *text, struct error *err);
  * the mesh's. A rank that does not end within `grace` seconds after another one has failed is killed. */
 bool run_start_ranks(int count, double silence, double grace, struct wire **wire, int *status,
                      struct error *err);
+
+/* Of ranks that may be lost: `tick` is called again and again with the processes (0: has ended) until all have ended or `limit` seconds are
+ * over; then the others are killed. Their exit status says nothing. */
+struct run_watch {
+    void *context;
+    void (*tick)(void *context, const pid_t *ranks, int count);
+    double limit;
+};
+bool run_start_watched(int count, double silence, const struct run_watch *watch, struct wire **wire,
+                       struct error *err);
 
 /* Ends a rank's process: never returns. */
 _Noreturn void run_leave(struct wire *wire, int status);

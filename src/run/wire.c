@@ -50,6 +50,11 @@ bool wire_poll(struct wire *wire, double until, struct error *err)
     return wire->calls->poll(wire, until, err);
 }
 
+bool wire_is_empty(const struct wire *wire)
+{
+    return wire->calls->is_empty(wire);
+}
+
 void wire_forget(struct wire *wire)
 {
     wire->calls->forget(wire);
@@ -80,6 +85,12 @@ static bool wait_alone(struct wire *wire, double until, struct error *err)
     return true;
 }
 
+static bool always_empty(const struct wire *wire)
+{
+    (void)wire;
+    return true;
+}
+
 static void forget_nothing(struct wire *wire)
 {
     (void)wire;
@@ -92,7 +103,8 @@ static void close_alone(struct wire *wire)
 
 struct wire *wire_alone(struct error *err)
 {
-    static const struct wire_calls calls = {send_to_nobody, wait_alone, forget_nothing, close_alone};
+    static const struct wire_calls calls = {send_to_nobody, wait_alone, always_empty, forget_nothing,
+                                            close_alone};
     struct wire *wire = calloc(1, sizeof *wire);
     if (!wire) {
         error_memory(err);

@@ -24,6 +24,7 @@ enum wire_kind {
     WIRE_CONTROL,     /* between ranks: blobs that are gathered or told to all */
     WIRE_FAILED,      /* the sender gives up; the bytes say why */
     WIRE_BEAT,        /* the sender lives */
+    WIRE_DRILL,       /* of drills: `number` says what it is (drill/rank.h) */
     WIRE_KINDS
 };
 
@@ -54,6 +55,7 @@ struct wire_calls {
     bool (*send)(struct wire *wire, const struct wire_head *head, const void *bytes, int *pending,
                  struct error *err);
     bool (*poll)(struct wire *wire, double until, struct error *err);
+    bool (*is_empty)(const struct wire *wire);
     void (*forget)(struct wire *wire);
     void (*close)(struct wire *wire);
 };
@@ -79,6 +81,9 @@ bool wire_send(struct wire *wire, struct wire_head *head, const void *bytes, int
 
 /* Carries what can be carried, and waits for what comes, at the latest until `until` (clock_now). */
 bool wire_poll(struct wire *wire, double until, struct error *err);
+/* Returns whether all that was sent has left this process. */
+bool wire_is_empty(const struct wire *wire);
+
 /* Drops what has not been sent: its bytes go now, after a failure. Nothing can be sent any more. */
 void wire_forget(struct wire *wire);
 void wire_close(struct wire *wire); /* NULL is allowed */

@@ -1,6 +1,7 @@
 #include "api/sim/simulate.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/run/drills.h"
 #include "comm/comm.h"
 #include "core/clock.h"
 #include "run/run.h"
@@ -13,10 +14,11 @@
 struct run_given {
     struct rh_list plans;
     const char *link, *schedule;
-    int64_t ranks, iterations, per_rank, seed, chunks;
+    int64_t ranks, iterations, per_rank, chunks;
     double byte_share, jitter, timeout;
     const char *csv, *figure, *trace, *chakra;
     int style;
+    struct drills_given drills;
     bool priority, json;
     const char *output;
 };
@@ -42,8 +44,8 @@ static const struct option_spec options[] = {
            .help = "move this share of the plan's bytes, such as 0.01 on a laptop"),
     OPTION(run_given, jitter, OPTION_NUMBER, "jitter", .argument = "SHARE", .max = 10,
            .help = "standard deviation of the time of kernels, such as 0.02; simulated in the same way"),
-    OPTION(run_given, seed, OPTION_INTEGER, "seed", .argument = "N", .initial = "1",
-           .max = 9007199254740992.0, .help = "seed of the jitter"),
+    OPTION(run_given, drills.seed, OPTION_INTEGER, "seed", .argument = "N", .initial = "1",
+           .max = 9007199254740992.0, .help = "seed of the jitter, and of random drills"),
     OPTION(run_given, timeout, OPTION_QUANTITY, "timeout", .argument = "TIME", .initial = "60s", .min = 0.1,
            .max = 1e6, .unit = UNIT_TIME, .help = "give up if nothing has happened for so long"),
     OPTION(run_given, priority, OPTION_FLAG, "priority",
@@ -65,6 +67,7 @@ static const struct option_spec options[] = {
      .argument = "STYLE",
      .words = figure_style_names,
      .help = "look of the picture"},
+    DRILLS_OPTIONS(run_given),
     OPTION_JSON(struct run_given),
     OPTION_OUTPUT(struct run_given),
     OPTION_END,
@@ -124,7 +127,7 @@ static bool be_rank(struct wire *wire, const struct run_given *given, struct err
     struct sim_options sim = {.schedule = NULL,
                               .chunks = (int)given->chunks,
                               .jitter = given->jitter,
-                              .seed = (uint64_t)given->seed,
+                              .seed = (uint64_t)given->drills.seed,
                               .straggler = -1};
     struct run_options asked = {.sim = &sim,
                                 .iterations = (int)given->iterations,
@@ -214,8 +217,14 @@ static bool be_one_of_mpi(const struct run_given *given, struct error *err)
 static bool run(void *context, struct error *err)
 {
     const struct run_given *given = context;
+    const struct drills_more more = {given->plans, (int)given->iterations, given->byte_share, given->json,
+                                     given->output};
     if (!set_priority(given, err))
         return false;
+    if (drills_asked(&given->drills))
+        return drills_run(&given->drills, &more, err);
+    if (given->plans.count > 1)
+        return error_set(err, ERROR_USAGE, "run: one plan is played; several are for drills");
     return comm_launched() > 1 ? be_one_of_mpi(given, err)
            : given->ranks > 1  ? be_one_of_ours(given, err)
                                : be_alone(given, err);
@@ -228,7 +237,9 @@ static const struct command_example examples[] = {
     {NULL, NULL},
 };
 
-static const struct command_topic topics[] = {{"output", "of files that are written"}, {NULL, NULL}};
+static const struct command_topic topics[] = {{DRILLS_TOPIC, "of nodes that are lost and return"},
+                                              {"output", "of files that are written"},
+                                              {NULL, NULL}};
 
 const struct command command_run = {
     .name = "run",
@@ -244,9 +255,8 @@ const struct command command_run = {
     .options = options,
     .options_size = sizeof(struct run_given),
     .operands = {.name = "PLAN",
-                 .help = "the plan to play",
+                 .help = "the plan to play; for drills also sets of templates",
                  .min = 1,
-                 .max = 1,
                  .at = offsetof(struct run_given, plans)},
     .topics = topics,
     .examples = examples,

@@ -1,0 +1,342 @@
+/* Who is left: what ranks tell each other until all say the same, and the view that follows (drill.h). */
+#include "run/drill/rank.h"
+
+#include "core/clock.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The message of a view; the instances' shapes and nodes follow. */
+struct view {
+    int epoch, iteration, moves, node_count, instance_count;
+    bool in_view[DRILL_MAX_NODES], lost[DRILL_MAX_NODES], back[DRILL_MAX_NODES];
+    int rank_of[DRILL_MAX_NODES], node_of[DRILL_MAX_NODES];
+    int owner[DRILL_MAX_NODES];
+};
+
+static struct drill_report *own_report(struct drill_rank *rank)
+{
+    return &rank->reports[rank->self];
+}
+
+static bool is_left(const struct drill_rank *rank, int r)
+{
+    return rank->in_view[r] && rank->reports[rank->self].missing[r] == THERE;
+}
+
+static int lowest_left(const struct drill_rank *rank)
+{
+    for (int r = 0; r < rank->ranks; r++)
+        if (is_left(rank, r))
+            return r;
+    return -1;
+}
+
+/* ---- is this rank itself cut off? ---- */
+
+/* Silent ranks may live: of two halves that hear nothing of each other, the larger one goes on, of equal ones that with the lowest
+ * rank. Ranks whose processes have ended do not count. */
+static bool is_cut_off(const struct drill_rank *rank)
+{
+    int silent = 0, left = 0, lowest_silent = rank->ranks;
+    for (int r = rank->ranks - 1; r >= 0; r--) {
+        left += is_left(rank, r);
+        if (rank->in_view[r] && rank->reports[rank->self].missing[r] == SILENT) {
+            silent++;
+            lowest_silent = r;
+        }
+    }
+    return silent > left || (silent == left && lowest_silent < lowest_left(rank));
+}
+
+/* ---- the next view ---- */
+
+static size_t view_size(int instances, int nodes)
+{
+    return sizeof(struct view) + (size_t)(2 * instances + nodes) * sizeof(int);
+}
+
+/* Sets what the next view is made of. */
+static void count_losses(struct drill_rank *rank, struct view *view)
+{
+    const struct drill_report *own = own_report(rank);
+    memcpy(view->lost, rank->lost, sizeof view->lost);
+    memcpy(view->back, rank->back, sizeof view->back);
+    memcpy(view->rank_of, rank->rank_of, sizeof view->rank_of);
+    memcpy(view->node_of, rank->node_of, sizeof view->node_of);
+    for (int r = 0; r < rank->ranks; r++) {
+        int node = rank->node_of[r];
+        view->in_view[r] = is_left(rank, r);
+        if (rank->in_view[r] && !view->in_view[r] && node >= 0) {
+            /* who had only come back since the last state was never part of it */
+            if (view->back[node])
+                view->back[node] = false;
+            else
+                view->lost[node] = true;
+            view->rank_of[node] = -1;
+            view->node_of[r] = -1;
+        }
+    }
+    for (int r = 0; r < rank->ranks; r++) {
+        int node = own->joins[r] - 1;
+        /* a node that was lost since the last state would be taken for one that holds its layers still: it asks again */
+        if (node < 0 || rank->in_view[r] || rank->gone[r] != THERE || view->rank_of[node] >= 0 ||
+            view->lost[node])
+            continue;
+        view->in_view[r] = true;
+        view->back[node] = true;
+        view->rank_of[node] = r;
+        view->node_of[r] = node;
+    }
+}
+
+static void *make_view(struct drill_rank *rank, size_t *length)
+{
+    const struct elastic_state *base = &rank->base;
+    int nodes = 0;
+    for (int i = 0; i < base->instance_count; i++)
+        nodes += rank->train.kit->shapes[base->instances[i].shape].nodes;
+    *length = view_size(base->instance_count, nodes);
+    char *bytes = calloc(1, *length);
+    struct view *view = (struct view *)(void *)bytes;
+    if (!bytes)
+        return NULL;
+    view->epoch = rank->epoch + 1;
+    view->node_count = base->node_count;
+    view->instance_count = base->instance_count;
+    for (int r = 0; r < rank->ranks; r++)
+        if (is_left(rank, r)) {
+            view->iteration =
+                rank->reports[r].iteration > view->iteration ? rank->reports[r].iteration : view->iteration;
+            view->moves = rank->reports[r].moves > view->moves ? rank->reports[r].moves : view->moves;
+        }
+    count_losses(rank, view);
+    memcpy(view->owner, base->owner, (size_t)base->node_count * sizeof *view->owner);
+    int *at = (int *)(void *)(bytes + sizeof *view);
+    for (int i = 0; i < base->instance_count; i++) {
+        int count = rank->train.kit->shapes[base->instances[i].shape].nodes;
+        *at++ = base->instances[i].shape;
+        *at++ = count;
+        memcpy(at, base->instances[i].nodes, (size_t)count * sizeof *at);
+        at += count;
+    }
+    return bytes;
+}
+
+/* The state that a view begins from. Returns false if the message does not hold together. */
+static bool read_state(struct drill_rank *rank, const struct view *view, size_t length)
+{
+    struct elastic_state made = {.kit = rank->options->kit,
+                                 .node_count = view->node_count,
+                                 .owner = malloc(DRILL_MAX_NODES * sizeof(int)),
+                                 .instances =
+                                     calloc((size_t)view->instance_count + 1, sizeof *made.instances)};
+    const int *at = (const int *)(const void *)((const char *)view + sizeof *view);
+    const int *end = (const int *)(const void *)((const char *)view + length);
+    bool ok = made.owner && made.instances;
+    if (ok)
+        memcpy(made.owner, view->owner, DRILL_MAX_NODES * sizeof(int));
+    for (int i = 0; ok && i < view->instance_count; i++) {
+        ok = end - at >= 2 && at[0] >= 0 && at[0] < made.kit->shape_count &&
+             at[1] == made.kit->shapes[at[0]].nodes && end - at >= 2 + at[1];
+        if (!ok)
+            break;
+        made.instances[i].shape = at[0];
+        made.instances[i].nodes = malloc((size_t)at[1] * sizeof *at);
+        ok = made.instances[i].nodes != NULL;
+        made.instance_count = i + 1;
+        if (ok)
+            memcpy(made.instances[i].nodes, at + 2, (size_t)at[1] * sizeof *at);
+        at += 2 + at[1];
+    }
+    if (!ok) {
+        elastic_state_release(&made);
+        return false;
+    }
+    if (rank->has_base)
+        elastic_state_release(&rank->base);
+    rank->base = made;
+    rank->has_base = true;
+    return true;
+}
+
+static void set_view(struct drill_rank *rank, const struct view *view)
+{
+    rank->epoch = view->epoch;
+    memcpy(rank->in_view, view->in_view, sizeof rank->in_view);
+    memcpy(rank->lost, view->lost, sizeof rank->lost);
+    memcpy(rank->back, view->back, sizeof rank->back);
+    memcpy(rank->rank_of, view->rank_of, sizeof rank->rank_of);
+    memcpy(rank->node_of, view->node_of, sizeof rank->node_of);
+    memset(own_report(rank)->missing, 0, sizeof own_report(rank)->missing);
+    memset(own_report(rank)->joins, 0, sizeof own_report(rank)->joins);
+    rank->moves = view->moves;
+}
+
+static void note_view(struct drill_rank *rank, const struct view *view, int iteration)
+{
+    struct drill_outcome *outcome = &rank->outcome;
+    outcome->views++;
+    if (outcome->event_count == DRILL_MAX_EVENTS)
+        return;
+    struct drill_event *event = &outcome->events[outcome->event_count++];
+    *event = (struct drill_event){
+        .found = NAN, .agreed = NAN, .copied = NAN, .stepped = NAN, .resumed_at = iteration};
+    for (int n = 0; n < view->node_count; n++) {
+        event->lost += view->lost[n];
+        event->joined += view->back[n];
+        outcome->lost += view->lost[n] && !rank->lost[n];
+        for (int i = 0; i < rank->options->fate_count; i++)
+            if (rank->options->fates[i].node == n && view->lost[n] && !rank->lost[n] &&
+                rank->options->fates[i].kind != DRILL_RETURN && rank->found_at >= 0.0)
+                event->found = fmax(0.0, rank->found_at - rank->t0 - rank->options->fates[i].time);
+    }
+    if (rank->found_at >= 0.0)
+        event->agreed = clock_now() - rank->found_at;
+}
+
+void drill_hear_view(struct drill_rank *rank, const void *bytes, size_t length)
+{
+    const struct view *view = bytes;
+    if (rank->phase == PHASE_OUT || length < sizeof *view || view->epoch <= rank->epoch)
+        return;
+    if (view->instance_count < 0 || view->instance_count > DRILL_MAX_NODES || view->node_count < 1 ||
+        view->node_count > DRILL_MAX_NODES) {
+        drill_finish(rank, DRILL_WRONG, "a view that does not hold together");
+        return;
+    }
+    bool joins = !rank->in_view[rank->self];
+    if (!view->in_view[rank->self]) {
+        if (!joins)
+            drill_finish(rank, DRILL_HANG, ""); /* the others go on without this rank */
+        return;
+    }
+    /* if one has seen that the iteration counts, or the state, all have what belongs to it */
+    if (!joins && rank->train.iteration + 1 == view->iteration && rank->train.has_next) {
+        train_count(&rank->train);
+        rank->outcome.samples += rank->train.batch;
+    }
+    if (joins) {
+        rank->node = view->node_of[rank->self];
+        rank->train.node = rank->node;
+        rank->train.iteration = view->iteration;
+        rank->found_at = clock_now();
+    }
+    if (rank->train.iteration != view->iteration) {
+        drill_finish(rank, DRILL_WRONG, "the view has another iteration than this rank");
+        return;
+    }
+    void *kept = malloc(length);
+    if (!kept || !read_state(rank, view, length)) {
+        free(kept);
+        drill_finish(rank, DRILL_WRONG, "a view that does not hold together");
+        return;
+    }
+    memcpy(kept, bytes, length);
+    free(rank->view);
+    rank->view = kept;
+    rank->view_length = length;
+    note_view(rank, view, view->iteration);
+    set_view(rank, view);
+    drill_move(rank);
+}
+
+/* ---- agreement ---- */
+
+static bool all_agree(const struct drill_rank *rank)
+{
+    const struct drill_report *own = &rank->reports[rank->self];
+    for (int r = 0; r < rank->ranks; r++) {
+        const struct drill_report *report = &rank->reports[r];
+        if (is_left(rank, r) && (report->epoch != rank->epoch ||
+                                 memcmp(report->missing, own->missing, sizeof own->missing) != 0 ||
+                                 memcmp(report->joins, own->joins, sizeof own->joins) != 0))
+            return false;
+    }
+    return true;
+}
+
+/* The one that makes views does so once all say the same. */
+static void decide(struct drill_rank *rank)
+{
+    size_t length;
+    if (is_cut_off(rank)) {
+        drill_finish(rank, DRILL_HANG, "");
+        return;
+    }
+    if (lowest_left(rank) != rank->self || !all_agree(rank))
+        return;
+    /* a state that one has completed is complete: this rank has all of its copies, too */
+    for (int r = 0; r < rank->ranks; r++)
+        if (is_left(rank, r) && rank->reports[r].moves > rank->moves)
+            drill_complete(rank);
+    void *view = make_view(rank, &length);
+    if (!view) {
+        drill_finish(rank, DRILL_WRONG, "out of memory");
+        return;
+    }
+    const struct view *made = view;
+    for (int r = 0; r < rank->ranks; r++)
+        if (r != rank->self && made->in_view[r])
+            (void)drill_tell(rank, r, DRILL_VIEW, 0, 0, view, length);
+    drill_hear_view(rank, view, length);
+    free(view);
+}
+
+void drill_miss(struct drill_rank *rank)
+{
+    struct drill_report *own = own_report(rank);
+    if (rank->phase != PHASE_AGREES && rank->found_at < 0.0)
+        rank->found_at = clock_now();
+    rank->phase = PHASE_AGREES;
+    own->epoch = rank->epoch;
+    own->iteration = rank->train.iteration;
+    own->moves = rank->moves;
+    own->has_next = rank->train.has_next;
+    for (int r = 0; r < rank->ranks; r++) {
+        if (r != rank->self && is_left(rank, r))
+            (void)drill_tell(rank, r, DRILL_MISSING, 0, 0, own, sizeof *own);
+        else if (r != rank->self && rank->in_view[r] && own->missing[r] == SILENT)
+            (void)drill_tell(rank, r, DRILL_EXCLUDED, 0, 0, NULL, 0);
+    }
+    decide(rank);
+}
+
+void drill_hear_missing(struct drill_rank *rank, int from, const struct drill_report *report)
+{
+    struct drill_report *own = own_report(rank);
+    bool news = rank->phase != PHASE_AGREES;
+    rank->reports[from] = *report;
+    if (report->missing[rank->self] != THERE) {
+        drill_finish(rank, DRILL_HANG, ""); /* the others cannot hear this rank */
+        return;
+    }
+    for (int r = 0; r < rank->ranks; r++) {
+        if (report->missing[r] != THERE && own->missing[r] == THERE) {
+            own->missing[r] = report->missing[r];
+            news = true;
+        }
+        if (report->joins[r] > 0 && own->joins[r] == 0) {
+            own->joins[r] = report->joins[r];
+            news = true;
+        }
+    }
+    if (news)
+        drill_miss(rank);
+    else
+        decide(rank);
+}
+
+void drill_hear_join(struct drill_rank *rank, int from, int node)
+{
+    struct drill_report *own = own_report(rank);
+    if (rank->phase == PHASE_WAITS || rank->phase == PHASE_OUT || rank->phase == PHASE_ENDS ||
+        rank->in_view[from] || node < 0 || node >= rank->base.node_count || own->joins[from] != 0)
+        return;
+    int now = rank->rank_of[node];
+    if ((now >= 0 && is_left(rank, now)) || rank->lost[node])
+        return; /* its loss is not known yet, or not answered: it asks again */
+    own->joins[from] = (int16_t)(node + 1);
+    drill_miss(rank);
+}

@@ -1,0 +1,381 @@
+#include "run/drill/rank.h"
+
+#include "core/clock.h"
+#include "core/vector.h"
+#include "run/run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_WAIT 0.02 /* seconds of one wait for messages */
+#define JOIN     0.1  /* between two wishes to join */
+#define LINGER   1.0  /* for the last messages */
+
+/* ---- out ---- */
+
+bool drill_tell(struct drill_rank *rank, int to, enum drill_message what, int iteration, int cell,
+                const void *bytes, size_t length)
+{
+    struct wire_head head = {.kind = WIRE_DRILL,
+                             .to = to,
+                             .number = what,
+                             .microbatch = (uint32_t)cell,
+                             .instance = (uint32_t)rank->epoch,
+                             .step = (uint32_t)iteration,
+                             .length = (int64_t)length};
+    return rank->gone[to] != THERE || wire_send(rank->wire, &head, bytes, NULL, rank->err);
+}
+
+void drill_tell_all(struct drill_rank *rank, enum drill_message what, int iteration, const void *bytes,
+                    size_t length)
+{
+    for (int to = 0; to < rank->ranks; to++)
+        if (to != rank->self && rank->in_view[to])
+            (void)drill_tell(rank, to, what, iteration, 0, bytes, length);
+}
+
+void drill_finish(struct drill_rank *rank, enum drill_verdict verdict, const char *text)
+{
+    struct drill_outcome *outcome = &rank->outcome;
+    if (rank->phase == PHASE_OUT)
+        return;
+    rank->phase = PHASE_OUT;
+    outcome->verdict = verdict;
+    outcome->iterations = rank->train.iteration;
+    outcome->nodes_left = 0;
+    for (int r = 0; r < rank->ranks; r++)
+        outcome->nodes_left += rank->in_view[r];
+    snprintf(outcome->text, sizeof outcome->text, "%s", text);
+    if (verdict != DRILL_HANG &&
+        write(rank->outcome_pipe, outcome, sizeof *outcome) != (ssize_t)sizeof *outcome)
+        outcome->verdict = DRILL_HANG;
+    for (int r = 0; r < rank->ranks; r++) /* also those that wait to join */
+        if (r != rank->self && verdict != DRILL_HANG)
+            (void)drill_tell(rank, r, DRILL_BYE, 0, 0, NULL, 0);
+}
+
+/* ---- an iteration ---- */
+
+void drill_start_iteration(struct drill_rank *rank)
+{
+    train_clear(&rank->train);
+    if (rank->train.iteration >= rank->options->iterations) {
+        int64_t compared = train_compare(&rank->train, rank->err);
+        if (compared < 0) {
+            drill_finish(rank, DRILL_WRONG, rank->err->text);
+            return;
+        }
+        rank->outcome.cells = compared;
+        rank->phase = PHASE_ENDS;
+        rank->result_epoch[rank->self] = rank->epoch;
+        drill_tell_all(rank, DRILL_RESULT, rank->epoch, NULL, 0);
+        return;
+    }
+    rank->phase = PHASE_COMPUTES;
+    rank->deadline = clock_now() + rank->seconds * rank->options->time_share;
+    drill_replay(rank);
+}
+
+/* What a message of contributions begins with. */
+struct part {
+    int64_t samples;
+    uint64_t ids;
+};
+
+/* The part of the node's own instance is added here, and sent to the others by the lowest of the nodes that hold a cell. */
+static bool contribute(struct drill_rank *rank, int c)
+{
+    struct train *train = &rank->train;
+    const struct elastic_state *state = &rank->base;
+    int own = state->owner[rank->node];
+    const struct train_share *share = &rank->shares[own];
+    size_t words = (size_t)train->words[c], length = sizeof(struct part) + words * sizeof(uint64_t);
+    char *bytes = malloc(length);
+    if (!bytes)
+        return error_memory(rank->err);
+    const struct part part = {share->until - share->first, train_ids(train, share)};
+    memcpy(bytes, &part, sizeof part);
+    train_contribute(train, c, share, (uint64_t *)(void *)(bytes + sizeof part));
+    train_add(train, c, (const uint64_t *)(const void *)(bytes + sizeof part), part.samples, part.ids);
+    if (train_holder(train, state, own, c) == rank->node)
+        for (int node = 0; node < state->node_count; node++)
+            if (state->owner[node] >= 0 && state->owner[node] != own && train_holds(train, state, node, c))
+                (void)drill_tell(rank, rank->rank_of[node], DRILL_PART, train->iteration, c, bytes, length);
+    free(bytes);
+    return true;
+}
+
+static void compute(struct drill_rank *rank)
+{
+    if (rank->base.owner[rank->node] >= 0)
+        for (int c = 0; c < rank->train.cell_count; c++)
+            if (rank->train.cells[c].now && !contribute(rank, c))
+                drill_finish(rank, DRILL_WRONG, rank->err->text);
+    if (rank->phase == PHASE_COMPUTES)
+        rank->phase = PHASE_ADDS;
+}
+
+static bool has_all_parts(const struct drill_rank *rank)
+{
+    for (int c = 0; c < rank->train.cell_count; c++)
+        if (rank->train.cells[c].now && rank->train.cells[c].parts < rank->base.instance_count)
+            return false;
+    return true;
+}
+
+static void note_step(struct drill_rank *rank)
+{
+    int last = rank->outcome.event_count - 1;
+    rank->outcome.samples += rank->train.batch;
+    if (rank->first_step && last >= 0)
+        rank->outcome.events[last].stepped = clock_now() - rank->found_at;
+    if (rank->first_step)
+        rank->found_at = -1.0;
+    rank->first_step = false;
+}
+
+static bool all_say(const struct drill_rank *rank, const int *said, int wanted)
+{
+    for (int r = 0; r < rank->ranks; r++)
+        if (rank->in_view[r] && said[r] < wanted)
+            return false;
+    return true;
+}
+
+/* Does what can be done now. */
+static void advance(struct drill_rank *rank)
+{
+    for (bool moved = true; moved;) {
+        enum drill_phase before = rank->phase;
+        int iteration = rank->train.iteration;
+        if (rank->phase == PHASE_COMPUTES && clock_now() >= rank->deadline)
+            compute(rank);
+        if (rank->phase == PHASE_ADDS && has_all_parts(rank)) {
+            if (!train_step(&rank->train, rank->err)) {
+                drill_finish(rank, DRILL_WRONG, rank->err->text);
+                return;
+            }
+            rank->phase = PHASE_DONE;
+            rank->done_until[rank->self] = iteration + 1;
+            drill_tell_all(rank, DRILL_DONE, iteration + 1, NULL, 0);
+        }
+        if (rank->phase == PHASE_DONE && all_say(rank, rank->done_until, iteration + 1)) {
+            train_count(&rank->train);
+            note_step(rank);
+            drill_start_iteration(rank);
+        }
+        if (rank->phase == PHASE_COPIES || rank->phase == PHASE_COPIED)
+            drill_check_ready(rank);
+        if (rank->phase == PHASE_ENDS && all_say(rank, rank->result_epoch, rank->epoch))
+            drill_finish(rank, DRILL_RIGHT, "");
+        moved = rank->phase != before || rank->train.iteration != iteration;
+    }
+}
+
+/* ---- in ---- */
+
+static void *place(void *context, const struct wire_head *head, struct error *err)
+{
+    (void)context;
+    void *bytes = malloc((size_t)head->length + 1);
+    if (!bytes)
+        error_memory(err);
+    return bytes;
+}
+
+static void hear_part(struct drill_rank *rank, int cell, const char *bytes, size_t length)
+{
+    struct part part;
+    struct train *train = &rank->train;
+    if (cell < 0 || cell >= train->cell_count || !train->cells[cell].now ||
+        length != sizeof part + (size_t)train->words[cell] * sizeof(uint64_t)) {
+        drill_finish(rank, DRILL_WRONG, "contributions to a cell that the node does not hold");
+        return;
+    }
+    memcpy(&part, bytes, sizeof part);
+    train_add(train, cell, (const uint64_t *)(const void *)(bytes + sizeof part), part.samples, part.ids);
+}
+
+/* Returns whether a message of this view belongs to a time that has not come. */
+static bool is_early(const struct drill_rank *rank, const struct wire_head *head)
+{
+    if ((int)head->instance > rank->epoch)
+        return head->number != DRILL_VIEW && head->number != DRILL_JOIN && head->number != DRILL_EXCLUDED &&
+               head->number != DRILL_BYE;
+    if (head->number != DRILL_PART)
+        return false;
+    return (int)head->step > rank->train.iteration || rank->phase == PHASE_COPIES ||
+           rank->phase == PHASE_COPIED;
+}
+
+/* Handles a message of now. */
+static void handle(struct drill_rank *rank, const struct wire_head *head, const void *bytes)
+{
+    bool now = (int)head->instance == rank->epoch && rank->in_view[rank->self];
+    size_t length = (size_t)head->length;
+    int from = head->from;
+    switch ((enum drill_message)head->number) {
+    case DRILL_MISSING:
+        if (length == sizeof(struct drill_report) && now)
+            drill_hear_missing(rank, from, bytes);
+        else if ((int)head->instance < rank->epoch && rank->view && rank->in_view[from])
+            (void)drill_tell(rank, from, DRILL_VIEW, 0, 0, rank->view, rank->view_length);
+        break;
+    case DRILL_VIEW:
+        drill_hear_view(rank, bytes, length);
+        break;
+    case DRILL_PART:
+        if (now && rank->phase < PHASE_AGREES && (int)head->step == rank->train.iteration)
+            hear_part(rank, (int)head->microbatch, bytes, length);
+        break;
+    case DRILL_DONE:
+        if (now && (int)head->step > rank->done_until[from])
+            rank->done_until[from] = (int)head->step;
+        break;
+    case DRILL_COPY:
+        if (now && (rank->phase == PHASE_COPIES))
+            drill_hear_copy(rank, (int)head->microbatch, bytes, length);
+        break;
+    case DRILL_READY:
+        if (now)
+            rank->ready_epoch[from] = rank->epoch;
+        break;
+    case DRILL_JOIN:
+        drill_hear_join(rank, from, (int)head->step);
+        break;
+    case DRILL_EXCLUDED:
+        if (rank->phase != PHASE_WAITS)
+            drill_finish(rank, DRILL_HANG, "");
+        break;
+    case DRILL_RESULT:
+        if (now)
+            rank->result_epoch[from] = rank->epoch;
+        break;
+    case DRILL_BYE:
+        rank->bye = true;
+        if (rank->phase == PHASE_WAITS)
+            drill_finish(rank, DRILL_HANG, ""); /* there is nothing left to join */
+        break;
+    }
+}
+
+void drill_replay(struct drill_rank *rank)
+{
+    struct drill_later *all = rank->later;
+    size_t count = rank->later_count;
+    rank->later = NULL;
+    rank->later_count = rank->later_capacity = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (is_early(rank, &all[i].head)) {
+            if (VECTOR_ADD(rank->later, rank->later_count, rank->later_capacity, all[i]))
+                continue;
+            drill_finish(rank, DRILL_WRONG, "out of memory");
+        } else {
+            handle(rank, &all[i].head, all[i].bytes);
+        }
+        free(all[i].bytes);
+    }
+    free(all);
+}
+
+static bool arrived(void *context, const struct wire_head *head, void *bytes, struct error *err)
+{
+    struct drill_rank *rank = context;
+    const struct drill_later later = {*head, bytes};
+    if (head->kind != WIRE_DRILL || rank->phase == PHASE_OUT) {
+        free(bytes);
+        return true;
+    }
+    if (rank->reports[rank->self].missing[head->from] != THERE && rank->in_view[head->from] &&
+        head->number != DRILL_EXCLUDED && head->number != DRILL_BYE) {
+        free(bytes); /* it is missed: what it says comes too late */
+        return true;
+    }
+    if (is_early(rank, head)) {
+        if (VECTOR_ADD(rank->later, rank->later_count, rank->later_capacity, later))
+            return true;
+        free(bytes);
+        return error_memory(err);
+    }
+    handle(rank, head, bytes);
+    free(bytes);
+    return true;
+}
+
+static bool lost(void *context, int other, const char *why, struct error *err)
+{
+    struct drill_rank *rank = context;
+    (void)err;
+    if (rank->gone[other] == THERE)
+        rank->gone[other] = strstr(why, "nothing") ? SILENT : ENDED;
+    return true;
+}
+
+/* ---- all of it ---- */
+
+/* Looks for ranks of the view that are gone. */
+static void look_for_lost(struct drill_rank *rank)
+{
+    bool news = false;
+    uint8_t *missing = rank->reports[rank->self].missing;
+    if (rank->phase == PHASE_OUT || rank->phase == PHASE_WAITS)
+        return;
+    for (int r = 0; r < rank->ranks; r++)
+        if (rank->in_view[r] && rank->gone[r] != THERE && missing[r] == THERE) {
+            missing[r] = rank->gone[r];
+            news = true;
+        }
+    if (news && rank->bye) /* somebody has seen the end, and said it */
+        drill_finish(rank, DRILL_HANG, "");
+    else if (news)
+        drill_miss(rank);
+}
+
+void drill_be_rank(struct drill_rank *rank)
+{
+    rank->wire->receiver = (struct wire_receiver){rank, place, arrived, lost};
+    double end = INFINITY;
+    for (;;) {
+        double now = clock_now();
+        look_for_lost(rank);
+        advance(rank);
+        if (rank->phase == PHASE_OUT && !isfinite(end))
+            end = now + LINGER;
+        if (now > end || (rank->phase == PHASE_OUT && wire_is_empty(rank->wire)))
+            return;
+        if (now - rank->t0 > rank->cut_at) {
+            wire_cut(rank->wire);
+            rank->cut_at = INFINITY;
+        }
+        if (rank->phase == PHASE_WAITS && now - rank->t0 > rank->join_at && now - rank->joined_asked > JOIN) {
+            rank->joined_asked = now;
+            for (int r = 0; r < rank->ranks; r++)
+                if (r != rank->self)
+                    (void)drill_tell(rank, r, DRILL_JOIN, rank->join_node, 0, NULL, 0);
+        }
+        double until = now + MAX_WAIT;
+        if (rank->phase == PHASE_COMPUTES)
+            until = fmin(until, rank->deadline);
+        if (!wire_poll(rank->wire, until, rank->err)) {
+            drill_finish(rank, DRILL_WRONG, rank->err->text);
+            return;
+        }
+    }
+}
+
+void drill_rank_release(struct drill_rank *rank)
+{
+    for (size_t i = 0; i < rank->later_count; i++)
+        free(rank->later[i].bytes);
+    free(rank->later);
+    free(rank->view);
+    free(rank->shares);
+    if (rank->has_base)
+        elastic_state_release(&rank->base);
+    if (rank->has_next)
+        elastic_state_release(&rank->next);
+    train_release(&rank->train);
+}
