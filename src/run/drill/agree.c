@@ -244,13 +244,22 @@ void drill_hear_view(struct drill_rank *rank, const void *bytes, size_t length)
 
 /* ---- agreement ---- */
 
+/* Whether a rank ended or is silent may look different from elsewhere: its socket was closed by one that heard nothing of it. */
+static bool miss_the_same(const struct drill_rank *rank, const struct drill_report *a,
+                          const struct drill_report *b)
+{
+    for (int r = 0; r < rank->ranks; r++)
+        if ((a->missing[r] == THERE) != (b->missing[r] == THERE))
+            return false;
+    return true;
+}
+
 static bool all_agree(const struct drill_rank *rank)
 {
     const struct drill_report *own = &rank->reports[rank->self];
     for (int r = 0; r < rank->ranks; r++) {
         const struct drill_report *report = &rank->reports[r];
-        if (is_left(rank, r) && (report->epoch != rank->epoch ||
-                                 memcmp(report->missing, own->missing, sizeof own->missing) != 0 ||
+        if (is_left(rank, r) && (report->epoch != rank->epoch || !miss_the_same(rank, report, own) ||
                                  memcmp(report->joins, own->joins, sizeof own->joins) != 0))
             return false;
     }
