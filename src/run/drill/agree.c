@@ -171,6 +171,8 @@ static void set_view(struct drill_rank *rank, const struct view *view)
     memcpy(rank->node_of, view->node_of, sizeof rank->node_of);
     memset(own_report(rank)->missing, 0, sizeof own_report(rank)->missing);
     memset(own_report(rank)->joins, 0, sizeof own_report(rank)->joins);
+    memset(rank->done_until, 0,
+           sizeof rank->done_until); /* an iteration that did not count is computed again */
     rank->moves = view->moves;
 }
 
