@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#define MAX_CLASSES 4
+#define MAX_CLASSES 10
 #define ATTEMPTS    12   /* to find the number of pipelines that optimizer states are sharded over */
 #define NEAR        1e-2 /* of the bound: a plan this close is not searched for again */
 
