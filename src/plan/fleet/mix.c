@@ -1,7 +1,5 @@
-#include "plan/fleet/mix.h"
-
+#include "plan/fleet/mix_search.h"
 #include "plan/split/company.h"
-#include "plan/split/rate.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,32 +7,7 @@
 
 #define PARTS     32 /* of the batch, which are moved between groups */
 #define MAX_MOVES 6  /* of parts, for one set of groups and settings */
-#define KNOWN     96 /* jobs of a group that are remembered, for one set of settings */
-#define STEPS     60 /* halvings of the bound's deadline */
 #define FEW_NODES 18 /* combinations of numbers of nodes that are tried one by one */
-
-/* The best job of a group for a part of the batch. */
-struct known {
-    int64_t batch;
-    bool fits;
-    struct job_choice choice; /* its layout of blocks: in the arena of the search */
-};
-
-struct mixer {
-    const struct fleet_question *question;
-    struct parallel *pool;
-    struct arena arena; /* layouts of blocks of all jobs that are remembered */
-    struct mix_answer *best;
-    struct job_range ranges[JOB_DIMENSIONS]; /* settings that all groups share */
-    struct known known[FLEET_MAX_TYPES][KNOWN];
-    int known_count[FLEET_MAX_TYPES];
-    struct job_choice alone[FLEET_MAX_TYPES];
-    int nodes[FLEET_MAX_TYPES]; /* of each group that may be used */
-    int64_t unit;               /* sequences of a part */
-    double combinations;
-    bool no_memory;
-    struct error *err;
-};
 
 /* ---- the price ---- */
 
@@ -71,7 +44,12 @@ void mix_price(struct mix_answer *answer, const struct fleet_question *question)
         answer->before = answer->seconds - answer->after - answer->other;
         return;
     }
-    const struct job_company company = {answer->kind_count, pipelines, nodes, slowest_link(answer, question)};
+    const struct job_company company = {
+        .jobs = answer->kind_count,
+        .pipelines = pipelines,
+        .nodes = nodes,
+        .across = slowest_link(answer, question),
+    };
     for (int k = 0; k < answer->kind_count; k++) {
         struct mix_kind *kind = &answer->kinds[k];
         struct job_layers layers = job_layers_of(&kind->job);
@@ -87,7 +65,7 @@ void mix_price(struct mix_answer *answer, const struct fleet_question *question)
 /* A device exchanges its shard with the other groups, not one of several copies', and all groups gather alike. */
 static const enum technique_kind usual[] = {TECHNIQUE_REPLICATE, TECHNIQUE_RESHARD};
 
-static struct job_question question_of(const struct mixer *m, int group, int64_t batch, bool alone)
+struct job_question mix_question(const struct mixer *m, int group, int64_t batch, bool alone)
 {
     const struct cluster_group *g = &m->question->groups[group];
     struct job_question question = {.job = m->question->job, .headroom = m->question->headroom};
@@ -104,7 +82,7 @@ static struct job_question question_of(const struct mixer *m, int group, int64_t
 }
 
 /* Finds the best job of a question. False: none fits, or memory ran out. */
-static bool find_job(struct mixer *m, const struct job_question *question, struct job_choice *choice)
+bool mix_find_job(struct mixer *m, const struct job_question *question, struct job_choice *choice)
 {
     struct job_search search;
     if (!job_search(&search, question, &(struct job_search_options){.top = 1, .pool = m->pool}, m->err)) {
@@ -129,28 +107,23 @@ static bool find_job(struct mixer *m, const struct job_question *question, struc
 /* Returns the best job of a group for a part of the batch, beside others; NULL: none fits, or memory ran out. */
 static const struct job_choice *job_on(struct mixer *m, int group, int64_t batch)
 {
-    struct known *known = m->known[group];
+    struct mix_known *known = m->known[group];
     for (int i = 0; i < m->known_count[group]; i++)
         if (known[i].batch == batch)
             return known[i].fits ? &known[i].choice : NULL;
-    if (batch < 1 || m->known_count[group] == KNOWN || m->no_memory)
+    if (batch < 1 || m->known_count[group] == MIX_KNOWN || m->no_memory)
         return NULL;
-    struct known *next = &known[m->known_count[group]++];
-    struct job_question question = question_of(m, group, batch, false);
-    *next = (struct known){.batch = batch};
-    next->fits = find_job(m, &question, &next->choice);
+    struct mix_known *next = &known[m->known_count[group]++];
+    struct job_question question = mix_question(m, group, batch, false);
+    *next = (struct mix_known){.batch = batch};
+    next->fits = mix_find_job(m, &question, &next->choice);
     return next->fits ? &next->choice : NULL;
-}
-
-static void forget(struct mixer *m)
-{
-    memset(m->known_count, 0, sizeof m->known_count);
 }
 
 /* ---- parts of the batch ---- */
 
 /* Prices the groups' jobs for these parts; false: one does not fit. */
-static bool make_mix(struct mixer *m, unsigned groups, const int64_t *parts, struct mix_answer *mix)
+bool mix_make(struct mixer *m, unsigned groups, const int64_t *parts, struct mix_answer *mix)
 {
     mix->kind_count = 0;
     for (int g = 0; g < m->question->group_count; g++) {
@@ -198,7 +171,7 @@ struct fleet_rival mix_rival(const struct mix_answer *mix)
     return rival;
 }
 
-static void take_better(struct mixer *m, const struct mix_answer *mix)
+void mix_take(struct mixer *m, const struct mix_answer *mix)
 {
     if (!agree(mix))
         return;
@@ -242,12 +215,12 @@ static void share_by_speed(const struct mixer *m, unsigned groups, int64_t *part
 
 /* Moves a part from the slowest kind to each other one in turn, as long as the mix gets faster; *jobs are those of the
  * fastest. */
-static bool balance(struct mixer *m, unsigned groups, int64_t *parts, struct mix_answer *mix)
+bool mix_balance(struct mixer *m, unsigned groups, int64_t *parts, struct mix_answer *mix)
 {
     struct mix_answer now;
-    if (!make_mix(m, groups, parts, mix))
+    if (!mix_make(m, groups, parts, mix))
         return false;
-    take_better(m, mix);
+    mix_take(m, mix);
     for (int64_t step = m->unit * 4; step >= m->unit; step = step > m->unit ? step / 2 : 0)
         for (int moves = 0; moves < MAX_MOVES; moves++) {
             int slowest = 0, best = -1;
@@ -261,8 +234,8 @@ static bool balance(struct mixer *m, unsigned groups, int64_t *parts, struct mix
                     continue;
                 parts[from] -= step;
                 parts[g] += step;
-                if (make_mix(m, groups, parts, &now)) {
-                    take_better(m, &now);
+                if (mix_make(m, groups, parts, &now)) {
+                    mix_take(m, &now);
                     if (now.seconds < seconds) {
                         seconds = now.seconds;
                         best = g;
@@ -275,16 +248,21 @@ static bool balance(struct mixer *m, unsigned groups, int64_t *parts, struct mix
                 break;
             parts[from] -= step;
             parts[best] += step;
-            make_mix(m, groups, parts, mix);
+            mix_make(m, groups, parts, mix);
         }
     return true;
 }
 
 /* ---- settings ---- */
 
-/* Fixes the settings that all groups share to those of a job. */
-static void fix_settings(struct mixer *m, const struct job *job)
+static void forget(struct mixer *m)
 {
+    memset(m->known_count, 0, sizeof m->known_count);
+}
+
+void mix_fix(struct mixer *m, const struct job *job)
+{
+    forget(m);
     for (int d = JOB_MICROBATCH; d < JOB_DIMENSIONS; d++) {
         if (d == JOB_TECHNIQUE + (int)usual[0] || d == JOB_TECHNIQUE + (int)usual[1])
             continue;
@@ -294,6 +272,12 @@ static void fix_settings(struct mixer *m, const struct job *job)
     }
 }
 
+void mix_open(struct mixer *m, const struct job_range *ranges)
+{
+    memcpy(m->ranges, ranges, sizeof m->ranges);
+    forget(m);
+}
+
 /* Finds mixes of these groups: the jobs with all settings open tell which settings are worth trying for all. */
 static void mix_groups(struct mixer *m, unsigned groups, const struct job_range *ranges)
 {
@@ -301,9 +285,9 @@ static void mix_groups(struct mixer *m, unsigned groups, const struct job_range 
     struct job tried[2 * FLEET_MAX_TYPES];
     int64_t parts[FLEET_MAX_TYPES] = {0};
     share_by_speed(m, groups, parts);
-    if (!make_mix(m, groups, parts, &open))
+    if (!mix_make(m, groups, parts, &open))
         return;
-    take_better(m, &open);
+    mix_take(m, &open);
     int count = open.kind_count;
     for (int k = 0; k < count; k++)
         tried[k] = open.kinds[k].job;
@@ -313,11 +297,9 @@ static void mix_groups(struct mixer *m, unsigned groups, const struct job_range 
         struct mix_answer mix;
         int64_t own[FLEET_MAX_TYPES];
         memcpy(own, parts, sizeof own);
-        forget(m);
-        fix_settings(m, &tried[k]);
-        balance(m, groups, own, &mix);
-        memcpy(m->ranges, ranges, sizeof m->ranges);
-        forget(m);
+        mix_fix(m, &tried[k]);
+        mix_balance(m, groups, own, &mix);
+        mix_open(m, ranges);
     }
 }
 
@@ -355,82 +337,15 @@ static void mix_fewer(struct mixer *m, const struct job_range *ranges)
     forget(m);
 }
 
-/* ---- the bound ---- */
-
-static double done_by(const struct mixer *m, struct job_rates *const *rates, int64_t class, double deadline)
-{
-    double done = 0.0;
-    for (int g = 0; g < m->question->group_count; g++)
-        done += rates[g] ? job_sequences_by(rates[g], class, deadline) : 0.0;
-    return done;
-}
-
-/* Returns the earliest deadline by which these groups do the batch, all with splits of the same class; `bound` if that is
- * not earlier. */
-static double bound_class(const struct mixer *m, struct job_rates *const *rates, int64_t class, double bound)
-{
-    double low = 0.0, high = bound, wanted = (double)m->question->job.batch;
-    if (done_by(m, rates, class, bound) < wanted)
-        return bound;
-    for (int i = 0; i < STEPS && high - low > 1e-6 * high; i++) {
-        double middle = 0.5 * (low + high);
-        if (done_by(m, rates, class, middle) >= wanted)
-            high = middle;
-        else
-            low = middle;
-    }
-    return low;
-}
-
-/* Lowers the bound to that of jobs on two or more groups whose slowest link between nodes is this one. */
-static bool bound_behind(struct mixer *m, const struct cost_link *across)
-{
-    const struct fleet_question *question = m->question;
-    struct job_rates *rates[FLEET_MAX_TYPES] = {0};
-    int fast = 0;
-    bool ok = true;
-    for (int g = 0; g < question->group_count; g++)
-        fast += question->groups[g].across->bandwidth >= across->bandwidth;
-    for (int g = 0; g < question->group_count && ok && fast > 1; g++) {
-        struct job_question asked = question_of(m, g, question->job.batch, false);
-        if (question->groups[g].across->bandwidth < across->bandwidth)
-            continue;
-        rates[g] = job_rates_new(&asked, across, m->err);
-        ok = rates[g] != NULL;
-    }
-    double *bound = &m->best->lower_bound;
-    for (int g = 0; g < question->group_count && ok; g++)
-        for (int i = 0; rates[g] && i < job_class_count(rates[g]); i++)
-            *bound = fmin(*bound, bound_class(m, rates, job_class_of(rates[g], i), *bound));
-    for (int g = 0; g < question->group_count; g++)
-        job_rates_free(rates[g]);
-    return ok;
-}
-
-/* Lowers the bound to that of jobs on two or more groups. */
-static bool bound_mixes(struct mixer *m)
-{
-    const struct fleet_question *question = m->question;
-    m->best->lower_bound = fmin(m->best->lower_bound, m->best->seconds);
-    for (int g = 0; g < question->group_count; g++) {
-        bool seen = false;
-        for (int h = 0; h < g; h++)
-            seen |= question->groups[h].across->bandwidth == question->groups[g].across->bandwidth;
-        if (!seen && !bound_behind(m, question->groups[g].across))
-            return false;
-    }
-    return true;
-}
-
 /* ---- all of it ---- */
 
 /* Plans each group alone, with everything that its own search can choose. */
 static void plan_alone(struct mixer *m)
 {
     for (int g = 0; g < m->question->group_count && !m->no_memory; g++) {
-        struct job_question question = question_of(m, g, m->question->job.batch, true);
+        struct job_question question = mix_question(m, g, m->question->job.batch, true);
         struct job_choice *choice = &m->alone[g];
-        bool fits = find_job(m, &question, choice);
+        bool fits = mix_find_job(m, &question, choice);
         m->best->alone[g] = fits ? choice->time.seconds : INFINITY;
         m->best->lower_bound = fmin(m->best->lower_bound, m->best->alone[g]);
         if (!fits)
@@ -440,7 +355,7 @@ static void plan_alone(struct mixer *m)
             .kinds = {{.group = g, .job = choice->job, .time = choice->time, .memory = choice->memory}},
         };
         mix_price(&one, m->question);
-        take_better(m, &one);
+        mix_take(m, &one);
     }
 }
 
@@ -470,7 +385,7 @@ bool mix_plan(struct mix_answer *answer, const struct fleet_question *question, 
         fitting |= isfinite(answer->alone[g]) ? 1U << g : 0;
     mix_all(m, question->ranges);
     mix_fewer(m, question->ranges);
-    bool ok = !m->no_memory && (!fitting || bound_mixes(m));
+    bool ok = !m->no_memory && (!fitting || mix_search_classes(m));
     answer->arena = m->arena;
     answer->combinations = m->combinations;
     free(m);

@@ -9,7 +9,8 @@
  *
  * Search. Parts of the batch follow the groups' speeds and are then moved from the slowest group to others while that helps;
  * for each the search of plan/split finds the job, first with all settings open, then with those of each of these jobs for
- * all.
+ * all. That knows nothing of the exchange between groups, so all classes of settings follow whose bound is below the best mix
+ * (mix_classes.c).
  *
  * Bound. By a deadline a group does at most job_sequences_by sequences beside others, with the settings that all have, and
  * one group alone takes no less than the bound of its own search.

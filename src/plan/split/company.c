@@ -27,8 +27,10 @@ double job_time_among(const struct job *job, const struct job_layers *layers,
     if (job->sharding == 3) {
         after = exchange_shards(job, &own, company);
     } else {
+        int own_ranks = (company->together > 0 ? company->together : job->data) * job->context * job->tensor;
         all.data = company->pipelines;
         all.across = company->across;
+        all.devices_per_node = own_ranks < job->devices_per_node ? own_ranks : job->devices_per_node;
         all.sharding = 0;
         own.gradients = fmax(own.gradients, job_exchange_of(&all, layers).gradients);
     }

@@ -7,7 +7,8 @@
 
 struct job_company {
     int jobs, pipelines; /* of all, this one included */
-    double nodes;        /* of all */
+    int together; /* copies of the job that may share a node; 0: its own, as those of other jobs are elsewhere */
+    double nodes; /* of all */
     const struct cost_link *across;
 };
 

@@ -15,11 +15,14 @@ struct line {
     double each, filling; /* seconds */
     int64_t unit;         /* sequences of a micro-batch of all copies */
     int64_t max, step;    /* micro-batches are at most `max` and a multiple of `step` */
-    int pipeline, most, least, sharding;
-    bool chunked; /* with several chunks: it fills sooner, and sends more often */
-    bool full;    /* as many micro-batches as stages are in flight, else one */
+    int pipeline, most, least, sharding, chunks;
+    bool timed; /* by a schedule without a formula, which may fill the pipeline's bubble */
+    bool full;  /* as many micro-batches as stages are in flight, else one */
     bool priced;
+    int again; /* of recomputed blocks, if their number is open; once it is priced */
 };
+
+#define CHUNKS 4096 /* as many or more are a class */
 
 struct job_rates {
     struct job_question question;
@@ -40,31 +43,43 @@ static struct job job_of(const struct job_rates *rates, const struct line *line)
     job.stage_blocks = NULL;
     job.pipeline = line->pipeline;
     job.data = line->most;
+    job.devices = job.tensor * job.context * job.pipeline * job.data;
     job.sharding = line->sharding;
+    job.chunks = line->timed ? 1 : line->chunks;
+    job.batch = job.microbatch * job.data * (line->full ? job.pipeline : 1);
     return job;
 }
 
+/* Finds the fastest stages that fit. Several chunks are laid out evenly; those of a timed schedule make stages no faster, as they
+ * hold whole blocks. */
+static bool lay_out(const struct job_rates *rates, struct job *job, const struct job_layers *layers)
+{
+    const struct space *space = &rates->space;
+    if (job->chunks > 1)
+        return space_opens_offload(space) || job_memory_of(job, layers).total <= space->memory;
+    job->stage_blocks = rates->blocks;
+    return job_layout(job, layers, space->memory, rates->blocks);
+}
+
 /* Sets the line of the fastest layout with so many blocks recomputed; false: none fits. Gradients are exchanged with the
- * minimum degree, states are sharded over the maximum one. Chunks make stages no faster: they hold whole blocks. */
+ * minimum degree, states are sharded over the maximum one. */
 static bool set_line(const struct job_rates *rates, struct line *line, int again)
 {
     const struct job_layers *layers = &line->layers->priced;
     const struct space *space = &rates->space;
     struct job job = job_of(rates, line), least;
     struct job_time times[2];
-    int max_chunks = space_max_chunks(space, job.pipeline);
     space_set_mode(space, &line->layers->mode, again, &job);
-    job.batch = job.microbatch * job.data * (line->full ? job.pipeline : 1);
-    if (!job_layout(&job, layers, space->memory, rates->blocks))
+    if (!lay_out(rates, &job, layers))
         return false;
     least = job;
     if (job.sharding < 3) /* each device exchanges a shard: less the more there are */
         least.data = line->least;
     least.devices = job.tensor * job.context * job.pipeline * least.data;
-    least.stage_blocks = rates->blocks;
     const struct job_company company = {
         .jobs = 2,
         .pipelines = least.data + 1,
+        .together = line->most,
         .nodes =
             ceil((double)line->least * job.tensor * job.context * job.pipeline / job.devices_per_node) + 1.0,
         .across = rates->across,
@@ -73,14 +88,13 @@ static bool set_line(const struct job_rates *rates, struct line *line, int again
         least.batch = (m + 1) * least.microbatch * least.data;
         job_time_among(&least, layers, &company, &times[m]);
     }
-    double each = times[1].seconds - times[0].seconds, sends = times[1].send - times[0].send;
-    double filled = space->schedules & ~1u ? times[0].bubble : 0.0; /* zero-bubble schedules fill it */
-    if (line->chunked)
-        filled = fmax(filled, times[0].bubble * (1.0 - 1.0 / max_chunks));
+    double each = times[1].seconds - times[0].seconds;
+    double filled = line->timed ? times[0].bubble : 0.0;
     line->filling = (times[0].seconds - each - filled) * (1.0 - 1e-9);
     if (job.sharding >= 1)
         line->filling -= times[0].optimizer * (1.0 - (double)line->least / job.data);
-    line->each = (each + (line->chunked ? sends : 0.0)) * (1.0 - 1e-9);
+    line->each = each * (1.0 - 1e-9);
+    line->again = again;
     return true;
 }
 
@@ -102,55 +116,79 @@ static bool set_best_line(const struct job_rates *rates, struct line *line)
 
 /* ---- all lines ---- */
 
-/* Returns the seconds of the exchange of gradients with at least one other pipeline. */
+/* Returns the seconds of the exchange of gradients with at least one other pipeline, elsewhere. */
 static double exchange_of(const struct job_rates *rates, struct job job, const struct job_layers *layers,
                           int least)
 {
+    int own = job.tensor * job.context * job.data;
+    job.devices_per_node = own < job.devices_per_node ? own : job.devices_per_node;
     job.data = least + 1;
     job.across = rates->across;
     job.sharding = 0;
     return job_exchange_of(&job, layers).gradients * (job.frozen ? 0.01 : 1.0);
 }
 
-/* Adds the lines of a split: with chunks and without, with one micro-batch in flight and with all of them. */
-static bool add_lines(struct job_rates *rates, const struct line *split)
+static int64_t class_of(int64_t microbatch, int sharding, int chunks)
 {
-    const struct space_layers *layers = split->layers;
-    double stages = split->pipeline, fill = (stages - 1.0) * layers->blocks / stages;
-    struct job job = job_of(rates, split);
-    space_set_mode(&rates->space, &layers->mode, layers->priced.block_count, &job);
-    int chunks = space_max_chunks(&rates->space, split->pipeline);
-    bool timed = split->pipeline > 1 && (rates->space.schedules & ~1u);
-    double filling = job.calibration->step +
-                     (split->sharding < 3 ? exchange_of(rates, job, &layers->priced, split->least) : 0.0);
-    for (int kind = 0; kind < 4; kind++) {
-        struct line line = *split;
-        line.chunked = kind & 1;
-        line.full = kind & 2;
-        if ((line.chunked && chunks == 1) || (line.full && (split->pipeline == 1 || timed)) ||
-            (line.chunked && !line.full && !timed)) /* chunks need as many micro-batches as stages */
-            continue;
-        bool few = !line.full && split->pipeline > 1 && !timed;
-        line.class = (int64_t)job.microbatch * 8 + (int64_t)split->sharding * 2 + line.chunked;
-        line.each = (layers->blocks + layers->ends) / stages * (1.0 - 1e-9);
-        line.filling = (filling + (timed ? 0.0 : line.chunked ? fill / chunks : fill)) * (1.0 - 1e-9);
-        line.unit = (int64_t)split->most * job.microbatch;
-        line.max = few ? split->pipeline - 1 : INT64_MAX;
-        line.step = line.chunked ? split->pipeline : 1;
-        if (!VECTOR_ADD(rates->lines, rates->count, rates->capacity, line))
-            return false;
-    }
-    return true;
+    return (microbatch * 4 + sharding) * CHUNKS + (chunks < CHUNKS ? chunks : CHUNKS - 1);
 }
 
-/* Adds the lines of a pipeline: of each sharding, and of data parallel degrees that differ by less than a factor of 2. */
+/* Adds a line, with the mean of its stages and regardless of its memory. */
+static bool add_line(struct job_rates *rates, struct line line, double filling)
+{
+    const struct space_layers *layers = line.layers;
+    double stages = line.pipeline, fill = (stages - 1.0) * layers->blocks / stages;
+    line.class = class_of(layers->microbatch, line.sharding, line.chunks);
+    line.each = (layers->blocks + layers->ends) / stages * (1.0 - 1e-9);
+    line.filling = (filling + (line.timed ? 0.0 : fill / line.chunks)) * (1.0 - 1e-9);
+    line.unit = (int64_t)line.most * layers->microbatch;
+    line.step = line.chunks > 1 && !line.timed ? line.pipeline : 1;
+    return VECTOR_ADD(rates->lines, rates->count, rates->capacity, line);
+}
+
+/* Adds the lines of a split: of each number of chunks; without them, with one micro-batch in flight and with all of them. A
+ * folded schedule has two. */
+static bool add_lines(struct job_rates *rates, const struct line *split)
+{
+    const struct space *space = &rates->space;
+    struct line line = *split;
+    struct job job = job_of(rates, split);
+    space_set_mode(space, &line.layers->mode, line.layers->priced.block_count, &job);
+    job.batch = job.microbatch * job.data * job.pipeline;
+    double filling = job.calibration->step +
+                     (line.sharding < 3 ? exchange_of(rates, job, &line.layers->priced, line.least) : 0.0);
+    bool ok = true;
+    line.max = INT64_MAX;
+    for (int folded = 1; folded <= 2 && line.pipeline > 1 && (space->schedules & ~1u); folded++) {
+        line.timed = true;
+        line.chunks = folded;
+        ok = ok && add_line(rates, line, filling);
+    }
+    line.timed = false;
+    if (line.pipeline > 1 && !(space->schedules & 1))
+        return ok;
+    line.full = line.pipeline > 1;
+    for (line.chunks = space_max_chunks(space, line.pipeline); line.chunks >= 1 && ok; line.chunks--)
+        if (space_has_chunks(space, &job, line.chunks))
+            ok = add_line(rates, line, filling);
+    line.full = false;
+    line.chunks = 1;
+    line.max = line.pipeline - 1;
+    return ok && (line.pipeline == 1 || !space_has_chunks(space, &job, 1) || add_line(rates, line, filling));
+}
+
+/* Adds the lines of a pipeline: of each sharding and data parallel degree; degrees that fill a node or more differ by less than a
+ * factor of 2. */
 static bool add_pipeline(struct job_rates *rates, const struct space_layers *layers, int pipeline,
                          int max_data)
 {
     unsigned shardings = space_shardings(&rates->space, pipeline);
     struct line line = {.layers = layers, .pipeline = pipeline};
+    int own = layers->cut->tensor * layers->cut->context;
+    int in_node = rates->question.job.devices_per_node / own;
     for (line.most = max_data; line.most > 0; line.most = line.least - 1) {
-        line.least = line.most / 2 + 1;
+        line.least = line.most / 2 + 1 > in_node ? line.most / 2 + 1 : in_node;
+        line.least = line.most < line.least ? line.most : line.least;
         for (line.sharding = 0; line.sharding <= 3; line.sharding++)
             if ((shardings >> line.sharding & 1) && !add_lines(rates, &line))
                 return false;
@@ -261,31 +299,94 @@ static double done_by(const struct line *line, double deadline)
     return floor(count / (double)line->step) * (double)line->step * (double)line->unit;
 }
 
-double job_sequences_by(struct job_rates *rates, int64_t class, double deadline)
+/* Returns the first line of a class; -1: there is none. */
+static int find_class(const struct job_rates *rates, int64_t class)
 {
-    int k = 0;
-    while (k < rates->class_count && job_class_of(rates, k) != class)
-        k++;
-    for (; k < rates->class_count;) {
+    int low = 0, high = rates->class_count;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (job_class_of(rates, middle) < class)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < rates->class_count && job_class_of(rates, low) == class ? low : -1;
+}
+
+static void price(const struct job_rates *rates, struct line *line)
+{
+    const struct line quick = *line;
+    if (set_best_line(rates, line)) {
+        line->each = fmax(line->each, quick.each); /* both are bounds */
+        line->filling = fmax(line->filling, quick.filling);
+    } else {
+        line->filling = INFINITY; /* it does not fit */
+    }
+    line->priced = true;
+}
+
+/* Returns the line of a class that does most by a deadline, once it is priced; NULL: none does any. */
+static const struct line *best_line(struct job_rates *rates, int64_t class, double deadline, double *most)
+{
+    int k = find_class(rates, class);
+    for (*most = 0.0; k >= 0; *most = 0.0) {
         struct line *best = NULL;
-        double most = 0.0;
         for (int i = rates->classes[k]; i < rates->classes[k + 1]; i++) {
             double done = done_by(&rates->lines[i], deadline);
-            if (done > most || (done > 0.0 && done == most && rates->lines[i].priced)) {
-                most = done;
+            if (done > *most || (done > 0.0 && done == *most && rates->lines[i].priced)) {
+                *most = done;
                 best = &rates->lines[i];
             }
         }
         if (!best || best->priced)
-            return most;
-        struct line quick = *best;
-        if (set_best_line(rates, best)) {
-            best->each = fmax(best->each, quick.each); /* both are bounds */
-            best->filling = fmax(best->filling, quick.filling);
-        } else {
-            best->filling = INFINITY; /* it does not fit */
-        }
-        best->priced = true;
+            return best;
+        price(rates, best);
     }
-    return 0.0;
+    return NULL;
+}
+
+double job_sequences_by(struct job_rates *rates, int64_t class, double deadline)
+{
+    double most;
+    best_line(rates, class, deadline, &most);
+    return most;
+}
+
+static struct job_line line_of(const struct job_rates *rates, const struct line *line)
+{
+    struct job_line given = {
+        .job = job_of(rates, line),
+        .filling = line->filling,
+        .each = line->each,
+        .step = line->step,
+        .max = line->max,
+    };
+    space_set_mode(&rates->space, &line->layers->mode, line->again, &given.job);
+    return given;
+}
+
+bool job_rates_best(struct job_rates *rates, int64_t class, double deadline, struct job_line *found)
+{
+    double most;
+    const struct line *line = best_line(rates, class, deadline, &most);
+    if (line)
+        *found = line_of(rates, line);
+    return line != NULL;
+}
+
+int job_rates_list(struct job_rates *rates, int64_t class, double deadline, double least,
+                   struct job_line *found, int max)
+{
+    int k = find_class(rates, class), count = 0;
+    for (int i = k < 0 ? 0 : rates->classes[k]; k >= 0 && i < rates->classes[k + 1] && count <= max; i++) {
+        struct line *line = &rates->lines[i];
+        if (done_by(line, deadline) >= least && !line->priced)
+            price(rates, line);
+        if (done_by(line, deadline) < least || done_by(line, deadline) == 0.0)
+            continue;
+        if (count < max)
+            found[count] = line_of(rates, line);
+        count++;
+    }
+    return count;
 }

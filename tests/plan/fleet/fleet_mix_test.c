@@ -1,0 +1,167 @@
+/* Jobs on several groups, against all pairs of jobs on two small groups with all parts of the batch. */
+#include "devices/tables.h"
+#include "plan/fleet/mix.h"
+#include "support/random_problem.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MAX_JOBS 20000 /* of a group */
+#define SPLITS   64    /* of a part with one set of settings */
+
+static const char *const devices[] = {"a100-80gb", "a100-40gb", "h100-sxm", "v100-32gb", "l40s", "t4"};
+
+static void make_question(struct fleet_question *question, uint64_t seed)
+{
+    struct random_source source = {seed};
+    *question = (struct fleet_question){
+        .job = {.model = architecture_find("gpt2"),
+                .software = software_find(random_one_in(&source, 3) ? "torchtitan" : "megatron-core"),
+                .batch = 2 * random_range(&source, 1, 4),
+                .sequence = 1024},
+        .precision = MODEL_MIXED,
+        .group_count = 2,
+        .headroom = 0.05,
+    };
+    int first = random_range(&source, 0, 5);
+    bool small = random_one_in(&source, 3); /* memories that decide about plans */
+    for (int g = 0; g < question->group_count; g++) {
+        const struct cost_device *device = tables_device(NULL, devices[(first + g) % 6]);
+        assert_non_null(device);
+        question->groups[g] = (struct cluster_group){
+            .type = device,
+            .device = device->name,
+            .calibration = tables_calibration(NULL, device),
+            .inside = tables_link(NULL, device->link),
+            .across = tables_link(NULL, random_one_in(&source, 2) ? "nvlink4" : "ib-400g"),
+            .nodes = random_range(&source, 1, 2),
+            .devices_per_node = 1 << random_range(&source, 0, 1),
+            .memory = small ? (int64_t)(2e9 + 5e9 * random_unit(&source)) : device->memory,
+        };
+    }
+}
+
+struct jobs {
+    struct mix_kind all[MAX_JOBS];
+    int blocks[MAX_JOBS][16];
+    int count;
+};
+
+static void add(struct jobs *jobs, const struct job_choice *choice, int group)
+{
+    struct mix_kind *kind = &jobs->all[jobs->count];
+    assert_true(jobs->count < MAX_JOBS);
+    *kind = (struct mix_kind){.group = group, .job = choice->job, .memory = choice->memory};
+    if (choice->job.stage_blocks) {
+        assert_true(choice->job.pipeline <= 16);
+        memcpy(jobs->blocks[jobs->count], choice->job.stage_blocks,
+               (size_t)choice->job.pipeline * sizeof(int));
+        kind->job.stage_blocks = jobs->blocks[jobs->count];
+    }
+    jobs->count++;
+}
+
+static void fix(struct job_question *asked, enum job_dimension dimension, int64_t value)
+{
+    asked->ranges[dimension] = (struct job_range){value, value, true};
+}
+
+/* Lists the jobs of a group for a part: the best of each split with each micro-batch, number of chunks, sharding and
+ * recomputation. */
+static void list_part(struct jobs *jobs, const struct fleet_question *question, int g, int64_t part)
+{
+    const struct cluster_group *group = &question->groups[g];
+    struct job_question asked = {.job = question->job, .headroom = question->headroom};
+    job_set_group(&asked.job, group);
+    asked.job.type = model_type(group->type, question->precision);
+    asked.job.devices = group->nodes * group->devices_per_node;
+    asked.job.batch = part;
+    fix(&asked, JOB_TECHNIQUE + TECHNIQUE_REPLICATE, 0);
+    fix(&asked, JOB_TECHNIQUE + TECHNIQUE_RESHARD, 0);
+    for (int64_t microbatch = 1; microbatch <= part; microbatch++)
+        for (int chunks = 1; chunks <= 7; chunks++)
+            for (int sharding = 0; sharding <= 3; sharding++)
+                for (int again = RECOMPUTE_NONE; again <= RECOMPUTE_FULL; again++) {
+                    struct job_search search;
+                    struct error err;
+                    fix(&asked, JOB_MICROBATCH, microbatch);
+                    fix(&asked, JOB_CHUNKS, chunks);
+                    fix(&asked, JOB_SHARDING, sharding);
+                    fix(&asked, JOB_RECOMPUTE, again);
+                    if (part % microbatch != 0 ||
+                        !job_search(&search, &asked, &(struct job_search_options){.top = SPLITS}, &err))
+                        continue;
+                    for (int i = 0; i < search.plan_count; i++)
+                        add(jobs, &search.plans[i], g);
+                    job_search_release(&search);
+                }
+}
+
+static bool agree(const struct job *a, const struct job *b)
+{
+    for (int d = JOB_MICROBATCH; d < JOB_DIMENSIONS; d++)
+        if (job_dimension_value(a, (enum job_dimension)d) != job_dimension_value(b, (enum job_dimension)d))
+            return false;
+    return true;
+}
+
+/* Returns the seconds of the best pair; INFINITY: there is none. */
+static double best_pair(const struct fleet_question *question)
+{
+    static struct jobs jobs[2];
+    double best = INFINITY;
+    for (int64_t part = 1; part < question->job.batch; part++) {
+        jobs[0].count = jobs[1].count = 0;
+        list_part(&jobs[0], question, 0, part);
+        list_part(&jobs[1], question, 1, question->job.batch - part);
+        for (int i = 0; i < jobs[0].count; i++)
+            for (int k = 0; k < jobs[1].count; k++) {
+                struct mix_answer mix = {.kind_count = 2, .kinds = {jobs[0].all[i], jobs[1].all[k]}};
+                if (!agree(&mix.kinds[0].job, &mix.kinds[1].job))
+                    continue;
+                mix_price(&mix, question);
+                best = fmin(best, mix.seconds);
+            }
+    }
+    return best;
+}
+
+static void mixes_are_as_fast_as_all_pairs_of_jobs(void **state)
+{
+    (void)state;
+    const char *many = getenv("REHEARSE_FLEET_CLUSTERS"); /* of a soak */
+    int cases = many ? atoi(many) : random_cases(12), pairs = 0, optimal = 0;
+    for (int i = 0; i < cases; i++) {
+        struct fleet_question question;
+        struct mix_answer mix;
+        struct error err;
+        make_question(&question, (uint64_t)i + 1);
+        double best = best_pair(&question);
+        bool found = mix_plan(&mix, &question, NULL, &err);
+        double seconds = found ? mix.seconds : INFINITY, bound = mix.lower_bound;
+        best = fmin(best, found ? fmin(mix.alone[0], mix.alone[1]) : INFINITY);
+        if (bound > best * (1.0 + 1e-9))
+            fail_msg("case %d: bound %.17g, but a pair takes %.17g", i, bound, best);
+        pairs += best < fmin(mix.alone[0], mix.alone[1]);
+        optimal += seconds <= best * (1.0 + 1e-9);
+        if (found)
+            mix_release(&mix);
+    }
+    print_message("# %d of %d: a pair is best; %d of all are found\n", pairs, cases, optimal);
+    assert_true(pairs > 0 && optimal == cases);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mixes_are_as_fast_as_all_pairs_of_jobs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
