@@ -7,11 +7,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define FEW          64 /* combinations of numbers of nodes that are searched one by one */
-#define FEW_DEVICES  32
-#define NARROW       0.005 /* of the seconds: a box in which waiting differs by no more is not halved */
-#define MAX_PROGRAMS 4     /* bounds by the linear program */
-#define MAX_BOXES    3000
+#define FEW         64 /* combinations of numbers of nodes that are searched one by one */
+#define FEW_DEVICES 32
+#define NARROW      0.005 /* of the seconds: a box in which waiting differs by no more is not halved */
+#define MAX_BOXES   3000
 
 /* ---- parts ---- */
 
@@ -92,49 +91,54 @@ static double least_seconds(const struct fleet_problem *problem)
     return all > 0.0 ? (double)problem->microbatches * each / all * (1.0 - 1e-9) : INFINITY;
 }
 
-/* Sets the least share of its seconds that a layer takes if as many nodes wait as the box has at least, not at most. */
-static bool waiting_share(const struct fleet_nodes *n, const struct fleet_box *box, double *share)
+/* Returns the problem of all devices if so many nodes wait for each other; NULL: memory ran out. */
+static const struct fleet_problem *problem_of(struct fleet_nodes *n, int nodes)
 {
-    struct fleet_part low = part_of_box(n->all, box), high = low;
-    struct fleet_problem a, b;
     struct fleet_spread spread = FLEET_SPREAD_ANY;
-    struct arena arena = {0};
-    high.nodes = 0;
-    for (int t = 0; t < n->all->type_count; t++)
-        high.nodes += box->most[t];
-    high.nodes = high.nodes > 0 ? high.nodes : 1;
-    spread.nodes = 0;
-    *share = 1.0;
-    bool made = fleet_make_part(n->maker, &low, &spread, &a, &arena) &&
-                fleet_make_part(n->maker, &high, &spread, &b, &arena);
-    for (int i = 0; made && i < a.option_count; i++)
-        for (int l = 0; l < a.layer_count && fleet_offers(&a, &a.options[i]); l++) {
-            double few = a.options[i].seconds[l + 1] - a.options[i].seconds[l];
-            double many = b.options[i].seconds[l + 1] - b.options[i].seconds[l];
-            if (many > few)
-                *share = fmin(*share, few / many * (1.0 - 1e-12));
-        }
-    arena_release(&arena);
+    struct fleet_problem **known = &n->waiting[nodes];
+    if (*known)
+        return *known;
+    struct fleet_problem *made = ARENA_ARRAY(&n->arena, 1, struct fleet_problem);
+    spread.nodes = nodes > 0 ? nodes : 1;
+    if (!made || !n->maker->make(n->maker->context, &spread, made, &n->arena))
+        return NULL;
+    *known = made;
     return made;
 }
 
-/* Sets a bound of a box; the linear program's, too, if `program`. */
-static bool bound_box(struct fleet_nodes *n, const struct fleet_part *part, bool program, double *bound,
-                      struct error *err)
+/* Returns the least share of its seconds that a layer takes if as many nodes wait as in the one problem, not the other. */
+static double waiting_share(const struct fleet_problem *few, const struct fleet_problem *many)
 {
-    struct fleet_problem problem;
-    struct fleet_spread spread = FLEET_SPREAD_ANY;
-    struct arena arena = {0};
-    double tight = 0.0;
-    spread.nodes = 0;
-    bool ok = fleet_make_part(n->maker, part, &spread, &problem, &arena) || error_memory(err);
-    if (ok)
-        *bound = least_seconds(&problem);
-    if (ok && program && isfinite(*bound))
-        ok = fleet_bound(&tight, &problem, err);
-    arena_release(&arena);
-    *bound = fmax(*bound, tight);
-    return ok;
+    double share = 1.0;
+    for (int i = 0; i < few->option_count; i++) {
+        const double *a = few->options[i].seconds, *b = many->options[i].seconds;
+        for (int l = 0; l < few->layer_count; l++)
+            if (b[l + 1] - b[l] > a[l + 1] - a[l])
+                share = fmin(share, (a[l + 1] - a[l]) / (b[l + 1] - b[l]) * (1.0 - 1e-12));
+    }
+    return share;
+}
+
+static int sum_of(const struct fleet_nodes *n, const int *nodes)
+{
+    int sum = 0;
+    for (int t = 0; t < n->all->type_count; t++)
+        sum += nodes[t];
+    return sum;
+}
+
+/* Adds a box, with its bound. */
+static bool add_box(struct fleet_nodes *n, struct fleet_box box)
+{
+    const struct fleet_part part = part_of_box(n->all, &box);
+    const struct fleet_problem *few = problem_of(n, sum_of(n, box.least)), *many = problem_of(n, n->nodes);
+    if (!few || !many)
+        return false;
+    struct fleet_problem own = *few;
+    for (int t = 0; t < own.type_count; t++)
+        own.types[t].devices = part.devices[t];
+    box.bound = fmax(least_seconds(&own), n->whole * waiting_share(few, many));
+    return VECTOR_ADD(n->boxes, n->count, n->capacity, box);
 }
 
 /* ---- the walk ---- */
@@ -151,17 +155,16 @@ bool fleet_nodes_few(const struct fleet_problem *all)
 
 bool fleet_nodes_begin(struct fleet_nodes *n, struct error *err)
 {
-    struct fleet_box all = {{0}, {0}};
-    bool matter = false;
+    struct fleet_box all = {{0}, {0}, 0.0};
     n->whole = n->bound;
     n->few = fleet_nodes_few(n->all);
-    for (int t = 0; t < n->all->type_count; t++) {
+    for (int t = 0; t < n->all->type_count; t++)
         all.most[t] = nodes_of(&n->all->types[t]);
-        matter |= all.most[t] > 0;
-    }
-    if (!matter || isinf(n->bound)) /* what does not fit does not fit on fewer devices either */
+    n->nodes = sum_of(n, all.most);
+    if (n->nodes == 0 || isinf(n->bound)) /* what does not fit does not fit on fewer devices either */
         return true;
-    return VECTOR_ADD(n->boxes, n->count, n->capacity, all) || error_memory(err);
+    n->waiting = ARENA_ARRAY(&n->arena, (size_t)n->nodes + 1, struct fleet_problem *);
+    return (n->waiting && add_box(n, all)) || error_memory(err);
 }
 
 static bool split(struct fleet_nodes *n, const struct fleet_box *box)
@@ -179,42 +182,40 @@ static bool split(struct fleet_nodes *n, const struct fleet_box *box)
     int middle = box->least[widest] + (box->most[widest] - box->least[widest]) / 2;
     low.most[widest] = middle;
     high.least[widest] = middle + 1;
-    return VECTOR_ADD(n->boxes, n->count, n->capacity, low) &&
-           VECTOR_ADD(n->boxes, n->count, n->capacity, high);
+    return add_box(n, low) && add_box(n, high);
 }
 
-/* Looks at a box: leaves it out, halves it, bounds it, or says in *wanted that n->part is to be searched. */
-static bool look_at(struct fleet_nodes *n, const struct fleet_box *box, double enough, bool *wanted,
-                    struct error *err)
+static struct fleet_box take_lowest(struct fleet_nodes *n)
 {
-    struct fleet_part part = part_of_box(n->all, box);
-    double bound, share;
+    int lowest = 0;
+    for (int i = 1; i < n->count; i++)
+        if (n->boxes[i].bound < n->boxes[lowest].bound)
+            lowest = i;
+    struct fleet_box box = n->boxes[lowest];
+    n->boxes[lowest] = n->boxes[--n->count];
+    return box;
+}
+
+/* Looks at the box with the lowest bound: halves it, bounds it, or says in *wanted that n->part is to be searched. */
+static bool look_at(struct fleet_nodes *n, const struct fleet_box *box, bool *wanted, struct error *err)
+{
     bool all = true, one = true;
-    *wanted = false;
     for (int t = 0; t < n->all->type_count; t++) {
         all &= box->most[t] == nodes_of(&n->all->types[t]);
         one &= box->most[t] == box->least[t];
     }
-    if (!bound_box(n, &part, false, &bound, err))
-        return false;
-    if (bound >= enough || (!n->few && bound >= n->bound))
-        return true;
-    if (!waiting_share(n, box, &share))
+    const struct fleet_problem *low = problem_of(n, sum_of(n, box->least)),
+                               *high = problem_of(n, sum_of(n, box->most));
+    if (!low || !high)
         return error_memory(err);
-    if (!one && ++n->seen < MAX_BOXES && share < (n->few ? 1.0 - 1e-9 : 1.0 - NARROW))
+    if (!one && ++n->seen < MAX_BOXES && waiting_share(low, high) < (n->few ? 1.0 - 1e-9 : 1.0 - NARROW))
         return split(n, box) || error_memory(err);
-    if (all) {
-        n->bound = fmin(n->bound, fmax(n->whole * share, bound));
-        return true;
-    }
-    if (n->few) {
-        n->part = part;
-        *wanted = true;
-        return true;
-    }
-    if (n->programs++ < MAX_PROGRAMS && !bound_box(n, &part, true, &bound, err))
-        return false;
-    n->bound = fmin(n->bound, bound);
+    *wanted = n->few && !all;
+    n->part = part_of_box(n->all, box);
+    if (!*wanted)
+        n->bound = fmin(n->bound, box->bound);
+    if (!n->few) /* the others' bounds are no lower */
+        n->count = 0;
     return true;
 }
 
@@ -222,8 +223,11 @@ bool fleet_nodes_next(struct fleet_nodes *n, double enough, struct error *err)
 {
     bool wanted = false;
     while (n->count > 0 && !wanted && !n->failed && !stop_wanted()) {
-        struct fleet_box box = n->boxes[--n->count];
-        n->failed = !look_at(n, &box, enough, &wanted, err);
+        struct fleet_box box = take_lowest(n);
+        if (box.bound >= enough || (!n->few && box.bound >= n->bound))
+            n->count = 0;
+        else
+            n->failed = !look_at(n, &box, &wanted, err);
     }
     return wanted;
 }
@@ -231,4 +235,5 @@ bool fleet_nodes_next(struct fleet_nodes *n, double enough, struct error *err)
 void fleet_nodes_end(struct fleet_nodes *n)
 {
     free(n->boxes);
+    arena_release(&n->arena);
 }

@@ -8,10 +8,10 @@
  * Bound. Plans are divided by the number of nodes that they use of each type: boxes, from `least` to `most`. All plans of
  * a box are plans with its most devices whose stages wait as for its least nodes. Whatever weights w_t > 0 the devices have,
  * M micro-batches need M x (sum over layers of the minimum of w . device seconds) and get at most T w . devices; here w_t is
- * the speed of a type. A box whose plans end no earlier than the best known one is left out, others are halved, until
- * waiting differs little in them: then the bound of the whole search, less that difference, holds for the box with all
- * nodes, and the linear program's (fleet_bound) for another. Where nodes are few, each number of them is searched instead,
- * and its plans are exact.
+ * the speed of a type. Also, a plan on fewer nodes is one of the whole, where each layer takes longer by a factor at most, as all
+ * nodes wait: the bound of the whole, less that factor, holds for each box. A box whose plans end no earlier than the best known
+ * one is left out, others are halved, until waiting differs little in them. Where nodes are few, each number of them is searched
+ * instead, and its plans are exact.
  *
  * Checked: against brute force over all sets of pipelines whose waiting depends on their nodes (tests/plan/fleet). */
 #ifndef REHEARSE_PLAN_FLEET_NODES_H
@@ -34,6 +34,7 @@ struct fleet_part fleet_part_of_types(const struct fleet_problem *all, unsigned 
 
 struct fleet_box {
     int least[FLEET_MAX_TYPES], most[FLEET_MAX_TYPES]; /* nodes */
+    double bound;
 };
 
 /* A walk over the boxes. The caller sets the first three; `bound` is that of plans that use all nodes. */
@@ -43,12 +44,14 @@ struct fleet_nodes {
     double bound;                    /* lowered to that of all boxes seen so far */
     struct fleet_part part;          /* to be searched */
     struct fleet_box *boxes;         /* that are left */
-    int count;
+    int count, seen;
     size_t capacity;
-    int programs, seen;
-    double whole; /* `bound` at the beginning */
-    bool few;     /* every number of nodes is searched */
-    bool failed;  /* memory ran out */
+    double whole;                   /* `bound` at the beginning */
+    int nodes;                      /* of all types */
+    struct fleet_problem **waiting; /* [nodes + 1] the problem if so many wait; NULL: not asked for yet */
+    struct arena arena;             /* of these */
+    bool few;                       /* every number of nodes is searched */
+    bool failed;                    /* memory ran out */
 };
 
 /* Returns whether nodes are so few, or matter so little, that a search leaves no part of them out. */
