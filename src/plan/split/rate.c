@@ -102,9 +102,10 @@ static bool set_line(const struct job_rates *rates, struct line *line, int again
 static bool set_best_line(const struct job_rates *rates, struct line *line)
 {
     int bad = -1, good = line->layers->priced.block_count;
-    if (!set_line(rates, line, good))
-        return false;
-    while (line->layers->mode.some != METHOD_ALL && good - bad > 1) {
+    bool fits = set_line(rates, line, good);
+    if (!fits || line->layers->mode.some == METHOD_ALL)
+        return fits;
+    while (good - bad > 1) {
         int middle = bad + (good - bad) / 2;
         if (set_line(rates, line, middle))
             good = middle;
@@ -133,13 +134,22 @@ static int64_t class_of(int64_t microbatch, int sharding, int chunks)
     return (microbatch * 4 + sharding) * CHUNKS + (chunks < CHUNKS ? chunks : CHUNKS - 1);
 }
 
+/* Returns the seconds of the stage with most blocks, if they are alike: a stage holds whole ones. */
+static double fullest_stage(const struct space_layers *layers, int pipeline)
+{
+    int blocks = layers->priced.block_count;
+    return layers->priced.kind_count == 1 ? layers->blocks / blocks * ((blocks + pipeline - 1) / pipeline)
+                                          : 0.0;
+}
+
 /* Adds a line, with the mean of its stages and regardless of its memory. */
 static bool add_line(struct job_rates *rates, struct line line, double filling)
 {
     const struct space_layers *layers = line.layers;
     double stages = line.pipeline, fill = (stages - 1.0) * layers->blocks / stages;
     line.class = class_of(layers->microbatch, line.sharding, line.chunks);
-    line.each = (layers->blocks + layers->ends) / stages * (1.0 - 1e-9);
+    line.each =
+        fmax((layers->blocks + layers->ends) / stages, fullest_stage(layers, line.pipeline)) * (1.0 - 1e-9);
     line.filling = (filling + (line.timed ? 0.0 : fill / line.chunks)) * (1.0 - 1e-9);
     line.unit = (int64_t)line.most * layers->microbatch;
     line.step = line.chunks > 1 && !line.timed ? line.pipeline : 1;
@@ -155,6 +165,8 @@ static bool add_lines(struct job_rates *rates, const struct line *split)
     struct job job = job_of(rates, split);
     space_set_mode(space, &line.layers->mode, line.layers->priced.block_count, &job);
     job.batch = job.microbatch * job.data * job.pipeline;
+    if (!space_opens_offload(space) && job_memory_floor(&job, &line.layers->priced, 0.0) > space->memory)
+        return true; /* it does not fit */
     double filling = job.calibration->step +
                      (line.sharding < 3 ? exchange_of(rates, job, &line.layers->priced, line.least) : 0.0);
     bool ok = true;
