@@ -1,4 +1,5 @@
-#include "plan/fleet/mix_search.h"
+#include "plan/fleet/mix.h"
+
 #include "plan/split/company.h"
 
 #include <math.h>

@@ -8,7 +8,7 @@
  * whole micro-batches of all copies and add up to the batch. If these could be faster than the best mix they are priced as all
  * mixes are. Where few splits could be in a faster mix, all sets of them are tried. */
 #include "core/vector.h"
-#include "plan/fleet/mix_search.h"
+#include "plan/fleet/mix.h"
 #include "plan/split/rate.h"
 
 #include <math.h>
