@@ -4,6 +4,8 @@ import inspect
 import keyword
 import textwrap
 
+import rehearse
+
 # What every call takes besides the options of its command.
 CALL = {
     "threads": ("int", "threads to use; 0 is one per processor, the result is the same"),
@@ -84,8 +86,16 @@ def function(name, command):
     options = command.options
     renamed = {python_name(option["field"]): option["field"] for option in options if keyword.iskeyword(option["field"])}
 
+    fields = [option["field"] for option in options]
+    takes_plans = "plan" in fields and any(option["field"] == "from" and option["type"] == "h" for option in options)
+
     def call(*operands, **given):
         given.setdefault("warning", warn)
+        # A plan by its file, or the plan itself.
+        if takes_plans and operands and fields[0] == "plan":
+            given["plan"], operands = operands[0], operands[1:]
+        if takes_plans and isinstance(given.get("plan"), rehearse.Handle):
+            given["from"] = given.pop("plan")
         for name in renamed.keys() & given.keys():
             given[renamed[name]] = given.pop(name)
         return command(*operands, **given)
