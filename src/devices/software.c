@@ -19,10 +19,10 @@
 /* Transformer Engine, distributed optimizer, interleaving. */
 #define MEGATRON_CORE                                                                                        \
     .attention = ATTENTION_FLASH3, .middle = 3, .loss_kept = 6, .optimizer = 30, .accumulate = 4,            \
-    .gradient_bytes = 4, .sequence_parallel = true, .sharded = true, .interleaves = true,                    \
-    .caches_weights = true, .parameter_bytes = 2, .stored_gradient_bytes = 4, .state_bytes = 12,             \
-    .backward_working = 1, .matrix_working = 6, .runtime_share = 0, .selective_kept = 1, .selective = 0.0,   \
-    .zero_staged = 3, .some_blocks = METHOD_BLOCK
+    .step_host = 0.025, .gradient_bytes = 4, .sequence_parallel = true, .sharded = true,                     \
+    .interleaves = true, .caches_weights = true, .parameter_bytes = 2, .stored_gradient_bytes = 4,           \
+    .state_bytes = 12, .backward_working = 1, .matrix_working = 6, .runtime_share = 0, .selective_kept = 1,  \
+    .selective = 0.0, .zero_staged = 3, .some_blocks = METHOD_BLOCK
 
 #define ALL_DEGREES (OFFERS_TENSOR | OFFERS_PIPELINE | OFFERS_CHUNKS | OFFERS_CONTEXT | OFFERS_EXPERT)
 
@@ -66,7 +66,7 @@
 
 /* FSDP2, one pipeline per local batch. */
 #define TORCHTITAN                                                                                           \
-    FSDP, .sequence_parallel = true, .keeps_gathered = true, .keeps_inputs = true,                           \
+    FSDP, .step_host = 0.05, .sequence_parallel = true, .keeps_gathered = true, .keeps_inputs = true,        \
           .splits_local_batch = true, .zero_staged = 12, .offers = ALL_DEGREES, .some_blocks = METHOD_EVERY
 
 #define TORCHTITAN_TECHNIQUES (SOME_BLOCKS | T(REPLICATE) | T(RESHARD) | T(RECIPE))
@@ -182,6 +182,7 @@ const struct software software_all[SOFTWARE_COUNT] = {
         .techniques = SHARDS | T(GRADIENTS) | T(MOMENTS) | T(PARAMETERS),
         .text = "PyTorch FSDP as in llm-foundry: fused attention in Triton, slower than FlashAttention-2",
         FSDP,
+        .step_host = 0.02,
         .attention_forward = 1,
         .attention_backward = 0.558,
         .block_forward = 7.42,
