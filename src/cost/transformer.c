@@ -127,6 +127,7 @@ static double quantize_bytes(const struct layer_split *split)
     double narrow = cost_type_bytes(split->type);
     switch (split->recipe) {
     case RECIPE_TENSORWISE:
+    case RECIPE_ROWWISE: /* of rows and, transposed, of columns */
         return 6.0;
     case RECIPE_BLOCKWISE:
         return 4.0 + 2.0 * 4.0 / 128.0;
@@ -164,6 +165,16 @@ static void add_dequantize(struct builder *b, const struct linear *linear)
     add_stream(b, "dequantize", moved, moved);
 }
 
+/* Rate of products with a factor for each row, of those with one for a tensor: torchao's kernels are CUTLASS's instead of cuBLAS's, no
+ * faster than products in bf16 (torchtitan, benchmarks/asyncTP_llama3_h100_2025-06_torchtitan.md). */
+#define ROWWISE_RATE 0.5
+
+static double narrow_rate(const struct layer_split *split)
+{
+    double rate = split->software->narrow_rate > 0.0 ? split->software->narrow_rate : 1.0;
+    return split->recipe == RECIPE_ROWWISE ? rate * ROWWISE_RATE : rate;
+}
+
 /* Adds a matrix: its parameters, one product forward, and two backward: the gradients of its input and of its weights. */
 static void add_linear(struct builder *b, struct linear linear)
 {
@@ -178,7 +189,7 @@ static void add_linear(struct builder *b, struct linear linear)
     if (linear.copies > 1)
         kernel.rate = b->software->expert_rate;
     else if (cost_type_bytes(type) <= 1.0)
-        kernel.rate = b->software->narrow_rate;
+        kernel.rate = narrow_rate(b->split);
     kernel.m = linear.tokens, kernel.n = linear.out, kernel.k = linear.in;
     add_forward(b, kernel);
     kernel.n = linear.in, kernel.k = linear.out;

@@ -44,6 +44,7 @@ enum number_recipe {
     RECIPE_BLOCKWISE,  /* one for each 128 numbers of an activation and 128 x 128 of weights */
     RECIPE_MXFP8,      /* one for each 32 numbers */
     RECIPE_NVFP4,      /* one for each 16 numbers of 4 bits */
+    RECIPE_ROWWISE,    /* one for each row of a tensor and each column of weights (torchao) */
 };
 
 /* How tokens go to their experts (cost/experts.h). */

@@ -120,6 +120,8 @@ bool run_read_precision(struct run *run, const char *text)
     /* frozen weights in 4 or 8 bits are turned into 16 before each product (arXiv:2305.14314) */
     bool four =
         contains(text, "4-bit") || contains(text, "4bit") || contains(text, "nf4") || contains(text, "int4");
+    if (contains(text, "rowwise") && software_supports(run->job.software, TECHNIQUE_RECIPE))
+        run->job.technique.recipe = RECIPE_ROWWISE;
     bool eight = contains(text, "8-bit") || contains(text, "8bit") || contains(text, "int8");
     if (!run->job.frozen || (!four && !eight))
         return run_type_named(text, &run->job.type);

@@ -150,9 +150,10 @@ bool torchtitan_check(const struct job *job, struct error *err)
         return error_set(err, ERROR_INFEASIBLE,
                          "torchtitan's fsdp_reshard_after_forward = \"never\" is ZeRO 2: zero=2 in place of "
                          "zero=3 with reshard=no");
-    if (job->technique.recipe != RECIPE_USUAL && job->technique.recipe != RECIPE_TENSORWISE)
+    if (job->technique.recipe != RECIPE_USUAL && job->technique.recipe != RECIPE_TENSORWISE &&
+        job->technique.recipe != RECIPE_ROWWISE)
         return error_set(err, ERROR_INFEASIBLE,
-                         "torchtitan's float8 layers are written with recipe tensorwise only");
+                         "torchtitan's float8 layers are written with recipes tensorwise and rowwise only");
     if (job->technique.replicate > 1 && (job->data % job->technique.replicate != 0 || job->sharding < 2))
         return error_set(
             err, ERROR_INFEASIBLE,
@@ -211,8 +212,13 @@ bool launch_write_torchtitan(const struct launch_subject *of, struct text *out, 
         text_add(out, "selective_ac_option = \"op\"\n");
     text_add(out, "\n[compile]\nenable = ");
     text_add(out, strcmp(job->software->name, "torchtitan-eager") == 0 ? "false\n" : "true\n");
+    /* what is gathered in 8 bits has one factor */
+    bool rows = job->technique.recipe == RECIPE_ROWWISE;
     if (job->type == COST_FP8)
-        text_format(out, "\n[quantize.linear.float8]\n%senable_fsdp_float8_all_gather = true\n",
-                    job->technique.recipe == RECIPE_TENSORWISE ? "recipe_name = \"tensorwise\"\n" : "");
+        text_format(out, "\n[quantize.linear.float8]\n%s%s",
+                    rows                                          ? "recipe_name = \"rowwise\"\n"
+                    : job->technique.recipe == RECIPE_TENSORWISE ? "recipe_name = \"tensorwise\"\n"
+                                                                  : "",
+                    rows ? "" : "enable_fsdp_float8_all_gather = true\n");
     return true;
 }

@@ -147,13 +147,13 @@ static void reads_exchanges(void **state)
         "H100,8,Megatron-Core,2026-02,bf16,1,64,mixtral-8x7b,8,1,8,\"all-to-all, main\"\n"
         "H100,8,Megatron-Core,2026-02,bf16,1,64,mixtral-8x7b,8,1,8,\"DeepEP, 1F1B overlap of all-to-all\"\n"
         "H100,8,torchtitan,2026-02,bf16,1,64,llama-2-7b,8,1,1,async TP\n"
-        "H100,8,torchtitan,2026-02,bf16,1,64,llama-2-7b,8,1,1,vanilla TP\n");
+        "H100,8,torchtitan,2026-02,float8 rowwise,1,64,llama-2-7b,8,1,1,vanilla TP\n");
     static const struct technique expected[] = {
         {.tensor_overlap = SWITCH_ON, .dispatch = DISPATCH_DEEPEP},
         {.dispatch = DISPATCH_ALLTOALL},
         {.dispatch = DISPATCH_DEEPEP, .expert_overlap = OVERLAP_PASSES},
         {.tensor_overlap = SWITCH_ON},
-        {.tensor_overlap = SWITCH_USUAL},
+        {.recipe = RECIPE_ROWWISE},
     };
     assert_int_equal(v.count, 5);
     for (int i = 0; i < v.count; i++) {
@@ -162,6 +162,7 @@ static void reads_exchanges(void **state)
             fail_msg("%s", v.runs[i].reason);
         assert_int_equal(found->tensor_overlap, expected[i].tensor_overlap);
         assert_int_equal(found->dispatch, expected[i].dispatch);
+        assert_int_equal(found->recipe, expected[i].recipe);
         assert_int_equal(found->expert_overlap, expected[i].expert_overlap);
     }
     validation_release(&v);

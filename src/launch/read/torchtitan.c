@@ -56,6 +56,7 @@ static const struct launch_rule rules[] = {
     RULE_NOTHING("fault_tolerance.*"),
     RULE_NOTHING("float8.*"),
     RULE_TECHNIQUE("quantize.linear.float8.recipe_name", "tensorwise", RECIPE, RECIPE_TENSORWISE),
+    RULE_TECHNIQUE("quantize.linear.float8.recipe_name", "rowwise", RECIPE, RECIPE_ROWWISE),
     RULE_NOT("quantize.linear.float8.recipe_name", "another scaling of products in 8 bits"),
     RULE_NOTHING("quantize.*"),
     RULE_NOTHING("mx.*"),

@@ -101,16 +101,23 @@ static bool device_has_recipe(const struct cost_device *device, int recipe)
     return recipe == RECIPE_USUAL || device->peak[COST_FP8] > 0.0;
 }
 
+/* Transformer Engine has no factors of rows, torchao does. */
+static bool software_has_recipe(const struct software *software, int recipe)
+{
+    return recipe != RECIPE_ROWWISE || software->fully_sharded;
+}
+
 bool space_check_recipe(const struct job *job, int recipe, struct error *err)
 {
     bool narrow = job->type == COST_FP8 || job->type == COST_FP4;
     bool fits_type = recipe == RECIPE_USUAL || (recipe == RECIPE_NVFP4) == (job->type == COST_FP4);
     struct text name = {0};
-    if (device_has_recipe(job->device, recipe) && narrow >= (recipe != RECIPE_USUAL) && fits_type)
+    bool has = device_has_recipe(job->device, recipe), offered = software_has_recipe(job->software, recipe);
+    if (has && offered && narrow >= (recipe != RECIPE_USUAL) && fits_type)
         return true;
     technique_write(&name, TECHNIQUE_RECIPE, recipe);
-    if (!device_has_recipe(job->device, recipe))
-        error_set(err, ERROR_INFEASIBLE, "'%s' has no %s", job->device->name,
+    if (!has || !offered)
+        error_set(err, ERROR_INFEASIBLE, "'%s' has no %s", has ? job->software->name : job->device->name,
                   name.data ? name.data : "recipe");
     else
         error_set(err, ERROR_INFEASIBLE, "recipe %s is for products in %s (--precision), these are in %s",

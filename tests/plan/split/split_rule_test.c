@@ -72,6 +72,28 @@ static void rules_say_which_questions_have_an_answer(void **state)
     assert_true(kept > 100 && broken > 100);
 }
 
+/* Transformer Engine has no factors of rows; with torchao they take longer than one factor for a tensor. */
+static void factors_of_rows_are_torchtitans(void **state)
+{
+    (void)state;
+    struct job_search search;
+    struct job_question question = ask("llama-3-8b", "megatron-core", 8, 64);
+    question.job.type = COST_FP8;
+    give(&question, JOB_TECHNIQUE + TECHNIQUE_RECIPE, RECIPE_ROWWISE, RECIPE_ROWWISE);
+    assert_false(answered(&question, &search));
+    assert_string_equal(err.text, "'megatron-core' has no rowwise");
+    double seconds[2];
+    for (int rows = 0; rows < 2; rows++) {
+        int recipe = rows ? RECIPE_ROWWISE : RECIPE_TENSORWISE;
+        question.job.software = software_find("torchtitan");
+        give(&question, JOB_TECHNIQUE + TECHNIQUE_RECIPE, recipe, recipe);
+        assert_true(answered(&question, &search));
+        seconds[rows] = search.plans[0].time.seconds;
+        job_search_release(&search);
+    }
+    assert_true(seconds[1] > 1.2 * seconds[0]);
+}
+
 static void advised(const struct job_question *question, const char *expected)
 {
     struct job_search search;
@@ -231,6 +253,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rules_say_which_questions_have_an_answer),
+        cmocka_unit_test(factors_of_rows_are_torchtitans),
         cmocka_unit_test(a_broken_rule_is_told_with_its_nearest_values),
         cmocka_unit_test(a_told_remedy_helps),
         cmocka_unit_test(a_nearest_value_is_allowed),
