@@ -33,7 +33,7 @@ void mix_price(struct mix_answer *answer, const struct fleet_question *question)
         const struct job *job = &answer->kinds[k].job;
         pipelines += job->data;
         nodes += ceil((double)job->devices / job->devices_per_node);
-        steps = fmax(steps, job->calibration->step);
+        steps = fmax(steps, job->calibration->step + job->software->step_host);
     }
     answer->before = answer->after = 0.0;
     answer->other = steps;
@@ -56,7 +56,8 @@ void mix_price(struct mix_answer *answer, const struct fleet_question *question)
         struct job_layers layers = job_layers_of(&kind->job);
         double after = job_time_among(&kind->job, &layers, &company, &kind->time);
         answer->after = fmax(answer->after, after);
-        answer->before = fmax(answer->before, kind->time.seconds - after - kind->job.calibration->step);
+        answer->before = fmax(answer->before, kind->time.seconds - after - kind->job.calibration->step -
+                                                  kind->job.software->step_host);
     }
     answer->seconds = answer->before + answer->after + answer->other;
 }

@@ -219,6 +219,12 @@ static bool make_problem(struct fleet_problem *problem, const struct fleet_quest
 
 /* ---- after the pipelines ---- */
 
+/* Seconds of an iteration in which neither kernels nor transfers of a group run. */
+static double other_of(const struct fleet_question *question, int group)
+{
+    return question->groups[group].calibration->step + question->job.software->step_host;
+}
+
 static void time_all(struct fleet_answer *answer, const struct fleet_question *question)
 {
     struct fleet_time *time = &answer->time;
@@ -227,8 +233,7 @@ static void time_all(struct fleet_answer *answer, const struct fleet_question *q
     for (int k = 0; k < answer->plan.pipeline_count; k++)
         for (int i = 0; i < answer->plan.pipelines[k].stage_count; i++) {
             int option = answer->plan.pipelines[k].stages[i].option;
-            time->other =
-                fmax(time->other, question->groups[answer->problem.options[option].type].calibration->step);
+            time->other = fmax(time->other, other_of(question, answer->problem.options[option].type));
         }
     time->seconds = time->pipelines + time->after + time->other;
 }
@@ -238,8 +243,8 @@ static double next_other(const struct fleet_question *question, double below)
 {
     double max = -1.0;
     for (int g = 0; g < question->group_count; g++)
-        if (question->groups[g].calibration->step < below)
-            max = fmax(max, question->groups[g].calibration->step);
+        if (other_of(question, g) < below)
+            max = fmax(max, other_of(question, g));
     return max;
 }
 
@@ -467,7 +472,7 @@ bool fleet_plan_job(struct fleet_answer *answer, const struct fleet_question *qu
         struct fleet_answer one;
         bool first = isinf(bound);
         for (int g = 0; g < part.group_count; g++)
-            if (part.groups[g].calibration->step > other)
+            if (other_of(&part, g) > other)
                 part.groups[g].nodes = 0;
         bool better =
             plan_with(&one, &part, other, found ? answer->time.seconds : enough, pool, progress, &none);
