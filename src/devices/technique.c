@@ -11,7 +11,8 @@ static const char *const modules[] = {
 };
 static const char *const methods[] = {"block", "uniform", "every", NULL};
 static const char *const formats[] = {"fp32", "fp16", "bf16", "fp8", "fp4", NULL};
-static const char *const recipes[] = {"delayed", "tensorwise", "blockwise", "mxfp8", "nvfp4", "rowwise", NULL};
+static const char *const recipes[] = {"delayed", "tensorwise", "blockwise", "mxfp8",
+                                      "nvfp4",   "rowwise",    NULL};
 static const char *const switches[] = {"no", "yes", NULL};
 static const char *const places[] = {"host", "nvme", NULL};
 static const char *const dispatchers[] = {"alltoall", "deepep", NULL};

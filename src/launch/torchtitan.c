@@ -216,9 +216,9 @@ bool launch_write_torchtitan(const struct launch_subject *of, struct text *out, 
     bool rows = job->technique.recipe == RECIPE_ROWWISE;
     if (job->type == COST_FP8)
         text_format(out, "\n[quantize.linear.float8]\n%s%s",
-                    rows                                          ? "recipe_name = \"rowwise\"\n"
+                    rows                                         ? "recipe_name = \"rowwise\"\n"
                     : job->technique.recipe == RECIPE_TENSORWISE ? "recipe_name = \"tensorwise\"\n"
-                                                                  : "",
+                                                                 : "",
                     rows ? "" : "enable_fsdp_float8_all_gather = true\n");
     return true;
 }

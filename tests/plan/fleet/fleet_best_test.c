@@ -116,7 +116,7 @@ static void plans_of_jobs_score_as_they_were_found(void **state)
 {
     (void)state;
     int several = 0, copies = 0;
-    for (uint64_t i = 1; i <= 60 && (several == 0 || copies == 0); i++) {
+    for (uint64_t i = 1; i <= 400 && (several == 0 || copies == 0); i++) {
         static const int same[] = {0, 1, 2, 3, 4, 5, 6, 7};
         struct fleet_question question;
         struct mix_answer mix, again;
