@@ -328,21 +328,8 @@ static void torchtitan_is_toml(void **state)
     holds(LAUNCH_TORCHTITAN, &job, "\"layers.31\", \"norm\", \"output\"],\n]\n");
     holds(LAUNCH_TORCHTITAN, &job,
           "\n[activation_checkpoint]\nmode = \"selective\"\nselective_ac_option = \"op\"\n");
-}
-
-static void torchtitan_scales_by_tensors_or_rows(void **state)
-{
-    (void)state;
-    struct job job = job_of("llama-3-8b", 1, 1, 1, 8);
-    job.type = COST_FP8, job.sharding = 3;
-    job.technique.recipe = RECIPE_TENSORWISE;
-    holds(LAUNCH_TORCHTITAN, &job,
-          "\n[quantize.linear.float8]\nrecipe_name = \"tensorwise\"\nenable_fsdp_float8_all_gather = true\n");
-    job.technique.recipe = RECIPE_ROWWISE;
+    job.type = COST_FP8, job.technique.recipe = RECIPE_ROWWISE;
     holds(LAUNCH_TORCHTITAN, &job, "\n[quantize.linear.float8]\nrecipe_name = \"rowwise\"\n");
-    job.technique.recipe = RECIPE_MXFP8;
-    refuses(LAUNCH_TORCHTITAN, &job,
-            "torchtitan's float8 layers are written with recipes tensorwise and rowwise only");
 }
 
 static void torchtitan_is_python_since_2026(void **state)
@@ -591,7 +578,6 @@ int main(void)
         cmocka_unit_test(deepspeed_has_parts),
         cmocka_unit_test(deepspeed_refuses_what_it_has_not),
         cmocka_unit_test(torchtitan_is_toml),
-        cmocka_unit_test(torchtitan_scales_by_tensors_or_rows),
         cmocka_unit_test(torchtitan_is_python_since_2026),
         cmocka_unit_test(torchtitan_accumulates_without_a_pipeline),
         cmocka_unit_test(torchtitan_refuses_what_it_has_not),
