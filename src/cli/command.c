@@ -212,8 +212,8 @@ static bool take_operand(struct parse *parse, const char *word, bool after_dashe
     if (!*word)
         return error_set(err, ERROR_USAGE, "%s: %s is empty", parse->command->name,
                          parse->command->operands.name);
-    if (parse->operands->count == 0 && parse->command->operands.after_dashes_at)
-        *((bool *)parse->options + parse->command->operands.after_dashes_at) = after_dashes;
+    if (parse->operands->count == 0 && parse->command->after_dashes_at)
+        *(bool *)((char *)parse->options + parse->command->after_dashes_at) = after_dashes;
     return list_add(parse, parse->operands, word, err);
 }
 

@@ -64,7 +64,6 @@ struct command_operands {
     const char *const *words; /* for completion by shells; NULL: files */
     int min, max;             /* most 0: any number */
     size_t at;                /* of a struct rh_list in the options struct */
-    size_t after_dashes_at;   /* of a bool there: the first came after '--'; 0: nobody asks */
 };
 
 struct command {
@@ -73,10 +72,11 @@ struct command {
     const char *description; /* paragraphs, a blank line between them */
     const struct option_spec *options;
     size_t options_size; /* sizeof(struct …_options) */
-    size_t
-        given_at; /* of a `const bool *` in the options struct, set to an array: was entry i of the table given?
-                        It lives as long as the options. 0: nobody asks */
+    /* of a `const bool *` in the options struct, set to an array: was entry i of the table given? It lives as long as the
+     * options. 0: nobody asks */
+    size_t given_at;
     struct command_operands operands;
+    size_t after_dashes_at; /* of a bool there: the first operand came after '--'; 0: nobody asks */
     const struct command_topic *topics;     /* of its options, ended by {NULL, NULL}; NULL: none */
     const struct command_example *examples; /* ended by {NULL, NULL}; NULL: none */
     bool (*run)(void *options, struct error *err);

@@ -237,6 +237,7 @@ const struct command command_trace = {
     .options_size = sizeof(struct trace_options),
     .operands = {"COMMAND", "the command to run, after '--', with its own options", NULL, 0, 0,
                  offsetof(struct trace_options, command)},
+    .after_dashes_at = offsetof(struct trace_options, after_dashes),
     .examples = examples,
     .run = trace,
 };

@@ -76,7 +76,7 @@ struct shapes {
 };
 
 static const char head[] =
-    "rehearse-products/1\n"
+    "# Products of matrices, as rehearse reads them: table 1.\n"
     "# Measured matrix products, as what they take of the time that the formula of src/cost/gemm.c computes: "
     "a character for each\n"
     "# measured shape, a blank where none was measured. src/devices/measured/products.c reads it. Made by "

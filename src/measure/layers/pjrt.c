@@ -2,6 +2,7 @@
 
 #include "core/arena.h"
 #include "core/clock.h"
+#include "core/text.h"
 #include "core/vector.h"
 #include "measure/layers/pjrt_api.h"
 
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MAX_ARGUMENTS 65536
 #define MAX_OUTPUTS   65536
@@ -163,8 +165,13 @@ static bool load_table(struct pjrt *pjrt, struct error *err)
     void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!library) {
         const char *why = dlerror();
-        return error_set(err, ERROR_INPUT, "%s: cannot load the plugin: %s", path,
-                         why ? why : "unknown error");
+        why = why ? why : "unknown error";
+        /* glibc names no reason where it lacks memory for a name or a descriptor */
+        if (access(file, R_OK) == 0 && (text_ends_with(why, "cannot open shared object file") ||
+                                        text_ends_with(why, "cannot create shared object descriptor")))
+            return error_memory(err);
+        enum error_kind kind = strstr(why, "Cannot allocate memory") ? ERROR_FAILED : ERROR_INPUT;
+        return error_set(err, kind, "%s: cannot load the plugin: %s", path, why);
     }
     void *entry = dlsym(library, PJRT_ENTRY);
     if (!entry)
