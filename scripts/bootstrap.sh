@@ -137,6 +137,7 @@ if [ "${1-all}" = all ]; then
         need_command radosgw radosgw
     fi
     need_library cmocka libcmocka-dev
+    need_library python3 python3-dev # its headers, for the package
     # Hosts and Slurm on one machine (tests/hosts/run); nothing of it is started as a service.
     [ -x /sbin/ip ] || [ -x /usr/sbin/ip ] || need_command ip iproute2
     [ -x /usr/sbin/munged ] || need_command munged munge
