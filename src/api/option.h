@@ -70,7 +70,7 @@ struct option_spec {
 /* All rows of a request's table (rehearse.h), which is a member of the command's options struct. */
 #define OPTION_REQUEST(type, member, its_table)                                                              \
     {                                                                                                        \
-        .name = "", .kind = OPTION_TABLE, .at = offsetof(struct type, member), .table = its_table            \
+        .name = "", .kind = OPTION_TABLE, .at = offsetof(struct type, member), .table = (its_table)          \
     }
 
 /* Options that several commands share; `type` is the command's options struct. */

@@ -56,7 +56,7 @@ bool planning_open_given(struct planning *planning, struct planning_options opti
 #define PLANNING_ALLREDUCE(type) PLANNING_ALLREDUCE_IN(type, OPTION_CHOICE, planning.allreduce)
 #define PLANNING_ALLREDUCE_IN(type, choice, its_field)                                                       \
     {                                                                                                        \
-        .field = #its_field, .name = "allreduce", .topic = "pipeline", .kind = choice,                       \
+        .field = #its_field, .name = "allreduce", .topic = "pipeline", .kind = (choice),                     \
         .at = offsetof(type, its_field), .argument = "FROM", .initial = "profile",                           \
         .words = planning_allreduces,                                                                        \
         .help = "source of all-reduce times within a node: the profile, a model of the intra_node link "     \
@@ -67,7 +67,7 @@ bool planning_open_given(struct planning *planning, struct planning_options opti
 #define PLANNING_MEMORY(type) PLANNING_MEMORY_IN(type, OPTION_CHOICE, planning.memory)
 #define PLANNING_MEMORY_IN(type, choice, its_field)                                                          \
     {                                                                                                        \
-        .field = #its_field, .name = "memory", .topic = "pipeline", .kind = choice,                          \
+        .field = #its_field, .name = "memory", .topic = "pipeline", .kind = (choice),                        \
         .at = offsetof(type, its_field), .argument = "MODEL", .initial = "in-flight",                        \
         .words = plan_memory_models,                                                                         \
         .help =                                                                                              \

@@ -17,7 +17,7 @@ extern const size_t data_products_size;
 #define SPREAD      15    /* steps after which they do */
 #define FIRST_CODE  '!'
 #define LAST_CODE   '~'
-#define MIDDLE      ((FIRST_CODE + LAST_CODE) / 2)
+#define MIDDLE      79 /* of these two: a time as computed */
 #define MAX_TABLES  64
 #define MAX_COLUMNS 128
 #define WAVE_WEIGHT 2.0F /* an empty half of a wave changes a time as four times the size does */
@@ -280,8 +280,10 @@ static bool same_text(const char *a, const char *b)
 /* The formula gives both the same times, but for clocks and bandwidths, which it knows. */
 static bool same_formula(const struct cost_device *a, const struct cost_device *b, enum cost_type type)
 {
-    return memcmp(&a->gemm[type], &b->gemm[type], sizeof a->gemm[type]) == 0 && a->units == b->units &&
-           same_text(a->capability, b->capability);
+    const struct gemm_parameters *x = &a->gemm[type], *y = &b->gemm[type];
+#define X(name, text, min, max) &&x->name == y->name
+    return a->units == b->units && same_text(a->capability, b->capability) GEMM_PARAMETERS(X);
+#undef X
 }
 
 const struct products *products_of(const struct cost_device *device, enum cost_type type)

@@ -188,8 +188,7 @@ static bool time_block(struct job *job, struct measured_layer *layer, const stru
 /* Kernels were timed once, so that layers with the same ones have the same sums. */
 static bool is_same(const struct measured_layer *a, const struct measured_layer *b)
 {
-    return memcmp(&a->forward.seconds, &b->forward.seconds, sizeof a->forward.seconds) == 0 &&
-           memcmp(&a->backward.seconds, &b->backward.seconds, sizeof a->backward.seconds) == 0 &&
+    return a->forward.seconds == b->forward.seconds && a->backward.seconds == b->backward.seconds &&
            a->parameter_bytes == b->parameter_bytes && a->activation_bytes == b->activation_bytes;
 }
 

@@ -137,9 +137,8 @@ static int64_t class_of(int64_t microbatch, int sharding, int chunks)
 /* Returns the seconds of the stage with most blocks, if they are alike: a stage holds whole ones. */
 static double fullest_stage(const struct space_layers *layers, int pipeline)
 {
-    int blocks = layers->priced.block_count;
-    return layers->priced.kind_count == 1 ? layers->blocks / blocks * ((blocks + pipeline - 1) / pipeline)
-                                          : 0.0;
+    int blocks = layers->priced.block_count, most = (blocks + pipeline - 1) / pipeline;
+    return layers->priced.kind_count == 1 ? layers->blocks / blocks * most : 0.0;
 }
 
 /* Adds a line, with the mean of its stages and regardless of its memory. */
