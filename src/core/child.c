@@ -1,5 +1,7 @@
 #include "core/child.h"
 
+#include "core/stop.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MAX_INHERITED 256 /* open files that the starter has left to programs that are started */
@@ -214,7 +217,10 @@ pid_t child_fork(void)
     int code = errno;
     if (pid == 0) {
         restore();
-        before = start.noted ? start.mask : before;
+        if (start.noted)
+            before = start.mask;
+        else
+            sigemptyset(&before); /* that of a thread of some caller of the library means nothing to others */
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     errno = code;
@@ -227,6 +233,22 @@ int child_execute(char *const *words, const struct child_user *user)
         return errno;
     execvpe(words[0], words, user ? user->environment : environ);
     return errno;
+}
+
+/* Waits for the end of a child, which is killed if the caller of this thread wishes an end. */
+static void await(pid_t pid, int *status)
+{
+    const struct timespec pause = {.tv_nsec = 2000000};
+    bool watched = stop_watched() != NULL;
+    for (pid_t got = 0; got == 0 || (got < 0 && errno == EINTR);) {
+        got = waitpid(pid, status, watched ? WNOHANG : 0);
+        if (got == 0 && stop_wanted()) {
+            kill(pid, SIGKILL);
+            watched = false;
+        } else if (got == 0) {
+            nanosleep(&pause, NULL);
+        }
+    }
 }
 
 bool child_run(char *const *words, const int files[static 3], int *status)
@@ -251,7 +273,14 @@ bool child_run(char *const *words, const int files[static 3], int *status)
             got = read(failure[0], &code, sizeof code);
         while (got < 0 && errno == EINTR);
     close(failure[0]);
-    while (pid > 0 && waitpid(pid, status, 0) < 0 && errno == EINTR) {}
+    if (pid > 0)
+        await(pid, status);
     errno = code;
     return code == 0;
+}
+
+int child_signal_of_end(void)
+{
+    struct sigaction polite;
+    return sigaction(SIGTERM, NULL, &polite) == 0 && polite.sa_handler != SIG_IGN ? SIGTERM : SIGKILL;
 }

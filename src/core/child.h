@@ -31,8 +31,12 @@ pid_t child_fork(void);
  * failure. */
 int child_execute(char *const *words, const struct child_user *user);
 
-/* Forks and executes with standard input, output and error from these files, and waits. True: *status is
- * waitpid's. False: errno says why the program could not be run. */
+/* Forks and executes with standard input, output and error from these files, and waits; a caller who wishes an end
+ * (core/stop.h) has it killed. True: *status is waitpid's. False: errno says why the program could not be run. */
 bool child_run(char *const *words, const int files[static 3], int *status);
+
+/* Returns the signal with which processes of this program that are the children of another one end: SIGTERM, at which they leave nothing
+ * half-written, or SIGKILL where they would not hear it. */
+int child_signal_of_end(void);
 
 #endif

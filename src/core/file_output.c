@@ -152,14 +152,15 @@ static bool make_temporary(struct file_writing *writing, const struct stat *old,
             return cannot_write(writing, errno, err);
         if (!name_temporary(writing, letters))
             return error_memory(err);
+        remember(writing->temporary); /* first: a signal may come as soon as the file is there */
         writing->fd = open(writing->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                            old ? S_IRUSR | S_IWUSR : 0666);
         if (writing->fd >= 0) {
-            remember(writing->temporary);
             if (old)
                 file_keep(writing->fd, writing->target, old);
             return true;
         }
+        forget(writing->temporary);
         if (errno != EEXIST && errno != EINTR)
             break;
     }
@@ -373,4 +374,14 @@ bool file_write(const char *path, const char *data, size_t length, struct error 
         return false;
     fwrite(data, 1, length, output.out); /* what fails is said by the end */
     return file_output_close(&output, true, err);
+}
+
+bool file_write_text(const char *path, const struct text *text, struct error *err)
+{
+    struct text room = {0};
+    const struct text *shown = text_shown(text, &room);
+    bool done = shown->failed ? error_memory(err)
+                              : file_write(path, shown->data ? shown->data : "", shown->length, err);
+    text_release(&room);
+    return done;
 }

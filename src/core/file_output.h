@@ -9,6 +9,7 @@
 #define REHEARSE_CORE_FILE_OUTPUT_H
 
 #include "core/error.h"
+#include "core/text.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -34,6 +35,9 @@ bool file_output_beside(struct file_output *output, const char *path, const char
 bool file_output_close(struct file_output *output, bool done, struct error *err);
 
 bool file_write(const char *path, const char *data, size_t length, struct error *err);
+
+/* The same for a text that people may read (text_shown). Also reports that it ran out of memory while it was put together. */
+bool file_write_text(const char *path, const struct text *text, struct error *err);
 
 /* Removes the temporary files of all open outputs when a signal ends the program: async-signal-safe. */
 void file_output_abandon(void);

@@ -1,5 +1,7 @@
 #include "core/once.h"
 
+#include "core/caller.h"
+
 #include <stdlib.h>
 
 bool once_read(struct once *once, bool (*read)(struct error *err), struct error *err)
@@ -13,9 +15,24 @@ bool once_read(struct once *once, bool (*read)(struct error *err), struct error 
     return done;
 }
 
-void once_needed(struct once *once, bool (*read)(struct error *err))
+bool once_needed(struct once *once, bool (*read)(struct error *err))
 {
     struct error err;
-    if (!once_read(once, read, &err))
+    bool done = once_read(once, read, &err);
+    if (!done && !caller_starve())
         abort();
+    return done;
+}
+
+bool once_needed_of(struct once *once, bool (*read)(void *of), void *of)
+{
+    if (atomic_load(&once->done))
+        return true;
+    pthread_mutex_lock(&once->lock);
+    bool done = atomic_load(&once->done) || read(of);
+    atomic_store(&once->done, done);
+    pthread_mutex_unlock(&once->lock);
+    if (!done && !caller_starve())
+        abort();
+    return done;
 }

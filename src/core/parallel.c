@@ -3,7 +3,7 @@
  * worker with nothing to do spins for a moment (loops tend to follow one another closely), then sleeps. */
 #include "core/parallel.h"
 
-#include "core/stop.h"
+#include "core/caller.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -19,7 +19,7 @@
 struct parallel {
     int threads; /* the caller's included */
     pthread_t *workers;
-    const atomic_bool *stop; /* what the thread that made the pool watches */
+    struct caller *caller; /* of the thread that made the pool */
 
     /* the loop */
     parallel_body *body;
@@ -72,7 +72,7 @@ static void *work(void *argument)
     struct parallel *pool = worker->pool;
     int thread = worker->thread;
     free(worker);
-    stop_watch(pool->stop);
+    caller_set(pool->caller);
     for (unsigned seen = 0;; seen++) {
         await_loop(pool, seen);
         if (atomic_load(&pool->ending))
@@ -121,7 +121,7 @@ struct parallel *parallel_new(int threads, struct error *err)
     }
     pool->threads = 1;
     pool->workers = workers;
-    pool->stop = stop_watched();
+    pool->caller = caller_now();
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wake, NULL);
     for (int thread = 1; thread < threads; thread++) {

@@ -284,3 +284,13 @@ bool text_ends_like(const char *text, const char *ending)
     size_t length = strlen(text), tail = strlen(ending);
     return length >= tail && strcasecmp(text + length - tail, ending) == 0;
 }
+
+#define LAYOUT "\n\t" /* control characters that texts are laid out with */
+
+const struct text *text_shown(const struct text *text, struct text *room)
+{
+    if (text->failed || text->length == 0 || text_printable(text->data, text->length, LAYOUT) == text->length)
+        return text;
+    text_add_printable(room, text->data, text->length, LAYOUT);
+    return room;
+}

@@ -54,6 +54,10 @@ const char *text_utf8(const char *value, struct text *room);
  * `length`. */
 size_t text_printable(const char *text, size_t length, const char *kept);
 
+/* Returns a text of several lines as it can be shown: the text itself, or a copy in *room, which the caller releases, with
+ * bytes that are not UTF-8 and control characters escaped. Forms with an escape of their own, such as JSON, stay as they are. */
+const struct text *text_shown(const struct text *text, struct text *room);
+
 /* Adds the bytes, escaping those at which text_printable stops. */
 void text_add_printable(struct text *text, const char *bytes, size_t length, const char *kept);
 

@@ -155,6 +155,65 @@ static void columns_count_characters(void **state)
     doc_release(&doc);
 }
 
+/* Files of other software may name values: an alias is a copy, and "<<" adds what a map lacks. */
+static void aliases_of_other_software_are_copies(void **state)
+{
+    struct doc doc;
+    struct error err;
+    const char *text = "base: &b {lr: 1, size: &s 8, list: [1, 2]}\nother: &o {size: 9, depth: 3}\n"
+                       "job:\n  <<: [*b, *o]\n  lr: 2\nsame: *b\nsize: *s\n";
+    (void)state;
+    assert_true(doc_parse_lax(&doc, DOC_YAML, "f.yaml", text, strlen(text), &err));
+    const struct doc_node *job = doc_find(doc.root, "job");
+    assert_int_equal(job->count, 4);
+    assert_true(doc_find(job, "lr")->number == 2);
+    assert_true(doc_find(job, "size")->number == 8);
+    assert_true(doc_find(job, "depth")->number == 3);
+    assert_int_equal(doc_find(job, "list")->count, 2);
+    assert_int_equal(doc_find(job, "size")->line, 1);
+    assert_null(doc_find(job, "<<"));
+    assert_true(doc_find(doc_find(doc.root, "same"), "lr")->number == 1);
+    assert_true(doc_find(doc.root, "size")->number == 8);
+    doc_release(&doc);
+}
+
+static void aliases_that_cannot_be_are_refused(void **state)
+{
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"a: *x\n", "f.yaml:1:4: no anchor 'x' comes before its alias"},
+        {"a: &x [1, *x]\n", "f.yaml:1:11: 'x' is inside of itself"},
+        {"a: &x 1\nb:\n  <<: *x\n", "f.yaml:1:4: b.<<: expected a map to merge"},
+        {"&x a: 1\n", "f.yaml:1:1: anchors are not supported here"},
+        {"a: &x b\n*x : 1\n", "f.yaml:2:1: aliases as keys are not supported here"},
+    };
+    struct doc doc;
+    struct error err;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_false(doc_parse_lax(&doc, DOC_YAML, "f.yaml", cases[i].text, strlen(cases[i].text), &err));
+        assert_string_equal(err.text, cases[i].message);
+    }
+}
+
+/* Ten lists of ten each, nine deep: a thousand million values, of which none are made. */
+static void aliases_do_not_grow_without_limit(void **state)
+{
+    char text[1024] = "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n";
+    struct doc doc;
+    struct error err;
+    (void)state;
+    for (char name = 'b'; name < 'j'; name++) {
+        char line[80], last = (char)(name - 1);
+        snprintf(line, sizeof line, "%c: &%c [*%c, *%c, *%c, *%c, *%c, *%c, *%c, *%c, *%c, *%c]\n", name,
+                 name, last, last, last, last, last, last, last, last, last, last);
+        strcat(text, line);
+    }
+    assert_false(doc_parse_lax(&doc, DOC_YAML, "f.yaml", text, strlen(text), &err));
+    assert_non_null(strstr(err.text, "aliases copy more than 20000 values"));
+}
+
 static const struct {
     const char *text, *message;
 } bad[] = {
@@ -243,6 +302,9 @@ int main(void)
         cmocka_unit_test(keys_are_texts),
         cmocka_unit_test(comments_and_a_byte_order_mark_are_skipped),
         cmocka_unit_test(columns_count_characters),
+        cmocka_unit_test(aliases_of_other_software_are_copies),
+        cmocka_unit_test(aliases_that_cannot_be_are_refused),
+        cmocka_unit_test(aliases_do_not_grow_without_limit),
         cmocka_unit_test(every_mistake_has_its_message),
         cmocka_unit_test(depth_has_a_limit),
         cmocka_unit_test(no_beginning_of_a_document_is_the_whole),

@@ -1,6 +1,7 @@
 #include "core/doc/reader.h"
 
 #include "core/file.h"
+#include "core/stop.h"
 #include "core/text.h"
 #include "core/unit.h"
 
@@ -28,6 +29,8 @@ bool doc_syntax_error(struct doc_builder *builder, struct doc_place place, const
 
 struct doc_node *doc_add(struct doc_builder *builder, enum doc_type type, struct doc_place place)
 {
+    if (stop_obeyed_at(builder->nodes++, builder->err))
+        return NULL;
     struct doc_node *node = ARENA_NEW(&builder->doc->arena, struct doc_node);
     if (!node) {
         error_memory(builder->err);

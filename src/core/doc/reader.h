@@ -11,7 +11,10 @@ struct doc_builder {
     struct doc_node *last; /* its last child so far */
     const char *key;       /* of the next value, in a map */
     int depth;
-    bool keeps_twins; /* keys that a map has twice are no error, nor are NaN and Infinity */
+    size_t nodes; /* so far */
+    bool
+        keeps_twins; /* keys that a map has twice are no error, nor are NaN and Infinity, nor YAML's anchors */
+    struct anchors *anchors; /* of YAML */
     struct error *err;
 };
 

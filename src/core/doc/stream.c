@@ -1,5 +1,6 @@
 #include "core/doc/stream.h"
 
+#include "core/stop.h"
 #include "core/text.h"
 #include "core/vector.h"
 
@@ -282,7 +283,7 @@ static bool next_within(struct json_stream *stream, int byte, enum json_piece *p
 bool json_stream_next(struct json_stream *stream, enum json_piece *piece, struct error *err)
 {
     int byte;
-    if (!look_behind_space(stream, &byte, err))
+    if (stop_obeyed_at(stream->pieces++, err) || !look_behind_space(stream, &byte, err))
         return false;
     if (stream->depth > 0)
         return next_within(stream, byte, piece, err);

@@ -43,7 +43,7 @@ struct json_stream {
     int64_t line, column; /* of the last byte, in bytes; line counts from 0 */
     /* private */
     const char *at, *end;
-    size_t capacity;
+    size_t capacity, pieces;
     char open[JSON_STREAM_MAX_DEPTH];
     bool begun, after_value, after_key;
 };
