@@ -43,6 +43,35 @@ double expert_places(const struct architecture *model, double places)
     return places * reached;
 }
 
+double expert_places_in_turn(const struct architecture *model, double places)
+{
+    int all = model->experts, active = model->active_experts, starts = 0;
+    double size = all / fmax(places, 1.0), reached = 0.0;
+    /* after `all` tokens they begin again; the first expert of each is a multiple of what both have in common */
+    int common = active, rest = all;
+    while (rest != 0) {
+        int next = common % rest;
+        common = rest;
+        rest = next;
+    }
+    for (int first = 0; first < all; first += common, starts++) {
+        int before = -1, own = 0;
+        for (int i = 0; i < active; i++) {
+            int place = (int)((first + i) % all / size);
+            own += place != before;
+            before = place;
+        }
+        reached += fmin(own, fmax(places, 1.0)); /* the last may be the first again */
+    }
+    return reached / starts;
+}
+
+static double places_of(const struct expert_exchange *exchange, double places)
+{
+    return exchange->in_turn ? expert_places_in_turn(exchange->model, places)
+                             : expert_places(exchange->model, places);
+}
+
 /* ---- DeepEP ---- */
 
 #define FORWARD_RATE 0.77 /* of NVLink */
@@ -61,7 +90,7 @@ static double deepep_seconds(const struct expert_exchange *exchange, double widt
     double copy = hidden * width + ROUTE_BYTES * (double)model->active_experts +
                   (width < 2.0 ? hidden / SCALED * SCALE_BYTES : 0.0);
     double sent = exchange->tokens * copy * exchange->imbalance, slowest = 0.0, latency = 0.0;
-    *bytes = sent * expert_places(model, group->devices);
+    *bytes = sent * places_of(exchange, group->devices);
     if (group->inside && group->devices_per_node > 1) {
         const struct link_protocol *link =
             &group->inside->transfers[COLLECTIVE_ALL_TO_ALL].protocols[LINK_SIMPLE];
@@ -71,7 +100,7 @@ static double deepep_seconds(const struct expert_exchange *exchange, double widt
     if (group->across && nodes > 1.0) {
         const struct link_protocol *link =
             &group->across->transfers[COLLECTIVE_ALL_TO_ALL].protocols[LINK_SIMPLE];
-        double crossing = sent * expert_places(model, nodes) * (nodes - 1.0) / nodes;
+        double crossing = sent * places_of(exchange, nodes) * (nodes - 1.0) / nodes;
         slowest = fmax(slowest, crossing / (ACROSS_RATE * group->across->bandwidth));
         latency = fmax(latency, link->base) + link->hop;
     }

@@ -37,6 +37,7 @@ struct expert_exchange {
     double width;     /* bytes of a number on its way back, */
     double out_width; /* and on its way to the experts, where the dispatcher narrows it */
     double imbalance; /* tokens of the busiest device, of the mean */
+    bool in_turn;     /* a token's experts follow each other, those of the next token them */
 };
 
 struct expert_seconds {
@@ -48,6 +49,10 @@ struct expert_seconds expert_seconds_of(const struct expert_exchange *exchange);
 
 /* Returns how many of `places` equal parts of the experts a token goes to, on average. */
 double expert_places(const struct architecture *model, double places);
+
+/* The same where token i goes to the k experts from i k on, modulo all: a gate that is replaced to balance them, as
+ * benchmarks do. Few devices, often one, have all of them. */
+double expert_places_in_turn(const struct architecture *model, double places);
 
 /* Rate of an exchange beside kernels, which use the same memory: a published profile of such pairs has dispatches of 3.9 ms
  * and combinations of 6.2 ms (github.com/deepseek-ai/profile-data). */

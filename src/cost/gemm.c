@@ -166,6 +166,14 @@ static void try_tile(const struct problem *p, const struct tile *tile, struct ge
     }
 }
 
+/* A card that is faster than its kind does not pass the peak either. */
+static struct gemm_time at_pace(const struct cost_device *device, struct gemm_time time, double peak_seconds)
+{
+    return (struct gemm_time){.seconds = fmax(time.seconds / device->pace, fmin(peak_seconds, time.seconds)),
+                              .matrix_seconds = time.matrix_seconds / device->pace,
+                              .memory_seconds = time.memory_seconds / device->pace};
+}
+
 struct gemm_time gemm_time(const struct cost_device *device, enum cost_type type, int64_t batch, int64_t m,
                            int64_t n, int64_t k)
 {
@@ -177,5 +185,8 @@ struct gemm_time gemm_time(const struct cost_device *device, enum cost_type type
     double throttle = 1 + p.gemm->throttle * best.seconds / (best.seconds + WARM_SECONDS);
     best.matrix_seconds *= throttle;
     best.seconds = best.seconds * throttle + p.gemm->floor;
-    return best;
+    return device->pace > 0
+               ? at_pace(device, best,
+                         2 * p.batch * p.m * p.n * p.k / device->peak[cost_device_type(device, type)])
+               : best;
 }

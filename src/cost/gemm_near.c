@@ -7,7 +7,9 @@
 #include <string.h>
 
 #define FALL  0.3  /* of a covariance's logarithm, per doubling of a size */
-#define NOISE 0.02 /* of a measurement, as a share of the variance between shapes */
+#define NOISE 0.02 /* of a measurement, as a share of the variance between shapes ... */
+#define OUTLIER                                                                                              \
+    0.1 /* ... and it is doubled this far from the neighbours' median: cards at their limit of power */
 #define FOLDS 5
 
 /* Rows that do not count: those of a fold, by rows or by sizes. */
@@ -96,28 +98,6 @@ static double covariance(float squared)
     return exp(-FALL * sqrt((double)squared));
 }
 
-/* Solves a * x = b for a symmetric positive definite a by Cholesky; x replaces b. */
-static void solve(double a[GEMM_NEAREST][GEMM_NEAREST], double *b, int count)
-{
-    for (int i = 0; i < count; i++)
-        for (int j = 0; j <= i; j++) {
-            double sum = a[i][j];
-            for (int k = 0; k < j; k++)
-                sum -= a[i][k] * a[j][k];
-            a[i][j] = i == j ? sqrt(sum) : sum / a[j][j];
-        }
-    for (int i = 0; i < count; i++) {
-        for (int k = 0; k < i; k++)
-            b[i] -= a[i][k] * b[k];
-        b[i] /= a[i][i];
-    }
-    for (int i = count - 1; i >= 0; i--) {
-        for (int k = i + 1; k < count; k++)
-            b[i] -= a[k][i] * b[k];
-        b[i] /= a[i][i];
-    }
-}
-
 static void order_by_weight(struct gemm_near *near)
 {
     for (int i = 1; i < near->count; i++)
@@ -135,19 +115,22 @@ static void estimate(struct gemm_near *near, const struct products *products, co
                      const struct omission *omission)
 {
     struct candidate nearest[GEMM_NEAREST];
-    double a[GEMM_NEAREST][GEMM_NEAREST];
+    double a[GEMM_NEAREST][GEMM_NEAREST], ratios[GEMM_NEAREST];
     near->log_ratio = 0;
     near->count = find_nearest(products, at, omission, nearest);
     for (int i = 0; i < near->count; i++) {
         near->products[i] = nearest[i].product;
         near->weights[i] = covariance(nearest[i].distance);
+        ratios[i] = (double)nearest[i].product->log_ratio;
         for (int j = 0; j < i; j++)
             a[i][j] = covariance(distance(near->products[i]->at, near->products[j]->at, HUGE_VALF));
-        a[i][i] = 1 + NOISE;
     }
-    solve(a, near->weights, near->count);
+    double median = kriging_median(ratios, near->weights, near->count, 0);
     for (int i = 0; i < near->count; i++)
-        near->log_ratio += near->weights[i] * near->products[i]->log_ratio;
+        a[i][i] = kriging_diagonal(NOISE, ratios[i], median, OUTLIER);
+    kriging_solve(a, near->weights, near->count);
+    for (int i = 0; i < near->count; i++)
+        near->log_ratio += near->weights[i] * ratios[i];
 }
 
 struct gemm_time gemm_time_near(const struct cost_device *device, enum cost_type type, int64_t batch,

@@ -9,9 +9,10 @@
 
 #include "core/statistics.h"
 #include "cost/gemm.h"
+#include "cost/kriging.h"
 #include "devices/measured/products.h"
 
-#define GEMM_NEAREST 16
+#define GEMM_NEAREST KRIGING_MAX
 
 struct gemm_near {
     double log_ratio; /* of seconds over those of the formula; 0: nothing is near */

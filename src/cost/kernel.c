@@ -118,7 +118,9 @@ static struct kernel_time attention_kernel(const struct kernel *kernel, const st
 static struct kernel_time stream_kernel(const struct kernel *kernel, const struct cost_device *device,
                                         const struct calibration *calibration)
 {
-    double share = kernel->kind == KERNEL_QUANTIZE ? calibration->quantize : calibration->stream;
+    double share = kernel->rate > 0.0                ? kernel->rate
+                   : kernel->kind == KERNEL_QUANTIZE ? calibration->quantize
+                                                     : calibration->stream;
     double lanes = kernel->lane_flops / (2.0 * device->units * device->lanes * device->clock);
     /* training shares the bandwidth, not the start of a kernel */
     double memory =

@@ -33,7 +33,8 @@ struct kernel {
     bool end;      /* of embedding or head */
     bool near;     /* gemm: its time leans on the nearest measured shapes (gemm_near.h) */
     enum attention_kind attention;
-    double rate;       /* attention: rate relative to the kernels of `attention`; 0: 1 */
+    double
+        rate; /* relative to the kernels of `attention`, or to single products; stream: its share of the bandwidth, 0: as calibrated */
     double lane_flops; /* stream: arithmetic outside of the matrix units, in fp32 operations */
     double steps;      /* stream: launches that wait for one another, beside the first */
     bool rough;        /* its inner workings are not modelled: see KERNEL_ROUGH_LOW */

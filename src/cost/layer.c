@@ -1,6 +1,6 @@
 #include "cost/layer.h"
 
-#include "cost/collective.h"
+#include "core/stop.h"
 
 #include <limits.h>
 #include <math.h>
@@ -278,9 +278,12 @@ static enum collective_kind collective_of(enum hlo_opcode opcode)
     }
 }
 
-double layer_transfer_seconds(const struct fused_transfer *transfer, const struct cost_device *device,
-                              const struct layer_options *options)
+double layer_transfer_near(const struct fused_transfer *transfer, const struct cost_device *device,
+                           const struct layer_options *options, struct collective_near *near)
 {
+    struct collective_near room;
+    near = near ? near : &room;
+    *near = (struct collective_near){0};
     enum collective_kind kind = collective_of(transfer->instruction->opcode);
     int devices = transfer->group < INT_MAX ? (int)transfer->group : INT_MAX;
     struct collective_group group = {
@@ -292,10 +295,19 @@ double layer_transfer_seconds(const struct fused_transfer *transfer, const struc
     group.devices_per_node = !leaves                   ? group.devices
                              : kind == COLLECTIVE_SEND ? 1
                                                        : options->devices_per_node;
-    if (!group.inside)
+    if (!group.inside || group.devices <= 1 || transfer->bytes <= 0.0)
         return 0.0;
+    struct collective_time time = options->no_neighbours
+                                      ? collective_time(kind, &group, transfer->bytes)
+                                      : collective_time_near(kind, &group, transfer->bytes, near);
     return transfer->repeats *
-           transfer_seconds(kind, &group, transfer->bytes, tables_calibration(options->tables, device));
+           transfer_seconds_of(&time, kind, &group, tables_calibration(options->tables, device));
+}
+
+double layer_transfer_seconds(const struct fused_transfer *transfer, const struct cost_device *device,
+                              const struct layer_options *options)
+{
+    return layer_transfer_near(transfer, device, options, NULL);
 }
 
 double layer_rough_seconds(const struct fused *fused, const struct cost_device *device,
@@ -312,7 +324,7 @@ double layer_seconds(const struct fused *fused, const struct cost_device *device
                      const struct layer_options *options)
 {
     double sum = 0.0;
-    for (int i = 0; i < fused->kernel_count; i++)
+    for (int i = 0; i < fused->kernel_count && !stop_wanted(); i++)
         sum += layer_kernel_time(&fused->kernels[i].kernel, device, options).seconds;
     for (int i = 0; i < fused->transfer_count; i++)
         sum += layer_transfer_seconds(&fused->transfers[i], device, options);

@@ -4,6 +4,7 @@
 #define REHEARSE_COST_LAYER_H
 
 #include "core/parallel.h"
+#include "cost/collective_near.h"
 #include "cost/derive/derive.h"
 #include "cost/derive/fuse.h"
 #include "devices/link.h"
@@ -15,13 +16,13 @@ struct layer_options {
     /* keep everything that the backward pass reads; else the minimum from which elementwise work, done in the
      * kernels that read it, computes it */
     bool keep_all;
-    bool recompute;        /* keep the inputs only, and run the forward pass again before the backward pass */
-    bool no_tf32;          /* products of fp32 numbers in fp32, even where the device has tf32 */
-    bool no_neighbours;    /* products by the formula alone, without the nearest measured shapes */
-    bool is_first;         /* no input gradients are needed; for a profile: of its first layer */
-    int parameter_count;   /* number of arguments that are parameters, listed */
-    const int *parameters; /* by index in `parameters`; NULL: derive_arguments' rule */
-    int devices_per_node;  /* a larger collective spans nodes; 0: none does */
+    bool recompute;     /* keep the inputs only, and run the forward pass again before the backward pass */
+    bool no_tf32;       /* products of fp32 numbers in fp32, even where the device has tf32 */
+    bool no_neighbours; /* products and collectives by the formula alone, without the nearest measured ones */
+    bool is_first;      /* no input gradients are needed; for a profile: of its first layer */
+    int parameter_count;                     /* number of arguments that are parameters, listed */
+    const int *parameters;                   /* by index in `parameters`; NULL: derive_arguments' rule */
+    int devices_per_node;                    /* a larger collective spans nodes; 0: none does */
     const struct cost_link *across;          /* between nodes */
     const struct tables *tables;             /* the user's; NULL: none */
     const struct custom_calls *custom_calls; /* the user's, count/custom_calls.h; NULL: none */
@@ -56,7 +57,11 @@ enum cost_type layer_kernel_type(const struct kernel *kernel, const struct cost_
 struct kernel_time layer_kernel_time(const struct kernel *kernel, const struct cost_device *device,
                                      const struct layer_options *options);
 
-/* Of all repeats. */
+/* Returns the time of a transfer, of all repeats. `near`, unless NULL, receives the measured collectives that it leans on. */
+double layer_transfer_near(const struct fused_transfer *transfer, const struct cost_device *device,
+                           const struct layer_options *options, struct collective_near *near);
+
+/* The same without these. */
 double layer_transfer_seconds(const struct fused_transfer *transfer, const struct cost_device *device,
                               const struct layer_options *options);
 

@@ -52,32 +52,33 @@ enum cost_type model_type(const struct cost_device *device, enum model_precision
     return cost_device_type(device, wanted[precision]);
 }
 
-static int layer_count(const struct architecture *model)
+int model_layer_count(const struct architecture *model)
 {
     return model->layers + model->encoder_layers + 2;
 }
 
-static void work_of(const struct maker *m, int layer, struct layer_work *work)
+void model_layer_work(struct layer_work *work, const struct architecture *model, int layer,
+                      const struct layer_split *split)
 {
     if (layer == 0)
-        transformer_embedding(work, m->model, &m->split);
-    else if (layer == layer_count(m->model) - 1)
-        transformer_head(work, m->model, &m->split);
+        transformer_embedding(work, model, split);
+    else if (layer == model_layer_count(model) - 1)
+        transformer_head(work, model, split);
     else
-        transformer_block(work, m->model, layer - 1, &m->split);
+        transformer_block(work, model, layer - 1, split);
 }
 
 static const char *layer_name(struct arena *arena, const struct architecture *model, int layer)
 {
     if (layer == 0)
         return arena_string(arena, "embedding");
-    return layer < layer_count(model) - 1 ? arena_format(arena, "block %d", layer)
-                                          : arena_string(arena, "head");
+    return layer < model_layer_count(model) - 1 ? arena_format(arena, "block %d", layer)
+                                                : arena_string(arena, "head");
 }
 
 static double kept_bytes(const struct maker *m, int layer, const struct layer_work *work)
 {
-    bool block = layer > 0 && layer < layer_count(m->model) - 1;
+    bool block = layer > 0 && layer < model_layer_count(m->model) - 1;
     if (block && m->options->recompute == RECOMPUTE_FULL)
         return work->input_bytes;
     return block && m->options->recompute == RECOMPUTE_SELECTIVE ? work->selective_bytes
@@ -88,12 +89,12 @@ static bool fill_layers(struct maker *m)
 {
     struct profile *profile = m->profile;
     double width = is_wide(m->options->precision) ? 4.0 : 2.0;
-    profile->layer_count = layer_count(m->model);
+    profile->layer_count = model_layer_count(m->model);
     profile->layers = ARENA_ARRAY(&profile->arena, (size_t)profile->layer_count, struct profile_layer);
     m->split.type = is_wide(m->options->precision) ? COST_FP32 : COST_BF16;
     for (int i = 0; profile->layers && i < profile->layer_count; i++) {
         struct layer_work work;
-        work_of(m, i, &work);
+        model_layer_work(&work, m->model, i, &m->split);
         double parameters = work.parameters + work.expert_parameters;
         /* a tied matrix is at both ends of a pipeline */
         if (i == profile->layer_count - 1 && m->model->tied)
@@ -142,7 +143,7 @@ static void time_layer(void *context, struct profile_device *to, int layer, cons
     const struct calibration *calibration = tables_calibration(m->options->tables, device);
     struct layer_work work;
     m->split.type = model_type(device, m->options->precision);
-    work_of(m, layer, &work);
+    model_layer_work(&work, m->model, layer, &m->split);
     double forward = kernels(&work, 0, work.forward_count, device, calibration);
     double backward =
         kernels(&work, work.forward_count, work.count - work.forward_count, device, calibration);
@@ -158,7 +159,7 @@ static void time_layer(void *context, struct profile_device *to, int layer, cons
     }
     forward += work.tensor_forward * reduce;
     backward += work.tensor_backward * reduce;
-    if (layer > 0 && layer < layer_count(m->model) - 1) {
+    if (layer > 0 && layer < model_layer_count(m->model) - 1) {
         if (m->options->recompute == RECOMPUTE_FULL)
             backward += forward;
         else if (m->options->recompute == RECOMPUTE_SELECTIVE)

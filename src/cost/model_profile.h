@@ -45,6 +45,11 @@ enum cost_type model_wanted(enum model_precision precision);
 /* Returns the type of a device's products under this precision, or the usual replacement. */
 enum cost_type model_type(const struct cost_device *device, enum model_precision precision);
 
+/* The layers of a model as profiles have them (embedding, blocks, head), and the kernels of one of them. */
+int model_layer_count(const struct architecture *model);
+void model_layer_work(struct layer_work *work, const struct architecture *model, int layer,
+                      const struct layer_split *split);
+
 /* Makes a profile with layers embedding, blocks, head. On failure *profile holds nothing; on success the
  * caller releases it with profile_release. */
 bool model_profile(struct profile *profile, const struct architecture *model,

@@ -1,5 +1,6 @@
 #include "cost/profile_devices.h"
 
+#include "core/progress.h"
 #include "cost/collective.h"
 
 #include <string.h>
@@ -64,8 +65,10 @@ bool profile_make_devices(const struct profile_maker *maker, const struct cost_d
         to->backward = ARENA_ARRAY(arena, (size_t)profile->layer_count, double);
         if (!to->name || !to->forward || !to->backward)
             return false;
-        for (int i = 0; i < profile->layer_count; i++)
+        for (int i = 0; i < profile->layer_count; i++) {
+            progress_tell("%s, %d of %d layers", devices[d]->name, i, profile->layer_count);
             maker->time_layer(maker->context, to, i, devices[d]);
+        }
         if (!profile_fill_allreduce(profile, to, tables_link(maker->tables, devices[d]->link), maker->across,
                                     maker->devices_per_node, maker->nodes))
             return false;

@@ -416,6 +416,31 @@ void transformer_embedding(struct layer_work *work, const struct architecture *m
     finish(&b);
 }
 
+/* Returns what tensor parallel ranks exchange, of 16 bits: an all-reduce is a scatter of sums, and a gather of what may be narrow. */
+static double exchanged_width(const struct layer_split *split)
+{
+    bool narrow = split->software->narrow_gathered && split->type == COST_FP8 &&
+                  (split->recipe == RECIPE_USUAL || split->recipe == RECIPE_TENSORWISE);
+    return narrow ? 0.75 : 1.0;
+}
+
+/* A long copy's share of what streams reach alone: 0.8 of the bandwidth, as an optimizer's step. */
+#define COPY_RATE 0.87
+
+/* Two gathers and two scatters each way are copied. The gradients of what was gathered are whole on each rank, three of queries, keys and
+ * values and two of a gated MLP: they are added up in the copy before the scatter. */
+static void add_copies(struct builder *b, double row, bool gated)
+{
+    if (b->split->tensor == 1 || !b->software->gathers_copied)
+        return;
+    double gathers = 2.0 * 2.0 * (2.0 * exchanged_width(b->split) - 1.0);
+    struct kernel copies = {.kind = KERNEL_STREAM, .name = "copies of exchanges", .rate = COPY_RATE};
+    copies.bytes = (gathers + 2.0 * 2.0) * row;
+    add_forward(b, copies);
+    copies.bytes = (gathers + 4.0 + (gated ? 3.0 : 2.0)) * row;
+    add_backward(b, copies);
+}
+
 void transformer_block(struct layer_work *work, const struct architecture *model, int block,
                        const struct layer_split *split)
 {
@@ -437,6 +462,7 @@ void transformer_block(struct layer_work *work, const struct architecture *model
     double further =
         model->block_norms > 2 ? model->block_norms - 2.0 : 0.0; /* each reads and writes its row */
     add_stream(&b, "further norms", further * 2.0 * row * b.share, further * 3.0 * row * b.share);
+    add_copies(&b, row, model->gated);
     double split_kept = model->kv_rank > 0 ? add_latent_attention(&b, causal && !windowed, keys)
                                            : add_plain_attention(&b, causal && !windowed, keys);
     if (crosses)
@@ -454,6 +480,10 @@ void transformer_block(struct layer_work *work, const struct architecture *model
     if (software->eager &&
         model->rms_norm) /* of each norm: its input in fp32, and its result before trained weights */
         rows += parts * 2.0 * 4.0 * tokens * hidden;
+    /* a product that widens its frozen weights is an operation of its own, which keeps its input beside that of the adapter: of the
+     * attention's matrices and the first of the MLP (bitsandbytes' MatMul4Bit) */
+    if (software->eager && split->frozen && split->weight_bytes > 0.0)
+        rows += parts * 3.0 * row;
     double unscored = (rows + further * row) * b.share + split_kept;
     if (software->keeps_inputs && split->tensor > 1) {
         unscored += parts * inputs * b.narrow * row * (1.0 - b.share);
@@ -467,7 +497,7 @@ void transformer_block(struct layer_work *work, const struct architecture *model
     work->input_bytes = row * b.share;
     work->working_bytes += split_kept + row;
     work->output_bytes = row;
-    work->tensor_bytes = split->tensor > 1 ? row : 0.0;
+    work->tensor_bytes = split->tensor > 1 ? row * exchanged_width(split) : 0.0;
     work->tensor_forward = work->tensor_backward = split->tensor > 1 ? (crosses ? 3 : 2) : 0;
     finish(&b);
 }

@@ -11,8 +11,32 @@ static const struct field parameters[] = {
 #define X(name, text, min, max, value) FIELD(struct calibration, name, FIELD_DOUBLE, min, max),
     CALIBRATION_PARAMETERS(X)
 #undef X
+        {"run", 0, FIELD_OTHER, 0, 0},
 };
-#define PARAMETER_COUNT (sizeof parameters / sizeof *parameters)
+#define FIELD_COUNT     (sizeof parameters / sizeof *parameters)
+#define PARAMETER_COUNT (FIELD_COUNT - 1)
+
+#define OWN(member, type, min, max) FIELD(struct own_run, member, type, min, max)
+
+static const struct field own_fields[] = {
+    OWN(title, FIELD_TEXT, 1, 0),
+    OWN(device, FIELD_TEXT, 1, 0),
+    OWN(software, FIELD_TEXT, 1, 0),
+    OWN(ratio, FIELD_DOUBLE, 0.02, 50),
+    OWN(bits, FIELD_INT, 4, 64),
+    OWN(frozen, FIELD_FLAG, 0, 1),
+    OWN(recompute, FIELD_INT, 0, 2),
+    OWN(sharding, FIELD_INT, 0, 3),
+    OWN(parameters, FIELD_DOUBLE, 1, 1e18),
+    OWN(tokens, FIELD_DOUBLE, 1, 1e15),
+    OWN(tensor, FIELD_INT, 1, 1 << 24),
+    OWN(pipeline, FIELD_INT, 1, 1 << 24),
+    OWN(context, FIELD_INT, 1, 1 << 24),
+    OWN(expert, FIELD_INT, 1, 1 << 24),
+    OWN(bubble, FIELD_DOUBLE, 0, 1),
+    OWN(predicted, FIELD_DOUBLE, 1e-9, 1e12),
+};
+#define OWN_COUNT (sizeof own_fields / sizeof *own_fields)
 
 const struct calibration calibration_default = {
 #define X(name, text, min, max, value) .name = (value),
@@ -75,6 +99,29 @@ static bool same_name(const char *a, const char *b)
     return strcmp(a, b) == 0;
 }
 
+static bool copy_text(struct table_reader *r, const char **text)
+{
+    *text = arena_string(&r->table->arena, *text);
+    return *text || error_memory(r->err);
+}
+
+/* The parameters, or a run of the user's own, with which the generation keeps the known parameters. */
+static bool read_entry(struct table_reader *r, const struct doc_node *map, void *entry)
+{
+    struct own_run *own = &((struct calibration *)entry)->own;
+    const struct doc_node *run = doc_find(map, "run");
+    if (!run)
+        return true;
+    for (size_t i = 0; i < PARAMETER_COUNT; i++) {
+        const struct doc_node *node = doc_find(map, parameters[i].key);
+        if (node)
+            return doc_error(r->doc, node, r->err,
+                             "an entry with 'run' has no parameters: it keeps the known ones");
+    }
+    return fields_read(own, own_fields, OWN_COUNT, r->doc, run, r->err) && copy_text(r, &own->title) &&
+           copy_text(r, &own->device) && copy_text(r, &own->software);
+}
+
 const struct table_kind calibration_kind = {
     .format = "rehearse-calibration/1",
     .noun = "generation",
@@ -85,14 +132,35 @@ const struct table_kind calibration_kind = {
     .same = same_name,
     .initial = &calibration_default,
     .fields = parameters,
-    .field_count = PARAMETER_COUNT,
+    .field_count = FIELD_COUNT,
     .check_name = check_name,
+    .read = read_entry,
 };
+
+static void write_own(const struct own_run *own, struct text *out)
+{
+    text_add(out, "    run:\n");
+    for (size_t i = 0; i < OWN_COUNT; i++) {
+        const struct field *field = &own_fields[i];
+        text_add(out, "      ");
+        if (field->type == FIELD_TEXT)
+            table_write_text(out, field->key,
+                             *(const char *const *)(const void *)((const char *)own + field->offset));
+        else if (field->type == FIELD_FLAG)
+            text_format(out, "%s: %s\n", field->key, field_get(own, field) != 0.0 ? "true" : "false");
+        else
+            text_format(out, "%s: %.6g\n", field->key, field_get(own, field));
+    }
+}
 
 void calibration_write(const struct calibration *calibration, struct text *out)
 {
     table_write_text(out, "  - name", calibration->name);
     table_write_text(out, "    fitted", calibration->fitted);
+    if (calibration->own.title) {
+        write_own(&calibration->own, out);
+        return;
+    }
     for (size_t i = 0; i < PARAMETER_COUNT; i++)
         text_format(out, "    %s: %.4g\n", parameters[i].key, field_get(calibration, &parameters[i]));
 }

@@ -35,8 +35,26 @@
     X(jitter, "share of the computing lost to waiting, per doubling of the nodes", 0.0, 0.05, 0.005)         \
     X(step, "seconds of an iteration that are neither kernel nor transfer", 0.0, 0.5, 0.005)
 
+/* A run of the user's own, by which times of jobs like it are corrected (evidence/own_run.h). */
+struct own_run {
+    const char *title;    /* what ran; NULL: there is none */
+    const char *device;   /* its type */
+    const char *software; /* by its name in devices/software.h */
+    double ratio;         /* measured over expected seconds */
+    int bits;             /* of the numbers that are multiplied */
+    bool frozen;          /* LoRA */
+    int recompute;        /* enum recompute */
+    int sharding;         /* ZeRO stage */
+    double parameters;    /* of the model */
+    double tokens;        /* of a micro-batch */
+    int tensor, pipeline, context, expert;
+    double bubble;    /* share of the predicted time */
+    double predicted; /* seconds of an iteration by the formula: a job with as many is the same one */
+};
+
 struct calibration {
     TABLE_NAMED; /* "hopper": a generation of devices */
+    struct own_run own;
 #define X(name, text, min, max, value) double name;
     CALIBRATION_PARAMETERS(X)
 #undef X
@@ -50,7 +68,7 @@ extern const struct calibration calibration_default;
 /* Returns the generation whose calibration replaces that of one without measured runs; NULL: none. */
 const char *calibration_nearest(const char *generation);
 
-/* Appends an entry of a calibration file. */
+/* Appends an entry of a calibration file. One with a run of the user's own has no parameters: it keeps the known ones. */
 void calibration_write(const struct calibration *calibration, struct text *out);
 
 /* Returns the list of parameters, for reading, writing and fitting. */

@@ -154,6 +154,7 @@ static const struct field device_fields[] = {
     FIELD(struct cost_device, bandwidth, FIELD_RATE, MIN_RATE, MAX_RATE),
     FIELD(struct cost_device, memory, FIELD_SIZE, 1, MAX_BYTES),
     FIELD(struct cost_device, l2, FIELD_SIZE, 1, MAX_BYTES),
+    FIELD(struct cost_device, pace, FIELD_DOUBLE, 0, 10),
     FIELD(struct cost_device, power, FIELD_DOUBLE, 0, MAX_WATTS),
     FIELD(struct cost_device, launch, FIELD_TIME, 1e-9, MAX_TIME),
     FIELD(struct cost_device, stream_efficiency, FIELD_DOUBLE, 0.01, 2),

@@ -51,18 +51,19 @@ struct gemm_parameters {
 struct cost_device {
     TABLE_NAMED;
     const char *generation; /* "volta", "turing", "ampere", "ada", "hopper", "blackwell", "cdna2", … "tpu" */
-    const char *capability;                       /* "sm_80"; NULL: none */
-    int units;                                    /* streaming multiprocessors, compute units */
-    int lanes;                                    /* fp32 multiply-adds per unit and clock */
-    double clock;                                 /* Hz, boost */
-    double peak[COST_TYPE_COUNT];                 /* flop/s of dense matrix products; 0: not supported */
-    double bandwidth;                             /* of its memory, bytes/s, datasheet */
-    int64_t memory;                               /* bytes */
-    int64_t l2;                                   /* bytes */
-    double power;                                 /* watts, the board's limit; 0: unknown */
-    double launch;                                /* seconds from the start of one small kernel to the next */
-    double stream_efficiency;                     /* share of the bandwidth for large kernels */
-    double stream_half;                           /* bytes at which a kernel reaches half of that share */
+    const char *capability;       /* "sm_80"; NULL: none */
+    int units;                    /* streaming multiprocessors, compute units */
+    int lanes;                    /* fp32 multiply-adds per unit and clock */
+    double clock;                 /* Hz, boost */
+    double peak[COST_TYPE_COUNT]; /* flop/s of dense matrix products; 0: not supported */
+    double bandwidth;             /* of its memory, bytes/s, datasheet */
+    int64_t memory;               /* bytes */
+    int64_t l2;                   /* bytes */
+    double pace;                  /* rate of products on this card, of that of its kind; 0: 1 */
+    double power;                 /* watts, the board's limit; 0: unknown */
+    double launch;                /* seconds from the start of one small kernel to the next */
+    double stream_efficiency;     /* share of the bandwidth for large kernels */
+    double stream_half;           /* bytes at which a kernel reaches half of that share */
     struct gemm_parameters gemm[COST_TYPE_COUNT]; /* types without own parameters have the nearest type's */
     /* types with own parameters, or those of its `like` device */
     bool gemm_own[COST_TYPE_COUNT];

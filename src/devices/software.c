@@ -42,11 +42,11 @@
     .tensor_shown = 1, .data_shown = 1, .parameter_bytes = 2, .matrix_working = 0, .selective_kept = 1,      \
     .selective = 0.0, .send_blocks = true
 
-/* NVIDIA's own runs. */
+/* NVIDIA's own runs; and those of DeepSpeed's ZeRO-3 of 2021. */
 #define NVIDIA                                                                                               \
     .block_forward = 12.2, .block_backward = 16.9, .softmax_forward = 5, .softmax_backward = 7,              \
     .accumulate = 6, .gradient_bytes = 2, .stored_gradient_bytes = 2, .state_bytes = 15,                     \
-    .backward_working = 1, .runtime_share = 0.04, .zero = 3, .zero_staged = 3,                               \
+    .backward_working = 1, .runtime_share = 0.04, .zero = 3, .zero_staged = 3, .shows_shards = true,         \
     .offers = OFFERS_TENSOR | OFFERS_PIPELINE | OFFERS_CHUNKS
 
 /* BigScience's runs, with DeepSpeed's ZeRO. Gradients of 16 bits are all-reduced as a whole, and then parameters gathered, in buckets
@@ -67,7 +67,8 @@
 /* FSDP2, one pipeline per local batch. */
 #define TORCHTITAN                                                                                           \
     FSDP, .step_host = 0.05, .sequence_parallel = true, .keeps_gathered = true, .keeps_inputs = true,        \
-          .splits_local_batch = true, .zero_staged = 12, .offers = ALL_DEGREES, .some_blocks = METHOD_EVERY
+          .splits_local_batch = true, .zero_staged = 12, .offers = ALL_DEGREES, .some_blocks = METHOD_EVERY, \
+          .gathers_copied = true, .narrow_gathered = true
 
 #define TORCHTITAN_TECHNIQUES (SOME_BLOCKS | T(REPLICATE) | T(RESHARD) | T(RECIPE))
 
@@ -108,14 +109,16 @@
 #define DEEPSPEED                                                                                            \
     .zero = 15, .zero_staged = 3, .state_bytes = 12, .optimizer = 30, .techniques = T(OFFLOAD) | T(OFFLOAD_TO)
 
-/* One compiled program: parameters are gathered and gradients scattered beside it. */
+/* One compiled program: parameters are gathered and gradients scattered beside it, both in the products' bf16: casts to and from
+ * fp32 are on the shards' side of them. */
 #define XLA                                                                                                  \
     .fully_sharded = true, .sharded = true, .one_pass = true, .late_gradients = true, .zero = 12,            \
-    .zero_staged = 12, .offers = ALL_DEGREES, .techniques = SHARDS | T(OFFLOAD_ACTIVATIONS),                 \
-    .gradient_bytes = 4, .parameter_bytes = 4, .stored_gradient_bytes = 4, .state_bytes = 8,                 \
-    .optimizer = 30, .middle = 1, .block_forward = 18, .block_backward = 24, .loss = 24, .loss_kept = 2,     \
-    .accumulate = 6, .tensor_shown = 1, .data_shown = 0.5, .backward_working = 1, .matrix_working = 6,       \
-    .runtime_share = 0.05, .step_host = 0.015, .selective_kept = 0.4, .expert_rate = 0.7
+    .gathers_matrices = true, .zero_staged = 12, .offers = ALL_DEGREES,                                      \
+    .techniques = SHARDS | T(OFFLOAD_ACTIVATIONS), .gradient_bytes = 2, .parameter_bytes = 4,                \
+    .stored_gradient_bytes = 4, .state_bytes = 8, .optimizer = 30, .middle = 1, .block_forward = 18,         \
+    .block_backward = 24, .loss = 24, .loss_kept = 2, .accumulate = 6, .tensor_shown = 1, .data_shown = 0.5, \
+    .backward_working = 1, .matrix_working = 2, .runtime_share = 0.05, .step_host = 0.015,                   \
+    .selective_kept = 0.4, .expert_rate = 0.7
 
 const struct software software_all[SOFTWARE_COUNT] = {
     {
@@ -291,6 +294,10 @@ const struct software software_all[SOFTWARE_COUNT] = {
         .text = "NVIDIA's NeMo AutoModel: FSDP2, Transformer Engine, DeepEP",
         PYTORCH_BF16(FLASH3),
         FSDP_BF16,
+        .keeps_gathered =
+            true, /* its own models of experts: MoEFSDPSyncMixin, gradients reduced in fp32 once */
+        .keeps_with_experts = true,
+        .steps_together = true,
         .offers = ALL_DEGREES,
         .middle = 1.5,
         .block_forward = 24,
@@ -385,12 +392,13 @@ const struct software software_all[SOFTWARE_COUNT] = {
     },
     {
         .name = "paxml",
-        .text = "Paxml and other JAX without Transformer Engine: the same with scores in memory",
+        .text = "Paxml and other JAX without Transformer Engine: the same, masks of attention are tensors",
         XLA,
-        .attention = ATTENTION_UNFUSED,
-        .softmax_forward = 4,
-        .softmax_backward = 5,
-        .selective = 0.2,
+        .attention = ATTENTION_FLASH3,
+        .attention_forward =
+            0.5, /* XLA's fused attention takes the mask as a bias: all scores are computed */
+        .attention_backward = 0.5,
+        .selective = 0.6,
     },
     {
         .name = "neuron",

@@ -77,14 +77,26 @@ struct software {
     bool sequence_parallel; /* norms and dropouts split along the sequence (arXiv:2205.05198) */
     bool sharded;           /* optimizer states are sharded over data parallel ranks by default */
     bool fully_sharded;     /* parameters and gradients too (ZeRO-3, FSDP) */
-    bool keeps_gathered;    /* a pipeline keeps its stage's parameters gathered during the iteration */
-    bool interleaves;       /* by default a pipeline has one layer per chunk, else one chunk */
+    bool
+        shows_shards; /* nothing hides shards: matrices are gathered one after another, copied out of a flat partition */
+    bool
+        gathers_matrices; /* shards are gathered matrix by matrix, not block by block (XLA: each product's own) */
+    bool keeps_gathered;     /* a pipeline keeps its stage's parameters gathered during the iteration, */
+    bool keeps_with_experts; /* and so do jobs without one, where the model has experts */
+    bool interleaves;        /* by default a pipeline has one layer per chunk, else one chunk */
+    bool
+        steps_together; /* devices take the steps of an interleaved pipeline together (PyTorch's PipelineScheduleMulti) */
     /* the given micro-batch is a rank's whole batch; the pipeline splits it by samples */
     bool splits_local_batch;
     /* sends between stages occupy the stream of the passes: the host waits for each (Megatron-LM's
      * send_forward_recv_backward, DeepSpeed's p2p.send); false: they run beside them */
     bool send_blocks;
-    bool caches_weights;               /* 8-bit weights are cast once per step instead of per micro-batch */
+    /* tensor parallel ranks gather and scatter along a dimension that is not the first, so that what they exchange is copied (PyTorch's
+     * DTensor), and each matrix gives a gradient of its gathered input, to be added up */
+    bool gathers_copied;
+    bool
+        narrow_gathered; /* inputs of products in 8 bits with one factor for a tensor are gathered in these */
+    bool caches_weights; /* 8-bit weights are cast once per step instead of per micro-batch */
     double selective_kept;             /* share of a block's activations kept under selective recomputation */
     unsigned offers;                   /* OFFERS_…: supported splits */
     unsigned zero;                     /* bit z: ZeRO stage z without a pipeline, */

@@ -49,11 +49,41 @@ const struct table *tables_known(enum table_of which)
     return &built_in[which];
 }
 
+static const void *find(const struct tables *tables, enum table_of which, const char *name)
+{
+    const void *found = tables ? table_find(&tables->added[which], name) : NULL;
+    return found ? found : table_find(tables_known(which), name);
+}
+
+static const struct calibration *calibration_of(const struct tables *tables, const char *generation)
+{
+    const struct calibration *found = find(tables, TABLE_CALIBRATIONS, generation);
+    const char *nearest = found ? NULL : calibration_nearest(generation);
+    if (nearest)
+        found = find(NULL, TABLE_CALIBRATIONS, nearest);
+    return found ? found : &calibration_default;
+}
+
+/* An entry with a run of the user's own has the parameters that are known. */
+static bool fill(struct table *table)
+{
+    for (int i = 0; table->kind == &calibration_kind && i < table->count; i++) {
+        struct calibration *entry = &table->generations[i];
+        struct calibration known = *calibration_of(NULL, entry->name);
+        if (!entry->own.title)
+            continue;
+        known.entry = entry->entry;
+        known.own = entry->own;
+        *entry = known;
+    }
+    return true;
+}
+
 bool tables_read(struct table *table, enum table_of which, const char *path, struct error *err)
 {
     *table = (struct table){0};
     return tables_ready(err) &&
-           table_load(table, files[which].kind, &built_in[files[which].known], path, err);
+           table_load(table, files[which].kind, &built_in[files[which].known], path, err) && fill(table);
 }
 
 bool tables_parse(struct table *table, enum table_of which, const char *path, const char *data, size_t length,
@@ -61,7 +91,8 @@ bool tables_parse(struct table *table, enum table_of which, const char *path, co
 {
     *table = (struct table){0};
     return tables_ready(err) &&
-           table_parse(table, files[which].kind, &built_in[files[which].known], path, data, length, err);
+           table_parse(table, files[which].kind, &built_in[files[which].known], path, data, length, err) &&
+           fill(table);
 }
 
 bool tables_add(struct tables *tables, enum table_of which, const char *path, struct error *err)
@@ -84,12 +115,6 @@ void tables_release(struct tables *tables)
 
 /* ---- lookups ---- */
 
-static const void *find(const struct tables *tables, enum table_of which, const char *name)
-{
-    const void *found = tables ? table_find(&tables->added[which], name) : NULL;
-    return found ? found : table_find(tables_known(which), name);
-}
-
 const struct cost_device *tables_device(const struct tables *tables, const char *name)
 {
     return find(tables, TABLE_DEVICES, name);
@@ -107,11 +132,12 @@ const struct architecture *architecture_find(const char *name)
 
 const struct calibration *tables_calibration(const struct tables *tables, const struct cost_device *device)
 {
-    const struct calibration *found = find(tables, TABLE_CALIBRATIONS, device->generation);
-    const char *nearest = found ? NULL : calibration_nearest(device->generation);
-    if (nearest)
-        found = find(NULL, TABLE_CALIBRATIONS, nearest);
-    return found ? found : &calibration_default;
+    return calibration_of(tables, device->generation);
+}
+
+bool tables_is_known(const struct calibration *calibration, const struct cost_device *device)
+{
+    return calibration->own.title || calibration == tables_calibration(NULL, device);
 }
 
 bool tables_unknown(enum table_of which, const char *option, const char *name, struct error *err)

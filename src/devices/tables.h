@@ -35,6 +35,9 @@ const struct architecture *architecture_find(const char *name); /* built in */
 /* Returns the calibration of the device's generation, or of the nearest fitted one. */
 const struct calibration *tables_calibration(const struct tables *tables, const struct cost_device *device);
 
+/* Returns whether a calibration has the built-in parameters of the device, whose errors the published runs show. */
+bool tables_is_known(const struct calibration *calibration, const struct cost_device *device);
+
 /* Loads all entries of a file if `name` ends in .yaml, .yml or .json, else the entry of this name, whose
  * texts belong to its table of origin. Errors give the nearest known name. On success the caller releases
  * *table with table_release. */

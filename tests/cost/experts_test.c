@@ -175,10 +175,38 @@ static void pairs_take_between_the_longer_and_the_sum(void **state)
         }
 }
 
+/* Token by token, until they begin again: 8 of 256 experts, four on each of 64 devices, are on two of them. */
+static void places_in_turn_are_those_of_each_token(void **state)
+{
+    static const struct {
+        int experts, active;
+    } models[] = {{256, 8}, {128, 8}, {384, 8}, {64, 6}, {12, 10}, {8, 2}, {5, 3}};
+    (void)state;
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+        for (int places = 1; places <= models[i].experts; places++) {
+            int all = models[i].experts, active = models[i].active;
+            long reached = 0;
+            const struct architecture model = {.experts = all, .active_experts = active};
+            if (all % places != 0)
+                continue;
+            for (int token = 0; token < all; token++) {
+                bool seen[512] = {false};
+                for (int k = 0; k < active; k++)
+                    seen[(token * active + k) % all / (all / places)] = true;
+                for (int place = 0; place < places; place++)
+                    reached += seen[place];
+            }
+            assert_true(fabs(expert_places_in_turn(&model, places) - (double)reached / all) < 1e-9);
+        }
+    const struct architecture deepseek = {.experts = 256, .active_experts = 8};
+    assert_true(expert_places_in_turn(&deepseek, 64) == 2.0 && expert_places_in_turn(&deepseek, 8) == 1.0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(places_are_those_of_draws),
+        cmocka_unit_test(places_in_turn_are_those_of_each_token),
         cmocka_unit_test(rates_are_those_of_published_tables),
         cmocka_unit_test(merged_tokens_are_faster_than_copies),
         cmocka_unit_test(nobody_to_exchange_with_costs_nothing),

@@ -163,6 +163,18 @@ static const struct {
     {"SmolLM3 3B",
      "'model_type': 'smollm3', 'no_rope_layer_interval': 4, " SIZES(2048, 36, 16, 4, 11008, 128256, 65536),
      3075098624, 0},
+    {"MiMo 7B",
+     "'model_type': 'mimo', 'head_dim': 128, 'num_nextn_predict_layers': 1, " SIZES(4096, 36, 32, 8, 11008,
+                                                                                    151680, 32768),
+     7622619136, 0}, /* and 210790400 of its layer that predicts a further token */
+    {"ERNIE 4.5 0.3B",
+     "'model_type': 'ernie4_5', 'head_dim': 128, 'use_bias': false, 'tie_word_embeddings': true, " SIZES(
+         1024, 18, 16, 2, 3072, 103424, 131072),
+     360748032, 0},
+    {"Hunyuan 7B",
+     "'model_type': 'hunyuan_v1_dense', 'head_dim': 128, 'tie_word_embeddings': true, " SIZES(
+         4096, 32, 32, 8, 14336, 128167, 32768),
+     7504568320, 0},
     {"Seed-OSS 36B",
      "'model_type': 'seed_oss', 'attention_bias': true, 'attention_out_bias': false, 'head_dim': 128, " SIZES(
          5120, 64, 80, 8, 27648, 155136, 524288),

@@ -13,6 +13,7 @@
 #define PARAMETERS  ((int)(sizeof(struct gemm_parameters) / sizeof(double)))
 #define EVALUATIONS 1500
 #define FIRST_STEP  0.25 /* of a parameter's logarithm */
+#define PACE_MOST   3.0  /* of a card: by what it may differ from its kind */
 #define PENALTY     100  /* per unit of logarithm outside of the bounds */
 
 #define LARGEST_TILE (128.0 * 256) /* numbers; of those in cost/gemm.c */
@@ -22,44 +23,63 @@ struct rows {
     const struct gemm_sample **samples;
     int count;
     double *errors; /* room for as many */
+    int *folds;     /* of each row: rows of one matrix are in one fold */
 };
 
-/* Orders rows by their sizes, so that the same rows in another order give the same fit. */
-static uint64_t key_of(const struct gemm_sample *sample)
+static uint64_t matrix_of(const struct gemm_sample *sample)
 {
-    uint64_t key = random_mix((uint64_t)sample->m);
-    key = random_mix(key + (uint64_t)sample->n);
-    key = random_mix(key + (uint64_t)sample->k);
-    return random_mix(key + (uint64_t)sample->batch);
+    return random_mix(random_mix((uint64_t)sample->n) + (uint64_t)sample->k);
 }
 
+/* Orders rows by their matrix and then by their other sizes, so that the same rows in another order give the same fit. */
 static int by_key(const void *left, const void *right)
 {
-    uint64_t a = key_of(*(const struct gemm_sample *const *)left);
-    uint64_t b = key_of(*(const struct gemm_sample *const *)right);
+    const struct gemm_sample *x = *(const struct gemm_sample *const *)left,
+                             *y = *(const struct gemm_sample *const *)right;
+    uint64_t a = matrix_of(x), b = matrix_of(y);
+    if (a == b) {
+        a = random_mix(random_mix((uint64_t)x->m) + (uint64_t)x->batch);
+        b = random_mix(random_mix((uint64_t)y->m) + (uint64_t)y->batch);
+    }
     return a < b ? -1 : a > b;
+}
+
+/* Matrices take turns; where there are fewer of them than folds, rows do. */
+static void find_folds(struct rows *rows)
+{
+    int matrices = 0;
+    for (int i = 0; i < rows->count; i++) {
+        matrices += i == 0 || matrix_of(rows->samples[i]) != matrix_of(rows->samples[i - 1]);
+        rows->folds[i] = (matrices - 1) % GEMM_FIT_FOLDS;
+    }
+    for (int i = 0; i < rows->count && matrices < GEMM_FIT_FOLDS; i++)
+        rows->folds[i] = i % GEMM_FIT_FOLDS;
 }
 
 static void rows_release(struct rows *rows)
 {
     free((void *)rows->samples);
     free(rows->errors);
+    free(rows->folds);
 }
 
+/* COST_TYPE_COUNT: of all types. */
 static bool rows_of(struct rows *rows, const struct gemm_samples *samples, enum cost_type type,
                     struct error *err)
 {
     *rows = (struct rows){0};
     rows->samples = malloc(((size_t)samples->count + 1) * sizeof *rows->samples);
     rows->errors = malloc(((size_t)samples->count + 1) * sizeof *rows->errors);
-    if (!rows->samples || !rows->errors) {
+    rows->folds = malloc(((size_t)samples->count + 1) * sizeof *rows->folds);
+    if (!rows->samples || !rows->errors || !rows->folds) {
         rows_release(rows);
         return error_memory(err);
     }
     for (int i = 0; i < samples->count; i++)
-        if (samples->samples[i].type == type)
+        if (type == COST_TYPE_COUNT || samples->samples[i].type == type)
             rows->samples[rows->count++] = &samples->samples[i];
     qsort((void *)rows->samples, (size_t)rows->count, sizeof *rows->samples, by_key);
+    find_folds(rows);
     return true;
 }
 
@@ -112,7 +132,7 @@ static const double bounds[][2] = {
 
 static bool left_out(const struct trial *trial, int row)
 {
-    return row % GEMM_FIT_FOLDS == trial->fold;
+    return trial->rows->folds[row] == trial->fold;
 }
 
 /* Parameters from their logarithms; returns how far these are out of bounds. */
@@ -214,8 +234,9 @@ static bool fit_type(struct gemm_fit *fit, const struct rows *rows, enum cost_ty
             free(errors);
             return false;
         }
-        for (int row = fold; row < rows->count; row += GEMM_FIT_FOLDS)
-            errors[count++] = error_at(&trial.device, rows->samples[row]);
+        for (int row = 0; row < rows->count; row++)
+            if (rows->folds[row] == fold)
+                errors[count++] = error_at(&trial.device, rows->samples[row]);
     }
     fit->types[type] = score_of(errors, count);
     fit->device.gemm[type] = best;
@@ -224,11 +245,9 @@ static bool fit_type(struct gemm_fit *fit, const struct rows *rows, enum cost_ty
     return true;
 }
 
-bool gemm_fit_samples(struct gemm_fit *fit, const struct gemm_samples *samples,
+static bool fit_types(struct gemm_fit *fit, const struct gemm_samples *samples,
                       const struct cost_device *start, struct error *err)
 {
-    int fitted = 0;
-    *fit = (struct gemm_fit){.device = *start};
     for (int t = 0; t < COST_TYPE_COUNT; t++) {
         struct rows rows;
         if (!rows_of(&rows, samples, (enum cost_type)t, err))
@@ -238,13 +257,102 @@ bool gemm_fit_samples(struct gemm_fit *fit, const struct gemm_samples *samples,
         rows_release(&rows);
         if (!good)
             return false;
-        fitted += enough;
     }
     device_fill_types(&fit->device);
-    if (fitted == 0)
+    return true;
+}
+
+/* ---- a pace ---- */
+
+static double near_seconds(const struct cost_device *device, const struct gemm_sample *s)
+{
+    return gemm_time_near(device, s->type, s->batch, s->m, s->n, s->k, NULL).seconds;
+}
+
+/* Returns the median of known over measured times of the rows outside of a fold (-1: of all). */
+static double pace_of(const struct rows *rows, const double *ratios, int fold, double *room)
+{
+    int count = 0;
+    for (int i = 0; i < rows->count; i++)
+        if (rows->folds[i] != fold)
+            room[count++] = ratios[i];
+    sort_doubles(room, count);
+    return count > 0 ? quantile_of(room, count, 0.5) : 1.0;
+}
+
+/* Scores each type on the folds that a pace did not see. */
+static void score_pace(struct gemm_fit *fit, const struct rows *rows, const double *ratios, double *room)
+{
+    double paces[GEMM_FIT_FOLDS];
+    for (int fold = 0; fold < GEMM_FIT_FOLDS; fold++)
+        paces[fold] = pace_of(rows, ratios, fold, room);
+    for (int t = 0; t < COST_TYPE_COUNT; t++) {
+        int count = 0;
+        for (int i = 0; i < rows->count; i++)
+            if (rows->samples[i]->type == (enum cost_type)t)
+                rows->errors[count++] = fabs(ratios[i] / paces[rows->folds[i]] - 1.0);
+        fit->types[t] = score_of(rows->errors, count);
+    }
+}
+
+static bool fit_pace(struct gemm_fit *fit, const struct gemm_samples *samples,
+                     const struct cost_device *start, struct error *err)
+{
+    struct rows rows;
+    *fit = (struct gemm_fit){.device = *start, .is_paced = true};
+    if (!rows_of(&rows, samples, COST_TYPE_COUNT, err))
+        return false;
+    double *ratios = malloc(2 * ((size_t)rows.count + 1) * sizeof *ratios), *room = ratios + rows.count + 1;
+    if (!ratios) {
+        rows_release(&rows);
+        return error_memory(err);
+    }
+    for (int i = 0; i < rows.count; i++)
+        ratios[i] = near_seconds(start, rows.samples[i]) / rows.samples[i]->seconds;
+    score_pace(fit, &rows, ratios, room);
+    double before = start->pace > 0.0 ? start->pace : 1.0;
+    fit->device.pace = fmin(fmax(before * pace_of(&rows, ratios, -1, room), 0.01), 10.0);
+    free(ratios);
+    rows_release(&rows);
+    return true;
+}
+
+/* ---- the better of the two ---- */
+
+/* Of the types that both were fitted to. */
+static double mean_of(const struct gemm_fit *fit, const struct gemm_fit *other)
+{
+    double sum = 0.0;
+    int rows = 0;
+    for (int t = 0; t < COST_TYPE_COUNT; t++)
+        if (fit->types[t].rows > 0 && other->types[t].rows > 0) {
+            sum += fit->types[t].rows * fit->types[t].mean;
+            rows += fit->types[t].rows;
+        }
+    return rows > 0 ? sum / rows : HUGE_VAL;
+}
+
+bool gemm_fit_samples(struct gemm_fit *fit, const struct gemm_samples *samples,
+                      const struct cost_device *start, struct error *err)
+{
+    struct gemm_fit paced;
+    *fit = (struct gemm_fit){.device = *start};
+    if (samples->count < GEMM_FIT_FEW)
         return error_set(err, ERROR_INPUT,
-                         "%s: expected at least %d rows of a type that '%s' multiplies, found %d rows in all",
-                         samples->path, GEMM_FIT_MIN, start->name, samples->count);
+                         "%s: expected at least %d rows of types that '%s' multiplies, found %d rows in all",
+                         samples->path, GEMM_FIT_FEW, start->name, samples->count);
+    if (!fit_types(fit, samples, start, err) || !fit_pace(&paced, samples, start, err))
+        return false;
+    double change = paced.device.pace / (start->pace > 0.0 ? start->pace : 1.0);
+    bool is_sane = change > 1.0 / PACE_MOST && change < PACE_MOST, is_fitted = isfinite(mean_of(fit, &paced));
+    if (!is_sane && !is_fitted)
+        return error_set(
+            err, ERROR_INPUT,
+            "%s: its products take %.3g times what they take on '%s': another device, unit or number "
+            "format",
+            samples->path, 1.0 / change, start->name);
+    if (is_sane && mean_of(&paced, fit) <= mean_of(fit, &paced))
+        *fit = paced;
     return true;
 }
 
@@ -254,7 +362,7 @@ void gemm_fit_write(const struct gemm_fit *fit, const char *name, const char *so
 {
     struct cost_device device = fit->device;
     struct text words = {0};
-    text_format(&words, "fitted to %s:", source);
+    text_format(&words, "%s %s:", fit->is_paced ? "its pace fitted to" : "fitted to", source);
     for (int t = 0; t < COST_TYPE_COUNT; t++) {
         const struct error_score *error = &fit->types[t];
         if (error->rows > 0)

@@ -3,7 +3,7 @@
 #include "core/fields.h"
 #include "core/parallel.h"
 #include "cost/calibrate/fit.h"
-#include "cost/collective.h"
+#include "cost/collective_near.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -98,15 +98,21 @@ static bool belongs(const struct link_sample *sample, const struct cost_link *in
     return inside ? sample->nodes > 1 : sample->nodes == 1;
 }
 
-static double predict(const struct cost_link *link, const struct cost_link *inside,
-                      const struct link_sample *sample)
+static struct collective_group group_of(const struct cost_link *link, const struct cost_link *inside,
+                                        const struct link_sample *sample)
 {
-    struct collective_group group = {
+    return (struct collective_group){
         .devices = sample->devices,
         .devices_per_node = (sample->devices + sample->nodes - 1) / sample->nodes,
         .inside = inside ? inside : link,
         .across = inside ? link : NULL,
     };
+}
+
+static double predict(const struct cost_link *link, const struct cost_link *inside,
+                      const struct link_sample *sample)
+{
+    struct collective_group group = group_of(link, inside, sample);
     return collective_time(sample->kind, &group, sample->bytes).seconds;
 }
 
@@ -274,8 +280,10 @@ bool link_error_of(struct error_score *error, const struct link_samples *samples
         return error_memory(err);
     for (int row = 0; row < samples->count; row++) {
         const struct link_sample *sample = &samples->samples[row];
+        struct collective_group group = group_of(link, inside, sample);
         if (sample->kind == kind && belongs(sample, inside))
-            errors[count++] = fabs(predict(link, inside, sample) / sample->seconds - 1.0);
+            errors[count++] =
+                fabs(collective_time_near(kind, &group, sample->bytes, NULL).seconds / sample->seconds - 1.0);
     }
     *error = fit_score(errors, count);
     free(errors);

@@ -27,7 +27,8 @@ bool link_fit_samples(struct link_fit *fit, const struct link_samples *samples, 
                       const struct cost_link *inside, const char *name, struct error *err);
 void link_fit_release(struct link_fit *fit);
 
-/* Computes the errors of the link's times on the samples of a kind; `inside` as above. */
+/* Computes the errors of the link's times on the samples of a kind, with neighbours (collective_time_near); `inside` as
+ * above. */
 bool link_error_of(struct error_score *error, const struct link_samples *samples, enum collective_kind kind,
                    const struct cost_link *link, const struct cost_link *inside, struct error *err);
 

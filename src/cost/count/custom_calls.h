@@ -25,6 +25,7 @@ struct custom_call {
     const char *pattern; /* fnmatch pattern of the target */
     enum custom_call_rule rule;
     double flops, transcendentals; /* per element */
+    double narrow;                 /* further flops per element of less than 32 bits: to fp32 and back */
     double terms[3];               /* of p^2 q, p q^2, q^3 */
     double steps;                  /* launches that wait for one another, per column */
 };

@@ -125,8 +125,7 @@ static bool count_by_rule(const struct custom_call *rule, const struct hlo_instr
         count_nothing(call, count);
         return true;
     case CUSTOM_CALL_ELEMENTS:
-        count->flops = rule->flops * count_elements(largest_operand(call));
-        count->transcendentals = rule->transcendentals * count_elements(largest_operand(call));
+        count_by_element(rule, largest_operand(call), count);
         return true;
     case CUSTOM_CALL_GEMM:
         return count_gemm(call, count);

@@ -63,6 +63,11 @@ void count_add_call(const struct counter *c, const struct hlo_instruction *instr
 void count_add_function(const struct counter *c, const struct hlo_instruction *instruction,
                         struct instruction_count *count, int callee, double times);
 
+/* Counts what a rule of elements says of each element of a shape. */
+struct custom_call;
+void count_by_element(const struct custom_call *rule, const struct hlo_shape *shape,
+                      struct instruction_count *count);
+
 /* Counts an unknown custom call: -1 by XLA's rules, nothing by ours. */
 void count_unknown(const struct counter *c, const struct hlo_instruction *instruction,
                    struct instruction_count *count);

@@ -2,6 +2,9 @@
  * without a rule reads its operands and writes its output whole, and computes nothing. */
 #include "cost/count/rules.h"
 
+#include "core/text.h"
+#include "cost/count/custom_calls.h"
+
 #include <math.h>
 
 #define FMA_FLOPS 2 /* a multiply-add is two operations */
@@ -32,10 +35,28 @@ static double ragged_dot_flops(const struct hlo_instruction *instruction)
     return flops;
 }
 
+void count_by_element(const struct custom_call *rule, const struct hlo_shape *shape,
+                      struct instruction_count *count)
+{
+    double narrow = hlo_type_bits(shape->type) < 32 ? rule->narrow : 0;
+    count->flops = (rule->flops + narrow) * count_elements(shape);
+    count->transcendentals = rule->transcendentals * count_elements(shape);
+}
+
+/* XLA takes a special function of chlo apart before it counts: what comes of it is in the table of custom calls. */
+static const struct custom_call *special_function(const struct hlo_instruction *instruction)
+{
+    const char *target = instruction->attributes->target;
+    return target && text_starts_with(target, "chlo.") ? custom_call_find(NULL, target) : NULL;
+}
+
 static void count_elementwise(const struct hlo_instruction *instruction, struct instruction_count *count)
 {
     double elements = (double)hlo_elements(instruction->shape);
-    if (hlo_operations[instruction->opcode].traits & HLO_TRANSCENDENTAL)
+    const struct custom_call *special = special_function(instruction);
+    if (special)
+        count_by_element(special, instruction->shape, count);
+    else if (hlo_operations[instruction->opcode].traits & HLO_TRANSCENDENTAL)
         count->transcendentals = elements;
     else
         count->flops = elements;
@@ -360,7 +381,10 @@ bool count_xla(const struct counter *c, const struct hlo_instruction *instructio
         count_conditional(c, instruction, count);
         return true;
     case HLO_CUSTOM_CALL:
-        count_unknown(c, instruction, count);
+        if (special_function(instruction))
+            count_elementwise(instruction, count);
+        else
+            count_unknown(c, instruction, count);
         return true;
     case HLO_FUSION:
         return count_fusion(c, instruction, count);

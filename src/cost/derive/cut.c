@@ -2,6 +2,8 @@
  * estimation". */
 #include "cost/derive/cut.h"
 
+#include "core/stop.h"
+
 #include <string.h>
 
 enum { SOURCE, SINK };
@@ -51,7 +53,7 @@ static void find_levels(struct cut *cut, int start, bool backwards)
         cut->level[i] = -1;
     cut->level[start] = 0;
     cut->queue[written++] = start;
-    while (read < written) {
+    while (read < written && !stop_wanted_at((size_t)read)) {
         int node = cut->queue[read++];
         for (int e = cut->first[node]; e >= 0; e = cut->edges[e].next) {
             int to = cut->edges[e].to;
@@ -99,13 +101,13 @@ void cut_find(struct cut *cut)
 {
     for (;;) {
         find_levels(cut, SOURCE, false);
-        if (cut->level[SINK] < 0 || cut->failed)
+        if (cut->level[SINK] < 0 || cut->failed || stop_wanted())
             break;
         memcpy(cut->at, cut->first, (size_t)cut->node_count * sizeof *cut->at);
         int64_t flow;
         do
             flow = push(cut);
-        while (flow > 0 && flow < CUT_NEVER);
+        while (flow > 0 && flow < CUT_NEVER && !stop_wanted());
         if (flow == CUT_NEVER)
             break; /* cannot be cut: something that must be kept leads to the sink without a value between */
     }

@@ -1,5 +1,6 @@
 #include "cost/derive/derive.h"
 
+#include "core/stop.h"
 #include "cost/derive/work.h"
 
 #include <string.h>
@@ -135,6 +136,8 @@ static bool find_needs(struct deriver *d, const struct derive_options *options)
     find_stretched(d->graph, stretched);
     for (int i = 0; i < d->forward; i++) {
         const struct hlo_instruction *at = d->graph->at[i];
+        if (stop_obeyed_at((size_t)i, d->err))
+            break;
         if (op_class(at) == OP_INPUT) {
             d->needs[i] = leaf_needs(d, at, options, stretched);
             continue;
@@ -275,7 +278,7 @@ static void drop_added(struct deriver *d)
     }
     for (int i = 0; i < graph->root_count; i++)
         used[graph->roots[i]->index] = true;
-    for (int i = graph->count; i-- > d->forward;)
+    for (int i = graph->count; i-- > d->forward && !stop_wanted_at((size_t)i);)
         for (int o = 0; used[i] && o < graph->at[i]->operand_count; o++)
             used[graph->at[i]->operands[o]->index] = true;
     op_graph_keep(graph, d->forward, used);
@@ -286,6 +289,8 @@ static bool derive(struct deriver *d, const struct derive_options *options)
     if (!find_needs(d, options) || !give_results(d, options))
         return false;
     for (int i = d->forward; i-- > 0;) {
+        if (stop_obeyed_at((size_t)i, d->err))
+            return false;
         d->graph->name = d->graph->at[i]->name;
         if (d->needs[i] && (d->gradient[i] || d->parts[i]) &&
             !derive_instruction(d, d->graph->at[i], d->gradient[i]))

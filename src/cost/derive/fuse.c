@@ -1,5 +1,6 @@
 #include "cost/derive/fuse.h"
 
+#include "core/stop.h"
 #include "cost/count/custom_calls.h"
 #include "cost/count/fused_attention.h"
 #include "cost/derive/fuse_group.h"
@@ -513,6 +514,8 @@ static bool add_kernels(struct fusion_context *work, struct fuser *f)
     work->fused->peak_bytes = fmax(work->fused->peak_bytes, peak_bytes(f, reading.base_bytes));
     memset(reading.base_bytes, 0, count * sizeof *reading.base_bytes);
     for (int i = 0; i < f->before_count; i++) {
+        if (stop_obeyed_at((size_t)i, work->err))
+            return false;
         int at = f->before[i].group;
         enum op_class kind = f->groups[at].kind;
         bool grouped = kind == OP_ELEMENTWISE || kind == OP_PRODUCT || kind == OP_ATTENTION;

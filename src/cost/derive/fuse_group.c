@@ -1,6 +1,8 @@
 /* Which instructions become one kernel. */
 #include "cost/derive/fuse_group.h"
 
+#include "core/stop.h"
+
 #include <stdlib.h>
 
 /* A row that a group of threads keeps at hand between reducing it and using the result: 64 Ki numbers, about
@@ -336,6 +338,8 @@ bool fuse_find_groups(struct fuser *f)
     if (!f->groups || !f->before || !f->after)
         return error_memory(f->err);
     for (int i = f->first; i < f->graph->count; i++) {
+        if (stop_obeyed_at((size_t)i, f->err))
+            return false;
         if (!fuse_runs(f, i))
             continue;
         new_group(f, i);
@@ -344,8 +348,11 @@ bool fuse_find_groups(struct fuser *f)
         if (joins && !f->unfused)
             join_sources(f, i);
     }
-    for (int i = 0; !f->unfused && i < f->graph->count; i++)
+    for (int i = 0; !f->unfused && i < f->graph->count; i++) {
+        if (stop_obeyed_at((size_t)i, f->err))
+            return false;
         if (f->nodes[i].class != OP_VIEW && f->nodes[i].reader_count > 1)
             join_readers(f, i);
+    }
     return true;
 }

@@ -1,6 +1,8 @@
 /* Finds the readers of each value, through views. Values computed from constants are left out. */
 #include "cost/derive/fuse_group.h"
 
+#include "core/stop.h"
+
 enum demand { DEMAND_RESULT = 1, DEMAND_PRODUCT = 2, DEMAND_BUFFER = 4 };
 
 static bool is_expanding(const struct hlo_instruction *instruction)
@@ -64,6 +66,8 @@ static void find_demands(struct fuser *f, unsigned *demands)
     for (int i = graph->count; i-- > f->first;) {
         struct fuse_node *node = &f->nodes[i];
         const struct hlo_instruction *instruction = graph->at[i];
+        if (stop_wanted_at((size_t)i))
+            break;
         if (node->folded && demands[i])
             node->folded = false;
         if (node->class == OP_VIEW && !node->folded && must_be_in_memory(instruction, demands[i]))
@@ -78,6 +82,8 @@ static void classify(struct fuser *f)
     for (int i = 0; i < f->graph->count; i++) {
         const struct hlo_instruction *instruction = f->graph->at[i];
         struct fuse_node *node = &f->nodes[i];
+        if (stop_wanted_at((size_t)i))
+            break;
         node->class = op_class(instruction);
         node->group = node->next = -1;
         node->escapes = f->kept && f->kept[i];
@@ -151,6 +157,8 @@ static bool add_edges(struct fuser *f)
     for (int i = 0; i < f->graph->count; i++) {
         const struct hlo_instruction *instruction = f->graph->at[i];
         struct fuse_node *node = &f->nodes[i];
+        if (stop_obeyed_at((size_t)i, f->err))
+            return false;
         node->edge_first = f->edge_count;
         for (int o = 0; fuse_runs(f, i) && o < instruction->operand_count; o++) {
             int before = f->edge_count;

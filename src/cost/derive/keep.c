@@ -1,5 +1,7 @@
 /* Chooses the forward values that are kept for the backward pass, and the ones that are recomputed. */
 #include "cost/derive/cut.h"
+
+#include "core/stop.h"
 #include "cost/derive/derive.h"
 #include "cost/derive/work.h"
 
@@ -68,6 +70,8 @@ static bool find_cut(struct keeper *k, struct arena *scratch)
     for (int i = 0; i < k->forward; i++) {
         const struct hlo_instruction *at = k->graph->at[i];
         int in = 2 * i + 2, out = in + 1;
+        if (stop_wanted_at((size_t)i))
+            return false;
         if (is_free(k, at))
             continue;
         cut_connect(&cut, in, out, is_keepable(at) ? hlo_leaf_bytes(at->shape) + 1 : CUT_NEVER);

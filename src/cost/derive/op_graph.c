@@ -1,5 +1,6 @@
 #include "cost/derive/op_graph.h"
 
+#include "core/stop.h"
 #include "cost/derive/op.h"
 
 #include <string.h>
@@ -181,6 +182,10 @@ static struct hlo_instruction *inline_computation(struct frame *frame)
         graph->failed = true;
     for (int i = 0; !graph->failed && i < computation->count; i++) {
         const struct hlo_instruction *instruction = computation->instructions[i];
+        if (stop_wanted_at((size_t)i)) {
+            graph->failed = true; /* of memory, if anybody still looked */
+            break;
+        }
         struct hlo_instruction **operands =
             ARENA_ARRAY(graph->arena, (size_t)instruction->operand_count + 1, struct hlo_instruction *);
         if (!operands) {

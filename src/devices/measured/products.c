@@ -2,6 +2,7 @@
 
 #include "core/arena.h"
 #include "core/once.h"
+#include "devices/measured/lines.h"
 #include "devices/tables.h"
 
 #include <inttypes.h>
@@ -75,38 +76,6 @@ void product_place(float at[PRODUCT_AXES], int units, int64_t batch, int64_t m, 
     at[8] = 0.5F * last_wave(units, b, rows / 64, columns / 64);
 }
 
-/* ---- lines ---- */
-
-static const char *line_end(const char *line)
-{
-    return line + strcspn(line, "\n");
-}
-
-static const char *next_line(const char *line)
-{
-    const char *end = line_end(line);
-    return *end ? end + 1 : end;
-}
-
-/* Returns the text behind the word that a line begins with; NULL: it begins with another. */
-static const char *behind(const char *line, const char *word)
-{
-    size_t length = strlen(word);
-    return strncmp(line, word, length) == 0 && line[length] == ' ' ? line + length + 1 : NULL;
-}
-
-/* Reads up to `room` numbers, which blanks separate. */
-static int read_numbers(const char *text, int64_t *numbers, int room)
-{
-    int count = 0;
-    while (count < room && *text >= '0' && *text <= '9') {
-        char *end;
-        numbers[count++] = strtoll(text, &end, 10);
-        text = *end == ' ' ? end + 1 : end;
-    }
-    return count;
-}
-
 /* ---- blocks ---- */
 
 /* The head of a block: `type`, `source`, `devices` and, unless columns are devices, `m`. */
@@ -116,11 +85,6 @@ struct block {
     const int64_t *m;
     int columns; /* of m */
 };
-
-static const char *copy_line(const char *text)
-{
-    return arena_copy(&known.arena, text, (size_t)(line_end(text) - text));
-}
 
 static bool add_source(const struct block *block, const char *name, int column, int columns,
                        const char *lines)
@@ -161,17 +125,17 @@ static bool read_head(struct block *block, const char *line)
 {
     int64_t numbers[MAX_COLUMNS];
     const char *text;
-    if ((text = behind(line, "products"))) {
-        const char *name = copy_line(text);
+    if ((text = line_behind(line, "products"))) {
+        const char *name = line_copy(&known.arena, text);
         *block = (struct block){0};
         return name && cost_type_find(name, &block->type);
     }
-    if ((text = behind(line, "source")))
-        return (block->source = copy_line(text)) != NULL;
-    if ((text = behind(line, "devices")))
-        return (block->devices = copy_line(text)) != NULL;
-    if ((text = behind(line, "m"))) {
-        block->columns = read_numbers(text, numbers, MAX_COLUMNS);
+    if ((text = line_behind(line, "source")))
+        return (block->source = line_copy(&known.arena, text)) != NULL;
+    if ((text = line_behind(line, "devices")))
+        return (block->devices = line_copy(&known.arena, text)) != NULL;
+    if ((text = line_behind(line, "m"))) {
+        block->columns = line_numbers(text, numbers, MAX_COLUMNS);
         int64_t *m = ARENA_ARRAY(&known.arena, MAX_COLUMNS, int64_t);
         if (m)
             memcpy(m, numbers, sizeof *m * (size_t)block->columns);
@@ -187,9 +151,9 @@ static bool read_blocks(struct error *err)
     if (!tables_ready(err))
         return false;
     known.count = 0;
-    for (const char *line = data_products; *line; line = next_line(line)) {
+    for (const char *line = data_products; *line; line = line_next(line)) {
         bool read =
-            strncmp(line, "rows\n", 5) == 0 ? add_sources(&block, next_line(line)) : read_head(&block, line);
+            strncmp(line, "rows\n", 5) == 0 ? add_sources(&block, line_next(line)) : read_head(&block, line);
         if (!read) {
             arena_release(&known.arena);
             return error_memory(err);
@@ -216,7 +180,7 @@ static int read_row(const struct source *source, const char *line, struct produc
     int64_t sizes[4];
     int wanted = source->m ? 3 : 4, count = 0;
     const char *codes = memchr(line, '\t', (size_t)(line_end(line) - line));
-    if (!codes || read_numbers(line, sizes, wanted) != wanted)
+    if (!codes || line_numbers(line, sizes, wanted) != wanted)
         return 0;
     int length = (int)(line_end(line) - ++codes);
     int first = source->m ? 0 : source->column, last = source->m ? source->count : first + 1;
@@ -239,36 +203,35 @@ static int read_row(const struct source *source, const char *line, struct produc
 static int read_lines(const struct source *source, struct product *rows)
 {
     int count = 0;
-    for (const char *line = source->lines; *line >= '0' && *line <= '9'; line = next_line(line))
+    for (const char *line = source->lines; *line >= '0' && *line <= '9'; line = line_next(line))
         count += read_row(source, line, rows ? rows + count : NULL);
     return count;
 }
 
+static bool load(void *of)
+{
+    struct source *source = of;
+    int count = read_lines(source, NULL);
+    struct product *rows = ARENA_ARRAY(&source->arena, (size_t)count + 1, struct product);
+    if (!rows)
+        return false;
+    source->products.count = read_lines(source, rows);
+    qsort(rows, (size_t)count, sizeof *rows, by_place);
+    source->products.rows = rows;
+    return true;
+}
+
 static const struct products *loaded(struct source *source)
 {
-    struct once *once = &source->once;
-    if (!atomic_load(&once->done)) {
-        pthread_mutex_lock(&once->lock);
-        if (!atomic_load(&once->done)) {
-            int count = read_lines(source, NULL);
-            struct product *rows = ARENA_ARRAY(&source->arena, (size_t)count + 1, struct product);
-            if (!rows)
-                abort(); /* as once_needed does */
-            source->products.count = read_lines(source, rows);
-            qsort(rows, (size_t)count, sizeof *rows, by_place);
-            source->products.rows = rows;
-            atomic_store(&once->done, true);
-        }
-        pthread_mutex_unlock(&once->lock);
-    }
-    return &source->products;
+    return once_needed_of(&source->once, load, source) ? &source->products : NULL;
 }
 
 /* ---- lookups ---- */
 
 const struct products *products_known(int index)
 {
-    once_needed(&known.once, read_blocks);
+    if (!once_needed(&known.once, read_blocks))
+        return NULL;
     return index < known.count ? loaded(&known.sources[index]) : NULL;
 }
 
@@ -289,7 +252,8 @@ static bool same_formula(const struct cost_device *a, const struct cost_device *
 const struct products *products_of(const struct cost_device *device, enum cost_type type)
 {
     struct source *found = NULL;
-    once_needed(&known.once, read_blocks);
+    if (!once_needed(&known.once, read_blocks))
+        return NULL;
     for (int i = 0; i < known.count; i++) {
         struct source *source = &known.sources[i];
         if (source->products.type != type || !same_formula(device, source->device, type))
