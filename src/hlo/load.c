@@ -55,10 +55,21 @@ bool hlo_is_mlir(const char *text, size_t length)
     return false;
 }
 
-/* What jax.export and torch_xla serialise; StableHLO's portable artifacts are of this kind. */
+#define BYTECODE "ML\xefR"
+#define EXPORTED 65536 /* bytes in which an export's own numbers end and its module begins */
+
+/* What torch_xla and StableHLO's portable artifacts are. */
 static bool is_bytecode(const char *text, size_t length)
 {
-    return length >= 4 && memcmp(text, "ML\xefR", 4) == 0;
+    return length >= strlen(BYTECODE) && memcmp(text, BYTECODE, strlen(BYTECODE)) == 0;
+}
+
+/* What jax.export serialises: numbers, and bytecode behind them. No text has zeros in its first line. */
+static bool holds_bytecode(const char *text, size_t length)
+{
+    size_t head = length < EXPORTED ? length : EXPORTED;
+    return memchr(text, '\0', length < 64 ? length : 64) &&
+           memmem(text, head, BYTECODE, strlen(BYTECODE)) != NULL;
 }
 
 bool hlo_parse_sized(struct hlo_module *module, const char *path, const char *text, size_t length,
@@ -70,6 +81,13 @@ bool hlo_parse_sized(struct hlo_module *module, const char *path, const char *te
                          "%s: this is MLIR bytecode; its text can be read: of jax.export, `mlir_module()`, "
                          "of any file, what "
                          "`stablehlo-translate --deserialize` or `mlir-opt` prints",
+                         path);
+    }
+    if (holds_bytecode(text, length)) {
+        *module = (struct hlo_module){0};
+        return error_set(err, ERROR_INPUT,
+                         "%s: this is a serialized export of JAX, with MLIR bytecode in it; "
+                         "`jax.export.deserialize(...).mlir_module()` is its text",
                          path);
     }
     return hlo_is_mlir(text, length) ? hlo_parse_mlir_sized(module, path, text, length, dims, err)

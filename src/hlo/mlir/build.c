@@ -268,9 +268,26 @@ bool mlir_build_inferred(struct mlir_reader *reader, struct mlir_op *op)
 }
 
 /* Elementwise operations, whose shape rules they have in common. */
+/* Special functions of chlo keep their names: XLA has operations for them, and still takes them apart. */
+static bool name_special(struct mlir_reader *reader, struct mlir_op *op, enum hlo_opcode opcode)
+{
+    static const enum hlo_opcode special[] = {HLO_ACOS,  HLO_ACOSH, HLO_ASIN, HLO_ASINH,
+                                              HLO_ATANH, HLO_COSH,  HLO_SINH};
+    bool is_special = false;
+    for (size_t i = 0; i < sizeof special / sizeof *special; i++)
+        is_special |= opcode == special[i];
+    if (!is_special || op->name.length < 5 || memcmp(op->name.at, "chlo.", 5) != 0)
+        return true;
+    struct hlo_attributes *set = mlir_set(reader, op);
+    set->target = arena_copy(&reader->module->arena, op->name.at, op->name.length);
+    return set->target || error_memory(reader->err);
+}
+
 bool mlir_build_elementwise(struct mlir_reader *reader, struct mlir_op *op)
 {
     enum hlo_opcode opcode = op->info->opcode;
+    if (!name_special(reader, op, opcode))
+        return false;
     return mlir_one_array(reader, op) && (!op->attributes || mlir_verify_accuracy(reader, op)) &&
            (opcode != HLO_REDUCE_PRECISION || mlir_verify_precision(reader, op)) &&
            mlir_check_elements(reader, op) && mlir_infer(reader, op, opcode);

@@ -187,6 +187,7 @@ struct mlir_reader {
     struct hlo_module *module;
     struct error *err;
     const char *text, *p, *end;
+    size_t operations; /* so far */
 
     const char *line_start, *line_seen; /* of the last place that was asked for */
     uint32_t line;

@@ -1,5 +1,8 @@
 #include "hlo/mlir/mlir.h"
 
+#include "core/progress.h"
+#include "core/stop.h"
+
 /* `%0, %a:2 =` */
 static bool read_results(struct mlir_reader *reader, struct mlir_op *op)
 {
@@ -358,6 +361,10 @@ bool mlir_operation(struct mlir_reader *reader)
         .first_type = reader->shapes.count,
     };
     size_t first_type = reader->shapes.count;
+    if (reader->operations % STOP_STEPS == 0)
+        progress_tell("%zu operations read", reader->operations);
+    if (stop_obeyed_at(reader->operations++, reader->err))
+        return false;
     if (mlir_peek(reader) == '%') {
         op.at = reader->p;
         if (!read_results(reader, &op))

@@ -1,5 +1,8 @@
 #include "hlo/text/text.h"
 
+#include "core/progress.h"
+#include "core/stop.h"
+
 #include <string.h>
 
 static bool define(struct hlo_reader *reader, struct hlo_word key, struct hlo_instruction *instruction,
@@ -348,7 +351,9 @@ struct hlo_instruction *hlo_read_instruction(struct hlo_reader *reader, bool *is
     const struct hlo_shape *shape = NULL;
     hlo_skip_blank(reader);
     const char *before = reader->at;
-    if (!hlo_read_name(reader, "an instruction or '}'", &name))
+    if (reader->read % STOP_STEPS == 0)
+        progress_tell("%zu instructions read", reader->read);
+    if (stop_obeyed_at(reader->read++, reader->err) || !hlo_read_name(reader, "an instruction or '}'", &name))
         return NULL;
     *is_root = hlo_word_is(name, "ROOT") && name.at == before;
     if (*is_root && !hlo_read_name(reader, "an instruction", &name))

@@ -32,6 +32,7 @@ struct hlo_reader {
     struct hlo_module *module;
     struct error *err;
     const char *begin, *at, *end;
+    size_t read; /* instructions so far */
 
     const char *counted; /* where the count of lines stands */
     const char *line_start;
