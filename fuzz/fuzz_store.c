@@ -2,6 +2,7 @@
  * which do what an attacker with SQLite and an editor can: values of any type in any row, statements that change the
  * schema, rows that are copied, bytes of the file that are changed, and its length. Then all that reads a trace reads it,
  * and what adds to one adds to it. Nothing may crash or take long, and every failure has a message. */
+#include "api/trace/print.h"
 #include "figure/trace/distribution.h"
 #include "figure/trace/throughput.h"
 #include "figure/trace/timeline.h"
@@ -12,8 +13,6 @@
 #include "trace/store/store.h"
 #include "trace/summary.h"
 #include "walk.h"
-
-#include "cli/trace/show.c" /* NOLINT(bugprone-suspicious-include): a command's, and so in no library */
 
 #include <sqlite3.h>
 #include <stdint.h>

@@ -89,7 +89,8 @@ struct launch_value {
     X(active_experts) X(expert_ffn) X(shared_ffn) X(shared_experts) X(dense_layers) X(positions) \
     X(window) X(window_every) X(query_rank) X(kv_rank) X(rope_width) X(nope_width) X(value_width) \
     X(grouped) X(gated) X(biased) X(qkv_biased) X(qk_norm) X(sinks) X(rms_norm) X(tied) X(rotary) \
-    X(dropout) X(router_biased) X(experts_every) X(latent) X(mtp_layers) X(route_groups) X(route_active_groups)
+    X(dropout) X(router_biased) X(experts_every) X(latent) X(mtp_layers) X(route_groups) X(route_active_groups) \
+    X(bidirectional)
 /* clang-format on */
 
 /* Those of a job. recompute: enum recompute; type: enum cost_type */
@@ -101,6 +102,11 @@ struct launch_value {
     X(nodes) X(devices_per_node) X(steps) X(frozen) X(rank) X(document) X(sequence_parallel) X(fsdp) \
     X(distributed_optimizer) X(bf16) X(fp16) X(fp8) X(fp4)
 /* clang-format on */
+
+struct launch_names {
+    const char **items;
+    int count, room;
+};
 
 /* A job's settings in files. The data parallel degree follows from the devices. */
 struct launch_options {
@@ -124,15 +130,21 @@ struct launch_options {
     int argument_count, argument_room;
     struct launch_missing *missing;
     int missing_count, missing_room;
-    const char *const *given; /* struct launch_input's */
-    bool no_memory;           /* for something that is missing */
-    const char **notes;       /* "config_common_blackwell.sh was not found: …" */
+    const char *const *given;  /* struct launch_input's */
+    struct launch_names asked; /* what files ask for of it */
+    struct launch_names names; /* the variables of scripts */
+    bool no_memory;            /* for something that is missing */
+    const char **notes;        /* "config_common_blackwell.sh was not found: …" */
     int note_count, note_room;
 };
+
+/* What a text is; LAUNCH_BY_NAME: as its path or its beginning says. */
+enum launch_syntax { LAUNCH_BY_NAME, LAUNCH_SCRIPT, LAUNCH_JSON, LAUNCH_YAML };
 
 /* What to read. */
 struct launch_input {
     const char *path;
+    enum launch_syntax syntax;
     const char *data; /* NULL: the file is read */
     size_t length;
     const char *const *given; /* "NAME=VALUE" of variables, ended by NULL; or NULL */
@@ -153,6 +165,9 @@ const char *launch_missing_text(struct launch_options *options);
 
 /* Notes something that is missing. False: out of memory. */
 bool launch_miss(struct launch_options *options, const char *name, const char *why, const char *give);
+
+/* Appends a sentence for each name that --set gives and nothing in the files asks for. */
+void launch_unasked(struct launch_options *options, struct launch_names *found);
 
 /* Adds a note for the output. False: out of memory. */
 bool launch_note(struct launch_options *options, const char *format, ...) PRINTF_LIKE(2, 3);

@@ -57,6 +57,9 @@ bool launch_write_oobleck(const struct launch_subject *of, struct text *out, str
 /* Returns the model of one of torchtitan's names and flavors ("llama3", "8B"), or NULL. */
 const char *launch_flavor_model(const char *name, const char *flavor);
 
+/* Returns the model of a function of torchtitan's registry ("llama3_8b"), or NULL. */
+const char *launch_registry_model(const char *function);
+
 /* Checks that all techniques of a job that are not the software's own are among `can` (bit 1 << enum technique_kind). */
 bool launch_check_techniques(const struct job *job, unsigned can, const char *software, struct error *err);
 

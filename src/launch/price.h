@@ -11,6 +11,7 @@ struct launch_price {
     struct job_time time;
     struct job_memory memory;
     double factor;    /* what known runs multiply the times by; 1: nothing */
+    double own;       /* the part of it of a run of the user's own; 1: none */
     double low, high; /* the 80 % interval of the time */
     bool extrapolates;
     const struct job_choice *planned; /* NULL: not asked for, or none */
@@ -21,6 +22,11 @@ struct launch_price {
 /* Makes the job of complete options: `price->job` begins with model, device, links and software. What is missing is
  * ERROR_USAGE and named all at once; what contradicts itself, ERROR_INFEASIBLE. */
 bool launch_price_job(struct launch_price *price, struct error *err);
+
+/* Returns whether the job's memory is that of the device or less. */
+bool launch_price_fits(const struct launch_price *price);
+
+extern const char *const launch_use_names[LAUNCH_USES];
 
 void launch_price_print(const struct launch_price *price, struct text *out);
 

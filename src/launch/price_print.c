@@ -42,7 +42,7 @@ static double memory_part(const struct job_memory *memory, int i)
     return *(const double *)(const void *)((const char *)memory + bytes[i].at);
 }
 
-static bool fits(const struct launch_price *price)
+bool launch_price_fits(const struct launch_price *price)
 {
     return price->memory.total <= (double)price->job.device->memory;
 }
@@ -172,14 +172,17 @@ static void print_fit(const struct launch_price *price, struct text *out)
     int largest = largest_part(&price->memory);
     text_add(out, "\n");
     if (price->factor != 1.0)
-        text_format(out, "expected as it stands: %s = %s by formula x %.3f by known runs\n",
+        text_format(out, "expected as it stands: %s = %s by formula x %.3f by known runs",
                     unit_text(&texts, price->factor * price->time.seconds, UNIT_TIME),
-                    unit_text(&texts, price->time.seconds, UNIT_TIME), price->factor);
+                    unit_text(&texts, price->time.seconds, UNIT_TIME), price->factor / price->own);
+    if (price->own != 1.0)
+        text_format(out, " x %.3f by your run", price->own);
+    text_add(out, price->factor != 1.0 ? "\n" : "");
     text_format(out, "80 %% interval %s to %s%s; %.1f %% of the devices' peak\n",
                 unit_text(&texts, price->low, UNIT_TIME), unit_text(&texts, price->high, UNIT_TIME),
                 price->extrapolates ? " (extrapolated: no similar published run)" : "",
                 100 * job_utilisation(&price->job, &price->time) / price->factor);
-    if (fits(price))
+    if (launch_price_fits(price))
         text_format(out, "fits: %.0f %% of %s\n", 100 * price->memory.total / limit,
                     unit_text(&texts, limit, UNIT_BYTES));
     else
@@ -249,12 +252,13 @@ void launch_price_print(const struct launch_price *price, struct text *out)
 
 /* ---- JSON ---- */
 
+const char *const launch_use_names[LAUNCH_USES] = {[LAUNCH_UNKNOWN] = "unknown",
+                                                   [LAUNCH_READ] = "read",
+                                                   [LAUNCH_IDLE] = "idle",
+                                                   [LAUNCH_UNMODELLED] = "unmodelled"};
+
 static void write_arguments(const struct launch_options *options, struct json *json)
 {
-    static const char *const uses[LAUNCH_USES] = {[LAUNCH_UNKNOWN] = "unknown",
-                                                  [LAUNCH_READ] = "read",
-                                                  [LAUNCH_IDLE] = "idle",
-                                                  [LAUNCH_UNMODELLED] = "unmodelled"};
     json_open(json, "arguments", '[');
     for (int i = 0; i < options->argument_count; i++) {
         const struct launch_argument *argument = &options->arguments[i];
@@ -263,7 +267,7 @@ static void write_arguments(const struct launch_options *options, struct json *j
         json_string(json, "value", argument->value);
         json_string(json, "file", argument->path);
         json_integer(json, "line", argument->line);
-        json_string(json, "use", uses[argument->use]);
+        json_string(json, "use", launch_use_names[argument->use]);
         json_string(json, "note", argument->note);
         json_close(json);
     }
@@ -344,7 +348,7 @@ void launch_price_write(const struct launch_price *price, struct json *json)
     json_bool(json, "extrapolates", price->extrapolates);
     json_close(json);
     json_number(json, "device_memory_bytes", (double)job->device->memory);
-    json_bool(json, "fits", fits(price));
+    json_bool(json, "fits", launch_price_fits(price));
     json_string(json, "largest_part", bytes[largest_part(&price->memory)].name);
     if (price->planned)
         write_job("planned", &price->planned->job, &price->planned->time, &price->planned->memory, json);

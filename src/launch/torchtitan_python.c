@@ -31,6 +31,14 @@ static int find(const struct job *job)
     return -1;
 }
 
+const char *launch_registry_model(const char *function)
+{
+    for (size_t i = 0; i < sizeof registry / sizeof *registry; i++)
+        if (strcmp(registry[i].function, function) == 0)
+            return registry[i].model;
+    return NULL;
+}
+
 static bool check(const struct job *job, struct error *err)
 {
     if (find(job) < 0)

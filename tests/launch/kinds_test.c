@@ -67,6 +67,58 @@ static void megatron_in_a_variable(void **state)
     assert_string_equal(err.text, "run.sh:8: the script stops here with exit 1: Invalid size");
 }
 
+/* Megatron-DeepSpeed's own names: without them 52 billion parameters would be 103, on ranks that share no experts. */
+static void megatron_deepspeed_has_names_of_its_own(void **state)
+{
+    (void)state;
+    struct launch_options options = text_reads(
+        "run.sh",
+        "deepspeed --num_gpus 8 pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 16 "
+        "--seq-length 2048 --micro-batch-size 1 --num-experts 128 --moe-expert-parallel-size 8 "
+        "--num-key-value-heads 4 --ds-sequence-parallel-size 2 --cpu-optimizer --mlp-type residual "
+        "--deepspeed --zero-stage 1 --no-pipeline-parallel --vocab-size 50257\n",
+        NULL);
+    is(options.expert, 8);
+    is(options.experts_every, 2);
+    is(options.active_experts, 1);
+    is(options.kv_heads, 4);
+    is(options.context, 2);
+    is(options.technique[TECHNIQUE_CONTEXT_KIND], CONTEXT_ULYSSES);
+    is(options.technique[TECHNIQUE_OFFLOAD], 100);
+    assert_int_equal(use_of(&options, "--mlp-type"), LAUNCH_UNMODELLED);
+    assert_int_equal(use_of(&options, "--no-pipeline-parallel"), LAUNCH_IDLE);
+    launch_options_release(&options);
+}
+
+/* Sizes of latent attention count with its switch only, as Megatron-LM has them. */
+static void latent_attention_needs_its_switch(void **state)
+{
+    (void)state;
+    struct launch_options options = text_reads(
+        "run.sh", "python pretrain_gpt.py --num-layers 4 --kv-lora-rank 512 --q-lora-rank 64\n", NULL);
+    assert_false(options.kv_rank.given);
+    assert_false(options.query_rank.given);
+    launch_options_release(&options);
+    options = text_reads(
+        "run.sh", "python pretrain_gpt.py --num-layers 4 --kv-lora-rank 512 --multi-latent-attention\n",
+        NULL);
+    is(options.kv_rank, 512);
+    launch_options_release(&options);
+}
+
+/* BERT sees both sides of a token. A command in quotes keeps the backslashes of its lines. */
+static void bert_by_its_program(void **state)
+{
+    (void)state;
+    struct launch_options options = text_reads(
+        "run.sh", "run -c 'python /m/pretrain_bert.py \\\n--num-layers 4 \\\n--normalization RMSNorm \\\n'\n",
+        NULL);
+    is(options.bidirectional, 1);
+    is(options.layers, 4);
+    is(options.rms_norm, 1);
+    launch_options_release(&options);
+}
+
 static void megatron_in_yaml(void **state)
 {
     (void)state;
@@ -396,6 +448,39 @@ static void bridge(void **state)
     launch_options_release(&options);
 }
 
+/* The command is in a here document, which the processes of torchrun run; run_script.py has a recipe of 8 bits by itself. */
+static void bridge_in_a_document(void **state)
+{
+    (void)state;
+    static const char script[] = "GPUS=64\nworker=$(cat <<- EOM\n  cd /opt ;\n  nice -10 \\\n"
+                                 "  python scripts/performance/custom_setup_experiment.py \\\n"
+                                 "    --gpu gb200 --num_gpus $GPUS --model_recipe_name qwen3_235b_a22b \\\n"
+                                 "    --compute_dtype fp8 --fp8_recipe cs --seq_length 4096 \\\n"
+                                 "    --expert_model_parallel_size 8 --tensor_model_parallel_size 1\n  echo "
+                                 "--micro_batch_size 3\nEOM\n)\n"
+                                 "echo \"$worker\" > worker.sh\ntorchrun --no-python bash worker.sh\n";
+    struct launch_options options = text_reads("launch.sh", script, NULL);
+    assert_string_equal(options.reader, "Megatron-Bridge");
+    is(options.devices, 64);
+    is(options.expert, 8);
+    is(options.tensor, 1);
+    is(options.sequence, 4096);
+    is(options.type, COST_FP8);
+    is(options.technique[TECHNIQUE_RECIPE], RECIPE_TENSORWISE);
+    assert_false(options.microbatch.given);
+    launch_options_release(&options);
+    options =
+        text_reads("submit.slurm",
+                   "srun bash -c \"python /opt/run_script.py --model_name llama31 --model_size 405b \\\n"
+                   "  --compute_dtype fp8 --fp8_recipe mx --gpu gb200 -ng 256 -a dummy\"\n",
+                   NULL);
+    assert_string_equal(options.model_name, "llama-3.1-405b");
+    is(options.devices, 256);
+    is(options.technique[TECHNIQUE_RECIPE], RECIPE_MXFP8);
+    assert_string_equal(options.missing[0].name, "tensor parallel"); /* of the recipe */
+    launch_options_release(&options);
+}
+
 static void other_files_are_refused(void **state)
 {
     (void)state;
@@ -419,11 +504,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(megatron_of_2021),
         cmocka_unit_test(megatron_in_a_variable),
+        cmocka_unit_test(megatron_deepspeed_has_names_of_its_own),
+        cmocka_unit_test(latent_attention_needs_its_switch),
+        cmocka_unit_test(bert_by_its_program),
         cmocka_unit_test(megatron_in_yaml),
         cmocka_unit_test(deepspeed_in_a_script),
         cmocka_unit_test(mlperf),
         cmocka_unit_test(torchtitan),
         cmocka_unit_test(deepspeed),
+        cmocka_unit_test(bridge_in_a_document),
         cmocka_unit_test(neox),
         cmocka_unit_test(nemo),
         cmocka_unit_test(nanotron),

@@ -59,6 +59,47 @@ static void loops_over_numbers_count_once(void **state)
     launch_options_release(&options);
 }
 
+/* An empty array in quotes is no word; an empty variable is one. */
+static void arrays_without_words(void **state)
+{
+    (void)state;
+    struct launch_options options =
+        reads("run.sh", "MORE=()\nif [ 1 -gt 2 ]; then\n  MORE+=(--bf16)\nfi\n"
+                        "torchrun pretrain_gpt.py " SIZES "--micro-batch-size 8 \"${MORE[@]}\" \"$@\" "
+                        "--tensor-model-parallel-size 2 \"${MORE[@]}\"\n");
+    is(options.microbatch, 8);
+    is(options.tensor, 2);
+    launch_options_release(&options);
+}
+
+static void commands_in_place_of_files(void **state)
+{
+    (void)state;
+    struct launch_options options = reads(
+        "run.sh", "mapfile -t HOSTS < <(scontrol show hostnames \"$LIST\")\nexec > >(tee \"log (1)\") 2>&1\n"
+                  "while read -r name; do\n  KEPT+=(\"$name\")\ndone < <(env | grep \"^A_(B|C)\")\n"
+                  "diff <(sort a) <(sort b)\n"
+                  "torchrun pretrain_gpt.py " SIZES "--micro-batch-size 4\n");
+    is(options.microbatch, 4);
+    launch_options_release(&options);
+}
+
+/* What is not known to be run ends no script; what is known not to match does. */
+static void regular_expressions_are_answered(void **state)
+{
+    (void)state;
+    static const char check[] = "[[ \"$N\" =~ ^[1-9][0-9]*$ ]] || { echo \"no number: $N\"; exit 1; }\n"
+                                "[[ \"$N\" =~ ^(.+)\\1$ ]] || { echo \"not twice\"; exit 1; }\n"
+                                "torchrun pretrain_gpt.py " SIZES "--micro-batch-size $N\n";
+    char text[512];
+    snprintf(text, sizeof text, "N=16\n%s", check);
+    struct launch_options options = reads("run.sh", text);
+    is(options.microbatch, 16);
+    launch_options_release(&options);
+    snprintf(text, sizeof text, "N=many\n%s", check);
+    text_refused("run.sh", text, "run.sh:2: the script stops here with exit 1: no number: many");
+}
+
 static void comments_before_the_end_of_a_case(void **state)
 {
     (void)state;
@@ -158,9 +199,21 @@ static void other_models_are_refused(void **state)
                  "torchrun pretrain_mamba.py " SIZES "--micro-batch-size 1 --hybrid-override-pattern M-M*-\n",
                  "run.sh:1: --hybrid-override-pattern: Mamba layers are not modelled");
     text_refused(
-        "run.sh", "torchrun pretrain_t5.py --encoder-num-layers 12 --decoder-num-layers 12\n",
+        "run.sh", "torchrun train.py --micro-batch-size 1 --encoder-num-layers 12 --decoder-num-layers 12\n",
         "run.sh:1: --encoder-num-layers: an encoder-decoder model is not read by its sizes: give it with -m "
         "(t5-11b)");
+    text_refused(
+        "run.sh", "torchrun pretrain_t5.py " SIZES "--decoder-seq-length 128\n",
+        "run.sh: runs pretrain_t5.py, which trains an encoder-decoder model, which is not read by its "
+        "sizes: give it with -m (t5-11b)");
+    text_refused(
+        "run.sh", "torchrun ../tasks/main.py " SIZES "--task MNLI\n",
+        "run.sh: runs ../tasks/main.py, which fine-tunes or evaluates for a task of its own, which is "
+        "not modelled");
+    text_refused(
+        "run.sh", "torchrun main.py --bf16 --epochs 3\n",
+        "run.sh: runs main.py, whose arguments are not known: none is a size of a job in Megatron-LM's "
+        "words (--micro-batch-size, --num-layers, …)");
     text_refused("a.yml",
                  "\"pipe_parallel_size\": 1\n\"model_parallel_size\": 1\n\"num_layers\": 4\n"
                  "\"attention_config\": [[[\"mamba\"], 4]]\n",
@@ -292,12 +345,78 @@ static void places_of_the_ends(void **state)
     launch_options_release(&options);
 }
 
+/* What --set gives and nothing asks for, in a script that names TP and $1, and in a document. */
+static void names_that_nothing_asks_for(void **state)
+{
+    (void)state;
+    static const char *const given[] = {"TP=2", "T=2", "1=8", "NODS=2", "micro-batch-size=4", NULL};
+    static const char *const settings[] = {"training.seq_len=512", "training.qqq=2", NULL};
+    struct launch_options options = text_reads(
+        "run.sh",
+        "NODES=$1\nif [ $ANY = 1 ]; then echo $TP; fi\ntorchrun --nnodes $NODES --nproc_per_node 4 "
+        "pretrain_gpt.py " SIZES "\n",
+        given);
+    struct launch_names found = {0};
+    launch_unasked(&options, &found);
+    assert_int_equal(found.count, 2);
+    assert_string_equal(found.items[0], "--set T=2: nothing in the files asks for it");
+    assert_string_equal(found.items[1],
+                        "--set NODS=2: nothing in the files asks for it, did you mean 'NODES'?");
+    is(options.nodes, 8);
+    launch_options_release(&options);
+    options = text_reads("t.toml",
+                         "[job]\ndump_folder = \"./out\"\n[model]\nname = \"llama3\"\nflavor = "
+                         "\"8B\"\n[training]\nseq_len = 4096\n[parallelism]\npipeline_parallel_degree = 1\n",
+                         settings);
+    found = (struct launch_names){0};
+    launch_unasked(&options, &found);
+    assert_int_equal(found.count, 1);
+    assert_string_equal(found.items[0], "--set training.qqq=2: nothing in the files asks for it");
+    launch_options_release(&options);
+}
+
+/* A launcher that is not told its nodes has one, unless the script or a file of hosts says more. */
+static void launchers_of_one_node(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *launcher;
+        int64_t devices; /* 0: not known */
+    } cases[] = {
+        {"torchrun --nproc_per_node 4", 4},
+        {"torchrun --nnodes=2 --nproc-per-node=4", 8},
+        {"python -m torch.distributed.run --nproc_per_node=4", 4},
+        {"python3 -m torch.distributed.launch --nproc_per_node 4", 4},
+        {"/usr/bin/deepspeed --num_gpus 4", 4},
+        {"deepspeed --num_gpus=4 --num_nodes 2", 8},
+        {"deepspeed --hostfile hosts --num_gpus 4", 0},
+        {"torchrun $MORE --nproc_per_node 4", 0},
+        {"torchrun --nnodes $N --nproc_per_node 4", 0},
+        {"accelerate launch --num_processes 16", 16},
+        {"python --nproc_per_node 4", 0},
+        {"NNODES=3\ntorchrun --nproc_per_node 4", 12},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char script[1024];
+        snprintf(script, sizeof script, "%s pretrain_gpt.py %s\n", cases[i].launcher, SIZES);
+        struct launch_options options = text_reads("run.sh", script, NULL);
+        if (options.devices.given != (cases[i].devices > 0) || options.devices.value != cases[i].devices)
+            fail_msg("%s: %d devices", cases[i].launcher, (int)options.devices.value);
+        launch_options_release(&options);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_that_nothing_asks_for),
+        cmocka_unit_test(launchers_of_one_node),
         cmocka_unit_test(slurm_says_its_variables),
         cmocka_unit_test(loops_over_numbers_count_once),
         cmocka_unit_test(comments_before_the_end_of_a_case),
+        cmocka_unit_test(arrays_without_words),
+        cmocka_unit_test(commands_in_place_of_files),
+        cmocka_unit_test(regular_expressions_are_answered),
         cmocka_unit_test(names_of_files_are_known),
         cmocka_unit_test(tokenizers_have_words),
         cmocka_unit_test(windows_in_both_forms),

@@ -71,6 +71,10 @@ const char *launch_missing_text(struct launch_options *options)
     for (int i = 0; i < options->missing_count; i++)
         text_format(&text, "%s%s: %s: %s", i > 0 ? "; " : "", options->missing[i].name,
                     options->missing[i].why, options->missing[i].give);
+    struct launch_names unasked = {0};
+    launch_unasked(options, &unasked);
+    for (int i = 0; i < unasked.count; i++)
+        text_format(&text, "; %s", unasked.items[i]);
     const char *copy = text.failed ? NULL : arena_string(&options->arena, text.data ? text.data : "");
     text_release(&text);
     return copy;

@@ -18,30 +18,87 @@ static const struct launch_rule rules[] = {
     RULE("vp", NUMBER, chunks),
     RULE("virtual_pipeline_model_parallel_size", NUMBER, chunks),
     RULE("ep", NUMBER, expert),
+    RULE("expert_model_parallel_size", NUMBER, expert),
+    RULE("et", NUMBER, expert_tensor),
+    RULE("expert_tensor_parallel_size", NUMBER, expert_tensor),
+    RULE("sl", NUMBER, sequence),
+    RULE("seq_length", NUMBER, sequence),
     RULE("mb", NUMBER, microbatch),
+    RULE("mbs", NUMBER, microbatch),
     RULE("micro_batch_size", NUMBER, microbatch),
     RULE("gb", NUMBER, batch),
+    RULE("gbs", NUMBER, batch),
     RULE("global_batch_size", NUMBER, batch),
     RULE("gpu", TEXT, device),
     RULE("model_recipe_name", TEXT, model_name),
     RULE("max_steps", NUMBER, steps),
+    RULE("g", TEXT, device),
+    RULE("mr", TEXT, model_name),
+    RULE_ELSEWHERE("model_name"),
+    RULE_ELSEWHERE("model_size"),
     RULE_ELSEWHERE("compute_dtype"),
+    RULE_ELSEWHERE("fp8_recipe"),
+    RULE_NOT_ON("recompute_num_layers", "the recipe decides what else is recomputed"),
+    RULE_NOT_ON("recompute_modules", "the recipe decides what else is recomputed"),
+    RULE_NOT_ON("activation_offload_layers", "activations in host memory are not modelled"),
+    /* with the gradients of weights delayed, too: utils/overrides.py */
+    RULE_VALUE("moe_a2a_overlap", SWITCH, technique[TECHNIQUE_EXPERT_OVERLAP], OVERLAP_WEIGHTS),
+    RULE_TECHNIQUE("moe_flex_dispatcher_backend", "*", DISPATCH, DISPATCH_DEEPEP),
     RULE_NOTHING("*"),
 };
 static const struct launch_rules all_rules = {rules, sizeof rules / sizeof *rules, NULL};
 
+/* Does a text run one of the scripts? run_script.py is a name that others have, too. */
+static bool runs(const char *text, bool has_type)
+{
+    return strstr(text, "setup_experiment.py") || (has_type && strstr(text, "run_script.py"));
+}
+
 static const struct shell_words *command_of(const struct shell *shell)
 {
-    for (int i = 0; shell && i < shell->command_count; i++)
-        for (int j = 0; j < shell->commands[i].count; j++)
-            if (strstr(shell->commands[i].items[j].text, "setup_experiment.py"))
-                return &shell->commands[i];
+    for (int i = 0; shell && i < shell->command_count; i++) {
+        const struct shell_words *command = &shell->commands[i];
+        bool has_type = false;
+        for (int j = 0; j < command->count; j++)
+            has_type |= strstr(command->items[j].text, "--compute_dtype") != NULL;
+        for (int j = 0; j < command->count; j++)
+            if (runs(command->items[j].text, has_type))
+                return command;
+    }
+    return NULL;
+}
+
+/* The same in a here document, which the launcher's processes run. */
+static const struct shell_document *document_of(const struct shell *shell)
+{
+    for (int i = 0; shell && i < shell->document_count; i++)
+        if (runs(shell->documents[i].text, strstr(shell->documents[i].text, "--compute_dtype")))
+            return &shell->documents[i];
     return NULL;
 }
 
 static bool knows(const struct launch_source *source)
 {
-    return command_of(source->shell);
+    return command_of(source->shell) || document_of(source->shell);
+}
+
+/* Splits the command of a script in a document, up to the end of its line. */
+static bool split_document(struct shell *shell, const struct shell_document *document,
+                           struct shell_words *words)
+{
+    const char *text = shell_plain(&shell->arena, document->text);
+    const char *script = text ? strstr(text, "setup_experiment.py") : NULL;
+    script = script || !text ? script : strstr(text, "run_script.py");
+    const char *end = script;
+    struct shell_word word = {.path = document->path, .line = document->line};
+    if (!script)
+        return false;
+    for (const char *at = text; at < script; at++)
+        word.line += *at == '\n';
+    while (*end && (*end != '\n' || end[-1] == '\\'))
+        end++;
+    word.text = arena_copy(&shell->arena, script, (size_t)(end - script));
+    return word.text && shell_split(&shell->arena, &word, words);
 }
 
 static bool is_name(const char *text)
@@ -96,24 +153,36 @@ static bool read(struct launch_options *options, struct launch_source *source, s
     int first = options->argument_count;
     struct shell_words words = {0};
     const struct shell_words *command = command_of(source->shell);
-    for (int i = 0; i < command->count; i++)
+    if (!command && !split_document(source->shell, document_of(source->shell), &words))
+        return error_memory(err);
+    for (int i = 0; command && i < command->count; i++)
         if (!shell_split(&source->shell->arena, &command->items[i], &words))
             return error_memory(err);
     if (!add_options(options, source->shell, &words))
         return error_memory(err);
     if (!launch_apply_rules(options, &all_rules, first, source->shell, err))
         return false;
-    const char *type = launch_text(options, "compute_dtype");
+    const char *family = launch_text(options, "model_name"), *size = launch_text(options, "model_size");
+    if (!options->model_name && family && size)
+        options->model_name = arena_format(&options->arena, "%s_%s", family, size);
+    options->model_name = launch_recipe_model(options, options->model_name);
+    const char *type = launch_text(options, "compute_dtype"), *recipe = launch_text(options, "fp8_recipe");
     bool fp8 = type && strncmp(type, "fp8", 3) == 0;
     launch_set(&options->type, launch_argument(options, "compute_dtype"),
                fp8                                      ? COST_FP8
                : type && strncmp(type, "nvfp4", 5) == 0 ? COST_FP4
                                                         : COST_BF16);
-    if (fp8)
-        launch_set(&options->technique[TECHNIQUE_RECIPE], NULL,
-                   strstr(type, "mx")   ? RECIPE_MXFP8
-                   : strstr(type, "cs") ? RECIPE_TENSORWISE
-                                        : RECIPE_USUAL);
+    if (fp8) { /* "fp8_cs", or "fp8" and the recipe by itself */
+        recipe = recipe ? recipe : type;
+        launch_set(&options->technique[TECHNIQUE_RECIPE], launch_argument(options, "fp8_recipe"),
+                   strstr(recipe, "mx")   ? RECIPE_MXFP8
+                   : strstr(recipe, "cs") ? RECIPE_TENSORWISE
+                   : strstr(recipe, "ds") ? RECIPE_DELAYED
+                                          : RECIPE_USUAL);
+    }
+    if (!options->expert.given || options->expert.value < 2)
+        options->technique[TECHNIQUE_EXPERT_OVERLAP].given = options->technique[TECHNIQUE_DISPATCH].given =
+            false;
     options->software = "megatron-core";
     options->device_said = "--gpu";
     return miss_recipe(options) || error_memory(err);

@@ -15,6 +15,8 @@ struct commands {
     struct shell *shell;
     struct shell_words words; /* of one command, split as far as they go */
     const char *other;        /* the first script that does not train; NULL: none */
+    const char *script;       /* the last that trains; NULL: none */
+    const char *launcher;     /* of the last command, if it has one node unless that says otherwise */
 };
 
 /* Splits words at their blanks until none has any: an option in quotes, or a whole command line. */
@@ -24,6 +26,8 @@ static bool flatten(struct commands *c, const struct shell_words *words, int dep
         struct shell_words parts = {0};
         const struct shell_word *word = &words->items[i];
         bool again = depth < 4 && strpbrk(word->text, " \t\n");
+        if (strcmp(word->text, "\\") == 0) /* it continues a line inside of quotes */
+            continue;
         if (!again) {
             const char *plain = shell_plain(&c->shell->arena, word->text);
             if (!plain || !shell_add_word(&c->shell->arena, &c->words, plain, word->path, word->line))
@@ -79,6 +83,47 @@ static bool is_script(const char *text)
     return text_ends_with(text, ".py") && text[0] != '-';
 }
 
+/* Adds an option of the launcher: "--nnodes 4" or "--nnodes=4". */
+static bool add_launcher_option(struct commands *c, int at, int script)
+{
+    static const char *const options[] = {"nproc_per_node", "nnodes",        "num_gpus",
+                                          "num_nodes",      "num_processes", "num_machines"};
+    const struct shell_word *word = &c->words.items[at];
+    const char *equals = strchr(word->text, '=');
+    if (!is_option(word->text) || (!equals && at + 1 >= script))
+        return true;
+    const char *name =
+        equals ? arena_copy(&c->options->arena, word->text, (size_t)(equals - word->text)) : word->text;
+    const char *value = equals ? equals + 1 : c->words.items[at + 1].text;
+    for (size_t i = 0; name && i < sizeof options / sizeof *options; i++)
+        if (launch_same_name(options[i], name))
+            return launch_add(c->options, name, value, word->path, word->line);
+    return name;
+}
+
+/* Marks the launcher whose words these are, which starts one node unless it is told otherwise; none, if something else may
+ * tell it. torch/distributed/run.py of PyTorch 2.9, deepspeed/launcher/runner.py of 0.18. */
+static void find_launcher(struct commands *c, int script)
+{
+    static const char *const launchers[] = {"torchrun", "torch.distributed.run", "torch.distributed.launch",
+                                            "deepspeed"};
+    static const char *const elsewhere[] = {"hostfile", "include", "exclude"};
+    c->launcher = NULL;
+    for (int i = 0; i < script; i++) {
+        const char *text = c->words.items[i].text, *slash = strrchr(text, '/');
+        bool tells = text[0] == SHELL_MARK && (i == 0 || !is_option(c->words.items[i - 1].text));
+        for (size_t j = 0; is_option(text) && j < sizeof elsewhere / sizeof *elsewhere; j++)
+            tells |= text_starts_with(text + 2, elsewhere[j]);
+        for (size_t j = 0; !c->launcher && j < sizeof launchers / sizeof *launchers; j++)
+            if (strcmp(slash ? slash + 1 : text, launchers[j]) == 0)
+                c->launcher = launchers[j];
+        if (tells) {
+            c->launcher = NULL;
+            return;
+        }
+    }
+}
+
 /* Options of torchrun and of its like give the number of devices; an unknown word may be any option. */
 static bool add_command(struct commands *c)
 {
@@ -86,15 +131,10 @@ static bool add_command(struct commands *c)
     for (int i = 0; i < c->words.count; i++)
         if (is_script(c->words.items[i].text))
             script = i;
-    for (int i = 0; i + 1 < script; i++) {
-        static const char *const launcher[] = {"--nproc_per_node", "--nnodes",        "--num_gpus",
-                                               "--num_nodes",      "--num_processes", "--num_machines"};
-        for (size_t j = 0; j < sizeof launcher / sizeof *launcher; j++)
-            if (launch_same_name(launcher[j], c->words.items[i].text) &&
-                !launch_add(c->options, c->words.items[i].text, c->words.items[i + 1].text,
-                            c->words.items[i].path, c->words.items[i].line))
-                return false;
-    }
+    find_launcher(c, script);
+    for (int i = 0; i < script; i++)
+        if (!add_launcher_option(c, i, script))
+            return false;
     return add_options(c, script + 1, c->words.count);
 }
 
@@ -104,6 +144,9 @@ static void miss_words(struct commands *c)
     for (int i = 0; i < c->words.count; i++) {
         const struct shell_word *word = &c->words.items[i];
         bool value = i > 0 && is_option(c->words.items[i - 1].text);
+        const char *end = strchr(word->text, SHELL_END);
+        if (end && end[1] == '/') /* a path */
+            continue;
         const struct launch_argument argument = {.value = word->text, .path = word->path, .line = word->line};
         if (word->text[0] == SHELL_MARK && !value)
             launch_is_known(c->options, c->shell, &argument, "the command");
@@ -169,6 +212,8 @@ static bool add_commands(struct commands *c, bool scripts)
         int first = c->options->argument_count;
         if (matters && !add_command(c))
             return false;
+        if (matters && scripts)
+            c->script = c->words.items[script_of(&c->words)].text;
         if (matters && scripts && c->options->argument_count > first + 2)
             miss_words(c);
     }
@@ -225,9 +270,21 @@ static bool add_devices(struct launch_options *options, const struct shell *shel
         const struct launch_argument at = {.line = variable ? variable->line : 0};
         if (variable && variable->values.count > 0 &&
             launch_number(variable->values.items[0].text, 1, &number))
-            launch_set(&options->nodes, &at, number);
+            launch_set(&options->nodes, &at, number), launch_ask(options, nodes[i]);
     }
     return true;
+}
+
+/* Nodes that neither the launcher's options nor the script say are the launcher's default. */
+static bool default_nodes(const struct commands *c)
+{
+    struct launch_options *options = c->options;
+    bool said = options->nodes.given || options->devices.given || launch_argument(options, "nnodes") ||
+                launch_argument(options, "num_nodes") || !options->devices_per_node.given;
+    if (!c->launcher || said)
+        return true;
+    launch_default(&options->nodes, 1);
+    return launch_note(options, "%s without a number of nodes: one, its default", c->launcher);
 }
 
 /* ---- rules ---- */
@@ -294,8 +351,9 @@ static bool read_shell(struct launch_options *options, struct launch_source *sou
     if (options->argument_count > LAUNCH_MAX_ARGUMENTS)
         return error_set(err, ERROR_INPUT, "%s: more than %d arguments", source->path, LAUNCH_MAX_ARGUMENTS);
     return refuse_blanks(options, err) &&
+           (!commands.script || launch_judge_program(options, source->path, commands.script, err)) &&
            launch_apply_rules(options, &all_rules, first, source->shell, err) &&
-           (add_devices(options, source->shell) || error_memory(err));
+           ((add_devices(options, source->shell) && default_nodes(&commands)) || error_memory(err));
 }
 
 static bool read_doc(struct launch_options *options, struct launch_source *source, struct error *err)

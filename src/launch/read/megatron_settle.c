@@ -186,7 +186,9 @@ static bool settle_experts(struct launch_options *options)
     bool experts = options->expert.given && options->expert.value > 1;
     if (experts && options->expert_tensor.given) /* without expert parallelism they are split like all else */
         technique[TECHNIQUE_EXPERT_TENSOR] = options->expert_tensor;
-    if (technique[TECHNIQUE_EXPERT_OVERLAP].given && launch_is_on(options, "delay-wgrad-compute"))
+    bool delayed = launch_is_on(options, "delay-wgrad-compute") ||
+                   launch_is_on(options, "comm_overlap.delay_wgrad_compute");
+    if (technique[TECHNIQUE_EXPERT_OVERLAP].given && delayed)
         technique[TECHNIQUE_EXPERT_OVERLAP].value = OVERLAP_WEIGHTS;
     if (!experts)
         technique[TECHNIQUE_DISPATCH].given = technique[TECHNIQUE_EXPERT_OVERLAP].given = false;
@@ -279,6 +281,7 @@ static bool refuse_others(const struct launch_options *options, struct error *er
         {"retro-add-retriever", "models that retrieve (RETRO) are not modelled"},
         {"encoder-num-layers", "an encoder-decoder model is not read by its sizes: give it with -m (t5-11b)"},
         {"decoder-num-layers", "an encoder-decoder model is not read by its sizes: give it with -m (t5-11b)"},
+        {"decoder-seq-length", "an encoder-decoder model is not read by its sizes: give it with -m (t5-11b)"},
         {"language-model-type", "a model of images and text is not modelled"},
         {"encoder.num_layers", "an encoder-decoder model is not read by its sizes: give it with -m (t5-11b)"},
     };
@@ -351,8 +354,14 @@ bool launch_settle_megatron(struct launch_options *options, struct error *err)
     if (conflicts(options, err))
         return false;
     const char *reader = options->reader ? options->reader : "";
-    if (!options->grouped.given && (strcmp(reader, "Megatron-LM") == 0 || strcmp(reader, "Primus") == 0))
+    bool own = strcmp(reader, "Megatron-LM") == 0;
+    if (!options->grouped.given && (own || strcmp(reader, "Primus") == 0) &&
+        !launch_argument(options, "num-key-value-heads"))
         options->kv_heads.given = false; /* the number of groups counts with its flag only */
+    if (own && !options->latent.given)   /* so do the ranks of latent attention */
+        options->kv_rank.given = options->query_rank.given = false;
+    if (own)
+        launch_settle_deepspeed(options);
     if (!refuse_others(options, err))
         return false;
     /* one expert, Megatron-DeepSpeed's default, is none */

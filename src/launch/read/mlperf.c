@@ -2,7 +2,10 @@
 #include "launch/read/read.h"
 #include "launch/shell/parts.h"
 
+#include "core/file.h"
+
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -114,6 +117,48 @@ static bool add_variables(struct launch_options *options, struct shell *shell, s
     return true;
 }
 
+/* Adds NAME = DEFAULT of "${oc.env:NAME,DEFAULT}" in a line, if no export has it and it matters. */
+static bool add_defaults_of(struct launch_options *options, const char *line, const char *end,
+                            const char *path, int number)
+{
+    static const char begin[] = "${oc.env:";
+    for (const char *at = line; (at = strstr(at, begin)) != NULL && at < end;) {
+        char name[64], value[64];
+        at += sizeof begin - 1;
+        size_t length = strcspn(at, ",}\n");
+        if (at[length] != ',' || length >= sizeof name)
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)length, at);
+        at += length + 1;
+        length = strcspn(at, "}\n");
+        snprintf(value, sizeof value, "%.*s", (int)(length < 63 ? length : 63), at);
+        if (at[length] != '}' || length >= sizeof value || strchr(value, '$') ||
+            !launch_has_rule(&all_rules, name) || launch_argument(options, name))
+            continue;
+        if (!launch_add(options, name, value, path, number))
+            return false;
+    }
+    return true;
+}
+
+/* What no export says, the training's own configuration beside the file does. */
+static bool add_defaults(struct launch_options *options, const char *path, struct error *err)
+{
+    const char *own = launch_find_above(options, path, "conf/custom.yaml");
+    char *data = NULL;
+    size_t length;
+    int number = 1;
+    bool ok = true;
+    if (!own || !file_read(own, LAUNCH_MAX_BYTES, &data, &length, err))
+        return !own;
+    for (const char *line = data, *end; ok && *line; line = end + (*end != '\0'), number++) {
+        end = line + strcspn(line, "\n");
+        ok = add_defaults_of(options, line, end, own, number) || error_memory(err);
+    }
+    free(data);
+    return ok;
+}
+
 /* Fine-tuning of Llama 2 70B had its own, short names, and no size: there is one model of each benchmark. */
 static bool choose_model(struct launch_options *options)
 {
@@ -137,6 +182,12 @@ static bool choose_model(struct launch_options *options)
     }
     options->model_name = "gpt3-175b";
     launch_default(&options->sequence, 2048);
+    if (options->pipeline.given && 96 % (12 * options->pipeline.value) == 0 && options->pipeline.value > 1 &&
+        !launch_argument(options, "INTERLEAVED_PIPELINE")) {
+        launch_set(&options->chunks, NULL, 12); /* conf/custom.yaml of versions 3.0 to 4.0 */
+        if (!launch_note(options, "no INTERLEAVED_PIPELINE: the benchmark's own configuration has 12 chunks"))
+            return false;
+    }
     return launch_note(options, "no MODEL_SIZE: the benchmark's model is GPT-3 175B");
 }
 
@@ -164,6 +215,7 @@ static bool read(struct launch_options *options, struct launch_source *source, s
 {
     int first = options->argument_count;
     if (!add_variables(options, source->shell, err) ||
+        (!source->input->is_alone && !add_defaults(options, source->path, err)) ||
         !launch_apply_rules(options, &all_rules, first, source->shell, err))
         return false;
     options->software = "megatron-core-2024";

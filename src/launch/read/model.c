@@ -38,7 +38,9 @@ static void from_numbers(struct launch_options *options)
             padding > 0 && padding < 1000000 ? (vocabulary + padding - 1) / padding * padding : vocabulary,
         .sequence = or_else(o->sequence, 0),
         .positions = rotary ? 0 : or_else(o->positions, or_else(o->sequence, 0)),
-        .causal = true,
+        .causal = !or_else(o->bidirectional, 0),
+        .token_types = or_else(o->bidirectional, 0) ? 2 : 0, /* Megatron's BERT */
+        .masked = or_else(o->bidirectional, 0),
         .gated = gated,
         .biased = biased,
         .qkv_biased = or_else(o->qkv_biased, biased),
@@ -87,7 +89,8 @@ static const char *name_of(const struct architecture *model)
             known[i].ffn == model->ffn && known[i].experts == model->experts &&
             known[i].kv_rank == model->kv_rank && known[i].experts_every == model->experts_every &&
             known[i].gated == model->gated && known[i].rms_norm == model->rms_norm &&
-            known[i].biased == model->biased && known[i].vocabulary <= model->vocabulary &&
+            known[i].biased == model->biased && known[i].causal == model->causal &&
+            known[i].post_norm == model->post_norm && known[i].vocabulary <= model->vocabulary &&
             model->vocabulary < known[i].vocabulary + 4096)
             return known[i].name;
     return NULL;

@@ -193,6 +193,21 @@ static bool knows(const struct launch_source *source)
            (doc_find(source->doc->root, "trainer") || doc_find(source->doc->root, "train"));
 }
 
+/* Adds what --set gives for "model.x": the rules of the model know only "x". */
+static bool add_given(struct launch_options *options)
+{
+    for (const char *const *given = options->given; given && *given; given++) {
+        const char *equals = strchr(*given, '=');
+        const char *name = equals && text_starts_with(*given, "model.")
+                               ? arena_copy(&options->arena, *given, (size_t)(equals - *given))
+                               : NULL;
+        if (name && launch_has_rule(&below_model, name + 6) &&
+            !launch_add(options, name, equals + 1, "--set", 0))
+            return false;
+    }
+    return true;
+}
+
 /* Arguments "model.x" are also there as "x", by which Megatron's rules and settling find them. */
 static bool rename_model(struct launch_options *options, int first)
 {
@@ -237,6 +252,9 @@ static const struct launch_rule bridge_rules[] = {
     RULE_TECHNIQUE("mixed_precision.fp8_recipe", "mxfp8", RECIPE, RECIPE_MXFP8),
     RULE_NOT_ON("peft._target_", "fine-tuning of few parameters"),
     RULE_VALUE("comm_overlap.tp_comm_overlap", SWITCH, technique[TECHNIQUE_TENSOR_OVERLAP], SWITCH_ON),
+    RULE_VALUE("comm_overlap.overlap_moe_expert_parallel_comm", SWITCH, technique[TECHNIQUE_EXPERT_OVERLAP],
+               OVERLAP_PASSES),
+    RULE_ELSEWHERE("comm_overlap.delay_wgrad_compute"),
     RULE_NOTHING("model.*"),
     RULE_NOTHING("*"),
 };
@@ -273,6 +291,14 @@ static bool read(struct launch_options *options, struct launch_source *source, s
     for (int i = 0; i < 3; i++)
         if (!launch_resolve(options, source->input->given, wholes[i], first))
             return error_memory(err);
+    return launch_read_nemo(options, first, bridge, source->shell, err);
+}
+
+bool launch_read_nemo(struct launch_options *options, int first, bool bridge, const struct shell *shell,
+                      struct error *err)
+{
+    if (!add_given(options))
+        return error_memory(err);
     rename_model(options, first);
     /* the model's own names first; what they do not know belongs to what is around the model */
     int count = options->argument_count;
@@ -281,14 +307,14 @@ static bool read(struct launch_options *options, struct launch_source *source, s
             strcmp(options->arguments[i].name, "mixed_precision") == 0 ||
             strcmp(options->arguments[i].name, "defaults") == 0)
             options->arguments[i].use = LAUNCH_USES; /* not yet */
-    if (!launch_apply_rules(options, &below_model, first, source->shell, err))
+    if (!launch_apply_rules(options, &below_model, first, shell, err))
         return false;
     for (int i = first; i < count; i++)
         if (options->arguments[i].use == LAUNCH_USES)
             options->arguments[i].use = LAUNCH_UNKNOWN;
         else if (options->arguments[i].use == LAUNCH_UNKNOWN && bridge)
             options->arguments[i].use = LAUNCH_IDLE;
-    if (!launch_apply_rules(options, bridge ? &around_bridge : &all_rules, first, source->shell, err) ||
+    if (!launch_apply_rules(options, bridge ? &around_bridge : &all_rules, first, shell, err) ||
         !refuse_open(options, first, err))
         return false;
     const char *activation = launch_text(options, "activation"),

@@ -14,8 +14,9 @@
 
 /* The first that knows a file reads it; Megatron-LM's takes any script. */
 static const struct launch_reader *const readers[] = {
-    &bridge_reader,  &nemo_reader,    &mlperf_reader,     &primus_reader, &nanotron_reader,  &foundry_reader,
-    &factory_reader, &axolotl_reader, &torchtitan_reader, &neox_reader,   &deepspeed_reader, &megatron_reader,
+    &bridge_reader,    &nemo_reader,     &mlperf_reader,        &primus_reader,      &nanotron_reader,
+    &foundry_reader,   &factory_reader,  &axolotl_reader,       &torchtitan_reader,  &neox_reader,
+    &deepspeed_reader, &megatron_reader, &recipe_bridge_reader, &recipe_nemo_reader, &recipe_titan_reader,
 };
 
 static const struct launch_reader *reader_of(const struct launch_options *options)
@@ -186,6 +187,7 @@ static bool read_script(struct launch_options *options, const struct launch_inpu
     struct launch_source source = {.path = input->path, .input = input, .shell = &shell};
     if (!shell_read(&shell, input->path, data, length, input->given, input->is_alone, err))
         return false;
+    launch_ask_shell(options, &shell);
     bool ok = read_source(options, &source, err) && read_documents(options, input, &shell, err) &&
               ((note_absent(options, &shell) && miss_required(options, &shell)) || error_memory(err));
     shell_release(&shell);
@@ -201,11 +203,13 @@ static bool read_document(struct launch_options *options, const struct launch_in
     if (syntax == DOC_YAML ? !doc_parse_lax(&doc, syntax, input->path, data, length, err)
                            : !doc_parse(&doc, syntax, input->path, data, length, err))
         return false;
+    int first = options->argument_count;
     const char *other = doc.root->type == DOC_MAP ? other_kind(&doc) : NULL;
     bool ok = doc.root->type != DOC_MAP ? refuse(input->path, err, "expected a map")
               : other                   ? error_set(err, ERROR_INPUT, "%s: is %s", input->path, other)
               : is_config(&doc)         ? take_config(options, &doc, err)
                                         : read_source(options, &source, err);
+    launch_ask_settings(options, first);
     doc_release(&doc);
     return ok;
 }
@@ -216,12 +220,15 @@ static bool read_data(struct launch_options *options, const struct launch_input 
 {
     const char *path = input->path;
     size_t start = 0;
+    if (input->syntax == LAUNCH_SCRIPT)
+        return read_script(options, input, data, length, err);
+    if (input->syntax != LAUNCH_BY_NAME)
+        return read_document(options, input, input->syntax == LAUNCH_JSON ? DOC_JSON : DOC_YAML, data, length,
+                             err);
     while (start < length && isspace((unsigned char)data[start]))
         start++;
     if (text_ends_with(path, ".py"))
-        return refuse(path, err,
-                      "is Python, which cannot be read without running it: give what it makes, as YAML or "
-                      "as the arguments of the training script");
+        return recipe_read(options, input, data, length, err);
     static const char *const texts[] = {".md", ".rst", ".csv", ".txt", ".ipynb", ".log"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (text_ends_with(path, texts[i]))

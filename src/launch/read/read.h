@@ -99,8 +99,27 @@ extern const struct launch_reader megatron_reader, mlperf_reader, bridge_reader,
     deepspeed_reader, neox_reader, nemo_reader, nanotron_reader, axolotl_reader, factory_reader,
     foundry_reader, primus_reader;
 
+/* Recipes in Python (recipe.c), which are known by what they import. */
+extern const struct launch_reader recipe_bridge_reader, recipe_nemo_reader, recipe_titan_reader;
+
+/* Reads a function of a Python file: that of --set function=NAME, or the only one that makes a configuration. */
+bool recipe_read(struct launch_options *options, const struct launch_input *input, const char *data,
+                 size_t length, struct error *err);
+
+/* Sets what NeMo's and Megatron-Bridge's own names say, for arguments from `first` on (nemo.c). */
+bool launch_read_nemo(struct launch_options *options, int first, bool bridge, const struct shell *shell,
+                      struct error *err);
+
 /* The rules of Megatron-Core's own names, which other software uses too. */
 extern const struct launch_rules megatron_rules;
+
+/* ---- what --set gives ---- */
+
+/* Notes that something asks for this name. The second: for the variables of a script that its text names; the third: for
+ * settings of files that are no scripts, those of the arguments from `first` on. */
+void launch_ask(struct launch_options *options, const char *name);
+void launch_ask_shell(struct launch_options *options, const struct shell *shell);
+void launch_ask_settings(struct launch_options *options, int first);
 
 /* ---- arguments ---- */
 
@@ -166,8 +185,17 @@ bool launch_read_layout(struct launch_options *options, const struct launch_argu
  * tokenizer. It is padded unless the padding is given. */
 void launch_settle_vocabulary(struct launch_options *options, const char *tokenizer);
 
+/* Returns the usual name of a model that a recipe calls "llama31_405b", or the text itself. */
+const char *launch_recipe_model(struct launch_options *options, const char *text);
+
 /* Any optimizer but Adam is not priced. */
 void launch_settle_optimizer(struct launch_options *options, const char *name);
+
+/* Refuses a training script of Megatron's whose model is not modelled, and one none of whose arguments are known. The second
+ * settles what Megatron-DeepSpeed means by its own names. */
+bool launch_judge_program(struct launch_options *options, const char *path, const char *script,
+                          struct error *err);
+void launch_settle_deepspeed(struct launch_options *options);
 
 /* Reads what Megatron's names say together: recomputation, sharding, layers of experts, precision. */
 bool launch_settle_megatron(struct launch_options *options, struct error *err);

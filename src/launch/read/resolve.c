@@ -80,6 +80,14 @@ static bool call(const char *inner, struct text *out)
 
 /* ---- names ---- */
 
+static void add_asked(struct launch_options *options, const char *name, size_t length)
+{
+    const char *copy = arena_copy(&options->arena, name, length);
+    options->no_memory |= !copy;
+    if (copy)
+        launch_ask(options, copy);
+}
+
 /* Adds the value of a variable of the environment, or its default; "NAME,default" or "NAME:default". */
 static bool put_variable(const struct resolver *r, const char *inner, char separator, struct text *out)
 {
@@ -88,6 +96,7 @@ static bool put_variable(const struct resolver *r, const char *inner, char separ
     for (const char *const *given = r->given; given && *given; given++)
         if (strncmp(*given, inner, length) == 0 && (*given)[length] == '=') {
             text_add(out, *given + length + 1);
+            add_asked(r->options, inner, length);
             return true;
         }
     if (!stop)

@@ -84,6 +84,23 @@ static bool knows(const struct launch_source *source)
            (doc_find(root, "training") || doc_find(root, "job"));
 }
 
+bool torchtitan_set_parts(struct launch_options *options, const int *parts, int count)
+{
+    int64_t pipeline = options->pipeline.given ? options->pipeline.value : 1;
+    const struct launch_value *schedule = &options->technique[TECHNIQUE_SCHEDULE];
+    bool folded = schedule->given && schedule->value == SCHEDULE_ZB_V; /* each part is a stage of its chain */
+    int64_t stages = folded ? count : pipeline;
+    int *blocks = ARENA_ARRAY(&options->arena, (size_t)stages, int);
+    if (!blocks)
+        return false;
+    for (int part = 0; part < count; part++)
+        blocks[part % stages] += parts[part];
+    options->stage_blocks = blocks;
+    options->stage_count = (int)stages;
+    launch_set(&options->chunks, NULL, count / pipeline);
+    return true;
+}
+
 /* Chunks as lists of module names: "layers.7" is a block. */
 static bool read_parts(struct launch_options *options, const struct doc *doc, struct error *err)
 {
@@ -94,20 +111,13 @@ static bool read_parts(struct launch_options *options, const struct doc *doc, st
     if (list->count % pipeline != 0 || list->count > LAUNCH_MAX_STAGES)
         return doc_error(doc, list, err, "%u parts are not a multiple of the pipeline's %d stages",
                          list->count, (int)pipeline);
-    const struct launch_value *schedule = &options->technique[TECHNIQUE_SCHEDULE];
-    bool folded = schedule->given && schedule->value == SCHEDULE_ZB_V; /* each part is a stage of its chain */
-    int64_t stages = folded ? list->count : pipeline;
-    int *blocks = ARENA_ARRAY(&options->arena, (size_t)stages, int);
+    int *blocks = ARENA_ARRAY(&options->arena, list->count, int), part = 0;
     if (!blocks)
         return error_memory(err);
-    int part = 0;
     for (const struct doc_node *node = list->first_child; node; node = node->next, part++)
         for (const struct doc_node *name = node->first_child; name; name = name->next)
-            blocks[part % stages] += name->text && strncmp(name->text, "layers.", 7) == 0;
-    options->stage_blocks = blocks;
-    options->stage_count = (int)stages;
-    launch_set(&options->chunks, NULL, list->count / pipeline);
-    return true;
+            blocks[part] += name->text && strncmp(name->text, "layers.", 7) == 0;
+    return torchtitan_set_parts(options, blocks, part) || error_memory(err);
 }
 
 /* -1 is the rest of the devices. By default stages of a pipeline keep their parameters gathered, which ZeRO 3 of

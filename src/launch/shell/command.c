@@ -74,7 +74,9 @@ bool shell_read_redirection(struct shell_run *run, struct shell_command *command
         run->at++;
     shell_skip_blanks(run);
     const char *start = run->at, *end = shell_word_end(start, run->end);
-    if (end < run->end && *end == '(' && end == start) /* <( ... ) */
+    if (start < run->end && *start == '(' && strchr("<>", start[-1])) /* cat <(...) */
+        end = shell_piece_end(start - 1, run->end);
+    else if (end == start && end < run->end && strchr("<>", *end)) /* < <(...) */
         end = shell_piece_end(start, run->end);
     if (here && !text) {
         command->delimiter_quoted =
@@ -221,6 +223,8 @@ static bool expand_inner(struct shell_run *run, struct shell_words *words)
 
 static bool end_script(struct shell_run *run, const struct shell_words *words)
 {
+    if (run->state->unsure > 0)
+        return true;
     long status = words->count > 1 ? strtol(words->items[1].text, NULL, 10) : 0;
     run->state->is_over = true;
     if (status == 0)

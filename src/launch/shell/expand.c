@@ -14,6 +14,7 @@ struct expansion {
     struct text field;
     bool begun; /* a field, which may be empty */
     bool whole; /* one field, whatever it holds */
+    bool none;  /* "${NAME[@]}" of no values was last: no field, though it is in quotes */
     int line, field_line;
 };
 
@@ -24,6 +25,7 @@ static void put(struct expansion *e, const char *bytes, size_t length)
     if (!e->begun)
         e->field_line = e->line;
     e->begun = true;
+    e->none = false;
     text_add_bytes(&e->field, bytes, length);
     e->run->state->expanded += length;
 }
@@ -76,16 +78,18 @@ static bool put_value(struct expansion *e, const char *value, bool quoted)
 static struct shell_words *special(struct shell_run *run, const char *name, size_t length,
                                    struct shell_words *room)
 {
-    static const char *const empty[] = {"@", "*", "-", "!", "_"};
+    static const char *const empty[] = {"*", "-", "!", "_"};
     static const char *const zero[] = {"#", "?", "$"};
     static const char *const paths[] = {"0", "BASH_SOURCE"};
     static const char *const folders[] = {"PWD", "OLDPWD"};
+    if (length == 1 && *name == '@')
+        return room;
     const char *value = NULL;
     const struct {
         const char *const *names;
         size_t count;
         const char *value;
-    } kinds[] = {{empty, 5, ""}, {zero, 3, "0"}, {paths, 2, run->path}, {folders, 2, "."}};
+    } kinds[] = {{empty, 4, ""}, {zero, 3, "0"}, {paths, 2, run->path}, {folders, 2, "."}};
     /* set by slurm from the lines at the beginning */
     static const char *const slurm[][3] = {{"SLURM_NNODES", "--nodes", "-N"},
                                            {"SLURM_JOB_NUM_NODES", "--nodes", "-N"},
@@ -276,6 +280,7 @@ static const char *changed(struct shell_run *run, const char *value, const char 
 static bool put_all(struct expansion *e, const struct shell_words *values, bool quoted)
 {
     int line = e->line;
+    e->none = values->count == 0;
     for (int i = 0; i < values->count; i++) {
         if (i > 0 && !end_field(e))
             return false;
@@ -374,12 +379,29 @@ static bool read_inner(struct shell_run *run, const char *at, const char *end, s
     return words->count > 0;
 }
 
+/* Returns the text of "cat <<EOF", which is a document's; NULL: it is another command. */
+static const char *document(struct shell_run *run, const char *at, const char *end)
+{
+    struct shell_run inner = {
+        .shell = run->shell, .path = run->path, .at = at, .end = end, .line = run->line, .state = run->state};
+    struct shell_command command = {0};
+    shell_skip_lines(&inner);
+    bool reads = shell_take_word(&inner, "cat");
+    shell_skip_blanks(&inner);
+    reads = reads && end - inner.at > 2 && strncmp(inner.at, "<<", 2) == 0 && inner.at[2] != '<';
+    return reads && shell_read_redirection(&inner, &command) && shell_read_document(&inner, &command) &&
+                   command.words.count > 0
+               ? command.words.items[0].text
+               : NULL;
+}
+
 /* Returns the output of commands that only say where a script lies, or what a path is called; NULL: it is not known. */
 static const char *known_output(struct shell_run *run, const char *at, const char *end)
 {
     struct shell_words words = {0};
-    if (!read_inner(run, at, end, &words))
-        return NULL;
+    const char *text = document(run, at, end);
+    if (text || run->state->failed || !read_inner(run, at, end, &words))
+        return text;
     int count = words.count;
     const char *first = words.items[0].text, *last = words.items[count - 1].text;
     if (strcmp(first, "cd") == 0 && count >= 4) { /* cd FOLDER && pwd */
@@ -520,8 +542,12 @@ static bool expand_piece(struct expansion *e, const char **at, const char *end, 
         return true;
     }
     if (*start == '"' && !quoted) {
+        bool begun = e->begun;
         put(e, "", 0);
-        return expand_into(e, start + 1, piece > start + 1 && piece[-1] == '"' ? piece - 1 : piece, true);
+        if (!expand_into(e, start + 1, piece > start + 1 && piece[-1] == '"' ? piece - 1 : piece, true))
+            return false;
+        e->begun = begun || !e->none || e->field.length > 0;
+        return true;
     }
     put(e, start, 1);
     *at = start + 1;

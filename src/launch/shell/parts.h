@@ -46,6 +46,7 @@ struct shell_state {
     size_t expanded;
     int passive;                /* above 0: commands are skipped, */
     int open;                   /* the unknown that decides about them, or -1, */
+    int unsure;                 /* above 0: it is not known whether commands are run: none ends the script */
     struct shell_words touched; /* and what they set */
     bool is_over;               /* after exit */
     const char *said;           /* by the last echo */

@@ -1,6 +1,7 @@
 /* Follows the statements of a script. */
 #include "launch/shell/parts.h"
 
+#include <ctype.h>
 #include <string.h>
 
 /* ---- places ---- */
@@ -121,7 +122,7 @@ static struct shell_answer run_one(struct shell_run *run)
     else if (!shell_read_function(run) && !state->failed)
         answer = shell_run_simple(run);
     state->depth--;
-    if (!stopped)
+    if (!stopped && !state->failed)
         shell_error(run, "a bracket has no end");
     if (negated && answer.is != SHELL_OPEN)
         answer.is = answer.is == SHELL_TRUE ? SHELL_FALSE : SHELL_TRUE;
@@ -170,10 +171,12 @@ static struct shell_answer run_chain(struct shell_run *run)
         bool tests = shell_at_word(run, "[[") || shell_at_word(run, "[") || shell_at_word(run, "{") ||
                      shell_at_word(run, "!");
         state->passive += skips || (opens && !tests);
+        state->unsure += opens && tests;
         if (opens && !tests && before < 0)
             state->open = answer.unknown;
         struct shell_answer next = run_pipe(run);
         state->passive -= skips || (opens && !tests);
+        state->unsure -= opens && tests;
         state->open = before;
         if (skips)
             continue;
@@ -237,6 +240,31 @@ struct shell_answer shell_run_list(struct shell_run *run, const char *const *sto
     return shell_failed();
 }
 
+/* Does a text name a variable? A parameter by its number: behind a sign. */
+static bool names(const char *text, const char *name)
+{
+    size_t length = strlen(name);
+    bool parameter = isdigit((unsigned char)*name);
+    if (parameter && (strstr(text, "$@") || strstr(text, "$*")))
+        return true;
+    for (const char *at = text; length > 0 && (at = strstr(at, name)) != NULL; at++) {
+        char before = at > text ? at[-1] : ' ', behind = at[length];
+        if (!isalnum((unsigned char)before) && before != '_' && !isalnum((unsigned char)behind) &&
+            behind != '_' && (!parameter || before == '$' || before == '{'))
+            return true;
+    }
+    return false;
+}
+
+static void ask(struct shell *shell, const char *text)
+{
+    for (int i = 0; i < shell->variable_count; i++) {
+        struct shell_variable *variable = &shell->variables[i];
+        if (variable->is_given && !variable->is_asked)
+            variable->is_asked = names(text, variable->name);
+    }
+}
+
 /* Follows a whole file: without a byte order mark, and with any line ends. */
 bool shell_run_file(struct shell_run *run, const char *data, size_t length)
 {
@@ -254,6 +282,8 @@ bool shell_run_file(struct shell_run *run, const char *data, size_t length)
             *to++ = data[i] > 0 && data[i] < 4 ? '?' : data[i]; /* bytes that are marks here */
     run->at = copy;
     run->end = to;
+    *to = '\0';
+    ask(run->shell, copy);
     shell_run_list(run, none, &stopped);
     return !run->state->failed;
 }

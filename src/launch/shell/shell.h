@@ -45,6 +45,7 @@ struct shell_variable {
     bool is_array;
     bool is_used;  /* in another text */
     bool is_given; /* by --set */
+    bool is_asked; /* it is given, and a text names it */
     const char *path;
     int line;
 };

@@ -3,8 +3,12 @@
 
 #include <ctype.h>
 #include <fnmatch.h>
+#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define MAX_PATTERN 128  /* bytes of a regular expression */
+#define MAX_MATCHED 1024 /* and of what it is compared with */
 
 /* ---- arithmetic ---- */
 
@@ -226,6 +230,18 @@ static bool is_number_operator(const char *text)
     return false;
 }
 
+/* Expressions that repeat what was matched, or repeat by a count, can take any time: these are not answered. */
+static struct shell_answer matches(struct condition *c, const char *text, const char *pattern)
+{
+    regex_t regex;
+    if (strlen(pattern) > MAX_PATTERN || strlen(text) > MAX_MATCHED || strpbrk(pattern, "\\{") ||
+        regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB) != 0)
+        return open_for(shell_add_unknown(c->run, NULL, 0, "a regular expression"));
+    bool found = regexec(&regex, text, 0, NULL, 0) == 0;
+    regfree(&regex);
+    return yes_or_no(found);
+}
+
 static struct shell_answer compare(struct condition *c, const char *a, const char *operator, const char * b)
 {
     if (is_number_operator(operator))
@@ -235,10 +251,8 @@ static struct shell_answer compare(struct condition *c, const char *a, const cha
         return open_for(mark);
     if (strcmp(operator, "<") == 0 || strcmp(operator, ">") == 0)
         return yes_or_no(*operator== '<' ? strcmp(a, b) < 0 : strcmp(a, b) > 0);
-    if (strcmp(operator, "=~") == 0) {
-        int unknown = shell_add_unknown(c->run, NULL, 0, "a regular expression");
-        return open_for(unknown);
-    }
+    if (strcmp(operator, "=~") == 0)
+        return matches(c, a, b);
     bool same = strlen(b) < 4096 && fnmatch(b, a, 0) == 0;
     return yes_or_no(same == (operator[0] != '!'));
 }

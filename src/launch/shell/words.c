@@ -295,6 +295,8 @@ static const char *piece_end(const char *at, const char *end, int depth)
         return end;
     if (first == '$' && at + 1 < end && (at[1] == '(' || at[1] == '{'))
         return brackets_end(at + 1, end, at[1], at[1] == '(' ? ')' : '}', depth + 1);
+    if ((first == '<' || first == '>') && at + 1 < end && at[1] == '(')
+        return brackets_end(at + 1, end, '(', ')', depth + 1);
     if (first == '\\')
         return at + 1 < end ? at + 2 : end;
     if (first != '\'' && first != '"' && first != '`')
