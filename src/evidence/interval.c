@@ -1,5 +1,7 @@
 #include "evidence/interval.h"
 
+#include "core/unit.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -43,6 +45,17 @@ static void print_run(const struct neighbour *neighbour, struct text *out)
                 100.0 * expm1(row->log_ratio), 100.0 * expm1(neighbour->moved));
 }
 
+void estimate_print_factors(const struct estimate *estimate, double formula, double factor, struct text *out)
+{
+    struct unit_texts texts = {0};
+    if (factor == 1.0)
+        return;
+    text_format(out, " = %s by formula x %.3f by known runs", unit_text(&texts, formula, UNIT_TIME),
+                factor / estimate->own);
+    if (estimate->own != 1.0)
+        text_format(out, " x %.3f by your run", estimate->own);
+}
+
 void estimate_print(const struct estimate *estimate, struct text *out)
 {
     struct estimate sorted = *estimate;
@@ -53,8 +66,11 @@ void estimate_print(const struct estimate *estimate, struct text *out)
         return;
     }
     qsort(sorted.neighbours, (size_t)sorted.count, sizeof *sorted.neighbours, by_moved);
-    text_format(out, "\n%d known runs move the time of the formula by %+.1f %%\n", sorted.count,
-                100.0 * (sorted.factor - 1.0));
+    text_format(out, "\n%d known runs move the time of the formula by %+.1f %%", sorted.count,
+                100.0 * (sorted.factor / sorted.own - 1.0));
+    if (sorted.own != 1.0)
+        text_format(out, ", and the run of --calibration by %+.1f %%", 100.0 * (sorted.own - 1.0));
+    text_add(out, "\n");
     text_add(out, "  run               source                        device    devices  model         "
                   "alike      slower     moves\n");
     for (int i = 0; i < sorted.count; i++)

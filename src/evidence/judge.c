@@ -73,7 +73,7 @@ struct estimate run_judge(const struct run *run, enum run_part without)
     struct residual row = residual_of(run);
     struct left_out left_out = {without, &row};
     struct residuals known = residuals_known;
-    if (run->job.calibration != tables_calibration(NULL, run->job.device))
+    if (!tables_is_known(run->job.calibration, run->job.device))
         known.count = 0;
     return neighbours_estimate(&known, &row.likeness, is_left_out, &left_out);
 }

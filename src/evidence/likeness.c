@@ -7,10 +7,10 @@
 /* The differences that make d = 1, and what other kinds add to d. Chosen by leaving out halves, jobs and sources of the
  * published runs (docs/validate.md), and rounded. */
 static const double scales[LIKENESS_SIZES] = {
-    [LIKENESS_PARAMETERS] = 8.0, [LIKENESS_TOKENS] = 10.0, [LIKENESS_TENSOR] = 5.0, [LIKENESS_PIPELINE] = 2.5,
+    [LIKENESS_PARAMETERS] = 6.0, [LIKENESS_TOKENS] = 20.0, [LIKENESS_TENSOR] = 5.0, [LIKENESS_PIPELINE] = 2.5,
     [LIKENESS_CONTEXT] = 2.5,    [LIKENESS_EXPERT] = 2.5,  [LIKENESS_BUBBLE] = 0.5,
 };
-#define YEARS            0.6
+#define YEARS            0.5
 #define OTHER_GENERATION 0.5
 #define OTHER_DEVICE     0.5 /* of any generation */
 #define OTHER_FAMILY     0.3
@@ -19,6 +19,8 @@ static const double scales[LIKENESS_SIZES] = {
 #define OTHER_WIDTH      0.6
 #define OTHER_TRAINING   0.3 /* LoRA or all parameters */
 #define OTHER_RECOMPUTE  0.3
+#define OTHER_RECIPE     0.5
+#define OTHER_SHARDING   0.4 /* ZeRO stage */
 #define OTHER_MODEL      0.1
 #define SAME_MODEL       20.0 /* models of so many sizes per doubling: equal sizes are one model */
 
@@ -38,6 +40,8 @@ struct likeness likeness_of(const struct job *job, const struct job_time *time)
         .bits = bits_of(cost_device_type(job->device, job->type)),
         .frozen = job->frozen,
         .recompute = job->recompute,
+        .sharding = job->sharding,
+        .recipe = (enum number_recipe)job->technique.recipe,
         .sizes =
             {
                 [LIKENESS_PARAMETERS] = log2(fmax(architecture_parameters(job->model), 1.0)),
@@ -97,6 +101,8 @@ double likeness_distance(const struct likeness *a, const struct likeness *b, dou
     sum += a->bits != b->bits ? OTHER_WIDTH : 0.0;
     sum += a->frozen != b->frozen ? OTHER_TRAINING : 0.0;
     sum += a->recompute != b->recompute ? OTHER_RECOMPUTE : 0.0;
+    sum += a->recipe != b->recipe ? OTHER_RECIPE : 0.0;
+    sum += a->sharding != b->sharding ? OTHER_SHARDING : 0.0;
     if (sum > enough)
         return sum;
     if (!same(a->device, b->device))

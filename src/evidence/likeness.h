@@ -28,6 +28,8 @@ struct likeness {
     int bits;        /* of the numbers that are multiplied: 16 (and more), 8 or 4 */
     bool frozen;     /* LoRA */
     enum recompute recompute;
+    int sharding;              /* ZeRO stage */
+    enum number_recipe recipe; /* of products in 8 and 4 bits */
     double sizes[LIKENESS_SIZES];
 };
 

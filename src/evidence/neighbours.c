@@ -1,17 +1,19 @@
 #include "evidence/neighbours.h"
 
 #include "core/text.h"
-#include "devices/tables.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The variance of one measurement, as a share of that of the formula's error. */
-#define NOISE 0.06
+/* Standard deviations of one measurement, and of the formula's error where nothing is known of it. */
+#define MEASURED 0.015
+#define USUAL    0.1
+#define LEAST    0.002 /* share of the variance that a measurement has at least, for the solver's sake */
+#define MOST     0.5
 
 /* An error larger than this is not believed further. */
-#define ODD 0.6
+#define ODD 0.8
 
 /* Runs further away say nothing. */
 #define FAR 5.0
@@ -77,8 +79,26 @@ static void find_nearest(struct estimate *estimate, const struct residuals *know
 
 /* ---- the expected error ---- */
 
+static double believed(double log_ratio)
+{
+    return fmin(fmax(log_ratio, -ODD), ODD);
+}
+
+/* Returns the variance of one measurement as a share of that of the formula's error, which the nearest runs tell: where the formula
+ * is far off, that is no noise, and the nearest run is believed. */
+static double noise_of(const struct estimate *estimate)
+{
+    double squares = USUAL * USUAL, weights = 1.0;
+    for (int i = 0; i < estimate->count; i++) {
+        double error = believed(estimate->neighbours[i].row->log_ratio);
+        squares += estimate->neighbours[i].correlation * error * error;
+        weights += estimate->neighbours[i].correlation;
+    }
+    return fmin(fmax(MEASURED * MEASURED * weights / squares, LEAST), MOST);
+}
+
 /* Solves (C + noise I) x = k by Cholesky's decomposition, in place: `matrix` is its lower triangle, x is left in `vector`. */
-static void solve(double (*matrix)[NEIGHBOURS_MAX], double *vector, int count)
+static void solve(double (*matrix)[NEIGHBOURS_MAX], double *vector, int count, double noise)
 {
     for (int i = 0; i < count; i++) {
         for (int j = 0; j <= i; j++) {
@@ -86,7 +106,7 @@ static void solve(double (*matrix)[NEIGHBOURS_MAX], double *vector, int count)
             for (int k = 0; k < j; k++)
                 sum -= matrix[i][k] * matrix[j][k];
             /* a pivot is not less than the noise, but for rounding */
-            matrix[i][j] = i == j ? sqrt(fmax(sum, NOISE)) : sum / matrix[j][j];
+            matrix[i][j] = i == j ? sqrt(fmax(sum, noise)) : sum / matrix[j][j];
         }
         for (int k = 0; k < i; k++)
             vector[i] -= matrix[i][k] * vector[k];
@@ -99,25 +119,21 @@ static void solve(double (*matrix)[NEIGHBOURS_MAX], double *vector, int count)
     }
 }
 
-static double believed(double log_ratio)
-{
-    return fmin(fmax(log_ratio, -ODD), ODD);
-}
-
 /* Returns the expected error, and sets what each run adds to it and the variance that is left. */
 static double expect(struct estimate *estimate)
 {
     double matrix[NEIGHBOURS_MAX][NEIGHBOURS_MAX], weights[NEIGHBOURS_MAX], error = 0.0;
+    double noise = noise_of(estimate);
     for (int i = 0; i < estimate->count; i++) {
         const struct likeness *likeness = &estimate->neighbours[i].row->likeness;
         for (int j = 0; j < i; j++) {
             double distance = likeness_distance(likeness, &estimate->neighbours[j].row->likeness, INFINITY);
             matrix[i][j] = exp(-distance);
         }
-        matrix[i][i] = 1.0 + NOISE;
+        matrix[i][i] = 1.0 + noise;
         weights[i] = estimate->neighbours[i].correlation;
     }
-    solve(matrix, weights, estimate->count);
+    solve(matrix, weights, estimate->count, noise);
     estimate->unexplained = 1.0;
     for (int i = 0; i < estimate->count; i++) {
         struct neighbour *neighbour = &estimate->neighbours[i];
@@ -180,19 +196,11 @@ struct estimate neighbours_estimate(const struct residuals *known, const struct 
     find_nearest(&estimate, known, likeness, left_out, context);
     double error = expect(&estimate), half = half_width(&estimate, known);
     estimate.factor = exp(error);
+    estimate.own = 1.0;
     estimate.low = exp(error - half);
     estimate.high = exp(error + half);
     estimate.extrapolates = estimate.unexplained > UNLIKE;
     return estimate;
-}
-
-struct estimate neighbours_estimate_job(const struct job *job, const struct job_time *time)
-{
-    struct residuals known = residuals_known;
-    struct likeness likeness = likeness_of(job, time);
-    if (job->calibration != tables_calibration(NULL, job->device))
-        known.count = 0;
-    return neighbours_estimate(&known, &likeness, NULL, NULL);
 }
 
 /* ---- leaving out ---- */

@@ -4,7 +4,8 @@
  * likeness.h, plus noise of each measurement. Its expected value at a job, given the errors of the nearest runs, is simple kriging
  * (Matheron, "Principles of geostatistics", Economic Geology 58, 1963): weights w = k (C + noise I)^-1, where C are the
  * correlations between the runs and k those with the job. Near twins share their weight, and where no run is near, all weights go
- * to 0 and the factor to 1.
+ * to 0 and the factor to 1. The noise is that of a measurement, a few per cent, in units of the formula's error around the job: where
+ * it is wrong by a third for a page of runs, a run of that page is worth more than where it is wrong by a fiftieth.
  *
  * The interval is conformal (Vovk et al., "Algorithmic learning in a random world", 2005): a quantile of the errors that were left
  * in the nearest runs when all runs of the same job were unknown, weighted by their correlation, together with a few errors of
@@ -45,6 +46,7 @@ struct neighbour {
 
 struct estimate {
     double factor;    /* expected measured time / predicted time */
+    double own;       /* the part of it that a run of the user's own adds (own_run.h); 1: none */
     double low, high; /* 80 % interval, as shares of the predicted time */
     double
         unexplained; /* variance that is left, as a share of that without known runs: 1 where none is near */
@@ -60,10 +62,6 @@ typedef bool residual_filter(const struct residual *row, const void *context);
  * that is known of its framework, or else its software, on its device if there is one. */
 struct estimate neighbours_estimate(const struct residuals *known, const struct likeness *likeness,
                                     residual_filter *left_out, const void *context);
-
-/* Returns the estimate of a job from the published runs; factor 1 for a job with a calibration of its own, to whose errors those
- * of the published runs say nothing. */
-struct estimate neighbours_estimate_job(const struct job *job, const struct job_time *time);
 
 /* Makes the known runs of rows with all but `left`: sets that and `unseen`. False: out of memory. */
 bool residuals_leave_out(struct residuals *residuals, struct residual *rows, struct error *err);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define MEMORY_ERROR                                                                                         \
-    1.05 /* a run that is over by no more than the estimate's own error still counts as fitting */
+    1.03 /* a run that is over by no more than the estimate's own error, its median, still counts as fitting */
 
 bool run_job_fits(const struct job *job)
 {

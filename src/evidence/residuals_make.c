@@ -34,8 +34,8 @@ static void add_row(struct text *out, const struct residual *row)
     text_add(out, "    {{");
     for (int i = 0; i < 4; i++)
         add_string(out, strings[i]);
-    text_format(out, "%.4f, %d, %d, %d, {", likeness->released, likeness->bits, likeness->frozen,
-                (int)likeness->recompute);
+    text_format(out, "%.4f, %d, %d, %d, %d, %d, {", likeness->released, likeness->bits, likeness->frozen,
+                (int)likeness->recompute, likeness->sharding, (int)likeness->recipe);
     for (int i = 0; i < LIKENESS_SIZES; i++)
         text_format(out, "%.4f, ", likeness->sizes[i]);
     text_add(out, "}}, ");

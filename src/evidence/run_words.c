@@ -115,17 +115,26 @@ bool run_type_named(const char *text, enum cost_type *type)
     return false;
 }
 
+/* "float8 rowwise", "MXFP8", "FP8-MX"; not "FP8-CS (FP8-MX)", whose number is that of current scaling */
+static enum number_recipe recipe_of(const char *text)
+{
+    bool blocks = contains(text, "MXFP8") || (contains(text, "FP8-MX") && !contains(text, "FP8-CS"));
+    return contains(text, "rowwise") ? RECIPE_ROWWISE : blocks ? RECIPE_MXFP8 : RECIPE_USUAL;
+}
+
 bool run_read_precision(struct run *run, const char *text)
 {
     /* frozen weights in 4 or 8 bits are turned into 16 before each product (arXiv:2305.14314) */
     bool four =
         contains(text, "4-bit") || contains(text, "4bit") || contains(text, "nf4") || contains(text, "int4");
-    if (contains(text, "rowwise") && software_supports(run->job.software, TECHNIQUE_RECIPE))
-        run->job.technique.recipe = RECIPE_ROWWISE;
+    if (software_supports(run->job.software, TECHNIQUE_RECIPE))
+        run->job.technique.recipe = recipe_of(text);
     bool eight = contains(text, "8-bit") || contains(text, "8bit") || contains(text, "int8");
     if (!run->job.frozen || (!four && !eight))
         return run_type_named(text, &run->job.type);
     run->job.technique.parameters = four ? FORMAT_FP4 : FORMAT_FP8;
+    /* LitGPT's names: "bnb.nf4" and, with double quantisation, "bnb.nf4-dq" */
+    run->job.single_scale = contains(text, "bnb.nf4") && !contains(text, "-dq");
     run->job.type = contains(text, "half") || contains(text, "fp16") ? COST_FP16 : COST_BF16;
     return true;
 }

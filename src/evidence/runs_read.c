@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define GIGABYTE 0x1p30
@@ -247,6 +248,8 @@ static bool read_software(struct reader *r)
     };
     /* NeMo fine-tunes on packed sequences of SQuAD, whose questions have some 250 tokens with their texts */
     bool nvidia = contains(run->framework, "NeMo") || contains(run->framework, "Megatron") || !words.given;
+    if (contains(cell(r, "notes"), "padded samples"))
+        run->job.document = 256; /* padding is masked: attention to as few */
     if (nvidia && !contains(run->framework, "AutoModel") &&
         (run->job.frozen || contains(run->model_name, "SFT")))
         run->job.document = 256;
@@ -288,6 +291,11 @@ static void read_exchanges(struct reader *r)
         job->technique.dispatch = DISPATCH_DEEPEP;
     else if (text_starts_with(notes, "all-to-all"))
         job->technique.dispatch = DISPATCH_ALLTOALL;
+    const char *rounds = strstr(notes, "GA "); /* a pipeline is filled for each of them */
+    if (rounds && contains(r->run->framework, "AutoModel"))
+        job->rounds = (int)fmin(fmax(strtol(rounds + 3, NULL, 10), 0.0), MAX_DEGREE);
+    /* AutoModel's FakeBalancedGate */
+    job->in_turn = contains(r->run->framework, "AutoModel") && contains(notes, "balanced gate");
     bool overlaps = contains(notes, "overlap of all-to-all") || contains(notes, "all-to-all overlap");
     if (overlaps && software_supports(job->software, TECHNIQUE_EXPERT_OVERLAP))
         job->technique.expert_overlap = OVERLAP_PASSES;
@@ -408,7 +416,8 @@ static void read_measured(struct reader *r)
     run->seconds = milliseconds ? 1e-3 * cells_number(&r->cells, "real_ms", 1e-3, 3.2e10)
                                 : cells_number(&r->cells, "sec_per_iter", 1e-6, 3.2e7);
     const char *column = has_column(r, "real_mem_gib") ? "real_mem_gib" : "mem_gb";
-    run->memory = cells_number(&r->cells, column, 1e-6, 1e6) * GIGABYTE;
+    bool decimal = contains(run->framework, "LitGPT"); /* prints bytes / 1e9 */
+    run->memory = cells_number(&r->cells, column, 1e-6, 1e6) * (decimal ? 1e9 : GIGABYTE);
     if (strcmp(cell(r, "mem_basis"), "analytic") == 0) /* computed, not measured */
         run->memory = 0.0;
     run->ran_out = strcasecmp(cell(r, "outcome"), "OOM") == 0;

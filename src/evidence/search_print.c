@@ -63,9 +63,7 @@ static void print_head(const struct job_search_report *report, struct text *out)
     double factor = report->no_neighbours ? 1.0 : report->estimate.factor;
     double seconds = factor * plan->time.seconds, tokens = (double)job->batch * (double)job->sequence;
     text_format(out, "iteration %s", unit_text(&texts, seconds, UNIT_TIME));
-    if (factor != 1.0)
-        text_format(out, " = %s by formula x %.3f by known runs",
-                    unit_text(&texts, plan->time.seconds, UNIT_TIME), factor);
+    estimate_print_factors(&report->estimate, plan->time.seconds, factor, out);
     text_format(out, "; 80 %% interval %s to %s%s\n", unit_text(&texts, interval.low, UNIT_TIME),
                 unit_text(&texts, interval.high, UNIT_TIME),
                 interval.extrapolates ? " (extrapolated: no similar published run)" : "");

@@ -31,13 +31,40 @@ static void predict_mixture(struct run *run, const struct calibration *calibrati
     }
 }
 
+static struct job with_layers(struct job job, int layers)
+{
+    job.recompute = RECOMPUTE_FULL;
+    job.technique.method = METHOD_BLOCK;
+    job.technique.layers = layers;
+    return job;
+}
+
+/* Recomputes as few blocks of each chunk as fit, if any number does. */
+static void settle_layers(struct job *job)
+{
+    int least = 0, enough = job_block_count(job) / (job->pipeline * job->chunks);
+    struct job other = with_layers(*job, enough);
+    if (enough < 1 || !run_job_fits(&other))
+        return;
+    while (enough - least > 1) {
+        int middle = (least + enough) / 2;
+        other = with_layers(*job, middle);
+        *(run_job_fits(&other) ? &enough : &least) = middle;
+    }
+    *job = with_layers(*job, enough);
+}
+
 /* A run that leaves its recomputation open ran, and so with one that fits: the least of them, if any does. Software that
- * accumulates no gradients has no other way to save memory. */
+ * accumulates no gradients has no other way to save memory, nor have frozen weights. */
 static void settle_recompute(const struct run *run, struct job *job)
 {
     static const enum recompute more[] = {RECOMPUTE_SELECTIVE, RECOMPUTE_FULL};
-    if (!(run->open & OPEN_RECOMPUTE) || job->recompute != RECOMPUTE_NONE || !job->software->one_pass ||
-        run->ran_out || run_job_fits(job))
+    if (!(run->open & OPEN_RECOMPUTE) || job->recompute != RECOMPUTE_NONE || run->ran_out ||
+        run_job_fits(job))
+        return;
+    if (job->frozen && job->software->some_blocks == METHOD_BLOCK)
+        settle_layers(job);
+    if (!job->software->one_pass)
         return;
     for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
         struct job other = *job;

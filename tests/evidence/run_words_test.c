@@ -101,6 +101,59 @@ static void reads_adapters(void **state)
     validation_release(&v);
 }
 
+/* LitGPT's gigabytes are decimal. Products of 4-bit weights are operations of their own, each of which keeps its input: 3 of a block that
+ * adapters keep no copy of; without double quantisation a factor in fp32 for each 64 weights. */
+static void four_bits_keep_their_inputs(void **state)
+{
+    (void)state;
+    struct validation v =
+        load("gpu,gpus,framework,precision,mbs,gbs,model,seq,tp,pp,zero,recompute,mem_gb,notes\n"
+             "A100-40GB,1,LitGPT,bf16,2,128,llama-2-7b LoRA,1304,1,1,0,none,21.3,LoRA r 8\n"
+             "A100-40GB,1,LitGPT,4-bit bnb.nf4-dq,2,128,llama-2-7b QLoRA,1304,1,1,0,none,13.84,LoRA r 8\n"
+             "A100-40GB,1,LitGPT,4-bit bnb.nf4,2,128,llama-2-7b QLoRA,1304,1,1,0,none,14.14,LoRA r 8\n"
+             "A100-40GB,1,HF Trainer,4-bit bnb.nf4,2,128,llama-2-7b QLoRA,1304,1,1,0,none,14.14,LoRA r 8\n");
+    validation_predict(&v, NULL);
+    const struct job_memory *sixteen = &v.runs[0].predicted_memory, *twice = &v.runs[1].predicted_memory,
+                            *once = &v.runs[2].predicted_memory;
+    double kept = 3.0 * 2.0 * (2.0 * 1304.0) * 4096.0 * 32.0,
+           weights = 32.0 * 4096.0 * (4.0 * 4096.0 + 3.0 * 11008.0);
+    assert_true(fabs(twice->activations - sixteen->activations - kept) < 1e-6 * kept);
+    assert_near(once->activations, twice->activations);
+    double factors = once->parameters - twice->parameters, expected = 4.0 / 64.0 - 1.0 / 64.0 - 4.0 / 16384.0;
+    assert_true(factors > 0.99 * expected * weights && factors < 1.06 * expected * weights);
+    assert_near(v.runs[0].memory, 21.3e9);
+    assert_near(v.runs[3].memory, 14.14 * 0x1p30);
+    validation_release(&v);
+}
+
+/* Frozen weights of a table that leaves recomputation open: as few blocks as must be, where all of their activations do not fit. */
+static void lora_recomputes_what_it_must(void **state)
+{
+    (void)state;
+    struct validation v =
+        load("gpu,gpus,framework,precision,mbs,gbs,model,seq,tp,pp,recompute,sec_per_iter,notes\n"
+             "B200,8,Megatron-Core 26.02,fp8,1,8,llama-2-70b LoRA,8192,1,1,,1,LoRA r 16\n"
+             "B200,8,Megatron-Core 26.02,fp8,1,8,llama-2-70b LoRA,8192,1,1,none,1,LoRA r 16\n"
+             "B200,8,Megatron-Core 26.02,fp8,1,8,llama-2-70b LoRA,8192,1,1,full,1,LoRA r 16\n"
+             "B200,8,Megatron-Core 26.02,fp8,1,8,llama-2-70b LoRA,2048,1,1,,1,LoRA r 16\n");
+    validation_predict(&v, NULL);
+    const struct run *open = &v.runs[0], *none = &v.runs[1], *full = &v.runs[2];
+    assert_false(none->fits);
+    assert_true(open->fits);
+    assert_true(open->predicted.compute > none->predicted.compute &&
+                open->predicted.compute < full->predicted.compute);
+    /* one block less does not fit */
+    struct job job = open->job;
+    double block = (none->predicted_memory.activations - full->predicted_memory.activations) / 80.0;
+    assert_true(open->predicted_memory.total + block > 1.03 * (double)job.device->memory);
+    assert_true(open->predicted_memory.total <= 1.03 * (double)job.device->memory);
+    /* what fits is not recomputed */
+    assert_true(v.runs[3].fits);
+    job = v.runs[3].job;
+    assert_near(v.runs[3].predicted.compute, job_time(&job).compute);
+    validation_release(&v);
+}
+
 /* Moments in 8 bits, and a step for each parameter in the backward pass. */
 static void reads_small_optimizers(void **state)
 {
@@ -147,15 +200,21 @@ static void reads_exchanges(void **state)
         "H100,8,Megatron-Core,2026-02,bf16,1,64,mixtral-8x7b,8,1,8,\"all-to-all, main\"\n"
         "H100,8,Megatron-Core,2026-02,bf16,1,64,mixtral-8x7b,8,1,8,\"DeepEP, 1F1B overlap of all-to-all\"\n"
         "H100,8,torchtitan,2026-02,bf16,1,64,llama-2-7b,8,1,1,async TP\n"
-        "H100,8,torchtitan,2026-02,float8 rowwise,1,64,llama-2-7b,8,1,1,vanilla TP\n");
+        "H100,8,torchtitan,2026-02,float8 rowwise,1,64,llama-2-7b,8,1,1,vanilla TP\n"
+        "B200,8,Megatron-Bridge 26.02,,MXFP8,1,64,llama-2-7b,8,1,1,\n"
+        "B200,8,Megatron-Bridge 26.02,,FP8-MX,1,64,llama-2-7b,8,1,1,\n"
+        "B200,8,Megatron-Bridge 26.02,,FP8-CS (FP8-MX),1,64,llama-2-7b,8,1,1,\n");
     static const struct technique expected[] = {
         {.tensor_overlap = SWITCH_ON, .dispatch = DISPATCH_DEEPEP},
         {.dispatch = DISPATCH_ALLTOALL},
         {.dispatch = DISPATCH_DEEPEP, .expert_overlap = OVERLAP_PASSES},
         {.tensor_overlap = SWITCH_ON},
         {.recipe = RECIPE_ROWWISE},
+        {.tensor_overlap = SWITCH_ON, .recipe = RECIPE_MXFP8},
+        {.tensor_overlap = SWITCH_ON, .recipe = RECIPE_MXFP8},
+        {.tensor_overlap = SWITCH_ON},
     };
-    assert_int_equal(v.count, 5);
+    assert_int_equal(v.count, 8);
     for (int i = 0; i < v.count; i++) {
         const struct technique *found = &v.runs[i].job.technique;
         if (v.runs[i].reason)
@@ -168,13 +227,37 @@ static void reads_exchanges(void **state)
     validation_release(&v);
 }
 
+/* AutoModel's benchmarks give experts their tokens in turn, and fill the pipeline once for each step of accumulation. */
+static void reads_benchmarks_of_automodel(void **state)
+{
+    (void)state;
+    struct validation v = load(
+        "gpu,gpus,framework,precision,mbs,gbs,model,tp,pp,vp,ep,notes\n"
+        "H100,64,NeMo AutoModel,bf16,1,1024,qwen3-30b-a3b,1,4,2,8,\"LBS 8, GA 4; mock data, balanced gate\"\n"
+        "H100,64,NeMo AutoModel,bf16,1,1024,qwen3-30b-a3b,1,4,2,8,\n"
+        "H100,64,Megatron-Core,bf16,1,1024,qwen3-30b-a3b,1,4,2,8,\"GA 4; forced load balancing\"\n");
+    assert_int_equal(v.count, 3);
+    for (int i = 0; i < v.count; i++) {
+        if (v.runs[i].reason)
+            fail_msg("%s", v.runs[i].reason);
+        assert_int_equal(v.runs[i].job.rounds, i == 0 ? 4 : 0);
+        assert_int_equal(v.runs[i].job.in_turn, i == 0);
+    }
+    struct job_time fast = job_time(&v.runs[0].job), slow = job_time(&v.runs[1].job);
+    assert_true(fast.tensor < 0.5 * slow.tensor); /* to one device each, not to most of 8 */
+    validation_release(&v);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_the_software_of_a_run),
+        cmocka_unit_test(reads_benchmarks_of_automodel),
         cmocka_unit_test(unknown_software_is_a_mixture),
         cmocka_unit_test(reads_adapters),
         cmocka_unit_test(reads_exchanges),
+        cmocka_unit_test(four_bits_keep_their_inputs),
+        cmocka_unit_test(lora_recomputes_what_it_must),
         cmocka_unit_test(reads_small_optimizers),
         cmocka_unit_test(unnamed_models_are_of_their_time),
     };
