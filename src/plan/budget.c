@@ -1,5 +1,6 @@
 #include "plan/budget.h"
 
+#include "core/doc.h"
 #include "core/text.h"
 #include "core/unit.h"
 
@@ -11,48 +12,119 @@
 
 /* ---- prices ---- */
 
+#define EXPECTED "expected dollars per device and hour such as 2.10/h, found"
+
+static bool read_dollars(const char *text, size_t length, double *dollars)
+{
+    static const char *const ends[] = {"/h", "/hr", "/hour", "$"};
+    char number[64];
+    if (length > 0 && *text == '$') {
+        text++;
+        length--;
+    }
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        size_t end = strlen(ends[i]);
+        if (length > end && strncmp(text + length - end, ends[i], end) == 0)
+            length -= end;
+    }
+    snprintf(number, sizeof number, "%.*s", length < sizeof number ? (int)length : 0, text);
+    return unit_parse(number, UNIT_COUNT, dollars) && *dollars >= 0.0 && *dollars <= 1e6;
+}
+
+/* Sets the device that a user's name means; a name that is not known may be that of a profile's device type. */
+static bool set_device(const char *name, size_t length, const struct tables *tables,
+                       struct budget_price *price)
+{
+    if (length == 0 || length >= sizeof price->device)
+        return false;
+    memcpy(price->device, name, length);
+    const struct cost_device *device = tables_device(tables, price->device);
+    if (device)
+        snprintf(price->device, sizeof price->device, "%s", device->name);
+    return true;
+}
+
+static bool is_new(const struct budget_prices *prices, const struct budget_price *price)
+{
+    for (int i = 0; i < prices->count; i++)
+        if (strcmp(prices->prices[i].device, price->device) == 0)
+            return false;
+    return true;
+}
+
 static bool read_price(const char *text, size_t length, const struct tables *tables,
                        struct budget_price *price, struct error *err)
 {
     const char *equals = memchr(text, '=', length);
-    char number[64];
     *price = (struct budget_price){.per_hour = NAN};
+    if (equals && !set_device(text, (size_t)(equals - text), tables, price))
+        return error_set(err, ERROR_USAGE, "--price: expected a device before '=' in '%.*s'", (int)length,
+                         text);
     if (equals) {
-        size_t name = (size_t)(equals - text);
-        if (name == 0 || name >= sizeof price->device)
-            return error_set(err, ERROR_USAGE, "--price: expected a device before '=' in '%.*s'", (int)length,
-                             text);
-        memcpy(price->device, text, name);
-        const struct cost_device *device = tables_device(tables, price->device);
-        if (device)
-            snprintf(price->device, sizeof price->device, "%s", device->name);
-        length -= name + 1;
+        length -= (size_t)(equals - text) + 1;
         text = equals + 1;
     }
-    const char *digits = text;
-    size_t left = length;
-    if (left > 0 && *digits == '$') {
-        digits++;
-        left--;
+    return read_dollars(text, length, &price->per_hour) ||
+           error_set(err, ERROR_USAGE,
+                     "--price: " EXPECTED " '%.*s'; a file of prices ends in .yaml or .json", (int)length,
+                     text);
+}
+
+static bool read_table(const struct doc *doc, const struct tables *tables, struct budget_prices *prices,
+                       struct error *err)
+{
+    prices->count = 0;
+    if (!doc_is_map(doc, doc->root, err))
+        return false;
+    for (const struct doc_node *node = doc->root->first_child; node; node = node->next) {
+        struct budget_price *price = &prices->prices[prices->count];
+        bool others = strcmp(node->key, "default") == 0;
+        const char *text;
+        *price = (struct budget_price){.per_hour = NAN};
+        if (prices->count == BUDGET_MAX_PRICES)
+            return doc_error(doc, node, err, "more than %d prices", BUDGET_MAX_PRICES);
+        if (!others && !set_device(node->key, strlen(node->key), tables, price))
+            return doc_error(doc, node, err, "expected a device of at most %zu bytes",
+                             sizeof price->device - 1);
+        if (!is_new(prices, price))
+            return doc_error(doc, node, err, "'%s' has two prices", price->device);
+        if (!doc_string(doc, node, &text, err))
+            return false;
+        if (!read_dollars(text, strlen(text), &price->per_hour))
+            return doc_error(doc, node, err, EXPECTED " '%s'", text);
+        prices->count++;
     }
-    static const char *const ends[] = {"/h", "/hr", "/hour", "$"};
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        size_t end = strlen(ends[i]);
-        if (left > end && strncmp(digits + left - end, ends[i], end) == 0)
-            left -= end;
-    }
-    snprintf(number, sizeof number, "%.*s", left < sizeof number ? (int)left : 0, digits);
-    if (!unit_parse(number, UNIT_COUNT, &price->per_hour) || price->per_hour < 0.0 || price->per_hour > 1e6)
-        return error_set(err, ERROR_USAGE,
-                         "--price: expected dollars per device and hour such as 2.10/h, found '%.*s'",
-                         (int)length, text);
-    return true;
+    return prices->count > 0 || doc_error(doc, doc->root, err, "no prices");
+}
+
+bool budget_parse_prices(const char *path, const char *text, size_t length, const struct tables *tables,
+                         struct budget_prices *prices, struct error *err)
+{
+    struct doc doc;
+    if (!doc_parse(&doc, doc_syntax_of(path), path, text, length, err))
+        return false;
+    bool ok = read_table(&doc, tables, prices, err);
+    doc_release(&doc);
+    return ok;
+}
+
+static bool load_prices(const char *path, const struct tables *tables, struct budget_prices *prices,
+                        struct error *err)
+{
+    struct doc doc;
+    if (!doc_load(&doc, path, err))
+        return false;
+    bool ok = read_table(&doc, tables, prices, err);
+    doc_release(&doc);
+    return ok;
 }
 
 bool budget_read_prices(const char *text, const struct tables *tables, struct budget_prices *prices,
                         struct error *err)
 {
     prices->count = 0;
+    if (text && doc_is_name(text))
+        return load_prices(text, tables, prices, err);
     for (const char *at = text; at;) {
         size_t length = strcspn(at, ",");
         struct budget_price *price = &prices->prices[prices->count];
@@ -60,11 +132,10 @@ bool budget_read_prices(const char *text, const struct tables *tables, struct bu
             return error_set(err, ERROR_USAGE, "--price: more than %d prices", BUDGET_MAX_PRICES);
         if (!read_price(at, length, tables, price, err))
             return false;
-        for (int i = 0; i < prices->count; i++)
-            if (strcmp(prices->prices[i].device, price->device) == 0)
-                return error_set(err, ERROR_USAGE, "--price: '%s' has two prices%s",
-                                 *price->device ? price->device : text,
-                                 *price->device ? "" : "; a decimal point is a '.', as in 2.10/h");
+        if (!is_new(prices, price))
+            return error_set(err, ERROR_USAGE, "--price: '%s' has two prices%s",
+                             *price->device ? price->device : text,
+                             *price->device ? "" : "; a decimal point is a '.', as in 2.10/h");
         prices->count++;
         at = at[length] ? at + length + 1 : NULL;
     }

@@ -23,9 +23,14 @@ struct budget_prices {
 };
 
 /* Reads "2.10/h", or a list by device "h100=2.10/h,a100-80gb=1.29/h"; "$" before and "/h" behind the number may be left
- * out. NULL: no prices. Errors begin with "--price: ". */
+ * out. NULL: no prices. Errors begin with "--price: ". A name that ends in .yaml, .yml or .json is that of a file: a map of
+ * prices by device, `default` for all others. */
 bool budget_read_prices(const char *text, const struct tables *tables, struct budget_prices *prices,
                         struct error *err);
+
+/* Reads the text of such a file; `path` says its syntax. */
+bool budget_parse_prices(const char *path, const char *text, size_t length, const struct tables *tables,
+                         struct budget_prices *prices, struct error *err);
 
 /* Fills in plan->budget for a training on `tokens` tokens; 0: only what does not depend on how long it takes. Devices are
  * found in the tables by the names of the plan's device types. ERROR_USAGE: a type has no price, or the plan does not say

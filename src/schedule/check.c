@@ -1,5 +1,6 @@
 #include "schedule/check.h"
 
+#include "core/stop.h"
 #include "schedule/check_circles.h"
 #include "schedule/check_parts.h"
 
@@ -177,12 +178,14 @@ static bool check_counts(const struct checked *checked, struct error *err)
     uint32_t count = (uint32_t)pass_order_count(order);
     for (uint32_t i = 0; i < count; i++) {
         const struct pass *pass = &order->passes[i];
+        if (stop_obeyed_at(i, err))
+            return false;
         if (action_is_pass(pass) ? !count_pass(checked, i, err)
                                  : action_is_ordered(pass) && !count_message(checked, i, err))
             return false;
     }
     for (int i = 0; i < order->microbatches; i++)
-        if (!check_microbatch(checked, i, err))
+        if (stop_obeyed(err) || !check_microbatch(checked, i, err))
             return false;
     return true;
 }

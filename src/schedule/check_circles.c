@@ -1,5 +1,6 @@
 #include "schedule/check_circles.h"
 
+#include "core/stop.h"
 #include "core/text.h"
 
 #include <stdlib.h>
@@ -232,7 +233,7 @@ static bool search_from(const struct search *search, int device, struct error *e
     const size_t *first = checked->order->first;
     uint8_t *state = search->state;
     struct step *path = search->path, next;
-    size_t length = 1;
+    size_t length = 1, steps = 0;
     path[0] = (struct step){cell_from(checked, (uint32_t)first[device + 1] - 1, first[device]),
                             (uint32_t)first[device]};
     if (state[path[0].cell] == DONE)
@@ -240,6 +241,8 @@ static bool search_from(const struct search *search, int device, struct error *e
     state[path[0].cell] = ON_PATH;
     while (length > 0) {
         const struct step *last = &path[length - 1];
+        if (stop_obeyed_at(steps++, err))
+            return false;
         if (!next_of(search, last, state[last->cell] - ON_PATH, &next)) {
             state[last->cell] = DONE;
             length--;

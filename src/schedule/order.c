@@ -1,5 +1,7 @@
 #include "schedule/order.h"
 
+#include "core/stop.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,6 +67,8 @@ bool pass_order_add(struct pass_order *order, enum pass_kind kind, int stage, in
                     struct error *err)
 {
     size_t *end = &order->first[order->filling + 1];
+    if (stop_obeyed_at(*end, err))
+        return false;
     if (*end >= ORDER_MAX_PASSES)
         return error_set(err, ERROR_INPUT, "a schedule of more than %d passes", ORDER_MAX_PASSES);
     if (*end == order->capacity) {

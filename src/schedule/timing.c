@@ -1,5 +1,7 @@
 #include "schedule/timing.h"
 
+#include "core/stop.h"
+
 #include <stdlib.h>
 
 #define NOT_YET (-1.0)
@@ -283,9 +285,11 @@ bool timing_of_order(const struct pass_order *order, const struct timing_options
         .order = order, .options = options, .timing = timing, .in_turn = options->send_in_turn};
     bool played = prepare(&play, keep_passes, err);
     if (played) {
-        while (play.runnable_count > 0)
+        for (size_t step = 0; played && play.runnable_count > 0; step++) {
             run(&play, play.runnable[--play.runnable_count]);
-        played = stuck(&play, err);
+            played = !stop_obeyed_at(step, err);
+        }
+        played = played && stuck(&play, err);
     }
     for (int device = 0; played && device < order->devices; device++) {
         const struct timing_device *figures = &timing->devices[device];

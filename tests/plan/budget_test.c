@@ -78,18 +78,61 @@ static void chunks_of_a_device_are_paid_for_once(void **state)
     plan_release(&plan);
 }
 
+static bool table(const char *text, struct budget_prices *prices)
+{
+    return budget_parse_prices("prices.yaml", text, strlen(text), NULL, prices, &err);
+}
+
+static void prices_come_from_a_file(void **state)
+{
+    static const struct {
+        const char *text, *error;
+    } cases[] = {
+        {"h100: 2/d\n",
+         "prices.yaml:1:7: h100: expected dollars per device and hour such as 2.10/h, found '2/d'"},
+        {"h100: 1\nH100-SXM5-80GB: 2\n", "prices.yaml:2:17: H100-SXM5-80GB: 'h100-sxm' has two prices"},
+        {"h100: {hour: 2}\n", "prices.yaml:1:7: h100: expected a text, found a map"},
+        {"[2]\n", "prices.yaml:1:1: expected a map, found a list"},
+        {"{}\n", "prices.yaml:1:1: no prices"},
+    };
+    struct budget_prices prices;
+    struct plan plan;
+    (void)state;
+    make_plan(&plan);
+    assert_true(table("h100: $2.50/h\ndefault: 0.5  # all others\n", &prices));
+    assert_true(budget_of(&plan, 0.0, &prices, NULL, &err));
+    double dollars = plan.budget.dollars_per_hour;
+    assert_true(budget_read_prices("h100=2.5,0.5", NULL, &prices, &err) &&
+                budget_of(&plan, 0.0, &prices, NULL, &err));
+    assert_float_equal(dollars, plan.budget.dollars_per_hour, 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_false(table(cases[i].text, &prices));
+        assert_string_equal(err.text, cases[i].error);
+        assert_int_equal(err.kind, ERROR_INPUT);
+    }
+    assert_false(budget_read_prices("no-such.yaml", NULL, &prices, &err));
+    assert_non_null(strstr(err.text, "no-such.yaml: "));
+    plan_release(&plan);
+}
+
 static void a_missing_price_is_named(void **state)
 {
     static const struct {
         const char *text, *error;
     } cases[] = {
-        {"", "--price: expected dollars per device and hour such as 2.10/h, found ''"},
-        {"h100=", "--price: expected dollars per device and hour such as 2.10/h, found ''"},
+        {"", "--price: expected dollars per device and hour such as 2.10/h, found ''; a file of prices ends "
+             "in .yaml or .json"},
+        {"h100=", "--price: expected dollars per device and hour such as 2.10/h, found ''; a file of prices "
+                  "ends in .yaml or .json"},
         {"=2", "--price: expected a device before '=' in '=2'"},
-        {"h100=x", "--price: expected dollars per device and hour such as 2.10/h, found 'x'"},
-        {"-1", "--price: expected dollars per device and hour such as 2.10/h, found '-1'"},
-        {"nan", "--price: expected dollars per device and hour such as 2.10/h, found 'nan'"},
-        {"1,", "--price: expected dollars per device and hour such as 2.10/h, found ''"},
+        {"h100=x", "--price: expected dollars per device and hour such as 2.10/h, found 'x'; a file of "
+                   "prices ends in .yaml or .json"},
+        {"-1", "--price: expected dollars per device and hour such as 2.10/h, found '-1'; a file of prices "
+               "ends in .yaml or .json"},
+        {"nan", "--price: expected dollars per device and hour such as 2.10/h, found 'nan'; a file of prices "
+                "ends in .yaml or .json"},
+        {"1,", "--price: expected dollars per device and hour such as 2.10/h, found ''; a file of prices "
+               "ends in .yaml or .json"},
         {"1,2", "--price: '1,2' has two prices; a decimal point is a '.', as in 2.10/h"},
         {"h100=1,H100-SXM5-80GB=2", "--price: 'h100-sxm' has two prices"},
     };
@@ -203,6 +246,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(days_money_and_energy_are_those_of_a_pocket_calculator),
         cmocka_unit_test(chunks_of_a_device_are_paid_for_once),
+        cmocka_unit_test(prices_come_from_a_file),
         cmocka_unit_test(a_missing_price_is_named),
         cmocka_unit_test(the_cheapest_in_time_is_on_the_front),
         cmocka_unit_test(a_refused_deadline_names_enough_devices),

@@ -138,6 +138,33 @@ static void tables_and_sweeps_have_the_same_values(void **state)
     assert_in_range(found, count / 4, count - 1);
 }
 
+/* A program that grants stages after the bottleneck another reward takes the rows of the one before; with another place of the
+ * bottleneck, or another cap, it may not. */
+static void a_program_after_another_has_the_values_of_its_own(void **state)
+{
+    (void)state;
+    int changed = 0, count = random_cases(CASES);
+    for (int seed = 0; seed < count; seed++) {
+        struct random_source random = {(uint64_t)seed + 77};
+        struct trial trial;
+        trial_init(&trial, (uint64_t)seed);
+        for (int i = 0; i < 5; i++) {
+            double before = trial.costs.after_add, sweeps = solve(&trial, PROGRAM_SWEEPS);
+            assert_equal(solve(&trial, PROGRAM_TABLES), sweeps, trial.costs.cap, seed);
+            struct interval *interval = &trial.interval;
+            interval->reward = interval->low * random_unit(&random);
+            if (random_one_in(&random, 4))
+                interval->last = interval->first;
+            if (random_one_in(&random, 4))
+                interval->high = ticks_at_most(&trial.ticks, interval->high * 1.1);
+            trial.costs = bound_costs(&trial.bound, interval);
+            changed += sweeps < INFINITY && trial.costs.after_add != before;
+        }
+        trial_release(&trial);
+    }
+    assert_in_range(changed, count / 4, 5 * count);
+}
+
 /* Without limits of memory, and with fewer stages than micro-batches, no count is ever a reason to refuse a stage. */
 static void counting_changes_nothing_where_every_count_is_allowed(void **state)
 {
@@ -172,6 +199,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_and_sweeps_have_the_same_values),
+        cmocka_unit_test(a_program_after_another_has_the_values_of_its_own),
         cmocka_unit_test(counting_changes_nothing_where_every_count_is_allowed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -117,21 +117,22 @@ static bool node_between(const struct program *program, uint32_t from, uint32_t 
         .high = reach->last[from],
         .end = reach->last[state],
         .values = {values_of(program, from, 0), values_of(program, from, 1)},
+        .rows = sweep_rows(&program->sweep, state, group, &program->sweep.scratch[thread]),
     };
-    return node->low <= node->high && reach->first[state] <= node->end;
+    return node->low <= node->high && node->low <= node->end && reach->first[state] <= node->end;
 }
 
 static void sweep_state(const struct program *program, uint32_t state, uint32_t from, int group, int thread)
 {
-    int devices = 1 << (program->ticks->groups[group].splits - 1), first = program->reach.first[state];
+    int first = program->reach.first[state];
     struct sweep_node node;
     if (!node_between(program, from, state, group, program->level, thread, &node))
         return;
     sweep_fill(&node);
     int low = first > node.low ? first : node.low;
     for (int phase = 0; phase < phase_count(&program->costs) && low <= node.end; phase++)
-        tile_relax(values_of(program, state, phase) + (low - first), sweep_row(&node, devices, phase) + low,
-                   0, node.end - low + 1);
+        tile_relax(values_of(program, state, phase) + (low - first),
+                   sweep_row(&node, phase) + (low - node.low), 0, node.end - low + 1);
 }
 
 static void solve_state(const struct program *program, uint32_t state, int thread)
@@ -254,6 +255,8 @@ enum program_status program_solve(struct program *program, const struct tile_cos
     solve_levels(program);
     if (atomic_load(&program->stopped))
         return PROGRAM_STOPPED;
+    if (program->sweeps)
+        sweep_finish(&program->sweep);
     *value = values_of(program, program->lattice->count - 1, final_phase(program))[0];
     return *value < INFINITY ? PROGRAM_DONE : PROGRAM_INFEASIBLE;
 }
@@ -318,8 +321,9 @@ static int swept_node(const struct program *program, int number, struct step *at
         if (from == LATTICE_NONE || !node_between(program, from, at->state, g, number, 0, &node) ||
             at->layer < node.low)
             continue;
-        sweep_fill(&node);
-        if (sweep_row(&node, 1 << (program->ticks->groups[g].splits - 1), at->phase)[at->layer] != value)
+        if (!program->sweep.keeps)
+            sweep_fill(&node);
+        if (sweep_row(&node, at->phase)[at->layer - node.low] != value)
             continue;
         int count = sweep_path(&node, &at->layer, &at->phase, stages);
         at->state = from;

@@ -10,6 +10,9 @@
  * A minimum of such a window takes two running minima, to the left and to the right of a place that is moved when the
  * window leaves it behind. A step takes time proportional to the layers.
  *
+ * Where they are not too many, the rows of all steps are kept: the path needs no step again, and of a program that differs from
+ * the one before only in what stages after the bottleneck are granted, only these are placed again.
+ *
  * Check. Equal to the tables (tests/plan/test_program.c), which are equal to brute force. */
 #ifndef REHEARSE_PLAN_EXACT_SWEEP_H
 #define REHEARSE_PLAN_EXACT_SWEEP_H
@@ -23,7 +26,7 @@ struct sweep_range {
 };
 
 struct sweep_scratch {
-    double *rows;        /* [devices filled][phase][layer] */
+    double *rows;        /* of one node, where not all are kept */
     double *keys, *left; /* [layer] */
 };
 
@@ -32,6 +35,12 @@ struct sweep {
     const struct ticks *ticks;
     const struct reach *reach;
     struct tile_costs costs;
+    bool is_whole;  /* the last program was solved to its end */
+    bool repeats;   /* this one differs from the one before only in its stages after the bottleneck */
+    bool keeps;     /* rows of all nodes are kept */
+    size_t *offset; /* [state x group_count + group]: where the rows of the last node begin */
+    double *rows;
+    size_t room;
     struct sweep_range *range[PLAN_MAX_GROUPS][PLAN_MAX_SPLITS][TILE_PLANES]; /* [end of the stage] */
     int threads;
     struct sweep_scratch *scratch; /* [thread] */
@@ -45,20 +54,26 @@ struct sweep_node {
     int number; /* in the pipeline, from 1 on */
     int group, low, high, end;
     const double *values[2];
+    double *rows; /* [row][devices filled][layer from `low` on] */
 };
 
 /* Takes no memory yet. */
 void sweep_init(struct sweep *sweep, const struct reach *reach);
 void sweep_release(struct sweep *sweep);
 
-/* Prepares for programs with these costs under the current windows. False: out of memory. */
+/* Prepares for a program with these costs under the current windows. False: out of memory. sweep_finish is called when all of
+ * its nodes are filled. */
 bool sweep_prepare(struct sweep *sweep, const struct tile_costs *costs, int threads);
+void sweep_finish(struct sweep *sweep);
 
-/* Fills all rows of the node in its scratch; sweep_row returns one, from layer 0 on, valid from `low` to `end`. */
+/* Returns where the rows of the node before `state` are. */
+double *sweep_rows(const struct sweep *sweep, uint32_t state, int group, const struct sweep_scratch *scratch);
+
+/* Fills all rows of the node; sweep_row returns those behind all of its devices, from layer `low` to `end`. */
 void sweep_fill(const struct sweep_node *node);
-const double *sweep_row(const struct sweep_node *node, int filled, int phase);
+const double *sweep_row(const struct sweep_node *node, int phase);
 
-/* Writes the stages that lead to a value of the node's last rows, after sweep_fill, and returns their number. *layer and
+/* Writes the stages that lead to a value of the node's last rows, once it is filled, and returns their number. *layer and
  * *phase: where the node ends, then where it begins. */
 int sweep_path(const struct sweep_node *node, int *layer, int *phase, struct tile_stage *stages);
 

@@ -15,7 +15,7 @@ static bool spans_types(const struct fleet_question *question)
     return true;
 }
 
-static struct fleet_rival fleet_rival(const struct fleet_answer *answer)
+struct fleet_rival fleet_rival_of(const struct fleet_answer *answer)
 {
     struct fleet_rival rival = {
         .seconds = answer->time.seconds,
@@ -58,7 +58,7 @@ bool fleet_find_best(struct fleet_best *best, const struct fleet_question *quest
         if (!jobs && !fleet)
             *err = none;
         if (fleet) {
-            struct fleet_rival own = fleet_rival(&best->fleet);
+            struct fleet_rival own = fleet_rival_of(&best->fleet);
             fleet_rivals_add(&best->rivals, &own);
         }
         if (fleet && best->fleet.time.seconds >= best->seconds) { /* slow beside its pipelines */

@@ -20,6 +20,9 @@ bool fleet_find_best(struct fleet_best *best, const struct fleet_question *quest
                      struct progress *progress, struct error *err);
 void fleet_best_release(struct fleet_best *best);
 
+/* Returns a plan of pipelines as a rival of others. */
+struct fleet_rival fleet_rival_of(const struct fleet_answer *answer);
+
 /* Fills in an initialised plan. On failure it is released. */
 bool plan_of_fleet_best(struct plan *plan, const struct fleet_best *best,
                         const struct fleet_question *question, struct error *err);

@@ -1,11 +1,13 @@
 #include "plan/fleet/explain.h"
 
+#include "core/stop.h"
 #include "core/unit.h"
 
 #include <math.h>
 #include <string.h>
 
 #define SAME        5e-4 /* of an iteration: no change, as it is shown */
+#define ALL_SETS    5    /* types of a profile: of more, only sets without one of them are planned */
 #define MAX_CHANGES (2 * FLEET_MAX_TYPES + 16)
 
 /* Of all types: what there is more of. */
@@ -160,6 +162,192 @@ bool fleet_explain(struct plan *plan, struct fleet_best *best, const struct flee
     for (int s = 0; s < SHARES && ok; s++)
         ok = with_share(&e, (enum share)s, more);
     return ok && with_settings(&e);
+}
+
+/* ---- a measured profile ---- */
+
+/* Of all types: what there is more of in a profile. */
+enum measured { MEASURED_SPEED, MEASURED_MEMORY, MEASURED_INSIDE, MEASURED_ACROSS, MEASURED_SHARES };
+
+static const char *const measured_shares[MEASURED_SHARES] = {"speed in layers", "memory",
+                                                             "links inside nodes", "links between nodes"};
+
+/* A profile's question that can be changed. */
+struct changed {
+    struct arena arena; /* of layer times */
+    struct plan_problem problem;
+    struct cluster cluster;
+    struct cluster_group groups[FLEET_MAX_TYPES];
+    struct fleet_profile_question question;
+    int type_of[FLEET_MAX_TYPES]; /* of each group, in the question that was changed */
+};
+
+static void change(struct changed *changed, const struct fleet_profile_question *question)
+{
+    *changed =
+        (struct changed){.problem = *question->problem, .cluster = *question->cluster, .question = *question};
+    memcpy(changed->groups, question->cluster->groups,
+           (size_t)question->cluster->group_count * sizeof *changed->groups);
+    changed->cluster.groups = changed->groups;
+    changed->question.problem = &changed->problem;
+    changed->question.cluster = &changed->cluster;
+    for (int g = 0; g < changed->problem.group_count; g++)
+        changed->type_of[g] = g;
+}
+
+/* Keeps the groups of a set. */
+static void keep_groups(struct changed *changed, unsigned set)
+{
+    int kept = 0;
+    for (int g = 0; g < changed->problem.group_count; g++) {
+        if (!(set >> g & 1))
+            continue;
+        changed->problem.groups[kept] = changed->problem.groups[g];
+        changed->groups[kept] = changed->groups[g];
+        changed->type_of[kept++] = g;
+    }
+    changed->problem.group_count = changed->cluster.group_count = kept;
+}
+
+/* Returns the seconds of layers times a factor; NULL: out of memory. */
+static const double *scale(struct changed *changed, const double *seconds, double factor)
+{
+    int layers = changed->problem.layer_count;
+    double *scaled = ARENA_ARRAY(&changed->arena, (size_t)layers + 1, double);
+    for (int l = 0; scaled && l < layers; l++)
+        scaled[l] = seconds[l] * factor;
+    return scaled;
+}
+
+static bool raise(struct changed *changed, enum measured share, double more)
+{
+    double factor = 1.0 / (1.0 + more);
+    changed->cluster.inter_node.bandwidth *= share == MEASURED_ACROSS ? 1.0 + more : 1.0;
+    for (int g = 0; g < changed->problem.group_count; g++) {
+        struct plan_group *group = &changed->problem.groups[g];
+        if (share == MEASURED_MEMORY)
+            group->memory = (int64_t)((double)group->memory * (1.0 + more));
+        if (share == MEASURED_SPEED) {
+            group->forward = scale(changed, group->forward, factor);
+            group->backward = scale(changed, group->backward, factor);
+            if (!group->forward || !group->backward)
+                return false;
+        }
+        if (share != MEASURED_INSIDE)
+            continue;
+        changed->groups[g].intra_node.bandwidth *= 1.0 + more;
+        for (int s = 1; s < group->splits; s++)
+            if (!(group->allreduce[s] = scale(changed, group->allreduce[s], factor)))
+                return false;
+    }
+    return true;
+}
+
+/* Plans a changed question; sets *seconds, INFINITY: nothing fits. A plan is a rival of others if `rivals` is given. */
+static bool plan_changed(const struct changed *changed, struct fleet_rivals *rivals, double *seconds,
+                         struct error *err)
+{
+    struct fleet_answer answer;
+    struct error none;
+    *seconds = INFINITY;
+    if (stop_wanted())
+        return error_set(err, ERROR_STOPPED, "stopped");
+    if (!fleet_plan_profile(&answer, &changed->question, &none)) {
+        if (none.kind != ERROR_INFEASIBLE)
+            *err = none;
+        return none.kind == ERROR_INFEASIBLE;
+    }
+    *seconds = answer.time.seconds;
+    if (rivals) {
+        struct fleet_rival found = fleet_rival_of(&answer), rival = found;
+        memset(rival.devices, 0, sizeof rival.devices);
+        for (int g = 0; g < changed->problem.group_count; g++)
+            rival.devices[changed->type_of[g]] = found.devices[g];
+        fleet_rivals_add(rivals, &rival);
+    }
+    fleet_answer_release(&answer);
+    return true;
+}
+
+bool fleet_profile_rivals(struct fleet_rivals *rivals, const struct fleet_profile_question *question,
+                          struct error *err)
+{
+    int types = question->problem->group_count;
+    unsigned all = (1U << types) - 1;
+    for (unsigned set = 1; set < all; set++) {
+        struct changed changed;
+        double unused;
+        unsigned out = all & ~set;
+        if (types > ALL_SETS && (out & (out - 1)) != 0)
+            continue;
+        change(&changed, question);
+        keep_groups(&changed, set);
+        if (!plan_changed(&changed, rivals, &unused, err))
+            return false;
+    }
+    return true;
+}
+
+/* Adds what a change takes. More of something never makes the plan slower: where the search misses that, the plan's own time
+ * counts. */
+static bool add(struct plan *plan, const struct changed *changed, const char *resource, double more,
+                struct error *err)
+{
+    double seconds;
+    const char *name = arena_string(&plan->arena, resource);
+    if (!name)
+        return error_memory(err);
+    if (!plan_changed(changed, NULL, &seconds, err))
+        return false;
+    plan->sensitivity[plan->sensitivity_count++] = (struct plan_sensitivity){
+        .resource = name,
+        .more = more,
+        .iteration_time = isinf(seconds) ? NAN
+                          : more > 0.0   ? fmin(seconds, plan->iteration_time)
+                                         : seconds,
+    };
+    return true;
+}
+
+/* The same without a type, or with a node more of it. */
+static bool add_type(struct plan *plan, const struct fleet_profile_question *question, int type, bool without,
+                     struct error *err)
+{
+    struct changed changed;
+    struct text name = {0};
+    int nodes = question->problem->groups[type].nodes;
+    change(&changed, question);
+    if (without)
+        keep_groups(&changed, ~(1U << type));
+    else
+        changed.problem.groups[type].nodes = changed.groups[type].nodes = nodes + 1;
+    plan_add_type_name(plan, type, &name);
+    bool ok =
+        name.failed ? error_memory(err) : add(plan, &changed, name.data, without ? -1.0 : 1.0 / nodes, err);
+    text_release(&name);
+    return ok;
+}
+
+bool fleet_explain_profile(struct plan *plan, const struct fleet_profile_question *question, double more,
+                           struct error *err)
+{
+    int types = question->problem->group_count;
+    plan->sensitivity =
+        ARENA_ARRAY(&plan->arena, (size_t)(2 * types + MEASURED_SHARES), struct plan_sensitivity);
+    bool ok = plan->sensitivity || error_memory(err);
+    for (int t = 0; t < types && ok && types > 1; t++)
+        if (plan_type_works(plan, t))
+            ok = add_type(plan, question, t, true, err);
+    for (int t = 0; t < types && ok; t++)
+        ok = add_type(plan, question, t, false, err);
+    for (int s = 0; s < MEASURED_SHARES && ok; s++) {
+        struct changed changed;
+        change(&changed, question);
+        ok = raise(&changed, (enum measured)s, more) || error_memory(err);
+        ok = ok && add(plan, &changed, measured_shares[s], more, err);
+        arena_release(&changed.arena);
+    }
+    return ok;
 }
 
 /* ---- a table ---- */

@@ -14,6 +14,15 @@
 bool fleet_explain(struct plan *plan, struct fleet_best *best, const struct fleet_question *question,
                    double more, struct parallel *pool, struct progress *progress, struct error *err);
 
+/* The same of a measured profile: without a type, with a node more of each, and with a share more of what it was measured on. It
+ * has no settings to change. */
+bool fleet_explain_profile(struct plan *plan, const struct fleet_profile_question *question, double more,
+                           struct error *err);
+
+/* Adds the plans of parts of a profile's types to the rivals: of all sets of up to five types, of more those without one. */
+bool fleet_profile_rivals(struct fleet_rivals *rivals, const struct fleet_profile_question *question,
+                          struct error *err);
+
 /* Appends the plan's sensitivity as a table. */
 void fleet_print_changes(const struct plan *plan, struct text *out);
 

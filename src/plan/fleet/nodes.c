@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define FEW         64 /* combinations of numbers of nodes that are searched one by one */
 #define FEW_DEVICES 32
@@ -70,25 +71,148 @@ static double work_on(const struct fleet_problem *problem, int type, int layer)
     return least;
 }
 
-/* Returns the minimum seconds of all micro-batches on all devices, weighted by their types' speeds. */
-static double least_seconds(const struct fleet_problem *problem)
+/* Sets a bound on the micro-batches per second of each device; 0: no option of its type is left. */
+static void find_speeds(const struct fleet_problem *problem, double *speeds)
 {
-    double weights[FLEET_MAX_TYPES], all = 0.0, each = 0.0;
+    double each = 0.0;
     for (int t = 0; t < problem->type_count; t++) {
         double sum = 0.0;
         for (int l = 0; l < problem->layer_count; l++)
             sum += work_on(problem, t, l);
-        weights[t] = sum > 0.0 ? 1.0 / sum : 0.0; /* 0: no option is left */
-        all += weights[t] * problem->types[t].devices;
+        speeds[t] = sum > 0.0 ? 1.0 / sum : 0.0;
     }
     for (int l = 0; l < problem->layer_count; l++) {
         double least = INFINITY;
         for (int t = 0; t < problem->type_count; t++)
-            if (weights[t] > 0.0)
-                least = fmin(least, weights[t] * work_on(problem, t, l));
+            if (speeds[t] > 0.0)
+                least = fmin(least, speeds[t] * work_on(problem, t, l));
         each += least;
     }
-    return all > 0.0 ? (double)problem->microbatches * each / all * (1.0 - 1e-9) : INFINITY;
+    for (int t = 0; t < problem->type_count; t++)
+        speeds[t] = speeds[t] > 0.0 ? speeds[t] / each * (1.0 + 1e-9) : 0.0;
+}
+
+/* Returns the minimum seconds of all micro-batches on all devices, weighted by their types' speeds. */
+static double least_seconds(const struct fleet_problem *problem)
+{
+    double speeds[FLEET_MAX_TYPES], all = 0.0;
+    find_speeds(problem, speeds);
+    for (int t = 0; t < problem->type_count; t++)
+        all += speeds[t] * problem->types[t].devices;
+    return all > 0.0 ? (double)problem->microbatches / all : INFINITY;
+}
+
+/* ---- what is known ---- */
+
+/* Returns the least price of a micro-batch's seconds: a pipeline's devices cost at least that, divided by its cycle. */
+static double least_price(const struct fleet_problem *problem, const double *prices)
+{
+    double sum = 0.0;
+    for (int l = 0; l < problem->layer_count; l++) {
+        double least = INFINITY;
+        for (int t = 0; t < problem->type_count; t++)
+            least =
+                fmin(least, isfinite(work_on(problem, t, l)) ? prices[t] * work_on(problem, t, l) : INFINITY);
+        sum += least;
+    }
+    return sum;
+}
+
+static bool stage_fits(const struct fleet_problem *problem, int option, int first, int last)
+{
+    const struct fleet_type *type = &problem->types[problem->options[option].type];
+    return fleet_stage_memory(problem, &(struct fleet_stage){option, first, last}, 1) <= type->memory;
+}
+
+/* Returns the seconds of the longest stage that fits into memory. */
+static double longest_stage(const struct fleet_problem *problem)
+{
+    int layers = problem->layer_count;
+    double longest = 0.0;
+    for (int o = 0; o < problem->option_count; o++) {
+        int last = 0;
+        for (int first = 0; first < layers; first++) {
+            last = last > first ? last : first;
+            while (last < layers && stage_fits(problem, o, first, last + 1))
+                last++;
+            int end =
+                stage_fits(problem, o, first, layers) ? layers : last; /* the last stage may need less */
+            longest = fmax(longest, fleet_stage_seconds(problem, &(struct fleet_stage){o, first, end}));
+        }
+    }
+    return longest;
+}
+
+bool fleet_claim_make(struct fleet_claim *claim, const struct fleet_choice *outcome,
+                      const struct fleet_problem *problem, int copies, struct arena *arena)
+{
+    size_t count = (size_t)outcome->proof_count;
+    *claim = (struct fleet_claim){
+        .bound = outcome->lower_bound,
+        .copies = copies,
+        .microbatches = (double)problem->microbatches,
+        .max_pipelines = problem->max_pipelines > 0 ? problem->max_pipelines : INFINITY,
+        .proof_count = outcome->proof_count,
+        .proofs = ARENA_ARRAY(arena, count + 1, struct fleet_proof),
+        .beyond = ARENA_ARRAY(arena, count + 1, double),
+    };
+    if (!claim->proofs || !claim->beyond)
+        return false;
+    double longest = longest_stage(problem);
+    find_speeds(problem, claim->speeds);
+    for (size_t i = 0; i < count; i++) {
+        const struct fleet_proof *proof = &outcome->proofs[i];
+        double over = proof->deadline - least_price(problem, proof->prices) * (1.0 - 1e-9);
+        claim->proofs[i] = *proof;
+        claim->beyond[i] =
+            over > 0.0 && longest > proof->cycle && proof->cycle > 0.0 ? over / proof->cycle : 0.0;
+    }
+    return true;
+}
+
+/* Returns a bound on plans of the class on fewer devices, whose layers take at least a share of their seconds. */
+static double claim_seconds(const struct fleet_claim *claim, const struct fleet_part *part, int types,
+                            double share)
+{
+    double least = INFINITY, pipelines = 0.0, speed = 0.0;
+    for (int t = 0; t < types; t++) {
+        pipelines += part->devices[t];
+        speed += claim->speeds[t] * part->devices[t] / claim->copies;
+    }
+    pipelines = fmin(fmin(pipelines, claim->microbatches), claim->max_pipelines);
+    for (int i = 0; i < claim->proof_count; i++) {
+        const struct fleet_proof *proof = &claim->proofs[i];
+        double done = pipelines * claim->beyond[i], deadline = proof->deadline;
+        for (int t = 0; t < types; t++)
+            done += proof->prices[t] * part->devices[t] / claim->copies;
+        if (isfinite(claim->max_pipelines))
+            done += proof->prices[types] * pipelines;
+        double missing = claim->microbatches * (1.0 - 1e-9) - done;
+        if (missing > 0.0)
+            deadline += missing / speed;
+        least = fmin(least, deadline * share + proof->after);
+    }
+    return fmax(claim->proof_count > 0 ? least * (1.0 - 1e-9) : 0.0, claim->bound * share);
+}
+
+/* Returns a bound on all plans of a known part that are on fewer devices. */
+static double known_seconds(const struct fleet_known *known, const struct fleet_part *part, int types,
+                            double share)
+{
+    double least = INFINITY;
+    for (int i = 0; i < known->claim_count; i++)
+        least = fmin(least, claim_seconds(&known->claims[i], part, types, share));
+    return fmax(known->claim_count > 0 ? least : 0.0, known->bound * share);
+}
+
+bool fleet_nodes_know(struct fleet_nodes *n, const struct fleet_known *known)
+{
+    struct fleet_known own = *known;
+    own.claims = ARENA_ARRAY(&n->arena, (size_t)own.claim_count + 1, struct fleet_claim);
+    if (!own.claims)
+        return false;
+    memcpy(own.claims, known->claims, (size_t)own.claim_count * sizeof *own.claims);
+    return VECTOR_ADD(n->known, n->known_count, n->known_capacity, own);
 }
 
 /* Returns the problem of all devices if so many nodes wait for each other; NULL: memory ran out. */
@@ -127,18 +251,42 @@ static int sum_of(const struct fleet_nodes *n, const int *nodes)
     return sum;
 }
 
+static bool has_part(const struct fleet_nodes *n, const struct fleet_part *whole,
+                     const struct fleet_part *part)
+{
+    bool has = true;
+    for (int t = 0; t < n->all->type_count; t++)
+        has &= part->devices[t] <= whole->devices[t];
+    return has;
+}
+
+double fleet_nodes_bound(struct fleet_nodes *n, const struct fleet_part *part)
+{
+    const struct fleet_problem *few = problem_of(n, part->nodes);
+    double bound = 0.0;
+    if (!few)
+        return NAN;
+    struct fleet_problem own = *few;
+    for (int t = 0; t < own.type_count; t++)
+        own.types[t].devices = part->devices[t];
+    bound = least_seconds(&own);
+    for (int i = 0; i < n->known_count; i++) {
+        const struct fleet_known *known = &n->known[i];
+        const struct fleet_problem *many = problem_of(n, known->part.nodes);
+        if (!many)
+            return NAN;
+        if (has_part(n, &known->part, part))
+            bound = fmax(bound, known_seconds(known, part, n->all->type_count, waiting_share(few, many)));
+    }
+    return bound;
+}
+
 /* Adds a box, with its bound. */
 static bool add_box(struct fleet_nodes *n, struct fleet_box box)
 {
     const struct fleet_part part = part_of_box(n->all, &box);
-    const struct fleet_problem *few = problem_of(n, sum_of(n, box.least)), *many = problem_of(n, n->nodes);
-    if (!few || !many)
-        return false;
-    struct fleet_problem own = *few;
-    for (int t = 0; t < own.type_count; t++)
-        own.types[t].devices = part.devices[t];
-    box.bound = fmax(least_seconds(&own), n->whole * waiting_share(few, many));
-    return VECTOR_ADD(n->boxes, n->count, n->capacity, box);
+    box.bound = fleet_nodes_bound(n, &part);
+    return !isnan(box.bound) && VECTOR_ADD(n->boxes, n->count, n->capacity, box);
 }
 
 /* ---- the walk ---- */
@@ -155,16 +303,22 @@ bool fleet_nodes_few(const struct fleet_problem *all)
 
 bool fleet_nodes_begin(struct fleet_nodes *n, struct error *err)
 {
-    struct fleet_box all = {{0}, {0}, 0.0};
-    n->whole = n->bound;
     n->few = fleet_nodes_few(n->all);
     for (int t = 0; t < n->all->type_count; t++)
-        all.most[t] = nodes_of(&n->all->types[t]);
-    n->nodes = sum_of(n, all.most);
-    if (n->nodes == 0 || isinf(n->bound)) /* what does not fit does not fit on fewer devices either */
+        n->nodes += nodes_of(&n->all->types[t]);
+    n->waiting = ARENA_ARRAY(&n->arena, (size_t)n->nodes + 2, struct fleet_problem *);
+    return n->waiting || error_memory(err);
+}
+
+bool fleet_nodes_walk(struct fleet_nodes *n, double bound, struct error *err)
+{
+    struct fleet_box all = {{0}, {0}, 0.0};
+    n->bound = bound;
+    if (n->nodes == 0 || isinf(bound)) /* what does not fit does not fit on fewer devices either */
         return true;
-    n->waiting = ARENA_ARRAY(&n->arena, (size_t)n->nodes + 1, struct fleet_problem *);
-    return (n->waiting && add_box(n, all)) || error_memory(err);
+    for (int t = 0; t < n->all->type_count; t++)
+        all.most[t] = nodes_of(&n->all->types[t]);
+    return add_box(n, all) || error_memory(err);
 }
 
 static bool split(struct fleet_nodes *n, const struct fleet_box *box)
@@ -235,5 +389,6 @@ bool fleet_nodes_next(struct fleet_nodes *n, double enough, struct error *err)
 void fleet_nodes_end(struct fleet_nodes *n)
 {
     free(n->boxes);
+    free(n->known);
     arena_release(&n->arena);
 }

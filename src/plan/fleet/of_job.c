@@ -105,101 +105,181 @@ struct rates {
     double updated; /* seconds of the optimizer */
 };
 
-#define EXCHANGED 1e9 /* bytes of a message so large that latency does not count */
+#define EXCHANGED 1e9  /* bytes of a message so large that latency does not count */
+#define MANY      16   /* pipelines: between more, what fills nodes evenly matters little */
+#define UNEVEN    0.95 /* of the seconds: so little */
+
+/* Returns the seconds of the exchange of a byte of gradients between so many pipelines, of which at most `together` share a node:
+ * fewer do where links inside it are slower than those between, or a tree has a step less. */
+static double exchange_between(const struct cluster_group *g, int pipelines, int together)
+{
+    struct collective_group ranks = {.devices = pipelines, .inside = g->inside, .across = g->across};
+    double seconds = INFINITY;
+    for (int own = 1; own <= together && own <= pipelines; own++) {
+        ranks.devices_per_node = own;
+        seconds = fmin(seconds, transfer_seconds(COLLECTIVE_ALL_REDUCE, &ranks, EXCHANGED, g->calibration));
+    }
+    return seconds / EXCHANGED;
+}
+
+/* Returns the minimum of that over all numbers of pipelines that a spread stands for: more of them may be faster where they fill
+ * nodes evenly, or use more of the links inside. From a power of two on, a long range needs no look at each number. */
+static double exchange_of(const struct cluster_group *g, const struct fleet_spread *spread, int tensor)
+{
+    int least = spread->gradients, together = fleet_together(spread, g->devices_per_node, tensor);
+    int last = spread->max > 0 ? spread->max : 2 * least - 1;
+    double seconds = exchange_between(g, least, together);
+    if (last <= least || least == 1)
+        return seconds;
+    if (least > MANY && last - least > MANY && last < 2 * least && (least & (least - 1)) == 0)
+        return UNEVEN * seconds;
+    for (int n = least + 1; n <= last; n++)
+        seconds = fmin(seconds, exchange_between(g, n, together));
+    return seconds;
+}
 
 static struct rates rates_of(const struct fleet_question *question, int group, int tensor,
                              const struct fleet_spread *spread)
 {
     const struct software *software = question->job.software;
     const struct cluster_group *g = &question->groups[group];
-    struct collective_group ranks = {
-        .devices = spread->gradients,
-        .devices_per_node = fleet_together(spread, g->devices_per_node, tensor),
-        .inside = g->inside,
-        .across = g->across,
-    };
     double rate = JOB_STREAM_RATE * g->type->bandwidth;
-    double moved = 0.0;
-    if (ranks.devices > 1) {
-        ranks.devices_per_node =
-            ranks.devices_per_node < ranks.devices ? ranks.devices_per_node : ranks.devices;
-        moved = transfer_seconds(COLLECTIVE_ALL_REDUCE, &ranks, EXCHANGED, g->calibration);
-        ranks.devices_per_node = 1; /* where links inside a node are slower than those between */
-        moved = fmin(moved, transfer_seconds(COLLECTIVE_ALL_REDUCE, &ranks, EXCHANGED, g->calibration)) /
-                EXCHANGED;
-    }
     return (struct rates){
         .slower = 1.0 + g->calibration->jitter * log2(fmax(spread->nodes, 1.0)),
         .state = state_bytes(software, spread->states),
         .added = software->accumulate / rate,
-        .reduced = software->data_shown * moved * software->gradient_bytes,
+        .reduced = software->data_shown * exchange_of(g, spread, tensor) * software->gradient_bytes,
         .updated = software->optimizer / rate / (software->sharded ? spread->states : 1.0),
     };
 }
 
-static void add_layer(struct fleet_sums *sums, int at, const struct job_layer *layer,
-                      const struct rates *rates)
+/* A layer on an option, whatever the pipelines beside it. */
+struct priced_layer {
+    double seconds, forward, parameters, kept;
+};
+
+/* Embedding, blocks and head on one device type with one tensor degree. */
+struct priced_option {
+    int group, tensor;
+    struct priced_layer *layers;
+    double send, working, last_working, runtime, tied; /* tied: parameters */
+};
+
+/* What a combination takes on all options: the same for any spread of pipelines. */
+struct priced {
+    const struct fleet_question *question;
+    int64_t microbatch;
+    int layer_count, option_count;
+    struct priced_option options[FLEET_MAX_OPTIONS];
+    struct arena arena;
+};
+
+static struct priced_layer priced_layer(const struct job_layer *layer)
 {
-    double parameters = layer->parameters + layer->experts;
-    sums->seconds[at + 1] =
-        sums->seconds[at] + job_pass_seconds(&layer->pass) * rates->slower + parameters * rates->added;
-    sums->kept[at + 1] = sums->kept[at] + layer->kept;
-    sums->held[at + 1] = sums->held[at] + parameters * rates->state;
-    sums->after[at + 1] = sums->after[at] + parameters * (rates->reduced + rates->updated);
-    sums->updated[at + 1] = sums->updated[at] + parameters * rates->updated;
-    sums->forward[at + 1] =
-        sums->forward[at] + (layer->pass.forward + layer->pass.tensor / 2.0) * rates->slower;
+    return (struct priced_layer){
+        .seconds = job_pass_seconds(&layer->pass),
+        .forward = layer->pass.forward + layer->pass.tensor / 2.0,
+        .parameters = layer->parameters + layer->experts,
+        .kept = layer->kept,
+    };
 }
 
-/* Adds an option: embedding, blocks and head on one device type with one tensor degree. */
-static bool add_option(struct fleet_problem *problem, const struct fleet_question *question, int group,
-                       int tensor, const struct combination *chosen, const struct fleet_spread *spread,
-                       struct arena *arena)
+static bool price_option(struct priced *priced, int group, int tensor, const struct combination *chosen)
 {
+    const struct fleet_question *question = priced->question;
     const struct software *software = question->job.software;
     struct job job = fleet_job_on(question, group, tensor);
-    struct fleet_sums sums;
-    if (problem->option_count == FLEET_MAX_OPTIONS)
+    if (priced->option_count == FLEET_MAX_OPTIONS)
         return true; /* 8 types of at most 8 degrees each: nodes of 1024 have 11 divisors that matter */
-    struct fleet_option *option = fleet_add_option(problem, &sums, arena);
-    if (!option)
-        return false;
+    struct priced_option *option = &priced->options[priced->option_count++];
     job.microbatch = chosen->microbatch;
     job.recompute = chosen->recompute;
     struct job_layers layers = job_layers_of(&job);
     int blocks = layers.block_count;
-    struct rates rates = rates_of(question, group, tensor, spread);
-    add_layer(&sums, 0, &layers.embedding, &rates);
+    double runtime = software->runtime_share * (double)question->groups[group].memory;
+    double matrix = software->matrix_working * layers.blocks.largest_matrix;
+    *option = (struct priced_option){
+        .group = group,
+        .tensor = tensor,
+        .layers = ARENA_ARRAY(&priced->arena, (size_t)blocks + 2, struct priced_layer),
+        .send = layers.send_across,
+        .working = layers.blocks.working + 0.5 * matrix + runtime,
+        .last_working = fmax(layers.blocks.working + matrix, layers.head.activations),
+        .runtime = runtime,
+        .tied = job.model->tied ? (double)job.model->hidden * (double)job.model->vocabulary / tensor : 0.0,
+    };
+    if (!option->layers)
+        return false;
+    option->layers[0] = priced_layer(&layers.embedding);
     for (int b = 0; b < blocks; b++) {
         struct job one = job;
         one.pipeline = 3; /* neither the first nor the last stage: blocks alone */
         struct job_layer block = job_stage(&one, &layers, 1, b, b + 1);
-        add_layer(&sums, b + 1, &block, &rates);
-        sums.send[b + 1] = layers.send_across;
+        option->layers[b + 1] = priced_layer(&block);
     }
-    add_layer(&sums, blocks + 1, &layers.head, &rates);
-    sums.send[blocks + 1] = layers.send_across;
-    double runtime = software->runtime_share * (double)question->groups[group].memory;
-    double tied = job.model->tied
-                      ? (double)job.model->hidden * (double)job.model->vocabulary / tensor * rates.state
-                      : 0.0;
-    double matrix = software->matrix_working * layers.blocks.largest_matrix;
-    option->type = group;
-    option->tensor = tensor;
-    option->working = layers.blocks.working + 0.5 * matrix + runtime;
-    option->last_working = fmax(layers.blocks.working + matrix, layers.head.activations) + tied + runtime;
+    option->layers[blocks + 1] = priced_layer(&layers.head);
     return true;
 }
 
-static bool make_problem(struct fleet_problem *problem, const struct fleet_question *question,
-                         const struct combination *chosen, const struct fleet_spread *spread,
-                         struct arena *arena)
+/* Prices a combination; the caller releases it with price_end, also on failure. False: out of memory. */
+static bool price_begin(struct priced *priced, const struct fleet_question *question,
+                        const struct combination *chosen)
 {
     const struct architecture *model = question->job.model;
-    *problem = (struct fleet_problem){
+    *priced = (struct priced){
+        .question = question,
+        .microbatch = chosen->microbatch,
         .layer_count = model->layers + model->encoder_layers + 2,
+    };
+    for (int g = 0; g < question->group_count; g++)
+        for (int tensor = 1; tensor <= question->groups[g].devices_per_node; tensor++)
+            if (tensor_allowed(question, g, tensor) && !price_option(priced, g, tensor, chosen))
+                return false;
+    return true;
+}
+
+static void price_end(struct priced *priced)
+{
+    arena_release(&priced->arena);
+}
+
+static bool add_option(struct fleet_problem *problem, const struct priced *priced,
+                       const struct priced_option *from, const struct fleet_spread *spread,
+                       struct arena *arena)
+{
+    const struct rates rates = rates_of(priced->question, from->group, from->tensor, spread);
+    struct fleet_sums sums;
+    struct fleet_option *option = fleet_add_option(problem, &sums, arena);
+    if (!option)
+        return false;
+    for (int l = 0; l < priced->layer_count; l++) {
+        const struct priced_layer *layer = &from->layers[l];
+        sums.seconds[l + 1] =
+            sums.seconds[l] + layer->seconds * rates.slower + layer->parameters * rates.added;
+        sums.kept[l + 1] = sums.kept[l] + layer->kept;
+        sums.held[l + 1] = sums.held[l] + layer->parameters * rates.state;
+        sums.after[l + 1] = sums.after[l] + layer->parameters * (rates.reduced + rates.updated);
+        sums.updated[l + 1] = sums.updated[l] + layer->parameters * rates.updated;
+        sums.forward[l + 1] = sums.forward[l] + layer->forward * rates.slower;
+        if (l > 0)
+            sums.send[l] = from->send;
+    }
+    option->type = from->group;
+    option->tensor = from->tensor;
+    option->working = from->working;
+    option->last_working = from->last_working + from->tied * rates.state + from->runtime;
+    return true;
+}
+
+static bool make(const void *context, const struct fleet_spread *spread, struct fleet_problem *problem,
+                 struct arena *arena)
+{
+    const struct priced *priced = context;
+    const struct fleet_question *question = priced->question;
+    *problem = (struct fleet_problem){
+        .layer_count = priced->layer_count,
         .type_count = question->group_count,
-        .microbatches = question->job.batch / chosen->microbatch,
+        .microbatches = question->job.batch / priced->microbatch,
         .max_pipelines = spread->max,
     };
     for (int g = 0; g < question->group_count; g++) {
@@ -209,11 +289,10 @@ static bool make_problem(struct fleet_problem *problem, const struct fleet_quest
             .memory = (double)group->memory * (1.0 - question->headroom),
             .per_node = group->devices_per_node,
         };
-        for (int tensor = 1; tensor <= group->devices_per_node; tensor++)
-            if (tensor_allowed(question, g, tensor) &&
-                !add_option(problem, question, g, tensor, chosen, spread, arena))
-                return false;
     }
+    for (int o = 0; o < priced->option_count; o++)
+        if (!add_option(problem, priced, &priced->options[o], spread, arena))
+            return false;
     return true;
 }
 
@@ -250,36 +329,31 @@ static double next_other(const struct fleet_question *question, double below)
 
 /* ---- one combination ---- */
 
-struct task {
-    const struct fleet_question *question;
-    const struct combination *chosen;
-};
-
-static bool make(const void *context, const struct fleet_spread *spread, struct fleet_problem *problem,
-                 struct arena *arena)
-{
-    const struct task *task = context;
-    return make_problem(problem, task->question, task->chosen, spread, arena);
-}
-
 /* Plans a combination, or scores the given pipelines. */
-static bool answer_with(struct fleet_answer *answer, const struct task *task, const struct fleet_given *given,
-                        double enough, struct error *err)
+static bool answer_with(struct fleet_answer *answer, const struct fleet_question *question,
+                        const struct combination *chosen, const struct fleet_given *given, double enough,
+                        struct error *err)
 {
-    const struct fleet_maker maker = {task, make, EFFORT};
-    const struct software *software = task->question->job.software;
+    struct priced priced;
+    const struct fleet_maker maker = {&priced, make, EFFORT};
+    const struct software *software = question->job.software;
     *answer = (struct fleet_answer){
-        .microbatch = task->chosen->microbatch,
-        .recompute = task->chosen->recompute,
+        .microbatch = chosen->microbatch,
+        .recompute = chosen->recompute,
         .sharded = software->sharded,
     };
-    if (!(given ? fleet_take_given(&answer->plan, &answer->problem, &maker, given, err)
-                : fleet_search_classes(&answer->plan, &answer->problem, &maker, enough, err)))
+    bool ok = price_begin(&priced, question, chosen) || error_memory(err);
+    if (ok && given)
+        ok = fleet_take_given(&answer->plan, &answer->problem, &maker, given, err);
+    else if (ok)
+        ok = fleet_search_classes(&answer->plan, &answer->problem, &maker, enough, err);
+    price_end(&priced);
+    if (!ok)
         return false;
     answer->pipelines = fleet_pipelines(&answer->plan);
     answer->held = (struct fleet_held){software->parameter_bytes, software->stored_gradient_bytes,
                                        software->state_bytes / (software->sharded ? answer->pipelines : 1)};
-    time_all(answer, task->question);
+    time_all(answer, question);
     return true;
 }
 
@@ -329,12 +403,15 @@ static void bound_some(void *context, size_t first, size_t last, int thread)
     struct planner *p = context;
     for (size_t i = first; i < last; i++) {
         struct combination *c = &p->combinations[i];
+        struct priced priced;
         struct arena arena = {0};
         struct fleet_problem problem;
         struct error err;
-        c->bounded = make_problem(&problem, p->question, c, &FLEET_SPREAD_ANY, &arena) &&
+        c->bounded = price_begin(&priced, p->question, c) &&
+                     make(&priced, &FLEET_SPREAD_ANY, &problem, &arena) &&
                      fleet_bound(&c->bound, &problem, &err);
         arena_release(&arena);
+        price_end(&priced);
         show(p);
     }
 }
@@ -368,8 +445,7 @@ static void plan_some(void *context, size_t first, size_t last, int thread)
             outcome->bound = c->bound;
             error_set(&outcome->err, ERROR_INFEASIBLE, "no plan is fast enough");
         } else {
-            outcome->found =
-                answer_with(&outcome->answer, &(struct task){p->question, c}, NULL, enough, &outcome->err);
+            outcome->found = answer_with(&outcome->answer, p->question, c, NULL, enough, &outcome->err);
             outcome->bound = outcome->answer.plan.lower_bound;
         }
         show(p);
@@ -501,5 +577,5 @@ bool fleet_score_job(struct fleet_answer *answer, const struct fleet_question *q
                      struct error *err)
 {
     const struct combination chosen = {.microbatch = microbatch, .recompute = recompute};
-    return answer_with(answer, &(struct task){question, &chosen}, given, INFINITY, err);
+    return answer_with(answer, question, &chosen, given, INFINITY, err);
 }

@@ -1,6 +1,7 @@
 #include "plan/fleet/path.h"
 
 #include <math.h>
+#include <string.h>
 
 static double price_of(const struct fleet_path *path, const struct fleet_option *option)
 {
@@ -10,22 +11,52 @@ static double price_of(const struct fleet_path *path, const struct fleet_option 
     return path->prices[option->type] * option->tensor;
 }
 
-/* Sets min_before[l], a lower bound on the cost of the layers before l: a stage of at most `slowest` seconds pays for
- * its devices at least in proportion to its seconds. */
-void fleet_path_bound(const struct fleet_path *path)
+double fleet_path_bound(const struct fleet_path *path)
 {
     const struct fleet_problem *problem = path->pricer->problem;
-    double *min_before = path->pricer->min_before;
-    min_before[0] = 0.0;
+    double rates[FLEET_MAX_OPTIONS], sum = 0.0;
+    for (int i = 0; i < problem->option_count; i++)
+        rates[i] = path->share + price_of(path, &problem->options[i]) / path->slowest;
     for (int l = 0; l < problem->layer_count; l++) {
         double best = INFINITY;
         for (int i = 0; i < problem->option_count; i++) {
-            const struct fleet_option *o = &problem->options[i];
-            best = fmin(best, (o->seconds[l + 1] - o->seconds[l]) *
-                                  (path->share + price_of(path, o) / path->slowest));
+            double cost = (problem->options[i].seconds[l + 1] - problem->options[i].seconds[l]) * rates[i];
+            best = cost < best ? cost : best;
         }
-        min_before[l + 1] = min_before[l] + best;
+        sum += best;
     }
+    return sum;
+}
+
+bool fleet_path_begin(struct fleet_pricer *p)
+{
+    const struct fleet_problem *problem = p->problem;
+    int layers = problem->layer_count;
+    size_t options = (size_t)problem->option_count, cells = options * ((size_t)layers + 1);
+    p->holds = ARENA_ARRAY(&p->arena, cells, int);
+    p->ends_chain = ARENA_ARRAY(&p->arena, cells, bool);
+    p->from_before = ARENA_ARRAY(&p->arena, (size_t)layers + 1, int);
+    p->option_before = ARENA_ARRAY(&p->arena, (size_t)layers + 1, uint8_t);
+    p->window = ARENA_ARRAY(&p->arena, cells, int);
+    p->window_values = ARENA_ARRAY(&p->arena, cells, double);
+    p->window_first = ARENA_ARRAY(&p->arena, options + 1, int);
+    p->window_count = ARENA_ARRAY(&p->arena, options + 1, int);
+    if (!p->from_before || !p->option_before || !p->holds || !p->ends_chain || !p->window ||
+        !p->window_values || !p->window_first || !p->window_count)
+        return false;
+    for (int o = 0; o < problem->option_count; o++) {
+        size_t row = (size_t)o * (size_t)layers;
+        for (int first = 0, last = 0; first < layers; first++) {
+            last = last > first ? last : first;
+            while (last + 1 < layers &&
+                   fleet_within_memory(problem, &(struct fleet_stage){o, first, last + 1}, 2))
+                last++;
+            p->holds[row + (size_t)first] = last;
+            p->ends_chain[row + (size_t)first] =
+                fleet_within_memory(problem, &(struct fleet_stage){o, first, layers}, 1);
+        }
+    }
+    return true;
 }
 
 bool fleet_path_within_time(const struct fleet_path *path, int option, int first, int last)
@@ -56,6 +87,106 @@ static void find_ends(const struct fleet_path *path)
         for (int first = 0; first < layers; first++)
             reach[first] = first > 0 && reach[first - 1] > ends[first] ? reach[first - 1] : ends[first];
     }
+}
+
+/* Returns the minimum cost of the layers before `last`, of which the last stage is run with this option and has another one
+ * behind it. Its window holds the layers where such a stage can begin, the cheapest first: a layer that is dearer than a later
+ * one is never needed again, and those that stages from there on cannot reach `last` from leave it. */
+static double cheapest_before(const struct fleet_path *path, int option, double price, int last, int *from)
+{
+    struct fleet_pricer *p = path->pricer;
+    const struct fleet_option *o = &p->problem->options[option];
+    int layers = p->problem->layer_count, first = last - 1;
+    size_t row = (size_t)option * (size_t)layers;
+    int *window = p->window + row, *begin = &p->window_first[option], *count = &p->window_count[option];
+    double *values = p->window_values + row;
+    double value =
+        p->min_before[first] + ((first > 0 ? o->send[first] : 0.0) - o->seconds[first]) * path->share + price;
+    while (*count > *begin && values[*count - 1] >= value)
+        --*count;
+    values[*count] = value;
+    window[(*count)++] = first;
+    while (*begin < *count &&
+           (p->reach[row + (size_t)window[*begin]] < last || p->holds[row + (size_t)window[*begin]] < last))
+        ++*begin;
+    if (*begin == *count)
+        return INFINITY;
+    *from = window[*begin];
+    return values[*begin] + o->seconds[last] * path->share;
+}
+
+/* The same of all layers, with nothing behind. */
+static double cheapest_end(const struct fleet_path *path, int option, int *from)
+{
+    const struct fleet_pricer *p = path->pricer;
+    int layers = p->problem->layer_count;
+    size_t row = (size_t)option * (size_t)layers;
+    double best = INFINITY;
+    for (int first = layers - 1; first >= 0; first--) {
+        if (p->ends[row + (size_t)first] < layers || !p->ends_chain[row + (size_t)first])
+            continue;
+        double cost = p->min_before[first] + fleet_path_cost(path, option, first, layers);
+        if (cost < best) {
+            best = cost;
+            *from = first;
+        }
+    }
+    return best;
+}
+
+#define TIE                                                                                                  \
+    1e-10 /* of a micro-batch's cost: of paths that cost the same, the one with fewer stages is taken */
+
+/* Sets min_before[l], a lower bound on the cost of the layers before l: stages of the seconds that are allowed, which hold no more
+ * than they do in front of one other stage. */
+static void find_before(const struct fleet_path *path)
+{
+    struct fleet_pricer *p = path->pricer;
+    const struct fleet_problem *problem = p->problem;
+    int layers = problem->layer_count;
+    double prices[FLEET_MAX_OPTIONS], tie = TIE * path->share * problem->options[0].seconds[layers];
+    for (int o = 0; o < problem->option_count; o++) {
+        prices[o] = price_of(path, &problem->options[o]) + tie;
+        p->window_first[o] = p->window_count[o] = 0;
+    }
+    p->min_before[0] = 0.0;
+    for (int last = 1; last <= layers; last++) {
+        double best = INFINITY;
+        for (int o = 0; o < problem->option_count; o++) {
+            if (isinf(prices[o]))
+                continue;
+            int first = 0;
+            double cost = last < layers ? cheapest_before(path, o, prices[o], last, &first)
+                                        : cheapest_end(path, o, &first) + tie;
+            if (cost < best) {
+                best = cost;
+                p->from_before[last] = first;
+                p->option_before[last] = (uint8_t)o;
+            }
+        }
+        p->min_before[last] = best;
+    }
+    for (int l = 1; l <= layers; l++)
+        p->min_before[l] = fmax(p->min_before[l] - l * tie, 0.0) * (1.0 - 1e-12);
+}
+
+/* Takes the stages of the lower bound, if they are a pipeline: then it is the cheapest. */
+static bool take_before(const struct fleet_path *path, struct fleet_pipeline *pipeline)
+{
+    struct fleet_pricer *p = path->pricer;
+    int layers = p->problem->layer_count, count = 0;
+    for (int last = layers; last > 0; last = p->from_before[last], count++) {
+        struct fleet_stage *stage = &p->path_stages[layers - 1 - count];
+        *stage = (struct fleet_stage){p->option_before[last], p->from_before[last], last};
+        if (count == p->stages || !fleet_within_memory(p->problem, stage, count + 1) ||
+            !fleet_path_within_time(path, stage->option, stage->first, stage->last))
+            return false;
+    }
+    memmove(p->path_stages, p->path_stages + layers - count, (size_t)count * sizeof *p->path_stages);
+    pipeline->stage_count = count;
+    pipeline->stages = p->path_stages;
+    fleet_pipeline_score(p->problem, pipeline);
+    return true;
 }
 
 /* Keeps a path of `behind` stages from layer `first` on, whose second stage begins at `last`, if it is cheaper. */
@@ -102,7 +233,8 @@ static void put_in_front(const struct fleet_path *path, int behind, int option)
     int *ends = p->ends + (size_t)option * (size_t)layers;
     const int *reach = p->reach + (size_t)option * (size_t)layers;
     const double *rest = p->best + (size_t)(behind - 1) * ((size_t)layers + 1);
-    double *values = p->values; /* of the queue */
+    double *values = p->values;             /* of the queue */
+    const double price = price_of(path, o); /* of the stage's devices */
     for (int first = path->furthest - 1; first >= 0 && reach[first] >= path->nearest; first--) {
         int enters = first + 1, last = ends[first] < layers ? ends[first] : layers - 1;
         if (isfinite(rest[enters])) {
@@ -126,7 +258,9 @@ static void put_in_front(const struct fleet_path *path, int behind, int option)
             low--;
         if (low < count)
             keep(path, behind, option, first, queue[low],
-                 fleet_path_cost(path, option, first, queue[low]) + rest[queue[low]]);
+                 fleet_stage_seconds(p->problem, &(struct fleet_stage){option, first, queue[low]}) *
+                         path->share +
+                     price + rest[queue[low]]);
     }
 }
 
@@ -165,10 +299,14 @@ double fleet_path_shortest(struct fleet_path path, struct fleet_pipeline *pipeli
     int row = p->problem->layer_count + 1, chosen = 0;
     double cheapest = INFINITY;
     p->rows = 0;
-    fleet_path_bound(&path);
-    if (p->min_before[row - 1] >= path.cutoff)
+    if (fleet_path_bound(&path) >= path.cutoff)
         return INFINITY;
     find_ends(&path);
+    find_before(&path);
+    if (p->min_before[row - 1] >= path.cutoff)
+        return INFINITY;
+    if (!path.all && take_before(&path, pipeline))
+        return p->min_before[row - 1];
     for (int behind = 1; behind <= p->stages; behind++) {
         p->rows = behind;
         double *best = p->best + (size_t)behind * (size_t)row;

@@ -23,10 +23,17 @@ struct fleet_pricer {
     int *next;       /* [j][l] the layer behind the first of these stages */
     uint8_t *option; /* [j][l] the option of that stage */
     int *queue;
-    double *values;     /* [layers + 1] of the entries in the queue */
-    int *ends;          /* [option][first layer] the end of the longest stage */
-    int *reach;         /* [option][first layer] the maximum end from there or before */
+    double *values; /* [layers + 1] of the entries in the queue */
+    int *ends;      /* [option][first layer] the end of the longest stage */
+    int *reach;     /* [option][first layer] the maximum end from there or before */
+    int *
+        holds; /* [option][first layer] the end of the longest stage that memory allows in front of another */
+    bool *ends_chain;   /* [option][first layer] whether the last stage may begin there */
     double *min_before; /* [layer] minimum cost of the layers before it */
+    int *from_before;   /* [layer] where the last of their stages begins */
+    uint8_t *option_before;
+    int *window, *window_first, *window_count; /* [option][layer] beginnings of a stage, [option] of them */
+    double *window_values;
     /* room for the stages of the last path, of the best pipeline of a pricing, and of a pipeline made to fit */
     struct fleet_stage *path_stages, *best_stages, *fit_stages;
     struct fleet_cycles *cycles; /* ascending */
@@ -54,8 +61,11 @@ static inline bool fleet_within_memory(const struct fleet_problem *problem, cons
            problem->types[problem->options[stage->option].type].memory;
 }
 
-/* Sets min_before of the pricer. */
-void fleet_path_bound(const struct fleet_path *path);
+/* Sets `holds` and `ends_chain` of the pricer, and makes room for searches. False: out of memory. */
+bool fleet_path_begin(struct fleet_pricer *pricer);
+
+/* Returns a lower bound on the cost of a path: stages pay for their devices in proportion to their seconds. */
+double fleet_path_bound(const struct fleet_path *path);
 
 /* Returns the cost of a stage: its share of a micro-batch, and its devices. */
 double fleet_path_cost(const struct fleet_path *path, int option, int first, int last);

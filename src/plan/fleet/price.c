@@ -53,12 +53,38 @@ static bool list_cycles(struct fleet_pricer *p)
     return p->cycles;
 }
 
-int fleet_max_stages(const struct fleet_problem *problem)
+int fleet_devices(const struct fleet_problem *problem)
 {
-    int64_t devices = 0;
+    int devices = 0;
     for (int t = 0; t < problem->type_count; t++)
         devices += problem->types[t].devices;
-    return devices < problem->layer_count ? (int)devices : problem->layer_count;
+    return devices;
+}
+
+int fleet_max_stages(const struct fleet_problem *problem)
+{
+    int devices = fleet_devices(problem);
+    return devices < problem->layer_count ? devices : problem->layer_count;
+}
+
+double fleet_min_after(const struct fleet_problem *problem, int devices)
+{
+    double slowest = 0.0, sum = 0.0;
+    for (int l = 0; l < problem->layer_count; l++) {
+        double least = INFINITY,
+               work = INFINITY; /* the stage of a layer takes these seconds on each of its devices */
+        for (int i = 0; i < problem->option_count; i++) {
+            const struct fleet_option *o = &problem->options[i];
+            double seconds = fmax(o->after[l + 1] - o->after[l], 0.0);
+            if (!fleet_offers(problem, o))
+                continue;
+            least = fmin(least, seconds);
+            work = fmin(work, seconds * o->tensor);
+        }
+        slowest = fmax(slowest, least);
+        sum += work;
+    }
+    return fmax(slowest, sum / (devices > 0 ? devices : 1)) * (1.0 - 1e-9);
 }
 
 struct fleet_pricer *fleet_pricer_new(const struct fleet_problem *problem)
@@ -85,7 +111,7 @@ struct fleet_pricer *fleet_pricer_new(const struct fleet_problem *problem)
         p->fit_stages = p->best_stages + row;
     }
     if (p->path_stages && p->best && p->next && p->option && p->queue && p->values && p->ends && p->reach &&
-        p->min_before && list_cycles(p))
+        p->min_before && fleet_path_begin(p) && list_cycles(p))
         return p;
     fleet_pricer_free(p);
     return NULL;
@@ -238,8 +264,7 @@ static bool raise_toll(const struct search *q, struct toll *toll, const struct f
 static double quick_bound(const struct search *q, int first, int last, const struct toll *toll)
 {
     struct fleet_path path = path_of(q, first, last, toll);
-    fleet_path_bound(&path);
-    return max_value(q, first) + toll->returned - q->pricer->min_before[q->pricer->problem->layer_count];
+    return max_value(q, first) + toll->returned - fleet_path_bound(&path);
 }
 
 static void consider(struct search *q, const struct fleet_pipeline *found)

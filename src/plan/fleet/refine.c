@@ -64,20 +64,6 @@ static bool make_problems(struct refiner *r, bool *exact)
     return true;
 }
 
-/* Returns the minimum seconds afterwards of any pipeline: of its slowest layer, and of the mean of its stages. */
-static double min_after(const struct fleet_problem *problem)
-{
-    double slowest = 0.0, sum = 0.0;
-    for (int l = 0; l < problem->layer_count; l++) {
-        double least = INFINITY;
-        for (int o = 0; o < problem->option_count; o++)
-            least = fmin(least, problem->options[o].after[l + 1] - problem->options[o].after[l]);
-        slowest = fmax(slowest, least);
-        sum += least;
-    }
-    return fmax(slowest, sum / fleet_max_stages(problem)) * (1.0 - 1e-9);
-}
-
 /* Makes the copies of near pipelines the best plan. */
 static bool take(struct refiner *r, const struct fleet_near *near, const int *copies)
 {
@@ -167,7 +153,9 @@ static bool list_and_choose(struct refiner *r, const struct fleet_relaxation *re
 static bool decide(struct refiner *r, double min, double max, int depth)
 {
     double wanted = (double)r->problem.microbatches;
-    for (double share = 1.0; r->effort.left > 0.0 && !stop_wanted(); share *= SHRINK) {
+    for (double share = 1.0; r->effort.left > 0.0; share *= SHRINK) {
+        if (stop_obeyed(r->err))
+            return false;
         double deadline = r->seconds - min, before = r->seconds;
         struct fleet_relaxation relaxed;
         bool all;
@@ -199,18 +187,23 @@ static bool decide(struct refiner *r, double min, double max, int depth)
     return true;
 }
 
-static bool decide_number(struct refiner *r, int pipelines, double bound)
+/* `any`: the problem of any number of pipelines. */
+static bool decide_number(struct refiner *r, const struct fleet_problem *any, int pipelines, double bound)
 {
     bool exact, ok;
     if (bound >= r->seconds)
         return true;
+    if (fleet_pack_cells(any, pipelines) > MAX_CELLS) {
+        r->optimal = false;
+        return true;
+    }
     r->pipelines = pipelines;
     r->arena = (struct arena){0};
     ok = make_problems(r, &exact) || error_memory(r->err);
-    if (ok && (!exact || fleet_pack_cells(&r->problem, pipelines) > MAX_CELLS))
+    if (ok && !exact)
         r->optimal = false;
     else if (ok)
-        ok = decide(r, min_after(&r->problem), INFINITY, 0);
+        ok = decide(r, fleet_min_after(&r->problem, fleet_devices(&r->problem) / pipelines), INFINITY, 0);
     arena_release(&r->arena);
     return ok;
 }
@@ -244,7 +237,7 @@ bool fleet_refine(struct fleet_choice *plan, struct fleet_problem *problem, cons
     else
         for (int64_t n = 1; n <= max && ok; n++) {
             r.effort.left = fmax(r.effort.left, 0.0) + maker->effort / (double)max;
-            ok = decide_number(&r, (int)n, bounds[n < bound_count ? n - 1 : bound_count - 1]);
+            ok = decide_number(&r, &any, (int)n, bounds[n < bound_count ? n - 1 : bound_count - 1]);
         }
     *optimal = r.optimal;
     return ok;

@@ -100,10 +100,11 @@ static double slope(const struct fleet_searcher *s)
 /* Adds pipelines that are worth more than their devices at the program's prices, raised if the program does less than
  * is wanted. A deadline `late` seconds earlier has no such pipeline, so the program reaches no more then. False: no
  * pipeline is new, within the tolerance. */
-static bool improve(struct fleet_searcher *s, double deadline, double value, double tolerance, double *late)
+static bool improve(struct fleet_searcher *s, double deadline, double value, double tolerance, double *prices,
+                    double *late)
 {
     struct fleet_pipeline found;
-    double wanted = (double)s->problem->microbatches, prices[FLEET_MAX_ROWS];
+    double wanted = (double)s->problem->microbatches;
     for (int t = 0; t < fleet_rows(s->problem); t++)
         prices[t] = s->prices[t] * (value > 0.0 && value < wanted ? wanted / value : 1.0);
     const struct fleet_price_query query = {deadline, 1e-9, tolerance, prices, NULL, fleet_offer_column, s};
@@ -117,7 +118,8 @@ static bool improve(struct fleet_searcher *s, double deadline, double value, dou
 /* Finds the minimum deadline that the program allows, by Newton's method: for the same pipelines the value grows in
  * proportion to the deadline. If no pipeline is worth more than its price some seconds before a deadline, that earlier
  * deadline is impossible. Begins with `enough`; false: that is impossible, and *bound is the minimum possible. */
-static bool find_deadline(struct fleet_searcher *s, double enough, double *deadline, double *bound)
+static bool find_deadline(struct fleet_searcher *s, double enough, double *deadline, double *bound,
+                          struct fleet_proof *proof)
 {
     double wanted = (double)s->problem->microbatches;
     double work = fleet_min_work(s->problem) * wanted / all_devices(s); /* seconds on all devices */
@@ -132,9 +134,14 @@ static bool find_deadline(struct fleet_searcher *s, double enough, double *deadl
             at = next > low ? next : 0.5 * (low + at); /* pipelines that have not even filled do nothing */
             continue;
         }
-        bool better = improve(s, at, value, tolerance, &late);
-        if (value <= wanted * (1.0 + 1e-9))
-            *bound = fmax(*bound, at - late);
+        struct fleet_proof now = {.cycle = at};
+        bool better = improve(s, at, value, tolerance, now.prices, &late);
+        now.deadline = at - late;
+        if (value <= wanted * (1.0 + 1e-9)) {
+            *bound = fmax(*bound, now.deadline);
+            if (now.deadline > proof->deadline)
+                *proof = now;
+        }
         if (better)
             continue;
         if (s->column_count == FLEET_MAX_COLUMNS)
@@ -159,6 +166,7 @@ static bool find_deadline(struct fleet_searcher *s, double enough, double *deadl
 /* Plans whose slowest update takes from `min` to `max` seconds after the pipelines. */
 struct band {
     double min, max, deadline; /* deadline: no plan completes its micro-batches earlier */
+    struct fleet_proof proof;
 };
 
 static int lowest(const struct band *bands, int count)
@@ -170,15 +178,15 @@ static int lowest(const struct band *bands, int count)
     return low;
 }
 
-/* Finds a plan whose updates take at most `limit` seconds; *bound: of the deadline of any such plan. */
+/* Finds a plan whose updates take at most `limit` seconds; sets the deadline of the band of any such plan. */
 static bool plan_within(struct fleet_searcher *s, struct fleet_choice *plan, double min, double limit,
-                        double enough, double *bound, double *after, bool *found, struct error *err)
+                        double enough, struct band *band, double *after, bool *found, struct error *err)
 {
     double deadline;
     s->after = limit;
     fleet_pricer_limit(s->pricer, limit);
-    *found =
-        find_deadline(s, plan->pipeline_count > 0 ? fmin(plan->seconds, enough) : enough, &deadline, bound);
+    *found = find_deadline(s, (plan->pipeline_count > 0 ? fmin(plan->seconds, enough) : enough) - min,
+                           &deadline, &band->deadline, &band->proof);
     if (!*found || fleet_choose(s, deadline, min, plan, after, err))
         return true;
     *found = false;
@@ -193,9 +201,10 @@ static bool search(struct fleet_searcher *s, struct fleet_choice *plan, double e
     int count = 1;
     double after = 0.0;
     bool found, half;
-    if (!plan_within(s, plan, 0.0, INFINITY, enough, &bands[0].deadline, &after, &found, err))
+    bands[0].min = s->problem->min_after;
+    if (!plan_within(s, plan, bands[0].min, INFINITY, enough, &bands[0], &after, &found, err))
         return false;
-    bands[0].max = after;
+    bands[0].max = fmax(after, bands[0].min);
     while (found && count < max && count < FLEET_MAX_BANDS && !stop_wanted()) {
         struct band *band = &bands[lowest(bands, count)];
         /* halving adds no more to the bound than the band is wide */
@@ -204,16 +213,20 @@ static bool search(struct fleet_searcher *s, struct fleet_choice *plan, double e
             band->deadline + band->min >= fmin(plan->seconds, enough) * (1.0 - 2.0 * CLOSE))
             break;
         double middle = band->min > 0.0 ? sqrt(band->min * band->max) : 0.5 * band->max;
-        bands[count] = (struct band){band->min, middle, band->deadline};
+        bands[count] = (struct band){band->min, middle, band->deadline, band->proof};
         band->min = middle;
-        if (!plan_within(s, plan, bands[count].min, middle, enough, &bands[count].deadline, &after, &half,
-                         err))
+        if (!plan_within(s, plan, bands[count].min, middle, enough, &bands[count], &after, &half, err))
             return false;
         count++;
     }
     const struct band *last = &bands[lowest(bands, count)];
     plan->lower_bound = fmin(last->deadline + last->min, plan->pipeline_count > 0 ? plan->seconds : INFINITY);
     plan->columns = s->column_count;
+    plan->proof_count = count;
+    for (int i = 0; i < count; i++) {
+        plan->proofs[i] = bands[i].proof;
+        plan->proofs[i].after = bands[i].min;
+    }
     if (plan->pipeline_count > 0 && plan->seconds < enough)
         return true;
     plan->too_slow = plan->pipeline_count > 0 || plan->lower_bound >= enough * (1.0 - 2.0 * CLOSE);
@@ -252,10 +265,11 @@ static void release(struct fleet_searcher *s)
 bool fleet_bound(double *bound, const struct fleet_problem *problem, struct error *err)
 {
     struct fleet_searcher s = {.problem = problem, .after = INFINITY, .sharp = FLEET_COARSE * 0.1};
+    struct fleet_proof proof = {.deadline = 0.0};
     double deadline;
     bool ok = begin(&s, err);
     *bound = 0.0;
-    if (ok && !find_deadline(&s, INFINITY, &deadline, bound))
+    if (ok && !find_deadline(&s, INFINITY, &deadline, bound, &proof))
         *bound = s.column_count == 0 ? INFINITY : *bound;
     ok = ok && (!s.no_memory || error_memory(err));
     release(&s);

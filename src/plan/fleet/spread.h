@@ -11,7 +11,8 @@ struct fleet_spread {
     int gradients; /* number of pipelines that exchange gradients */
     int alike;     /* of these, pipelines with equal stages: they share a node as far as it has devices */
     int max;       /* of pipelines; 0: any number */
-    int nodes;     /* whose devices wait for each other; 0: as many as the search assumes (nodes.h) */
+    int nodes; /* whose devices wait for each other, which only stages' seconds depend on; 0: as many as the search assumes
+                      (nodes.h) */
 };
 
 /* The spread with the lowest time afterwards. */

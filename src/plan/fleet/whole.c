@@ -247,7 +247,7 @@ double fleet_share(struct fleet_pipeline *pipelines, int count, int64_t microbat
 /* Makes the chosen pipelines the plan if they are faster than the plan so far. */
 static bool take_plan(const struct fleet_searcher *s, struct fleet_choice *plan, struct error *err)
 {
-    struct fleet_choice next = {0};
+    struct fleet_choice next = {.after = s->problem->min_after};
     int kinds = 0;
     for (int i = 0; i < s->column_count; i++)
         kinds += s->copies[i] > 0;

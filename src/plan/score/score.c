@@ -132,10 +132,14 @@ static bool score_and_search(struct score *score, struct score_request *scoring,
 {
     if (!objective->score(scoring, &score->plan, err))
         return false;
-    if (!plan_check(&score->plan, &score->misfit))
-        score->misfit.kind = ERROR_INFEASIBLE;
-    else
+    if (plan_check(&score->plan, &score->misfit)) {
         score->misfit.text[0] = '\0';
+    } else if (score->misfit.kind == ERROR_FAILED) {
+        *err = score->misfit;
+        return false;
+    } else {
+        score->misfit.kind = ERROR_INFEASIBLE;
+    }
     score->beyond = objective->beyond;
     score->other_link =
         scoring->options->planning.cluster ? find_other_link(scoring->plan, &score->plan) : NULL;

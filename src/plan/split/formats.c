@@ -6,6 +6,8 @@
 
 /* Bytes: for each 64 numbers a factor in 8 bits, and for each 256 of these one in fp32 (arXiv:2305.14314, section 3). */
 #define FROZEN_SCALE (1.0 / 64.0 + 4.0 / (64.0 * 256.0))
+/* The same without the second step: one in fp32 for each 64. */
+#define SINGLE_SCALE (4.0 / 64.0)
 
 struct job_formats job_formats_of(const struct job *job)
 {
@@ -29,7 +31,9 @@ struct job_formats job_formats_of(const struct job *job)
         formats.parameter = fmin(formats.parameter, cost_type_bytes(job->type) > 2.0 ? 4.0 : 2.0);
     if (job->frozen && technique->parameters) /* nor one in 16 bits */
         formats.parameter = number_format_bytes(technique->parameters, formats.parameter) +
-                            (technique->parameters == FORMAT_FP4 ? FROZEN_SCALE : 0.0);
+                            (technique->parameters != FORMAT_FP4 ? 0.0
+                             : job->single_scale                 ? SINGLE_SCALE
+                                                                 : FROZEN_SCALE);
     return formats;
 }
 
@@ -38,6 +42,12 @@ double job_shard_ranks(const struct job *job)
 {
     double ranks = job_copies(job);
     return job->technique.replicate > 1 ? fmax(ranks / job->technique.replicate, 1.0) : ranks;
+}
+
+/* Experts that lie on one device each are not shared at all. */
+double job_expert_shard_ranks(const struct job *job)
+{
+    return fmax((double)job_expert_copies(job) * job_shard_ranks(job) / job_copies(job), 1.0);
 }
 
 /* Bytes/s between a device and its host's memory, each way: about 80 % of PCIe's 16 lanes (PCI-SIG: 3.0 15.75 GB/s, 4.0

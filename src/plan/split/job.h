@@ -43,7 +43,10 @@ struct job {
     struct technique technique; /* 0: as the software does it */
     bool frozen;                /* LoRA: only the small added matrices have gradients */
     bool trains_ends;           /* and embedding and head */
+    bool single_scale;          /* factors of frozen weights of 4 bits are in fp32, not in 8 bits */
     int rank;                   /* of the added matrices; 0: 16 */
+    int rounds;                 /* times that the pipeline fills in an iteration; 0: once */
+    bool in_turn;               /* experts are given tokens in turn, not by a gate (expert_places_in_turn) */
     bool step_in_backward; /* each parameter is updated, and its gradient freed, as soon as it is there */
 };
 
@@ -106,7 +109,8 @@ struct job_layer {
     double working;             /* further bytes while it is computed, without its largest matrix */
     double largest_matrix;      /* parameters of the largest matrix */
     double blocks;              /* number of blocks in it */
-    double gathered;            /* parameters of a block, which are gathered together */
+    double gathered;            /* parameters of a block, which are gathered together, */
+    double gathered_alone;      /* and without its experts */
 };
 
 /* Identical blocks out of first..last - 1: all, the last of each `every`, or all others; and of these likewise by
@@ -142,7 +146,9 @@ struct job_exchange {
     double parameters, experts; /* numbers of parameters on a device of the fullest stage */
     double gradients;           /* one all-reduce, or one reduce-scatter and all-gather */
     double scatter;             /* the reduce-scatter's part */
-    double shards; /* a stage's shards, gathered twice or once and scattered once, block by block */
+    double shards; /* a stage's shards, gathered twice or once and scattered once, block by block, */
+    double
+        expert_shards; /* and those of experts that fewer ranks share: between nodes, so that kernels do not wait */
 };
 
 /* Bytes of a parameter. */
@@ -157,11 +163,15 @@ struct job_formats {
 };
 struct job_formats job_formats_of(const struct job *job);
 
-/* Returns whether a pipeline gathers its stage's shards once in an iteration, and scatters their gradients once. */
+/* Returns whether a job gathers its shards once in an iteration, and scatters their gradients once. */
 bool job_keeps_gathered(const struct job *job);
 
-/* Returns the ranks that share states, gradients and parameters. */
+/* Returns the seconds that kernels lose beside a second of gathering or scattering shards. */
+double job_slow_shards(const struct job *job);
+
+/* Returns the ranks that share states, gradients and parameters, without and of experts. */
 double job_shard_ranks(const struct job *job);
+double job_expert_shard_ranks(const struct job *job);
 
 /* Returns the seconds of the optimizer's step on the host, of `parameters` of which it holds its share. */
 double job_offload_seconds(const struct job *job, double parameters);

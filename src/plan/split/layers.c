@@ -182,6 +182,7 @@ static struct job_layer block_of(const struct job *job, const struct layer_work 
         .largest_matrix = work->largest_matrix,
         .blocks = 1.0,
         .gathered = work->parameters + work->expert_parameters,
+        .gathered_alone = work->parameters,
     };
     int reduces, exchanges;
     add_again(&layer.pass, job, work, price, whole);
@@ -243,6 +244,7 @@ static void add_layer(struct job_layer *sum, const struct job_layer *layer, doub
     sum->working = fmax(sum->working, layer->working);
     sum->largest_matrix = fmax(sum->largest_matrix, layer->largest_matrix);
     sum->gathered = fmax(sum->gathered, layer->gathered);
+    sum->gathered_alone = fmax(sum->gathered_alone, layer->gathered_alone);
 }
 
 /* Returns how many blocks from `first` to `end` are the last of each `every`. */

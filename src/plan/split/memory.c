@@ -23,8 +23,7 @@ struct sharers {
 
 static struct sharers sharers_of(const struct job *job)
 {
-    double ranks = job_shard_ranks(job);
-    return (struct sharers){ranks, fmax((double)job_expert_copies(job) * ranks / job_copies(job), 1.0)};
+    return (struct sharers){job_shard_ranks(job), job_expert_shard_ranks(job)};
 }
 
 /* Returns the bytes of all parameters of a stage at `bytes` each, sharded over data parallel ranks from ZeRO stage `from`
@@ -45,19 +44,20 @@ static double working(const struct job *job, const struct job_layers *layers,
     double bytes = stage->working + software->matrix_working * (last ? 1.0 : 0.5) * stage->largest_matrix;
     if (last)
         bytes = fmax(bytes, layers->head.activations);
-    bool stays = job->pipeline > 1 && software->keeps_gathered;
-    if (job->technique.reshard != SWITCH_USUAL)
-        stays = job->technique.reshard == SWITCH_OFF;
-    if (job_shard_ranks(job) <= 1.0) /* nothing to gather */
+    bool keeps = job_keeps_gathered(job), stays = keeps || job->technique.reshard == SWITCH_OFF;
+    bool experts = job_expert_shard_ranks(job) > 1.0; /* else they are here anyway */
+    if (job_shard_ranks(job) <= 1.0)                  /* nothing to gather */
         return bytes;
     /* gathered: this block, those that are fetched ahead, and the gradients of one if it has any */
     double ahead = job->technique.prefetch > 0 ? job->technique.prefetch : 1.0;
     double others = job->frozen ? 1.0 : 2.0;
     if (job->sharding >= 3 && stays)
-        bytes += (formats->gathered + (job->pipeline > 1 ? formats->gradient : 0.0)) *
-                 (stage->parameters + stage->experts);
+        bytes += (formats->gathered + (job->pipeline > 1 || keeps ? formats->gradient : 0.0)) *
+                 (stage->parameters + (experts ? stage->experts : 0.0));
+    else if (job->sharding >= 3 && software->gathers_matrices)
+        bytes += formats->gathered * (others + ahead) * stage->largest_matrix;
     else if (job->sharding >= 3)
-        bytes += formats->gathered * (others + ahead) * stage->gathered;
+        bytes += formats->gathered * (others + ahead) * (experts ? stage->gathered : stage->gathered_alone);
     return bytes;
 }
 

@@ -60,6 +60,7 @@ static struct expert_exchange exchange_of(const struct job *job, enum dispatcher
         .width = width,
         .out_width = narrow ? 1.0 : width,
         .imbalance = job_imbalance(job),
+        .in_turn = job->in_turn,
     };
 }
 

@@ -223,7 +223,7 @@ static bool set_job(struct plan *plan, const struct job *job, const struct job_t
     plan->send_blocks = job->software->send_blocks;
     plan->prefetch = job->sharding == 3 ? 1 : -1;
     plan->keeps_gathered = job->sharding == 3 ? job_keeps_gathered(job) : -1;
-    plan->shards_share = job->sharding == 3 ? job->calibration->slow_shards : NAN;
+    plan->shards_share = job->sharding == 3 ? job_slow_shards(job) : NAN;
     plan->schedule = job_schedule_name(job);
     plan->chunks = job->chunks;
     plan->iteration_time = time->seconds;

@@ -546,7 +546,7 @@ static bool search_all(struct searcher *s, struct job_search *search, struct err
         return nothing_fits(s, err);
     if (!kept_init(&s->kept, s->options, &search->arena))
         return error_memory(err);
-    parallel_for(pool, (size_t)s->task_count, 1, run_task, s);
+    parallel_while(pool, (size_t)s->task_count, 1, run_task, stop_unwanted, s);
     if (atomic_load(&s->no_memory))
         return error_memory(err);
     if (s->kept.count == 0 && s->options->ceiling > 0.0)

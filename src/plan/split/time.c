@@ -49,24 +49,47 @@ static double gradient_seconds(const struct job *job, enum collective_kind kind,
 
 bool job_keeps_gathered(const struct job *job)
 {
-    return job->software->keeps_gathered && job->pipeline > 1 && job->technique.reshard != SWITCH_ON;
+    const struct software *software = job->software;
+    bool experts = software->keeps_with_experts && job->model->experts > 0;
+    return (experts || (software->keeps_gathered && job->pipeline > 1)) &&
+           job->technique.reshard != SWITCH_ON;
 }
 
-static double shard_seconds(const struct job *job, int blocks, const struct job_exchange *held)
+/* A gather and a scatter of `number` parameters that `ranks` share, of which there are `copies`. */
+struct shard_pair {
+    double gather, scatter;
+};
+
+static struct shard_pair shard_pair_of(const struct job *job, int ranks, int apart, int copies, double number)
 {
     struct job_formats formats = job_formats_of(job);
+    struct shard_pair pair = {
+        .gather = job_transfer(job, COLLECTIVE_ALL_GATHER, ranks, apart, formats.gathered * number),
+        .scatter = job_transfer(job, COLLECTIVE_REDUCE_SCATTER, ranks, apart, formats.wire * number),
+    };
+    if (copies > 1) /* they add up their gradients */
+        pair.scatter +=
+            job_transfer(job, COLLECTIVE_ALL_REDUCE, copies, apart * ranks, formats.wire * number / ranks);
+    return pair;
+}
+
+/* Sets the seconds of shards. Experts that are spread over devices are gathered from those that hold the same ones. */
+static void set_shards(const struct job *job, int blocks, struct job_exchange *held)
+{
     int apart = job->tensor, all = job->data * job->context, ranks = (int)job_shard_ranks(job);
+    int expert_ranks = (int)job_expert_shard_ranks(job), copies = ranks < all ? all / ranks : 1;
     double pieces =
         (double)blocks / job->pipeline + 1.0; /* gathered one after another: blocks, and the ends */
-    double number = (held->parameters + held->experts) / pieces;
-    double gather = job_transfer(job, COLLECTIVE_ALL_GATHER, ranks, apart, formats.gathered * number);
-    double scatter = job_transfer(job, COLLECTIVE_REDUCE_SCATTER, ranks, apart, formats.wire * number);
-    /* copies of the shards add up their gradients */
-    if (ranks < all)
-        scatter += job_transfer(job, COLLECTIVE_ALL_REDUCE, all / ranks, apart * ranks,
-                                formats.wire * number / ranks);
+    bool spread = held->experts > 0.0 && expert_ranks < ranks;
+    double together = (held->parameters + (spread ? 0.0 : held->experts)) / pieces;
+    struct shard_pair pair = shard_pair_of(job, ranks, apart, copies, together);
     double gathers = job->technique.reshard == SWITCH_OFF || job_keeps_gathered(job) ? 1.0 : 2.0;
-    return (gathers * gather + (job->frozen ? 0.0 : scatter)) * pieces;
+    held->shards = (gathers * pair.gather + (job->frozen ? 0.0 : pair.scatter)) * pieces;
+    if (spread) {
+        int holders = all * apart / (expert_ranks * copies);
+        pair = shard_pair_of(job, expert_ranks, holders, copies, held->experts / pieces);
+        held->expert_shards = (gathers * pair.gather + (job->frozen ? 0.0 : pair.scatter)) * pieces;
+    }
 }
 
 struct job_exchange job_exchange_of(const struct job *job, const struct job_layers *layers)
@@ -82,7 +105,7 @@ struct job_exchange job_exchange_of(const struct job *job, const struct job_laye
         exchange.experts *= 2.0;
     }
     if (job->sharding == 3)
-        exchange.shards = shard_seconds(job, layers->block_count, &exchange);
+        set_shards(job, layers->block_count, &exchange);
     else
         exchange.gradients = gradient_seconds(job, COLLECTIVE_ALL_REDUCE, &exchange);
     if (job->sharding == 2)
@@ -99,11 +122,18 @@ static double data_seconds(const struct job *job, const struct job_exchange *exc
     double seconds = exchange->gradients;
     if (job->sharding == 3) {
         double times = job_keeps_gathered(job) ? 1.0 : count, moved = exchange->shards * times;
-        seconds = fmax(moved - c->hide_shards * compute * times / count, 0.0) + c->slow_shards * moved;
+        double all = moved + exchange->expert_shards * times;
+        double hidden = job->software->shows_shards ? 0.0 : c->hide_shards * compute * times / count;
+        seconds = fmax(all - hidden, 0.0) + job_slow_shards(job) * moved;
     } else if (job->sharding == 2) {
         seconds += (count - 1.0) * exchange->scatter;
     }
     return job->frozen && job->sharding < 3 ? 0.01 * seconds : seconds;
+}
+
+double job_slow_shards(const struct job *job)
+{
+    return job->software->shows_shards ? 1.0 : job->calibration->slow_shards;
 }
 
 static double optimizer_seconds(const struct job *job, const struct job_exchange *held)
@@ -189,6 +219,17 @@ bool job_chunks_alike(int block_count, int chunks)
     return block_count % chunks == 0 || (block_count + 1) % chunks == 0 || (block_count + 2) % chunks == 0;
 }
 
+/* Where all devices of an interleaved pipeline take the steps of one table together, each forward pass beside a backward pass of
+ * another device takes as long as that. A device is alone with forward passes while the pipeline fills, (v - 1) p + p - 1 of
+ * m v in the mean. */
+static double wait_for_step(const struct job *job, const struct job_pass *pass, double count)
+{
+    double stages = job->pipeline, chunks = job->chunks, each = count / fmax(job->rounds, 1.0);
+    double filling = ((chunks - 1.0) * stages + stages - 1.0) / (each * chunks);
+    double forward = pass->forward + pass->ahead;
+    return count * fmax(job_pass_seconds(pass) - 2.0 * forward, 0.0) * fmax(1.0 - filling, 0.0);
+}
+
 /* `floor`: with a floor of the bubble of a schedule that is timed. */
 static struct job_time time_of(const struct job *job, const struct job_layers *layers,
                                const struct job_exchange *exchange, bool floor)
@@ -212,7 +253,9 @@ static struct job_time time_of(const struct job *job, const struct job_layers *l
         double chunks = (double)job->pipeline * job->chunks, chunk = layers->block_count / chunks;
         if (job->chunks > 1 && !job_chunks_alike(layers->block_count, job->pipeline * job->chunks))
             chunk = ceil(chunk);
-        time.bubble = (stages - 1.0) * (block * chunk + send / job->chunks);
+        time.bubble = (stages - 1.0) * (block * chunk + send / job->chunks) * fmax(job->rounds, 1.0);
+        if (job->software->steps_together && job->chunks > 1)
+            time.bubble += wait_for_step(job, &slowest, count);
     }
     time.flops = count *
                  (layers->blocks.pass.flops + layers->head.pass.flops + layers->embedding.pass.flops +

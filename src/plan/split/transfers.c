@@ -136,14 +136,18 @@ bool plan_add_passes_of_job(struct plan *plan, struct plan_stage *stage, const s
 
 /* ---- data parallel copies ---- */
 
-/* ZeRO-3 and FSDP gather a block's parameters for each of its passes, and scatter its gradients: `layer` in
- * pieces of that size. */
-static void add_shards(struct transfer_writer *to, const struct job_layer *layer, int blocks, double shown)
+/* Parameters that are gathered together: `number` in each of `pieces`, shared by `ranks` that are `apart`. */
+struct shards {
+    int ranks, apart, copies;
+    double number, pieces, shown;
+};
+
+static void add_shard(struct transfer_writer *to, const struct shards *shards)
 {
     const struct job *job = to->job;
     struct job_formats formats = job_formats_of(job);
-    int all = job->data * job->context, ranks = (int)job_shard_ranks(job);
-    double pieces = blocks + 1.0, number = (layer->parameters + layer->experts) / pieces;
+    int ranks = shards->ranks, apart = shards->apart;
+    double number = shards->number, pieces = shards->pieces, shown = shards->shown;
     struct plan_transfer gather = {.kind = COLLECTIVE_ALL_GATHER,
                                    .purpose = PURPOSE_SHARDS,
                                    .when = WHEN_FORWARD,
@@ -159,13 +163,36 @@ static void add_shards(struct transfer_writer *to, const struct job_layer *layer
                                 .when = WHEN_BACKWARD,
                                 .bytes = formats.wire * number / ranks,
                                 .shown = shown};
-    add(to, gather, ranks, job->tensor, pieces);
+    add(to, gather, ranks, apart, pieces);
     gather.when = WHEN_BACKWARD;
     if (job->technique.reshard != SWITCH_OFF && !job_keeps_gathered(job))
-        add(to, gather, ranks, job->tensor, pieces);
-    add(to, scatter, ranks, job->tensor, pieces);
-    if (ranks < all)
-        add(to, sum, all / ranks, job->tensor * ranks, pieces);
+        add(to, gather, ranks, apart, pieces);
+    add(to, scatter, ranks, apart, pieces);
+    if (shards->copies > 1)
+        add(to, sum, shards->copies, apart * ranks, pieces);
+}
+
+/* ZeRO-3 and FSDP gather a block's parameters for each of its passes, and scatter its gradients: `layer` in
+ * pieces of that size. */
+static void add_shards(struct transfer_writer *to, const struct job_layer *layer, int blocks, double shown)
+{
+    const struct job *job = to->job;
+    int all = job->data * job->context, ranks = (int)job_shard_ranks(job);
+    int expert_ranks = (int)job_expert_shard_ranks(job);
+    bool spread = layer->experts > 0.0 && expert_ranks < ranks;
+    double pieces = blocks + 1.0;
+    struct shards shards = {ranks,
+                            job->tensor,
+                            ranks < all ? all / ranks : 1,
+                            (layer->parameters + (spread ? 0.0 : layer->experts)) / pieces,
+                            pieces,
+                            shown};
+    add_shard(to, &shards);
+    shards.apart = all * job->tensor / (expert_ranks * shards.copies);
+    shards.ranks = expert_ranks;
+    shards.number = layer->experts / pieces;
+    if (spread && expert_ranks > 1)
+        add_shard(to, &shards);
 }
 
 static void add_gradients(struct transfer_writer *to, const struct job_layer *layer,
@@ -194,7 +221,8 @@ static void add_data(struct transfer_writer *to, const struct job_layer *layer, 
     double count = (double)job_microbatches(job);
     if (job->sharding == 3) {
         struct job_layers layers = job_layers_of(job);
-        double moved = job_exchange_of(job, &layers).shards * count;
+        struct job_exchange exchange = job_exchange_of(job, &layers);
+        double moved = (exchange.shards + exchange.expert_shards) * count;
         add_shards(to, layer, blocks, moved > 0.0 ? time->data / moved : 0.0);
         return;
     }

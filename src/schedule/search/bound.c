@@ -1,5 +1,7 @@
 #include "schedule/search/bound.h"
 
+#include "core/stop.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -173,7 +175,7 @@ static double input_head(const struct work *work, int stage, int k)
 static void set_heads(struct work *work)
 {
     const struct search_problem *problem = work->problem;
-    for (int k = 0; k < problem->microbatches; k++) {
+    for (int k = 0; k < problem->microbatches && !stop_wanted(); k++) {
         for (int stage = 0; stage < problem->stages; stage++)
             work->head[number(problem, PASS_FORWARD, stage, k)] = forward_head(work, stage, k);
         for (int stage = problem->stages - 1; stage >= 0; stage--)
@@ -236,7 +238,7 @@ static double forward_tail(const struct work *work, int stage, int k)
 static void set_tails(struct work *work)
 {
     const struct search_problem *problem = work->problem;
-    for (int k = problem->microbatches - 1; k >= 0; k--) {
+    for (int k = problem->microbatches - 1; k >= 0 && !stop_wanted(); k--) {
         for (int stage = 0; stage < problem->stages; stage++)
             work->tail[number(problem, PASS_INPUT, stage, k)] = input_tail(work, stage, k);
         for (int stage = problem->stages - 1; stage >= 0; stage--)

@@ -1,6 +1,7 @@
 #include "schedule/search/exact.h"
 
 #include "core/random.h"
+#include "core/stop.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -331,6 +332,10 @@ static void grow(struct exact *exact, size_t length)
     empty(layer);
     exact->first[length + 1] = exact->steps;
     for (uint32_t i = 0; i < old->size && (exact->width > 0 || !exact->full); i++) {
+        if (stop_wanted_at(i)) {
+            exact->full = true; /* nothing is proven */
+            return;
+        }
         const uint8_t *counts = &old->counts[i * exact->counts];
         const double *times = &old->times[i * exact->times];
         for (int index = 0; index < problem->types; index++) {

@@ -1,5 +1,7 @@
 #include "schedule/search/pattern.h"
 
+#include "core/stop.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,7 +206,7 @@ static void try_periods(struct pattern *pattern, struct candidate *candidate, in
         scale = fmax(scale, problem->work[device]);
     scale /= work * problem->microbatches; /* seconds of the problem per unit of these times */
     double shortest = shortest_period(pattern);
-    for (int step = 0, fitting = 0; step < PERIOD_STEPS && fitting <= FITTING; step++) {
+    for (int step = 0, fitting = 0; step < PERIOD_STEPS && fitting <= FITTING && !stop_wanted(); step++) {
         pattern->period = shortest + PERIOD_STEP * work * step;
         if (candidate->times == TIMES_EQUAL)
             pattern->period = ceil(shortest - 1e-6) + step;

@@ -1,5 +1,6 @@
 #include "schedule/search/rules.h"
 
+#include "core/stop.h"
 #include "schedule/search/bound.h"
 #include "schedule/search/list.h"
 
@@ -241,7 +242,7 @@ static bool enough(const struct rule_search *search)
     const struct search_goal *goal = search->goal;
     double hair = search->evaluation->problem->hair, value = HUGE_VAL, secondary = HUGE_VAL;
     int64_t effort = search->evaluation->evaluated;
-    if (effort > goal->effort)
+    if (effort > goal->effort || stop_wanted())
         return true;
     if (search->pool != NULL && search->pool->count > 0) {
         value = search->pool->value[0];

@@ -1,5 +1,6 @@
 #include "schedule/search/search.h"
 
+#include "core/stop.h"
 #include "schedule/search/exact.h"
 #include "schedule/search/pattern.h"
 #include "schedule/search/rules.h"
@@ -92,7 +93,7 @@ static bool add_starts(struct search_work *work, const struct order_search *sear
 
 static bool good(const struct search_work *work, double value)
 {
-    return value < work->target + work->problem.hair;
+    return value < work->target + work->problem.hair || stop_wanted();
 }
 
 /* Tabu search from each order of the pool; the best one goes to work->sequence. */
@@ -287,7 +288,7 @@ static bool run(struct search_work *work, const struct order_search *search, str
         .secondary_effort = (int64_t)((double)effort * OTHER_RULES_SHARE),
     };
     if (!add_starts(work, search, err) ||
-        !search_by_rules(&work->evaluation, search->timing, &goal, &work->pool, err))
+        !search_by_rules(&work->evaluation, search->timing, &goal, &work->pool, err) || stop_obeyed(err))
         return false;
     goal.effort += (int64_t)((double)effort * PATTERN_SHARE);
     if ((work->pool.count == 0 || !good(work, work->pool.value[0])) &&

@@ -1,5 +1,8 @@
 #include "schedule/search/tabu.h"
 
+#include "core/progress.h"
+#include "core/stop.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -330,7 +333,7 @@ void tabu_kick(struct tabu *tabu, uint32_t *sequence, int swaps)
     if (!evaluate_starts(tabu->evaluation, tabu->sequence))
         return;
     evaluate_tails(tabu->evaluation, tabu->sequence);
-    for (int tries = 0; swaps > 0 && tries < 100 * swaps; tries++) {
+    for (int tries = 0; swaps > 0 && tries < 100 * swaps && !stop_wanted(); tries++) {
         size_t place = draw(tabu, (uint32_t)problem->passes - 1);
         if (type_at(tabu, place)->device != type_at(tabu, place + 1)->device ||
             !allowed(tabu, place, place + 1) ||
@@ -361,8 +364,10 @@ void tabu_improve(struct tabu *tabu, uint32_t *sequence, double *value, double *
         tabu->forbidden[i] = 0;
     tabu->iteration = 0;
     double best_length = evaluation->length;
-    for (int idle = 0; idle<patience && * value> target + problem->hair && evaluation->evaluated < effort;
+    for (int idle = 0;
+         idle<patience && * value> target + problem->hair && evaluation->evaluated < effort && !stop_wanted();
          idle++) {
+        progress_tell("%.0f %% of a search", 100.0 * (double)evaluation->evaluated / (double)effort);
         tabu->iteration++;
         evaluate_tails(evaluation, tabu->sequence);
         struct move move = choose(tabu, best_length);

@@ -1,4 +1,5 @@
 #include "plan/fleet/classes.h"
+#include "plan/fleet/nodes.h"
 #include "plan/fleet/search.h"
 #include "plan/fleet/small.h"
 
@@ -220,6 +221,61 @@ static void bounds_hold_and_plans_are_near(void **state)
         assert_true(worst <= 1.26);
         assert_true(below / found <= 0.13);
     }
+}
+
+/* What a search proves of all devices, of which each is a node, bounds the plans on fewer of them, which wait less: those of the
+ * slow way. It says more than that layers take a share of their seconds. */
+static void proofs_hold_for_fewer_devices(void **state)
+{
+    (void)state;
+    int cases = random_cases(CASES / 2), parts = 0, raised = 0;
+    for (int i = 0; i < cases; i++) {
+        struct random_source source = {(uint64_t)i + 77};
+        struct small small = {0};
+        struct arena arena = {0};
+        struct fleet_problem all, few;
+        struct fleet_choice plan;
+        struct fleet_claim claim;
+        struct error err;
+        make_small(&small, (uint64_t)i + 1);
+        small.waiting = random_one_in(&source, 2) ? 0.0 : 0.1 * random_unit(&source);
+        small.problem.min_after = 0.0;
+        for (int t = 0; t < small.problem.type_count; t++)
+            small.problem.types[t].per_node = 1;
+        const struct fleet_maker maker = {&small, small_spread, 0.0};
+        struct fleet_spread spread = {2.0, 2, 1, small.problem.max_pipelines, fleet_devices(&small.problem)};
+        assert_true(small_spread(&small, &spread, &all, &arena));
+        bool found = fleet_search(&plan, &all, INFINITY, NULL, &err);
+        struct fleet_nodes nodes = {.maker = &maker, .all = &all};
+        assert_true(fleet_nodes_begin(&nodes, &err));
+        assert_true(fleet_claim_make(&claim, &plan, &all, 1, &nodes.arena));
+        const struct fleet_known known = {fleet_part_of_types(&all, 7), plan.lower_bound, 1, &claim};
+        assert_true(fleet_nodes_know(&nodes, &known));
+        for (int k = 0; k < 4 && found; k++) {
+            struct fleet_part part = {.nodes = 0};
+            for (int t = 0; t < all.type_count; t++) {
+                part.devices[t] = random_range(&source, 0, all.types[t].devices);
+                part.nodes += part.devices[t];
+            }
+            if (part.nodes == 0)
+                continue;
+            spread.nodes = part.nodes;
+            assert_true(small_spread(&small, &spread, &few, &arena));
+            for (int t = 0; t < all.type_count; t++)
+                few.types[t].devices = part.devices[t];
+            double optimum = slowly(&few), bound = fleet_nodes_bound(&nodes, &part);
+            if (bound > optimum * (1.0 + 1e-9))
+                fail_msg("case %d: bound %.17g of a part, which takes %.17g", i, bound, optimum);
+            parts++;
+            raised += bound > plan.lower_bound * (1.0 + 1e-3);
+        }
+        if (found)
+            fleet_choice_release(&plan);
+        fleet_nodes_end(&nodes);
+        arena_release(&arena);
+    }
+    print_message("# of %d parts %d have a higher bound than all devices\n", parts, raised);
+    assert_true(raised > parts / 4);
 }
 
 /* Pipelines seen in one search serve the next; one that has enough stops, and its bound holds. */
@@ -518,6 +574,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prices_find_the_best_pipeline),
         cmocka_unit_test(bounds_hold_and_plans_are_near),
+        cmocka_unit_test(proofs_hold_for_fewer_devices),
         cmocka_unit_test(searches_go_on_from_others_and_stop_at_enough),
         cmocka_unit_test(long_chains_have_as_many_stages_as_may_be),
         cmocka_unit_test(chains_have_as_many_stages_as_layers),

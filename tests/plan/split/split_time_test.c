@@ -172,6 +172,65 @@ static void ranks_that_share_states_broadcast_one_after_another(void **state)
     }
 }
 
+static struct job experts_of_automodel(int pipeline, int expert, int devices)
+{
+    struct job job = job_example();
+    job.model = architecture_find("qwen3-30b-a3b");
+    job.software = software_find("automodel");
+    job.pipeline = pipeline;
+    job.expert = expert;
+    job.sharding = 3;
+    job.batch = 512;
+    job_spread(&job, devices);
+    return job;
+}
+
+/* Experts are gathered from the devices that hold the same ones: there are none where each device has its own. */
+static void experts_of_one_device_are_not_gathered(void **state)
+{
+    (void)state;
+    struct job job = experts_of_automodel(1, 8, 8);
+    struct job_layers layers = job_layers_of(&job);
+    struct job_exchange own = job_exchange_of(&job, &layers);
+    assert_true(own.expert_shards == 0.0 && own.shards > 0.0);
+    job = experts_of_automodel(1, 8, 64);
+    struct job_exchange shared = job_exchange_of(&job, &layers);
+    assert_true(shared.expert_shards > 0.0);
+    job = experts_of_automodel(1, 1, 64);
+    layers = job_layers_of(&job);
+    struct job_exchange all = job_exchange_of(&job, &layers);
+    assert_true(all.expert_shards == 0.0 &&
+                all.shards > shared.shards); /* all parameters, from all devices */
+}
+
+/* AutoModel's models of experts gather once in an iteration, other ZeRO-3 in every micro-batch. */
+static void shards_may_stay_gathered(void **state)
+{
+    (void)state;
+    struct job job = experts_of_automodel(1, 8, 8);
+    double kept = job_time(&job).data, kept_memory = job_memory(&job).total;
+    job.technique.reshard = SWITCH_ON;
+    assert_true(job_time(&job).data > 10.0 * kept);
+    assert_true(job_memory(&job).total < kept_memory);
+}
+
+/* Each step of accumulation fills the pipeline; devices that take steps together wait for backward passes beside forward ones. */
+static void pipelines_fill_for_each_round(void **state)
+{
+    (void)state;
+    struct software apart = *software_find("automodel");
+    apart.steps_together = false;
+    struct job job = experts_of_automodel(4, 8, 32);
+    job.chunks = 3;
+    job.recompute = RECOMPUTE_FULL;
+    double together = job_time(&job).bubble;
+    job.software = &apart;
+    double once = job_time(&job).bubble;
+    job.rounds = 4;
+    assert_true(fabs(job_time(&job).bubble / once - 4.0) < 1e-9);
+    assert_true(together > 1.5 * once);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -184,6 +243,9 @@ int main(void)
         cmocka_unit_test(recomputing_costs_a_forward_pass),
         cmocka_unit_test(narrow_numbers_are_faster),
         cmocka_unit_test(devices_rank_as_they_should),
+        cmocka_unit_test(experts_of_one_device_are_not_gathered),
+        cmocka_unit_test(shards_may_stay_gathered),
+        cmocka_unit_test(pipelines_fill_for_each_round),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

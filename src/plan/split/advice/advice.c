@@ -172,6 +172,28 @@ static void try_all_memory(const struct job_question *question, struct parallel 
     keep(remedies, count, &remedy);
 }
 
+/* The share of the optimizer's states that the host holds in the fastest plan on the devices that are there. */
+static void try_offload(const struct job_question *question, struct parallel *pool, struct remedy *remedies,
+                        int *count)
+{
+    static const enum job_dimension offload = JOB_TECHNIQUE + TECHNIQUE_OFFLOAD;
+    struct job_question open = *question;
+    struct job_search search;
+    struct remedy remedy;
+    if (question->ranges[offload].given || !question->job.software->offers)
+        return;
+    open.ranges[offload] = (struct job_range){0, 100, true};
+    struct error missing;
+    if (!space_check_techniques(&open, &missing) || !try(&open, pool, &search))
+        return;
+    remedy.seconds = search.plans[0].time.seconds;
+    snprintf(remedy.text, sizeof remedy.text,
+             "--fix offload=%" PRId64 " (per cent of the optimizer's states in the host's memory)",
+             job_dimension_value(&search.plans[0].job, offload));
+    job_search_release(&search);
+    keep(remedies, count, &remedy);
+}
+
 /* Returns the smallest larger cluster with a plan, in whole nodes if it has several; 0: none. As devices may be idle, all
  * larger ones have one, too. */
 static int more_devices(const struct job_question *question, struct parallel *pool)
@@ -222,9 +244,13 @@ void job_advise(const struct job_question *question, struct parallel *pool, stru
                                     : " or ",
                     remedies[i].text);
     if (count == 0) {
+        try_offload(question, pool, remedies, &count);
         int devices = more_devices(question, pool);
+        if (count > 0)
+            text_format(&advice, "; there is a plan with %s", remedies[0].text);
         if (devices > 0)
-            text_format(&advice, "; there is a plan on %d devices, not on fewer", devices);
+            text_format(&advice, "%s on %d devices, not on fewer",
+                        count > 0 ? ", and without it" : "; there is a plan", devices);
     }
     if (advice.length > 0 && !advice.failed) {
         char found[sizeof err->text];
