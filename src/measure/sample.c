@@ -22,26 +22,37 @@
 #define MODE_CLEAR 6.0  /* deviations within the modes */
 #define SLOWER     0.05
 
-struct sampler {
+/* Blocks whose shares are compared: fewer say nothing about how these vary. */
+#define MIN_BLOCKS 4
+#define MIN_ROUNDS (2 * MIN_BLOCKS) /* then blocks of two rounds say something, too */
+
+struct one_sample {
+    double seconds, processor;
+    int round; /* -1: there are none */
+    bool disturbed;
+};
+
+struct sample_series {
     const struct sample_options *options;
     sample_run *run;
     void *context;
-    struct sample_result *result;
-    double start;
-    double *clean, *disturbed, *processor;
-    size_t clean_room, disturbed_room, processor_room;
-    int clean_count, disturbed_count, processor_count;
+    struct sample_result result;
+    double start, visited; /* seconds: when this visit began, and that the others took */
+    struct one_sample *samples;
+    size_t room;
+    int count, disturbed;
+    bool is_warm;
     struct error *err;
 };
 
-static double now(const struct sampler *s)
+static double now(const struct sample_series *s)
 {
     return s->options->now ? s->options->now() : clock_now();
 }
 
-static double passed(const struct sampler *s)
+static double passed(const struct sample_series *s)
 {
-    return now(s) - s->start;
+    return s->visited + now(s) - s->start;
 }
 
 /* ---- judging ---- */
@@ -50,7 +61,7 @@ static double passed(const struct sampler *s)
 static double follow_of(const double *times, int count, double median)
 {
     int size = (int)sqrt((double)count), blocks = size > 0 ? count / size : 0;
-    if (blocks < 4)
+    if (blocks < MIN_BLOCKS)
         return 1.0;
     double sum = 0.0;
     for (int b = 0; b < blocks; b++) {
@@ -61,6 +72,37 @@ static double follow_of(const double *times, int count, double median)
         sum += apart * apart;
     }
     return fmax(1.0, 4.0 * size * sum / blocks);
+}
+
+/* The same where a block is `width` rounds; more where blocks are few. */
+static double follow_of_rounds(const double *times, const int *rounds, int count, double median, int width)
+{
+    double sum = 0.0, above = 0.0;
+    int blocks = 0, size = 0;
+    for (int i = 0; i < count; i++) {
+        above += times[i] > median ? 0.5 : times[i] < median ? -0.5 : 0.0;
+        size++;
+        if (i + 1 < count && rounds[i + 1] / width == rounds[i] / width)
+            continue;
+        sum += above * above / size;
+        above = 0.0;
+        size = 0;
+        blocks++;
+    }
+    if (blocks < MIN_BLOCKS)
+        return 1.0;
+    double student = 1.0 + (CONFIDENCE * CONFIDENCE + 1.0) / (4.0 * (blocks - 1));
+    return 4.0 * sum / blocks * student * student;
+}
+
+static double follow(const double *times, const int *rounds, int count, double median)
+{
+    double most = 1.0;
+    if (!rounds)
+        return follow_of(times, count, median);
+    for (int width = 1; width <= (rounds[count - 1] - rounds[0] + 1) / MIN_BLOCKS; width *= 2)
+        most = fmax(most, follow_of_rounds(times, rounds, count, median, width));
+    return most;
 }
 
 static double square(double value)
@@ -111,8 +153,8 @@ static void find_slowing(struct sample_result *result, const double *times, int 
         result->notes |= SAMPLE_SLOWING;
 }
 
-void sample_judge(struct sample_result *result, const double *times, int count, double precision,
-                  double *room)
+void sample_judge(struct sample_result *result, const double *times, const int *rounds, int count,
+                  double precision, double *room)
 {
     if (count < 1)
         return;
@@ -121,10 +163,11 @@ void sample_judge(struct sample_result *result, const double *times, int count, 
     result->count = count;
     result->median = quantile_of(room, count, 0.5);
     result->fastest = room[0];
-    result->follow = follow_of(times, count, result->median);
+    result->follow = follow(times, rounds, count, result->median);
     double middle = (count - 1) / 2.0;
     double half = CONFIDENCE * sqrt(2.0 * result->follow * count / 4.0);
-    bool known = half <= middle; /* else fewer samples than the interval needs: it is all of them */
+    bool known = half <= middle && /* else fewer samples than the interval needs: it is all of them */
+                 (!rounds || rounds[count - 1] - rounds[0] + 1 >= MIN_BLOCKS);
     result->low = room[known ? (int)floor(middle - half) : 0];
     result->high = room[known ? (int)ceil(middle + half) : count - 1];
     double wider = fmax(result->high - result->median, result->median - result->low);
@@ -141,127 +184,193 @@ void sample_judge(struct sample_result *result, const double *times, int count, 
 /* ---- measuring ---- */
 
 /* Runs a batch; *seconds: of one run. */
-static bool run_batch(struct sampler *s, struct sample_batch *batch, double *seconds)
+static bool run_batch(struct sample_series *s, struct sample_batch *batch, double *seconds)
 {
     *batch = (struct sample_batch){0};
-    if (!s->run(s->context, s->result->batch, batch, s->err))
+    if (!s->run(s->context, s->result.batch, batch, s->err))
         return false;
     double total = s->options->by_processor ? batch->processor : batch->wall;
-    *seconds = fmax(total, 1e-9) / (double)s->result->batch;
+    *seconds = fmax(total, 1e-9) / (double)s->result.batch;
     return true;
 }
 
 /* Finds how many runs a sample needs: twice as many until it lasts long enough. */
-static bool find_batch(struct sampler *s, double *seconds)
+static bool find_batch(struct sample_series *s, double *seconds)
 {
     struct sample_batch batch;
-    s->result->batch = 1;
-    for (;; s->result->batch *= 2) {
+    s->result.batch = 1;
+    for (;; s->result.batch *= 2) {
         if (!run_batch(s, &batch, seconds))
             return false;
-        s->result->warm_ups++;
-        double lasted = fmin(batch.wall, *seconds * (double)s->result->batch);
-        if (lasted >= BATCH_SECONDS || s->result->batch >= MAX_BATCH || passed(s) > s->options->limit / 4.0)
+        s->result.warm_ups++;
+        double lasted = fmin(batch.wall, *seconds * (double)s->result.batch);
+        if (lasted >= BATCH_SECONDS || s->result.batch >= MAX_BATCH || passed(s) > s->options->limit / 4.0)
             return true;
     }
 }
 
 /* Runs until a window of samples is not faster than the one before it. */
-static bool warm_up(struct sampler *s)
+static bool warm_up(struct sample_series *s)
 {
     double last, window[WINDOW], before = INFINITY;
     struct sample_batch batch;
     if (!find_batch(s, &last))
         return false;
-    int size = last * (double)s->result->batch > FAST_SHARE * s->options->limit ? 1 : WINDOW;
+    int size = last * (double)s->result.batch > FAST_SHARE * s->options->limit ? 1 : WINDOW;
     for (;;) {
         for (int i = 0; i < size; i++)
             if (!run_batch(s, &batch, &window[i]))
                 return false;
-        s->result->warm_ups += size;
+        s->result.warm_ups += size;
         sort_doubles(window, size);
         double median = quantile_of(window, size, 0.5);
         if (median >= (1.0 - s->options->precision) * before)
             return true;
         if (passed(s) > s->options->limit / 4.0) {
             if (isfinite(before)) /* a single slow run says nothing about steadiness */
-                s->result->notes |= SAMPLE_UNSTEADY;
+                s->result.notes |= SAMPLE_UNSTEADY;
             return true;
         }
         before = median;
     }
 }
 
-static bool add_sample(struct sampler *s)
+static bool add_sample(struct sample_series *s, int round)
 {
     struct sample_batch batch;
-    double seconds;
-    if (!run_batch(s, &batch, &seconds))
+    struct one_sample sample = {.round = round};
+    if (!run_batch(s, &batch, &sample.seconds))
         return false;
-    bool added = batch.disturbed ? VECTOR_ADD(s->disturbed, s->disturbed_count, s->disturbed_room, seconds)
-                                 : VECTOR_ADD(s->clean, s->clean_count, s->clean_room, seconds);
-    return (added && VECTOR_ADD(s->processor, s->processor_count, s->processor_room,
-                                batch.processor / (double)s->result->batch)) ||
-           error_memory(s->err);
+    sample.processor = batch.processor / (double)s->result.batch;
+    sample.disturbed = batch.disturbed;
+    s->disturbed += sample.disturbed;
+    return VECTOR_ADD(s->samples, s->count, s->room, sample) || error_memory(s->err);
 }
 
 /* Judges the undisturbed samples if there are enough of them, else all. */
-static bool judge(struct sampler *s)
+static bool judge(struct sample_series *s)
 {
-    struct sample_result *result = s->result;
-    bool clean = s->clean_count >= MIN_SAMPLES || s->disturbed_count == 0;
-    int count = s->clean_count + (clean ? 0 : s->disturbed_count);
-    double *times = malloc(2 * (size_t)count * sizeof *times);
-    if (!times)
-        return error_memory(s->err);
-    if (s->clean_count > 0)
-        memcpy(times, s->clean, (size_t)s->clean_count * sizeof *times);
-    if (!clean)
-        memcpy(times + s->clean_count, s->disturbed, (size_t)s->disturbed_count * sizeof *times);
-    sample_judge(result, times, count, s->options->precision, times + count);
+    struct sample_result *result = &s->result;
+    bool clean = s->count - s->disturbed >= MIN_SAMPLES || s->disturbed == 0;
+    int count = 0;
+    double *times = malloc(2 * (size_t)s->count * sizeof *times);
+    int *rounds = malloc((size_t)s->count * sizeof *rounds);
+    if (times && rounds) {
+        for (int i = 0; i < s->count; i++)
+            if (!clean || !s->samples[i].disturbed) {
+                times[count] = s->samples[i].seconds;
+                rounds[count++] = s->samples[i].round;
+            }
+        sample_judge(result, times, rounds[0] < 0 ? NULL : rounds, count, s->options->precision,
+                     times + s->count);
+        for (int i = 0; i < s->count; i++)
+            times[i] = s->samples[i].processor;
+        sort_doubles(times, s->count);
+        result->processor = quantile_of(times, s->count, 0.5);
+    }
+    bool done = times && rounds;
     free(times);
-    result->disturbed = s->disturbed_count;
+    free(rounds);
+    result->disturbed = s->disturbed;
     result->notes &= ~(unsigned)(SAMPLE_DISTURBED | SAMPLE_OTHER_LOAD);
-    if (s->disturbed_count > 0)
+    if (s->disturbed > 0)
         result->notes |= clean ? SAMPLE_DISTURBED : SAMPLE_OTHER_LOAD;
-    return true;
+    result->seconds = passed(s);
+    return done || error_memory(s->err);
 }
 
-static bool measure(struct sampler *s)
+static bool measure(struct sample_series *s)
 {
+    s->start = now(s);
     if (!warm_up(s))
         return false;
     for (int next = MIN_SAMPLES;;) {
-        if (!add_sample(s))
+        if (!add_sample(s, -1))
             return false;
-        int count = s->clean_count + s->disturbed_count;
-        bool over = passed(s) >= s->options->limit || count >= MAX_SAMPLES;
-        if (count < next && !over)
+        bool over = passed(s) >= s->options->limit || s->count >= MAX_SAMPLES;
+        if (s->count < next && !over)
             continue;
         if (!judge(s))
             return false;
-        if (over || !(s->result->notes & SAMPLE_LIMIT))
+        if (over || !(s->result.notes & SAMPLE_LIMIT))
             return true;
-        next = count + count / 4;
+        next = s->count + s->count / 4;
     }
 }
 
 bool sample_repeat(struct sample_result *result, const struct sample_options *options, sample_run *run,
                    void *context, struct error *err)
 {
-    struct sampler s = {.options = options, .run = run, .context = context, .result = result, .err = err};
-    memset(result, 0, sizeof *result);
-    s.start = now(&s);
+    struct sample_series s = {.options = options, .run = run, .context = context, .err = err};
     bool done = measure(&s);
-    if (done) {
-        sort_doubles(s.processor, s.processor_count);
-        result->processor = quantile_of(s.processor, s.processor_count, 0.5);
-        result->seconds = passed(&s);
-    }
-    free(s.clean);
-    free(s.disturbed);
-    free(s.processor);
+    *result = s.result;
+    free(s.samples);
     return done;
+}
+
+/* ---- in rounds ---- */
+
+struct sample_series *sample_new(const struct sample_options *options, sample_run *run, void *context,
+                                 struct error *err)
+{
+    struct sample_series *s = calloc(1, sizeof *s);
+    if (s)
+        *s = (struct sample_series){.options = options, .run = run, .context = context};
+    else
+        error_memory(err);
+    return s;
+}
+
+void sample_free(struct sample_series *s)
+{
+    if (s)
+        free(s->samples);
+    free(s);
+}
+
+bool sample_visit(struct sample_series *s, int round, double seconds, struct error *err)
+{
+    s->err = err;
+    s->start = now(s);
+    bool ok = s->is_warm || warm_up(s);
+    s->is_warm = true;
+    double end = now(s) + seconds;
+    do
+        ok = ok && (s->count >= MAX_SAMPLES || add_sample(s, round));
+    while (ok && now(s) < end && s->count < MAX_SAMPLES);
+    s->visited += now(s) - s->start;
+    s->start = now(s);
+    return ok;
+}
+
+const struct sample_result *sample_sum(struct sample_series *s, struct error *err)
+{
+    s->err = err;
+    s->start = now(s);
+    return judge(s) ? &s->result : NULL;
+}
+
+bool sample_rounds(struct sample_series *const *series, int count, const struct sample_options *options,
+                   sample_round *visit, void *context, struct error *err)
+{
+    double (*clock)(void) = options->now ? options->now : clock_now;
+    const double end = clock() + options->limit * count;
+    bool precise = count == 0;
+    for (int round = 0; !precise; round++) {
+        if (!visit(context, round, err))
+            return false;
+        bool over = clock() >= end;
+        if (round + 1 < MIN_ROUNDS && !over)
+            continue;
+        precise = true;
+        for (int i = 0; i < count; i++) {
+            const struct sample_result *result = sample_sum(series[i], err);
+            if (!result)
+                return false;
+            precise = precise && (over || !(result->notes & SAMPLE_LIMIT));
+        }
+    }
+    return true;
 }
 
 /* ---- words ---- */

@@ -4,7 +4,11 @@
  * statistics, so that it assumes no distribution: the ranks n/2 ± z sqrt(2 tau n / 4), where z = 1.96 and tau
  * is how much samples follow their predecessors (the variance of blocks' shares above the median, relative to
  * that of independent samples, at least 1). Without the 2 it would hold the true median in 95 % of cases; with
- * it, as both medians vary, it holds the median of a second run. */
+ * it, as both medians vary, it holds the median of a second run.
+ *
+ * What others do to a machine changes from second to second and from minute to minute, which samples of one second do not show. So a
+ * measurement can be visited in rounds, with others in between. A round is a block then; tau is the largest of blocks of one, two, four
+ * and more rounds, and larger where blocks are few (as Student's t is wider than a normal number). */
 #ifndef REHEARSE_MEASURE_SAMPLE_H
 #define REHEARSE_MEASURE_SAMPLE_H
 
@@ -60,10 +64,32 @@ struct sample_result {
 bool sample_repeat(struct sample_result *result, const struct sample_options *options, sample_run *run,
                    void *context, struct error *err);
 
-/* Finds median, interval and notes of given times, in the order in which they came. `room`: as many. For tests, and
- * for measurements that have another loop. */
-void sample_judge(struct sample_result *result, const double *times, int count, double precision,
-                  double *room);
+/* ---- in rounds ---- */
+
+struct sample_series;
+
+/* Prepares a measurement; the options must stay. NULL: memory is out. */
+struct sample_series *sample_new(const struct sample_options *options, sample_run *run, void *context,
+                                 struct error *err);
+void sample_free(struct sample_series *series); /* NULL is allowed */
+
+/* Takes a sample, and further ones until `seconds` are over, as part of a round; rounds are numbered upwards. The first visit warms up
+ * before that. */
+bool sample_visit(struct sample_series *series, int round, double seconds, struct error *err);
+
+/* What all visits say: the result stays until the next call. */
+const struct sample_result *sample_sum(struct sample_series *series, struct error *err);
+
+/* Visits series in rounds, by `visit`, which visits each of them at least once: until all are within the precision, or the limit's
+ * seconds for each are over. */
+typedef bool sample_round(void *context, int round, struct error *err);
+bool sample_rounds(struct sample_series *const *series, int count, const struct sample_options *options,
+                   sample_round *visit, void *context, struct error *err);
+
+/* Finds median, interval and notes of given times, in the order in which they came; `rounds` has the round of each, ascending, or is NULL.
+ * `room`: as many. For tests, and for measurements that have another loop. */
+void sample_judge(struct sample_result *result, const double *times, const int *rounds, int count,
+                  double precision, double *room);
 
 /* Adds the notes in words: "bimodal: 1.2 ms and 1.9 ms; time limit". Nothing if there are none. */
 void sample_notes_print(const struct sample_result *result, struct text *out);

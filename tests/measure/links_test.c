@@ -138,7 +138,11 @@ static void add_row(int place, enum link_task task, enum collective_kind kind, d
     rows[study.row_count++] = (struct study_row){
         .place = place,
         .work = {.task = task, .kind = kind, .bytes = (int64_t)bytes},
-        .time = {.median = seconds, .low = 0.99 * seconds, .high = 1.01 * seconds, .count = 20},
+        .time = {.median = seconds,
+                 .low = 0.99 * seconds,
+                 .high = 1.01 * seconds,
+                 .fastest = 0.99 * seconds,
+                 .count = 20},
     };
 }
 
@@ -183,12 +187,12 @@ static void test_a_pair_says_what_its_link_is(void **state)
 {
     (void)state;
     struct study_link link;
-    assert_true(study_link_of(&study, -1, &link));
+    assert_true(study_link_of(&study, -1, false, &link));
     assert_true(fabs(link.latency / 20e-6 - 1) < 1e-9);
     assert_true(fabs(link.bandwidth / 1e9 - 1) < 1e-9); /* of both pairs together */
     assert_true(fabs(link.both / 0.8e9 - 1) < 1e-9);
     assert_true(link.hidden < 0);
-    assert_false(study_link_of(&study, 2, &link));
+    assert_false(study_link_of(&study, 2, false, &link));
 }
 
 static void test_the_cluster_is_read_back(void **state)
@@ -222,6 +226,25 @@ static void test_a_fit_finds_the_link_of_its_times(void **state)
     double bytes = 3 << 20, seconds = collective_time(COLLECTIVE_ALL_REDUCE, &group, bytes).seconds;
     assert_true(fabs(seconds / (80e-6 + 10.0 / 6.0 * bytes / 1e9) - 1) < 0.1);
     study_fits_release(&fits);
+}
+
+static void test_a_fit_under_load_is_to_the_shortest_times(void **state)
+{
+    (void)state;
+    struct study_fits fits;
+    struct error err;
+    for (int i = 0; i < study.row_count; i++) {
+        study.rows[i].time.median *= 1 + i * 7 % 5;
+        study.rows[i].time.notes |= SAMPLE_OTHER_LOAD;
+    }
+    assert_true(study_fit(&fits, &study, "a test", &err));
+    assert_true(fits.is_shortest);
+    assert_true(fits.inside.all.median < 0.05 && fits.across.all.median < 0.05);
+    study_fits_release(&fits);
+    for (int i = 0; i < study.row_count; i++) {
+        study.rows[i].time.median /= 1 + i * 7 % 5;
+        study.rows[i].time.notes = 0;
+    }
 }
 
 static void test_too_few_times_are_not_fitted(void **state)
@@ -285,6 +308,7 @@ int main(int argc, char **argv)
         OF_STUDY(test_a_pair_says_what_its_link_is),
         OF_STUDY(test_the_cluster_is_read_back),
         OF_STUDY(test_a_fit_finds_the_link_of_its_times),
+        OF_STUDY(test_a_fit_under_load_is_to_the_shortest_times),
         OF_STUDY(test_too_few_times_are_not_fitted),
         OF_STUDY(test_the_table_is_that_of_calibrate),
         OF_STUDY(test_a_profile_gets_measured_all_reduces),

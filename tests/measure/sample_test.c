@@ -129,7 +129,7 @@ static void growing_times_are_noticed(void **state)
     struct sample_result result = {0};
     for (int i = 0; i < 90; i++)
         times[i] = 1.0 + (i < 45 ? 0.0 : 0.2) + 0.001 * (i % 7);
-    sample_judge(&result, times, 90, 0.02, room);
+    sample_judge(&result, times, NULL, 90, 0.02, room);
     assert_true(result.notes & SAMPLE_SLOWING);
     assert_true(result.follow > 5.0);
 }
@@ -162,7 +162,7 @@ static double held(double follow, int count)
             times[i] = exp(0.1 * value);
         }
         memset(&result, 0, sizeof result);
-        sample_judge(&result, times, count, 0.02, times + count);
+        sample_judge(&result, times, NULL, count, 0.02, times + count);
         inside += s > 0 && last.low <= result.median && result.median <= last.high;
         last = result;
     }
@@ -179,13 +179,83 @@ static void intervals_hold_the_next_median(void **state)
     assert_true(held(0.0, 400) < 0.99); /* nor are they wider than needed */
 }
 
+/* Times of a machine whose speed changes from round to round, and slowly in between. */
+static double held_in_rounds(double follow, int round_count)
+{
+    enum { SERIES = 300, EACH = 6 };
+    int count = round_count * EACH, inside = 0, *rounds = malloc((size_t)count * sizeof *rounds);
+    double *times = malloc(2 * (size_t)count * sizeof *times), speed = 0.0;
+    struct sample_result last = {0}, result;
+    uint64_t random = 5;
+    assert_true(times && rounds);
+    for (int s = 0; s <= SERIES; s++) {
+        for (int i = 0; i < count; i++) {
+            rounds[i] = i / EACH;
+            if (i % EACH == 0)
+                speed = follow * speed + sqrt(1.0 - follow * follow) * random_normal(&random);
+            times[i] = exp(0.1 * speed + 0.01 * random_normal(&random));
+        }
+        memset(&result, 0, sizeof result);
+        sample_judge(&result, times, rounds, count, 0.02, times + count);
+        inside += s > 0 && last.low <= result.median && result.median <= last.high;
+        last = result;
+    }
+    free(times);
+    free(rounds);
+    return (double)inside / SERIES;
+}
+
+static void intervals_of_rounds_hold_the_next_median(void **state)
+{
+    (void)state;
+    assert_true(held_in_rounds(0.0, 10) > 0.9);
+    assert_true(held_in_rounds(0.0, 40) > 0.9);
+    assert_true(held_in_rounds(0.5, 40) > 0.9);
+    assert_true(held_in_rounds(0.8, 40) > 0.85);
+}
+
+static bool visit_both(void *context, int round, struct error *err)
+{
+    struct sample_series **series = context;
+    return sample_visit(series[0], round, 0.0, err) && sample_visit(series[1], round, 1e-2, err);
+}
+
+static void rounds_end_when_all_are_precise(void **state)
+{
+    (void)state;
+    struct machine machines[2] = {{.first = 1e-3, .settled = 1e-3, .noise = 0.01, .random = 1},
+                                  {.first = 2e-3, .settled = 2e-3, .noise = 0.01, .random = 2}};
+    const struct sample_options options = {.precision = 0.02, .limit = 10.0, .now = machine_now};
+    struct sample_series *series[2];
+    struct error err;
+    machine_time = 0.0;
+    for (int i = 0; i < 2; i++)
+        series[i] = sample_new(&options, machine_run, &machines[i], &err);
+    assert_true(sample_rounds(series, 2, &options, visit_both, series, &err));
+    for (int i = 0; i < 2; i++) {
+        const struct sample_result *result = sample_sum(series[i], &err);
+        assert_true(result->low <= result->median && result->median <= result->high);
+        assert_true(fabs(result->median / (i + 1) / 1e-3 - 1.005) < 0.006);
+        assert_false(result->notes & SAMPLE_LIMIT);
+        assert_true(result->count >= (i == 0 ? 8 : 40));
+        sample_free(series[i]);
+    }
+    assert_true(machine_time < 1.0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steady_times_end_early),         cmocka_unit_test(short_runs_are_batched),
-        cmocka_unit_test(limit_ends_and_is_said),         cmocka_unit_test(modes_are_found),
-        cmocka_unit_test(disturbed_samples_are_left_out), cmocka_unit_test(growing_times_are_noticed),
-        cmocka_unit_test(a_failing_run_ends_all),         cmocka_unit_test(intervals_hold_the_next_median),
+        cmocka_unit_test(intervals_of_rounds_hold_the_next_median),
+        cmocka_unit_test(rounds_end_when_all_are_precise),
+        cmocka_unit_test(steady_times_end_early),
+        cmocka_unit_test(short_runs_are_batched),
+        cmocka_unit_test(limit_ends_and_is_said),
+        cmocka_unit_test(modes_are_found),
+        cmocka_unit_test(disturbed_samples_are_left_out),
+        cmocka_unit_test(growing_times_are_noticed),
+        cmocka_unit_test(a_failing_run_ends_all),
+        cmocka_unit_test(intervals_hold_the_next_median),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,56 +1,50 @@
-/* Layers of models by name and of files, and lists of products, timed kernel by kernel. */
+/* Layers of models by name and of files, whose passes are timed in the order of an iteration, and products, each timed alone. */
+#include "core/vector.h"
 #include "cost/model_profile.h"
 #include "measure/layers/inner.h"
-#include "measure/layers/kernels.h"
+#include "measure/layers/kernel_set.h"
 
-#include <math.h>
-#include <string.h>
+#include <stdlib.h>
 
 #define NORM_WIDTH 1024       /* of rows of norms in files, which the cost model does not keep */
 #define NO_LINK    "ib-400g"  /* nothing crosses it: groups have no sizes */
 #define BYTES_OF   "h100-sxm" /* a device with all types: bytes are the same on any */
 
+/* A pass of one or more layers: its kernels, one after the other. */
+struct timed_pass {
+    struct kernel_list list;
+    struct sample_series *series;
+    const struct job *job;
+};
+
+/* Passes of a layer, by number; -1: there is none. */
+struct layer_passes {
+    int forward, backward;
+};
+
 struct job {
     struct measured_layers *measured;
-    struct kernel_timer timer;
+    struct kernel_set set;
+    struct kernel_timer timer; /* of products alone */
+    struct timed_pass **passes;
+    size_t pass_count, pass_room;
+    struct layer_passes *of; /* each layer */
     bool is_bf16;
     int64_t width;
     struct host_watch watch;
     struct error *err;
 };
 
-/* Adds a kernel's repeats to a pass. The interval of the sum is the sum of the intervals: what disturbs one kernel
- * disturbs the others. */
-static void add_time(struct measured_pass *pass, const struct sample_result *time, double repeats)
-{
-    struct sample_result *sum = &pass->time;
-    bool first = !pass->is_timed;
-    sum->median += repeats * time->median;
-    sum->low += repeats * time->low;
-    sum->high += repeats * time->high;
-    sum->fastest += repeats * time->fastest;
-    sum->processor += repeats * time->processor;
-    sum->count = first || time->count < sum->count ? time->count : sum->count;
-    sum->warm_ups += time->warm_ups;
-    sum->disturbed += time->disturbed;
-    sum->batch = first || time->batch < sum->batch ? time->batch : sum->batch;
-    sum->notes |= time->notes;
-    sum->seconds += time->seconds;
-    pass->is_there = pass->is_timed = true;
-}
-
-static bool add_kernel(struct job *job, struct measured_pass *pass, const struct kernel *kernel,
-                       bool is_backward)
+static bool add_kernel(struct job *job, struct measured_pass *pass, struct kernel_list *list,
+                       const struct kernel *kernel, bool is_backward)
 {
     struct kernel_task task;
     double flops = 2.0 * (double)kernel->batch * (double)kernel->m * (double)kernel->n * (double)kernel->k;
-    if (kernel->repeats <= 0.0 ||
-        (kernel->kind != KERNEL_GEMM && kernel->kind != KERNEL_ATTENTION && kernel->bytes <= 0.0))
+    if (!kernel_does_work(kernel))
         return true;
-    if (!kernel_task_of(&task, kernel, is_backward, job->is_bf16, job->width, job->err))
-        return false;
-    const struct sample_result *time = kernel_timer_time(&job->timer, &task, job->err);
-    if (!time)
+    if (!kernel_task_of(&task, kernel, is_backward, job->is_bf16, job->width, job->err) ||
+        !kernel_set_add(&job->set, list, &task, kernel->repeats, job->err) ||
+        (task.kind == TASK_PRODUCT && !kernel_timer_add(&job->timer, &task, job->err)))
         return false;
     if (kernel->kind == KERNEL_ATTENTION)
         flops *= kernel->backward ? 5.0 : 2.0;
@@ -58,33 +52,93 @@ static bool add_kernel(struct job *job, struct measured_pass *pass, const struct
         kernel->repeats *
         (kernel->kind == KERNEL_GEMM || kernel->kind == KERNEL_ATTENTION ? flops : kernel->lane_flops);
     pass->bytes += kernel->repeats * kernel->bytes;
-    add_time(pass, time, kernel->repeats);
     return true;
 }
 
-static bool end_pass(struct job *job, struct measured_pass *pass)
+/* ---- passes ---- */
+
+static bool run_pass(void *context, int64_t count, struct sample_batch *batch, struct error *err)
 {
-    static const struct {
-        enum sample_note note;
-        const char *text;
-    } words[] = {
-        {SAMPLE_LIMIT, "time limit"},      {SAMPLE_FEW, "too few samples for an interval"},
-        {SAMPLE_BIMODAL, "bimodal"},       {SAMPLE_SLOWING, "slower towards the end"},
-        {SAMPLE_UNSTEADY, "never steady"}, {SAMPLE_OTHER_LOAD, "other load"},
-    };
-    struct text text = {0};
-    if (!pass->is_timed)
+    const struct timed_pass *pass = context;
+    const struct kernel_clock clock = kernel_clock_start();
+    if (!kernel_set_run(&pass->job->set, &pass->list, count, err))
+        return false;
+    kernel_clock_stop(&clock, batch);
+    return true;
+}
+
+static void free_pass(struct timed_pass *pass)
+{
+    if (!pass)
+        return;
+    kernel_list_release(&pass->list);
+    sample_free(pass->series);
+    free(pass);
+}
+
+/* Takes a list over, unless it is empty or there is one like it; *number gets that of its pass. */
+static bool add_pass(struct job *job, struct kernel_list *list, int *number)
+{
+    size_t same = 0;
+    *number = -1;
+    if (list->count == 0)
         return true;
-    pass->seconds = pass->time.median;
-    pass->time.precision =
-        fmax(pass->time.high - pass->seconds, pass->seconds - pass->time.low) / pass->seconds;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (pass->time.notes & words[i].note)
-            text_format(&text, "%s%s", text.length > 0 ? "; " : "of some kernels: ", words[i].text);
-    pass->notes = text.length > 0 ? arena_string(&job->measured->arena, text.data) : NULL;
-    bool done = !text.failed && (text.length == 0 || pass->notes);
-    text_release(&text);
-    return done || error_memory(job->err);
+    while (same < job->pass_count && !kernel_list_is_same(&job->passes[same]->list, list))
+        same++;
+    *number = (int)same;
+    if (same < job->pass_count) {
+        kernel_list_release(list);
+        return true;
+    }
+    struct timed_pass *pass = calloc(1, sizeof *pass);
+    if (pass)
+        *pass = (struct timed_pass){.list = *list, .job = job};
+    *list = (struct kernel_list){.count = 0};
+    if (pass && (pass->series = sample_new(&job->measured->options, run_pass, pass, job->err)) &&
+        VECTOR_ADD(job->passes, job->pass_count, job->pass_room, pass))
+        return true;
+    free_pass(pass);
+    return error_memory(job->err);
+}
+
+/* An iteration: all layers forwards, then all backwards, so that a pass finds in the caches what the pass before it has left there. */
+static bool iterate(void *context, int round, struct error *err)
+{
+    const struct job *job = context;
+    int count = job->measured->count;
+    bool ok = true;
+    for (int i = 0; ok && i < count; i++)
+        if (job->of[i].forward >= 0)
+            ok = sample_visit(job->passes[job->of[i].forward]->series, round, 0.0, err);
+    for (int i = count; ok && i-- > 0;)
+        if (job->of[i].backward >= 0)
+            ok = sample_visit(job->passes[job->of[i].backward]->series, round, 0.0, err);
+    return ok;
+}
+
+static bool take(struct job *job, int number, struct measured_pass *pass)
+{
+    if (number < 0)
+        return true;
+    const struct sample_result *time = sample_sum(job->passes[number]->series, job->err);
+    if (time)
+        pass->time = *time;
+    return time && measured_take(job->measured, pass, job->err);
+}
+
+static bool time_passes(struct job *job)
+{
+    struct measured_layers *measured = job->measured;
+    struct sample_series **series = malloc((job->pass_count + 1) * sizeof *series);
+    bool ok = series || error_memory(job->err);
+    for (size_t i = 0; ok && i < job->pass_count; i++)
+        series[i] = job->passes[i]->series;
+    ok = ok && sample_rounds(series, (int)job->pass_count, &measured->options, iterate, job, job->err);
+    free(series);
+    for (int i = 0; ok && i < measured->count; i++)
+        ok = take(job, job->of[i].forward, &measured->layers[i].forward) &&
+             take(job, job->of[i].backward, &measured->layers[i].backward);
+    return ok;
 }
 
 /* Keeps the matrix products that were timed, for `rehearse calibrate`. */
@@ -113,7 +167,7 @@ static bool keep_products(struct job *job)
 /* ---- products ---- */
 
 /* Matrix products of transformers from small to medium, some of which are no multiples of a tile. */
-static bool time_products(struct job *job, bool is_bf16)
+static bool add_products(struct job *job, bool is_bf16)
 {
     static const int64_t rows[] = {32, 128, 500, 1024, 2048};
     static const int64_t sides[][2] = {{256, 256},   {768, 768},   {768, 2304},  {768, 3072}, {3072, 768},
@@ -128,7 +182,7 @@ static bool time_products(struct job *job, bool is_bf16)
                 .n = sides[s][1],
                 .k = sides[s][0],
             };
-            if (!kernel_timer_time(&job->timer, &task, job->err))
+            if (!kernel_timer_add(&job->timer, &task, job->err))
                 return false;
         }
     return true;
@@ -140,16 +194,26 @@ static bool begin(struct job *job, struct measured_layers *measured, int count,
     *job = (struct job){.measured = measured, .err = err, .width = NORM_WIDTH};
     if (!measured_begin(measured, count, samples, &job->watch, err))
         return false;
-    if (!kernel_timer_open(&job->timer, &measured->options, err))
+    if (!(job->set.calls = kernel_calls_load(err)))
         return false;
-    measured->library = arena_string(&measured->arena, job->timer.calls->name());
+    kernel_timer_init(&job->timer, job->set.calls, &measured->options);
+    measured->library = arena_string(&measured->arena, job->set.calls->name());
     measured->device = "cpu";
-    return measured->library || error_memory(err);
+    job->of = ARENA_ARRAY(&measured->arena, (size_t)count + 1, struct layer_passes);
+    for (int i = 0; job->of && i < count; i++)
+        job->of[i] = (struct layer_passes){-1, -1};
+    return (measured->library && job->of) || error_memory(err);
 }
 
 static bool end(struct job *job, const struct measure_products *products, bool done)
 {
-    done = done && (!products || time_products(job, products->is_bf16)) && keep_products(job);
+    done = done && time_passes(job);
+    for (size_t i = 0; i < job->pass_count; i++)
+        free_pass(job->passes[i]);
+    free(job->passes);
+    kernel_set_release(&job->set); /* its memory, before products take theirs */
+    done = done && (!products || add_products(job, products->is_bf16)) &&
+           kernel_timer_run(&job->timer, job->err) && keep_products(job);
     kernel_timer_release(&job->timer);
     if (done)
         measured_end(job->measured, &job->watch);
@@ -175,24 +239,32 @@ static bool model_layers(const struct architecture *model, const struct measure_
     return model_profile(bytes, model, &device, 1, &options, err);
 }
 
-static bool time_block(struct job *job, struct measured_layer *layer, const struct layer_work *work)
+static bool list_block(struct job *job, int number, const struct layer_work *work)
 {
-    for (int i = 0; i < work->count; i++) {
+    struct measured_layer *layer = &job->measured->layers[number];
+    struct kernel_list lists[2] = {{.count = 0}, {.count = 0}};
+    bool ok = true;
+    for (int i = 0; ok && i < work->count; i++) {
         bool backward = i >= work->forward_count;
-        if (!add_kernel(job, backward ? &layer->backward : &layer->forward, &work->kernels[i], backward))
-            return false;
+        ok = add_kernel(job, backward ? &layer->backward : &layer->forward, &lists[backward],
+                        &work->kernels[i], backward);
     }
-    return end_pass(job, &layer->forward) && end_pass(job, &layer->backward);
+    ok = ok && add_pass(job, &lists[0], &job->of[number].forward) &&
+         add_pass(job, &lists[1], &job->of[number].backward);
+    kernel_list_release(&lists[0]);
+    kernel_list_release(&lists[1]);
+    return ok;
 }
 
-/* Kernels were timed once, so that layers with the same ones have the same sums. */
-static bool is_same(const struct measured_layer *a, const struct measured_layer *b)
+static bool is_same(const struct job *job, int a, int b)
 {
-    return a->forward.seconds == b->forward.seconds && a->backward.seconds == b->backward.seconds &&
-           a->parameter_bytes == b->parameter_bytes && a->activation_bytes == b->activation_bytes;
+    const struct measured_layer *layers = job->measured->layers;
+    return job->of[a].forward == job->of[b].forward && job->of[a].backward == job->of[b].backward &&
+           layers[a].parameter_bytes == layers[b].parameter_bytes &&
+           layers[a].activation_bytes == layers[b].activation_bytes;
 }
 
-static bool time_model(struct job *job, const struct architecture *model, const struct measure_model *wanted,
+static bool list_model(struct job *job, const struct architecture *model, const struct measure_model *wanted,
                        const struct profile *bytes)
 {
     struct measured_layers *measured = job->measured;
@@ -208,23 +280,18 @@ static bool time_model(struct job *job, const struct architecture *model, const 
     for (int i = 0; i < measured->count; i++) {
         struct measured_layer *layer = &measured->layers[i];
         struct layer_work work;
-        if (i == 0)
-            transformer_embedding(&work, model, &split);
-        else if (i == measured->count - 1)
-            transformer_head(&work, model, &split);
-        else
-            transformer_block(&work, model, i - 1, &split);
-        layer->path = model->name;
+        model_layer_work(&work, model, i, &split);
+        layer->path = i > 0 ? measured->layers[0].path : arena_string(&measured->arena, model->name);
         layer->same = i;
         layer->name = arena_string(&measured->arena, bytes->layers[i].name);
         layer->parameter_bytes = bytes->layers[i].parameter_bytes;
         layer->activation_bytes = bytes->layers[i].activation_bytes;
         layer->output_bytes = bytes->layers[i].output_bytes;
-        if (!layer->name)
+        if (!layer->name || !layer->path)
             return error_memory(job->err);
-        if (!time_block(job, layer, &work))
+        if (!list_block(job, i, &work))
             return false;
-        if (i > 0 && is_same(&measured->layers[i - 1], layer))
+        if (i > 0 && is_same(job, i - 1, i))
             layer->same = measured->layers[i - 1].same;
     }
     return true;
@@ -241,7 +308,7 @@ bool measure_model(struct measured_layers *measured, const struct architecture *
     bool done = begin(&job, measured, bytes.layer_count, samples, err);
     job.is_bf16 = wanted->is_bf16;
     job.width = model->hidden;
-    done = done && time_model(&job, model, wanted, &bytes);
+    done = done && list_model(&job, model, wanted, &bytes);
     profile_release(&bytes);
     if (done) {
         measured->microbatch_size = (int)wanted->microbatch;
@@ -252,24 +319,29 @@ bool measure_model(struct measured_layers *measured, const struct architecture *
 
 /* ---- files ---- */
 
-static bool time_fused(struct job *job, struct measured_pass *pass, const struct fused *fused,
-                       bool is_backward, const char *path)
+static bool list_fused(struct job *job, struct measured_pass *pass, const struct fused *fused,
+                       bool is_backward, const char *path, int *number)
 {
+    struct kernel_list list = {.count = 0};
+    bool ok = true;
     if (fused->unknown_count > 0)
         return error_set(job->err, ERROR_INPUT, "%s: custom call '%s' is no kernel that could be measured",
                          path, fused->unknown[0]);
     if (fused->transfer_count > 0)
         return error_set(job->err, ERROR_INPUT, "%s: has collectives, which are no kernels of one device",
                          path);
-    for (int i = 0; i < fused->kernel_count; i++)
-        if (!add_kernel(job, pass, &fused->kernels[i].kernel, is_backward))
-            return false;
-    return end_pass(job, pass);
+    for (int i = 0; ok && i < fused->kernel_count; i++)
+        ok = add_kernel(job, pass, &list, &fused->kernels[i].kernel, is_backward);
+    ok = ok && add_pass(job, &list, number);
+    kernel_list_release(&list);
+    return ok;
 }
 
-static bool time_file(struct job *job, struct measured_layer *layer, const struct layer_file *file,
+static bool list_file(struct job *job, int number, const struct layer_file *file,
                       const struct layer_options *options, const struct hlo_dims *dims)
 {
+    struct measured_layer *layer = &job->measured->layers[number];
+    struct layer_passes *of = &job->of[number];
     struct hlo_module forward = {0}, backward = {0};
     struct layer_cost cost = {0};
     bool done = hlo_load_sized(&forward, file->path, dims, job->err) &&
@@ -283,8 +355,8 @@ static bool time_file(struct job *job, struct measured_layer *layer, const struc
         layer->activation_bytes = cost.kept_bytes;
         layer->output_bytes = cost.output_bytes;
         layer->peak_bytes = cost.peak_bytes;
-        done = time_fused(job, &layer->forward, &cost.forward, false, file->path) &&
-               time_fused(job, &layer->backward, &cost.backward, true, file->path);
+        done = list_fused(job, &layer->forward, &cost.forward, false, file->path, &of->forward) &&
+               list_fused(job, &layer->backward, &cost.backward, true, file->path, &of->backward);
     }
     layer_release(&cost);
     hlo_release(&backward);
@@ -301,11 +373,11 @@ bool measure_files_kernels(struct measured_layers *measured, const struct layer_
     bool done = begin(&job, measured, count, samples, err);
     for (int i = 0; done && i < count; i++) {
         job.is_bf16 = false;
-        done =
-            measured_name(measured, i, files, err) &&
-            (measured->layers[i].same < i || time_file(&job, &measured->layers[i], &files[i], options, dims));
-        if (done)
-            measured_copy(measured, i);
+        done = measured_name(measured, i, files, err) &&
+               (measured->layers[i].same < i || list_file(&job, i, &files[i], options, dims));
     }
-    return end(&job, products, done);
+    done = end(&job, products, done);
+    for (int i = 0; done && i < count; i++)
+        measured_copy(measured, i);
+    return done;
 }

@@ -23,11 +23,15 @@
 
 #define MAX_NUMBERS (INT64_C(1) << 40)
 
+#define VISITS 40.0 /* to a task, in the time limit */
+#define KEEP_BYTES                                                                                           \
+    2e9 /* of all tasks, at most, that are kept between visits; else they are made again for each */
+
 /* ---- the module ---- */
 
 #ifdef REHEARSE_HAVE_DNNL
 
-static const struct kernel_calls *load(struct error *err)
+const struct kernel_calls *kernel_calls_load(struct error *err)
 {
     static const struct module_place place = {
         .file = MODULE,
@@ -47,7 +51,7 @@ static const struct kernel_calls *load(struct error *err)
 
 #else
 
-static const struct kernel_calls *load(struct error *err)
+const struct kernel_calls *kernel_calls_load(struct error *err)
 {
     error_set(err, ERROR_FAILED,
               "this rehearse was built without oneDNN (libdnnl-dev): name a plugin with --pjrt");
@@ -56,20 +60,13 @@ static const struct kernel_calls *load(struct error *err)
 
 #endif
 
-bool kernel_timer_open(struct kernel_timer *timer, const struct sample_options *options, struct error *err)
-{
-    *timer = (struct kernel_timer){.options = options};
-    timer->calls = load(err);
-    return timer->calls != NULL;
-}
-
-void kernel_timer_release(struct kernel_timer *timer)
-{
-    free(timer->tasks);
-    *timer = (struct kernel_timer){0};
-}
-
 /* ---- tasks ---- */
+
+bool kernel_does_work(const struct kernel *kernel)
+{
+    return kernel->repeats > 0.0 &&
+           (kernel->kind == KERNEL_GEMM || kernel->kind == KERNEL_ATTENTION || kernel->bytes > 0.0);
+}
 
 static bool has_word(const char *name, const char *word)
 {
@@ -147,59 +144,125 @@ const char *kernel_task_text(const struct kernel_task *task, char *text, size_t 
 
 /* ---- timing ---- */
 
-struct running {
-    const struct kernel_calls *calls;
-    const struct kernel_task *task;
-    void *made;
-};
-
-static void fill(void *data, int64_t count, bool is_bf16)
+void kernel_fill(void *data, int64_t count, bool is_bf16)
 {
     const struct hlo_shape shape = {
         .type = is_bf16 ? HLO_TYPE_BF16 : HLO_TYPE_F32, .rank = 1, .dims = &count};
     fill_random(data, &shape, SEED);
 }
 
+void *kernel_make(const struct kernel_calls *calls, const struct kernel_task *task, struct error *err)
+{
+    char why[128], text[128];
+    void *made = calls->make(task, kernel_fill, why, sizeof why);
+    if (!made)
+        error_set(err, ERROR_FAILED, "%s: oneDNN %s", kernel_task_text(task, text, sizeof text), why);
+    return made;
+}
+
+struct kernel_clock kernel_clock_start(void)
+{
+    return (struct kernel_clock){
+        .switches = host_switches(), .processor = clock_processor(), .start = clock_now()};
+}
+
+void kernel_clock_stop(const struct kernel_clock *clock, struct sample_batch *batch)
+{
+    batch->wall = clock_now() - clock->start;
+    batch->processor = clock_processor() - clock->processor;
+    batch->disturbed = host_switches() > clock->switches;
+}
+
+/* What is timed in a visit. */
+struct running {
+    struct kernel_timer *timer;
+    struct sample_series **series; /* of each task */
+    const struct kernel_task *task;
+    void *made, **kept; /* kept: of each task, between visits; NULL: not now */
+    bool keeps;
+};
+
 static bool run_batch(void *context, int64_t count, struct sample_batch *batch, struct error *err)
 {
     const struct running *running = context;
     char text[128];
-    int64_t switches = host_switches();
-    double processor = clock_processor(), start = clock_now();
-    if (!running->calls->run(running->made, count))
+    const struct kernel_clock clock = kernel_clock_start();
+    if (!running->timer->calls->run(running->made, count))
         return error_set(err, ERROR_FAILED, "%s: oneDNN could not run it",
                          kernel_task_text(running->task, text, sizeof text));
-    batch->wall = clock_now() - start;
-    batch->processor = clock_processor() - processor;
-    batch->disturbed = host_switches() > switches;
+    kernel_clock_stop(&clock, batch);
     return true;
 }
 
-static bool time_task(struct kernel_timer *timer, struct timed_task *timed, struct error *err)
+void kernel_timer_init(struct kernel_timer *timer, const struct kernel_calls *calls,
+                       const struct sample_options *options)
 {
-    char why[128], text[128];
-    struct running running = {.calls = timer->calls, .task = &timed->task};
-    running.made = timer->calls->make(&timed->task, fill, why, sizeof why);
-    if (!running.made)
-        return error_set(err, ERROR_FAILED, "%s: oneDNN %s",
-                         kernel_task_text(&timed->task, text, sizeof text), why);
-    bool done = sample_repeat(&timed->time, timer->options, run_batch, &running, err);
-    timer->calls->end(running.made);
-    return done;
+    *timer = (struct kernel_timer){.calls = calls, .options = options};
 }
 
-const struct sample_result *kernel_timer_time(struct kernel_timer *timer, const struct kernel_task *task,
-                                              struct error *err)
+void kernel_timer_release(struct kernel_timer *timer)
 {
+    free(timer->tasks);
+    *timer = (struct kernel_timer){0};
+}
+
+bool kernel_timer_add(struct kernel_timer *timer, const struct kernel_task *task, struct error *err)
+{
+    const struct timed_task timed = {.task = *task};
     for (int i = 0; i < timer->count; i++)
         if (memcmp(&timer->tasks[i].task, task, sizeof *task) == 0)
-            return &timer->tasks[i].time;
-    struct timed_task timed = {.task = *task};
-    if (!time_task(timer, &timed, err))
-        return NULL;
-    if (!VECTOR_ADD(timer->tasks, timer->count, timer->room, timed)) {
-        error_memory(err);
-        return NULL;
+            return true;
+    return VECTOR_ADD(timer->tasks, timer->count, timer->room, timed) || error_memory(err);
+}
+
+static double bytes_of(const struct kernel_task *task)
+{
+    double m = (double)task->m, n = (double)task->n, k = (double)task->k;
+    return 4.0 * (double)task->batch * (m * k + k * n + m * n);
+}
+
+static bool visit_tasks(void *context, int round, struct error *err)
+{
+    struct running *running = context;
+    const struct kernel_timer *timer = running->timer;
+    struct sample_batch first; /* fetches the arrays into the caches again */
+    bool ok = true;
+    for (int i = 0; ok && i < timer->count; i++) {
+        running->task = &timer->tasks[i].task;
+        running->made = running->kept[i] ? running->kept[i] : kernel_make(timer->calls, running->task, err);
+        ok = running->made && run_batch(running, 1, &first, err) &&
+             sample_visit(running->series[i], round, timer->options->limit / VISITS, err);
+        if (running->made && !running->keeps)
+            timer->calls->end(running->made);
+        running->kept[i] = running->keeps ? running->made : NULL;
     }
-    return &timer->tasks[timer->count - 1].time;
+    return ok;
+}
+
+bool kernel_timer_run(struct kernel_timer *timer, struct error *err)
+{
+    struct running running = {.timer = timer};
+    double bytes = 0.0;
+    running.series = calloc((size_t)timer->count + 1, sizeof *running.series);
+    running.kept = calloc((size_t)timer->count + 1, sizeof *running.kept);
+    bool ok = (running.series && running.kept) || error_memory(err);
+    for (int i = 0; i < timer->count; i++)
+        bytes += bytes_of(&timer->tasks[i].task);
+    running.keeps = bytes <= KEEP_BYTES;
+    for (int i = 0; ok && i < timer->count; i++)
+        ok = (running.series[i] = sample_new(timer->options, run_batch, &running, err)) != NULL;
+    ok = ok && sample_rounds(running.series, timer->count, timer->options, visit_tasks, &running, err);
+    for (int i = 0; ok && i < timer->count; i++) {
+        const struct sample_result *time = sample_sum(running.series[i], err);
+        if ((ok = time != NULL))
+            timer->tasks[i].time = *time;
+    }
+    for (int i = 0; running.series && i < timer->count; i++)
+        sample_free(running.series[i]);
+    for (int i = 0; running.kept && i < timer->count; i++)
+        if (running.kept[i])
+            timer->calls->end(running.kept[i]);
+    free(running.series);
+    free(running.kept);
+    return ok;
 }

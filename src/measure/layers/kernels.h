@@ -12,6 +12,7 @@ struct timed_task {
     struct sample_result time;
 };
 
+/* Times tasks alone, in rounds. */
 struct kernel_timer {
     const struct kernel_calls *calls;
     const struct sample_options *options;
@@ -20,18 +21,41 @@ struct kernel_timer {
     size_t room;
 };
 
-/* Opens the module. The caller ends *timer with kernel_timer_release. */
-bool kernel_timer_open(struct kernel_timer *timer, const struct sample_options *options, struct error *err);
+/* The caller ends *timer with kernel_timer_release. */
+void kernel_timer_init(struct kernel_timer *timer, const struct kernel_calls *calls,
+                       const struct sample_options *options);
 void kernel_timer_release(struct kernel_timer *timer);
+
+/* Adds a task, unless it is there. */
+bool kernel_timer_add(struct kernel_timer *timer, const struct kernel_task *task, struct error *err);
+
+/* Times all of them: until all are within the precision, or the limit's seconds for each are over. */
+bool kernel_timer_run(struct kernel_timer *timer, struct error *err);
+
+/* Opens the module; NULL: *err says why not. */
+const struct kernel_calls *kernel_calls_load(struct error *err);
+
+/* Fills arrays of tasks, as `make` wants it. */
+void kernel_fill(void *data, int64_t count, bool is_bf16);
+
+/* Returns whether a kernel of the cost model does anything that could be timed. */
+bool kernel_does_work(const struct kernel *kernel);
 
 /* Sets the task that stands for one run of a kernel. `width`: of rows of norms and softmaxes; `is_bf16`: of kernels
  * without a type of their own. False: there is nothing like it, which *err says. */
 bool kernel_task_of(struct kernel_task *task, const struct kernel *kernel, bool is_backward, bool is_bf16,
                     int64_t width, struct error *err);
 
-/* Times a task, unless it was timed before. The result lives until the next call. NULL: *err is set. */
-const struct sample_result *kernel_timer_time(struct kernel_timer *timer, const struct kernel_task *task,
-                                              struct error *err);
+/* Makes a task; `calls->end` ends it. NULL: *err is set. */
+void *kernel_make(const struct kernel_calls *calls, const struct kernel_task *task, struct error *err);
+
+/* Fills in what a batch that began now took, which it has just ended. */
+struct kernel_clock {
+    double start, processor;
+    int64_t switches;
+};
+struct kernel_clock kernel_clock_start(void);
+void kernel_clock_stop(const struct kernel_clock *clock, struct sample_batch *batch);
 
 /* "product 1 x 256 x 1024 x 512, fp32" */
 const char *kernel_task_text(const struct kernel_task *task, char *text, size_t size);

@@ -7,6 +7,8 @@
 
 struct study_fits {
     bool has_inside, has_across;
+    bool
+        is_shortest; /* fitted to the shortest times instead of medians: other load disturbed most samples of many rows */
     struct link_fit inside, across;
     struct link_samples inside_samples, across_samples;
     struct error_score all; /* of the left-out rows of both */

@@ -191,7 +191,12 @@ static double hidden_share(const struct study_row *row)
     return fmax(0.0, fmin(1.0, (row->alone + row->computing - row->time.median) / shorter));
 }
 
-bool study_link_of(const struct study *study, int host, struct study_link *link)
+double study_seconds(const struct study_row *row, bool shortest)
+{
+    return shortest ? row->time.fastest : row->time.median;
+}
+
+bool study_link_of(const struct study *study, int host, bool shortest, struct study_link *link)
 {
     int64_t stream = 0, both = 0;
     *link = (struct study_link){.latency = INFINITY, .hidden = -1.0, .polled = -1.0};
@@ -200,7 +205,8 @@ bool study_link_of(const struct study *study, int host, struct study_link *link)
         const struct study_place *place = &study->places[row->place];
         if (place->kind != PLACE_PAIR || place->host != host)
             continue;
-        double rate = (double)row->work.bytes * place->pairs / row->time.median;
+        double seconds = study_seconds(row, shortest),
+               rate = (double)row->work.bytes * place->pairs / seconds;
         if (row->work.task == LINK_STREAM && row->work.bytes > stream) {
             link->bandwidth = rate;
             stream = row->work.bytes;
@@ -209,7 +215,7 @@ bool study_link_of(const struct study *study, int host, struct study_link *link)
             both = row->work.bytes;
         }
         if (row->work.task == LINK_COLLECTIVE)
-            link->latency = fmin(link->latency, row->time.median);
+            link->latency = fmin(link->latency, seconds);
         else if (row->work.task == LINK_OVERLAP && row->work.loops > 0)
             *(row->work.poll > 0 ? &link->polled : &link->hidden) = hidden_share(row);
     }

@@ -81,7 +81,10 @@ void study_release(struct study *study);
 const struct study_row *study_find(const struct study *study, int place, enum link_task task,
                                    enum collective_kind kind, int64_t bytes);
 
-/* What a pair says about its link; false: it was not measured. */
+/* The shortest time of a row, or the median. */
+double study_seconds(const struct study_row *row, bool shortest);
+
+/* What a pair says about its link, by shortest times or medians; false: it was not measured. */
 struct study_link {
     double latency;   /* seconds: the shortest time of a message, one way */
     double bandwidth; /* bytes/s, of all pairs together: the stream of the largest messages one way */
@@ -89,6 +92,6 @@ struct study_link {
     double hidden;    /* share of a message's time that computing hides, without looks at it */
     double polled;    /* with looks; negative: neither is known */
 };
-bool study_link_of(const struct study *study, int host, struct study_link *link);
+bool study_link_of(const struct study *study, int host, bool shortest, struct study_link *link);
 
 #endif

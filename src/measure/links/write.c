@@ -27,7 +27,7 @@ static void write_group(const struct study *study, int kind, const char *device,
     text_format(out, "\n    nodes: %d\n    devices_per_node: %d\n", nodes, each);
     if (memory > 0)
         text_format(out, "    memory: %" PRId64 "\n", memory);
-    if (study_link_of(study, kind, &inside)) {
+    if (study_link_of(study, kind, false, &inside)) {
         text_add(out, "    ");
         write_link(&inside, "intra_node", out);
         text_add(out, "\n");
@@ -68,7 +68,7 @@ bool study_write_cluster(const struct study *study, const struct study_facts *fa
     for (int host = 0; host < study->host_count; host++)
         if (study->kind_of[host] == host)
             write_group(study, host, facts->device, out);
-    if (study_link_of(study, -1, &across)) {
+    if (study_link_of(study, -1, false, &across)) {
         write_link(&across, "inter_node", out);
         text_add(out, "\n");
     }
@@ -101,7 +101,7 @@ static void print_link(const struct study *study, int host, struct text *out)
 {
     struct study_link link;
     struct unit_texts texts = {0};
-    if (!study_link_of(study, host, &link))
+    if (!study_link_of(study, host, false, &link))
         return;
     text_format(out, "%-28s %10s %14s %14s", host < 0 ? "between hosts" : study->nodes[host].name,
                 unit_text(&texts, link.latency, UNIT_TIME), unit_text(&texts, link.bandwidth, UNIT_RATE),
@@ -121,7 +121,7 @@ static void print_errors(const struct link_fit *fit, struct text *out)
                         100.0 * fit->kinds[kind].p90);
 }
 
-static const char *task_name(const struct link_work *work)
+const char *study_work_name(const struct link_work *work)
 {
     switch (work->task) {
     case LINK_STREAM:
@@ -144,7 +144,7 @@ static void print_rows(const struct study *study, struct text *out)
         const struct study_row *row = &study->rows[i];
         write_bytes(bytes, sizeof bytes, row->work.bytes);
         text_format(out, "%-28s %-17s %10s %12s %10s to %8s", study->places[row->place].name,
-                    task_name(&row->work), bytes, unit_text(&texts, row->time.median, UNIT_TIME),
+                    study_work_name(&row->work), bytes, unit_text(&texts, row->time.median, UNIT_TIME),
                     unit_text(&texts, row->time.low, UNIT_TIME),
                     unit_text(&texts, row->time.high, UNIT_TIME));
         struct text notes = {0};
@@ -171,6 +171,8 @@ void study_print(const struct study *study, const struct study_fits *fits, const
         print_errors(&fits->inside, out);
     if (fits->has_across)
         print_errors(&fits->across, out);
+    if (fits->is_shortest)
+        text_add(out, "to the shortest time of each row, as other load disturbed the medians\n");
 }
 
 /* ---- JSON ---- */
@@ -178,7 +180,7 @@ void study_print(const struct study *study, const struct study_fits *fits, const
 static void json_link(struct json *json, const struct study *study, int host)
 {
     struct study_link link;
-    if (!study_link_of(study, host, &link))
+    if (!study_link_of(study, host, false, &link))
         return;
     json_open_flat(json, NULL, '{');
     json_string(json, "host", host < 0 ? NULL : study->nodes[host].name);
@@ -198,7 +200,7 @@ static void json_row(struct json *json, const struct study *study, const struct 
     struct text notes = {0};
     sample_notes_print(&row->time, &notes);
     json_open_flat(json, NULL, '{');
-    json_string(json, "work", task_name(&row->work));
+    json_string(json, "work", study_work_name(&row->work));
     json_integer(json, "ranks", place->devices);
     json_integer(json, "nodes", place->nodes);
     json_integer(json, "groups", place->pairs);
@@ -207,6 +209,7 @@ static void json_row(struct json *json, const struct study *study, const struct 
     json_number(json, "seconds", row->time.median);
     json_number(json, "low", row->time.low);
     json_number(json, "high", row->time.high);
+    json_number(json, "shortest", row->time.fastest);
     json_integer(json, "samples", row->time.count);
     if (row->work.task == LINK_OVERLAP && row->work.loops > 0) {
         json_number(json, "computing", row->computing);
@@ -218,7 +221,7 @@ static void json_row(struct json *json, const struct study *study, const struct 
     json_close(json);
 }
 
-static void json_fit(struct json *json, const struct link_fit *fit)
+static void json_fit(struct json *json, const struct link_fit *fit, bool shortest)
 {
     for (int kind = 0; kind < COLLECTIVE_KINDS; kind++) {
         if (fit->kinds[kind].rows == 0)
@@ -227,6 +230,7 @@ static void json_fit(struct json *json, const struct link_fit *fit)
         json_string(json, "link", fit->link.name);
         json_string(json, "collective", collective_kind_name((enum collective_kind)kind));
         json_integer(json, "rows", fit->kinds[kind].rows);
+        json_string(json, "of", shortest ? "shortest" : "seconds");
         error_score_write(&fit->kinds[kind], json);
         json_close(json);
     }
@@ -266,9 +270,9 @@ void study_write_json(const struct study *study, const struct study_fits *fits,
     json_close(&json);
     json_open(&json, "left_out", '[');
     if (fits->has_inside)
-        json_fit(&json, &fits->inside);
+        json_fit(&json, &fits->inside, fits->is_shortest);
     if (fits->has_across)
-        json_fit(&json, &fits->across);
+        json_fit(&json, &fits->across, fits->is_shortest);
     json_close(&json);
     json_close(&json);
 }
