@@ -57,4 +57,16 @@ int comm_poll(struct comm *comm, void **requests, int count, enum comm_state *st
 bool comm_wait(struct comm *comm, void *request, const char *what, struct error *err);
 bool comm_spin(struct comm *comm, void *request, const char *what, struct error *err);
 
+/* ---- ranks that are lost while the others go on: ULFM of Open MPI 5 ---- */
+
+/* Returns whether MPI goes on without ranks that are lost; else why not. */
+bool comm_may_lose(const struct comm *comm, struct error *err);
+
+/* Sets the ranks that MPI knows to have failed; returns how many. */
+int comm_failed(struct comm *comm, int *ranks, int room);
+
+/* Agrees with all ranks that live that this is the end, within some seconds. Afterwards the process ends by _exit: where ranks were
+ * lost, a launcher may wait for ever for those that call MPI_Finalize. */
+void comm_agree_to_leave(struct comm *comm, double seconds);
+
 #endif

@@ -1,6 +1,7 @@
 #include "comm/group.h"
 
 #include "comm/internal.h"
+#include "core/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -105,4 +106,25 @@ bool comm_wait(struct comm *comm, void *request, const char *what, struct error 
 bool comm_spin(struct comm *comm, void *request, const char *what, struct error *err)
 {
     return request == &at_once || comm_await_busily(comm, request, what, err);
+}
+
+bool comm_may_lose(const struct comm *comm, struct error *err)
+{
+    const char *why = !comm->calls                ? "there is one rank"
+                      : !comm->calls->cannot_lose ? "this module of MPI cannot tell"
+                                                  : comm->calls->cannot_lose();
+    return !why || error_set(err, ERROR_FAILED, "ranks cannot be lost one by one: %s", why);
+}
+
+int comm_failed(struct comm *comm, int *ranks, int room)
+{
+    return comm->calls && comm->calls->failed ? comm->calls->failed(ranks, room) : 0;
+}
+
+void comm_agree_to_leave(struct comm *comm, double seconds)
+{
+    double end = clock_now() + seconds;
+    void *request = comm->calls && comm->calls->agree ? comm->calls->agree() : NULL;
+    while (request && comm->calls->test(request) == COMM_PENDING && clock_now() < end)
+        clock_sleep(CLOCK_SECOND / 1000);
 }

@@ -22,6 +22,20 @@ static bool program_folder(char folder[PATH_MAX])
     return true;
 }
 
+/* Gets the folder of the library that this is a part of, likewise; a program's own may be far from it. */
+static bool library_folder(char folder[PATH_MAX + 16])
+{
+    static const char mark;
+    Dl_info info;
+    if (!dladdr(&mark, &info) || !info.dli_fname || !realpath(info.dli_fname, folder))
+        return false;
+    char *slash = strrchr(folder, '/');
+    if (!slash)
+        return false;
+    slash[1] = 0;
+    return true;
+}
+
 static void *open_at(const char *folder, const char *name, int flags)
 {
     char path[2 * PATH_MAX];
@@ -31,7 +45,7 @@ static void *open_at(const char *folder, const char *name, int flags)
 
 void *module_load(const struct module_place *place, char *why, size_t size)
 {
-    char folder[PATH_MAX];
+    char folder[PATH_MAX + 16];
     const char *given = getenv(place->variable);
     void *module = NULL;
     dlerror();
@@ -39,6 +53,10 @@ void *module_load(const struct module_place *place, char *why, size_t size)
         module = dlopen(given, place->flags);
     else if (program_folder(folder) && !(module = open_at(folder, place->file, place->flags)))
         module = open_at(folder, place->from_bin, place->flags);
+    if (!module && !(given && *given) && library_folder(folder)) {
+        strcat(folder, "rehearse/"); /* there is room */
+        module = open_at(folder, place->file, place->flags);
+    }
     if (module)
         return module;
     const char *said = dlerror(); /* NULL: there was no file to open */

@@ -8,7 +8,7 @@
 
 #include "comm/group.h"
 
-#define COMM_MODULE_VERSION 3
+#define COMM_MODULE_VERSION 4
 #define COMM_MODULE_SYMBOL  "rehearse_comm_calls"
 
 struct comm_calls {
@@ -41,6 +41,13 @@ struct comm_calls {
 
     /* Returns true if there is a message with this tag; *from gets its sender. */
     bool (*probe)(int tag, int *from);
+
+    /* Ranks that are lost without all others (ULFM). Returns why this MPI or this start of it cannot do that; NULL: it can. */
+    const char *(*cannot_lose)(void);
+    /* Sets the ranks that MPI knows to have failed; returns how many. */
+    int (*failed)(int *ranks, int room);
+    /* Begins the agreement of all ranks that live, as a request. */
+    void *(*agree)(void);
 };
 
 /* Opens a comm over given calls, which must outlive it: for tests. */

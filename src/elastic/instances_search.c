@@ -7,6 +7,7 @@
  * it is the best so far; else the box is halved. When all boxes are done, the best set is proven optimal. */
 #include "elastic/instances_make.h"
 
+#include "core/stop.h"
 #include "core/text.h"
 #include "core/vector.h"
 
@@ -111,7 +112,7 @@ static void give_up(struct instance_search *s, const struct box *box)
 static void bisect(struct instance_search *s, const struct box *all)
 {
     double exchange = min_exchange(s, all);
-    while (s->best.seconds - s->bound > CLOSE * s->best.seconds && !s->failed) {
+    while (s->best.seconds - s->bound > CLOSE * s->best.seconds && !s->failed && !stop_wanted()) {
         double middle = (s->bound + s->best.seconds) / 2;
         enum elastic_outcome outcome = elastic_find_set(s, middle - exchange, all->to, all->max);
         if (outcome == OUTCOME_NONE)
@@ -156,7 +157,7 @@ static void search_boxes(struct instance_search *s, struct box all)
     size_t count = 0, capacity = 0;
     int done = 0;
     s->failed |= !VECTOR_ADD(boxes, count, capacity, all);
-    while (count > 0 && !s->failed) {
+    while (count > 0 && !s->failed && !stop_wanted()) {
         struct box box = boxes[--count], halves[2];
         enum elastic_outcome outcome;
         do

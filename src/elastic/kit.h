@@ -30,6 +30,7 @@
 #include "cluster/cluster.h"
 #include "core/arena.h"
 #include "core/error.h"
+#include "core/text.h"
 #include "plan/plan.h"
 
 #include <stdbool.h>
@@ -116,6 +117,8 @@ extern const char *const elastic_optimizers[]; /* ended by NULL */
 struct elastic_options {
     const char *const *paths; /* plans and sets of templates */
     size_t path_count;
+    const struct text *texts; /* the same as JSON */
+    size_t text_count;
     const struct cluster *cluster; /* the nodes; NULL: those of the plan */
     int64_t batch;                 /* micro-batches; 0: those of the plan */
     int optimizer;                 /* enum elastic_optimizer */

@@ -150,15 +150,17 @@ bool elastic_kit_load(struct elastic_kit *kit, const struct elastic_options *opt
     struct elastic_maker maker = {.kit = kit, .options = options};
     memset(kit, 0, sizeof *kit);
     bool ok = !options->cluster || take_cluster(&maker, options->cluster, err);
-    for (size_t i = 0; ok && i < options->path_count; i++) {
+    for (size_t i = 0; ok && i < options->path_count + options->text_count; i++) {
+        const struct text *text = i < options->path_count ? NULL : &options->texts[i - options->path_count];
         struct doc doc;
-        ok = doc_load(&doc, options->paths[i], err);
+        ok = text ? doc_parse(&doc, DOC_JSON, "from", text->data, text->length, err)
+                  : doc_load(&doc, options->paths[i], err);
         if (ok) {
             ok = read_document(&maker, &doc, err);
             doc_release(&doc);
         }
     }
-    ok = ok && finish(&maker, options->paths[0], err);
+    ok = ok && finish(&maker, options->path_count > 0 ? options->paths[0] : "from", err);
     free(maker.cuts);
     if (!ok)
         elastic_kit_release(kit);

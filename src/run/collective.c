@@ -19,7 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PATTERN 4 /* numbers after which the contribution repeats */
+#define PATTERN 4                  /* numbers after which the contribution repeats */
+#define SLICE   ((int64_t)1 << 18) /* numbers that are worked on before messages and devices have their turn */
 
 static double weight_of(int device)
 {
@@ -99,6 +100,7 @@ void collective_release(struct player *player)
         for (size_t i = 0; i < group->piece_count; i++)
             pool_give(&player->pool, group->pieces[i].values);
         pool_give(&player->pool, group->values);
+        pool_give(&player->pool, group->copy);
         free(group->pieces);
         free(group->there);
         free(group->ranks);
@@ -152,6 +154,14 @@ static int64_t values_of(const struct player *player, const struct player_group 
                     : group->kind == SIM_ALL_TO_ALL ? bytes * group->local
                                                     : bytes * n / (n - 1);
     return player_bytes(player, buffer) / (int64_t)sizeof(float);
+}
+
+int64_t collective_bytes(const struct player *player, int number, enum sim_collective kind, double bytes)
+{
+    struct player_group group = player->groups[number];
+    group.kind = kind;
+    int64_t own = values_of(player, &group, bytes) * (int64_t)sizeof(float);
+    return group.local > 1 && (kind == SIM_ALL_REDUCE || kind == SIM_ALL_GATHER) ? 2 * own : own;
 }
 
 /* Floats that a rank and rank k of an all-to-all send to each other: what each of their members has for each other one. */
@@ -212,38 +222,41 @@ static bool send_step(struct player *player, struct player_group *group, struct 
 
 /* ---- what members have, and what they get ---- */
 
-/* A device's part in a gather is its rank's chunk. */
-static bool fill(struct player *player, struct player_group *group, struct error *err)
+/* Fills in some values; a device's part in a gather is its rank's chunk. */
+static void fill(const struct player_group *group, int64_t first, int64_t last)
 {
-    if (group->count == 0)
-        return true;
-    group->values = pool_take(&player->pool, group->count * (int64_t)sizeof(float), err);
-    if (!group->values)
-        return false;
     float *values = group->values;
     const struct span own = chunk(group->count, group->own, group->rank_count);
     switch (group->kind) {
     case SIM_ALL_REDUCE:
     case SIM_REDUCE_SCATTER:
-        for (int64_t i = 0; i < group->count; i++)
+        for (int64_t i = first; i < last; i++)
             values[i] = 0.0f;
         for (int m = 0; m < group->local; m++) {
             float weight[PATTERN];
             for (int k = 0; k < PATTERN; k++)
                 weight[k] = value_at(weight_of(group->there[m].device), k);
-            for (int64_t i = 0; i < group->count; i++)
+            for (int64_t i = first; i < last; i++)
                 values[i] += weight[i % PATTERN];
         }
         break;
     case SIM_ALL_GATHER:
-        for (int64_t i = 0; i < own.count; i++)
-            values[own.first + i] = value_at(group->own + 1, i);
+        for (int64_t i = first > own.first ? first : own.first; i < last && i < own.first + own.count; i++)
+            values[i] = value_at(group->own + 1, i - own.first);
         break;
     default:
-        for (int64_t i = 0; i < group->count; i++)
+        for (int64_t i = first; i < last; i++)
             values[i] = value_at(group->own + 1, i);
     }
-    player->copied_bytes += group->count * (int64_t)sizeof(float) * (group->local - 1);
+}
+
+/* Takes the next numbers of a work on `count` of them: group->at … *last - 1. Returns false if there are none. */
+static bool next_slice(struct player_group *group, int64_t count, int64_t *budget, int64_t *last)
+{
+    if (group->at >= count)
+        return false;
+    *last = group->at + *budget < count ? group->at + *budget : count;
+    *budget -= *last - group->at;
     return true;
 }
 
@@ -279,27 +292,38 @@ static bool check(struct player *player, struct player_group *group, struct erro
     return true;
 }
 
-/* Each device gets its copy of what is its own. */
-static bool tell_devices(struct player *player, struct player_group *group, struct error *err)
+/* Each device gets its copy of what is its own. False: not all of it yet, or *err is set. */
+static bool tell_devices(struct player *player, struct player_group *group, int64_t *budget, bool *failed,
+                         struct error *err)
 {
-    if (group->local < 2 || (group->kind != SIM_ALL_REDUCE && group->kind != SIM_ALL_GATHER))
+    int64_t last, copies = group->local - 1;
+    if (copies < 1 || group->count == 0 || (group->kind != SIM_ALL_REDUCE && group->kind != SIM_ALL_GATHER))
         return true;
-    size_t length = (size_t)group->count * sizeof(float);
-    float *copy = pool_take(&player->pool, (int64_t)length, err);
-    for (int m = 1; copy && m < group->local; m++) {
-        memcpy(copy, group->values, length);
-        player->copied_bytes += (int64_t)length;
-    }
-    pool_give(&player->pool, copy);
-    return copy != NULL;
+    if (!group->copy)
+        group->copy = pool_take(&player->pool, group->count * (int64_t)sizeof(float), err);
+    *failed = !group->copy;
+    if (*failed)
+        return false;
+    while (*budget > 0 && next_slice(group, group->count * copies, budget, &last))
+        while (group->at < last) { /* a copy begins anew where one ends */
+            int64_t from = group->at % group->count, length = group->count - from;
+            if (length > last - group->at)
+                length = last - group->at;
+            memcpy(group->copy + from, group->values + from, (size_t)length * sizeof(float));
+            group->at += length;
+            player->copied_bytes += length * (int64_t)sizeof(float);
+        }
+    if (group->at < group->count * copies)
+        return false;
+    pool_give(&player->pool, group->copy);
+    group->copy = NULL;
+    return true;
 }
 
 /* ---- the course of a collective ---- */
 
-static bool end(struct player *player, struct player_group *group, struct error *err)
+static void end(struct player *player, struct player_group *group)
 {
-    if (group->count > 0 && (!check(player, group, err) || !tell_devices(player, group, err)))
-        return false;
     double now = player_now(player), end = group->begin + group->seconds;
     if (group->count > 0)
         end = fmax(end, now);
@@ -320,11 +344,11 @@ static bool end(struct player *player, struct player_group *group, struct error 
     group->arrived = 0;
     group->instance++;
     player->moved = true;
-    return true;
 }
 
-/* Uses the piece of this step; false: it is not there, or *err is set. */
-static bool use_piece(struct player *player, struct player_group *group, bool *failed, struct error *err)
+/* Uses the piece of this step. False: it is not there, not all of it has been used, or *err is set. */
+static bool use_piece(struct player *player, struct player_group *group, int64_t *budget, bool *failed,
+                      struct error *err)
 {
     const struct move move = move_of(player, group, group->received);
     size_t i = 0;
@@ -333,48 +357,76 @@ static bool use_piece(struct player *player, struct player_group *group, bool *f
         i++;
     if (i == group->piece_count)
         return false;
-    struct player_piece piece = group->pieces[i];
-    group->pieces[i] = group->pieces[--group->piece_count];
-    int64_t count = piece.length / (int64_t)sizeof(float);
+    const struct player_piece piece = group->pieces[i];
+    int64_t count = piece.length / (int64_t)sizeof(float), last;
     *failed = count != move.in.count;
-    if (*failed) {
-        error_set(err, ERROR_FAILED, "rank %d: a piece of a collective has %lld numbers instead of %lld",
-                  player->wire->rank, (long long)count, (long long)move.in.count);
-    } else if (group->kind != SIM_ALL_TO_ALL && count > 0) {
+    if (*failed)
+        return error_set(err, ERROR_FAILED,
+                         "rank %d: a piece of a collective has %lld numbers instead of %lld",
+                         player->wire->rank, (long long)count, (long long)move.in.count);
+    while (group->kind != SIM_ALL_TO_ALL && *budget > 0 && next_slice(group, count, budget, &last)) {
         float *to = group->values + move.in.first;
-        for (int64_t k = 0; move.adds && k < count; k++)
+        for (int64_t k = group->at; move.adds && k < last; k++)
             to[k] += piece.values[k];
         if (!move.adds)
-            memcpy(to, piece.values, (size_t)count * sizeof *to);
+            memcpy(to + group->at, piece.values + group->at, (size_t)(last - group->at) * sizeof *to);
+        group->at = last;
     }
+    if (group->kind != SIM_ALL_TO_ALL && group->at < count)
+        return false;
+    group->at = 0;
+    group->pieces[i] = group->pieces[--group->piece_count];
     pool_give(&player->pool, piece.values);
     if (piece.time > group->begin) {
         group->begin = piece.time;
         group->cause = piece.cause;
     }
     group->received++;
-    return !*failed;
+    return true;
+}
+
+/* Ranks exchange pieces. Returns true when all are here and there. */
+static bool move_pieces(struct player *player, struct player_group *group, int64_t *budget, bool *failed,
+                        struct error *err)
+{
+    for (;;) {
+        if (group->step < group->steps && group->step == group->received) {
+            *failed = !send_step(player, group, err);
+            if (*failed)
+                return false;
+            group->step++;
+        }
+        if (group->received == group->steps)
+            return group->pending == 0;
+        if (!use_piece(player, group, budget, failed, err))
+            return false;
+    }
 }
 
 bool collective_advance(struct player *player, struct player_group *group, struct error *err)
 {
+    int64_t budget = SLICE, last;
     bool failed = false;
-    while (group->goes) {
-        if (group->step < group->steps && group->step == group->received) {
-            if (!send_step(player, group, err))
-                return false;
-            group->step++;
+    while (group->phase == GROUP_FILLS && budget > 0) {
+        if (next_slice(group, group->count, &budget, &last)) {
+            fill(group, group->at, last);
+            group->at = last;
         }
-        if (group->received < group->steps) {
-            if (!use_piece(player, group, &failed, err))
-                return !failed;
-        } else if (group->pending > 0) {
-            return true;
-        } else if (!end(player, group, err)) {
-            return false;
+        if (group->at >= group->count) {
+            group->at = 0;
+            group->phase = GROUP_MOVES;
         }
     }
-    return true;
+    if (group->phase == GROUP_MOVES && move_pieces(player, group, &budget, &failed, err)) {
+        failed = group->count > 0 && !check(player, group, err);
+        group->phase = GROUP_COPIES;
+    }
+    if (group->phase == GROUP_COPIES && !failed && tell_devices(player, group, &budget, &failed, err)) {
+        group->at = 0;
+        end(player, group);
+    }
+    player->busy |= budget <= 0; /* the rest after others have had their turn */
+    return !failed;
 }
 
 bool collective_join(struct player *player, struct player_device *device, unsigned s, struct error *err)
@@ -406,9 +458,17 @@ bool collective_join(struct player *player, struct player_device *device, unsign
     if (group->count == 0)
         group->kind = SIM_MEETING;
     group->goes = true;
+    group->phase = GROUP_FILLS;
+    group->at = 0;
     group->step = group->received = 0;
     group->steps = steps_of(group);
-    return fill(player, group, err) && collective_advance(player, group, err);
+    if (group->count > 0) {
+        group->values = pool_take(&player->pool, group->count * (int64_t)sizeof(float), err);
+        if (!group->values)
+            return false;
+        player->copied_bytes += group->count * (int64_t)sizeof(float) * (group->local - 1);
+    }
+    return collective_advance(player, group, err);
 }
 
 bool collective_arrived(struct player *player, const struct wire_head *head, void *bytes, struct error *err)
@@ -422,5 +482,5 @@ bool collective_arrived(struct player *player, const struct wire_head *head, voi
     player->moved = true;
     if (!VECTOR_ADD(group->pieces, group->piece_count, group->piece_capacity, piece))
         return error_memory(err);
-    return collective_advance(player, group, err);
+    return !group->goes || collective_advance(player, group, err);
 }

@@ -3,12 +3,16 @@
 #include "core/clock.h"
 #include "core/hash.h"
 #include "core/statistics.h"
+#include "run/need.h"
 #include "run/price.h"
 #include "run/report.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #define LEAD        0.03 /* seconds from the last word of rank 0 to the beginning */
 #define MAX_DEVICES 65536
@@ -20,8 +24,10 @@ struct game {
     struct engine_system priced, played;
     struct sim_tasks shown; /* the tasks with the system that is played */
     struct player player;
+    double offset, uncertain; /* of this rank's clock before the run, and how wrong that can be */
     const struct run_options *options;
-    int64_t *peaks; /* of activations, simulated */
+    int64_t *peaks;  /* of activations, simulated */
+    double *seconds; /* room for those of each iteration */
     bool playing;
 };
 
@@ -64,12 +70,18 @@ struct watcher {
     double *ends;
     int *done; /* of each device: iterations */
     int iterations;
+    double share;
+    const struct timeline_sink *sink; /* that is told, too; NULL: none */
 };
 
 static bool watch(void *context, const struct timeline_task *task, struct error *err)
 {
     struct watcher *watcher = context;
-    (void)err;
+    struct timeline_task told = *task;
+    if (task->kind != TASK_LOAD) /* as many bytes as are moved when it is played */
+        told.bytes = (double)player_share_of(task->bytes, watcher->share);
+    if (watcher->sink && !watcher->sink->task(watcher->sink->context, &told, err))
+        return false;
     if (task->kind == TASK_OPTIMIZER && watcher->done[task->device] < watcher->iterations) {
         double *end = &watcher->ends[watcher->done[task->device]++];
         *end = fmax(*end, task->end);
@@ -83,6 +95,8 @@ static bool simulate(struct game *game, struct run_result *result, struct error 
     struct engine_result simulated = {.makespan = 0.0};
     struct watcher watcher = {
         .system = &game->priced, .ends = result->ends[0], .iterations = result->iterations};
+    watcher.sink = game->options->simulated;
+    watcher.share = game->options->byte_share;
     watcher.done = calloc(devices + 1, sizeof *watcher.done);
     game->peaks = ARENA_ARRAY(&result->arena, devices + 1, int64_t);
     const struct timeline_sink sink = {.context = &watcher, .task = watch};
@@ -95,27 +109,38 @@ static bool simulate(struct game *game, struct run_result *result, struct error 
     return ok;
 }
 
-/* Returns the median of the iterations' seconds; `other` is not part of the tasks of a single one. */
-static double median_of(const double *ends, int count, double other)
+/* Returns the median of the iterations' seconds, for which there is room; `other` is not part of the tasks of a single one. */
+static double median_of(const double *ends, int count, double other, double *seconds)
 {
-    double *seconds = malloc(((size_t)count + 1) * sizeof *seconds), median = NAN;
-    for (int i = 0; seconds && i < count; i++)
+    for (int i = 0; i < count; i++)
         seconds[i] = i == 0 ? ends[0] + other : ends[i] - ends[i - 1];
-    if (seconds && count > 0) {
-        sort_doubles(seconds, count);
-        median = quantile_of(seconds, count, 0.5);
-    }
-    free(seconds);
-    return median;
+    sort_doubles(seconds, count);
+    return count > 0 ? quantile_of(seconds, count, 0.5) : NAN;
 }
 
 /* ---- before and after ---- */
 
+/* What ranks tell rank 0 before a run. */
+struct greeting {
+    uint64_t hash; /* of the tasks */
+    struct need need;
+};
+
+struct greeted {
+    uint64_t hash;
+    struct need_sum sum;
+};
+
 static bool compare_tasks(void *context, int rank, const void *bytes, size_t length, struct error *err)
 {
-    const uint64_t *own = context;
-    return (length == sizeof *own && memcmp(own, bytes, length) == 0) ||
-           error_set(err, ERROR_INPUT, "rank %d plays another plan than rank 0, or with other options", rank);
+    struct greeted *greeted = context;
+    struct greeting greeting;
+    if (length == sizeof greeting)
+        memcpy(&greeting, bytes, length);
+    if (length != sizeof greeting || greeting.hash != greeted->hash)
+        return error_set(err, ERROR_INPUT, "rank %d plays another plan than rank 0, or with other options",
+                         rank);
+    return need_add(&greeted->sum, &greeting.need, err);
 }
 
 static uint64_t hash_of(const struct game *game)
@@ -139,16 +164,24 @@ static uint64_t hash_of(const struct game *game)
 /* All ranks have the same tasks, know their clocks, and a time to begin at. */
 static bool agree(struct game *game, double *start, struct run_result *result, struct error *err)
 {
-    uint64_t hash = hash_of(game);
-    double offset, timeout = game->options->timeout;
-    if (!talk_gather(game->talk, &hash, sizeof hash, compare_tasks, &hash, timeout, err) ||
-        !talk_clock(game->talk, &offset, &result->clock_error, timeout, err))
+    struct greeting greeting = {.hash = hash_of(game)};
+    struct greeted greeted = {.hash = greeting.hash};
+    double timeout = game->options->timeout;
+    bool enough = true;   /* memory, says rank 0 */
+    game->playing = true; /* one that is late hears the others begin while it still listens for the clock */
+    bool ok = need_look(&greeting.need, &game->player, err) &&
+              talk_gather(game->talk, &greeting, sizeof greeting, compare_tasks, &greeted, timeout, err);
+    ok = ok && need_check(&greeted.sum, err);
+    need_release(&greeted.sum);
+    if (!ok || !talk_tell(game->talk, &enough, sizeof enough, timeout, err) ||
+        !message_prepare(&game->player, err) ||
+        !talk_clock(game->talk, &game->offset, &game->uncertain, timeout, err))
         return false;
-    game->playing = true;
+    result->clock_error = game->uncertain;
     double begin = clock_now() + LEAD;
     if (!talk_tell(game->talk, &begin, sizeof begin, timeout, err))
         return false;
-    *start = begin - offset;
+    *start = begin - game->offset;
     return true;
 }
 
@@ -182,6 +215,8 @@ static bool prepare(struct game *game, struct plan *plan, struct run_result *res
     for (int i = 0; i < 2; i++)
         if (!(result->ends[i] = ARENA_ARRAY(&result->arena, (size_t)options->iterations + 1, double)))
             return error_memory(err);
+    if (!(game->seconds = ARENA_ARRAY(&result->arena, (size_t)options->iterations + 1, double)))
+        return error_memory(err);
     if (!run_price_link(game->tasks->system, &options->link, &result->arena, &game->priced, err) ||
         !run_free_link(&game->priced, &options->link, &result->arena, &game->played, err))
         return false;
@@ -191,21 +226,68 @@ static bool prepare(struct game *game, struct plan *plan, struct run_result *res
     return simulate(game, result, err);
 }
 
-static bool play(struct game *game, struct run_result *result, struct error *err)
+static bool open_work(struct game *game, struct plan *plan, struct run_result *result, struct error *err)
+{
+    struct player *player = &game->player;
+    const struct run_options *options = game->options;
+    if (!options->kernels && !options->disk)
+        return true;
+    game->wire->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (game->wire->wake < 0)
+        return error_set(err, ERROR_FAILED, "cannot make an eventfd: %s", strerror(errno));
+    if (options->disk && !(player->disk = disk_open(options->disk, game->tasks, options->sim->load_bytes,
+                                                    player->first, player->count, game->wire->wake, err)))
+        return false;
+    if (!options->kernels)
+        return true;
+    player->compute = compute_open(options->kernels, game->tasks, plan, player->first, player->count,
+                                   game->wire->wake, err);
+    if (!player->compute)
+        return false;
+    result->computed = arena_string(&result->arena, compute_library(player->compute));
+    return result->computed || error_memory(err);
+}
+
+static double own_processor(const struct game *game)
+{
+    return clock_processor() - (game->player.compute ? compute_seconds(game->player.compute).processor : 0.0);
+}
+
+double run_drift(double change, double uncertain, double seconds)
+{
+    return fabs(change) > uncertain && seconds > 0.0 ? change / seconds : 0.0;
+}
+
+/* Compares the clocks again: times of a clock that is faster or slower than rank 0's are corrected, as if it had always been. */
+static bool see_drift(struct game *game, double start, struct error *err)
+{
+    double offset, uncertain;
+    int64_t sent = game->wire->sent_bytes;
+    if (!talk_clock(game->talk, &offset, &uncertain, game->options->timeout, err))
+        return false;
+    game->wire->sent_bytes = sent; /* of the plan */
+    game->player.drift = run_drift(offset - game->offset, uncertain + game->uncertain, clock_now() - start);
+    return true;
+}
+
+static bool play(struct game *game, struct plan *plan, struct run_result *result, struct error *err)
 {
     const struct run_options *options = game->options;
     const struct player_options how = {
         .per_rank = result->per_rank, .byte_share = options->byte_share, .keep = options->sink != NULL};
     double start, processor;
     if (!player_init(&game->player, &game->shown, &how, game->wire, game->talk, err) ||
-        !agree(game, &start, result, err))
+        !open_work(game, plan, result, err) || !agree(game, &start, result, err))
         return false;
     game->wire->sent_bytes = 0;
-    processor = clock_processor();
+    processor = own_processor(game);
     if (!player_play(&game->player, start, options->timeout, err))
         return false;
-    processor = clock_processor() - processor;
+    processor = own_processor(game) - processor;
+    if (!see_drift(game, start, err))
+        return false;
     return player_check(&game->player, game->peaks, err) &&
+           (!game->player.disk || disk_check(game->player.disk, err)) &&
            report_gather(&game->player, processor, options->sink, options->timeout, result, err);
 }
 
@@ -227,16 +309,22 @@ bool run_play(struct wire *wire, struct plan *plan, const struct run_options *op
     game->options = options;
     game->talk = talk_new(wire, err);
     wire->receiver = (struct wire_receiver){game, place, arrived, lost};
-    bool ok =
-        game->talk && prepare(game, plan, result, err) && play(game, result, err) && all_over(game, err);
+    bool ok = game->talk && prepare(game, plan, result, err) && play(game, plan, result, err) &&
+              all_over(game, err);
     if (ok) {
-        result->simulated = median_of(result->ends[0], result->iterations, game->tasks->other);
-        result->played = median_of(result->ends[1], result->iterations, game->tasks->other);
+        double other = game->tasks->other;
+        result->simulated = median_of(result->ends[0], result->iterations, other, game->seconds);
+        result->played = median_of(result->ends[1], result->iterations, other, game->seconds);
     } else if (game->talk) {
         talk_give_up(game->talk, err);
         wire_forget(wire);
     }
     wire->receiver = (struct wire_receiver){.context = NULL};
+    compute_close(game->player.compute);
+    disk_close(game->player.disk);
+    if (wire->wake >= 0)
+        close(wire->wake);
+    wire->wake = -1;
     if (game->player.devices)
         player_release(&game->player);
     talk_free(game->talk);

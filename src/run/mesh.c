@@ -35,6 +35,9 @@ struct peer {
     size_t here;                         /* bytes of it, and of what follows */
     char *bytes;
     double heard, told; /* when something came, and when something was sent */
+    bool cut;           /* nothing comes or goes any more */
+    bool late;          /* it need not have begun: its silence means nothing */
+    bool lost;
 };
 
 struct mesh {
@@ -42,7 +45,6 @@ struct mesh {
     struct peer *peers;
     struct pollfd *polled;
     double silence;
-    bool cut;
 };
 
 static void drop_queue(struct peer *peer)
@@ -62,6 +64,7 @@ static bool lose(struct mesh *mesh, int rank, const char *why, struct error *err
     if (peer->socket >= 0)
         close(peer->socket);
     peer->socket = -1;
+    peer->lost = true;
     drop_queue(peer);
     if (!mesh->wire.receiver.lost)
         return error_set(err, ERROR_FAILED, "rank %d is lost: %s", rank, why);
@@ -111,8 +114,8 @@ static bool send_on_socket(struct wire *wire, const struct wire_head *head, cons
 {
     struct mesh *mesh = (struct mesh *)wire;
     struct peer *peer = &mesh->peers[head->to];
-    if (peer->socket < 0)
-        return true; /* it is lost, which was told */
+    if (peer->lost)
+        return true; /* which was told */
     struct outgoing out = {*head, bytes, pending, false};
     if (!pending && head->length > 0) {
         char *copy = malloc((size_t)head->length);
@@ -133,10 +136,17 @@ static bool send_on_socket(struct wire *wire, const struct wire_head *head, cons
     if (pending)
         ++*pending;
     peer->told = clock_now();
-    return mesh->cut || push(peer) || lose(mesh, head->to, "its process has ended", err);
+    return peer->cut || peer->socket < 0 || push(peer) || lose(mesh, head->to, "its process has ended", err);
 }
 
 /* ---- in ---- */
+
+/* Why nothing more can be read: a network that says so itself has lost the way, not the process. */
+static const char *why_of(ssize_t count)
+{
+    bool way = count < 0 && (errno == ETIMEDOUT || errno == EHOSTUNREACH || errno == ENETUNREACH);
+    return way ? "nothing comes from it any more" : "its process has ended";
+}
 
 static bool take(struct mesh *mesh, int rank, struct error *err)
 {
@@ -179,8 +189,9 @@ static bool pull(struct mesh *mesh, int rank, struct error *err)
         if (count < 0 && (errno == EAGAIN || errno == EINTR))
             return true;
         if (count <= 0)
-            return lose(mesh, rank, "its process has ended", err);
+            return lose(mesh, rank, why_of(count), err);
         peer->heard = clock_now();
+        peer->late = false;
         peer->here += (size_t)count;
         got += (size_t)count;
         if (in_head && peer->here == head && !place(mesh, rank, err))
@@ -197,9 +208,10 @@ static bool beat(struct mesh *mesh, double now, struct error *err)
 {
     for (int rank = 0; mesh->silence > 0.0 && rank < mesh->wire.size; rank++) {
         struct peer *peer = &mesh->peers[rank];
-        if (peer->socket < 0)
+        if (rank == mesh->wire.rank || peer->lost)
             continue;
-        if (now - peer->heard > mesh->silence && !lose(mesh, rank, "nothing has come from it", err))
+        if (!peer->late && now - peer->heard > mesh->silence &&
+            !lose(mesh, rank, "nothing has come from it", err))
             return false;
         if (peer->socket < 0 || peer->count > 0 || now - peer->told < 0.2 * mesh->silence)
             continue;
@@ -216,11 +228,12 @@ static bool look(struct mesh *mesh, double wait, bool *came, struct error *err)
     int size = mesh->wire.size;
     for (int rank = 0; rank < size; rank++) {
         const struct peer *peer = &mesh->peers[rank];
-        mesh->polled[rank] = (struct pollfd){.fd = mesh->cut ? -1 : peer->socket,
+        mesh->polled[rank] = (struct pollfd){.fd = peer->cut ? -1 : peer->socket,
                                              .events = (short)(POLLIN | (peer->count > 0 ? POLLOUT : 0))};
     }
+    mesh->polled[size] = (struct pollfd){.fd = mesh->wire.wake, .events = POLLIN};
     const struct timespec time = clock_timespec((int64_t)(fmax(0.0, wait) * 1e9));
-    int count = ppoll(mesh->polled, (nfds_t)size, &time, NULL);
+    int count = ppoll(mesh->polled, (nfds_t)size + 1, &time, NULL);
     if (count < 0 && errno != EINTR)
         return error_set(err, ERROR_FAILED, "cannot wait for messages: %s", strerror(errno));
     *came = count > 0;
@@ -254,9 +267,11 @@ static bool poll_sockets(struct wire *wire, double until, struct error *err)
 static bool is_empty(const struct wire *wire)
 {
     const struct mesh *mesh = (const struct mesh *)wire;
-    for (int rank = 0; rank < wire->size; rank++)
-        if (mesh->peers[rank].count > 0 && mesh->peers[rank].socket >= 0 && !mesh->cut)
+    for (int rank = 0; rank < wire->size; rank++) {
+        const struct peer *peer = &mesh->peers[rank];
+        if (peer->count > 0 && peer->socket >= 0 && !peer->cut && !peer->late)
             return false;
+    }
     return true;
 }
 
@@ -270,6 +285,7 @@ static void forget(struct wire *wire)
             peer->socket = -1;
         }
         drop_queue(peer);
+        peer->lost = true;
     }
 }
 
@@ -287,30 +303,58 @@ static void close_sockets(struct wire *wire)
     free(mesh);
 }
 
+static void cut_off(struct wire *wire, const bool *spared)
+{
+    const struct mesh *mesh = (struct mesh *)wire;
+    for (int rank = 0; rank < wire->size; rank++)
+        mesh->peers[rank].cut |= !spared || !spared[rank];
+}
+
+static void await(struct wire *wire, int rank, bool late)
+{
+    struct peer *peer = &((struct mesh *)wire)->peers[rank];
+    if (peer->late && !late)
+        peer->heard = clock_now();
+    peer->late = late;
+}
+
+static bool attach(struct wire *wire, int rank, int socket)
+{
+    struct peer *peer = &((struct mesh *)wire)->peers[rank];
+    if (peer->socket >= 0 || peer->lost)
+        return false;
+    peer->socket = socket;
+    peer->heard = clock_now();
+    return true;
+}
+
 struct wire *wire_over_sockets(int rank, int size, const int *sockets, double silence, struct error *err)
 {
-    static const struct wire_calls calls = {send_on_socket, poll_sockets, is_empty, forget, close_sockets};
+    static const struct wire_calls calls = {.send = send_on_socket,
+                                            .poll = poll_sockets,
+                                            .is_empty = is_empty,
+                                            .forget = forget,
+                                            .cut = cut_off,
+                                            .await = await,
+                                            .attach = attach,
+                                            .close = close_sockets};
     struct mesh *mesh = calloc(1, sizeof *mesh);
     if (!mesh) {
         error_memory(err);
         return NULL;
     }
-    mesh->wire = (struct wire){.calls = &calls, .rank = rank, .size = size};
+    mesh->wire = (struct wire){.calls = &calls, .rank = rank, .size = size, .wake = -1};
     mesh->silence = silence;
     mesh->peers = calloc((size_t)size, sizeof *mesh->peers);
-    mesh->polled = calloc((size_t)size, sizeof *mesh->polled);
+    mesh->polled = calloc((size_t)size + 1, sizeof *mesh->polled);
     for (int i = 0; mesh->peers && i < size; i++) {
         mesh->peers[i].socket = i == rank ? -1 : sockets[i];
         mesh->peers[i].heard = mesh->peers[i].told = clock_now();
+        mesh->peers[i].late = mesh->peers[i].socket < 0;
     }
     if (mesh->peers && mesh->polled)
         return &mesh->wire;
     close_sockets(&mesh->wire);
     error_memory(err);
     return NULL;
-}
-
-void wire_cut(struct wire *wire)
-{
-    ((struct mesh *)wire)->cut = true;
 }

@@ -14,12 +14,11 @@ static uint64_t word_at(int64_t place)
     return (uint64_t)place * UINT64_C(0x9e3779b97f4a7c15) + 1;
 }
 
-/* Notes who sends and who receives by each channel, and the longest message that this rank sends. */
-static bool connect_device(struct player *player, int d, int64_t *longest, struct error *err)
+/* Notes who sends and who receives by each channel, and how long its longest message is. */
+static bool connect_device(struct player *player, int d, struct error *err)
 {
     const struct engine_device *device = &player->system->devices[d];
     const struct engine_order *order = &player->system->orders[device->order];
-    bool own = player_rank_of(player, d) == player->wire->rank;
     bool *seen = calloc((size_t)player->system->template_count + 1, sizeof *seen);
     if (!seen)
         return error_memory(err);
@@ -29,15 +28,23 @@ static bool connect_device(struct player *player, int d, int64_t *longest, struc
             const struct engine_task *task = &template->tasks[i];
             if (task->receive > 0)
                 player->channels[device->ports[task->receive - 1]].to = d;
-            if (task->send > 0)
-                player->channels[device->ports[task->send - 1]].from = d;
-            if (own && task->send > 0 && player_bytes(player, task->bytes) > *longest)
-                *longest = player_bytes(player, task->bytes);
+            if (task->send == 0)
+                continue;
+            struct player_channel *channel = &player->channels[device->ports[task->send - 1]];
+            channel->from = d;
+            if (player_bytes(player, task->bytes) > channel->longest)
+                channel->longest = player_bytes(player, task->bytes);
         }
         seen[order->passes[pass].template] = true;
     }
     free(seen);
     return true;
+}
+
+/* Returns whether a device, or none (-1), is one of this rank's. */
+static bool is_at(const struct player *player, int device)
+{
+    return device >= 0 && player_rank_of(player, device) == player->wire->rank;
 }
 
 bool message_init(struct player *player, struct error *err)
@@ -49,8 +56,11 @@ bool message_init(struct player *player, struct error *err)
     for (int c = 0; c < player->system->channel_count; c++)
         player->channels[c].from = player->channels[c].to = -1;
     for (int d = 0; d < player->system->device_count; d++)
-        if (!connect_device(player, d, &longest, err))
+        if (!connect_device(player, d, err))
             return false;
+    for (int c = 0; c < player->system->channel_count; c++)
+        if (is_at(player, player->channels[c].from) && player->channels[c].longest > longest)
+            longest = player->channels[c].longest;
     if (longest > WIRE_MAX_BYTES)
         return error_set(
             err, ERROR_INPUT,
@@ -61,6 +71,30 @@ bool message_init(struct player *player, struct error *err)
     for (int64_t i = 0; player->outgoing && i < longest / 8; i++)
         player->outgoing[i] = word_at(i);
     return player->outgoing != NULL;
+}
+
+int message_ahead(const struct player *player, int channel)
+{
+    const struct player_channel *ends = &player->channels[channel];
+    return !is_at(player, ends->to) ? 0 : is_at(player, ends->from) ? 1 : 2;
+}
+
+bool message_prepare(struct player *player, struct error *err)
+{
+    const int channels = player->system->channel_count;
+    void **made = calloc(2 * (size_t)channels + 1, sizeof *made);
+    size_t count = 0;
+    bool ok = made || error_memory(err);
+    for (int c = 0; ok && c < channels; c++)
+        for (int i = 0; ok && i < message_ahead(player, c) && player->channels[c].longest > 0; i++) {
+            void *bytes = pool_take(&player->pool, player->channels[c].longest, err);
+            if ((ok = bytes != NULL))
+                made[count++] = memset(bytes, 0, (size_t)player->channels[c].longest);
+        }
+    while (count > 0)
+        pool_give(&player->pool, made[--count]);
+    free(made);
+    return ok;
 }
 
 void message_release(struct player *player)

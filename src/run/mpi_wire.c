@@ -6,6 +6,7 @@
 #include "run/wire.h"
 
 #include <math.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,11 @@
 #define MIN_SLEEP     20e-6 /* seconds; doubled while nothing comes */
 #define MAX_SLEEP     160e-6
 #define CLOSE_SECONDS 2.0
-#define SPIN          30e-6 /* before a time, in which nobody sleeps any more */
+#define LOOK          0.01   /* seconds between two looks for ranks that are lost */
+#define ALIVE         1      /* the instance of a sign of life, which is not the last */
+#define SPIN          30e-6  /* before a time, in which nobody sleeps any more */
+#define BRIEF         200e-6 /* for so long after something came, nobody sleeps: an answer often follows */
+#define MOVING        1e-3 /* the same while bytes are on their way, as they move only while MPI is called */
 
 /* A message on its way out: two requests. */
 struct outgoing {
@@ -30,10 +35,17 @@ struct incoming {
     void *bytes;
 };
 
+/* Another rank, where ranks may be lost. */
+struct peer {
+    double heard, told;
+    bool lost, cut; /* cut: nothing that comes from it counts, and nothing goes to it */
+};
+
 struct mpi_wire {
     struct wire wire;
     struct comm *comm;
     struct wire_head *heads; /* of each rank, that is to come */
+    int next;                /* the rank whose head is looked at first */
     void **head_requests;
     bool *open; /* such a receive */
     struct incoming *ins;
@@ -43,11 +55,67 @@ struct mpi_wire {
     void **out_requests;
     size_t out_count, out_capacity, out_room;
     double sleep;
+    double came;        /* when something last came or went */
+    double silence;     /* seconds; 0: no rank may be lost */
+    struct peer *peers; /* NULL then */
+    enum comm_state *states;
+    size_t state_room;
+    double looked; /* when MPI was asked who has failed */
 };
 
 static bool broken(struct error *err)
 {
     return error_set(err, ERROR_FAILED, "MPI says that the connection to another rank is lost");
+}
+
+/* ---- ranks that are lost ---- */
+
+static bool lose(struct mpi_wire *mpi, int rank, const char *why, struct error *err)
+{
+    struct wire_receiver *receiver = &mpi->wire.receiver;
+    if (mpi->peers[rank].lost)
+        return true;
+    mpi->peers[rank].lost = true;
+    return receiver->lost ? receiver->lost(receiver->context, rank, why, err) : true;
+}
+
+/* A request to or from a rank has failed: the rank is lost, or the run. */
+static bool break_off(struct mpi_wire *mpi, int rank, struct error *err)
+{
+    return mpi->peers ? lose(mpi, rank, "its process has ended", err) : broken(err);
+}
+
+static bool look_for_lost(struct mpi_wire *mpi, struct error *err)
+{
+    int failed[WIRE_MAX_RANKS];
+    double now = clock_now();
+    if (!mpi->peers || now - mpi->looked < LOOK)
+        return true;
+    mpi->looked = now;
+    int count = comm_failed(mpi->comm, failed, mpi->wire.size);
+    for (int i = 0; i < count; i++)
+        if (failed[i] >= 0 && failed[i] < mpi->wire.size && failed[i] != mpi->wire.rank &&
+            !lose(mpi, failed[i], "its process has ended", err))
+            return false;
+    for (int rank = 0; rank < mpi->wire.size; rank++) {
+        struct peer *peer = &mpi->peers[rank];
+        struct wire_head head = {.kind = WIRE_BEAT, .to = rank, .instance = ALIVE};
+        if (rank == mpi->wire.rank || peer->lost)
+            continue;
+        if (now - peer->heard > mpi->silence && !lose(mpi, rank, "nothing has come from it", err))
+            return false;
+        if (!peer->lost && now - peer->told > 0.2 * mpi->silence &&
+            !wire_send(&mpi->wire, &head, NULL, NULL, err))
+            return false;
+    }
+    return true;
+}
+
+static void cut_off(struct wire *wire, const bool *spared)
+{
+    struct mpi_wire *mpi = (struct mpi_wire *)wire;
+    for (int rank = 0; mpi->peers && rank < wire->size; rank++)
+        mpi->peers[rank].cut |= !spared || !spared[rank];
 }
 
 /* ---- out ---- */
@@ -85,6 +153,11 @@ static bool send_by_mpi(struct wire *wire, const struct wire_head *head, const v
                         struct error *err)
 {
     struct mpi_wire *mpi = (struct mpi_wire *)wire;
+    struct peer *peer = mpi->peers ? &mpi->peers[head->to] : NULL;
+    if (peer)
+        peer->told = clock_now();
+    if (peer && (peer->lost || peer->cut))
+        return true;
     if (!VECTOR_ROOM(mpi->out_requests, mpi->out_room, mpi->out_count + 2) ||
         !VECTOR_ROOM(mpi->outs, mpi->out_capacity, mpi->out_count + 2))
         return error_memory(err);
@@ -94,14 +167,14 @@ static bool send_by_mpi(struct wire *wire, const struct wire_head *head, const v
     if (!add_out(mpi, out, comm_send(mpi->comm, NULL, head->to, TAG_HEAD, &out->head, sizeof out->head))) {
         free(out->own);
         free(out);
-        return broken(err);
+        return break_off(mpi, head->to, err);
     }
     if (pending)
         ++*pending;
     const void *sent = out->own ? out->own : bytes;
     return head->length == 0 ||
            add_out(mpi, out, comm_send(mpi->comm, NULL, head->to, TAG_BYTES, sent, head->length)) ||
-           broken(err);
+           break_off(mpi, head->to, err);
 }
 
 /* ---- in ---- */
@@ -111,7 +184,7 @@ static bool open_head(struct mpi_wire *mpi, int rank, struct error *err)
     mpi->head_requests[rank] =
         comm_receive(mpi->comm, NULL, rank, TAG_HEAD, &mpi->heads[rank], sizeof *mpi->heads);
     mpi->open[rank] = true;
-    return mpi->head_requests[rank] || broken(err);
+    return mpi->head_requests[rank] || break_off(mpi, rank, err);
 }
 
 static bool give(struct mpi_wire *mpi, const struct wire_head *head, void *bytes, struct error *err)
@@ -124,8 +197,15 @@ static bool give(struct mpi_wire *mpi, const struct wire_head *head, void *bytes
 static bool take_head(struct mpi_wire *mpi, int rank, struct error *err)
 {
     const struct wire_head head = mpi->heads[rank];
+    struct peer *peer = mpi->peers ? &mpi->peers[rank] : NULL;
     if (!wire_head_is_right(&mpi->wire, &head, rank, err))
         return false;
+    if (peer)
+        peer->heard = clock_now();
+    if (peer && peer->lost)
+        return true;
+    if ((head.kind == WIRE_BEAT && head.instance == ALIVE) || (peer && peer->cut))
+        return open_head(mpi, rank, err);
     if (head.kind == WIRE_BEAT) /* the last one */
         return true;
     if (head.length == 0)
@@ -136,7 +216,7 @@ static bool take_head(struct mpi_wire *mpi, int rank, struct error *err)
     void *request = comm_receive(mpi->comm, NULL, rank, TAG_BYTES, in.bytes, head.length);
     size_t requests = mpi->in_count;
     if (!request)
-        return broken(err);
+        return break_off(mpi, rank, err);
     if (!VECTOR_ADD(mpi->in_requests, requests, mpi->in_room, request) ||
         !VECTOR_ADD(mpi->ins, mpi->in_count, mpi->in_capacity, in))
         return error_memory(err);
@@ -148,9 +228,22 @@ static bool take_head(struct mpi_wire *mpi, int rank, struct error *err)
 /* Polls requests; *ended tells how many have ended, whose places are NULL. */
 static bool look(struct mpi_wire *mpi, void **requests, size_t count, size_t *ended, struct error *err)
 {
-    int pending = count > 0 ? comm_poll(mpi->comm, requests, (int)count, NULL) : 0;
+    if (mpi->peers && !VECTOR_ROOM(mpi->states, mpi->state_room, count + 1))
+        return error_memory(err);
+    int pending = count > 0 ? comm_poll(mpi->comm, requests, (int)count, mpi->states) : 0;
+    if (pending < 0 && mpi->peers) { /* some are lost: states tell whose */
+        pending = 0;
+        for (size_t i = 0; i < count; i++)
+            pending += requests[i] != NULL;
+    }
     *ended = count - (size_t)(pending < 0 ? 0 : pending);
     return pending >= 0 || broken(err);
+}
+
+/* Returns whether the request at this place, which has ended, was one of a rank that is lost. */
+static bool is_broken(const struct mpi_wire *mpi, size_t place)
+{
+    return mpi->peers && mpi->states[place] == COMM_BROKEN;
 }
 
 static bool look_out(struct mpi_wire *mpi, bool *came, struct error *err)
@@ -164,7 +257,11 @@ static bool look_out(struct mpi_wire *mpi, bool *came, struct error *err)
         if (mpi->out_requests[i]) {
             mpi->out_requests[kept] = mpi->out_requests[i];
             mpi->outs[kept++] = out;
-        } else if (--out->left == 0) {
+            continue;
+        }
+        if (is_broken(mpi, i) && !break_off(mpi, out->head.to, err))
+            return false;
+        if (--out->left == 0) {
             if (out->pending)
                 --*out->pending;
             free(out->own);
@@ -175,9 +272,10 @@ static bool look_out(struct mpi_wire *mpi, bool *came, struct error *err)
     return true;
 }
 
-static bool look_in(struct mpi_wire *mpi, bool *came, struct error *err)
+/* Gives the messages whose bytes are there. */
+static bool look_bytes(struct mpi_wire *mpi, bool *came, struct error *err)
 {
-    size_t ended;
+    size_t ended, passed = 0;
     if (!look(mpi, mpi->in_requests, mpi->in_count, &ended, err))
         return false;
     *came |= ended > 0;
@@ -187,23 +285,59 @@ static bool look_in(struct mpi_wire *mpi, bool *came, struct error *err)
             continue;
         }
         const struct incoming in = mpi->ins[i];
+        const bool gone = is_broken(mpi, i + passed++);
         mpi->in_count--; /* in order, as they were opened */
         memmove(&mpi->ins[i], &mpi->ins[i + 1], (mpi->in_count - i) * sizeof *mpi->ins);
         memmove(&mpi->in_requests[i], &mpi->in_requests[i + 1],
                 (mpi->in_count - i) * sizeof *mpi->in_requests);
-        if (!give(mpi, &in.head, in.bytes, err))
+        if (gone ? !break_off(mpi, in.head.from, err) : !give(mpi, &in.head, in.bytes, err))
             return false;
     }
+    return true;
+}
+
+/* Looks which heads have come. */
+static bool look_heads(struct mpi_wire *mpi, bool *came, struct error *err)
+{
+    size_t ended;
     if (!look(mpi, mpi->head_requests, (size_t)mpi->wire.size, &ended, err))
         return false;
-    for (int rank = 0; rank < mpi->wire.size; rank++)
-        if (mpi->open[rank] && !mpi->head_requests[rank]) {
+    for (int rank = 0; mpi->peers && ended > 0 && rank < mpi->wire.size; rank++)
+        if (mpi->open[rank] && is_broken(mpi, (size_t)rank)) {
             mpi->open[rank] = false;
             *came = true;
-            if (!take_head(mpi, rank, err))
+            if (!break_off(mpi, rank, err))
                 return false;
         }
     return true;
+}
+
+/* Takes heads that have come until one has bytes, which MPI copies at once between processes of one host. Those of other ranks stay
+ * until the next time, which begins with them. */
+static bool take_heads(struct mpi_wire *mpi, bool *came, struct error *err)
+{
+    const int size = mpi->wire.size, first = mpi->next;
+    const size_t opened = mpi->in_count;
+    for (int i = 0; i < size && mpi->in_count == opened; i++) {
+        int rank = (first + i) % size;
+        if (!mpi->open[rank] || mpi->head_requests[rank])
+            continue;
+        mpi->open[rank] = false;
+        mpi->next = rank + 1;
+        *came = true;
+        if (!take_head(mpi, rank, err))
+            return false;
+    }
+    return mpi->in_count == opened || look_bytes(mpi, came, err);
+}
+
+/* Does what can be done, but no more than one copy: what came or went before it may let a device send, and that message should be on
+ * its way while this rank copies. Hence heads are looked at first, and taken last: MPI works in each look, and what has ended in one is
+ * seen in the next. */
+static bool move(struct mpi_wire *mpi, bool *came, struct error *err)
+{
+    return look_heads(mpi, came, err) && look_bytes(mpi, came, err) && look_out(mpi, came, err) &&
+           (*came || take_heads(mpi, came, err));
 }
 
 static bool poll_mpi(struct wire *wire, double until, struct error *err)
@@ -211,15 +345,22 @@ static bool poll_mpi(struct wire *wire, double until, struct error *err)
     struct mpi_wire *mpi = (struct mpi_wire *)wire;
     for (;;) {
         bool came = false;
-        if (!look_out(mpi, &came, err) || !look_in(mpi, &came, err))
+        if (!move(mpi, &came, err) || !look_for_lost(mpi, err))
             return false;
-        double left = until - clock_now();
-        if (came)
+        double now = clock_now(), left = until - now;
+        if (came) {
             mpi->sleep = MIN_SLEEP;
+            mpi->came = now;
+        }
         if (came || left <= 0.0)
             return true;
-        if (left > SPIN) {
-            clock_sleep((int64_t)(fmin(mpi->sleep, left - SPIN) * 1e9));
+        if (now - mpi->came < (mpi->in_count > 0 || mpi->out_count > 0 ? MOVING : BRIEF)) {
+            if (wire->wake >= 0 && wire_sleep(wire, 0.0))
+                return true;
+            sched_yield();
+        } else if (left > SPIN) {
+            if (wire_sleep(wire, fmin(mpi->sleep, left - SPIN)))
+                return true;
             mpi->sleep = fmin(2 * mpi->sleep, MAX_SLEEP);
         }
     }
@@ -227,7 +368,13 @@ static bool poll_mpi(struct wire *wire, double until, struct error *err)
 
 static bool is_empty(const struct wire *wire)
 {
-    return ((const struct mpi_wire *)wire)->out_count == 0;
+    const struct mpi_wire *mpi = (const struct mpi_wire *)wire;
+    for (size_t i = 0; i < mpi->out_count; i++) {
+        const struct peer *peer = mpi->peers ? &mpi->peers[mpi->outs[i]->head.to] : NULL;
+        if (!peer || (!peer->lost && !peer->cut))
+            return false;
+    }
+    return true;
 }
 
 /* MPI may still read what was begun: it stays until the process ends. */
@@ -247,6 +394,8 @@ static void release(struct mpi_wire *mpi)
     free(mpi->in_requests);
     free(mpi->outs);
     free(mpi->out_requests);
+    free(mpi->peers);
+    free(mpi->states);
     free(mpi);
 }
 
@@ -255,7 +404,11 @@ static void close_mpi(struct wire *wire)
 {
     struct mpi_wire *mpi = (struct mpi_wire *)wire;
     struct error ignored;
-    bool ok = true, came = false;
+    bool ok = true;
+    if (mpi->peers) { /* the process ends now; MPI may still write there */
+        comm_agree_to_leave(mpi->comm, CLOSE_SECONDS);
+        return;
+    }
     for (int rank = 0; ok && rank < wire->size; rank++) {
         struct wire_head head = {.kind = WIRE_BEAT, .to = rank};
         ok = rank == wire->rank || wire_send(wire, &head, NULL, NULL, &ignored);
@@ -263,32 +416,43 @@ static void close_mpi(struct wire *wire)
     double end = clock_now() + CLOSE_SECONDS;
     int open = 1;
     while (ok && clock_now() < end && (mpi->out_count > 0 || open > 0)) {
-        ok = look_out(mpi, &came, &ignored) && look_in(mpi, &came, &ignored);
+        bool came = false;
+        ok = move(mpi, &came, &ignored);
         open = 0;
         for (int rank = 0; rank < wire->size; rank++)
-            open += mpi->head_requests[rank] != NULL;
-        clock_sleep(100000);
+            open += mpi->open[rank];
+        if (!came)
+            clock_sleep(100000);
     }
     if (ok && mpi->out_count == 0 && open == 0) /* else MPI may still write there */
         release(mpi);
 }
 
-struct wire *wire_over_mpi(struct comm *comm, struct error *err)
+struct wire *wire_over_mpi(struct comm *comm, double silence, struct error *err)
 {
-    static const struct wire_calls calls = {send_by_mpi, poll_mpi, is_empty, forget, close_mpi};
+    static const struct wire_calls calls = {.send = send_by_mpi,
+                                            .poll = poll_mpi,
+                                            .is_empty = is_empty,
+                                            .forget = forget,
+                                            .cut = cut_off,
+                                            .close = close_mpi};
     struct mpi_wire *mpi = calloc(1, sizeof *mpi);
     if (!mpi) {
         error_memory(err);
         return NULL;
     }
     int size = comm_size(comm);
-    mpi->wire = (struct wire){.calls = &calls, .rank = comm_rank(comm), .size = size};
+    mpi->wire = (struct wire){.calls = &calls, .rank = comm_rank(comm), .size = size, .wake = -1};
     mpi->comm = comm;
     mpi->sleep = MIN_SLEEP;
     mpi->heads = calloc((size_t)size, sizeof *mpi->heads);
     mpi->head_requests = calloc((size_t)size, sizeof *mpi->head_requests);
     mpi->open = calloc((size_t)size, sizeof *mpi->open);
-    if (!mpi->heads || !mpi->head_requests || !mpi->open) {
+    mpi->silence = silence;
+    mpi->peers = silence > 0.0 ? calloc((size_t)size, sizeof *mpi->peers) : NULL;
+    for (int rank = 0; mpi->peers && rank < size; rank++)
+        mpi->peers[rank].heard = mpi->peers[rank].told = clock_now();
+    if (!mpi->heads || !mpi->head_requests || !mpi->open || (silence > 0.0 && !mpi->peers)) {
         release(mpi);
         error_memory(err);
         return NULL;

@@ -3,11 +3,13 @@
 #include "core/clock.h"
 #include "core/vector.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MAX_WAIT 0.02 /* seconds of one wait for messages */
 #define STUCK    0.25 /* seconds between two looks whether the time is up */
@@ -19,7 +21,7 @@ void *pool_take(struct player_pool *pool, int64_t size, struct error *err)
     size_t best = pool->count;
     for (size_t i = 0; i < pool->count; i++)
         if (pool->free_ones[i].size >= size &&
-            (best == pool->count || pool->free_ones[i].size < pool->free_ones[best].size))
+            (best == pool->count || pool->free_ones[i].size <= pool->free_ones[best].size))
             best = i;
     void *bytes;
     if (best < pool->count && pool->free_ones[best].size <= 2 * size + 4096) {
@@ -73,7 +75,12 @@ double player_now(const struct player *player)
 
 int64_t player_bytes(const struct player *player, double bytes)
 {
-    double moved = bytes * player->options.byte_share;
+    return player_share_of(bytes, player->options.byte_share);
+}
+
+int64_t player_share_of(double bytes, double share)
+{
+    double moved = bytes * share;
     return moved > 0.0 ? ((int64_t)ceil(moved) + 7) / 8 * 8 : 0;
 }
 
@@ -155,6 +162,8 @@ static bool finish(struct player *player, struct player_device *device, unsigned
     if (step->event >= 0)
         device->events[stream->base + (uint32_t)step->event] =
             (struct player_event){stream->end, stream->number};
+    if (player->disk && device->number == 0 && sim_task_of_host(step->task) == SIM_HOST_SAVED)
+        disk_complete(player->disk);
     if (sim_task_ends_iteration(step->task) && device->iterations < player->tasks->iterations)
         device->iteration_ends[device->iterations++] = now;
     device->end = fmax(device->end, now);
@@ -245,6 +254,18 @@ static bool begin_task(struct player *player, struct player_device *device, unsi
     if (task->group > 0)
         return collective_join(player, device, s, err);
     bool kernel = step->flags & STEP_KERNEL;
+    uint32_t template = device->order->passes[stream->pass].template;
+    if (kernel && player->compute && compute_has(player->compute, template, step->place)) {
+        player->computed += step->seconds;
+        compute_begin(player->compute, device->number - player->first, template, step->place);
+        stream->state = STREAM_COMPUTES;
+        return true;
+    }
+    if (player->disk && disk_has(player->disk, task)) {
+        stream->state = STREAM_DISK;
+        return disk_begin(player->disk, device->number - player->first, task,
+                          player_bytes(player, task->bytes), err);
+    }
     double seconds = kernel ? kernel_seconds(player, device, stream, step) : step->seconds;
     stream->state = STREAM_TIMED;
     stream->end = stream->begin + seconds;
@@ -261,6 +282,32 @@ static bool begin_task(struct player *player, struct player_device *device, unsi
     return message_send(player, device, s, from + task->delay, err);
 }
 
+/* Looks whether what a stream computes, reads or writes has ended; then it is timed. */
+static bool look_after(struct player *player, const struct player_device *device,
+                       struct player_stream *stream, struct error *err)
+{
+    int number = device->number - player->first;
+    double end;
+    if (stream->state == STREAM_COMPUTES) {
+        const struct worker_job *job = compute_ended(player->compute, number);
+        if (!job)
+            return true;
+        if (job->failed) {
+            *err = job->error;
+            return false;
+        }
+        stream->begin = fmax(stream->begin, job->begin - player->start); /* others may have been first */
+        end = job->end;
+    } else {
+        bool failed;
+        if (!disk_ended(player->disk, number, player_step(player, stream)->task, &end, &failed, err))
+            return !failed;
+    }
+    stream->end = fmax(stream->begin, end - player->start);
+    stream->state = STREAM_TIMED;
+    return true;
+}
+
 /* ---- all of it ---- */
 
 /* Does what a stream can do now; *next gets the earliest time at which it can do more. */
@@ -269,7 +316,8 @@ static bool run_stream(struct player *player, struct player_device *device, unsi
 {
     struct player_stream *stream = &device->streams[s];
     for (;;) {
-        double now = player_now(player);
+        double now =
+            stream->state == STREAM_READY ? 0.0 : player_now(player); /* most streams are ready, and wait */
         struct player_message *message = NULL;
         switch ((enum stream_state)stream->state) {
         case STREAM_READY:
@@ -289,6 +337,15 @@ static bool run_stream(struct player *player, struct player_device *device, unsi
             if (!begin_task(player, device, s, err))
                 return false;
             player->moved = true;
+            break;
+        case STREAM_COMPUTES:
+        case STREAM_DISK:
+            if (!look_after(player, device, stream, err))
+                return false;
+            if (stream->state != STREAM_TIMED) {
+                *next = fmin(*next, now + (stream->state == STREAM_DISK ? DISK_LOOK : MAX_WAIT));
+                return true;
+            }
             break;
         case STREAM_TIMED:
             if (now < stream->end) {
@@ -314,6 +371,7 @@ static bool run_stream(struct player *player, struct player_device *device, unsi
 
 static bool run_devices(struct player *player, double *next, struct error *err)
 {
+    player->busy = false;
     do {
         player->moved = false;
         *next = INFINITY;
@@ -326,7 +384,7 @@ static bool run_devices(struct player *player, double *next, struct error *err)
         for (int g = 0; g < player->system->group_count; g++)
             if (player->groups[g].goes && !collective_advance(player, &player->groups[g], err))
                 return false;
-    } while (player->moved);
+    } while (player->moved && !player->busy);
     return true;
 }
 
@@ -359,6 +417,14 @@ static bool say_stuck(const struct player *player, double timeout, struct error 
                      timeout);
 }
 
+/* Empties the eventfd of what has ended meanwhile. */
+static void hear_wake(int wake)
+{
+    uint64_t count;
+    while (read(wake, &count, sizeof count) < 0 && errno == EINTR)
+        ;
+}
+
 bool player_play(struct player *player, double start, double timeout, struct error *err)
 {
     player->start = start;
@@ -383,8 +449,10 @@ bool player_play(struct player *player, double start, double timeout, struct err
         player->polls++;
         double until = fmin(isfinite(next) ? next + start : INFINITY,
                             player->wire->size > 1 ? now + MAX_WAIT : INFINITY);
-        if (!wire_poll(player->wire, until, err))
+        if (!wire_poll(player->wire, player->busy ? now : until, err))
             return false;
+        if (player->wire->wake >= 0)
+            hear_wake(player->wire->wake);
     }
 }
 
@@ -416,7 +484,12 @@ bool player_init(struct player *player, const struct sim_tasks *tasks, const str
                  struct wire *wire, struct talk *talk, struct error *err)
 {
     *player = (struct player){
-        .tasks = tasks, .system = tasks->system, .options = *options, .wire = wire, .talk = talk};
+        .tasks = tasks,
+        .system = tasks->system,
+        .options = *options,
+        .wire = wire,
+        .talk = talk,
+        .start = INFINITY /* others may begin before this rank knows when: what comes then has come */};
     int64_t first = (int64_t)wire->rank * options->per_rank, all = tasks->system->device_count;
     player->first = (int)(first < all ? first : all);
     player->count = (int)(first + options->per_rank < all ? options->per_rank : all - player->first);

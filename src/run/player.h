@@ -3,7 +3,8 @@
  *
  * Each device is a small state machine with eight streams; one thread goes through all of them and through the messages.
  *
- *   Kernels end at their begin plus their seconds. A task that only waits for tasks of its own device begins when the last one was due,
+ *   Kernels end at their begin plus their seconds, or when they have been computed (compute.h).
+ *   A task that only waits for tasks of its own device begins when the last one was due,
  *   not when that was noticed: emulated devices do not become slower because they share a processor. How late a due task is noticed
  *   is measured.
  *   Messages carry as many bytes as the plan says, and the time before which the link that is emulated does not deliver them. They are
@@ -17,6 +18,8 @@
 #ifndef REHEARSE_RUN_PLAYER_H
 #define REHEARSE_RUN_PLAYER_H
 
+#include "run/compute.h"
+#include "run/disk.h"
 #include "run/wire.h"
 #include "sim/engine/steps.h"
 #include "sim/tasks.h"
@@ -27,6 +30,8 @@ enum stream_state {
     STREAM_READY,    /* its next task waits for marks or a message */
     STREAM_STARTING, /* nothing is missing, but its begin has not come */
     STREAM_TIMED,    /* its end is known */
+    STREAM_COMPUTES, /* its kernels are computed */
+    STREAM_DISK,     /* samples are read, or a checkpoint is written */
     STREAM_MEETS,    /* in a collective */
     STREAM_DONE
 };
@@ -86,8 +91,12 @@ struct player_channel {
     int from, to; /* devices */
     struct player_message *messages;
     size_t count, capacity;
+    int64_t longest;        /* bytes of its longest message */
     int64_t sent, received; /* by devices of this rank */
 };
+
+/* What the values of a collective are at. */
+enum group_phase { GROUP_FILLS, GROUP_MOVES, GROUP_COPIES };
 
 /* A piece of a collective that came before its turn. */
 struct player_piece {
@@ -115,8 +124,9 @@ struct player_group {
     enum sim_collective kind;
     double begin, seconds, bytes; /* begin: the last known arrival */
     int64_t cause;
-    float *values;
-    int64_t count; /* of values */
+    float *values, *copy;
+    int64_t count, at; /* of values; those of the phase, or of a piece, that are done */
+    enum group_phase phase;
     int pending;
     struct player_piece *pieces;
     size_t piece_count, piece_capacity;
@@ -145,19 +155,24 @@ struct player {
     struct player_options options;
     struct wire *wire;
     struct talk *talk;
-    int first, count; /* devices of this rank */
+    struct compute *compute; /* NULL: kernels end at a deadline */
+    struct disk *disk;       /* NULL: so do loads and writes */
+    int first, count;        /* devices of this rank */
     struct player_device *devices;
     struct player_channel *channels;
     struct player_group *groups;
     struct player_pool pool;
     uint64_t *outgoing;    /* what messages carry: as long as the longest one */
     struct histogram late; /* nanoseconds from the end of a task to when it was noticed */
+    double drift;          /* of this rank's clock, seconds a second: see report.h */
     double start;          /* the run's second 0 by this rank's clock */
+    bool busy;             /* a collective has more to do before anything is waited for */
     bool moved;            /* something came, or was sent */
     bool ending;           /* ranks may leave */
     int64_t copied_bytes;  /* between devices of this rank */
     int64_t checked;       /* sums of collectives that were compared */
     int64_t polls;
+    double computed; /* seconds that the plan has for the kernels that were computed */
 };
 
 /* Prepares the devices of the wire's rank; the tasks must stay. The caller ends it with player_release, also after a failure. */
@@ -179,6 +194,7 @@ static inline int player_rank_of(const struct player *player, int device)
     return device / player->options.per_rank;
 }
 
+int64_t player_share_of(double bytes, double share);             /* what is moved of so many */
 int64_t player_bytes(const struct player *player, double bytes); /* that are moved for so many of the plan */
 
 void *pool_take(struct player_pool *pool, int64_t size, struct error *err);
@@ -188,6 +204,10 @@ void pool_release(struct player_pool *pool);
 /* message.c */
 bool message_init(struct player *player, struct error *err);
 void message_release(struct player *player);
+/* Returns how many messages of a channel are in this rank's memory at one time, about: one that waits, and one that is on its way. */
+int message_ahead(const struct player *player, int channel);
+/* Makes the buffers for these, so that no page is touched for the first time while the run's time counts. */
+bool message_prepare(struct player *player, struct error *err);
 bool message_send(struct player *player, struct player_device *device, unsigned stream, double comes,
                   struct error *err);
 bool message_arrived(struct player *player, const struct wire_head *head, void *bytes, struct error *err);
@@ -202,6 +222,8 @@ bool collective_init(struct player *player, struct error *err);
 void collective_release(struct player *player);
 bool collective_join(struct player *player, struct player_device *device, unsigned stream, struct error *err);
 bool collective_arrived(struct player *player, const struct wire_head *head, void *bytes, struct error *err);
+/* Returns the bytes of this rank's buffers for a collective of a group. */
+int64_t collective_bytes(const struct player *player, int number, enum sim_collective kind, double bytes);
 /* Ends the collectives whose bytes have been sent. */
 bool collective_advance(struct player *player, struct player_group *group, struct error *err);
 

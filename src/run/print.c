@@ -39,11 +39,25 @@ void run_print(const struct run_result *result, struct text *out)
     text_format(out, "%" PRId64 " messages of %s between devices; %s between ranks, %s copied within them\n",
                 result->messages, bytes(a, (double)result->bytes), bytes(b, (double)result->wire_bytes),
                 bytes(c, (double)result->copied_bytes));
+    if (result->samples > 0)
+        text_format(out, "%" PRId64 " samples of %s read\n", result->samples,
+                    bytes(a, (double)result->sample_bytes));
+    if (result->files > 0)
+        text_format(out, "%" PRId64 " files of checkpoints written, %s\n", result->files,
+                    bytes(a, (double)result->file_bytes));
+    if (result->computed)
+        text_format(out, "kernels computed by %s: %s, of a processor %s, where the plan has %s\n",
+                    result->computed, seconds(a, result->kernels_wall), seconds(b, result->kernels_processor),
+                    seconds(c, result->kernels_planned));
     text_format(out, "%" PRId64 " collectives with the right sums\n", result->collectives_checked);
     text_format(out, "tasks end %s late (median; 99 %%: %s; at most %s)\n", seconds(a, result->late_median),
                 seconds(b, result->late_p99), seconds(c, result->late_max));
     if (result->ranks > 1)
-        text_format(out, "clocks of ranks agree within %s\n", seconds(a, result->clock_error));
+        text_format(out, "clocks of ranks agree within %s", seconds(a, result->clock_error));
+    if (result->clock_drift > 0.0)
+        text_format(out, "; one that went %.3g us a second apart is corrected", 1e6 * result->clock_drift);
+    if (result->ranks > 1)
+        text_add(out, "\n");
     text_format(out,
                 "%.2g %% of a processor and %s for each device, beside buffers of %s in the fullest rank\n",
                 100 * result->processor / result->wall / result->devices, bytes(a, (double)result->memory),
@@ -63,6 +77,7 @@ void run_write_json(const struct run_result *result, const struct plan *plan, st
     json_open_document(json, "rehearse-run/1");
     json_string(json, "model", plan->model);
     json_string(json, "schedule", result->schedule);
+    json_string(json, "computed", result->computed);
     json_integer(json, "ranks", result->ranks);
     json_integer(json, "devices", result->devices);
     json_integer(json, "devices_per_rank", result->per_rank);
@@ -79,9 +94,15 @@ void run_write_json(const struct run_result *result, const struct plan *plan, st
     json_number(json, "p99", result->late_p99);
     json_number(json, "max", result->late_max);
     json_close(json);
+    json_open_flat(json, "kernels", '{');
+    json_number(json, "planned", result->computed ? result->kernels_planned : NAN);
+    json_number(json, "computed", result->computed ? result->kernels_wall : NAN);
+    json_number(json, "processor", result->computed ? result->kernels_processor : NAN);
+    json_close(json);
     json_number(json, "wall_seconds", result->wall);
     json_number(json, "processor_seconds", result->processor);
     json_number(json, "clock_error", result->clock_error);
+    json_number(json, "clock_drift", result->clock_drift);
     json_integer(json, "tasks", result->tasks);
     json_integer(json, "activations", result->kept);
     json_integer(json, "collectives_checked", result->collectives_checked);
@@ -90,6 +111,14 @@ void run_write_json(const struct run_result *result, const struct plan *plan, st
     json_integer(json, "messages", result->bytes);
     json_integer(json, "between_ranks", result->wire_bytes);
     json_integer(json, "copied", result->copied_bytes);
+    json_close(json);
+    json_open_flat(json, "loaded", '{');
+    json_integer(json, "samples", result->samples);
+    json_integer(json, "bytes", result->sample_bytes);
+    json_close(json);
+    json_open_flat(json, "saved", '{');
+    json_integer(json, "files", result->files);
+    json_integer(json, "bytes", result->file_bytes);
     json_close(json);
     json_open_flat(json, "memory", '{');
     json_integer(json, "device", result->memory);

@@ -11,7 +11,9 @@
 struct words {
     int first, devices, iterations;
     bool kept_tasks;
-    double end, processor;
+    double end, processor, planned, drift;
+    struct worker_seconds kernels;
+    struct disk_counts disk;
     int64_t tasks, messages, checked, bytes, wire_bytes, copied_bytes, kept, memory, buffers;
     struct histogram late;
 };
@@ -61,7 +63,7 @@ static bool write_words(const struct player *player, double processor, struct te
         words->bytes += device->sent_bytes;
         words->kept += device->kept;
         for (int i = 0; i < device->iterations; i++)
-            ends[i] = fmax(ends[i], device->iteration_ends[i]);
+            ends[i] = fmax(ends[i], device->iteration_ends[i] * (1.0 + player->drift));
     }
     if (ok) {
         words->first = player->first;
@@ -69,6 +71,12 @@ static bool write_words(const struct player *player, double processor, struct te
         words->iterations = iterations;
         words->kept_tasks = player->options.keep;
         words->processor = processor;
+        words->drift = player->drift;
+        words->planned = player->computed;
+        if (player->compute)
+            words->kernels = compute_seconds(player->compute);
+        if (player->disk)
+            words->disk = disk_counts(player->disk);
         words->checked = player->checked;
         words->wire_bytes = player->wire->sent_bytes;
         words->copied_bytes = player->copied_bytes;
@@ -80,6 +88,10 @@ static bool write_words(const struct player *player, double processor, struct te
     }
     for (int d = 0; ok && player->options.keep && d < player->count; d++) {
         const struct player_device *device = &player->devices[d];
+        for (int64_t i = 0; i < device->task_count; i++) {
+            device->records[i].begin *= 1.0 + player->drift;
+            device->records[i].end *= 1.0 + player->drift;
+        }
         ok = append(text, &device->task_count, sizeof device->task_count, err) &&
              append(text, device->records, (size_t)device->task_count * sizeof *device->records, err);
     }
@@ -99,17 +111,25 @@ static bool read_part(void *to, size_t length, const char **at, const char *end)
     return true;
 }
 
-static bool read_tasks(struct story *story, const struct words *words, const char **at, const char *end)
+static bool is_incomplete(int rank, struct error *err)
+{
+    return error_set(err, ERROR_FAILED, "what rank %d says about its run is incomplete", rank);
+}
+
+static bool read_tasks(struct story *story, int rank, const struct words *words, const char **at,
+                       const char *end, struct error *err)
 {
     for (int d = words->first; d < words->first + words->devices; d++) {
         int64_t count;
         if (d >= story->player->system->device_count || !read_part(&count, sizeof count, at, end) ||
             count < 0 || count > (end - *at) / (int64_t)sizeof(struct player_record))
-            return false;
+            return is_incomplete(rank, err);
         size_t length = (size_t)count * sizeof(struct player_record);
         story->records[d] = malloc(length + 1);
-        if (!story->records[d] || !read_part(story->records[d], length, at, end))
-            return false;
+        if (!story->records[d])
+            return error_memory(err);
+        if (!read_part(story->records[d], length, at, end))
+            return is_incomplete(rank, err);
         story->record_counts[d] = count;
     }
     return true;
@@ -133,6 +153,14 @@ static bool read_words(void *context, int rank, const void *bytes, size_t length
     if (ok) {
         result->wall = fmax(result->wall, words->end);
         result->processor += words->processor;
+        result->samples += words->disk.samples;
+        result->sample_bytes += words->disk.sample_bytes;
+        result->files += words->disk.files;
+        result->file_bytes += words->disk.file_bytes;
+        result->clock_drift = fmax(result->clock_drift, fabs(words->drift));
+        result->kernels_planned += words->planned;
+        result->kernels_wall += words->kernels.wall;
+        result->kernels_processor += words->kernels.processor;
         result->tasks += words->tasks;
         result->messages += words->messages;
         result->bytes += words->bytes;
@@ -143,10 +171,12 @@ static bool read_words(void *context, int rank, const void *bytes, size_t length
         result->memory = words->memory > result->memory ? words->memory : result->memory;
         result->buffers = words->buffers > result->buffers ? words->buffers : result->buffers;
         histogram_merge(&story->late, &words->late);
-        ok = !story->keeps || read_tasks(story, words, &at, end);
+        ok = !story->keeps || read_tasks(story, rank, words, &at, end, err);
+    } else {
+        is_incomplete(rank, err);
     }
     free(words);
-    return ok || error_set(err, ERROR_FAILED, "what rank %d says about its run is incomplete", rank);
+    return ok;
 }
 
 /* ---- the timeline ---- */
@@ -190,7 +220,8 @@ static bool tell_task(const struct story *story, const struct place *place, int6
         .microbatch = pass->microbatch[step->second],
         .begin = fmax(0.0, record->begin),
         .end = fmax(0.0, record->end),
-        .bytes = (double)player_bytes(story->player, step->task->bytes),
+        .bytes = label->kind == TASK_LOAD ? step->task->bytes /* as many whatever the share */
+                                          : (double)player_bytes(story->player, step->task->bytes),
         .name = label->name,
     };
     ids[place->device][place->record] = id;

@@ -9,6 +9,10 @@
  *   player.c      devices as state machines, many of them in one thread (player.h: rules of time)
  *   message.c     messages between devices
  *   collective.c  collectives, around rings of ranks
+ *   compute.c     kernels that are computed
+ *   disk.c        samples that are read, and checkpoints that are written
+ *   worker.c      a thread for what takes long
+ *   need.c        memory that buffers need, and that there is
  *   price.c       links that are emulated
  *   report.c      what ranks tell rank 0: counts, ends, lateness, and the tasks for the timeline
  *   wire.h        messages between ranks: sockets (mesh.c) or MPI (mpi_wire.c); talk.c is what ranks say before and after
@@ -41,14 +45,20 @@ struct run_link {
     double latency, bandwidth; /* seconds, bytes/s; bandwidth 0: none is added */
 };
 
+struct run_kernels;
+struct run_disk;
+
 struct run_options {
     const struct sim_options *sim; /* schedule, loads and saves, jitter, straggler */
     int iterations;
     int per_rank; /* devices; 0: as many as needed */
     double byte_share;
     struct run_link link;
-    double timeout;                   /* seconds without anything happening until a run is given up */
-    const struct timeline_sink *sink; /* on rank 0; NULL: none */
+    const struct run_kernels *kernels;     /* that are computed (compute.h); NULL: they end at deadlines */
+    const struct run_disk *disk;           /* samples and checkpoints that are real (disk.h); NULL: none */
+    double timeout;                        /* seconds without anything happening until a run is given up */
+    const struct timeline_sink *sink;      /* on rank 0; NULL: none */
+    const struct timeline_sink *simulated; /* in the same way, of what is simulated */
 };
 
 /* Seconds are those of one iteration; a median where there are several. */
@@ -56,19 +66,24 @@ struct run_result {
     struct arena arena;
     int ranks, devices, per_rank, iterations;
     const char *schedule;
-    double planned; /* NAN: the plan does not say */
+    const char *computed; /* by this library; NULL: kernels ended at deadlines */
+    double planned;       /* NAN: the plan does not say */
     double simulated, played;
-    double *ends[2];                        /* of each iteration, from the beginning: simulated, played */
+    double *ends[2]; /* of each iteration, from the beginning: simulated, played */
+    double kernels_planned, kernels_wall, kernels_processor; /* seconds of all kernels that were computed */
     double wall, processor;                 /* seconds of all iterations; of all ranks' processors */
     double late_median, late_p99, late_max; /* of tasks that were due, seconds */
-    double clock_error;                     /* of the ranks' clocks, at most */
+    double clock_drift; /* of a rank's clock, at most, that was corrected; seconds a second */
+    double clock_error; /* of the ranks' clocks, at most */
     int64_t tasks, messages, collectives_checked;
-    int64_t bytes;        /* of messages between devices */
-    int64_t wire_bytes;   /* between ranks */
-    int64_t copied_bytes; /* within ranks */
-    int64_t kept;         /* activations kept, and freed */
-    int64_t memory;       /* bytes of the fullest rank for one device, beside buffers */
-    int64_t buffers;      /* bytes of buffers of the fullest rank */
+    int64_t bytes;                 /* of messages between devices */
+    int64_t wire_bytes;            /* between ranks */
+    int64_t copied_bytes;          /* within ranks */
+    int64_t samples, sample_bytes; /* read from a data set */
+    int64_t files, file_bytes;     /* of checkpoints */
+    int64_t kept;                  /* activations kept, and freed */
+    int64_t memory;                /* bytes of the fullest rank for one device, beside buffers */
+    int64_t buffers;               /* bytes of buffers of the fullest rank */
 };
 
 /* Plays the plan. All ranks call it with the same plan and options; the result is rank 0's, which releases it with
@@ -91,10 +106,12 @@ bool run_link_read(struct run_link *link, const char *text, struct error *err);
 bool run_start_ranks(int count, double silence, double grace, struct wire **wire, int *status,
                      struct error *err);
 
-/* Of ranks that may be lost: `tick` is called again and again with the processes (0: has ended) until all have ended or `limit` seconds are
- * over; then the others are killed. Their exit status says nothing. */
+/* Of ranks that may be lost: `tick` is called again and again with the processes (0: has ended, or has not begun) until all have ended or
+ * `limit` seconds are over; then the others are killed. Their exit status says nothing. `starts` says whether a rank is to be started now; it is
+ * asked again until it says so, and those that were started are connected with all that there are (NULL: all are started at once). */
 struct run_watch {
     void *context;
+    bool (*starts)(void *context, int rank);
     void (*tick)(void *context, const pid_t *ranks, int count);
     double limit;
 };

@@ -153,7 +153,7 @@ static bool ask_clock(struct talk *talk, int rank, double timeout, double answer
         struct blob blob;
         double before = clock_now(), theirs = 0.0;
         if (!say(talk, rank, &before, sizeof before, err) ||
-            !hear_in(talk, rank, before + timeout, 0.0, &blob, err))
+            !hear_in(talk, rank, before + timeout, i > 0 ? 0.0 : 0.2, &blob, err))
             return false;
         double after = clock_now();
         if (blob.length == sizeof theirs)

@@ -4,6 +4,7 @@
 #include "core/clock.h"
 
 #include <math.h>
+#include <poll.h>
 #include <stdlib.h>
 
 #define MAGIC       UINT32_C(0x52485031) /* "RHP1" */
@@ -36,11 +37,19 @@ bool wire_head_is_right(const struct wire *wire, const struct wire_head *head, i
                               "a message from rank %d is corrupted: its head does not add up", from);
 }
 
-void wire_wait_until(double until)
+bool wire_sleep(const struct wire *wire, double seconds)
+{
+    struct pollfd wake = {.fd = wire->wake, .events = POLLIN};
+    const struct timespec time = clock_timespec((int64_t)(seconds * 1e9));
+    return ppoll(&wake, 1, &time, NULL) > 0;
+}
+
+/* Sleeps until shortly before a time, and looks at the clock from then on. */
+static void wait_until(const struct wire *wire, double until)
 {
     double left = until - clock_now();
-    if (left > SPIN + CLOCK_SLACK)
-        clock_sleep((int64_t)((left - SPIN) * 1e9));
+    if (left > SPIN + CLOCK_SLACK && wire_sleep(wire, left - SPIN))
+        return;
     while (clock_now() < until)
         ;
 }
@@ -48,6 +57,23 @@ void wire_wait_until(double until)
 bool wire_poll(struct wire *wire, double until, struct error *err)
 {
     return wire->calls->poll(wire, until, err);
+}
+
+void wire_cut(struct wire *wire, const bool *spared)
+{
+    if (wire->calls->cut)
+        wire->calls->cut(wire, spared);
+}
+
+void wire_await(struct wire *wire, int rank, bool late)
+{
+    if (wire->calls->await && rank != wire->rank)
+        wire->calls->await(wire, rank, late);
+}
+
+bool wire_attach(struct wire *wire, int rank, int socket)
+{
+    return wire->calls->attach && rank != wire->rank && wire->calls->attach(wire, rank, socket);
 }
 
 bool wire_is_empty(const struct wire *wire)
@@ -79,7 +105,7 @@ static bool wait_alone(struct wire *wire, double until, struct error *err)
 {
     (void)err;
     if (isfinite(until))
-        wire_wait_until(until);
+        wait_until(wire, until);
     else
         return error_set(err, ERROR_FAILED, "rank %d waits for nothing", wire->rank);
     return true;
@@ -103,8 +129,11 @@ static void close_alone(struct wire *wire)
 
 struct wire *wire_alone(struct error *err)
 {
-    static const struct wire_calls calls = {send_to_nobody, wait_alone, always_empty, forget_nothing,
-                                            close_alone};
+    static const struct wire_calls calls = {.send = send_to_nobody,
+                                            .poll = wait_alone,
+                                            .is_empty = always_empty,
+                                            .forget = forget_nothing,
+                                            .close = close_alone};
     struct wire *wire = calloc(1, sizeof *wire);
     if (!wire) {
         error_memory(err);
@@ -112,5 +141,6 @@ struct wire *wire_alone(struct error *err)
     }
     wire->calls = &calls;
     wire->size = 1;
+    wire->wake = -1;
     return wire;
 }

@@ -57,6 +57,9 @@ struct wire_calls {
     bool (*poll)(struct wire *wire, double until, struct error *err);
     bool (*is_empty)(const struct wire *wire);
     void (*forget)(struct wire *wire);
+    void (*cut)(struct wire *wire, const bool *spared);      /* NULL: of a wire that has nobody to lose */
+    void (*await)(struct wire *wire, int rank, bool late);   /* NULL: nobody comes later */
+    bool (*attach)(struct wire *wire, int rank, int socket); /* NULL: the same */
     void (*close)(struct wire *wire);
 };
 
@@ -64,6 +67,7 @@ struct wire {
     const struct wire_calls *calls;
     int rank, size;
     struct wire_receiver receiver;
+    int wake; /* a file descriptor that ends wire_poll when it can be read; -1: none */
     int64_t sent_bytes, sent_messages, received_bytes, received_messages; /* between ranks; without heads */
 };
 
@@ -88,8 +92,8 @@ bool wire_is_empty(const struct wire *wire);
 void wire_forget(struct wire *wire);
 void wire_close(struct wire *wire); /* NULL is allowed */
 
-/* Sleeps until shortly before a time (clock_now), and looks at the clock from then on. For wires. */
-void wire_wait_until(double until);
+/* Sleeps for so long, or until `wake` can be read, which it returns. For wires. */
+bool wire_sleep(const struct wire *wire, double seconds);
 
 /* Checks a head that has come; false: the message is corrupted, and the text names its sender. */
 bool wire_head_is_right(const struct wire *wire, const struct wire_head *head, int from, struct error *err);
@@ -100,7 +104,7 @@ struct wire *wire_alone(struct error *err);
 
 /* ---- sockets (mesh.c) ---- */
 
-/* Makes a wire over connected stream sockets, one to each other rank (own: -1), which it closes. A rank that is silent for `silence`
+/* Makes a wire over connected stream sockets, one to each other rank (own, and of ranks that come later: -1), which it closes. A rank that is silent for `silence`
  * seconds is lost (0: only if its socket closes). */
 struct wire *wire_over_sockets(int rank, int size, const int *sockets, double silence, struct error *err);
 
@@ -108,13 +112,23 @@ struct wire *wire_over_sockets(int rank, int size, const int *sockets, double si
 
 struct comm;
 
-/* Makes a wire over the ranks of `comm`, which must stay longer. */
-struct wire *wire_over_mpi(struct comm *comm, struct error *err);
+/* Makes a wire over the ranks of `comm`, which must stay longer. With `silence` ranks may be lost: MPI says so, or nothing has come
+ * from them for so many seconds. Its ranks end by run_leave, which lets them agree on that. */
+struct wire *wire_over_mpi(struct comm *comm, double silence, struct error *err);
 
-/* ---- a mesh that fails ---- */
+/* ---- a wire that fails ---- */
 
-/* Makes the rank deaf and mute from now on, as if its cable had been pulled. */
-void wire_cut(struct wire *wire);
+/* Makes the rank deaf and mute from now on, as if its host's cable had been pulled: but for the ranks that are spared (NULL: none is). */
+void wire_cut(struct wire *wire, const bool *spared);
+
+/* ---- ranks that come later ---- */
+
+/* Late: the rank's process need not be there yet, and its silence means nothing until it has said something. Else it is lost as any other one
+ * if nothing comes from it from now on. */
+void wire_await(struct wire *wire, int rank, bool late);
+
+/* Gives the wire, which closes it, a connected socket to a rank that had none. False: it is not wanted, and stays the caller's. */
+bool wire_attach(struct wire *wire, int rank, int socket);
 
 /* ---- between ranks: all call these in the same order (talk.c) ---- */
 

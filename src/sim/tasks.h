@@ -16,8 +16,8 @@ enum sim_collective {
     SIM_COLLECTIVES
 };
 
-/* What a task of a host's is. */
-enum sim_host_task { SIM_NO_HOST_TASK, SIM_HOST_LOADS, SIM_HOST_COPIES, SIM_HOST_WRITES };
+/* What a task of a host's is; SIM_HOST_SAVED: all devices have written a checkpoint. */
+enum sim_host_task { SIM_NO_HOST_TASK, SIM_HOST_LOADS, SIM_HOST_COPIES, SIM_HOST_WRITES, SIM_HOST_SAVED };
 
 /* Where a device stands in the plan. `node` counts all nodes of the plan; -1: the plan does not say. */
 struct sim_seat {
@@ -38,6 +38,17 @@ struct sim_tasks {
 struct sim_tasks *sim_tasks_make(struct plan *plan, const struct sim_options *options, int iterations,
                                  struct error *err);
 void sim_tasks_free(struct sim_tasks *tasks); /* NULL is allowed */
+
+/* The kernels of a task: of a layer of the plan's model (-1: of no single one, where the schedule cuts the model otherwise than the
+ * plan), in a stage of the plan. */
+struct sim_kernels {
+    int layer;
+    const struct plan_stage *stage;
+};
+
+/* Returns whether a task of a device, by its template and its place there, is a layer's forward or backward pass, or a part of it. */
+bool sim_task_kernels(const struct sim_tasks *tasks, int device, uint32_t template, int place,
+                      struct sim_kernels *kernels);
 
 /* Returns what a task of a group does, and what it is of a host's work. */
 enum sim_collective sim_task_collective(const struct engine_task *task);

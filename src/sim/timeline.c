@@ -1,5 +1,7 @@
 #include "sim/timeline.h"
 
+#include "core/stop.h"
+
 #include <stddef.h>
 
 const char *const timeline_kind_names[TASK_KINDS] = {
@@ -32,6 +34,8 @@ void timeline_add_sink(struct timeline_sinks *sinks, const struct timeline_sink 
 static bool task_to_all(void *context, const struct timeline_task *task, struct error *err)
 {
     const struct timeline_sinks *all = context;
+    if (stop_obeyed(err))
+        return false;
     for (int i = 0; i < all->count; i++)
         if (all->sinks[i].task != NULL && !all->sinks[i].task(all->sinks[i].context, task, err))
             return false;

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -177,12 +178,45 @@ static void some_drills_go_on(void **state)
     }
 }
 
+/* More nodes are lost than leave copies: new processes load what was saved, and a node that returns is one of them. */
+static void a_checkpoint_is_loaded(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/rehearse-drill-XXXXXX";
+    struct elastic_kit kit = kit_of(6);
+    struct drill_outcome outcome;
+    struct error err;
+    struct drill_options options = {.kit = &kit,
+                                    .faults = 1,
+                                    .iterations = 16,
+                                    .time_share = 1,
+                                    .byte_share = 1,
+                                    .silence = 2,
+                                    .limit = 60,
+                                    .checkpoints = mkdtemp(folder),
+                                    .save_every = 2,
+                                    .fresh = true,
+                                    .fate_count = 5};
+    for (int i = 0; i < 4; i++)
+        options.fates[i] = (struct drill_fate){DRILL_KILL, i + 1, 0.15, 0};
+    options.fates[4] = (struct drill_fate){DRILL_RETURN, 3, 0.2, 0};
+    assert_non_null(options.checkpoints);
+    assert_true(drill_run(&options, &outcome, &err));
+    if (outcome.verdict != DRILL_RIGHT)
+        fail_msg("%s: %s", drill_verdicts[outcome.verdict], outcome.text);
+    assert_int_equal(outcome.iterations, 16);
+    assert_int_equal(outcome.restarts, 1);
+    assert_true(outcome.repeated <= 16 && outcome.times[0].seconds > 0.0);
+    assert_int_not_equal(access(folder, F_OK), 0); /* a random drill leaves none */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_show_what_was_trained),
         cmocka_unit_test(drills_are_drawn),
         cmocka_unit_test(some_drills_go_on),
+        cmocka_unit_test(a_checkpoint_is_loaded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

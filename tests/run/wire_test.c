@@ -1,5 +1,6 @@
 /* Messages between ranks: what arrives is what was sent; what is corrupted, and who is lost, is named. */
 #include "core/clock.h"
+#include "run/report.h"
 #include "run/wire.h"
 
 #include <setjmp.h>
@@ -158,7 +159,7 @@ static void a_silent_rank_is_lost(void **state)
     struct error err;
     bool ok = true;
     listen_to(&pair);
-    wire_cut(pair.wires[0]);
+    wire_cut(pair.wires[0], NULL);
     for (double until = clock_now() + 20; ok && clock_now() < until;) {
         (void)wire_poll(pair.wires[0], clock_now(), &err);
         ok = wire_poll(pair.wires[1], clock_now() + 0.05, &err);
@@ -168,13 +169,23 @@ static void a_silent_rank_is_lost(void **state)
     end(&pair);
 }
 
+/* Clocks are compared before and after a run: what could be chance is no drift. */
+static void a_drift_is_more_than_chance(void **state)
+{
+    (void)state;
+    assert_true(run_drift(2e-6, 5e-6, 10.0) == 0.0);
+    assert_true(run_drift(-5e-6, 5e-6, 10.0) == 0.0);
+    assert_true(run_drift(1e-4, 5e-6, 10.0) == 1e-5);
+    assert_true(run_drift(-1e-4, 5e-6, 10.0) == -1e-5);
+    assert_true(run_drift(1e-4, 5e-6, 0.0) == 0.0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(long_messages_arrive_whole),
-        cmocka_unit_test(a_corrupted_head_is_named),
-        cmocka_unit_test(an_ended_rank_is_lost),
-        cmocka_unit_test(a_silent_rank_is_lost),
+        cmocka_unit_test(long_messages_arrive_whole),  cmocka_unit_test(a_corrupted_head_is_named),
+        cmocka_unit_test(an_ended_rank_is_lost),       cmocka_unit_test(a_silent_rank_is_lost),
+        cmocka_unit_test(a_drift_is_more_than_chance),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

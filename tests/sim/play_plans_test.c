@@ -371,7 +371,7 @@ static void unlike_pipelines(void **state)
     (void)state;
     static const char *const types[] = {"a100-80gb", "v100-16gb", "t4"};
     struct spread spread = {.name = "unlike pipelines"};
-    for (int64_t batch = 32; batch <= 512; batch *= 2)
+    for (int64_t batch = 32; batch <= 512; batch *= SEARCH_STEP > 1 ? 64 : 4)
         for (int groups = 1; groups <= 3; groups++) {
             struct fleet_question question = {.job = job_example(), .precision = MODEL_MIXED};
             struct fleet_answer answer;

@@ -1,5 +1,7 @@
 #include "elastic/policy/play.h"
 
+#include "core/stop.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -277,7 +279,8 @@ void elastic_play(const struct elastic_policy *policy, const struct policy_setup
     player.healthy = policy->healthy(state);
     policy->begin(state, &player.step);
     player.waits = player.step.waits;
-    for (int i = 0; player.now < trace->horizon;) {
+    size_t steps = 0;
+    for (int i = 0; player.now < trace->horizon && !stop_wanted_at(steps++);) {
         double next = fmin(trace->horizon, next_wake(&player));
         bool event = i < trace->count && trace->events[i].time <= next;
         advance(&player, fmax(event ? trace->events[i].time : next, player.now));

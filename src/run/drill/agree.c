@@ -171,9 +171,29 @@ static void set_view(struct drill_rank *rank, const struct view *view)
     memcpy(rank->node_of, view->node_of, sizeof rank->node_of);
     memset(own_report(rank)->missing, 0, sizeof own_report(rank)->missing);
     memset(own_report(rank)->joins, 0, sizeof own_report(rank)->joins);
+    for (int r = 0; r < rank->ranks; r++)
+        if (rank->in_view[r])
+            wire_await(rank->wire, r, false);
     memset(rank->done_until, 0,
            sizeof rank->done_until); /* an iteration that did not count is computed again */
     rank->moves = view->moves;
+}
+
+/* Of a node's losses the last one before it was noticed; of several nodes', the one that was found last. */
+static void note_detection(const struct drill_options *options, struct drill_event *event, int node,
+                           double when)
+{
+    const struct drill_fate *last = NULL;
+    for (int i = 0; i < options->fate_count; i++) {
+        const struct drill_fate *fate = &options->fates[i];
+        if (fate->node == node && fate->kind != DRILL_RETURN && fate->time <= when &&
+            (!last || fate->time > last->time))
+            last = fate;
+    }
+    if (!last || when - last->time <= event->found) /* not where that is NAN */
+        return;
+    event->found = when - last->time;
+    event->cut = last->kind == DRILL_CUT;
 }
 
 static void note_view(struct drill_rank *rank, const struct view *view, int iteration)
@@ -183,19 +203,30 @@ static void note_view(struct drill_rank *rank, const struct view *view, int iter
     if (outcome->event_count == DRILL_MAX_EVENTS)
         return;
     struct drill_event *event = &outcome->events[outcome->event_count++];
-    *event = (struct drill_event){
-        .found = NAN, .agreed = NAN, .copied = NAN, .stepped = NAN, .resumed_at = iteration};
+    *event = (struct drill_event){.simulated = NAN,
+                                  .found = NAN,
+                                  .agreed = NAN,
+                                  .agreement = NAN,
+                                  .copied = NAN,
+                                  .stepped = NAN,
+                                  .resumed_at = iteration};
+    rank->tries++;
+    double last = rank->found_at;
     for (int n = 0; n < view->node_count; n++) {
         event->lost += view->lost[n];
         event->joined += view->back[n];
         outcome->lost += view->lost[n] && !rank->lost[n];
-        for (int i = 0; i < rank->options->fate_count; i++)
-            if (rank->options->fates[i].node == n && view->lost[n] && !rank->lost[n] &&
-                rank->options->fates[i].kind != DRILL_RETURN && rank->found_at >= 0.0)
-                event->found = fmax(0.0, rank->found_at - rank->t0 - rank->options->fates[i].time);
+        if (!view->lost[n] || rank->lost[n] || rank->rank_of[n] < 0)
+            continue;
+        double noticed = rank->noticed[rank->rank_of[n]];
+        last = fmax(last, noticed);
+        if (noticed > 0.0)
+            note_detection(rank->options, event, n, noticed - rank->t0);
     }
-    if (rank->found_at >= 0.0)
+    if (rank->found_at >= 0.0) {
         event->agreed = clock_now() - rank->found_at;
+        event->agreement = clock_now() - last;
+    }
 }
 
 void drill_hear_view(struct drill_rank *rank, const void *bytes, size_t length)
@@ -219,13 +250,15 @@ void drill_hear_view(struct drill_rank *rank, const void *bytes, size_t length)
         train_count(&rank->train);
         rank->outcome.samples += rank->train.batch;
     }
+    if (!joins && rank->load && view->moves > rank->moves)
+        drill_complete(rank);
     if (joins) {
         rank->node = view->node_of[rank->self];
         rank->train.node = rank->node;
         rank->train.iteration = view->iteration;
         rank->found_at = clock_now();
     }
-    if (rank->train.iteration != view->iteration) {
+    if (rank->train.iteration != view->iteration && !rank->load) {
         drill_finish(rank, DRILL_WRONG, "the view has another iteration than this rank");
         return;
     }
@@ -241,6 +274,7 @@ void drill_hear_view(struct drill_rank *rank, const void *bytes, size_t length)
     rank->view_length = length;
     note_view(rank, view, view->iteration);
     set_view(rank, view);
+    drill_abandon_saves(rank);
     drill_move(rank);
 }
 
@@ -298,11 +332,15 @@ static void decide(struct drill_rank *rank)
 void drill_miss(struct drill_rank *rank)
 {
     struct drill_report *own = own_report(rank);
-    if (rank->phase != PHASE_AGREES && rank->found_at < 0.0)
+    if (rank->phase != PHASE_AGREES && rank->found_at < 0.0) {
         rank->found_at = clock_now();
+        rank->tries = 0;
+    } else if (rank->phase == PHASE_AGREES) {
+        rank->tries++; /* a further loss */
+    }
     rank->phase = PHASE_AGREES;
     own->epoch = rank->epoch;
-    own->iteration = rank->train.iteration;
+    own->iteration = rank->load ? 0 : rank->train.iteration;
     own->moves = rank->moves;
     own->has_next = rank->train.has_next;
     for (int r = 0; r < rank->ranks; r++) {
@@ -326,6 +364,7 @@ void drill_hear_missing(struct drill_rank *rank, int from, const struct drill_re
     for (int r = 0; r < rank->ranks; r++) {
         if (report->missing[r] != THERE && own->missing[r] == THERE) {
             own->missing[r] = report->missing[r];
+            rank->noticed[r] = clock_now();
             news = true;
         }
         if (report->joins[r] > 0 && own->joins[r] == 0) {
@@ -342,7 +381,7 @@ void drill_hear_missing(struct drill_rank *rank, int from, const struct drill_re
 void drill_hear_join(struct drill_rank *rank, int from, int node)
 {
     struct drill_report *own = own_report(rank);
-    if (rank->phase == PHASE_WAITS || rank->phase == PHASE_OUT || rank->phase == PHASE_ENDS ||
+    if (rank->phase == PHASE_WAITS || rank->phase == PHASE_OUT || rank->phase == PHASE_ENDS || rank->load ||
         rank->in_view[from] || node < 0 || node >= rank->base.node_count || own->joins[from] != 0)
         return;
     int now = rank->rank_of[node];

@@ -17,6 +17,8 @@ static bool prepare_training(struct drill_rank *rank)
 
 void drill_complete(struct drill_rank *rank)
 {
+    if (rank->load)
+        drill_loaded(rank);
     if (!rank->has_next)
         return;
     elastic_state_release(&rank->base);
@@ -31,7 +33,7 @@ void drill_complete(struct drill_rank *rank)
 void drill_check_ready(struct drill_rank *rank)
 {
     struct drill_outcome *outcome = &rank->outcome;
-    if (rank->phase == PHASE_COPIES && rank->expected == 0) {
+    if (rank->phase == PHASE_COPIES && rank->expected == 0 && clock_now() >= rank->copies_due) {
         rank->phase = PHASE_COPIED;
         rank->ready_epoch[rank->self] = rank->epoch;
         drill_tell_all(rank, DRILL_READY, 0, NULL, 0);
@@ -136,6 +138,10 @@ void drill_move(struct drill_rank *rank)
         elastic_state_release(&rank->next);
     rank->has_next = false;
     train_clear(&rank->train);
+    if (rank->load) {
+        drill_finish(rank, DRILL_CHECKPOINT, "nodes were lost while a checkpoint was loaded");
+        return;
+    }
     change.lost_count = list_nodes(rank, rank->lost, lost);
     change.returned_count = list_nodes(rank, rank->back, back);
     if (!elastic_reconfigure(&way, &rank->base, &change, rank->err)) {
@@ -152,6 +158,11 @@ void drill_move(struct drill_rank *rank)
         drill_finish(rank, DRILL_CHECKPOINT, text);
         return;
     }
+    double share = rank->options->time_share;
+    int events = rank->outcome.event_count;
+    if (events > 0 && rank->tries == 1)
+        rank->outcome.events[events - 1].simulated = (way.seconds + way.iteration) * share;
+    rank->copies_due = clock_now() + way.seconds * share;
     rank->phase = PHASE_COPIES;
     bool ok = copy_all(rank, &way);
     rank->next = way.after;

@@ -7,14 +7,13 @@
 #include "run/run.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define LEAD 0.05 /* seconds for processes to start */
 
 _Static_assert(sizeof(struct drill_outcome) <= PIPE_BUF, "outcomes of several ranks do not mix");
 
@@ -26,9 +25,10 @@ const char *const drill_verdicts[DRILL_VERDICTS] = {[DRILL_HANG] = "hang",
 
 /* ---- who is hit ---- */
 
-/* The k-th return is that of rank nodes + k. Returns the rank that a node is when something happens to it. */
-static int rank_at(const struct drill_options *options, int nodes, int fate)
+/* The k-th return is that of rank nodes + k. */
+int drill_rank_at(const struct drill_options *options, int fate)
 {
+    int nodes = elastic_kit_nodes(options->kit);
     int rank = options->fates[fate].node, returns = 0;
     for (int i = 0; i < options->fate_count; i++) {
         const struct drill_fate *other = &options->fates[i];
@@ -42,22 +42,56 @@ static int rank_at(const struct drill_options *options, int nodes, int fate)
     return rank;
 }
 
+int drill_ranks(const struct drill_options *options)
+{
+    int ranks = elastic_kit_nodes(options->kit);
+    for (int i = 0; i < options->fate_count; i++)
+        ranks += options->fates[i].kind == DRILL_RETURN;
+    return ranks;
+}
+
 struct executioner {
     const struct drill_options *options;
-    int nodes;
+    struct drill_outcome *outcome;
+    int pipe_end; /* of what ranks say */
     double t0;
     bool done[DRILL_MAX_FATES];
 };
+
+static void read_outcomes(const struct executioner *executioner)
+{
+    struct drill_outcome one;
+    while (read(executioner->pipe_end, &one, sizeof one) == (ssize_t)sizeof one)
+        drill_take_outcome(executioner->outcome, &one);
+}
+
+/* Nodes that are there are processes from the beginning; those that return are new ones. */
+static bool starts(void *context, int rank)
+{
+    const struct executioner *executioner = context;
+    const struct drill_options *options = executioner->options;
+    if (rank < elastic_kit_nodes(options->kit))
+        return !options->again.absent[rank];
+    for (int i = 0; i < options->fate_count; i++)
+        if (options->fates[i].kind == DRILL_RETURN && drill_rank_at(options, i) == rank)
+            return clock_now() - executioner->t0 >= options->fates[i].time;
+    return false;
+}
 
 static void tick(void *context, const pid_t *ranks, int count)
 {
     struct executioner *executioner = context;
     const struct drill_options *options = executioner->options;
+    read_outcomes(executioner);
+    bool over = drill_is_over(options, executioner->outcome);
+    for (int rank = 0; over && rank < count; rank++)
+        if (ranks[rank] > 0)
+            kill(ranks[rank], SIGKILL);
     for (int i = 0; i < options->fate_count; i++) {
         if (executioner->done[i] || options->fates[i].kind != DRILL_KILL ||
             clock_now() - executioner->t0 < options->fates[i].time)
             continue;
-        int rank = rank_at(options, executioner->nodes, i);
+        int rank = drill_rank_at(options, i);
         executioner->done[i] = true;
         if (rank < count && ranks[rank] > 0)
             kill(ranks[rank], SIGKILL);
@@ -68,26 +102,29 @@ static void tick(void *context, const pid_t *ranks, int count)
 
 static bool begin_state(struct drill_rank *rank, int nodes, struct error *err)
 {
-    int kinds[ELASTIC_MAX_KINDS];
-    struct elastic_set set;
     const struct drill_options *options = rank->options;
-    for (int k = 0; k < options->kit->kind_count; k++)
-        kinds[k] = options->kit->kinds[k].nodes;
-    if (!elastic_instances(&set, options->kit, kinds, options->faults, err))
-        return false;
-    rank->has_base = elastic_state_start(&rank->base, options->kit, &set, err);
-    elastic_set_release(&set);
+    rank->has_base = drill_first_state(&rank->base, options, err);
     if (!rank->has_base)
         return false;
     for (int r = 0; r < rank->ranks; r++) {
-        rank->in_view[r] = r < nodes;
-        rank->node_of[r] = r < nodes ? r : -1;
+        bool there = r < nodes && !options->again.absent[r];
+        rank->in_view[r] = there;
+        rank->node_of[r] = there ? r : -1;
         rank->ready_epoch[r] = rank->result_epoch[r] = -1;
         rank->reports[r].epoch = -1;
     }
     for (int n = 0; n < DRILL_MAX_NODES; n++)
-        rank->rank_of[n] = n < nodes ? n : -1;
+        rank->rank_of[n] = n < nodes && !options->again.absent[n] ? n : -1;
     return true;
+}
+
+/* A rank that is cut off hears those that are cut off with it. */
+static void spare_others(struct drill_rank *rank, int together)
+{
+    const struct drill_options *options = rank->options;
+    for (int i = 0; together > 0 && i < options->fate_count; i++)
+        if (options->fates[i].together == together)
+            rank->spared[drill_rank_at(options, i)] = true;
 }
 
 static bool begin(struct drill_rank *rank, int nodes, struct error *err)
@@ -97,20 +134,25 @@ static bool begin(struct drill_rank *rank, int nodes, struct error *err)
     rank->node = member ? rank->self : -1;
     rank->phase = member ? PHASE_COMPUTES : PHASE_WAITS;
     rank->found_at = -1.0;
-    rank->cut_at = rank->join_at = INFINITY;
+    rank->outcome.found_at = rank->outcome.stepped_at = NAN;
+    rank->cut_at = rank->join_at = rank->kill_at = INFINITY;
     for (int i = 0; i < options->fate_count; i++) {
         const struct drill_fate *fate = &options->fates[i];
-        if (rank_at(options, nodes, i) != rank->self)
+        if (drill_rank_at(options, i) != rank->self)
             continue;
-        if (fate->kind == DRILL_CUT)
+        if (fate->kind == DRILL_KILL && options->report)
+            rank->kill_at = fate->time;
+        if (fate->kind == DRILL_CUT) {
             rank->cut_at = fate->time;
+            spare_others(rank, fate->together);
+        }
         if (fate->kind == DRILL_RETURN) {
             rank->join_at = fate->time;
             rank->join_node = fate->node;
         }
     }
     if (!train_init(&rank->train, options->kit, rank->node, options->byte_share, err) ||
-        !begin_state(rank, nodes, err))
+        !begin_state(rank, nodes, err) || (options->checkpoints && !drill_keep(rank)))
         return false;
     if (!member) { /* it learns the state with the view that it joins */
         elastic_state_release(&rank->base);
@@ -119,15 +161,30 @@ static bool begin(struct drill_rank *rank, int nodes, struct error *err)
         rank->epoch = -1;
         return true;
     }
-    return train_begin(&rank->train, &rank->base, err) &&
+    if (options->checkpoints)
+        rank->phase = PHASE_LOADS;
+    return (options->checkpoints ? drill_load(rank) : train_begin(&rank->train, &rank->base, err)) &&
            train_split(&rank->train, &rank->base, &rank->shares, &rank->seconds, err);
 }
 
-static _Noreturn void be_rank(const struct drill_options *options, struct wire *wire, int nodes, double t0,
-                              int pipe_end)
+/* Where nobody is told from outside, the lowest rank of those that see the end says it. */
+static int report(const struct drill_rank *rank)
+{
+    const struct drill_options *options = rank->options;
+    int lowest = 0;
+    while (lowest < rank->self && !rank->in_view[lowest])
+        lowest++;
+    bool says =
+        rank->outcome.verdict == DRILL_WRONG || (rank->outcome.verdict != DRILL_HANG && lowest == rank->self);
+    return options->report && says ? options->report(options->report_context, &rank->outcome) : 0;
+}
+
+_Noreturn void drill_play_rank(const struct drill_options *options, struct wire *wire, double t0,
+                               int outcome_pipe)
 {
     struct error err = {.text = ""};
     struct drill_rank *rank = calloc(1, sizeof *rank);
+    int status = 0;
     if (rank) {
         rank->options = options;
         rank->wire = wire;
@@ -135,8 +192,8 @@ static _Noreturn void be_rank(const struct drill_options *options, struct wire *
         rank->self = wire->rank;
         rank->ranks = wire->size;
         rank->t0 = t0;
-        rank->outcome_pipe = pipe_end;
-        if (!begin(rank, nodes, &err)) {
+        rank->outcome_pipe = outcome_pipe;
+        if (!begin(rank, elastic_kit_nodes(options->kit), &err)) {
             drill_finish(rank, err.kind == ERROR_INFEASIBLE ? DRILL_NO_SHAPE : DRILL_WRONG, err.text);
         } else {
             while (clock_now() < t0)
@@ -145,99 +202,45 @@ static _Noreturn void be_rank(const struct drill_options *options, struct wire *
                 drill_start_iteration(rank);
             drill_be_rank(rank);
         }
+        status = report(rank);
         wire_forget(wire);
         drill_rank_release(rank);
         free(rank);
     }
-    run_leave(wire, 0);
+    run_leave(wire, status);
 }
 
 /* ---- all of them ---- */
 
-/* Takes the outcome of a rank that has seen the end: a wrong one counts before all others. */
-static void read_outcomes(int pipe_end, struct drill_outcome *outcome)
+void drill_take_outcome(struct drill_outcome *outcome, const struct drill_outcome *one)
 {
-    struct drill_outcome one;
-    *outcome = (struct drill_outcome){.verdict = DRILL_HANG};
-    while (read(pipe_end, &one, sizeof one) == (ssize_t)sizeof one)
-        if (outcome->verdict == DRILL_HANG || one.verdict == DRILL_WRONG ||
-            (one.verdict == outcome->verdict && one.event_count > outcome->event_count))
-            *outcome = one;
+    char note[sizeof outcome->note];
+    memcpy(note, outcome->note[0] ? outcome->note : one->note, sizeof note);
+    if (outcome->verdict == DRILL_HANG || one->verdict == DRILL_WRONG ||
+        (one->verdict == outcome->verdict &&
+         (one->event_count > outcome->event_count ||
+          (one->event_count == outcome->event_count && one->samples > outcome->samples))))
+        *outcome = *one;
+    memcpy(outcome->note, note, sizeof note);
 }
 
-bool drill_run(const struct drill_options *options, struct drill_outcome *outcome, struct error *err)
+bool drill_run_here(const struct drill_options *options, struct drill_outcome *outcome, struct error *err)
 {
-    int nodes = elastic_kit_nodes(options->kit), standby = 0, ends[2];
-    for (int i = 0; i < options->fate_count; i++)
-        standby += options->fates[i].kind == DRILL_RETURN;
-    if (nodes + standby > DRILL_MAX_NODES)
-        return error_set(err, ERROR_INPUT, "a drill of %d nodes: at most %d, with those that return", nodes,
-                         DRILL_MAX_NODES);
-    if (pipe(ends) != 0)
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0 || fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0)
         return error_set(err, ERROR_FAILED, "cannot make a pipe: %s", strerror(errno));
-    struct executioner executioner = {.options = options, .nodes = nodes, .t0 = clock_now() + LEAD};
-    const struct run_watch watch = {&executioner, tick, options->limit};
+    struct executioner executioner = {
+        .options = options, .outcome = outcome, .pipe_end = ends[0], .t0 = options->t0};
+    const struct run_watch watch = {&executioner, starts, tick, options->limit};
     struct wire *wire;
-    bool ok = run_start_watched(nodes + standby, options->silence, &watch, &wire, err);
+    *outcome = (struct drill_outcome){.verdict = DRILL_HANG};
+    bool ok = run_start_watched(drill_ranks(options), options->silence, &watch, &wire, err);
     if (wire) {
         close(ends[0]);
-        be_rank(options, wire, nodes, executioner.t0, ends[1]);
+        drill_play_rank(options, wire, executioner.t0, ends[1]);
     }
     close(ends[1]);
-    read_outcomes(ends[0], outcome);
+    read_outcomes(&executioner);
     close(ends[0]);
     return ok;
-}
-
-/* ---- random drills ---- */
-
-static int draw_node(const struct drill_options *options, int nodes, uint64_t *state)
-{
-    for (;;) {
-        int node = (int)(random_uniform(state) * nodes);
-        bool taken = false;
-        for (int i = 0; i < options->fate_count; i++)
-            taken |= options->fates[i].node == node;
-        if (!taken && node < nodes)
-            return node;
-    }
-}
-
-static void add_fate(struct drill_options *options, enum drill_fate_kind kind, int node, double time)
-{
-    if (options->fate_count < DRILL_MAX_FATES)
-        options->fates[options->fate_count++] = (struct drill_fate){kind, node, time};
-}
-
-void drill_draw(struct drill_options *options, uint64_t seed, int number, double period)
-{
-    uint64_t state = random_mix(seed + (uint64_t)number * RANDOM_GOLDEN);
-    int nodes = elastic_kit_nodes(options->kit);
-    int most = options->faults < nodes - 1 ? options->faults : nodes - 1;
-    int count = 1 + (int)(random_uniform(&state) * most);
-    double length = period * options->iterations, time = length * 0.6 * random_uniform(&state);
-    options->fate_count = 0;
-    if (random_uniform(&state) < 0.1 && count < nodes - 1)
-        count++; /* one too many */
-    for (int i = 0; i < count; i++) {
-        bool cut = random_uniform(&state) < 0.3 && 2 * (i + 1) < nodes;
-        int node = draw_node(options, nodes, &state);
-        add_fate(options, cut ? DRILL_CUT : DRILL_KILL, node, time);
-        double pause = random_uniform(&state);
-        if (pause > 0.4)                                        /* else at once */
-            time += pause < 0.7 ? 0.02 * random_uniform(&state) /* while the others recover */
-                                : period * 3 * random_uniform(&state);
-        if (random_uniform(&state) < 0.4)
-            add_fate(
-                options, DRILL_RETURN, node,
-                time + (random_uniform(&state) < 0.5 ? 0.0 : 2 * options->silence * random_uniform(&state)));
-    }
-}
-
-bool drill_may_need_checkpoint(const struct drill_options *options)
-{
-    int lost = 0;
-    for (int i = 0; i < options->fate_count; i++)
-        lost += options->fates[i].kind != DRILL_RETURN;
-    return lost > options->faults;
 }

@@ -5,14 +5,17 @@
 #include "run/run.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_WAIT 0.02 /* seconds of one wait for messages */
-#define JOIN     0.1  /* between two wishes to join */
-#define LINGER   1.0  /* for the last messages */
+#define MAX_WAIT 0.02  /* seconds of one wait for messages */
+#define JOIN     0.1   /* between two wishes to join */
+#define HOPE     0.5   /* for somebody who takes a new process in, where the first ones are gone */
+#define LINGER   1.0   /* for the last messages */
+#define LOOK     0.001 /* between two looks whether a checkpoint is loaded */
 
 /* ---- out ---- */
 
@@ -37,6 +40,15 @@ void drill_tell_all(struct drill_rank *rank, enum drill_message what, int iterat
             (void)drill_tell(rank, to, what, iteration, 0, bytes, length);
 }
 
+static bool tell_outcome(const struct drill_rank *rank, const struct drill_outcome *outcome)
+{
+    if (rank->options->report)
+        return true; /* it is reported at the end */
+    if (rank->outcome_pipe < 0)
+        return launch_tell_result(outcome, sizeof *outcome);
+    return write(rank->outcome_pipe, outcome, sizeof *outcome) == (ssize_t)sizeof *outcome;
+}
+
 void drill_finish(struct drill_rank *rank, enum drill_verdict verdict, const char *text)
 {
     struct drill_outcome *outcome = &rank->outcome;
@@ -45,16 +57,19 @@ void drill_finish(struct drill_rank *rank, enum drill_verdict verdict, const cha
     rank->phase = PHASE_OUT;
     outcome->verdict = verdict;
     outcome->iterations = rank->train.iteration;
+    outcome->found_at = rank->found_at >= 0.0 ? rank->found_at - rank->t0 : NAN;
     outcome->nodes_left = 0;
-    for (int r = 0; r < rank->ranks; r++)
+    for (int r = 0; r < rank->ranks; r++) {
         outcome->nodes_left += rank->in_view[r];
+        if (rank->in_view[r] && rank->node_of[r] >= 0)
+            outcome->present[rank->node_of[r]] = true;
+    }
     snprintf(outcome->text, sizeof outcome->text, "%s", text);
-    if (verdict != DRILL_HANG &&
-        write(rank->outcome_pipe, outcome, sizeof *outcome) != (ssize_t)sizeof *outcome)
+    if (verdict != DRILL_HANG && !tell_outcome(rank, outcome))
         outcome->verdict = DRILL_HANG;
     for (int r = 0; r < rank->ranks; r++) /* also those that wait to join */
         if (r != rank->self && verdict != DRILL_HANG)
-            (void)drill_tell(rank, r, DRILL_BYE, 0, 0, NULL, 0);
+            (void)drill_tell(rank, r, DRILL_BYE, (int)verdict, 0, NULL, 0);
 }
 
 /* ---- an iteration ---- */
@@ -70,8 +85,6 @@ void drill_start_iteration(struct drill_rank *rank)
         }
         rank->outcome.cells = compared;
         rank->phase = PHASE_ENDS;
-        rank->result_epoch[rank->self] = rank->epoch;
-        drill_tell_all(rank, DRILL_RESULT, rank->epoch, NULL, 0);
         return;
     }
     rank->phase = PHASE_COMPUTES;
@@ -135,6 +148,8 @@ static void note_step(struct drill_rank *rank)
     if (rank->first_step)
         rank->found_at = -1.0;
     rank->first_step = false;
+    if (!isfinite(rank->outcome.stepped_at))
+        rank->outcome.stepped_at = clock_now() - rank->t0;
 }
 
 static bool all_say(const struct drill_rank *rank, const int *said, int wanted)
@@ -165,10 +180,16 @@ static void advance(struct drill_rank *rank)
         if (rank->phase == PHASE_DONE && all_say(rank, rank->done_until, iteration + 1)) {
             train_count(&rank->train);
             note_step(rank);
+            drill_save(rank);
             drill_start_iteration(rank);
         }
         if (rank->phase == PHASE_COPIES || rank->phase == PHASE_COPIED)
             drill_check_ready(rank);
+        if (rank->phase == PHASE_ENDS && rank->result_epoch[rank->self] != rank->epoch &&
+            drill_saves_rest(rank)) {
+            rank->result_epoch[rank->self] = rank->epoch;
+            drill_tell_all(rank, DRILL_RESULT, rank->epoch, NULL, 0);
+        }
         if (rank->phase == PHASE_ENDS && all_say(rank, rank->result_epoch, rank->epoch))
             drill_finish(rank, DRILL_RIGHT, "");
         moved = rank->phase != before || rank->train.iteration != iteration;
@@ -208,7 +229,7 @@ static bool is_early(const struct drill_rank *rank, const struct wire_head *head
     if (head->number != DRILL_PART)
         return false;
     return (int)head->step > rank->train.iteration || rank->phase == PHASE_COPIES ||
-           rank->phase == PHASE_COPIED;
+           rank->phase == PHASE_COPIED || rank->phase == PHASE_LOADS;
 }
 
 /* Handles a message of now. */
@@ -254,10 +275,19 @@ static void handle(struct drill_rank *rank, const struct wire_head *head, const 
         if (now)
             rank->result_epoch[from] = rank->epoch;
         break;
+    case DRILL_LOADED:
+        if (now && rank->load)
+            drill_hear_loaded(rank, from, (int)head->step, bytes, length);
+        break;
+    case DRILL_SAVED:
+        drill_hear_saved(rank, (int)head->step, bytes, length);
+        break;
     case DRILL_BYE:
         rank->bye = true;
         if (rank->phase == PHASE_WAITS)
             drill_finish(rank, DRILL_HANG, ""); /* there is nothing left to join */
+        else if (rank->phase == PHASE_ENDS && head->step == DRILL_RIGHT)
+            drill_finish(rank, DRILL_RIGHT, ""); /* the sender has heard that all are right */
         break;
     }
 }
@@ -326,6 +356,7 @@ static void look_for_lost(struct drill_rank *rank)
     for (int r = 0; r < rank->ranks; r++)
         if (rank->in_view[r] && rank->gone[r] != THERE && missing[r] == THERE) {
             missing[r] = rank->gone[r];
+            rank->noticed[r] = clock_now();
             news = true;
         }
     if (news && rank->bye) /* somebody has seen the end, and said it */
@@ -334,31 +365,58 @@ static void look_for_lost(struct drill_rank *rank)
         drill_miss(rank);
 }
 
+/* A process that wants to join, and leaves when there is nobody left to take it in. */
+static void ask_to_join(struct drill_rank *rank, double now)
+{
+    bool alone = true;
+    for (int r = 0; r < elastic_kit_nodes(rank->options->kit); r++) {
+        wire_await(rank->wire, r, false);
+        alone &= rank->gone[r] != THERE;
+    }
+    if (!alone)
+        rank->saw_others = now;
+    if (now - rank->saw_others > HOPE + 2 * rank->options->silence)
+        drill_finish(rank, DRILL_HANG, "");
+    if (now - rank->joined_asked <= JOIN)
+        return;
+    rank->joined_asked = now;
+    for (int r = 0; r < rank->ranks; r++)
+        if (r != rank->self)
+            (void)drill_tell(rank, r, DRILL_JOIN, rank->join_node, 0, NULL, 0);
+}
+
 void drill_be_rank(struct drill_rank *rank)
 {
     rank->wire->receiver = (struct wire_receiver){rank, place, arrived, lost};
+    rank->saw_others = clock_now();
     double end = INFINITY;
     for (;;) {
         double now = clock_now();
         look_for_lost(rank);
+        drill_look_at_load(rank);
+        drill_look_at_saves(rank);
+        launch_attend(rank->wire);
         advance(rank);
         if (rank->phase == PHASE_OUT && !isfinite(end))
             end = now + LINGER;
         if (now > end || (rank->phase == PHASE_OUT && wire_is_empty(rank->wire)))
             return;
+        if (now - rank->t0 > rank->kill_at)
+            kill(getpid(), SIGKILL);
         if (now - rank->t0 > rank->cut_at) {
-            wire_cut(rank->wire);
+            wire_cut(rank->wire, rank->spared);
             rank->cut_at = INFINITY;
         }
-        if (rank->phase == PHASE_WAITS && now - rank->t0 > rank->join_at && now - rank->joined_asked > JOIN) {
-            rank->joined_asked = now;
-            for (int r = 0; r < rank->ranks; r++)
-                if (r != rank->self)
-                    (void)drill_tell(rank, r, DRILL_JOIN, rank->join_node, 0, NULL, 0);
-        }
+        if (rank->phase == PHASE_WAITS && now - rank->t0 > rank->join_at)
+            ask_to_join(rank, now);
         double until = now + MAX_WAIT;
         if (rank->phase == PHASE_COMPUTES)
             until = fmin(until, rank->deadline);
+        if (rank->phase == PHASE_COPIES && rank->expected == 0)
+            until = fmin(until, rank->copies_due);
+        if (rank->phase == PHASE_LOADS)
+            until = fmin(until, now + LOOK);
+        until = fmin(until, rank->t0 + rank->kill_at);
         if (!wire_poll(rank->wire, until, rank->err)) {
             drill_finish(rank, DRILL_WRONG, rank->err->text);
             return;
@@ -368,6 +426,8 @@ void drill_be_rank(struct drill_rank *rank)
 
 void drill_rank_release(struct drill_rank *rank)
 {
+    drill_load_free(rank);
+    drill_keep_free(rank);
     for (size_t i = 0; i < rank->later_count; i++)
         free(rank->later[i].bytes);
     free(rank->later);

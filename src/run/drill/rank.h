@@ -15,7 +15,9 @@ enum drill_message {
     DRILL_JOIN,
     DRILL_EXCLUDED,
     DRILL_RESULT,
-    DRILL_BYE
+    DRILL_BYE,
+    DRILL_LOADED, /* which checkpoint the sender has loaded */
+    DRILL_SAVED   /* parts of a checkpoint are written */
 };
 
 enum drill_phase {
@@ -26,6 +28,7 @@ enum drill_phase {
     PHASE_AGREES,
     PHASE_COPIES,
     PHASE_COPIED, /* others wait for copies */
+    PHASE_LOADS,  /* a checkpoint */
     PHASE_ENDS,
     PHASE_OUT
 };
@@ -49,10 +52,11 @@ struct drill_later {
 struct drill_rank {
     const struct drill_options *options;
     struct wire *wire;
-    struct error *err; /* of the program */
-    int outcome_pipe;
-    int self, ranks;            /* ranks: with those that wait to join */
-    double t0, cut_at, join_at; /* INFINITY: never */
+    struct error *err;                   /* of the program */
+    int outcome_pipe;                    /* -1: the launcher is told */
+    int self, ranks;                     /* ranks: with those that wait to join */
+    double t0, cut_at, join_at, kill_at; /* INFINITY: never */
+    bool spared[DRILL_MAX_NODES];        /* ranks that are cut off together with this one */
     int join_node;
     int node; /* -1: not yet one */
     struct train train;
@@ -67,6 +71,7 @@ struct drill_rank {
     /* agreement on the next one */
     struct drill_report reports[DRILL_MAX_NODES]; /* the own one is at `self` */
     uint8_t gone[DRILL_MAX_NODES];                /* enum drill_missing: as the wire says */
+    double noticed[DRILL_MAX_NODES];              /* when this rank first heard that one is missing */
     bool bye;
     /* states */
     struct elastic_state base, next; /* complete; being made */
@@ -79,18 +84,45 @@ struct drill_rank {
     int done_until[DRILL_MAX_NODES]; /* of each rank: iterations */
     int ready_epoch[DRILL_MAX_NODES], result_epoch[DRILL_MAX_NODES];
     int expected; /* copies that have not come */
-    double joined_asked;
+    double joined_asked, saw_others;
     struct drill_later *later;
     size_t later_count, later_capacity;
+    /* checkpoints */
+    struct drill_keeper *keeper; /* NULL: none are saved */
+    struct drill_load *load;     /* NULL: this rank does not load, or has loaded */
+    int loaded[DRILL_MAX_NODES]; /* of each rank: iterations of what it has loaded; -1: nothing yet */
     /* the answer */
     struct drill_outcome outcome;
-    double found_at; /* < 0: no view is being changed */
+    double found_at;   /* < 0: no view is being changed */
+    int tries;         /* views since then, and losses that came after the first */
+    double copies_due; /* copies take as long as the plan says, at least */
     bool first_step;
 };
+
+/* outside.c: plays the part of the wire's rank from t0 on, and ends the process. */
+_Noreturn void drill_play_rank(const struct drill_options *options, struct wire *wire, double t0,
+                               int outcome_pipe);
+
+/* Returns the rank that a node is when this happens to it. */
+int drill_rank_at(const struct drill_options *options, int fate);
+
+/* Takes the outcome of a rank that has seen the end: a wrong one counts before all others. */
+void drill_take_outcome(struct drill_outcome *outcome, const struct drill_outcome *one);
+
+/* Returns whether the processes of an attempt have no more to do: what follows is another one, or the end. */
+bool drill_is_over(const struct drill_options *options, const struct drill_outcome *outcome);
+
+/* outside.c: the processes of one attempt, until all have ended. */
+bool drill_run_here(const struct drill_options *options, struct drill_outcome *outcome, struct error *err);
+/* launched.c; sets when the first ones began */
+bool drill_run_launched(struct drill_options *options, struct drill_outcome *outcome, struct error *err);
 
 /* Plays the rank's part and returns; the outcome has been written into the pipe if there is one. */
 void drill_be_rank(struct drill_rank *rank);
 void drill_rank_release(struct drill_rank *rank);
+
+/* again.c: the state that the nodes which are there begin with. ERROR_INFEASIBLE: they are too few. */
+bool drill_first_state(struct elastic_state *state, const struct drill_options *options, struct error *err);
 
 /* ---- parts ---- */
 
@@ -111,6 +143,24 @@ void drill_move(struct drill_rank *rank); /* the new view's state is made */
 void drill_hear_copy(struct drill_rank *rank, int cell, const void *bytes, size_t length);
 void drill_check_ready(struct drill_rank *rank);
 void drill_complete(struct drill_rank *rank); /* the state that was being made is the base from now on */
+
+/* load.c */
+bool drill_check_folder(const struct drill_options *options, struct error *err); /* before any rank begins */
+bool drill_load(struct drill_rank *rank);                                        /* begins to */
+void drill_hear_loaded(struct drill_rank *rank, int from, int iteration, const void *note, size_t length);
+void drill_look_at_load(struct drill_rank *rank);
+void drill_loaded(struct drill_rank *rank); /* all have loaded the same */
+void drill_load_free(struct drill_rank *rank);
+void drill_note(struct drill_rank *rank, const char *text);
+
+/* save.c */
+bool drill_keep(struct drill_rank *rank); /* from now on it saves */
+void drill_save(struct drill_rank *rank); /* the words of now, if it is time */
+void drill_hear_saved(struct drill_rank *rank, int iteration, const void *bytes, size_t length);
+void drill_look_at_saves(struct drill_rank *rank);
+void drill_abandon_saves(struct drill_rank *rank);    /* whoever wrote some of them may be gone */
+bool drill_saves_rest(const struct drill_rank *rank); /* none of them goes on */
+void drill_keep_free(struct drill_rank *rank);
 
 /* rank.c */
 void drill_start_iteration(struct drill_rank *rank);

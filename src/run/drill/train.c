@@ -114,7 +114,7 @@ bool train_begin(struct train *train, const struct elastic_state *state, struct 
     for (int c = 0; c < train->cell_count; c++) {
         if (!train_holds(train, state, train->node, c))
             continue;
-        if (!make_cell(train, c, err))
+        if (!train->cells[c].now && !make_cell(train, c, err))
             return false;
         for (int64_t w = 0; w < train->words[c]; w++)
             train->cells[c].now[w] = first_word(c, w);

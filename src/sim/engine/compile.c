@@ -2,6 +2,7 @@
  * events. A pass makes the same events each time, numbered from its base on. A wait for a mark that an earlier task of
  * the template sets is a number within the pass; a wait for one of an earlier pass is looked up once for each order, by
  * going through it as its devices will. */
+#include "core/stop.h"
 #include "core/vector.h"
 #include "sim/engine/inner.h"
 
@@ -186,6 +187,8 @@ static bool walk(struct maker *maker, struct plan_of_order *plan, int number)
     uint32_t most = 1;
     for (uint32_t pass = 0; pass < plan->count; pass++) {
         uint32_t which = plan->passes[pass].template;
+        if (stop_obeyed_at(pass, maker->err))
+            return false;
         if (which >= (uint32_t)maker->system->template_count)
             return error_set(maker->err, ERROR_INPUT, "order %d, pass %u: no template %u", number, pass,
                              which);

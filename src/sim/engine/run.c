@@ -1,6 +1,8 @@
 /* The run of a system: checks, preparation, and the order in which streams run and timers fire (see inner.h). */
 #include "sim/engine/engine.h"
 
+#include "core/progress.h"
+#include "core/stop.h"
 #include "sim/engine/inner.h"
 
 #include <math.h>
@@ -148,7 +150,7 @@ static bool prepare(struct engine *engine)
     for (int i = 0; i < system->channel_count; i++)
         engine->channels[i].waiter = NOBODY;
     for (size_t i = 0; i < devices; i++) {
-        if (!prepare_device(engine, (uint32_t)i))
+        if (stop_obeyed_at(i, engine->err) || !prepare_device(engine, (uint32_t)i))
             return false;
     }
     for (size_t i = devices; i-- > 0;) {
@@ -174,9 +176,13 @@ static void fire(struct engine *engine, uint32_t timer)
 
 static bool run(struct engine *engine)
 {
-    while (!engine->failed) {
-        while (engine->work_count > 0 && !engine->failed)
+    for (size_t step = 0; !engine->failed; step++) {
+        while (engine->work_count > 0 && !engine->failed) {
             engine_run_device(engine, engine->work[--engine->work_count]);
+            engine->failed |= stop_obeyed_at(++step, engine->err);
+            if (step % STOP_STEPS == 0)
+                progress_tell("%lld tasks", (long long)engine->task_count);
+        }
         if (engine->failed)
             break;
         if (engine->network.dirty_count > 0 &&

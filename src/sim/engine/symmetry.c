@@ -15,6 +15,7 @@
 
 #include "core/hash.h"
 #include "core/random.h"
+#include "core/stop.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -163,6 +164,8 @@ static bool recolor(struct refinement *refinement, enum node node)
     int classes = 0;
     for (int i = 0; i < refinement->counts[node]; i++) {
         uint64_t signature = refinement->sum[node][i];
+        if (stop_obeyed_at((size_t)i, refinement->err))
+            return false;
         if (signature != 0 && recent[signature % RECENT].signature == signature) {
             refinement->color[node][i] = recent[signature % RECENT].color;
             continue;

@@ -107,9 +107,9 @@ static int shard_ranks(const struct plan_stage *stage, int64_t all)
 {
     for (int i = 0; i < stage->transfer_count; i++) {
         const struct plan_transfer *transfer = &stage->transfers[i];
-        if (transfer->purpose == PURPOSE_SHARDS && transfer->kind == COLLECTIVE_ALL_GATHER &&
-            transfer->group < all && all % transfer->group == 0)
-            return transfer->group;
+        /* the first gather is of all parameters but experts, which fewer ranks may share */
+        if (transfer->purpose == PURPOSE_SHARDS && transfer->kind == COLLECTIVE_ALL_GATHER)
+            return transfer->group < all && all % transfer->group == 0 ? transfer->group : 0;
     }
     return 0;
 }

@@ -92,6 +92,34 @@ void sim_tasks_free(struct sim_tasks *tasks)
     free(made);
 }
 
+/* Recomputation has no layer of its own: it comes before the backward pass of one. */
+static int layer_at(const struct engine_template *template, int place)
+{
+    const struct engine_task *task = &template->tasks[place];
+    for (int i = place; i < template->count; i++)
+        if (template->tasks[i].second == task->second && template->tasks[i].layer >= 0)
+            return template->tasks[i].layer;
+    return -1;
+}
+
+bool sim_task_kernels(const struct sim_tasks *tasks, int device, uint32_t template, int place,
+                      struct sim_kernels *kernels)
+{
+    const struct made_tasks *made = (const struct made_tasks *)tasks;
+    const struct engine_template *from = &tasks->system->templates[template];
+    const struct engine_task *task = &from->tasks[place];
+    enum timeline_kind kind = tasks->system->labels[task->label].kind;
+    int number = from->stage[task->second], layer = layer_at(from, place);
+    if ((kind > TASK_BACKWARD && kind != TASK_RECOMPUTE) || task->group > 0 || number < 0)
+        return false;
+    const struct play_pipeline *pipeline = &made->model.pipelines[tasks->seats[device].pipeline];
+    const struct play_stage *stage = &pipeline->stages[number];
+    bool known = stage->alone && from->stage[1] < 0 && layer >= 0; /* pairs cut layers */
+    kernels->stage = &pipeline->from->stages[stage->of];
+    kernels->layer = known ? kernels->stage->first_layer + layer : -1;
+    return true;
+}
+
 enum sim_collective sim_task_collective(const struct engine_task *task)
 {
     if (!(task->bytes > 0.0))
@@ -112,7 +140,7 @@ enum sim_collective sim_task_collective(const struct engine_task *task)
 enum sim_host_task sim_task_of_host(const struct engine_task *task)
 {
     if (task->group > 0)
-        return SIM_NO_HOST_TASK;
+        return task->group == GROUP_SAVED ? SIM_HOST_SAVED : SIM_NO_HOST_TASK;
     return task->label == SIM_LOAD && task->stream == STREAM_HOST ? SIM_HOST_LOADS
            : task->label == LABEL_COPY                            ? SIM_HOST_COPIES
            : task->label == SIM_SAVE                              ? SIM_HOST_WRITES

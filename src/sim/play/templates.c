@@ -284,6 +284,16 @@ int writer_parts(struct template_writer *to, const struct pass_shape *shape)
     return ports->first[kind] + ports->count[kind] - 1;
 }
 
+/* Returns the bytes of a message where the plan has no transfers: what the stage before the cut sends to the next one. */
+static double sent_bytes(const struct template_writer *to, bool back)
+{
+    const struct play_pipeline *pipeline = to->pipeline;
+    int before = back ? pass_order_before(&pipeline->order, to->stage) : to->stage;
+    const struct play_stage *stage = before >= 0 ? &pipeline->stages[before] : NULL;
+    const struct plan_stage *from = stage && stage->alone ? &pipeline->from->stages[stage->of] : NULL;
+    return from && from->bytes.sent > 0.0 ? from->bytes.sent / from->data : 0.0;
+}
+
 /* The first transfer of that kind in the stage, or else in the pipeline, says how fast messages are. Devices that split a
  * micro-batch send a part each. */
 static void let_message_flow(const struct template_writer *to, bool back, int route, struct engine_task *task)
@@ -315,6 +325,8 @@ void writer_send(struct template_writer *to, const struct pass_shape *shape, int
         struct engine_task *task = writer_add(to, up ? STREAM_SEND : STREAM_SEND_BACK, SIM_SEND, seconds);
         if (i == whole && to->pipeline->stages[to->stage].link[!forward] >= 0)
             let_message_flow(to, !forward, ports->route[!forward], task);
+        if (i == whole && !(task->bytes > 0.0))
+            task->bytes = sent_bytes(to, !forward);
         task->send = ports->first[kind] + i;
         task->send_at_begin = at_begin;
         task->mark = MARK_SENT;

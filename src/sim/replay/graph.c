@@ -1,5 +1,7 @@
 #include "sim/replay/graph.h"
 
+#include "core/progress.h"
+#include "core/stop.h"
 #include "core/vector.h"
 #include "sim/replay/waits.h"
 
@@ -488,6 +490,10 @@ static bool make_events(struct maker *maker)
     if (!VECTOR_ROOM(graph->edges, graph->edge_capacity, 3 * maker->replay->count + graph->count))
         return error_memory(maker->err);
     for (size_t i = 0; i < graph->count; i++) {
+        if (stop_obeyed_at(i, maker->err))
+            return false;
+        if (i % STOP_STEPS == 0)
+            progress_tell("%zu of %zu events", i, graph->count);
         if (graph->edge_count > UINT32_MAX - MAX_CAUSES)
             return error_set(maker->err, ERROR_INPUT, "%s: too many causes", maker->replay->path);
         graph->events[i].edges = (uint32_t)graph->edge_count;

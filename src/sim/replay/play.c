@@ -1,5 +1,6 @@
 #include "sim/replay/play.h"
 
+#include "core/stop.h"
 #include "core/text.h"
 
 #include <fnmatch.h>
@@ -112,10 +113,12 @@ static struct replay_edge own_time(const struct replay_graph *graph, size_t even
 }
 
 /* Sets the time of each event and which of its edges decided it. */
-static void pass(const struct replay_graph *graph, const struct lags *lags, struct replay_result *result,
-                 int64_t *times, uint8_t *deciding)
+static bool pass(const struct replay_graph *graph, const struct lags *lags, struct replay_result *result,
+                 int64_t *times, uint8_t *deciding, struct error *err)
 {
     for (size_t i = 0; i < graph->count; i++) {
+        if (stop_obeyed_at(i, err))
+            return false;
         uint32_t first = graph->events[i].edges, end = graph->events[i + 1].edges;
         if (first == end) {
             struct replay_edge edge = own_time(graph, i);
@@ -131,6 +134,7 @@ static void pass(const struct replay_graph *graph, const struct lags *lags, stru
             }
         }
     }
+    return true;
 }
 
 /* --- sums ----------------------------------------------------------------------------------------------- */
@@ -249,10 +253,9 @@ static bool play(const struct replay_graph *graph, const struct replay_options *
         return false;
     int64_t *times = malloc(room * sizeof *times);
     uint8_t *deciding = malloc(graph->count * sizeof *deciding);
-    bool done = times && deciding;
+    const struct lags lags = choose_lags(options);
+    bool done = times && deciding ? pass(graph, &lags, result, times, deciding, err) : error_memory(err);
     if (done) {
-        const struct lags lags = choose_lags(options);
-        pass(graph, &lags, result, times, deciding);
         for (size_t i = 0; i < replay->count; i++)
             result->starts[i] = times[graph->starts[i]];
         walk(graph, result, times, deciding, result->names, &lags);
@@ -261,7 +264,7 @@ static bool play(const struct replay_graph *graph, const struct replay_options *
     }
     free(times);
     free(deciding);
-    return done ? replay_shares_find(replay, result, err) : error_memory(err);
+    return done && replay_shares_find(replay, result, err);
 }
 
 bool replay_play(const struct replay_graph *graph, const struct replay_options *options,
