@@ -15,7 +15,8 @@
  * There is one function for each command of `rehearse`, with one struct of its options. What it makes is a handle,
  * which answers numbers, texts and arrays by name, and writes itself as the command would print it.
  *
- * Times are seconds, sizes bytes. Nothing prints, exits or keeps state of its own. Strings of a request and of rh_call
+ * Times are seconds, sizes bytes. Nothing prints (but what is written to a file named "-"), exits
+ * or keeps state of its own but tables that are read once. Strings of a request and of rh_call
  * are read during the call alone. docs/library.md has the whole story. */
 #ifndef REHEARSE_H
 #define REHEARSE_H
@@ -76,7 +77,7 @@ struct rh_list {
 /* ---- how a call is done ---- */
 
 /* Ends calls from another thread or from a signal handler. One may end several calls at once; each of them fails with
- * RH_STOPPED, at most 50 ms later. */
+ * RH_STOPPED, at most 50 ms later; what is recorded, fed or generated ends in order. */
 typedef struct rh_stop rh_stop;
 RH_API rh_stop *rh_stop_new(void); /* NULL: out of memory */
 RH_API void rh_stop_request(rh_stop *stop);
@@ -88,7 +89,8 @@ struct rh_call {
     int threads;       /* 0: one per processor; the answer is the same */
     double time_limit; /* seconds; 0: none; then the best answer so far, and its gap */
     rh_stop *stop;
-    /* Called from the calling thread, ten times a second at most: "searching", "12 % done". */
+    /* Called from the calling thread, ten times a second at most: "searching", "12 of 96". The detail is "" when something
+     * begins, and NULL when it ends. */
     void (*progress)(void *user, const char *what, const char *detail);
     void (*warning)(void *user, const char *text);
     void *user;
@@ -106,6 +108,12 @@ typedef rh_handle rh_cluster; /* "cluster": devices, nodes and links */
 typedef rh_handle rh_plan;    /* "plan": a pipeline, a training job, or a fleet of pipelines */
 typedef rh_handle rh_sweep;   /* "sweep": a plan for each point of some ranges */
 typedef rh_handle rh_report;  /* any other answer, and any handle: its forms are what can be read of it */
+
+/* Several of them, for a request. */
+struct rh_handles {
+    const rh_handle *const *items;
+    size_t count;
+};
 
 RH_API void rh_free(rh_handle *handle);
 RH_API const char *rh_kind(const rh_handle *handle); /* "profile" */
@@ -225,6 +233,300 @@ struct rh_simulate_request {
 RH_API rh_report *rh_simulate(const struct rh_simulate_request *request, const struct rh_call *call,
                               struct rh_error *error);
 
+/* ---- many plans ---- */
+
+/* `rehearse sweep`: a plan, or the best plans of a model, played for every combination of devices, batch, schedule and
+ * links. */
+struct rh_sweep_request {
+    size_t size;
+    const char *plan; /* a file; without one and `from`: model, device, devices and global_batch */
+    const rh_plan *from;
+    const char *model, *device, *devices, *global_batch, *software, *precision, *links, *calibration;
+    const char *schedule, *inside, *across, *price, *output, *figure;
+    struct rh_list link, fix; /* link: "across=0.5,1,2" */
+    int64_t sequence, devices_per_node;
+    double headroom, imbalance, tokens;
+};
+RH_API rh_sweep *rh_sweep_plans(const struct rh_sweep_request *request, const struct rh_call *call,
+                                struct rh_error *error);
+
+/* `rehearse elastic`: the pipelines that survive lost nodes and each reconfiguration; with failures, rate or mtbf the goodput
+ * of policies over failures. */
+struct rh_elastic_request {
+    size_t size;
+    struct rh_list plans, lose, back,
+        policies; /* files; "3,7", what is lost, and what returns; "restart,oobleck" */
+    const char *cluster, *optimizer, *method, *output, *figure;
+    const char *failures, *rate, *life, *save_interval, *spares, *timeline;
+    int64_t faults, microbatches, seeds, seed, need, nodes, stages;
+    double setup, mtbf, repair, together, shape, days, iteration;
+    double detect, restart, load, swap, reconfigure, migrate, reroute, notice, save, copy,
+        write; /* seconds */
+    bool losses;
+    struct rh_handles from; /* plans, and reports of rh_templates, besides the files */
+};
+RH_API rh_report *rh_elastic(const struct rh_elastic_request *request, const struct rh_call *call,
+                             struct rh_error *error);
+
+/* ---- predictions and measurements ---- */
+
+/* `rehearse validate`: measured training runs beside their predictions. A picture that cannot be drawn is no reason to fail,
+ * see the value "undrawn". */
+struct rh_validate_request {
+    size_t size;
+    const char *table; /* NULL: the published runs that come with the library */
+    const char *gpu, *software, *precision, *recompute, *across, *set;
+    const char *devices, *links, *calibration; /* files */
+    const char *layers, *setup;                /* of plans on mixed devices */
+    const char *level, *leave_out, *figure;
+    int64_t devices_per_node, worst;
+    bool rows, wide, best, simulate, rank, schedules, no_neighbours;
+};
+RH_API rh_report *rh_validate(const struct rh_validate_request *request, const struct rh_call *call,
+                              struct rh_error *error);
+
+/* `rehearse price`: what a launch script or configuration costs as it stands, and the same job planned freely. */
+struct rh_price_request {
+    size_t size;
+    struct rh_list files, set; /* of one job; "NAME=VALUE" */
+    const char *device, *model, *software, *inside, *across;
+    const char *links, *calibration; /* files */
+    const char *plan;                /* written: the job as it stands */
+    int64_t devices, sequence, devices_per_node;
+    double headroom;
+    bool alone, explain, no_neighbours, strict;
+};
+RH_API rh_report *rh_price(const struct rh_price_request *request, const struct rh_call *call,
+                           struct rh_error *error);
+
+/* `rehearse calibrate`: a device, its links and its generation, fitted to measurements. What is fitted is the values
+ * files.text, and `output`. */
+struct rh_calibrate_request {
+    size_t size;
+    struct rh_list jobs, set;                     /* of `from`: launch descriptions, "NAME=VALUE" */
+    const char *gemm, *collectives, *runs, *from; /* files */
+    const char *device, *model, *software, *across, *name, *rows, *type;
+    const char *leave_out; /* with `known`: "all", "rows", "sizes", "groups", "gpu" */
+    const char *output;    /* a file, or a folder where there are several */
+    int64_t devices, sequence, devices_per_node;
+    double launch; /* seconds */
+    bool known;
+};
+RH_API rh_report *rh_calibrate(const struct rh_calibrate_request *request, const struct rh_call *call,
+                               struct rh_error *error);
+
+/* `rehearse measure layers`: times of this machine, by a PJRT plugin or oneDNN. With `cores` the calling thread stays on them
+ * for the time of the call, and threads that the plugin or oneDNN starts keep them. */
+struct rh_measure_layers_request {
+    size_t size;
+    struct rh_list files, backward, dims; /* "NAME=N" */
+    const char *pjrt, *model, *software, *type;
+    const char *precision, *clock, *cores; /* "2%"; "wall", "cpu"; "0,2-3" */
+    const char *output, *name, *command;   /* a profile, the device type in it, and what it records */
+    int64_t microbatch_size, sequence;
+    double limit; /* seconds */
+    bool products, first;
+};
+RH_API rh_report *rh_measure_layers(const struct rh_measure_layers_request *request,
+                                    const struct rh_call *call, struct rh_error *error);
+
+/* `rehearse measure links`: every process that mpirun or srun has started calls it; the report of rank 0 has the times, those
+ * of the others are empty. */
+struct rh_measure_links_request {
+    size_t size;
+    const char *precision, *kinds; /* "2%"; "all_reduce,all_gather" */
+    const char *nccl, *cuda;       /* libraries */
+    const char *profile, *device, *output;
+    int64_t steps, microbatch_size;
+    double smallest, largest; /* bytes */
+    double limit, time_out;   /* seconds */
+};
+RH_API rh_report *rh_measure_links(const struct rh_measure_links_request *request, const struct rh_call *call,
+                                   struct rh_error *error);
+
+/* ---- data ----
+ *
+ * Data sets and storage may be in a folder or s3://BUCKET/PREFIX. A stop ends the work in order: the error says what is
+ * kept, and the same call goes on from there. */
+
+/* `rehearse dataset generate` */
+struct rh_dataset_generate_request {
+    size_t size;
+    struct rh_list workload, set; /* its name or file, then overrides */
+    const char *output;
+    double data_size; /* --size */
+    double compressibility;
+    int64_t seed;
+    bool dlio_sizes, dry_run, strict, sync, force;
+};
+RH_API rh_report *rh_dataset_generate(const struct rh_dataset_generate_request *request,
+                                      const struct rh_call *call, struct rh_error *error);
+
+/* `rehearse dataset verify`: a data set with faults is an answer, see its value "faults". */
+struct rh_dataset_verify_request {
+    size_t size;
+    const char *folder;
+    bool quick;
+};
+RH_API rh_report *rh_dataset_verify(const struct rh_dataset_verify_request *request,
+                                    const struct rh_call *call, struct rh_error *error);
+
+/* `rehearse dataset scale` */
+struct rh_dataset_scale_request {
+    size_t size;
+    const char *folder, *output;
+    double data_size; /* --size */
+    bool sync, force;
+};
+RH_API rh_report *rh_dataset_scale(const struct rh_dataset_scale_request *request, const struct rh_call *call,
+                                   struct rh_error *error);
+
+/* `rehearse feed`: the real storage is loaded with emulated accelerators. A storage that is too slow is an answer, see its
+ * value "passed"; so is a run that was stopped. */
+struct rh_feed_request {
+    size_t size;
+    struct rh_list workload, set; /* its name or file, then overrides */
+    const char *results, *plan, *method, *drop_caches, *rules;
+    const rh_plan *from;
+    int64_t accelerators, depth, read_threads_most, steps, epochs, nodes, max;
+    double au, request, copy_rate, time_out;
+    bool direct, warm, as_planned, no_barrier, decode, verify, find_max_accelerators, timeline, force, strict;
+    bool list, show;
+    bool keep_steps; /* steps.load_ns, … as lists */
+};
+RH_API rh_report *rh_feed(const struct rh_feed_request *request, const struct rh_call *call,
+                          struct rh_error *error);
+
+/* ---- runs that were recorded ---- */
+
+/* `rehearse compare`: how similar two traces are; all pairs of more. */
+struct rh_compare_request {
+    size_t size;
+    struct rh_list traces, baseline, weights, kinds;
+    const char *path, *breakdown, *figure, *style;
+    const char *form; /* "json": what the files of `breakdown` are */
+    int64_t replicates, values, seed;
+};
+RH_API rh_report *rh_compare(const struct rh_compare_request *request, const struct rh_call *call,
+                             struct rh_error *error);
+
+/* `rehearse trace`: runs a command, or looks at what runs, and records what it does. A stop ends the command, then the
+ * trace, which is whole. */
+struct rh_trace_request {
+    size_t size;
+    struct rh_list command;
+    const char *output, *cgroup, *user;
+    int64_t pid;
+    double buffer, interval, after;
+    bool system, no_bpf, sched, force;
+};
+RH_API rh_report *rh_trace(const struct rh_trace_request *request, const struct rh_call *call,
+                           struct rh_error *error);
+
+/* `rehearse trace show` */
+struct rh_trace_show_request {
+    size_t size;
+    const char *trace, *path;
+    struct rh_list kinds;
+    bool keep_rows; /* events.start_ns, … as lists */
+};
+RH_API rh_report *rh_trace_show(const struct rh_trace_show_request *request, const struct rh_call *call,
+                                struct rh_error *error);
+
+/* `rehearse trace import` */
+struct rh_trace_import_request {
+    size_t size;
+    struct rh_list paths;
+    const char *output, *zone, *day;
+    bool append, force;
+};
+RH_API rh_report *rh_trace_import(const struct rh_trace_import_request *request, const struct rh_call *call,
+                                  struct rh_error *error);
+
+/* `rehearse trace export` */
+struct rh_trace_export_request {
+    size_t size;
+    const char *trace, *format, *output, *workload, *path;
+    struct rh_list kinds;
+    double from, to;
+    bool overlook;
+};
+RH_API rh_report *rh_trace_export(const struct rh_trace_export_request *request, const struct rh_call *call,
+                                  struct rh_error *error);
+
+/* `rehearse trace phases` */
+struct rh_trace_phases_request {
+    size_t size;
+    const char *trace;
+    bool store;
+};
+RH_API rh_report *rh_trace_phases(const struct rh_trace_phases_request *request, const struct rh_call *call,
+                                  struct rh_error *error);
+
+/* ---- pictures and pages ----
+ *
+ * Pictures need gnuplot; the ending of `output` (.svg, .png, .pdf) selects the format. */
+
+/* `rehearse figure plan` */
+struct rh_figure_plan_request {
+    size_t size;
+    const char *plan;    /* a file */
+    const rh_plan *from; /* or a plan that was found or loaded before */
+    const char *kind, *title, *style, *output;
+    int64_t nodes; /* of a set of templates; 0: it is none */
+};
+RH_API rh_report *rh_figure_plan(const struct rh_figure_plan_request *request, const struct rh_call *call,
+                                 struct rh_error *error);
+
+/* `rehearse figure steps`: with an output a picture, and always the tables. */
+struct rh_figure_steps_request {
+    size_t size;
+    struct rh_list folders;
+    const char *output, *kind, *event, *style, *workload;
+    int64_t gpus, batch, skip_epochs;
+    bool as_study;
+};
+RH_API rh_report *rh_figure_steps(const struct rh_figure_steps_request *request, const struct rh_call *call,
+                                  struct rh_error *error);
+
+/* `rehearse figure timeline` */
+struct rh_figure_timeline_request {
+    size_t size;
+    const char *trace, *phase, *workers, *title, *path, *style, *output;
+    struct rh_list rows, kinds;
+    double margin, first, last, from, to;
+};
+RH_API rh_report *rh_figure_timeline(const struct rh_figure_timeline_request *request,
+                                     const struct rh_call *call, struct rh_error *error);
+
+/* `rehearse figure distribution` */
+struct rh_figure_distribution_request {
+    size_t size;
+    struct rh_list traces, classes, of, kinds;
+    const char *phase, *title, *path, *style, *output;
+    double margin, first, last, from, to;
+};
+RH_API rh_report *rh_figure_distribution(const struct rh_figure_distribution_request *request,
+                                         const struct rh_call *call, struct rh_error *error);
+
+/* `rehearse figure throughput` */
+struct rh_figure_throughput_request {
+    size_t size;
+    struct rh_list traces, classes, kinds;
+    const char *phase, *title, *path, *style, *output;
+    double margin, first, last, from, to, every;
+};
+RH_API rh_report *rh_figure_throughput(const struct rh_figure_throughput_request *request,
+                                       const struct rh_call *call, struct rh_error *error);
+
+/* `rehearse report`: all files of a folder on one page, which is the form "html". */
+struct rh_report_request {
+    size_t size;
+    const char *folder, *output, *title;
+};
+RH_API rh_report *rh_report_make(const struct rh_report_request *request, const struct rh_call *call,
+                                 struct rh_error *error);
+
 /* ---- commands by name ----
  *
  * What a binding needs: the same calls, and their options as the table of each command describes them. */
@@ -239,7 +541,8 @@ struct rh_option {
     const char *help;         /* its purpose: lower case, no full stop */
     const char *initial;      /* the default, as a user would write it; NULL: none */
     const char *const *words; /* all that it may be, ended by NULL; NULL: anything */
-    char type;                /* 'q', 'd', '?', 's' as in rh_array, 'l': struct rh_list; 'h': a handle */
+    char type;                /* 'q', 'd', '?', 's' as in rh_array, 'l': struct rh_list; 'h': a handle;
+                                 'H': struct rh_handles */
     bool required;
     size_t offset;
 };

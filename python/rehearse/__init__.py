@@ -16,7 +16,7 @@ the options; ``rehearse.commands()`` has the names of all functions.
 """
 
 from rehearse import _handles, _rehearse
-from rehearse._handles import Cluster, Handle, Plan, Profile, Table
+from rehearse._handles import Cluster, Figure, Handle, Plan, Profile, Table
 from rehearse._rehearse import (
     Column,
     Error,
@@ -63,6 +63,7 @@ __all__ = [
     "Cluster",
     "Column",
     "Error",
+    "Figure",
     "Handle",
     "InfeasibleError",
     "InputError",

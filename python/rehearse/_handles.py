@@ -174,6 +174,22 @@ class Plan(Handle):
         return f"<pre>{escape(str(self))}</pre>"
 
 
-for _kind, _class in {"profile": Profile, "cluster": Cluster, "plan": Plan}.items():
+class Figure(Handle):
+    """A picture."""
+
+    __slots__ = ()
+
+    def __str__(self):
+        return repr(self)
+
+    def __repr__(self):
+        return f"<rehearse.Figure: {len(self.write('svg'))} characters of SVG>"
+
+    def save(self, path, form="svg"):
+        """Writes the picture into a file."""
+        super().save(path, form)
+
+
+for _kind, _class in {"profile": Profile, "cluster": Cluster, "plan": Plan, "figure": Figure}.items():
     _rehearse.register(_kind, _class)
 _rehearse.register(None, Handle)

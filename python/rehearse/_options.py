@@ -14,7 +14,7 @@ CALL = {
     "progress": ("Callable[[str, str], object]", "called with what is done and how far it is"),
     "warning": ("Callable[[str], object]", "called with each warning; without it warnings.warn is"),
 }
-TYPES = {"?": "bool", "q": "int", "d": "float", "s": "str", "l": "list of str", "h": "handle"}
+TYPES = {"?": "bool", "q": "int", "d": "float", "s": "str", "l": "list of str", "h": "handle", "H": "list of handles"}
 
 
 def python_name(field):
@@ -89,11 +89,17 @@ def function(name, command):
     fields = [option["field"] for option in options]
     takes_plans = "plan" in fields and any(option["field"] == "from" and option["type"] == "h" for option in options)
 
+    takes_many = any(option["field"] == "from" and option["type"] == "H" for option in options)
+
     def call(*operands, **given):
         given.setdefault("warning", warn)
         # A plan by its file, or the plan itself.
         if takes_plans and operands and fields[0] == "plan":
             given["plan"], operands = operands[0], operands[1:]
+        # Plans among files.
+        if takes_many and any(isinstance(one, rehearse.Handle) for one in operands):
+            given["from"] = [*given.pop("from_", []), *(one for one in operands if isinstance(one, rehearse.Handle))]
+            operands = [one for one in operands if not isinstance(one, rehearse.Handle)]
         if takes_plans and isinstance(given.get("plan"), rehearse.Handle):
             given["from"] = given.pop("plan")
         for name in renamed.keys() & given.keys():

@@ -146,6 +146,30 @@ static bool fill_list(struct filling *filling, struct rh_list *field, PyObject *
     return true;
 }
 
+static bool fill_handles(struct filling *filling, struct rh_handles *field, PyObject *value, const char *name)
+{
+    bool alone = PyObject_HasAttrString(value, "forms");
+    PyObject *list = alone ? PyList_New(0) : PySequence_List(value);
+    if (list && alone && PyList_Append(list, value) < 0)
+        Py_CLEAR(list);
+    if (!keep(filling, list))
+        return false;
+    Py_ssize_t count = PyList_Size(list);
+    PyObject *pointers = PyBytes_FromStringAndSize(NULL, count * (Py_ssize_t)sizeof(rh_handle *));
+    if (!keep(filling, pointers))
+        return false;
+    char *to = PyBytes_AsString(pointers);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        const rh_handle *handle = handle_of(PyList_GetItem(list, i), name);
+        if (!handle)
+            return false;
+        memcpy(to + i * (Py_ssize_t)sizeof(handle), &handle, sizeof(handle));
+    }
+    field->items = count ? (const rh_handle *const *)(const void *)to : NULL;
+    field->count = (size_t)count;
+    return true;
+}
+
 /* A number as the command line would read it: for texts with units, and for a 0 that is meant. */
 static bool fill_from_text(struct filling *filling, const struct rh_option *option, const char *text)
 {
@@ -204,6 +228,8 @@ static bool fill(struct filling *filling, const struct rh_option *option, PyObje
         return (*(const char **)field = joined_text(filling, value, name)) != NULL;
     case 'l':
         return fill_list(filling, field, value, name);
+    case 'H':
+        return fill_handles(filling, field, value, name);
     case 'h':
         return (*(const rh_handle **)field = handle_of(value, name)) != NULL;
     default:

@@ -1,6 +1,6 @@
 #include "api/command.h"
 
-#include "core/stop.h"
+#include "core/caller.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -11,6 +11,7 @@
 
 struct rh_stop {
     atomic_bool requested;
+    atomic_int others; /* who hold it besides its caller */
 };
 
 /* ---- structs that grow ---- */
@@ -48,7 +49,19 @@ void rh_stop_request(rh_stop *stop)
 
 void rh_stop_free(rh_stop *stop)
 {
-    free(stop);
+    if (stop && atomic_fetch_sub(&stop->others, 1) == 0)
+        free(stop);
+}
+
+const atomic_bool *api_stop(const struct api_call *call)
+{
+    return call->how.stop ? &call->how.stop->requested : NULL;
+}
+
+void api_keep_stop(const struct api_call *call)
+{
+    if (call->how.stop)
+        atomic_fetch_add(&call->how.stop->others, 1);
 }
 
 bool api_stopped(const struct api_call *call, struct error *err)
@@ -116,16 +129,27 @@ static rh_handle *run(const struct api_command *command, const void *request, co
 {
     _Alignas(max_align_t) char own[API_MAX_REQUEST];
     bool given[API_MAX_OPTIONS];
+    struct error stopped;
     struct api_call how = {.given = given};
     if (!open_request(command, request, own, given, err) || !open_call(&how.how, call, err) ||
         api_stopped(&how, err))
         return NULL;
-    const atomic_bool *before = stop_watch(how.how.stop ? &how.how.stop->requested : NULL);
+    /* Work that ends in order looks at its flag where it can: all that it reads and writes for that goes on. */
+    struct caller caller = {.stop = how.how.stop && !command->ends_in_order ? &how.how.stop->requested : NULL,
+                            .progress = how.how.progress,
+                            .warning = how.how.warning,
+                            .user = how.how.user};
+    struct caller *before = caller_set(&caller);
     rh_handle *made = command->make(own, &how, err);
-    stop_watch(before);
-    if (!api_stopped(&how, err))
+    caller_set(before);
+    bool starved = atomic_load(&caller.starved);
+    if (command->ends_in_order && !made && api_stopped(&how, &stopped))
+        err->kind = ERROR_STOPPED;
+    if (!starved && (command->ends_in_order || !api_stopped(&how, err)))
         return made;
-    rh_free(made); /* it may have ended too early */
+    rh_free(made); /* it may have ended too early, or with less than it needs */
+    if (starved)
+        error_memory(err);
     return NULL;
 }
 
@@ -170,7 +194,7 @@ static char type_of(const struct option_spec *spec)
     case OPTION_FLAG:
         return '?';
     case OPTION_HANDLE:
-        return 'h';
+        return spec->repeats ? 'H' : 'h';
     default:
         return spec->repeats ? 'l' : 's';
     }
@@ -194,7 +218,7 @@ bool rh_option(const char *command, int index, struct rh_option *option)
         .initial = spec->initial,
         .words = spec->words,
         .type = type_of(spec),
-        .required = spec->required,
+        .required = spec->required && !spec->of_commands,
         .offset = spec->at,
     };
     memcpy(option, &full, full.size < sizeof full ? full.size : sizeof full);

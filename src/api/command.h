@@ -13,6 +13,8 @@
 #include "api/handle.h"
 #include "api/option.h"
 
+#include <stdatomic.h>
+
 #define API_MAX_REQUEST 1024 /* bytes */
 #define API_MAX_OPTIONS 64   /* of a command */
 
@@ -27,6 +29,8 @@ struct api_command {
     const struct option_spec *options;
     size_t size; /* of the request */
     rh_handle *(*make)(const void *request, const struct api_call *call, struct error *err);
+    bool
+        ends_in_order; /* a stop ends its work, not the call: its answer stands, and its error says what is kept */
 };
 
 /* In the order of `rehearse help`, ended by NULL. */
@@ -39,12 +43,31 @@ rh_handle *api_run(const struct api_command *command, const void *request, const
 /* Returns whether the call was asked to end, and sets ERROR_STOPPED. */
 bool api_stopped(const struct api_call *call, struct error *err);
 
-extern const struct api_command api_check_plan, api_cost, api_plan, api_profile_show, api_simulate,
-    api_templates;
+/* The flag that a stop of the call sets. NULL: the call has none. */
+const atomic_bool *api_stop(const struct api_call *call);
+
+/* The flag outlives the stop, which its caller may free: of threads that may never come back. */
+void api_keep_stop(const struct api_call *call);
+
+extern const struct api_command api_check_plan, api_cost, api_elastic, api_plan, api_profile_show,
+    api_simulate, api_sweep, api_templates;
+extern const struct api_command api_dataset_generate, api_dataset_verify, api_dataset_scale, api_feed;
+extern const struct api_command api_trace, api_trace_import, api_trace_export, api_trace_phases,
+    api_trace_show, api_compare, api_figure_plan, api_figure_steps, api_figure_timeline,
+    api_figure_distribution, api_figure_throughput, api_report_page, api_validate, api_price, api_calibrate,
+    api_measure_layers, api_measure_links;
 
 /* Their tables, which command lines are read by. */
-extern const struct option_spec api_check_plan_options[], api_cost_options[], api_plan_options[],
-    api_profile_show_options[], api_simulate_options[], api_templates_options[];
+extern const struct option_spec api_check_plan_options[], api_cost_options[], api_elastic_options[],
+    api_plan_options[], api_profile_show_options[], api_simulate_options[], api_sweep_options[],
+    api_templates_options[];
+extern const struct option_spec api_dataset_generate_options[], api_dataset_verify_options[],
+    api_dataset_scale_options[], api_feed_options[];
+extern const struct option_spec api_trace_options[], api_trace_import_options[], api_trace_export_options[],
+    api_trace_phases_options[], api_trace_show_options[], api_compare_options[], api_figure_plan_options[],
+    api_figure_steps_options[], api_figure_timeline_options[], api_figure_distribution_options[],
+    api_figure_throughput_options[], api_report_options[], api_validate_options[], api_price_options[],
+    api_calibrate_options[], api_measure_layers_options[], api_measure_links_options[];
 
 /* Kinds of handles that requests hold. */
 extern const struct api_kind api_plan_kind, api_profile_kind;

@@ -112,6 +112,17 @@ void api_add_table(rh_handle *handle, const char *name, char type, const void *d
                               .stride = {columns * size, size}});
 }
 
+const char *const *api_keep_list(rh_handle *handle, const struct rh_list *list, struct error *err)
+{
+    const char **copy = ARENA_ARRAY(&handle->arena, list->count + 1, const char *);
+    bool kept = copy;
+    for (size_t i = 0; kept && i < list->count; i++)
+        kept = (copy[i] = arena_string(&handle->arena, list->items[i])) != NULL;
+    if (!kept)
+        error_memory(err);
+    return kept ? copy : NULL;
+}
+
 bool api_is(const rh_handle *handle, const struct api_kind *kind, const char *field, struct error *err)
 {
     return handle->kind == kind || error_set(err, ERROR_USAGE, "%s: expected a %s, found a %s", field,
@@ -296,6 +307,8 @@ static void release_report(rh_handle *handle)
     struct api_report *report = (struct api_report *)handle;
     text_release(&report->text);
     text_release(&report->json);
+    if (report->drop)
+        report->drop(report->kept);
 }
 
 static const struct api_form report_forms[] = {
@@ -308,4 +321,13 @@ struct api_report *api_report_new(struct error *err)
 {
     static const struct api_kind kind = {"report", report_forms, release_report};
     return api_new(&kind, sizeof(struct api_report), err);
+}
+
+void *api_report_keep(struct api_report *report, size_t size, void (*drop)(void *kept), struct error *err)
+{
+    report->kept = calloc(1, size);
+    if (!report->kept)
+        error_memory(err);
+    report->drop = report->kept ? drop : NULL;
+    return report->kept;
 }

@@ -60,6 +60,9 @@ void api_add_column(rh_handle *handle, const char *name, char type, const void *
 void api_add_table(rh_handle *handle, const char *name, char type, const void *data, int64_t rows,
                    int64_t columns);
 
+/* Copies a request's list, which ends with the call, for as long as the handle lives. It ends with NULL. NULL: out of memory. */
+const char *const *api_keep_list(rh_handle *handle, const struct rh_list *list, struct error *err);
+
 /* Checks that a handle is of a kind. The message names the field that holds it. */
 bool api_is(const rh_handle *handle, const struct api_kind *kind, const char *field, struct error *err);
 
@@ -71,9 +74,15 @@ void api_report(const struct error *err, struct rh_error *error);
 struct api_report {
     rh_handle base;
     struct text text, json;
+    /* What values point into, and the function that ends it with the handle. NULL: nothing. */
+    void *kept;
+    void (*drop)(void *kept);
 };
 
 /* Returns an empty one, for its maker to write both texts. */
 struct api_report *api_report_new(struct error *err);
+
+/* Returns `size` zeroed bytes for what its values point into, which `drop` ends. NULL: out of memory. */
+void *api_report_keep(struct api_report *report, size_t size, void (*drop)(void *kept), struct error *err);
 
 #endif

@@ -202,7 +202,8 @@ bool option_is_given(const struct option_spec *spec, const void *request)
 {
     const void *field = (const char *)request + spec->at;
     if (spec->repeats)
-        return ((const struct rh_list *)field)->count > 0;
+        return spec->kind == OPTION_HANDLE ? ((const struct rh_handles *)field)->count > 0
+                                           : ((const struct rh_list *)field)->count > 0;
     switch (spec->kind) {
     case OPTION_INTEGER:
         return *(const int64_t *)field != 0;
@@ -233,6 +234,15 @@ static bool check_list(const struct option_spec *spec, const struct rh_list *lis
     return true;
 }
 
+static bool check_handles(const struct option_spec *spec, const struct rh_handles *list, struct error *err)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (!list->items || !list->items[i])
+            return error_set(err, ERROR_USAGE, "%s: handle %zu of %zu is missing", spec->name, i + 1,
+                             list->count);
+    return true;
+}
+
 static bool check_field(const struct option_spec *spec, void *field, struct error *err)
 {
     switch (spec->kind) {
@@ -258,10 +268,10 @@ bool option_complete(const struct option_spec *spec, void *request, struct error
 {
     void *field = (char *)request + spec->at;
     if (spec->repeats && (option_is_given(spec, request) || !spec->required))
-        return check_list(spec, field, err);
+        return spec->kind == OPTION_HANDLE ? check_handles(spec, field, err) : check_list(spec, field, err);
     if (option_is_given(spec, request))
         return check_field(spec, field, err);
-    if (spec->required)
+    if (spec->required && !spec->of_commands)
         return error_set(err, ERROR_USAGE, "'%s' is missing", spec->name);
     return !spec->initial || option_read(spec, spec->initial, request, err);
 }

@@ -40,9 +40,10 @@ struct option_spec {
     char letter;       /* 0: none */
     enum option_kind kind;
     bool required;
-    bool repeats;         /* text and file only: the field is a struct rh_list */
+    bool repeats;         /* text and file: the field is a struct rh_list; a handle: struct rh_handles */
     bool is_operand;      /* of a request: the command line has it among the operands */
     bool of_callers;      /* of a request: only callers of the library set it */
+    bool of_commands;     /* of a required one: callers of the library may leave it out */
     size_t at;            /* offsetof(struct …_options, field) */
     const char *argument; /* name of the value: "FILE", "N" */
     const char *help;     /* its purpose: lower case, no full stop, may run over several lines */

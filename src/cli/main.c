@@ -3,6 +3,7 @@
 #include "cli/output.h"
 #include "cli/stop.h"
 #include "cli/usage.h"
+#include "core/caller.h"
 #include "core/child.h"
 
 #include <signal.h>
@@ -23,7 +24,11 @@ static bool run(int argc, char **argv, struct error *err)
         argv[1] = "help";
     else if (is_any(argv[1], "--version", "-V"))
         argv[1] = "version";
-    return command_execute(argc - 1, argv + 1, err);
+    struct caller terminal = {.progress = output_shows_progress(), .warning = output_warning};
+    caller_set(&terminal);
+    bool done = command_execute(argc - 1, argv + 1, err);
+    caller_set(NULL);
+    return atomic_load(&terminal.starved) ? error_memory(err) : done;
 }
 
 /* A file that grows over the limit of its size is a failed write, with a message, and not the end by a signal. As many

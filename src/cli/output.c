@@ -1,5 +1,6 @@
 #include "cli/output.h"
 
+#include "core/clock.h"
 #include "core/file_output.h"
 
 #include <errno.h>
@@ -8,44 +9,34 @@
 #include <string.h>
 #include <unistd.h>
 
+#define QUIET_SECONDS 0.5
+
 static bool cannot_print(struct error *err)
 {
     return error_set(err, ERROR_FAILED, "cannot write to standard output: %s", strerror(errno));
 }
 
-#define LAYOUT "\n\t" /* control characters that texts are laid out with */
-
-/* Forms with an escape of their own, such as JSON, are printable already; tables and other plain text are escaped here. */
-static bool is_printable(const struct text *text)
-{
-    return text->length == 0 || text_printable(text->data, text->length, LAYOUT) == text->length;
-}
-
 bool output_text(const char *path, const struct text *text, struct error *err)
 {
-    if (text->failed)
-        return error_memory(err);
-    if (!is_printable(text)) {
-        struct text escaped = {0};
-        text_add_printable(&escaped, text->data, text->length, LAYOUT);
-        return output_and_release(path, &escaped, err);
-    }
+    struct text room = {0};
     if (path && strcmp(path, "-") != 0)
-        return file_write(path, text->data ? text->data : "", text->length, err);
-    if (text->length > 0 && fwrite(text->data, 1, text->length, stdout) != text->length)
-        return cannot_print(err);
-    return true;
+        return file_write_text(path, text, err);
+    const struct text *shown = text_shown(text, &room);
+    bool done = shown->failed
+                    ? error_memory(err)
+                    : shown->length == 0 || fwrite(shown->data, 1, shown->length, stdout) == shown->length ||
+                          cannot_print(err);
+    text_release(&room);
+    return done;
 }
 
 void output_say(const struct text *text)
 {
-    struct text escaped = {0};
-    if (!is_printable(text))
-        text_add_printable(&escaped, text->data, text->length, LAYOUT);
-    const struct text *said = escaped.length > 0 ? &escaped : text;
-    if (!text->failed && !escaped.failed && said->length > 0)
-        fwrite(said->data, 1, said->length, stderr);
-    text_release(&escaped);
+    struct text room = {0};
+    const struct text *shown = text_shown(text, &room);
+    if (!shown->failed && shown->length > 0)
+        fwrite(shown->data, 1, shown->length, stderr);
+    text_release(&room);
 }
 
 void output_warn(const char *format, ...)
@@ -63,6 +54,34 @@ void output_warn(const char *format, ...)
     text_release(&text);
 }
 
+void output_warning(void *unused, const char *text)
+{
+    (void)unused;
+    output_warn("%s", text);
+}
+
+static void show_progress(void *unused, const char *what, const char *detail)
+{
+    static double started;
+    static bool shown;
+    (void)unused;
+    if (detail && !*detail)
+        started = clock_now();
+    if (detail && *detail && clock_now() - started >= QUIET_SECONDS) {
+        fprintf(stderr, "\r\033[K%s  %s", what, detail);
+        shown = true;
+    } else if (!detail && shown) {
+        fputs("\r\033[K", stderr);
+        shown = false;
+    }
+    fflush(stderr);
+}
+
+output_progress *output_shows_progress(void)
+{
+    return isatty(STDERR_FILENO) ? show_progress : NULL;
+}
+
 bool output_and_release(const char *path, struct text *text, struct error *err)
 {
     bool done = output_text(path, text, err);
@@ -74,7 +93,8 @@ bool output_finish(struct error *err)
 {
     /* an earlier failed write keeps the stream's error flag set even if this flush has nothing left to do */
     bool failed_before = ferror(stdout) != 0;
-    if (fclose(stdout) != 0)
+    int closed = fclose(stdout);
+    if (closed != 0)
         return cannot_print(err);
     return failed_before ? error_set(err, ERROR_FAILED, "cannot write to standard output") : true;
 }

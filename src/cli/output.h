@@ -18,6 +18,14 @@ bool output_and_release(const char *path, struct text *text, struct error *err);
 /* Writes a message for a person, beside the results, to standard error. */
 void output_say(const struct text *text);
 
+/* Shows how far a work is in one line of standard error that is rewritten, not in its first half second; `detail` is "" when it
+ * begins, and NULL when it ends (core/caller.h). NULL where standard error is no terminal. */
+typedef void output_progress(void *unused, const char *what, const char *detail);
+output_progress *output_shows_progress(void);
+
+/* A warning of the library. */
+void output_warning(void *unused, const char *text);
+
 /* "rehearse: warning: …" on standard error, in one line as errors are. */
 void output_warn(const char *format, ...) PRINTF_LIKE(1, 2);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 static atomic_bool stopped;
+static rh_stop *requested; /* NULL: nobody asked for it */
 
 /* Its default action is restored by then. */
 static void die(int signal_number)
@@ -38,12 +39,25 @@ void clean_on_signals(void)
 static void stop(int signal_number)
 {
     atomic_store(&stopped, true);
+    rh_stop_request(requested);
     handle(signal_number, die, (int)SA_RESETHAND);
 }
 
-const atomic_bool *stop_on_signals(void)
+const atomic_bool *flag_on_signals(void)
 {
     handle(SIGINT, stop, SA_RESTART);
     handle(SIGTERM, stop, SA_RESTART);
     return &stopped;
+}
+
+rh_stop *stop_on_signals(struct error *err)
+{
+    if (!requested)
+        requested = rh_stop_new();
+    if (!requested) {
+        error_memory(err);
+        return NULL;
+    }
+    flag_on_signals();
+    return requested;
 }

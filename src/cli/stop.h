@@ -2,12 +2,19 @@
 #ifndef REHEARSE_CLI_STOP_H
 #define REHEARSE_CLI_STOP_H
 
+#include "core/error.h"
+#include "rehearse.h"
+
 #include <stdatomic.h>
 
 /* From now on a signal that ends the program takes its temporary files with it. */
 void clean_on_signals(void);
 
-/* Returns a flag that SIGINT and SIGTERM set from now on. */
-const atomic_bool *stop_on_signals(void);
+/* Returns what SIGINT and SIGTERM request from now on: a call that has it ends in order. It lives as long as the program. NULL:
+ * out of memory. */
+rh_stop *stop_on_signals(struct error *err);
+
+/* The same as a flag. */
+const atomic_bool *flag_on_signals(void);
 
 #endif

@@ -1,10 +1,9 @@
-/* The live state of a run: written by the run, read by a display thread at any time. */
+/* The live state of a run, for who shows it. */
 #ifndef REHEARSE_FEED_WATCH_H
 #define REHEARSE_FEED_WATCH_H
 
 #include "feed/result/metrics.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -32,13 +31,9 @@ struct watch_view {
 };
 
 struct watch {
-    pthread_mutex_t lock;
-    struct watch_view view;
+    void (*show)(void *context, const struct watch_view *view); /* by the thread of the run */
+    void *context;
 };
-
-bool watch_init(struct watch *watch);
-void watch_release(struct watch *watch);
-struct watch_view watch_read(struct watch *watch);
 
 /* Called by the run. NULL is allowed. */
 void watch_write(struct watch *watch, const struct watch_view *view);

@@ -1,5 +1,6 @@
 #include "figure/gantt.h"
 
+#include "core/stop.h"
 #include "core/vector.h"
 #include "figure/gnuplot.h"
 
@@ -204,7 +205,7 @@ static void add_bars(struct gantt *gantt, double row_height, struct text *labels
 {
     qsort(gantt->bars, gantt->bar_count, sizeof *gantt->bars, compare_bars);
     text_add(&gantt->page->script, "$bars << EOD\n");
-    for (size_t i = 0; i < gantt->bar_count;) {
+    for (size_t i = 0; i < gantt->bar_count && !stop_wanted();) {
         const struct bar *bar = &gantt->bars[i], *next = bar + 1;
         struct bar joined;
         size_t count = join_bars(gantt, i, &joined);

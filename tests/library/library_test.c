@@ -256,6 +256,48 @@ static void wrong_sizes_are_refused(void **state)
     }
 }
 
+/* A request that asks for nothing is an error or the default, whatever the release of its caller: what may ask for years of
+ * work, or for this machine, is left out. */
+static bool asks_nothing(const char *command)
+{
+    return strncmp(command, "measure", 7) != 0;
+}
+
+/* The default of validate is a table of many hundred runs: few of its sizes are tried. */
+static size_t step_of(const char *command)
+{
+    return strcmp(command, "validate") == 0 ? 64 : 8;
+}
+
+static void every_command_reads_old_and_refuses_new_requests(void **state)
+{
+    (void)state;
+    struct rh_error error;
+    for (int i = 0; rh_command(i); i++) {
+        const char *command = rh_command(i);
+        size_t full = rh_request_size(command);
+        char *request = calloc(1, full + 16);
+        assert_non_null(request);
+        for (size_t size = sizeof size; asks_nothing(command) && size <= full; size += step_of(command)) {
+            memcpy(request, &size, sizeof size);
+            rh_handle *made = rh_run(command, request, NULL, &error);
+            if (!made && (error.code < RH_FAILED || error.code > RH_INFEASIBLE || !*error.text))
+                fail_msg("%s of %zu bytes: code %d, '%s'", command, size, error.code, error.text);
+            rh_free(made);
+        }
+        const size_t wrong[] = {0, sizeof(size_t) - 1, 1 << 20, full + 16};
+        request[full + 15] = 1;
+        for (size_t at = 0; at < sizeof wrong / sizeof *wrong; at++) {
+            memcpy(request, &wrong[at], sizeof wrong[at]);
+            assert_null(rh_run(command, request, NULL, &error));
+            assert_int_equal(error.code, RH_USAGE);
+        }
+        assert_null(rh_run(command, NULL, NULL, &error));
+        assert_int_equal(error.code, RH_USAGE);
+        free(request);
+    }
+}
+
 /* ---- NULLs ---- */
 
 static void nulls_do_no_harm(void **state)
@@ -305,6 +347,58 @@ static void nulls_do_no_harm(void **state)
     rh_free(profile);
 }
 
+/* ---- every command ---- */
+
+/* Of every size that a caller may have been compiled with: the fields behind its end are never looked at. */
+static void every_command_reads_old_requests(void **state)
+{
+    (void)state;
+    const char *command;
+    for (int i = 0; (command = rh_command(i)) != NULL; i++) {
+        struct rh_option option = RH_INIT(option);
+        struct rh_error error = {0};
+        char request[1024];
+        assert_true(rh_request_size(command) <= sizeof request);
+        for (int j = 0; rh_option(command, j, &option); j++) {
+            /* all that lies behind would crash who reads it, and the first field makes a call end early */
+            size_t size = sizeof(size_t);
+            memset(request, 0xff, sizeof request);
+            memcpy(request, &size, sizeof size);
+            rh_free(rh_run(command, request, NULL, &error));
+            size = option.offset;
+            memset(request, 0, size);
+            memcpy(request, &size, sizeof size);
+            if (size >= sizeof size && (j == 0 || size % step_of(command) == 0))
+                rh_free(rh_run(command, request, NULL, &error));
+        }
+    }
+}
+
+static void every_command_refuses_wrong_sizes(void **state)
+{
+    (void)state;
+    const size_t sizes[] = {0, 1, sizeof(size_t) - 1, 1 << 20, SIZE_MAX};
+    const char *command;
+    for (int i = 0; (command = rh_command(i)) != NULL; i++) {
+        struct rh_error error;
+        char request[1024] = {0};
+        for (size_t j = 0; j < sizeof sizes / sizeof *sizes; j++) {
+            memcpy(request, &sizes[j], sizeof *sizes);
+            assert_null(rh_run(command, request, NULL, &error));
+            assert_int_equal(error.code, RH_USAGE);
+            assert_non_null(strstr(error.text, "RH_INIT"));
+        }
+        size_t size = rh_request_size(command) + 8;
+        memcpy(request, &size, sizeof size);
+        request[size - 1] = 1; /* what only a newer library knows */
+        assert_null(rh_run(command, request, NULL, &error));
+        assert_int_equal(error.code, RH_USAGE);
+        assert_non_null(strstr(error.text, "version"));
+        assert_null(rh_run(command, NULL, NULL, &error));
+        assert_int_equal(error.code, RH_USAGE);
+    }
+}
+
 /* ---- commands by name ---- */
 
 static void options_describe_every_field(void **state)
@@ -319,8 +413,10 @@ static void options_describe_every_field(void **state)
             assert_non_null(option.name);
             assert_non_null(option.field);
             assert_non_null(option.help);
-            assert_non_null(strchr("qd?slh", option.type));
-            covered += option.type == 'l' ? sizeof(struct rh_list) : option.type == '?' ? sizeof(bool) : 8;
+            assert_non_null(strchr("qd?slhH", option.type));
+            covered += option.type == 'l' || option.type == 'H' ? sizeof(struct rh_list)
+                       : option.type == '?'                     ? sizeof(bool)
+                                                                : 8;
             assert_true(option.offset + (option.type == '?' ? 1 : 8) <= size);
         }
         assert_true(count > 0);
@@ -383,7 +479,10 @@ int main(void)
         cmocka_unit_test(an_older_caller_is_read_as_far_as_it_goes),
         cmocka_unit_test(a_newer_caller_may_not_ask_what_is_unknown),
         cmocka_unit_test(wrong_sizes_are_refused),
+        cmocka_unit_test(every_command_reads_old_and_refuses_new_requests),
         cmocka_unit_test(nulls_do_no_harm),
+        cmocka_unit_test(every_command_reads_old_requests),
+        cmocka_unit_test(every_command_refuses_wrong_sizes),
         cmocka_unit_test(options_describe_every_field),
         cmocka_unit_test(fields_are_set_from_text),
         cmocka_unit_test(a_call_that_is_stopped_does_nothing),

@@ -1,105 +1,15 @@
-/* Memory that is refused: each call is repeated, and the first, the second, … allocation fails, until none does. A call
- * either fails with a message, or ends as it does otherwise. malloc and its kin are this program's, in the library, too. */
-#include "rehearse.h"
+/* Memory that is refused: each call is repeated, and the first, the second, … allocation fails, until none does. */
+#include "refuse.h"
 
 #include "caller.h"
-#include "support/sanitizer.h"
 
-#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
-
-#if ADDRESS_SANITIZER || THREAD_SANITIZER /* they have an allocator of their own */
-#define HAS_FAULTS 0
-#else
-#define HAS_FAULTS 1
-#endif
-
-static atomic_long left = -1; /* allocations until one fails; -1: none does */
-static atomic_bool refused;
-
-#if HAS_FAULTS
-void *__libc_malloc(size_t);
-void *__libc_calloc(size_t, size_t);
-void *__libc_realloc(void *, size_t);
-void *__libc_memalign(size_t, size_t);
-
-static bool refuses(void)
-{
-    if (atomic_load(&left) < 0 || atomic_fetch_sub(&left, 1) != 0)
-        return false;
-    atomic_store(&refused, true);
-    errno = ENOMEM;
-    return true;
-}
-
-void *malloc(size_t size)
-{
-    return refuses() ? NULL : __libc_malloc(size);
-}
-
-void *calloc(size_t count, size_t size)
-{
-    return refuses() ? NULL : __libc_calloc(count, size);
-}
-
-void *realloc(void *memory, size_t size)
-{
-    return refuses() ? NULL : __libc_realloc(memory, size);
-}
-
-void *aligned_alloc(size_t alignment, size_t size)
-{
-    return refuses() ? NULL : __libc_memalign(alignment, size);
-}
-
-int posix_memalign(void **memory, size_t alignment, size_t size)
-{
-    void *found = refuses() ? NULL : __libc_memalign(alignment, size);
-    if (found)
-        *memory = found;
-    return found ? 0 : ENOMEM;
-}
-#endif
-
-/* Returns whether the call has done what it should. */
-typedef bool attempt(const void *context, struct rh_error *error);
-
-#define MAX_POINTS 100000
-
-/* A search of many thousand allocations is tried at some of them; the step is odd, so that all kinds have their turn. */
-static void refuse_each(attempt *run_it, const void *context, long step)
-{
-    struct rh_error error = {0};
-    assert_true(run_it(context, &error)); /* tables that are read once are there from now on */
-    if (!HAS_FAULTS) {
-        print_message("tried once, without refusals: a sanitizer has memory of its own\n");
-        return;
-    }
-    for (long at = 0; at < MAX_POINTS; at += step) {
-        memset(&error, 0, sizeof error);
-        atomic_store(&refused, false);
-        atomic_store(&left, at);
-        bool done = run_it(context, &error);
-        atomic_store(&left, -1);
-        if (!atomic_load(&refused)) {
-            assert_true(done);
-            assert_true(at > 0); /* something was refused before */
-            print_message("# %ld allocations\n", at);
-            return;
-        }
-        if (!done && (error.code != RH_FAILED || !strstr(error.text, "memory")))
-            fail_msg("allocation %ld: code %d, '%s'", at, error.code, error.text);
-    }
-    fail_msg("there is no end of allocations");
-}
 
 static bool run(const char *command, const void *request, struct rh_error *error)
 {
@@ -107,6 +17,21 @@ static bool run(const char *command, const void *request, struct rh_error *error
     bool done = made != NULL;
     rh_free(made);
     return done;
+}
+
+static void first_calls(void **state)
+{
+    (void)state;
+    const char *const files[] = {caller_file("examples/gpt-block.mlir")};
+    struct rh_cost_request cost = RH_INIT(cost);
+    struct rh_elastic_request elastic = RH_INIT(elastic);
+    cost.files = (struct rh_list){files, 1};
+    cost.devices = "h100";
+    elastic.rate = "rsc-1";
+    elastic.nodes = 16;
+    elastic.seeds = 2;
+    refuse_first("cost", &cost);
+    refuse_first("elastic", &elastic);
 }
 
 static bool load(const void *context, struct rh_error *error)
@@ -258,6 +183,62 @@ static void playing(void **state)
     refuse_each(play_it, &play, 101);
 }
 
+static bool sweep_it(const void *context, struct rh_error *error)
+{
+    rh_sweep *sweep =
+        rh_sweep_plans(context, &(struct rh_call){.size = sizeof(struct rh_call), .threads = 1}, error);
+    bool done = sweep != NULL;
+    rh_free(sweep);
+    return done;
+}
+
+static void sweeping(void **state)
+{
+    (void)state;
+    struct rh_sweep_request request = RH_INIT(request);
+    request.model = "llama-3-8b";
+    request.device = "h100";
+    request.devices = "8";
+    request.global_batch = "64";
+    request.schedule = "plan,gpipe";
+    refuse_each(sweep_it, &request, 11);
+}
+
+static bool lose_it(const void *context, struct rh_error *error)
+{
+    rh_report *report =
+        rh_elastic(context, &(struct rh_call){.size = sizeof(struct rh_call), .threads = 1}, error);
+    bool done = report != NULL;
+    rh_free(report);
+    return done;
+}
+
+static void losing_nodes(void **state)
+{
+    (void)state;
+    const char *const lost[] = {"0"}, *file = caller_write("templates.json", "");
+    struct rh_templates_request templates = RH_INIT(templates);
+    struct rh_elastic_request request = RH_INIT(request);
+    templates.profile = caller_write("toy.json", caller_profile);
+    templates.cluster = caller_write("toy.yaml", "groups: [{device: gpu, nodes: 4, devices_per_node: 1}]\n"
+                                                 "inter_node: {bandwidth: 25 Gb/s, latency: 15 us}\n");
+    templates.microbatches = 8;
+    templates.output = file;
+    rh_free(rh_templates(&templates, NULL, NULL));
+    request.plans = (struct rh_list){&file, 1};
+    request.cluster = templates.cluster;
+    request.lose = (struct rh_list){lost, 1};
+    refuse_each(lose_it, &request, 1);
+    rh_report *set = rh_templates(&templates, NULL, NULL);
+    const rh_handle *const handles[] = {set};
+    request.plans.count = 0;
+    request.from = (struct rh_handles){handles, 1};
+    refuse_each(lose_it, &request, 1);
+    rh_free(set);
+    request = (struct rh_elastic_request){.size = sizeof request, .rate = "rsc-1", .nodes = 16, .seeds = 2};
+    refuse_each(lose_it, &request, 1);
+}
+
 static bool write_it(const void *context, struct rh_error *error)
 {
     struct rh_text json, text = {NULL, 0};
@@ -324,6 +305,7 @@ static void refusing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(first_calls), /* before the tables are there */
         cmocka_unit_test(loading_a_profile),
         cmocka_unit_test(pricing_a_model),
         cmocka_unit_test(listing_what_is_known),
@@ -332,6 +314,8 @@ int main(void)
         cmocka_unit_test(checking),
         cmocka_unit_test(templates),
         cmocka_unit_test(playing),
+        cmocka_unit_test(sweeping),
+        cmocka_unit_test(losing_nodes),
         cmocka_unit_test(writing),
         cmocka_unit_test(stopping),
         cmocka_unit_test(refusing),

@@ -1,4 +1,4 @@
-/* Sixteen threads read one handle, and make others meanwhile. */
+/* Sixteen threads read one handle, and make others meanwhile, also from it. */
 #include "rehearse.h"
 
 #include <pthread.h>
@@ -79,8 +79,66 @@ static void threads_read_one_handle(void **state)
     rh_free(profile);
 }
 
+/* ---- a plan that all of them play ---- */
+
+struct player {
+    const rh_plan *plan;
+    rh_stop *stop; /* of all; nobody asks for it */
+    struct rh_text said;
+};
+
+static void *play_it(void *context)
+{
+    struct player *player = context;
+    struct rh_simulate_request request = RH_INIT(request);
+    struct rh_call call = RH_INIT(call);
+    request.from = player->plan;
+    request.no_symmetry = true;
+    call.threads = 2;
+    call.stop = player->stop;
+    rh_report *report = rh_simulate(&request, &call, NULL);
+    if (report)
+        rh_write(report, "json", &player->said, NULL);
+    rh_free(report);
+    return NULL;
+}
+
+static void threads_play_one_plan(void **state)
+{
+    (void)state;
+    struct rh_plan_request request = RH_INIT(request);
+    pthread_t threads[THREADS];
+    struct player players[THREADS];
+    request.model = "gpt2-xl";
+    request.device = "h100";
+    request.devices = "8";
+    request.global_batch = "32";
+    rh_plan *plan = rh_plan_find(&request, NULL, NULL);
+    rh_stop *stop = rh_stop_new();
+    assert_true(plan && stop);
+    for (int i = 0; i < THREADS; i++) {
+        players[i] = (struct player){.plan = plan, .stop = stop};
+        assert_int_equal(pthread_create(&threads[i], NULL, play_it, &players[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    assert_non_null(players[0].said.data);
+    for (int i = 0; i < THREADS; i++) {
+        assert_non_null(players[i].said.data);
+        assert_string_equal(players[i].said.data, players[0].said.data);
+        if (i > 0)
+            rh_text_free(&players[i].said);
+    }
+    rh_text_free(&players[0].said);
+    rh_stop_free(stop);
+    rh_free(plan);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(threads_read_one_handle)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_read_one_handle),
+        cmocka_unit_test(threads_play_one_plan),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include "api/cost/interval.h"
 #include "api/profile.h"
 #include "core/json.h"
+#include "core/progress.h"
 #include "core/vector.h"
 #include "cost/count/custom_calls.h"
 #include "cost/layer.h"
@@ -379,6 +380,8 @@ static rh_handle *make(const void *request, const struct api_call *call, struct 
     const struct rh_cost_request *given = request;
     struct cost_chosen chosen = {0};
     rh_handle *made = NULL;
+    struct progress progress;
+    progress_start_open(&progress, "pricing");
     if (tables_add(&chosen.added, TABLE_LINKS, given->links, err) &&
         tables_add(&chosen.added, TABLE_CALIBRATIONS, given->calibration, err)) {
         if (given->list)
@@ -386,6 +389,7 @@ static rh_handle *make(const void *request, const struct api_call *call, struct 
         else if (check(given, err))
             made = given->model ? price_model(given, &chosen, err) : of_files(given, &chosen, call, err);
     }
+    progress_end(&progress);
     cost_chosen_release(&chosen);
     return made;
 }
@@ -438,8 +442,11 @@ const struct option_spec api_cost_options[] = {
                    "recomputed where that takes less memory"),
     OPTION(rh_cost_request, no_tf32, OPTION_FLAG, "no-tf32",
            .help = "multiply fp32 numbers of files in fp32, even if the device has tf32"),
-    OPTION(rh_cost_request, no_neighbours, OPTION_FLAG, "no-neighbours",
-           .help = "price the products of files by the formula alone, without the nearest measured ones"),
+    OPTION(
+        rh_cost_request, no_neighbours, OPTION_FLAG, "no-neighbours",
+        .help =
+            "price the products and collectives of files by the formula alone, without the nearest measured "
+            "ones"),
     OPTION(rh_cost_request, first, OPTION_FLAG, "first",
            .help = "the first file is the model's first layer: the gradient of its input is not computed"),
     OPTION(rh_cost_request, software, OPTION_TEXT, "software", .argument = "NAME", .initial = SOFTWARE,
@@ -454,7 +461,7 @@ const struct option_spec api_cost_options[] = {
     OPTION(rh_cost_request, links, OPTION_FILE, "links", .argument = "FILE",
            .help = "your own links; a link of the same name replaces the known one"),
     OPTION(rh_cost_request, calibration, OPTION_FILE, "calibration", .argument = "FILE",
-           .help = "the result of 'rehearse calibrate --runs', which replaces the built-in calibration"),
+           .help = "the result of 'rehearse calibrate', which replaces the built-in calibration"),
     OPTION(rh_cost_request, rules, OPTION_WORD, "rules", .argument = "NAME", .initial = "rehearse",
            .words = cost_rules,
            .help = "the rules by which files are counted and, with --device, timed: xla-gpu are XLA's (needs "

@@ -2,6 +2,7 @@
 
 #include "api/cost/interval.h"
 #include "core/fields.h"
+#include "core/stop.h"
 #include "core/unit.h"
 #include "cost/gemm_near.h"
 #include "devices/calibration.h"
@@ -29,8 +30,9 @@ struct row {
     double share;     /* of the time of both passes */
     double intensity; /* flops per byte */
     const char *bound;
-    double of_formula;   /* of a product: its time, of that by the formula alone */
-    const char *nearest; /* the measured shapes that it leans on; NULL: none */
+    double of_formula;   /* of a product or collective: its time, of that by the formula alone */
+    const char *nearest; /* the measured ones that it leans on; NULL: none */
+    bool is_transfer;
 };
 
 struct rows {
@@ -106,6 +108,22 @@ static const char *nearest_text(struct rows *rows, const struct gemm_near *near)
     return copy;
 }
 
+/* "16 MiB on 8 devices (45 %), ...": collectives of the same kind but where it is named. */
+static const char *nearest_transfers(struct rows *rows, const struct collective_near *near)
+{
+    struct text text = {0};
+    for (int i = 0; i < near->count && i < MAX_NEAREST; i++) {
+        const struct known_collective *of = near->nearest[i].of;
+        struct unit_texts texts = {0};
+        text_format(&text, "%s%s of %s on %d (%.0f %%)", i > 0 ? ", " : "", collective_kind_name(of->kind),
+                    unit_text(&texts, of->bytes, UNIT_BYTES), of->devices, 100.0 * near->nearest[i].weight);
+    }
+    const char *copy = text.failed ? NULL : arena_string(&rows->arena, text.data);
+    text_release(&text);
+    rows->failed |= !copy;
+    return copy;
+}
+
 /* Notes which measured products the time of this one leans on. */
 static void find_neighbours(struct rows *rows, struct row *row, const struct kernel *kernel,
                             enum cost_type type, const struct cost_device *device)
@@ -130,7 +148,7 @@ static void add_pass(struct rows *rows, const struct cost_explain *explain, cons
                      enum pass pass)
 {
     const struct fused *fused = pass == PASS_FORWARD ? &explain->layer->forward : &explain->layer->backward;
-    for (int i = 0; i < fused->kernel_count; i++) {
+    for (int i = 0; i < fused->kernel_count && !stop_wanted(); i++) {
         const struct fused_kernel *kernel = &fused->kernels[i];
         struct kernel_time time = layer_kernel_time(&kernel->kernel, device, explain->options);
         enum cost_type type = layer_kernel_type(&kernel->kernel, device, explain->options);
@@ -152,16 +170,22 @@ static void add_pass(struct rows *rows, const struct cost_explain *explain, cons
         const struct fused_transfer *transfer = &fused->transfers[i];
         const char *name = arena_format(&rows->arena, "%s, %" PRId64 " devices",
                                         hlo_opcode_name(transfer->instruction->opcode), transfer->group);
+        struct collective_near near;
         rows->failed |= !name;
-        add_row(rows, &(struct row){
-                          .pass = pass,
-                          .what = name ? name : "",
-                          .instruction = transfer->instruction->name,
-                          .count = transfer->repeats,
-                          .bytes = transfer->repeats * transfer->bytes,
-                          .seconds = layer_transfer_seconds(transfer, device, explain->options),
-                          .bound = "link",
-                      });
+        struct row row = {
+            .pass = pass,
+            .what = name ? name : "",
+            .instruction = transfer->instruction->name,
+            .count = transfer->repeats,
+            .bytes = transfer->repeats * transfer->bytes,
+            .seconds = layer_transfer_near(transfer, device, explain->options, &near),
+            .bound = "link",
+            .of_formula = exp(near.log_ratio),
+            .is_transfer = true,
+        };
+        if (near.count > 0)
+            row.nearest = nearest_transfers(rows, &near);
+        add_row(rows, &row);
     }
 }
 
@@ -322,16 +346,17 @@ static bool is_named_before(const struct rows *rows, int index)
     return false;
 }
 
-/* By time; equal products of both passes once. */
-static void print_neighbours(const struct rows *rows, struct text *out)
+/* By time; equal ones of both passes once. */
+static void print_neighbours(const struct rows *rows, bool transfers, struct text *out)
 {
     int printed = 0;
     for (int i = 0; i < rows->count && printed < MAX_LEANING; i++) {
         const struct row *row = &rows->rows[i];
-        if (!row->nearest || is_named_before(rows, i))
+        if (!row->nearest || row->is_transfer != transfers || is_named_before(rows, i))
             continue;
         if (printed++ == 0)
-            text_add(out, "  products lean on the nearest measured ones (time, of the formula's):\n");
+            text_format(out, "  %s lean on the nearest measured ones (time, of the formula's):\n",
+                        transfers ? "collectives" : "products");
         text_format(out, "    %-40.*s %.2f by %s\n", product_length(row), row->what, row->of_formula,
                     row->nearest);
     }
@@ -389,7 +414,8 @@ static void print_device(const struct cost_explain *explain, const struct cost_d
     text_format(out, "  the rest: %s\n",
                 calibration->fitted ? calibration->fitted : "no measured error of its generation");
     print_rows(rows, explain, out);
-    print_neighbours(rows, out);
+    print_neighbours(rows, false, out);
+    print_neighbours(rows, true, out);
 }
 
 void cost_explain_print(const struct cost_explain *explain, struct text *out)

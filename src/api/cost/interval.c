@@ -2,6 +2,7 @@
 
 #include "core/text.h"
 #include "devices/tables.h"
+#include "evidence/own_run.h"
 
 #include <string.h>
 
@@ -16,7 +17,7 @@ static struct interval interval_on(const struct architecture *model, const struc
     struct job job = {
         .model = model,
         .device = device,
-        .calibration = tables_calibration(NULL, device),
+        .calibration = tables_calibration(options->tables, device),
         .software = options->software,
         .devices = options->devices_per_node > 0 ? options->devices_per_node : 1,
         .pipeline = 1,
@@ -24,7 +25,7 @@ static struct interval interval_on(const struct architecture *model, const struc
         .sequence = options->sequence ? options->sequence : model->sequence,
         .type = model_type(device, options->precision),
     };
-    struct estimate estimate = neighbours_estimate_job(&job, &unknown);
+    struct estimate estimate = own_run_estimate(&job, &unknown);
     return interval_of(&estimate, 1.0);
 }
 

@@ -207,11 +207,11 @@ const struct option_spec api_check_plan_options[] = {
     OPTION(rh_check_request, links, OPTION_FILE, "links", .argument = "FILE",
            .help = "your own links; a link of the same name replaces the known one"),
     OPTION(rh_check_request, calibration, OPTION_FILE, "calibration", .argument = "FILE",
-           .help = "the result of 'rehearse calibrate --runs', which replaces the built-in calibration"),
+           .help = "the result of 'rehearse calibrate', which replaces the built-in calibration"),
     OPTION(rh_check_request, microbatch_size, OPTION_INTEGER, "microbatch-size", .argument = "N",
            .initial = "0", .max = PROFILE_MAX_MICROBATCH,
            .help = "read mb{N}.json of an Oobleck folder; 0 reads the only one"),
-    PLANNING_ALLREDUCE_IN(struct rh_check_request, OPTION_WORD, allreduce),
+    PLANNING_ALLREDUCE(rh_check_request),
     OPTION(rh_check_request, memory, OPTION_WORD, "memory", .argument = "MODEL", .initial = "plan",
            .words = memories,
            .help =

@@ -125,6 +125,18 @@ static bool plan_on(const struct plan_options *given, struct cluster *cluster, i
 
 /* ---- a profile ---- */
 
+/* Adds what the plan owes to what, and the plans of parts of the types, if that is asked. */
+static bool explain_profile(const struct plan_options *given, const struct fleet_profile_question *question,
+                            const struct fleet_answer *answer, struct plan *plan, struct error *err)
+{
+    struct fleet_rivals rivals = {.count = 0};
+    const struct fleet_rival own = fleet_rival_of(answer);
+    fleet_rivals_add(&rivals, &own);
+    return (!given->explain || fleet_explain_profile(plan, question, MORE, err)) &&
+           (given->top < 2 || (fleet_profile_rivals(&rivals, question, err) &&
+                               plan_add_rivals(plan, &rivals, (int)given->top, err)));
+}
+
 static bool plan_profile(const struct plan_options *given, const struct planning *planning, int64_t batch,
                          struct error *err)
 {
@@ -136,6 +148,7 @@ static bool plan_profile(const struct plan_options *given, const struct planning
         return false;
     plan_init(&report.plan);
     bool ok = plan_of_fleet_profile(&report.plan, &answer, &question, err) &&
+              explain_profile(given, &question, &answer, &report.plan, err) &&
               split_budget(&(struct split){.options = given}, &report.plan, err) &&
               deliver(given, &report, err);
     plan_release(&report.plan);
@@ -150,9 +163,6 @@ static bool plan_by_profile(const struct plan_options *given, int64_t batch, str
     options.objective = OBJECTIVE_PIPELINE;
     options.microbatches = 1;
     options.join_alike = true;
-    if (plan_is_given(given, "top") || given->explain)
-        return error_set(err, ERROR_USAGE, "--%s needs a model by name (--model), not a measured profile",
-                         given->explain ? "explain" : "top");
     if (!refuse(given, err) || !planning_open(&planning, &options, err))
         return false;
     bool ok = plan_profile(given, &planning, batch, err);

@@ -11,7 +11,7 @@ static const char *const imports[] = {"auto", "hpgo", "rehearse", NULL};
 static const char *const forms[] = {"text", "json", "csv", "dot", "emit", NULL};
 
 const struct option_spec api_plan_options[] = {
-    PLANNING_MODEL_IN(rh_plan_request, OPTION_WORD, model, sequence, precision, software, links, calibration),
+    PLANNING_MODEL(rh_plan_request),
     OPTION(rh_plan_request, device, OPTION_TEXT, "device", .letter = 'd', .argument = "NAME",
            .help = "the device type of a training job, by name or as a file"),
     OPTION(rh_plan_request, profile, OPTION_FILE, "profile", .letter = 'p', .argument = "P",
@@ -37,25 +37,14 @@ const struct option_spec api_plan_options[] = {
             "iteration, dapple: samples of an iteration; a RANGE (32..4096, 32..4096+64, 16,48,64) sweeps"),
     OPTION(rh_plan_request, devices, OPTION_TEXT, "devices", .argument = "RANGE",
            .help = "iteration, dapple: number of devices, or a RANGE to sweep"),
-    PLANNING_ALLREDUCE_IN(struct rh_plan_request, OPTION_WORD, allreduce),
-    PLANNING_MEMORY_IN(struct rh_plan_request, OPTION_WORD, memory),
+    PLANNING_ALLREDUCE(rh_plan_request),
+    PLANNING_MEMORY(rh_plan_request),
     OPTION(rh_plan_request, search, OPTION_WORD, "search", .topic = "pipeline", .argument = "METHOD",
            .initial = "exact", .words = plan_searches,
            .help =
                "how the plan is found: exact proves the optimum; the others are methods of the reference, to "
                "compare with"),
-    OPTION(rh_plan_request, devices_per_node, OPTION_INTEGER, "devices-per-node", .topic = "job",
-           .argument = "N", .initial = "0", .max = 1024,
-           .help = "devices of a node; 0 is the usual number for the device type, 8 or 72"),
-    OPTION(rh_plan_request, inside, OPTION_TEXT, "inside", .topic = "job", .argument = "LINK",
-           .help = "link inside a node, if it is not the device type's own"),
-    OPTION(rh_plan_request, across, OPTION_TEXT, "across", .topic = "job", .argument = "LINK",
-           .help = "link between nodes, if it is not the usual one of the device's generation"),
-    OPTION(rh_plan_request, headroom, OPTION_NUMBER, "headroom", .topic = "job", .argument = "PERCENT",
-           .initial = "5", .max = 90, .help = "share of each device's memory to keep free"),
-    OPTION(rh_plan_request, imbalance, OPTION_NUMBER, "imbalance", .topic = "job", .argument = "X",
-           .initial = "1", .min = 1, .max = 100,
-           .help = "tokens of the busiest device of experts, of the mean: 1 is balanced routing"),
+    PLANNING_JOB(rh_plan_request),
     OPTION(rh_plan_request, fix, OPTION_TEXT, "fix", .topic = "job", .repeats = true,
            .argument = "NAME=N,...",
            .help = "fixed values, ranges, or words to choose from: tp=8,pp=2..16,moments=fp32/bf16; of tp, "
@@ -72,8 +61,8 @@ const struct option_spec api_plan_options[] = {
            .argument = "N", .min = OPTION_POSITIVE, .max = 1e18,
            .help = "tokens of the whole training (15T): also show its days, device-hours and energy"),
     OPTION(rh_plan_request, price, OPTION_TEXT, "price", .topic = "job", .argument = "PRICE",
-           .help = "dollars per device and hour (2.10/h), or by device (h100=2.10/h,a100=1.29/h): also show "
-                   "the money"),
+           .help = "dollars per device and hour (2.10/h), or by device (h100=2.10/h,a100=1.29/h, "
+                   "or a YAML file of them): also show the money"),
     OPTION(rh_plan_request, deadline, OPTION_QUANTITY, "deadline", .topic = "job", .unit = UNIT_DURATION,
            .argument = "TIME", .min = OPTION_POSITIVE,
            .help = "longest time of the training on --tokens (30d): on at most --devices, with a "

@@ -25,21 +25,15 @@ bool model_choose(const struct model_given *given, struct cost_chosen *chosen, s
 bool planning_open_given(struct planning *planning, struct planning_options options,
                          const struct model_given *given, struct cost_chosen *chosen, struct error *err);
 
-/* Rows of an options table; `type` has its struct planning_options in a member `planning`, and for the rows that name and
- * price a model a struct model_given in a member `model`. */
+/* Rows of a request's table of options: those that name and price a model, of a member with the name of each option. */
 #define PLANNING_MODEL(type)                                                                                 \
-    PLANNING_MODEL_IN(type, OPTION_CHOICE, model.name, model.sequence, model.precision, model.software,      \
-                      model.links, model.calibration)
-
-/* The same of a request, whose choices are words. */
-#define PLANNING_MODEL_IN(type, choice, name, sequence, precision, software, links, calibration)             \
-    OPTION(type, name, OPTION_TEXT, "model", .letter = 'm', .argument = "NAME",                              \
+    OPTION(type, model, OPTION_TEXT, "model", .letter = 'm', .argument = "NAME",                             \
            .help = "the model instead of a profile: llama-3.1-405b, Qwen/Qwen3-8B, ..., or a file "          \
                    "(rehearse-architecture/1, or a config.json of Hugging Face)"),                           \
         OPTION(type, sequence, OPTION_INTEGER, "sequence", .topic = "job", .argument = "N", .initial = "0",  \
                .max = 1 << 24, .help = "tokens of a sample; 0 is the model's own length"),                   \
-        OPTION(type, precision, choice, "precision", .topic = "job", .argument = "NAME", .initial = "mixed", \
-               .words = model_precisions,                                                                    \
+        OPTION(type, precision, OPTION_WORD, "precision", .topic = "job", .argument = "NAME",                \
+               .initial = "mixed", .words = model_precisions,                                                \
                .help =                                                                                       \
                    "number format of the products: mixed is bf16 (fp16 where there is no bf16), fp32 is "    \
                    "tf32 where there is tf32"),                                                              \
@@ -50,38 +44,36 @@ bool planning_open_given(struct planning *planning, struct planning_options opti
         OPTION(type, links, OPTION_FILE, "links", .topic = "job", .argument = "FILE",                        \
                .help = "file of your own links, which replace known links of the same name"),                \
         OPTION(type, calibration, OPTION_FILE, "calibration", .topic = "job", .argument = "FILE",            \
-               .help = "file written by 'rehearse calibrate --runs', which replaces the calibration of a "   \
+               .help = "file written by 'rehearse calibrate', which replaces the calibration of a "          \
                        "generation")
 
-#define PLANNING_ALLREDUCE(type) PLANNING_ALLREDUCE_IN(type, OPTION_CHOICE, planning.allreduce)
-#define PLANNING_ALLREDUCE_IN(type, choice, its_field)                                                       \
-    {                                                                                                        \
-        .field = #its_field, .name = "allreduce", .topic = "pipeline", .kind = (choice),                     \
-        .at = offsetof(type, its_field), .argument = "FROM", .initial = "profile",                           \
-        .words = planning_allreduces,                                                                        \
-        .help = "source of all-reduce times within a node: the profile, a model of the intra_node link "     \
-                "where the "                                                                                 \
-                "profile has none, or none at all"                                                           \
-    }
+/* The rows of a request that describe the devices and the room of a training job. */
+#define PLANNING_JOB(type)                                                                                   \
+    OPTION(type, devices_per_node, OPTION_INTEGER, "devices-per-node", .topic = "job", .argument = "N",      \
+           .initial = "0", .max = 1024,                                                                      \
+           .help = "devices of a node; 0 is the usual number for the device type, 8 or 72"),                 \
+        OPTION(type, inside, OPTION_TEXT, "inside", .topic = "job", .argument = "LINK",                      \
+               .help = "link inside a node, if it is not the device type's own"),                            \
+        OPTION(type, across, OPTION_TEXT, "across", .topic = "job", .argument = "LINK",                      \
+               .help = "link between nodes, if it is not the usual one of the device's generation"),         \
+        OPTION(type, headroom, OPTION_NUMBER, "headroom", .topic = "job", .argument = "PERCENT",             \
+               .initial = "5", .max = 90, .help = "share of each device's memory to keep free"),             \
+        OPTION(type, imbalance, OPTION_NUMBER, "imbalance", .topic = "job", .argument = "X", .initial = "1", \
+               .min = 1, .max = 100,                                                                         \
+               .help = "tokens of the busiest device of experts, of the mean: 1 is balanced routing")
 
-#define PLANNING_MEMORY(type) PLANNING_MEMORY_IN(type, OPTION_CHOICE, planning.memory)
-#define PLANNING_MEMORY_IN(type, choice, its_field)                                                          \
-    {                                                                                                        \
-        .field = #its_field, .name = "memory", .topic = "pipeline", .kind = (choice),                        \
-        .at = offsetof(type, its_field), .argument = "MODEL", .initial = "in-flight",                        \
-        .words = plan_memory_models,                                                                         \
+#define PLANNING_ALLREDUCE(type)                                                                             \
+    OPTION(type, allreduce, OPTION_WORD, "allreduce", .topic = "pipeline", .argument = "FROM",               \
+           .initial = "profile", .words = planning_allreduces,                                               \
+           .help = "source of all-reduce times within a node: the profile, a model of the intra_node link "  \
+                   "where the profile has none, or none at all")
+
+#define PLANNING_MEMORY(type)                                                                                \
+    OPTION(                                                                                                  \
+        type, memory, OPTION_WORD, "memory", .topic = "pipeline", .argument = "MODEL",                       \
+        .initial = "in-flight", .words = plan_memory_models,                                                 \
         .help =                                                                                              \
             "activations that a stage must hold: in-flight is those of every micro-batch in flight under "   \
-            "1F1B, reference those of one, as in Oobleck's formula"                                          \
-    }
-
-#define PLANNING_TIME_LIMIT(type) OPTION_TIME_LIMIT(type, planning.time_limit)
-
-#define PLANNING_THREADS(type)                                                                               \
-    {                                                                                                        \
-        .name = "threads", .kind = OPTION_INTEGER, .at = offsetof(type, planning.threads), .argument = "N",  \
-        .initial = "0", .max = 1024,                                                                         \
-        .help = "threads to use; 0 is one per processor, the result is the same"                             \
-    }
+            "1F1B, reference those of one, as in Oobleck's formula")
 
 #endif

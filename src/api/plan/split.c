@@ -8,6 +8,7 @@
 #include "core/stop.h"
 #include "cost/model_profile.h"
 #include "devices/tables.h"
+#include "evidence/own_run.h"
 #include "evidence/search_report.h"
 #include "plan/split/advice/advice.h"
 #include "plan/split/advice/deadline.h"
@@ -221,7 +222,7 @@ static bool explain(const struct split *split, struct job_search_report *report,
                     struct job_sensitivity *sensitivity, struct error *err)
 {
     const struct job_choice *best = &report->answer.search->plans[0];
-    report->estimate = neighbours_estimate_job(&best->job, &best->time);
+    report->estimate = own_run_estimate(&best->job, &best->time);
     report->no_neighbours = split->options->no_neighbours;
     report->explain = split->options->explain;
     if (!split->options->explain)

@@ -105,8 +105,7 @@ static rh_handle *make(const void *request, const struct api_call *call, struct 
 }
 
 const struct option_spec api_templates_options[] = {
-    PLANNING_MODEL_IN(rh_templates_request, OPTION_WORD, model, sequence, precision, software, links,
-                      calibration),
+    PLANNING_MODEL(rh_templates_request),
     OPTION(
         rh_templates_request, profile, OPTION_FILE, "profile", .letter = 'p', .argument = "P",
         .help =
@@ -118,8 +117,8 @@ const struct option_spec api_templates_options[] = {
            .initial = "0", .max = PROFILE_MAX_MICROBATCH,
            .help = "with --model: samples of a micro-batch, 0 is 1; with an Oobleck folder: read its "
                    "mb{N}.json, 0 reads the only one"),
-    PLANNING_ALLREDUCE_IN(struct rh_templates_request, OPTION_WORD, allreduce),
-    PLANNING_MEMORY_IN(struct rh_templates_request, OPTION_WORD, memory),
+    PLANNING_ALLREDUCE(rh_templates_request),
+    PLANNING_MEMORY(rh_templates_request),
     OPTION(rh_templates_request, nodes, OPTION_TEXT, "nodes", .argument = "A..B",
            .help = "the numbers of nodes to plan for; by default all"),
     OPTION(rh_templates_request, microbatches, OPTION_INTEGER, "microbatches", .letter = 'n', .argument = "N",

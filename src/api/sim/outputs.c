@@ -2,6 +2,7 @@
 
 #include "sim/timeline_csv.h"
 #include "sim/timeline_order.h"
+#include "sim/timeline_store.h"
 
 #include <stdio.h>
 
@@ -55,7 +56,13 @@ bool simulate_files_open(struct simulate_files *files, const struct simulate_opt
         const struct timeline_sink sink = timeline_csv(files->csv.out);
         timeline_add_sink(&files->sinks, &sink);
     }
-    if (given->trace != NULL) {
+    if (given->trace != NULL && text_ends_with(given->trace, ".db")) {
+        files->store = timeline_store_open(given->trace, given->origin, err);
+        if (files->store == NULL)
+            return false;
+        const struct timeline_sink sink = timeline_store_sink(files->store);
+        timeline_add_sink(&files->sinks, &sink);
+    } else if (given->trace != NULL) {
         files->chrome = chrome_open(given->trace, trace, err);
         if (files->chrome == NULL)
             return false;
@@ -84,6 +91,7 @@ bool simulate_files_close(struct simulate_files *files, const struct simulate_op
     bool ok = done && (files->gantt == NULL || gantt_draw(files->gantt, given->figure, err));
     gantt_free(files->gantt);
     ok = chrome_close(files->chrome, ok, err);
+    ok = timeline_store_close(files->store, ok, err) && ok;
     ok = chakra_close(files->chakra, ok, err);
     ok = simulate_tasks_end(files->tasks, given->report, ok, err);
     return file_output_close(&files->csv, ok, err);

@@ -138,8 +138,7 @@ static bool read_straggler(const char *text, struct sim_options *options, struct
     return true;
 }
 
-/* Reads the samples a second of all accelerators in the training of a storage run, and the bytes of a sample. */
-static bool read_storage(const char *path, struct sim_options *options, struct error *err)
+bool simulate_storage_read(const char *path, struct sim_options *options, struct error *err)
 {
     struct doc doc;
     if (!doc_load(&doc, path, err))
@@ -214,7 +213,7 @@ bool simulate_play_plan(const struct simulate_options *given, struct error *err)
     bool several = given->compare || (given->schedule != NULL && strcmp(given->schedule, "all") == 0);
     if (!check(given, err) ||
         (given->straggler != NULL && !read_straggler(given->straggler, &options, err)) ||
-        (given->storage != NULL && !read_storage(given->storage, &options, err)))
+        (given->storage != NULL && !simulate_storage_read(given->storage, &options, err)))
         return false;
     if (given->send_blocks)
         options.send_blocks = SIM_YES;

@@ -1,6 +1,8 @@
 #include "api/sim/simulate.h"
 
 #include "core/parallel.h"
+#include "core/progress.h"
+#include "core/stop.h"
 #include "core/unit.h"
 
 #include <math.h>
@@ -59,6 +61,9 @@ static void play_entries(void *context, size_t first, size_t last, int thread)
     (void)thread;
     for (size_t i = first; i < last; i++) {
         const struct simulate_entry *entry = &playing->entries[i];
+        progress_tell("%s", entry->schedule->name);
+        if (stop_obeyed(&playing->played[i].reason))
+            continue;
         struct sim_options own = *playing->options;
         own.schedule = entry->schedule->name;
         if (entry->chunks > 0 || entry->schedule->chunks > 0)

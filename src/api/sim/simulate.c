@@ -1,6 +1,8 @@
 #include "api/sim/simulate.h"
 #include "api/plan/handle.h"
 #include "core/parallel.h"
+#include "core/progress.h"
+#include "core/stop.h"
 #include "figure/gnuplot.h"
 
 #include <stdio.h>
@@ -125,8 +127,8 @@ const struct option_spec api_simulate_options[] = {
            .help = "also write all tasks as a table: device, kind, micro-batch, begin, end"),
     OPTION(rh_simulate_request, trace, OPTION_FILE, "trace", .topic = "output", .argument = "FILE",
            .help = "also write the tasks as a Chrome trace, shaped as PyTorch's profiler does; a name that "
-                   "ends in / "
-                   "is a folder with a file for each device"),
+                   "ends in / is a folder with a file for each device, one that ends in .db a trace for "
+                   "'rehearse compare'"),
     OPTION(rh_simulate_request, chakra, OPTION_FILE, "chakra", .topic = "output", .argument = "PREFIX",
            .help = "also write the tasks of device N as Chakra's execution trace PREFIX.N.et, as ASTRA-sim "
                    "takes them"),
@@ -247,6 +249,9 @@ static void play_entries(void *context, size_t first, size_t last, int thread)
     (void)thread;
     for (size_t i = first; i < last; i++) {
         struct simulate_entry *entry = &playing->entries[i];
+        progress_tell("%s", entry->schedule->name);
+        if (stop_obeyed(&entry->reason))
+            continue;
         struct trial_options shape = playing->numbers->options;
         if (entry->chunks > 0 || entry->schedule->chunks > 0)
             shape.chunks = entry->chunks; /* 0: as the schedule has them */
@@ -411,7 +416,13 @@ static rh_handle *make(const void *request, const struct api_call *call, struct 
         .report = api_report_new(err),
         .call = call,
     };
-    return given.report ? api_made(&given.report->base, simulate(&given, err), err) : NULL;
+    if (!given.report)
+        return NULL;
+    struct progress progress;
+    progress_start_open(&progress, given.replay ? "replaying" : "simulating");
+    bool done = simulate(&given, err);
+    progress_end(&progress);
+    return api_made(&given.report->base, done, err);
 }
 
 const struct api_command api_simulate = {

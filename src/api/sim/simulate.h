@@ -37,6 +37,7 @@ struct simulate_options {
     int style;
     const char *replay;
     struct rh_list what_if;
+    int64_t origin;            /* nanoseconds since 1970 of the beginning, for traces with dates */
     bool keep_tasks;           /* as values of the report */
     struct api_report *report; /* where the answer goes */
     const struct api_call *call;
@@ -115,6 +116,7 @@ struct simulate_files {
     struct file_output csv;
     struct gantt *gantt;
     struct chrome *chrome;
+    struct timeline_store *store; /* instead of that */
     struct chakra_out *chakra;
     struct simulate_tasks *tasks; /* in memory */
 };
@@ -134,6 +136,9 @@ bool simulate_files_open(struct simulate_files *files, const struct simulate_opt
 /* Completes the files if `done`, else removes them; returns false if they are not complete. */
 bool simulate_files_close(struct simulate_files *files, const struct simulate_options *given, bool done,
                           struct error *err);
+
+/* Reads the samples a second of all accelerators in the training of a storage run, and the bytes of a sample. */
+bool simulate_storage_read(const char *path, struct sim_options *options, struct error *err);
 
 /* Loads the plan that is to be played. */
 bool simulate_load(const struct simulate_options *given, struct plan *plan, struct error *err);

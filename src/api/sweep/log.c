@@ -7,6 +7,7 @@
  * Numbers are hexadecimal, so that they come back to the bit. A line without its end was being written when the program was
  * killed: it is dropped, with all that follow. */
 #include "api/sweep/inner.h"
+#include "core/caller.h"
 #include "plan/plan_digest.h"
 
 #include <errno.h>
@@ -149,6 +150,8 @@ bool sweep_log_open(struct sweep_answers *answers, const char *path, struct erro
     rewind(answers->log);
     head_line(answers->sweep, head, sizeof head);
     long good = take_all(answers, head);
+    if (good == 0 && fseek(answers->log, 0, SEEK_END) == 0 && ftell(answers->log) > 0)
+        caller_warn("%s: answers of another sweep are dropped", answers->log_path);
     if (ftruncate(fileno(answers->log), good) != 0)
         return cannot(answers, "cannot write", err);
     clearerr(answers->log);

@@ -1,88 +1,31 @@
+#include "api/command.h"
+#include "cli/answer.h"
 #include "cli/command.h"
-#include "cli/figure/options.h"
-#include "cli/output.h"
-#include "figure/gnuplot.h"
-#include "figure/steps/steps.h"
-#include "trace/steps/report.h"
 
-struct steps_command {
+struct figure_steps_command {
+    struct rh_figure_steps_request request;
     struct rh_list folders;
-    const char *picture, *event, *workload;
-    int kind, style;
-    int64_t gpus, batch, skip_epochs;
-    bool as_study, json;
-    const bool *given;
+    bool json;
 };
-
-enum { OPTION_SKIP_EPOCHS };
-
-static const struct option_spec table[] = {
-    [OPTION_SKIP_EPOCHS] =
-        OPTION(steps_command, skip_epochs, OPTION_INTEGER, "skip-epochs", .argument = "N", .max = 1000000,
-               .help = "number of first epochs of a run to leave out; by default 1 for UNET3D, 0 for others"),
-    OPTION(
-        steps_command, picture, OPTION_FILE, "output", .letter = 'o', .argument = "FILE",
-        .help =
-            "draw a picture instead of printing a table; its ending (.svg, .png, .pdf)\nselects the format"),
-    OPTION(steps_command, kind, OPTION_CHOICE, "kind", .letter = 'k', .words = figure_steps_kinds,
-           .argument = "KIND", .initial = "breakdown", .help = "the kind of picture"),
-    OPTION(steps_command, event, OPTION_TEXT, "event", .argument = "NAME",
-           .help = "the event whose violins or histograms are drawn, such as sample_preproc; by default the "
-                   "step, loading and computing"),
-    OPTION_STYLE(struct steps_command),
-    OPTION(steps_command, gpus, OPTION_INTEGER, "gpus", .argument = "N", .min = 1, .max = 1000000,
-           .help = "number of GPUs of all logs, instead of the number in their names"),
-    OPTION(steps_command, batch, OPTION_INTEGER, "batch", .argument = "N", .min = 1, .max = 1e12,
-           .help = "batch of all logs, instead of the batch in their names"),
-    OPTION(steps_command, workload, OPTION_TEXT, "workload", .argument = "NAME",
-           .help = "workload of all logs, instead of the one in their names"),
-    OPTION(steps_command, as_study, OPTION_FLAG, "as-study",
-           .help = "leave out and divide as the study's scripts do, faults included"),
-    OPTION_JSON(struct steps_command),
-    OPTION_END,
-};
-
-static bool read_all(const struct steps_command *given, struct steps *steps, struct error *err)
-{
-    const struct steps_options options = {
-        .workload = given->workload,
-        .gpus = given->gpus,
-        .batch = given->batch,
-        .skip_epochs = given->given[OPTION_SKIP_EPOCHS] ? given->skip_epochs : -1,
-        .as_study = given->as_study,
-    };
-    for (size_t i = 0; i < given->folders.count; i++)
-        if (!steps_read(steps, given->folders.items[i], &options, err))
-            return false;
-    return steps_finish(steps, err);
-}
-
-static bool report(const struct steps_command *given, const struct steps *steps,
-                   const struct steps_model *model, struct error *err)
-{
-    struct text text = {0};
-    if (given->json ? steps_write_json(steps, model, &text, err) : steps_print(steps, model, &text, err))
-        return output_and_release(NULL, &text, err);
-    text_release(&text);
-    return false;
-}
 
 static bool run(void *context, struct error *err)
 {
-    const struct steps_command *given = context;
-    struct steps steps = {0};
-    struct steps_model model = {0};
-    bool good = (!given->picture || figure_can_write(given->picture, err)) && read_all(given, &steps, err) &&
-                steps_model(&steps, &model, err);
-    if (good && given->picture)
-        good = figure_steps(given->picture, (enum figure_steps_kind)given->kind, given->event,
-                            figure_style_at(given->style), &steps, &model, err);
-    if (good && (given->json || !given->picture))
-        good = report(given, &steps, &model, err);
-    steps_model_release(&model);
-    steps_release(&steps);
-    return good;
+    struct figure_steps_command *given = context;
+    struct rh_error error;
+    given->request.size = sizeof given->request;
+    given->request.folders = given->folders;
+    rh_report *report = rh_figure_steps(&given->request, NULL, &error);
+    if (!report || given->json || !given->request.output)
+        return answer_print(report, given->json ? "json" : "text", &error, err);
+    rh_free(report);
+    return true;
 }
+
+static const struct option_spec table[] = {
+    OPTION_REQUEST(figure_steps_command, request, api_figure_steps_options),
+    OPTION_JSON(struct figure_steps_command),
+    OPTION_END,
+};
 
 static const struct command_example examples[] = {
     {"rehearse figure steps logs/UNET3D_*", "a table: seconds, samples/s, fits"},
@@ -104,13 +47,12 @@ const struct command command_figure_steps = {
         "With -o, one picture is drawn: breakdown (bars), step, full, throughput, latency (lines over the\n"
         "batch), violin, histogram, or fit. docs/figure-steps.md shows them.",
     .options = table,
-    .options_size = sizeof(struct steps_command),
-    .given_at = offsetof(struct steps_command, given),
+    .options_size = sizeof(struct figure_steps_command),
     .operands = {.name = "FOLDER",
                  .help = "logs, or folders of logs",
                  .min = 1,
                  .max = 0,
-                 .at = offsetof(struct steps_command, folders)},
+                 .at = offsetof(struct figure_steps_command, folders)},
     .examples = examples,
     .run = run,
 };

@@ -1,98 +1,50 @@
+#include "api/command.h"
+#include "cli/answer.h"
 #include "cli/command.h"
-#include "cli/output.h"
-#include "core/file.h"
-#include "core/json.h"
-#include "report/report.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct report_command {
+    struct rh_report_request request;
     struct rh_list folders;
-    const char *output, *title;
     bool json;
 };
 
-static const struct option_spec table[] = {
-    OPTION(report_command, output, OPTION_FILE, "output", .letter = 'o', .argument = "FILE",
-           .help = "the page; '-' is standard output (default: report.html in the folder)"),
-    OPTION(report_command, title, OPTION_TEXT, "title", .argument = "TEXT",
-           .help = "title of the page; by default the folder's name"),
-    OPTION(report_command, json, OPTION_FLAG, "json",
-           .help = "print as JSON, on standard output, the detected kind of each file"),
-    OPTION_END,
-};
-
-static void print_json(const char *output, const struct report *report, struct text *out)
+static bool deliver(const rh_report *report, const struct report_command *given, struct error *err)
 {
-    struct json json = {.out = out};
-    json_open_document(&json, "rehearse-report/1");
-    json_string(&json, "report", output);
-    json_open(&json, "files", '[');
-    for (size_t i = 0; i < report->count; i++) {
-        json_open_flat(&json, NULL, '{');
-        json_string(&json, "path", report->entries[i].path);
-        json_string(&json, "kind", report->entries[i].kind);
-        json_string(&json, "problem", report->entries[i].problem);
-        json_string(&json, "undrawn", report->entries[i].undrawn);
-        json_close(&json);
-    }
-    json_close(&json);
-    json_close(&json);
-}
-
-static bool deliver(const struct report_command *given, const char *output, struct report *report,
-                    struct error *err)
-{
-    struct text text = {0};
-    size_t undrawn = 0;
-    if (!output_text(output, &report->page, err))
+    int undrawn = (int)rh_number(report, "undrawn");
+    const char *output = rh_string(report, "output");
+    if ((strcmp(output, "-") == 0 && !answer_write(report, "html", NULL, err)) ||
+        (given->json && !answer_write(report, "json", NULL, err)))
         return false;
-    for (size_t i = 0; i < report->count; i++)
-        if (report->entries[i].problem)
-            output_warn("not in the report: %s: %s", report->entries[i].path, report->entries[i].problem);
-    for (size_t i = 0; i < report->count; i++)
-        if (report->entries[i].undrawn) {
-            undrawn++;
-            output_warn("without its picture: %s: %s", report->entries[i].path, report->entries[i].undrawn);
-        }
-    if (given->json) {
-        print_json(output, report, &text);
-        if (!output_and_release(NULL, &text, err))
-            return false;
-    }
     return undrawn == 0 ||
-           error_set(err, ERROR_FAILED, "%s: written, but pictures of %zu file%s could not be drawn", output,
+           error_set(err, ERROR_FAILED, "%s: written, but pictures of %d file%s could not be drawn", output,
                      undrawn, undrawn == 1 ? "" : "s");
 }
 
 static bool run(void *context, struct error *err)
 {
-    const struct report_command *given = context;
-    const char *folder = given->folders.items[0];
-    struct report report;
-    char *output = NULL;
-    enum file_kind kind;
-    if (!file_look(folder, &kind, err))
-        return false;
-    if (kind != FILE_FOLDER)
-        return error_set(err, ERROR_INPUT, "%s: %s", folder,
-                         kind != FILE_NONE ? "expected a folder, found a file" : "there is no such folder");
-    if (given->json && given->output && strcmp(given->output, "-") == 0)
+    struct report_command *given = context;
+    struct rh_error error;
+    struct rh_call call = answer_call(&(struct rh_call){.size = 0}, 0);
+    if (given->json && given->request.output && strcmp(given->request.output, "-") == 0)
         return error_set(err, ERROR_USAGE, "--json and the page cannot both go to standard output");
-    if ((given->output ? asprintf(&output, "%s", given->output)
-                       : asprintf(&output, "%s/report.html", folder)) < 0)
-        return error_memory(err);
-    const struct report_options options = {.folder = folder, .output = output, .title = given->title};
-    bool done = report_make(&report, &options, err);
-    if (done) {
-        done = deliver(given, output, &report, err);
-        report_release(&report);
-    }
-    free(output);
+    given->request.size = sizeof given->request;
+    given->request.folder = given->folders.items[0];
+    rh_report *report = rh_report_make(&given->request, &call, &error);
+    if (!report)
+        return answer_error(&error, err);
+    bool done = deliver(report, given, err);
+    rh_free(report);
     return done;
 }
+
+static const struct option_spec table[] = {
+    OPTION_REQUEST(report_command, request, api_report_options),
+    OPTION(report_command, json, OPTION_FLAG, "json",
+           .help = "print as JSON, on standard output, the detected kind of each file"),
+    OPTION_END,
+};
 
 static const struct command_example examples[] = {
     {"rehearse report runs/", "runs/report.html: all files of the folder on one page"},

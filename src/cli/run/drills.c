@@ -1,12 +1,17 @@
 #include "cli/run/drills.h"
 
 #include "cli/output.h"
+#include "cli/run/launched.h"
+#include "comm/group.h"
+#include "core/clock.h"
 #include "core/statistics.h"
 #include "core/vector.h"
 #include "elastic/failures.h"
 #include "run/drill/drill.h"
+#include "run/run.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,10 +20,16 @@
 bool drills_asked(const struct drills_given *given)
 {
     return given->kill.count + given->cut.count + given->back.count > 0 || given->failures ||
-           given->random > 0;
+           given->random > 0 || given->survive;
 }
 
 /* ---- what happens ---- */
+
+/* Where nodes are; all of them on one host without a name, or on those of `rehearse launch`. */
+struct places {
+    const struct launch_hosts *hosts; /* NULL: no names */
+    int host_of[DRILL_MAX_NODES];
+};
 
 static bool add_fate(struct drill_options *options, enum drill_fate_kind kind, int node, double time,
                      const char *name, struct error *err)
@@ -30,23 +41,49 @@ static bool add_fate(struct drill_options *options, enum drill_fate_kind kind, i
     if (options->fate_count == DRILL_MAX_FATES)
         return error_set(err, ERROR_USAGE, "%s: a drill has at most %d losses and returns", name,
                          DRILL_MAX_FATES);
-    options->fates[options->fate_count++] = (struct drill_fate){kind, node, time};
+    options->fates[options->fate_count++] = (struct drill_fate){kind, node, time, 0};
     return true;
 }
 
-static bool read_fates(struct drill_options *options, enum drill_fate_kind kind, const struct rh_list *list,
-                       const char *name, struct error *err)
+/* The same happens to all nodes of a host. */
+static bool add_host_fate(struct drill_options *options, const struct places *places,
+                          const struct drill_fate *fate, const char *host, size_t length, const char *name,
+                          struct error *err)
+{
+    int nodes = elastic_kit_nodes(options->kit), together = options->fate_count + 1;
+    for (size_t h = 0; places->hosts && h < places->hosts->count; h++) {
+        if (strlen(places->hosts->hosts[h].name) != length ||
+            memcmp(places->hosts->hosts[h].name, host, length) != 0)
+            continue;
+        for (int node = 0; node < nodes; node++) {
+            if (places->host_of[node] != (int)h)
+                continue;
+            if (!add_fate(options, fate->kind, node, fate->time, name, err))
+                return false;
+            options->fates[options->fate_count - 1].together = together;
+        }
+        return true;
+    }
+    return error_set(err, ERROR_USAGE, "%s: expected a node%s and a time, such as 2@1.5s; found '%.*s'", name,
+                     places->hosts ? " or one of the hosts" : "", (int)length, host);
+}
+
+static bool read_fates(struct drill_options *options, const struct places *places, enum drill_fate_kind kind,
+                       const struct rh_list *list, const char *name, struct error *err)
 {
     for (size_t i = 0; i < list->count; i++) {
         const char *text = list->items[i];
+        const char *at = strrchr(text, '@');
+        size_t length = at ? (size_t)(at - text) : 0;
         char *end;
         long node = strtol(text, &end, 10);
-        double time;
-        if (end == text || *end != '@' || text[0] < '0' || text[0] > '9' || node > DRILL_MAX_NODES ||
-            !unit_parse(end + 1, UNIT_TIME, &time) || !(time >= 0.0))
+        struct drill_fate fate = {.kind = kind};
+        if (length == 0 || !unit_parse(at + 1, UNIT_TIME, &fate.time) || !(fate.time >= 0.0))
             return error_set(err, ERROR_USAGE, "%s: expected a node and a time, such as 2@1.5s; found '%s'",
                              name, text);
-        if (!add_fate(options, kind, (int)node, time, name, err))
+        bool numbered = end == at && text[0] >= '0' && text[0] <= '9' && node <= DRILL_MAX_NODES;
+        if (numbered ? !add_fate(options, kind, (int)node, fate.time, name, err)
+                     : !add_host_fate(options, places, &fate, text, length, name, err))
             return false;
     }
     return true;
@@ -70,11 +107,25 @@ static bool read_failures(struct drill_options *options, const char *path, struc
 
 /* ---- what came of it ---- */
 
-enum { FOUND, AGREED, COPIED, STEPPED, TIMES };
-static const char *const time_names[TIMES] = {"detection", "agreement", "copies", "first step"};
+enum {
+    KILL_FOUND,
+    CUT_FOUND,
+    AGREED,
+    COPIED,
+    STEPPED,
+    RECOVERED,
+    SIMULATED,
+    RATIO,
+    RESTARTED,
+    LOADED,
+    TIMES
+};
+static const char *const time_names[TIMES] = {"detection",  "... of a cut", "agreement", "copies",
+                                              "first step", "recovery",     "simulated", NULL,
+                                              "restart",    "... load"};
 
 struct results {
-    int drills, verdicts[DRILL_VERDICTS], hung, lost, views;
+    int drills, verdicts[DRILL_VERDICTS], hung, lost, views, restarts, repeated;
     int64_t samples, cells;
     struct {
         double *values;
@@ -97,6 +148,8 @@ static bool add_outcome(struct results *results, int number, const struct drill_
     results->verdicts[outcome->verdict]++;
     results->lost += outcome->lost;
     results->views += outcome->views;
+    results->restarts += outcome->restarts;
+    results->repeated += outcome->repeated;
     results->samples += outcome->samples;
     results->cells += outcome->cells;
     results->last = *outcome;
@@ -106,11 +159,20 @@ static bool add_outcome(struct results *results, int number, const struct drill_
     }
     for (int i = 0; i < outcome->event_count; i++) {
         const struct drill_event *event = &outcome->events[i];
-        if (!add_time(results, FOUND, event->found) || !add_time(results, AGREED, event->agreed) ||
+        double recovered = isfinite(event->simulated) ? event->stepped : NAN;
+        if (!add_time(results, event->cut ? CUT_FOUND : KILL_FOUND, event->found) ||
+            !add_time(results, AGREED, event->agreement) ||
             !add_time(results, COPIED, event->copied - event->agreed) ||
-            !add_time(results, STEPPED, event->stepped - event->copied))
+            !add_time(results, STEPPED, event->stepped - event->copied) ||
+            !add_time(results, RECOVERED, recovered) ||
+            !add_time(results, SIMULATED, isfinite(recovered) ? event->simulated : NAN) ||
+            !add_time(results, RATIO, recovered / event->simulated))
             return error_memory(err);
     }
+    for (int i = 0; i < outcome->restarts && i < DRILL_MAX_RESTARTS; i++)
+        if (outcome->times[i].seconds > 0.0 && (!add_time(results, RESTARTED, outcome->times[i].seconds) ||
+                                                !add_time(results, LOADED, outcome->times[i].load)))
+            return error_memory(err);
     return true;
 }
 
@@ -131,22 +193,33 @@ static void print(const struct results *results, struct text *out)
             text_format(out, "%6d  %s\n", results->verdicts[v], drill_verdicts[v]);
     if (results->drills == 1 && results->last.text[0])
         text_format(out, "        %s\n", results->last.text);
+    if (results->drills == 1 && results->last.note[0])
+        text_format(out, "        %s\n", results->last.note);
     text_format(out, "\n%lld samples trained once, %lld layer parts as in a training without losses\n",
                 (long long)results->samples, (long long)results->cells);
+    if (results->restarts > 0)
+        text_format(out, "%d restart%s from a checkpoint, %d iterations trained again\n", results->restarts,
+                    results->restarts == 1 ? "" : "s", results->repeated);
     text_format(out, "\n%-12s %12s %12s %12s\n", "", "median", "90 %", "99 %");
     for (int t = 0; t < TIMES; t++)
-        if (results->times[t].count > 0)
+        if (results->times[t].count > 0 && time_names[t])
             text_format(out, "%-12s %12s %12s %12s\n", time_names[t],
                         unit_format(a, sizeof a, share_of(results, t, 0.5), UNIT_TIME, 3),
                         unit_format(b, sizeof b, share_of(results, t, 0.9), UNIT_TIME, 3),
                         unit_format(c, sizeof c, share_of(results, t, 0.99), UNIT_TIME, 3));
+    if (results->times[RATIO].count > 0)
+        text_format(out, "\nrecovery takes %+.1f %% against simulated (median of %zu; 90 %%: %+.1f %%)\n",
+                    100 * (share_of(results, RATIO, 0.5) - 1), results->times[RATIO].count,
+                    100 * (share_of(results, RATIO, 0.9) - 1));
 }
 
 static void write_json(const struct results *results, const struct drills_given *given, struct text *out)
 {
     static const char *const keys[DRILL_VERDICTS] = {"hang", "right", "checkpoint_needed", "too_few_nodes",
                                                      "wrong"};
-    static const char *const times[TIMES] = {"detection", "agreement", "copies", "first_step"};
+    static const char *const times[TIMES] = {
+        "detection", "cut_detection",         "agreement", "copies", "first_step", "recovery",
+        "simulated", "recovery_by_simulated", "restart",   "load"};
     struct json json = {.out = out};
     json_open_document(&json, "rehearse-drills/1");
     json_integer(&json, "drills", results->drills);
@@ -159,6 +232,9 @@ static void write_json(const struct results *results, const struct drills_given 
         json_integer(&json, keys[v], results->verdicts[v]);
     json_close(&json);
     json_string(&json, "text", results->last.text);
+    json_string(&json, "note", results->last.note);
+    json_integer(&json, "restarts", results->restarts);
+    json_integer(&json, "iterations_again", results->repeated);
     json_integer(&json, "samples", results->samples);
     json_integer(&json, "layer_parts", results->cells);
     json_open(&json, "seconds", '{');
@@ -187,29 +263,135 @@ static bool judge(const struct results *results, struct error *err)
 
 /* ---- all of it ---- */
 
-static bool run_random(struct drill_options *options, const struct drills_given *given,
-                       struct results *results, struct error *err)
+/* Draws a drill; its checkpoints are in a folder of its own, whose path the caller frees. */
+static bool draw(struct drill_options *options, const struct drills_given *given,
+                 const struct drills_more *more, int number, struct text *folder, struct error *err)
 {
-    for (int i = 0; i < given->random; i++) {
+    drill_draw(options, (uint64_t)given->seed, number, PERIOD);
+    options->number = number;
+    if (!more->checkpoints)
+        return true;
+    folder->length = 0;
+    text_format(folder, "%s/drill-%d", more->checkpoints, number);
+    options->checkpoints = folder->data;
+    return !folder->failed || error_memory(err);
+}
+
+static bool run_random(struct drill_options *options, const struct drills_given *given,
+                       const struct drills_more *more, struct results *results, struct error *err)
+{
+    struct text folder = {0};
+    bool ok = true;
+    for (int i = 0; ok && i < given->random; i++) {
         struct drill_outcome outcome;
-        if (given->only >= 0 && i != given->only)
-            continue;
-        drill_draw(options, (uint64_t)given->seed, i, PERIOD);
-        if (!drill_run(options, &outcome, err) || !add_outcome(results, i, &outcome, err))
-            return false;
+        if (given->only < 0 || i == given->only)
+            ok = draw(options, given, more, i, &folder, err) && drill_run(options, &outcome, err) &&
+                 add_outcome(results, i, &outcome, err);
     }
-    return true;
+    text_release(&folder);
+    return ok;
+}
+
+static bool read_all_fates(struct drill_options *options, const struct drills_given *given,
+                           const struct places *places, struct error *err)
+{
+    return read_fates(options, places, DRILL_KILL, &given->kill, "--kill", err) &&
+           read_fates(options, places, DRILL_CUT, &given->cut, "--cut", err) &&
+           (!given->failures || read_failures(options, given->failures, err)) &&
+           read_fates(options, places, DRILL_RETURN, &given->back, "--return", err);
 }
 
 static bool run_one(struct drill_options *options, const struct drills_given *given, struct results *results,
                     struct error *err)
 {
     struct drill_outcome outcome;
-    return read_fates(options, DRILL_KILL, &given->kill, "--kill", err) &&
-           read_fates(options, DRILL_CUT, &given->cut, "--cut", err) &&
-           (!given->failures || read_failures(options, given->failures, err)) &&
-           read_fates(options, DRILL_RETURN, &given->back, "--return", err) &&
-           drill_run(options, &outcome, err) && add_outcome(results, 0, &outcome, err);
+    struct places places = {.hosts = NULL};
+    if (options->launch)
+        places.hosts = &options->launch->hosts;
+    return (!places.hosts ||
+            launch_place(places.hosts, elastic_kit_nodes(options->kit), places.host_of, err)) &&
+           read_all_fates(options, given, &places, err) && drill_run(options, &outcome, err) &&
+           add_outcome(results, 0, &outcome, err);
+}
+
+/* ---- under mpirun ---- */
+
+struct teller {
+    const struct drills_given *given;
+    const struct drills_more *more;
+};
+
+static bool deliver(struct results *results, const struct drills_given *given, const struct drills_more *more,
+                    struct error *err);
+
+static int tell(void *context, const struct drill_outcome *outcome)
+{
+    const struct teller *teller = context;
+    struct results results = {.wrong_drill = -1};
+    struct error err;
+    if (add_outcome(&results, 0, outcome, &err) && deliver(&results, teller->given, teller->more, &err))
+        return 0;
+    fprintf(stderr, "rehearse: error: %s\n", err.text);
+    return (int)err.kind;
+}
+
+/* All ranks call it; those beside rank 0 fail in silence. */
+static bool be_one_of_mpi(struct drill_options *options, const struct drills_given *given,
+                          const struct drills_more *more, struct error *err)
+{
+    struct places places = {.hosts = NULL};
+    struct teller teller = {given, more};
+    struct text folder = {0};
+    int64_t together = 0;
+    struct comm *comm = comm_open(more->timeout, err);
+    bool ok = comm && comm_may_lose(comm, err);
+    if (ok && given->random > 0 && given->only < 0)
+        ok = error_set(
+            err, ERROR_USAGE,
+            "--random: under mpirun there is one drill, as lost ranks stay lost and mpirun starts no "
+            "others: --drill K says which");
+    ok = ok && (given->random > 0 ? draw(options, given, more, (int)given->only, &folder, err)
+                                  : read_all_fates(options, given, &places, err));
+    if (ok && comm_size(comm) < drill_ranks(options))
+        ok = error_set(
+            err, ERROR_USAGE,
+            "this drill has %d ranks, one for each node and one for each that returns; the launcher has "
+            "started %d",
+            drill_ranks(options), comm_size(comm));
+    int rank = comm ? comm_rank(comm) : 0;
+    struct wire *wire = ok ? wire_over_mpi(comm, given->silence, err) : NULL;
+    struct drill_options own = *options;
+    own.report = tell;
+    own.report_context = &teller;
+    if (wire && comm_reduce_integers(comm, COMM_SUM, &together, 1, "the beginning", err))
+        drill_be_one_of_mpi(&own, wire);
+    if (rank > 0) {
+        clock_sleep(CLOCK_SECOND / 2); /* the launcher ends the others at once */
+        run_leave(NULL, (int)err->kind);
+    }
+    return false;
+}
+
+/* A rank on one of the hosts of `rehearse launch`: never returns. */
+static void be_launched(struct drill_options *options, const struct drills_given *given,
+                        const struct drills_more *more, struct error *err)
+{
+    struct text folder = {0};
+    struct launch_seat seat;
+    struct places places;
+    struct wire *wire = launch_join(&seat, given->silence, options->limit, err);
+    bool ok = wire != NULL;
+    places.hosts = &seat.hosts;
+    for (int node = 0; ok && node < DRILL_MAX_NODES && node < seat.size; node++)
+        places.host_of[node] = seat.host_of[node];
+    if (ok && given->random > 0)
+        ok = draw(options, given, more, seat.number, &folder, err);
+    else
+        ok = ok && read_all_fates(options, given, &places, err);
+    if (ok)
+        drill_be_launched(options, &seat, wire);
+    launch_tell_failure(err);
+    run_leave(wire, (int)err->kind);
 }
 
 static bool load(struct elastic_kit *kit, const struct drills_given *given, const struct drills_more *more,
@@ -242,12 +424,32 @@ static bool iteration_of(const struct elastic_kit *kit, int faults, double *seco
     return true;
 }
 
+/* Prints all results, and judges them. */
+static bool deliver(struct results *results, const struct drills_given *given, const struct drills_more *more,
+                    struct error *err)
+{
+    struct text text = {0};
+    for (int t = 0; t < TIMES; t++)
+        sort_doubles(results->times[t].values, (int)results->times[t].count);
+    if (more->json)
+        write_json(results, given, &text);
+    else
+        print(results, &text);
+    return output_and_release(more->output, &text, err) && judge(results, err);
+}
+
 bool drills_run(const struct drills_given *given, const struct drills_more *more, struct error *err)
 {
     struct elastic_kit kit;
     struct results results = {.wrong_drill = -1};
-    struct text text = {0};
     double seconds;
+    if (!more->checkpoints != (more->save_every == 0))
+        return error_set(err, ERROR_USAGE, "%s",
+                         more->checkpoints ? "--checkpoints: expected --save-every"
+                                           : "--save-every: in a drill, expected --checkpoints");
+    if (given->only >= given->random && given->random > 0)
+        return error_set(err, ERROR_USAGE, "--drill: there are drills 0 to %lld",
+                         (long long)given->random - 1);
     if (!load(&kit, given, more, err))
         return false;
     bool ok = iteration_of(&kit, (int)given->faults, &seconds, err);
@@ -256,24 +458,23 @@ bool drills_run(const struct drills_given *given, const struct drills_more *more
                                     .iterations = more->iterations,
                                     .byte_share = more->byte_share,
                                     .silence = given->silence,
+                                    .launch = launched_hosts(),
+                                    .checkpoints = more->checkpoints,
+                                    .save_every = more->save_every,
+                                    .fresh = given->random > 0,
                                     .time_share = given->time_share};
     if (ok) {
         if (given->random > 0)
             options.time_share = PERIOD / seconds;
         options.limit = (given->random > 0 ? 15.0 : 60.0) +
                         20.0 * seconds * options.time_share * options.iterations + 20.0 * given->silence;
-        ok = given->random > 0 ? run_random(&options, given, &results, err)
-                               : run_one(&options, given, &results, err);
+        if (launch_is_rank())
+            be_launched(&options, given, more, err);
+        ok = comm_launched() > 1 ? be_one_of_mpi(&options, given, more, err)
+             : given->random > 0 ? run_random(&options, given, more, &results, err)
+                                 : run_one(&options, given, &results, err);
     }
-    for (int t = 0; t < TIMES; t++)
-        sort_doubles(results.times[t].values, (int)results.times[t].count);
-    if (ok) {
-        if (more->json)
-            write_json(&results, given, &text);
-        else
-            print(&results, &text);
-        ok = output_and_release(more->output, &text, err) && judge(&results, err);
-    }
+    ok = ok && deliver(&results, given, more, err);
     for (int t = 0; t < TIMES; t++)
         free(results.times[t].values);
     elastic_kit_release(&kit);

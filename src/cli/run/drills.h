@@ -9,6 +9,7 @@ struct drills_given {
     const char *failures, *cluster;
     int64_t random, only, faults, seed;
     double time_share, silence;
+    bool survive;
 };
 
 /* Options of a command whose options struct has a `struct drills_given drills`. */
@@ -26,6 +27,8 @@ struct drills_given {
                .min = 1, .max = 100000, .help = "run N drills that are drawn by --seed"),                    \
         OPTION(type, drills.only, OPTION_INTEGER, "drill", .topic = DRILLS_TOPIC, .argument = "N",           \
                .initial = "-1", .min = -1, .max = 100000, .help = "of the random drills, only number N"),    \
+        OPTION(type, drills.survive, OPTION_FLAG, "survive", .topic = DRILLS_TOPIC,                          \
+               .help = "a drill whose losses come from elsewhere: whoever is lost, the others go on"),       \
         OPTION(type, drills.faults, OPTION_INTEGER, "faults", .topic = DRILLS_TOPIC, .argument = "F",        \
                .initial = "1", .max = 1000, .help = "lost nodes that leave a copy of every layer"),          \
         OPTION(type, drills.cluster, OPTION_FILE, "cluster", .letter = 'c', .topic = DRILLS_TOPIC,           \
@@ -42,9 +45,11 @@ bool drills_asked(const struct drills_given *given);
 struct drills_more {
     struct rh_list plans;
     int iterations;
-    double byte_share;
+    double byte_share, timeout;
     bool json;
     const char *output;
+    const char *checkpoints; /* folder; NULL: none are saved */
+    int save_every;
 };
 bool drills_run(const struct drills_given *given, const struct drills_more *more, struct error *err);
 

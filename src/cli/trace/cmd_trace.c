@@ -1,53 +1,17 @@
+#include "api/command.h"
+#include "cli/answer.h"
 #include "cli/command.h"
-#include "cli/output.h"
-#include "cli/stop.h"
-#include "core/child.h"
-#include "core/json.h"
-#include "trace/capture/capture.h"
 
-#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-struct trace_options {
+struct trace_command {
+    struct rh_trace_request request;
     struct rh_list command;
-    const char *store, *cgroup, *user;
-    int64_t pid;
-    double buffer, interval, after;
-    bool system, no_bpf, sched, force, json, after_dashes;
-};
-
-static const struct option_spec table[] = {
-    OPTION(trace_options, store, OPTION_FILE, "output", .letter = 'o', .argument = "FILE",
-           .initial = "run.db", .help = "the trace, an SQLite file"),
-    OPTION(trace_options, force, OPTION_FLAG, "force",
-           .help = "replace an existing trace as soon as the new one has begun"),
-    OPTION(trace_options, user, OPTION_TEXT, "user", .argument = "NAME",
-           .help = "run the command as this user instead of root, with the user's groups, HOME and USER"),
-    OPTION(trace_options, pid, OPTION_INTEGER, "pid", .letter = 'p', .argument = "PID", .min = 1,
-           .max = 4194304,
-           .help = "trace a process that runs already and its children, instead of a command"),
-    OPTION(trace_options, cgroup, OPTION_FILE, "cgroup", .argument = "FOLDER",
-           .help = "trace all processes in a control group (version 2) and below it"),
-    OPTION(trace_options, system, OPTION_FLAG, "system",
-           .help = "trace all processes, with or without a command"),
-    OPTION(trace_options, no_bpf, OPTION_FLAG, "no-bpf",
-           .help = "only sample /proc and GPUs; needs no rights"),
-    OPTION(trace_options, sched, OPTION_FLAG, "sched",
-           .help = "also record when threads are off the processor, and why"),
-    OPTION(trace_options, buffer, OPTION_QUANTITY, "buffer", .unit = UNIT_BYTES, .argument = "BYTES",
-           .initial = "64MiB", .min = 4096, .max = 0x1p31,
-           .help = "size of the buffer between kernel and program; increase it if events are lost"),
-    OPTION(trace_options, interval, OPTION_QUANTITY, "interval", .unit = UNIT_TIME, .argument = "TIME",
-           .initial = "100ms", .min = 0.01, .max = 3600, .help = "time between samples of /proc and GPUs"),
-    OPTION(trace_options, after, OPTION_QUANTITY, "after", .unit = UNIT_TIME, .argument = "TIME",
-           .initial = "0s", .max = 86400,
-           .help = "continue for this long after the command has ended, to see write-back"),
-    OPTION(trace_options, json, OPTION_FLAG, "json",
-           .help = "print a summary of the recording as JSON, on standard error"),
-    OPTION_END,
+    bool json, after_dashes;
 };
 
 /* Returns whether execvp would find a program of this name. */
@@ -78,7 +42,7 @@ static const struct command *command_of_word(const char *const *last, size_t cou
 /* 'rehearse trace steps x' is more often a mistaken 'figure steps' than a program of that name. So a word
  * of one of our commands is a program only after '--', and so is a word near to one if there is no such
  * program. */
-static bool check_first_word(const struct trace_options *given, struct error *err)
+static bool check_first_word(const struct trace_command *given, struct error *err)
 {
     const char *word = given->command.count > 0 ? given->command.items[0] : "";
     const char *last[64];
@@ -99,115 +63,38 @@ static bool check_first_word(const struct trace_options *given, struct error *er
                      meant->name, word, word);
 }
 
-static bool check(const struct trace_options *given, struct error *err)
+/* What is said goes to standard error: standard output and the exit status are the command's. */
+static bool say(const rh_report *report, const char *form, struct error *err)
 {
-    int ways = (given->command.count > 0) + (given->pid > 0) + (given->cgroup != NULL);
-    if (ways > 1)
-        return error_set(err, ERROR_USAGE, "trace: a command, --pid and --cgroup exclude each other");
-    if (given->system && (given->pid > 0 || given->cgroup))
-        return error_set(err, ERROR_USAGE, "trace: --system is all processes already");
-    if (ways == 0 && !given->system)
-        return error_set(
-            err, ERROR_USAGE,
-            "trace: what is to be traced? rehearse trace -o run.db -- COMMAND…, or --pid, --cgroup, "
-            "--system");
-    if (given->user && given->command.count == 0)
-        return error_set(err, ERROR_USAGE, "trace: --user is for a command");
-    return check_first_word(given, err);
+    return rh_number(report, "complete") == 0 || answer_say(report, form, err);
 }
 
-static void print_json(const struct trace_options *given, const struct trace_capture_report *report,
-                       struct text *out)
+static bool run(void *context, struct error *err)
 {
-    struct json json = {.out = out};
-    json_open_document(&json, "rehearse-trace-recording/1");
-    json_string(&json, "trace", given->store);
-    json_integer(&json, "rows", report->rows);
-    json_integer(&json, "lost", report->lost);
-    json_number(&json, "seconds", report->seconds);
-    json_number(&json, "load_cpu_seconds", report->load_seconds);
-    json_number(&json, "tracer_cpu_seconds", report->cpu_seconds);
-    json_integer(&json, "gpus", report->gpus);
-    if (given->command.count > 0)
-        json_integer(&json, "status", report->status);
-    json_string(&json, "notes", text_within(&report->notes, out));
-    json_close(&json);
-}
-
-static void print_text(const struct trace_options *given, const struct trace_capture_report *report,
-                       struct text *out)
-{
-    const char *notes = text_within(&report->notes, out);
-    text_format(out,
-                "rehearse: %s: %" PRId64 " events in %.1f s, %" PRId64
-                " lost; the tracer took %.2f s of a processor\n",
-                given->store, report->rows, report->seconds, report->lost, report->cpu_seconds);
-    while (*notes) {
-        size_t length = strcspn(notes, "\n");
-        bool lost = text_starts_with(notes, "lost:");
-        text_format(out, "rehearse: %s%.*s\n", lost ? "" : "not recorded: ", (int)length, notes);
-        notes += length + (notes[length] != '\0');
-    }
-}
-
-/* Warns that the command went on without its trace. */
-static void warn(const struct trace_capture_report *report, const struct error *err)
-{
-    output_warn("%s; the trace was cut off within %.1f s, the command went on", err->text, report->seconds);
-}
-
-/* Records. Standard output and the exit status are the command's. */
-static bool record(struct trace_options *given, const struct child_user *user, struct error *err)
-{
-    struct text text = {0};
-    char **words = calloc(given->command.count + 1, sizeof *words);
-    if (!words)
-        return error_memory(err);
-    for (size_t i = 0; i < given->command.count; i++)
-        words[i] = (char *)(uintptr_t)given->command.items[i]; /* of argv, which may be written to */
-    struct trace_capture_report report;
-    const struct trace_capture_options options = {
-        .store = given->store,
-        .replace = given->force,
-        .user = user,
-        .command = given->command.count > 0 ? words : NULL,
-        .pid = (int)given->pid,
-        .cgroup = given->cgroup,
-        .system = given->system,
-        .no_bpf = given->no_bpf,
-        .off_cpu = given->sched,
-        .buffer = (int64_t)given->buffer,
-        .interval = given->interval,
-        .after = given->after,
-        .version = REHEARSE_VERSION,
-        .stop = stop_on_signals(),
-    };
-    bool done = trace_capture(&options, &report, err);
-    if (done) {
-        given->json ? print_json(given, &report, &text) : print_text(given, &report, &text);
-        output_say(&text);
-    }
-    bool ran = report.began && report.ended;
-    if (!done && ran)
-        warn(&report, err);
-    text_release(&text);
-    trace_capture_report_release(&report);
-    free(words);
-    if (ran && report.status != 0)
-        exit(report.status);
-    return done || ran;
-}
-
-static bool trace(void *context, struct error *err)
-{
-    struct trace_options *given = context;
-    struct child_user user = {0};
-    if (!check(given, err) || (given->user && !child_user_find(&user, given->user, err)))
+    struct trace_command *given = context;
+    struct rh_error error;
+    struct rh_call call;
+    if (!answer_stoppable(&call, 0, err) || !check_first_word(given, err))
         return false;
-    bool done = record(given, given->user ? &user : NULL, err);
-    child_user_release(&user);
+    given->request.size = sizeof given->request;
+    given->request.command = given->command;
+    rh_report *report = rh_trace(&given->request, &call, &error);
+    if (!report)
+        return answer_error(&error, err);
+    double status = rh_number(report, "status"); /* NAN: no command was run */
+    bool done = say(report, given->json ? "json" : "text", err);
+    rh_free(report);
+    if (done && status > 0.0)
+        exit((int)status);
     return done;
 }
+
+static const struct option_spec table[] = {
+    OPTION_REQUEST(trace_command, request, api_trace_options),
+    OPTION(trace_command, json, OPTION_FLAG, "json",
+           .help = "print a summary of the recording as JSON, on standard error"),
+    OPTION_END,
+};
 
 static const struct command_example examples[] = {
     {"rehearse trace -o run.db -- python train.py", "file and disk operations of a training job"},
@@ -234,10 +121,10 @@ const struct command command_trace = {
         "Events that did not fit into the buffer between the kernel and this program are counted by class "
         "and shown.",
     .options = table,
-    .options_size = sizeof(struct trace_options),
+    .options_size = sizeof(struct trace_command),
     .operands = {"COMMAND", "the command to run, after '--', with its own options", NULL, 0, 0,
-                 offsetof(struct trace_options, command)},
-    .after_dashes_at = offsetof(struct trace_options, after_dashes),
+                 offsetof(struct trace_command, command)},
+    .after_dashes_at = offsetof(struct trace_command, after_dashes),
     .examples = examples,
-    .run = trace,
+    .run = run,
 };

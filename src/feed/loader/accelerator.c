@@ -12,7 +12,7 @@
 #define EVAL_STREAM UINT64_C(0x6576616c) /* evaluations draw times of their own */
 #define WATCH_EVERY ((int64_t)200000000)
 #define RANKS_EVERY ((int64_t)1000000000)
-#define STOP_EVERY  ((int64_t)100000000) /* maximum delay of noticing a signal */
+#define STOP_EVERY  ((int64_t)40000000) /* maximum delay of noticing a stop */
 #define WHAT        80
 
 /* The word of a rank at a barrier; the greatest of all ranks holds. */

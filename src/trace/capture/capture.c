@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 #define MILLISECOND    INT64_C(1000000)
-#define RECORDS_A_TURN 100000             /* of the ring, before the clock is looked at again */
-#define REST           INT64_C(100000000) /* ns to wait if there is nothing to read */
+#define RECORDS_A_TURN 100000            /* of the ring, before the clock is looked at again */
+#define REST           INT64_C(40000000) /* ns to wait if there is nothing to read: a stop is seen as soon */
 
 struct capture {
     const struct trace_capture_options *options;

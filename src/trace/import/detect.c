@@ -43,8 +43,8 @@ static bool is_dlio(const char *start)
 {
     for (const char *line = start; *line; line = next_line(line)) {
         int64_t days;
-        const char *p = strchr(line, ']');
-        if (*line == '[' && p && p - line < 12 && p[1] == ' ') {
+        const char *p = *line == '[' ? strchr(line, ']') : NULL;
+        if (p && p - line < 12 && p[1] == ' ') {
             p += 2;
             if (scan_date(&p, &days) && *p == 'T')
                 return true;

@@ -1,5 +1,6 @@
 #include "trace/import/lines.h"
 
+#include "core/stop.h"
 #include "trace/import/import.h"
 
 #include <errno.h>
@@ -121,6 +122,8 @@ enum import_line_kind import_lines_next(struct import_lines *lines, const char *
                                         struct error *err)
 {
     size_t searched = lines->at;
+    if (stop_obeyed_at((size_t)lines->line, err))
+        return IMPORT_LINE_ERROR;
     for (;;) {
         char *stop = memchr(lines->buffer + searched, '\n', lines->used - searched);
         if (stop)

@@ -1,5 +1,6 @@
 #include "trace/similarity/similarity.h"
 #include "core/random.h"
+#include "core/stop.h"
 #include "core/vector.h"
 #include "trace/similarity/math.h"
 
@@ -110,7 +111,7 @@ static bool add_distribution(struct comparison *at, enum similarity_kind kind, c
     struct similarity_component *last = &at->result->components[at->result->count - 1];
     last[-1].drawn = last->drawn = drawn;
     double *ks_values = replicates_of(at, last - 1), *near_values = replicates_of(at, last);
-    for (int i = 0; i < at->options->replicates; i++) {
+    for (int i = 0; i < at->options->replicates && !stop_wanted(); i++) {
         similarity_draw(&at->random, a->items, a->count, at->draws_a, a_drawn);
         similarity_draw(&at->random, b->items, b->count, at->draws_b, b_drawn);
         ks_values[i] = similarity_ks(at->draws_a, a_drawn, at->draws_b, b_drawn, resolution);
@@ -175,7 +176,7 @@ static bool add_curve(struct comparison *at, enum similarity_kind kind, const ch
         return false;
     struct similarity_component *last = &at->result->components[at->result->count - 1];
     double *alike_values = replicates_of(at, last - 1), *near_values = replicates_of(at, last);
-    for (int i = 0; i < at->options->replicates; i++)
+    for (int i = 0; i < at->options->replicates && !stop_wanted(); i++)
         compare_curves(at, a, b, parts, true, &alike_values[i], &near_values[i]);
     settle(at, last - 1, 1);
     settle(at, last, 1);
@@ -346,7 +347,7 @@ static bool add_order(struct comparison *at)
         return false;
     size_t drawn = at->common < MAX_DRAWN ? at->common : MAX_DRAWN;
     double *values = replicates_of(at, component);
-    for (int i = 0; i < at->options->replicates; i++)
+    for (int i = 0; i < at->options->replicates && !stop_wanted(); i++)
         values[i] = resampled_order(at, drawn);
     settle(at, component, (double)drawn / (double)at->common);
     return true;

@@ -1,5 +1,6 @@
 #include "trace/store/open.h"
 
+#include "core/stop.h"
 #include "trace/store/schema.h"
 #include "trace/store/store.h"
 
@@ -30,7 +31,7 @@ static int count_steps(void *context)
     guard->steps++;
     guard->all++;
     guard->spent = guard->steps > max || guard->all / MAX_STATEMENTS > max;
-    return guard->spent;
+    return guard->spent || stop_wanted();
 }
 
 void store_guard_begin(struct store_guard *guard)

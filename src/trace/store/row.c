@@ -1,5 +1,7 @@
 #include "trace/store/row.h"
 
+#include "core/stop.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -12,24 +14,26 @@ bool row_begin(struct trace_cursor *cursor, struct trace_reader *reader, const c
            store_fail(reader->db, &reader->guard, reader->path, err);
 }
 
+/* Keeps the first failure, and ends the rows. */
+static void stop(struct trace_cursor *cursor)
+{
+    cursor->failed = true;
+    cursor->code = SQLITE_DONE;
+}
+
 bool row_next(struct trace_cursor *cursor)
 {
     if (!cursor)
         return false;
     struct trace_reader *reader = cursor->reader;
+    if (!cursor->failed && stop_obeyed_at(cursor->rows++, &cursor->why))
+        stop(cursor);
     if (cursor->code == SQLITE_ROW)
         cursor->code = sqlite3_step(cursor->statement);
     /* At once, since the database only knows the failure of the last statement. */
     if (cursor->code != SQLITE_ROW && cursor->code != SQLITE_DONE && !cursor->failed)
         cursor->failed = !store_fail(reader->db, &reader->guard, reader->path, &cursor->why);
     return cursor->code == SQLITE_ROW;
-}
-
-/* Keeps the first failure, and ends the rows. */
-static void stop(struct trace_cursor *cursor)
-{
-    cursor->failed = true;
-    cursor->code = SQLITE_DONE;
 }
 
 void row_stop_memory(struct trace_cursor *cursor)

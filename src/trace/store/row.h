@@ -39,6 +39,7 @@ struct trace_cursor {
     const char *table; /* for messages */
     int code;
     int64_t bytes; /* moved, of all rows so far */
+    size_t rows;
     bool failed;
     struct error why;
 };

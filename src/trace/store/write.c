@@ -1,4 +1,6 @@
 #include "trace/store/open.h"
+
+#include "core/stop.h"
 #include "trace/store/schema.h"
 #include "trace/store/writer.h"
 
@@ -71,6 +73,15 @@ static bool bring_up(struct trace_writer *writer, int version, struct error *err
            run_sql(writer, sql, err);
 }
 
+#define OPERATIONS 10000 /* of the database, between two looks at a stop */
+
+/* One step may sort all rows for an index. */
+static int interrupts(void *context)
+{
+    (void)context;
+    return stop_wanted();
+}
+
 static bool open_database(struct trace_writer *writer, const char *journal, struct error *err)
 {
     if (sqlite3_open_v2(file_of(writer), &writer->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
@@ -78,6 +89,7 @@ static bool open_database(struct trace_writer *writer, const char *journal, stru
         return writer->db ? trace_writer_fail(writer, err) : error_memory(err);
     if (!store_distrust(writer->db))
         return trace_writer_fail(writer, err);
+    sqlite3_progress_handler(writer->db, OPERATIONS, interrupts, NULL);
     char sql[512];
     /* The traced machine does not wait for the disk: a power cut may cost the file, the death of a process
      * does not. */

@@ -1,0 +1,505 @@
+/* rh_calibrate: a device, its links and its generation, fitted to measurements. */
+#include "api/calibrate/calibrate.h"
+
+#include "api/command.h"
+#include "core/doc.h"
+#include "core/file.h"
+#include "core/file_output.h"
+#include "core/json.h"
+#include "cost/calibrate/gemm.h"
+#include "cost/calibrate/links.h"
+#include "devices/tables.h"
+#include "evidence/calibrate_runs.h"
+#include "model/profile_measured.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* In the order of enum cost_type. */
+static const char *const types[] = {"fp64", "fp32", "tf32", "fp16", "bf16", "int8", "fp8", "fp4", NULL};
+
+/* In the order of enum calibrate_left_out. */
+static const char *const left_out_words[] = {"all", "rows", "sizes", "groups", "gpu", NULL};
+
+void calibrate_add_line(struct calibrate_report *report, const char *what, const char *name,
+                        const struct error_score *before, const struct error_score *after)
+{
+    if (report->line_count < CALIBRATE_MAX_LINES)
+        report->lines[report->line_count++] = (struct calibrate_line){what, name, *before, *after};
+}
+
+struct text *calibrate_add_file(struct calibrate_report *report, const char *name)
+{
+    report->files[report->file_count].name = name;
+    return &report->files[report->file_count++].text;
+}
+
+/* ---- the rows of the device ---- */
+
+/* "NVIDIA H100 80GB HBM3", "h100_sxm" and "H100-SXM": letters and digits count, the maker does not. */
+static void simplify(const char *name, char *out, size_t size)
+{
+    size_t length = 0;
+    if (strncasecmp(name, "nvidia", 6) == 0 || strncasecmp(name, "amd", 3) == 0)
+        name += tolower((unsigned char)*name) == 'n' ? 6 : 3;
+    for (; *name && length + 1 < size; name++)
+        if (isalnum((unsigned char)*name))
+            out[length++] = (char)tolower((unsigned char)*name);
+    out[length] = '\0';
+}
+
+static bool is_same_name(const char *left, const char *right)
+{
+    char a[128], b[128];
+    if (!left || !right)
+        return false;
+    simplify(left, a, sizeof a);
+    simplify(right, b, sizeof b);
+    return *a && strcmp(a, b) == 0;
+}
+
+static bool is_of_device(const char *cell, const struct cost_device *device)
+{
+    bool same = is_same_name(cell, device->name) || is_same_name(cell, device->title) ||
+                is_same_name(cell, device->capability);
+    for (int i = 0; i < device->alias_count && !same; i++)
+        same = is_same_name(cell, device->aliases[i]);
+    return same;
+}
+
+/* Finds the device's name in the table; *name is NULL if the table has no column of devices. */
+static bool find_rows(const struct calibrate_report *report, const struct csv *csv, const char **name,
+                      struct error *err)
+{
+    int column = csv_column(csv, "gpu");
+    *name = report->given->rows;
+    if (column < 0)
+        column = csv_column(csv, "device");
+    if (column < 0 && *name)
+        return error_set(err, ERROR_INPUT, "%s: --rows needs a column 'gpu' or 'device'", csv->path);
+    if (column < 0)
+        return true;
+    for (int row = 0; row < csv->row_count; row++) {
+        const char *cell = csv_cell(csv, row, column);
+        if (*name ? strcmp(cell, *name) == 0 : is_of_device(cell, report->device)) {
+            *name = cell;
+            return true;
+        }
+    }
+    if (*name)
+        return error_set(err, ERROR_INPUT, "%s: no row of '%s'", csv->path, *name);
+    return error_set(err, ERROR_INPUT,
+                     "%s: no row of '%s'; --rows says what the table calls it ('%s' is its first)", csv->path,
+                     report->device->name, csv->row_count > 0 ? csv_cell(csv, 0, column) : "");
+}
+
+/* ---- matrix products ---- */
+
+static const char *new_name(const struct calibrate_report *report)
+{
+    return report->given->name ? report->given->name : report->device->name;
+}
+
+static bool add_gemm_lines(struct calibrate_report *report, const struct gemm_fit *fit,
+                           const struct gemm_samples *samples, struct error *err)
+{
+    for (int t = 0; t < COST_TYPE_COUNT; t++) {
+        struct error_score before;
+        if (fit->types[t].rows == 0)
+            continue;
+        if (!gemm_error_of(&before, report->device, samples, (enum cost_type)t, err))
+            return false;
+        calibrate_add_line(report, "matrix products", cost_type_name((enum cost_type)t), &before,
+                           &fit->types[t]);
+    }
+    return true;
+}
+
+/* V100 multiplies what a table calls tf32 as fp32, and bf16 as fp16. */
+static void honour_types(struct gemm_samples *samples, const struct cost_device *device)
+{
+    for (int i = 0; i < samples->count; i++)
+        samples->samples[i].type = cost_device_type(device, samples->samples[i].type);
+}
+
+static bool fit_gemm(struct calibrate_report *report, const struct csv *csv, struct error *err)
+{
+    const char *rows;
+    struct gemm_samples samples;
+    struct gemm_fit fit;
+    if (!find_rows(report, csv, &rows, err) ||
+        !gemm_samples_read(&samples, csv, rows, (enum cost_type)option_index(types, report->given->type),
+                           err))
+        return false;
+    honour_types(&samples, report->device);
+    bool done = gemm_samples_take_off(&samples, report->given->launch, err) &&
+                gemm_fit_samples(&fit, &samples, report->device, err) &&
+                add_gemm_lines(report, &fit, &samples, err);
+    if (done)
+        report->fitted = fit.device;
+    if (done)
+        gemm_fit_write(&fit, new_name(report), report->given->gemm,
+                       calibrate_add_file(report, new_name(report)));
+    gemm_samples_release(&samples);
+    return done;
+}
+
+/* ---- collectives ---- */
+
+static bool add_link_lines(struct calibrate_report *report, const struct link_fit *fit,
+                           const struct link_samples *samples, const struct cost_link *start,
+                           const struct cost_link *inside, struct error *err)
+{
+    for (int k = 0; k < COLLECTIVE_KINDS; k++) {
+        struct error_score before;
+        if (fit->kinds[k].rows == 0)
+            continue;
+        if (!link_error_of(&before, samples, (enum collective_kind)k, start, inside, err))
+            return false;
+        calibrate_add_line(report, start->name, collective_kind_name((enum collective_kind)k), &before,
+                           &fit->kinds[k]);
+    }
+    return true;
+}
+
+/* A fitted link keeps its name, so that it takes the place of the known one wherever --links gives the file. */
+static bool fit_link(struct calibrate_report *report, const struct link_samples *samples,
+                     const struct cost_link *start, const struct cost_link *inside, struct error *err)
+{
+    struct link_fit fit;
+    if (!link_fit_samples(&fit, samples, start, inside, start->name, err))
+        return false;
+    bool done = add_link_lines(report, &fit, samples, start, inside, err);
+    if (done)
+        cost_link_write(&fit.link, calibrate_add_file(report, start->name));
+    link_fit_release(&fit);
+    return done;
+}
+
+static bool has_rows(const struct link_samples *samples, bool across)
+{
+    for (int i = 0; i < samples->count; i++)
+        if ((samples->samples[i].nodes > 1) == across)
+            return true;
+    return false;
+}
+
+static bool fit_links(struct calibrate_report *report, const struct link_samples *samples, struct error *err)
+{
+    const struct rh_calibrate_request *given = report->given;
+    if (!tables_ready(err))
+        return false;
+    const struct cost_link *inside = report->device->link ? tables_link(NULL, report->device->link) : NULL;
+    const struct cost_link *across = given->across ? tables_link(NULL, given->across) : NULL;
+    if (!inside)
+        return error_set(err, ERROR_INPUT, "%s: its link '%s' is not known, see 'rehearse cost --list'",
+                         report->device->name, report->device->link ? report->device->link : "");
+    if (given->across && !across)
+        return tables_unknown(TABLE_LINKS, "--across: ", given->across, err);
+    if (!across && !has_rows(samples, false))
+        return error_set(err, ERROR_INPUT,
+                         "%s: all rows are of several nodes; --across names the link between them",
+                         samples->path);
+    return (!has_rows(samples, false) || fit_link(report, samples, inside, NULL, err)) &&
+           (!across || fit_link(report, samples, across, inside, err));
+}
+
+static bool fit_collectives(struct calibrate_report *report, const struct csv *csv, struct error *err)
+{
+    const char *rows;
+    struct link_samples samples;
+    if (!find_rows(report, csv, &rows, err) || !link_samples_read(&samples, csv, rows, err))
+        return false;
+    bool done = fit_links(report, &samples, err);
+    link_samples_release(&samples);
+    return done;
+}
+
+/* ---- runs ---- */
+
+static bool is_of_generation(const struct run *run, const void *generation)
+{
+    return strcmp(run->job.device->generation, generation) == 0;
+}
+
+static bool fit_runs(struct calibrate_report *report, struct error *err)
+{
+    const char *generation = report->device->generation;
+    const struct validation_defaults defaults = {.gpu = report->device->name};
+    struct validation validation;
+    struct runs_fit fit;
+    if (!validation_load(&validation, report->given->runs, &defaults, err))
+        return false;
+    validation_predict(&validation, NULL);
+    struct error_score before = validation_score(&validation, is_of_generation, generation);
+    bool done = calibrate_runs(&fit, &validation, generation, report->given->runs, err);
+    if (done) {
+        calibrate_add_line(report, "runs", generation, &before, &fit.left_out);
+        struct text *out = calibrate_add_file(report, "calibration");
+        text_add(out, "format: rehearse-calibration/1\ngenerations:\n");
+        calibration_write(&fit.calibration, out);
+    }
+    validation_release(&validation);
+    return done;
+}
+
+/* ---- the command ---- */
+
+/* "-": standard output. */
+static bool write_file(const char *path, const struct text *text, struct error *err)
+{
+    return text->failed ? error_memory(err) : file_write(path, text->data, text->length, err);
+}
+
+static bool write_files(struct calibrate_report *report, struct error *err)
+{
+    const char *output = report->given->output;
+    enum file_kind kind;
+    if (!output)
+        return true;
+    if (!file_look(output, &kind, err))
+        return false;
+    size_t length = strlen(output);
+    bool is_folder = kind == FILE_FOLDER || (length > 0 && output[length - 1] == '/');
+    if (!is_folder && report->file_count == 1)
+        return write_file(output, &report->files[0].text, err);
+    if (!is_folder)
+        return error_set(err, ERROR_USAGE, "--output: there are %d files to write: name a folder, '%s/'",
+                         report->file_count, output);
+    if (!file_make_directory(output, err))
+        return false;
+    for (int i = 0; i < report->file_count; i++) {
+        const char *path = arena_format(&report->arena, "%s/%s.yaml", output, report->files[i].name);
+        if (!path)
+            return error_memory(err);
+        if (!write_file(path, &report->files[i].text, err))
+            return false;
+    }
+    return true;
+}
+
+/* Loads the matrix products of a measured profile as a table. */
+static bool load_products(struct csv *csv, const char *path, struct error *err)
+{
+    struct profile profile;
+    struct text text = {0};
+    int count = 0;
+    if (!profile_load(&profile, path, 0, err))
+        return false;
+    text_add(&text, "device,dtype,batch,m,n,k,seconds\n");
+    for (int d = 0; d < profile.device_count; d++) {
+        const struct profile_measured *measured = profile.devices[d].measured;
+        for (int i = 0; measured && i < measured->product_count; i++, count++) {
+            const struct profile_product *of = &measured->products[i];
+            text_format(&text, "\"%s\",%s,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%.9g\n",
+                        profile.devices[d].name ? profile.devices[d].name : "", of->type, of->batch, of->m,
+                        of->n, of->k, of->seconds);
+        }
+    }
+    bool done =
+        count > 0 ? (!text.failed || error_memory(err)) && csv_parse(csv, path, text.data, text.length, err)
+                  : error_set(err, ERROR_INPUT,
+                              "%s: has no measured matrix products, as 'rehearse measure layers' writes them",
+                              path);
+    text_release(&text);
+    profile_release(&profile);
+    return done;
+}
+
+static bool fit_table(struct calibrate_report *report, const char *path,
+                      bool (*fit)(struct calibrate_report *report, const struct csv *csv, struct error *err),
+                      struct error *err)
+{
+    struct csv csv;
+    if (!path)
+        return true;
+    if (!(doc_is_name(path) ? load_products(&csv, path, err) : csv_load(&csv, path, err)))
+        return false;
+    bool done = fit(report, &csv, err);
+    csv_release(&csv);
+    return done;
+}
+
+static bool check_options(const struct rh_calibrate_request *given, struct error *err)
+{
+    bool measured = given->gemm || given->collectives || given->runs || given->from;
+    if (given->known && (measured || given->output))
+        return error_set(err, ERROR_USAGE, "--known fits nothing: it takes no tables and no --output");
+    if (!given->known && option_index(left_out_words, given->leave_out) != CALIBRATE_LEAVE_ALL)
+        return error_set(err, ERROR_USAGE, "--leave-out needs --known");
+    if (given->known)
+        return true;
+    if (!given->device && (!given->from || given->gemm || given->collectives || given->runs))
+        return error_set(err, ERROR_USAGE, "calibrate: '--device NAME' is missing");
+    if (!measured)
+        return error_set(err, ERROR_USAGE,
+                         "expected at least one of --gemm, --collectives, --runs and --from");
+    if (given->from && given->runs)
+        return error_set(err, ERROR_USAGE,
+                         "--from is one run of yours, and --runs a table of many: give one of them");
+    if (!given->from && (given->jobs.count > 0 || given->set.count > 0 || given->model || given->software ||
+                         given->devices > 0 || given->devices_per_node > 0 || given->sequence > 0))
+        return error_set(err, ERROR_USAGE, "options of a job need --from, the log of its run");
+    if (given->across && !given->collectives)
+        return error_set(err, ERROR_USAGE, "--across needs --collectives");
+    if (given->name && !given->gemm)
+        return error_set(err, ERROR_USAGE, "--name needs --gemm: links and generations keep their names");
+    if (given->name && (!*given->name || strchr(given->name, '/') || strlen(given->name) > 64))
+        return error_set(err, ERROR_USAGE, "--name: expected from 1 to 64 characters without '/', found '%s'",
+                         given->name);
+    return true;
+}
+
+static bool choose_device(struct calibrate_report *report, struct error *err)
+{
+    if (!report->given->device) /* --known: all */
+        return true;
+    if (!tables_load(NULL, TABLE_DEVICES, &report->table, report->given->device, err))
+        return false;
+    report->device = &report->table.devices[0];
+    return report->table.count == 1 ||
+           error_set(err, ERROR_USAGE, "--device: %s describes %d devices, expected one",
+                     report->given->device, report->table.count);
+}
+
+/* ---- the answer ---- */
+
+static void add_values(const struct calibrate_report *report, rh_handle *handle)
+{
+    const struct calibrate_line *lines = report->lines;
+    int count = report->line_count;
+    const char **texts = ARENA_ARRAY(&handle->arena, 2 * (size_t)report->file_count + 1, const char *);
+    for (int i = 0; texts && i < report->file_count; i++) {
+        texts[2 * (size_t)i] = report->files[i].name;
+        texts[2 * (size_t)i + 1] = report->files[i].text.data;
+    }
+    handle->failed = handle->failed || !texts;
+    api_add_string(handle, "device", report->device ? report->device->name : NULL);
+    if (report->fitted.name && report->fitted.pace > 0.0)
+        api_add_number(handle, "pace", report->fitted.pace);
+    API_COLUMN(handle, "fitted.what", 's', lines, count, what);
+    API_COLUMN(handle, "fitted.name", 's', lines, count, name);
+    API_COLUMN(handle, "fitted.rows", 'i', lines, count, after.rows);
+    API_COLUMN(handle, "fitted.median_before", 'd', lines, count, before.median);
+    API_COLUMN(handle, "fitted.mean_before", 'd', lines, count, before.mean);
+    API_COLUMN(handle, "fitted.p90_before", 'd', lines, count, before.p90);
+    API_COLUMN(handle, "fitted.median", 'd', lines, count, after.median);
+    API_COLUMN(handle, "fitted.mean", 'd', lines, count, after.mean);
+    API_COLUMN(handle, "fitted.p90", 'd', lines, count, after.p90);
+    api_add_column(handle, "files.name", 's', texts, report->file_count, 2 * sizeof *texts);
+    api_add_column(handle, "files.text", 's', texts ? texts + 1 : NULL, report->file_count,
+                   2 * sizeof *texts);
+    if (report->run)
+        calibrate_run_values(report, handle);
+}
+
+/* What the handle keeps: columns point into it. Its request ends with the call. */
+static void drop(void *kept)
+{
+    struct calibrate_report *report = kept;
+    for (int i = 0; i < report->file_count; i++)
+        text_release(&report->files[i].text);
+    calibrate_run_release(report->run);
+    table_release(&report->table);
+    arena_release(&report->arena);
+    free(report);
+}
+
+static bool fit(struct calibrate_report *report, const struct rh_calibrate_request *given, struct error *err)
+{
+    report->given = given;
+    report->left_out = (enum calibrate_left_out)option_index(left_out_words, given->leave_out);
+    return check_options(given, err) && choose_device(report, err) &&
+           (!given->known || calibrate_known(report, err)) && fit_table(report, given->gemm, fit_gemm, err) &&
+           fit_table(report, given->collectives, fit_collectives, err) &&
+           (!given->runs || fit_runs(report, err)) && (!given->from || calibrate_from(report, err));
+}
+
+static bool answer(const struct rh_calibrate_request *given, const struct api_call *call,
+                   struct api_report *made, struct error *err)
+{
+    struct calibrate_report *report = api_report_keep(made, sizeof *report, drop, err);
+    if (!report || !fit(report, given, err) || api_stopped(call, err) || !write_files(report, err))
+        return false;
+    calibrate_print(report, &made->text);
+    calibrate_write(report, &made->json);
+    add_values(report, &made->base);
+    report->given = NULL;
+    return true;
+}
+
+static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
+{
+    struct api_report *made = api_report_new(err);
+    return made ? api_made(&made->base, answer(request, call, made, err), err) : NULL;
+}
+
+const struct option_spec api_calibrate_options[] = {
+    OPTION(rh_calibrate_request, device, OPTION_TEXT, "device", .letter = 'd', .argument = "NAME",
+           .help = "the measured device, by name or as a file; only its rows of the tables are used "
+                   "(required, but for "
+                   "--known, and where the log of --from names it)"),
+    OPTION(rh_calibrate_request, gemm, OPTION_FILE, "gemm", .argument = "TABLE",
+           .help =
+               "measured matrix products, CSV or a profile of 'rehearse measure layers': fits the device"),
+    OPTION(rh_calibrate_request, collectives, OPTION_FILE, "collectives", .argument = "TABLE",
+           .help = "measured collectives (CSV): fits the device's link"),
+    OPTION(rh_calibrate_request, runs, OPTION_FILE, "runs", .argument = "TABLE",
+           .help = "measured training runs (CSV, as for 'rehearse validate'): fits the device's generation"),
+    OPTION(rh_calibrate_request, from, OPTION_FILE, "from", .argument = "LOG",
+           .help =
+               "log of one run of yours, of Megatron-LM, torchtitan or DeepSpeed: what jobs like it take on "
+               "your machines"),
+    OPTION(rh_calibrate_request, jobs, OPTION_FILE, "job", .argument = "FILE", .repeats = true,
+           .help = "the run's launch description, as 'rehearse price' reads it, if the log does not hold its "
+                   "arguments"),
+    OPTION(rh_calibrate_request, set, OPTION_TEXT, "set", .argument = "NAME=VALUE", .repeats = true,
+           .help = "a variable of that description, or an argument by its name"),
+    OPTION(
+        rh_calibrate_request, model, OPTION_TEXT, "model", .letter = 'm', .argument = "NAME",
+        .help =
+            "the run's model, if nothing describes it: a name, org/name, or a config.json of Hugging Face"),
+    OPTION(rh_calibrate_request, sequence, OPTION_INTEGER, "sequence", .argument = "N", .initial = "0",
+           .max = 1 << 24, .help = "tokens of a sequence, if nothing says it"),
+    OPTION(rh_calibrate_request, software, OPTION_TEXT, "software", .argument = "NAME",
+           .help =
+               "training software that the run is priced as, instead of the log's ('rehearse cost --list')"),
+    OPTION(rh_calibrate_request, devices, OPTION_INTEGER, "devices", .argument = "N", .initial = "0",
+           .max = 1048576, .help = "number of devices of the run; 0 is what the log says"),
+    OPTION(rh_calibrate_request, devices_per_node, OPTION_INTEGER, "devices-per-node", .argument = "N",
+           .initial = "0", .max = 1024,
+           .help = "devices of a node; 0 is what the log says, or the usual number for the device type"),
+    OPTION(rh_calibrate_request, rows, OPTION_TEXT, "rows", .argument = "NAME",
+           .help =
+               "the device's name in the tables' column gpu or device, if it differs from its known names"),
+    OPTION(rh_calibrate_request, type, OPTION_WORD, "type", .argument = "TYPE", .initial = "bf16",
+           .words = types, .help = "number format of the matrix products, if the table has no column dtype"),
+    OPTION(rh_calibrate_request, launch, OPTION_QUANTITY, "launch", .argument = "TIME", .unit = UNIT_TIME,
+           .help = "how much of each time in --gemm is launch and not product: it is taken off (2.7 us)"),
+    OPTION(rh_calibrate_request, known, OPTION_FLAG, "known",
+           .help = "print how well the products and collectives that come with the program are predicted: by "
+                   "the formula alone, and with the nearest other ones"),
+    OPTION(rh_calibrate_request, leave_out, OPTION_WORD, "leave-out", .argument = "PART", .initial = "all",
+           .words = left_out_words,
+           .help =
+               "what --known leaves out: a fifth of the rows at a time, all rows of a size, of a number of "
+               "devices, or a whole GPU, of which only the data sheet is known"),
+    OPTION(rh_calibrate_request, across, OPTION_TEXT, "across", .argument = "LINK",
+           .help = "also fit this link between nodes, to the rows of several nodes"),
+    OPTION(rh_calibrate_request, name, OPTION_TEXT, "name", .argument = "NEW",
+           .help = "name of the fitted device; by default its name is kept"),
+    OPTION(rh_calibrate_request, output, OPTION_FILE, "output", .letter = 'o', .argument = "OUT",
+           .help =
+               "write the fitted parameters to this file, or into this folder if there are several tables"),
+    OPTION_END,
+};
+
+const struct api_command api_calibrate = {
+    .name = "calibrate",
+    .options = api_calibrate_options,
+    .size = sizeof(struct rh_calibrate_request),
+    .make = make,
+};

@@ -1,0 +1,93 @@
+/* The report of rh_calibrate. */
+#include "api/calibrate/calibrate.h"
+#include "core/json.h"
+
+#define KNOWN_NAME 37
+#define NAME       15
+
+static void print_head(const char *what, bool known, struct text *out)
+{
+    int width = known ? KNOWN_NAME : NAME;
+    text_format(out, "%-17s %-*s %6s   %-27s   %s\n", "", width, "", "",
+                known ? "error of the formula" : "error before",
+                known ? "of what was left out" : "after, of rows left out");
+    text_format(out, "%-17s %-*s %6s   %8s %8s %8s    %8s %8s %8s\n", what, width, "", "rows", "median",
+                "mean", "p90", "median", "mean", "p90");
+}
+
+static void print_lines(const struct calibrate_report *report, int first, int last, struct text *out)
+{
+    for (int i = first; i < last; i++) {
+        const struct calibrate_line *line = &report->lines[i];
+        text_format(out, "%-17s %-*s %6d   %6.1f %% %6.1f %% %6.1f %%    %6.1f %% %6.1f %% %6.1f %%\n",
+                    line->what, report->given->known ? KNOWN_NAME : NAME, line->name, line->after.rows,
+                    100 * line->before.median, 100 * line->before.mean, 100 * line->before.p90,
+                    100 * line->after.median, 100 * line->after.mean, 100 * line->after.p90);
+    }
+}
+
+/* Products first, then collectives. */
+static void print_known(const struct calibrate_report *report, struct text *out)
+{
+    int products = report->product_lines, all = report->line_count;
+    if (products > 0)
+        print_head("products", true, out);
+    print_lines(report, 0, products, out);
+    if (products > 0 && all > products)
+        text_add(out, "\n");
+    if (all > products)
+        print_head("collectives", true, out);
+    print_lines(report, products, all, out);
+}
+
+void calibrate_print(const struct calibrate_report *report, struct text *out)
+{
+    if (report->run)
+        calibrate_run_print(report, out);
+    if (report->line_count == 0)
+        return;
+    if (report->device)
+        text_format(out, "%s, %s\n\n", report->device->name, report->device->title);
+    if (report->given->known) {
+        print_known(report, out);
+        return;
+    }
+    print_head("fitted", false, out);
+    print_lines(report, 0, report->line_count, out);
+    if (report->fitted.name && report->fitted.pace > 0.0)
+        text_format(
+            out,
+            "\npace: %.3f of its kind's products, clocks and limit of power; what is known of these stays\n",
+            report->fitted.pace);
+}
+
+static void write_errors(struct json *json, const char *key, const struct error_score *errors)
+{
+    json_open_flat(json, key, '{');
+    error_score_write(errors, json);
+    json_close(json);
+}
+
+void calibrate_write(const struct calibrate_report *report, struct text *out)
+{
+    struct json json = {.out = out};
+    json_open_document(&json, "rehearse-calibration-fit/1");
+    json_string(&json, "device", report->device ? report->device->name : "all");
+    if (report->fitted.name && report->fitted.pace > 0.0)
+        json_number(&json, "pace", report->fitted.pace);
+    json_open(&json, "fitted", '[');
+    for (int i = 0; i < report->line_count; i++) {
+        const struct calibrate_line *line = &report->lines[i];
+        json_open(&json, NULL, '{');
+        json_string(&json, "what", line->what);
+        json_string(&json, "name", line->name);
+        json_integer(&json, "rows", line->after.rows);
+        write_errors(&json, "before", &line->before);
+        write_errors(&json, "after", &line->after);
+        json_close(&json);
+    }
+    json_close(&json);
+    if (report->run)
+        calibrate_run_write(report, &json);
+    json_close(&json);
+}

@@ -1,0 +1,286 @@
+/* rh_calibrate of one run of the user's own. */
+#include "api/calibrate/calibrate.h"
+#include "api/plan/launched.h"
+#include "core/json.h"
+#include "core/unit.h"
+#include "evidence/interval.h"
+#include "evidence/own_run.h"
+#include "evidence/own_run_score.h"
+#include "launch/log/log.h"
+#include "launch/price.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+struct calibrate_run {
+    struct run_log log;
+    struct run_pace pace;
+    struct launch_options read;
+    struct plan_options asked;
+    struct split split;
+    struct launch_price price;
+    struct estimate estimate; /* of the known runs alone */
+    double silicon; /* time with the fit of --gemm, of that with the device as it is known; 1: no fit */
+    struct own_run own;
+    struct own_score score; /* what one run says, on the published ones */
+    const char **sets;
+};
+
+void calibrate_run_release(struct calibrate_run *run)
+{
+    if (!run)
+        return;
+    split_release(&run->split);
+    launch_options_release(&run->read);
+    run_log_release(&run->log);
+    free(run->sets);
+    free(run);
+}
+
+/* ---- the job ---- */
+
+/* What the launch description leaves open, the log may say. */
+static void complete(struct calibrate_run *run)
+{
+    struct launch_options *read = &run->read;
+    const struct run_log *log = &run->log;
+    int64_t batch = log->count > 0 ? log->steps[log->count - 1].batch : 0;
+    if (log->devices > 0)
+        read->devices = (struct launch_value){true, log->devices_line, log->devices};
+    if (batch > 0)
+        read->batch = (struct launch_value){true, log->steps[log->count - 1].line, batch};
+}
+
+static bool read_job(struct calibrate_run *run, const struct rh_calibrate_request *given, struct error *err)
+{
+    const struct run_log *log = &run->log;
+    for (size_t i = 0; i < given->set.count; i++)
+        run->sets[i] = given->set.items[i];
+    if (given->jobs.count > 0)
+        return launched_read(&run->read, given->jobs.items, given->jobs.count, run->sets, err);
+    if (!log->job)
+        return error_set(err, ERROR_INPUT,
+                         "%s: %s's arguments are not in it: --job FILE gives the run's launch description",
+                         log->path, log->software);
+    const struct launch_input input = {.path = log->path,
+                                       .syntax = log->job_syntax,
+                                       .data = log->job,
+                                       .length = log->job_length,
+                                       .given = run->sets,
+                                       .is_alone = true};
+    return launch_read(&run->read, &input, err);
+}
+
+static const char *device_of(const struct calibrate_run *run, const struct rh_calibrate_request *given)
+{
+    const struct cost_device *named = run->log.gpu ? device_named(NULL, run->log.gpu) : NULL;
+    return given->device ? given->device : named ? named->name : NULL;
+}
+
+static bool make_job(struct calibrate_run *run, const struct rh_calibrate_request *given, struct error *err)
+{
+    const struct launched_request request = {.device = device_of(run, given),
+                                             .model = given->model,
+                                             .software = given->software,
+                                             .devices = given->devices,
+                                             .devices_per_node = given->devices_per_node,
+                                             .sequence = given->sequence};
+    run->split.options = &run->asked;
+    if (!tables_ready(err) || !read_job(run, given, err))
+        return false;
+    complete(run);
+    if (!launched_job(&request, &run->split, &run->asked, &run->read, err))
+        return false;
+    run->price = (struct launch_price){.options = &run->read, .job = run->split.question.job};
+    return launch_price_job(&run->price, err);
+}
+
+/* ---- the run beside its prediction ---- */
+
+/* A fit of --gemm is the silicon; what is left between its prediction and the run is the lab. */
+static void price(struct calibrate_run *run, const struct cost_device *fitted)
+{
+    struct job *job = &run->price.job;
+    double known = run->price.time.seconds;
+    run->silicon = 1.0;
+    if (fitted->name) {
+        job->device = fitted;
+        run->price.time = job_time(job);
+        run->silicon = run->price.time.seconds / known;
+    }
+    run->estimate = own_run_estimate(job, &run->price.time);
+}
+
+static bool judge(struct calibrate_run *run, struct calibrate_report *report, struct error *err)
+{
+    const struct job *job = &run->price.job;
+    double tokens = (double)job->batch * (double)job->sequence / job->devices;
+    if (!run_log_pace(&run->log, tokens, job->batch, &run->pace, err))
+        return false;
+    price(run, &report->fitted);
+    double expected = run->estimate.factor * run->price.time.seconds;
+    run->own = own_run_of(job, &run->price.time, run->pace.seconds, expected);
+    run->own.title = arena_format(&report->arena, "%s on %d x %s, %s", job->model->name, job->devices,
+                                  job->device->name, run->log.path);
+    if (!run->own.title)
+        return error_memory(err);
+    if (!(run->own.ratio >= 0.02 && run->own.ratio <= 50))
+        return error_set(
+            err, ERROR_INPUT,
+            "%s: an iteration takes %.4g s, and %.4g s are expected: that is another job than the log's",
+            run->log.path, run->pace.seconds, expected);
+    return own_run_score(&run->score, OWN_LABS_ALL, OWN_SHARE, OWN_REACH, err);
+}
+
+/* The generation keeps its known parameters. */
+static bool add_file(struct calibrate_run *run, struct calibrate_report *report, struct error *err)
+{
+    struct calibration calibration = {.own = run->own};
+    calibration.name = run->price.job.device->generation;
+    calibration.fitted =
+        arena_format(&report->arena, "%d lines of %s: %.4g s an iteration (%.4g to %.4g s), expected %.4g s",
+                     run->pace.lines, run->log.path, run->pace.seconds, run->pace.low, run->pace.high,
+                     run->pace.seconds / run->own.ratio);
+    if (!calibration.fitted)
+        return error_memory(err);
+    struct text *out = calibrate_add_file(report, "calibration");
+    text_add(out, "format: rehearse-calibration/1\ngenerations:\n");
+    calibration_write(&calibration, out);
+    return true;
+}
+
+bool calibrate_from(struct calibrate_report *report, struct error *err)
+{
+    const struct rh_calibrate_request *given = report->given;
+    struct calibrate_run *run = calloc(1, sizeof *run);
+    if (!run)
+        return error_memory(err);
+    report->run = run;
+    run->sets = calloc(given->set.count + 1, sizeof *run->sets);
+    if (!run->sets)
+        return error_memory(err);
+    return run_log_load(&run->log, given->from, err) && make_job(run, given, err) &&
+           judge(run, report, err) && add_file(run, report, err);
+}
+
+/* ---- the report ---- */
+
+static void print_log(const struct calibrate_run *run, struct text *out)
+{
+    const struct run_pace *pace = &run->pace;
+    text_format(out, "%s: %s; %d lines of iterations, after %d of the warm-up", run->log.path,
+                run->log.software, pace->lines, pace->warmup);
+    if (pace->other_batch > 0)
+        text_format(out, ", %d of a smaller batch", pace->other_batch);
+    if (run->log.skipped > 0)
+        text_format(out, ", %d skipped", run->log.skipped);
+    text_format(out, "\n%s: %d arguments read, %d not modelled, %d not understood\n",
+                run->log.job && run->read.path == run->log.path ? "its job" : run->read.path,
+                launch_count(&run->read, LAUNCH_READ), launch_count(&run->read, LAUNCH_UNMODELLED),
+                launch_count(&run->read, LAUNCH_UNKNOWN));
+    for (int i = 0; i < run->read.note_count; i++)
+        text_format(out, "note: %s\n", run->read.notes[i]);
+}
+
+static void print_job(const struct job *job, struct text *out)
+{
+    text_format(out,
+                "%s on %d x %s: tensor %d x context %d x pipeline %d x data %d, micro-batch %" PRId64
+                ", batch %" PRId64 " x %" PRId64 ", priced as %s\n\n",
+                job->model->name, job->devices, job->device->name, job->tensor, job->context, job->pipeline,
+                job->data, job->microbatch, job->batch, job->sequence, job->software->name);
+}
+
+static void print_times(const struct calibrate_run *run, struct text *out)
+{
+    struct unit_texts texts = {0};
+    double formula = run->price.time.seconds;
+    struct interval interval = interval_of(&run->estimate, formula);
+    bool inside = interval_holds(&interval, run->pace.seconds);
+    text_format(out, "measured   %s, median; %s to %s at 95 %%\n",
+                unit_text(&texts, run->pace.seconds, UNIT_TIME), unit_text(&texts, run->pace.low, UNIT_TIME),
+                unit_text(&texts, run->pace.high, UNIT_TIME));
+    text_format(out, "expected   %s", unit_text(&texts, run->estimate.factor * formula, UNIT_TIME));
+    estimate_print_factors(&run->estimate, formula, run->estimate.factor, out);
+    text_format(out, "; 80 %% interval %s to %s\n", unit_text(&texts, interval.low, UNIT_TIME),
+                unit_text(&texts, interval.high, UNIT_TIME));
+    if (run->silicon != 1.0)
+        text_format(out,
+                    "silicon    x %.3f: the job with the products of --gemm, of that with the known device\n",
+                    run->silicon);
+    text_format(out, "%s x %.3f: measured over expected, %s the interval\n\n",
+                run->silicon != 1.0 ? "the lab   " : "together  ", run->own.ratio,
+                inside ? "within" : "outside");
+}
+
+void calibrate_run_print(const struct calibrate_report *report, struct text *out)
+{
+    const struct calibrate_run *run = report->run;
+    const struct own_score *score = &run->score;
+    print_log(run, out);
+    print_job(&run->price.job, out);
+    print_times(run, out);
+    struct estimate same = {.factor = 1.0, .own = 1.0, .low = 1.0, .high = 1.0};
+    struct likeness likeness = likeness_of(&run->price.job, &run->price.time);
+    own_run_apply(&same, &run->own, &likeness, 0.0);
+    text_format(out,
+                "corrects   x %.3f the same job, x %.3f one that differs a little, others the less the less "
+                "they are like it\n",
+                run->own.ratio, same.own);
+    text_format(out,
+                "worth      mean error of jobs near one known run of their lab %.1f %%, without it %.1f %%; "
+                "%.0f %% within their "
+                "80 %% intervals\n           (%d labs with %d published runs, each lab as if nothing else of "
+                "it were known); "
+                "other jobs %.1f %%, as without it\n%s",
+                100 * score->after, 100 * score->before, 100 * score->inside, score->labs, score->runs,
+                100 * score->far, report->line_count > 0 ? "\n" : "");
+}
+
+void calibrate_run_values(const struct calibrate_report *report, rh_handle *handle)
+{
+    const struct calibrate_run *run = report->run;
+    struct interval interval = interval_of(&run->estimate, run->price.time.seconds);
+    api_add_string(handle, "job", run->own.title);
+    api_add_string(handle, "software", run->log.software);
+    api_add_count(handle, "lines", run->pace.lines);
+    api_add_number(handle, "measured", run->pace.seconds);
+    api_add_number(handle, "formula", run->price.time.seconds);
+    api_add_number(handle, "expected", run->pace.seconds / run->own.ratio);
+    api_add_number(handle, "low", interval.low);
+    api_add_number(handle, "high", interval.high);
+    api_add_number(handle, "lab", run->own.ratio);
+}
+
+void calibrate_run_write(const struct calibrate_report *report, struct json *json)
+{
+    const struct calibrate_run *run = report->run;
+    double expected = run->pace.seconds / run->own.ratio;
+    struct interval interval = interval_of(&run->estimate, run->price.time.seconds);
+    json_open(json, "run", '{');
+    json_string(json, "log", run->log.path);
+    json_string(json, "software", run->log.software);
+    json_string(json, "job", run->own.title);
+    json_integer(json, "lines", run->pace.lines);
+    json_integer(json, "warmup_lines", run->pace.warmup);
+    json_integer(json, "other_batch_lines", run->pace.other_batch);
+    json_integer(json, "skipped", run->log.skipped);
+    json_number(json, "measured", run->pace.seconds);
+    json_number(json, "measured_low", run->pace.low);
+    json_number(json, "measured_high", run->pace.high);
+    json_number(json, "formula", run->price.time.seconds);
+    json_number(json, "expected", expected);
+    json_number(json, "expected_low", interval.low);
+    json_number(json, "expected_high", interval.high);
+    json_number(json, "silicon", run->silicon);
+    json_number(json, "lab", run->own.ratio);
+    json_open_flat(json, "promise", '{');
+    json_integer(json, "labs", run->score.labs);
+    json_integer(json, "runs", run->score.runs);
+    json_number(json, "mean_error_without", run->score.before);
+    json_number(json, "mean_error_near", run->score.after);
+    json_number(json, "mean_error_far", run->score.far);
+    json_number(json, "covered", run->score.inside);
+    json_close(json);
+    json_close(json);
+}

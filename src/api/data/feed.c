@@ -1,0 +1,375 @@
+/* rh_feed: the real storage is loaded with emulated accelerators. */
+#include "api/data/feed.h"
+#include "api/data/feed_report.h"
+#include "api/plan/handle.h"
+#include "core/file.h"
+#include "core/json.h"
+#include "core/unit.h"
+#include "feed/result/result.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+static const char *const methods[] = {"posix", "uring", "mmap", "s3", NULL}; /* enum storage_kind */
+static const char *const drops[] = {"none", "file", "system", NULL};         /* enum run_drop */
+static const char *const rule_sets[] = {"none", "mlperf", NULL};
+
+enum { FEED_WORKLOAD, FEED_FROM, FEED_KEEP, FEED_ACCELERATORS, FEED_METHOD, FEED_TARGET, FEED_DROP };
+
+const struct option_spec api_feed_options[] = {
+    [FEED_WORKLOAD] = OPTION_WORKLOAD(rh_feed_request),
+    [FEED_FROM] = OPTION(rh_feed_request, from, OPTION_HANDLE, "from",
+                         .help = "a plan that was found or loaded before, as --plan is one by its file"),
+    [FEED_KEEP] =
+        OPTION(rh_feed_request, keep_steps, OPTION_FLAG, "keep-steps", .of_callers = true,
+               .help = "also answer the times of all steps as lists: steps.load, steps.compute, ..."),
+    [FEED_ACCELERATORS] =
+        OPTION(rh_feed_request, accelerators, OPTION_INTEGER, "accelerators", .letter = 'a', .argument = "N",
+               .initial = "1", .min = 1, .max = 1000000,
+               .help = "accelerators that each process emulates; each is a rank that saves checkpoints"),
+    [FEED_METHOD] = OPTION(rh_feed_request, method, OPTION_WORD, "method", .argument = "HOW",
+                           .words = methods, .initial = "posix", .help = "how files are read"),
+    [FEED_TARGET] = OPTION(
+        rh_feed_request, au, OPTION_NUMBER, "au", .argument = "SHARE", .min = OPTION_POSITIVE, .max = 1,
+        .help = "target of the accelerator utilisation, instead of the workload's metric.au"),
+    [FEED_DROP] =
+        OPTION(rh_feed_request, drop_caches, OPTION_WORD, "drop-caches", .argument = "CACHES", .words = drops,
+               .initial = "file",
+               .help = "page cache to drop before each epoch and restore: of the data's files, or of the\n"
+                       "whole system (needs root)"),
+    OPTION(rh_feed_request, direct, OPTION_FLAG, "direct", .help = "bypass the page cache (O_DIRECT)"),
+    OPTION(rh_feed_request, request, OPTION_QUANTITY, "request", .unit = UNIT_BYTES, .argument = "BYTES",
+           .min = 512, .max = 0x1p30,
+           .help = "size of a read request; by default a whole extent (posix), 1 MiB (uring), 8 MiB (s3)"),
+    OPTION(rh_feed_request, depth, OPTION_INTEGER, "depth", .argument = "N", .max = 4096, .initial = "0",
+           .help = "requests in flight per thread (uring, s3); 0 is 16"),
+    OPTION(rh_feed_request, read_threads_most, OPTION_INTEGER, "read-threads-most", .argument = "N",
+           .max = 4096, .initial = "0", .help = "maximum number of reading threads per process; 0 is 128"),
+    OPTION(rh_feed_request, warm, OPTION_FLAG, "warm",
+           .help = "keep the page cache, which may speed up reading; the verdict reports it"),
+    OPTION(rh_feed_request, steps, OPTION_INTEGER, "steps", .argument = "N", .initial = "0", .max = 0x1p53,
+           .help = "maximum steps per epoch, instead of the workload's train.total_training_steps; 0 keeps "
+                   "that number"),
+    OPTION(rh_feed_request, epochs, OPTION_INTEGER, "epochs", .argument = "N", .initial = "0", .max = 1e9,
+           .help = "number of epochs, instead of the workload's train.epochs; 0 keeps that number"),
+    OPTION(rh_feed_request, plan, OPTION_FILE, "plan", .letter = 'p', .argument = "FILE",
+           .help = "take step time and checkpoint sizes from a plan of any kind ('rehearse plan -o'), or "
+                   "from one of a set of templates (--nodes)"),
+    OPTION(rh_feed_request, nodes, OPTION_INTEGER, "nodes", .argument = "N", .initial = "0", .max = 1 << 24,
+           .help = "with --plan of a set of templates ('rehearse templates -o'): use the plan for N nodes; "
+                   "0: the file is one plan"),
+    OPTION(rh_feed_request, as_planned, OPTION_FLAG, "as-planned",
+           .help = "with --plan: emulate all readers of the plan's job with its batch, and save the\n"
+                   "checkpoints of all its devices; -a, KEY=VALUE and --set override the plan"),
+    OPTION(rh_feed_request, copy_rate, OPTION_QUANTITY, "copy-rate", .unit = UNIT_RATE, .argument = "RATE",
+           .max = 1e15, .help = "rate of copies from host to accelerator; by default copies take no time"),
+    OPTION(rh_feed_request, no_barrier, OPTION_FLAG, "no-barrier",
+           .help = "accelerators do not wait for each other after each step"),
+    OPTION(rh_feed_request, decode, OPTION_FLAG, "decode",
+           .help = "decode every sample; its processor time is reported separately"),
+    OPTION(rh_feed_request, verify, OPTION_FLAG, "verify",
+           .help = "compare all bytes that are read or restored with the generated ones"),
+    OPTION(rh_feed_request, find_max_accelerators, OPTION_FLAG, "find-max-accelerators",
+           .help = "search for the maximum number of accelerators that meet the target"),
+    OPTION(rh_feed_request, max, OPTION_INTEGER, "max", .argument = "N", .initial = "4096", .min = 1,
+           .max = 1000000, .help = "accelerators per process at which that search ends"),
+    OPTION(rh_feed_request, rules, OPTION_WORD, "rules", .argument = "RULES", .words = rule_sets,
+           .initial = "none",
+           .help = "mlperf: check the rules of MLPerf Storage and list those that are broken"),
+    OPTION(rh_feed_request, results, OPTION_FILE, "results", .letter = 'o', .argument = "FOLDER",
+           .help = "write result.json and DLIO's summary.json, R_per_epoch_stats.json and R_output.json\n"
+                   "to FOLDER, instead of the workload's output.folder"),
+    OPTION(rh_feed_request, timeline, OPTION_FLAG, "timeline",
+           .help = "also write R_timeline.pfw to FOLDER: every step as spans, for 'rehearse trace import'\n"
+                   "and Perfetto"),
+    OPTION(rh_feed_request, force, OPTION_FLAG, "force",
+           .help = "write data and checkpoints even if there is too little free space"),
+    OPTION(rh_feed_request, time_out, OPTION_QUANTITY, "time-out", .unit = UNIT_TIME, .argument = "TIME",
+           .min = 1, .max = 1e6, .help = "maximum time that a process waits for others; by default 10 min"),
+    OPTION_WORKLOAD_SET(rh_feed_request),
+    OPTION_WORKLOAD_STRICT(rh_feed_request),
+    OPTION(rh_feed_request, list, OPTION_FLAG, "list", .help = "print the built-in workloads"),
+    OPTION(rh_feed_request, show, OPTION_FLAG, "show",
+           .help = "print the workload with all its keys, and do not run it"),
+    OPTION_END,
+};
+
+/* ---- what needs no run ---- */
+
+static bool list_workloads(struct api_report *report, struct error *err)
+{
+    int count;
+    const char *const *names = workload_builtins(&count);
+    struct json json = {.out = &report->json};
+    if (!names)
+        return error_memory(err);
+    json_open_document(&json, "rehearse-workload-list/1");
+    json_open(&json, "workloads", '[');
+    for (int i = 0; i < count; i++) {
+        json_string(&json, NULL, names[i]);
+        text_format(&report->text, "%s\n", names[i]);
+    }
+    json_close(&json);
+    json_close(&json);
+    api_add_column(&report->base, "workloads", 's', names, count,
+                   sizeof *names); /* of the program's tables */
+    return true;
+}
+
+static bool show_workload(const struct feed_job *job, struct error *err)
+{
+    struct json json = {.out = &job->report->json};
+    (void)err;
+    if (comm_rank(job->comm) > 0)
+        return true;
+    workload_write_json(&job->workload, &json, NULL);
+    workload_write_yaml(&job->workload, &job->report->text);
+    return true;
+}
+
+/* ---- how far it is ---- */
+
+static void show(void *context, const struct watch_view *seen)
+{
+    struct progress *progress = context;
+    const struct watch_view view = *seen;
+    struct unit_texts texts = {0};
+    char slow[64] = "";
+    if (view.laggard_count > 0)
+        snprintf(slow, sizeof slow, "; rank %d waits %.0f %%", view.laggards[0].rank,
+                 100.0 * view.laggards[0].wait);
+    progress_show(progress,
+                  "%s %d of %d, step %" PRId64 " of %" PRId64
+                  ": AU %.1f %%, %s, %d batches to be read, %d ready%s%s",
+                  view.phase == METRICS_EVAL ? "evaluation of epoch" : "epoch", view.epoch, view.epochs,
+                  view.step, view.steps, 100.0 * view.au, unit_text(&texts, view.bytes_per_second, UNIT_RATE),
+                  view.queue, view.ready, slow, view.saving ? "; saving a checkpoint" : "");
+}
+
+/* ---- a run ---- */
+
+static struct session_options options_of(const struct feed_job *job, const char *folder)
+{
+    const struct rh_feed_request *asked = &job->asked;
+    const bool *given = job->call->given;
+    const char *temporary = getenv("TMPDIR");
+    struct session_options options = {
+        .run =
+            {
+                .workload = &job->workload,
+                .comm = job->comm,
+                .accelerators = (int)asked->accelerators,
+                .max_threads = (int)asked->read_threads_most,
+                .decode = asked->decode,
+                .verify = asked->verify,
+                .copy_rate = asked->copy_rate,
+                .no_barrier = asked->no_barrier,
+                .drop =
+                    asked->warm ? RUN_DROP_NOTHING : (enum run_drop)option_index(drops, asked->drop_caches),
+                .force = asked->force,
+                .stop = api_stop(job->call),
+            },
+        .version = REHEARSE_VERSION,
+        .overrides = job->overrides.items,
+        .override_count = job->overrides.count,
+        .storage =
+            {
+                .method = given[FEED_METHOD] ? option_index(methods, asked->method) : -1,
+                .direct = asked->direct,
+                .request = (int64_t)asked->request,
+                .queue_depth = (int)asked->depth,
+            },
+        .savers = job->savers,
+        .plan = job->has_plan ? &job->plan : NULL,
+        .warm = asked->warm,
+        .rules = option_index(rule_sets, asked->rules) != 0,
+        .record = folder,
+        .timeline = asked->timeline,
+    };
+    if (!folder && asked->keep_steps)
+        options.record = temporary && *temporary ? temporary : "/tmp"; /* it has no name there */
+    if (getrandom(&options.run.entropy, sizeof options.run.entropy, 0) != (ssize_t)sizeof options.run.entropy)
+        options.run.entropy = (uint64_t)time(NULL);
+    return options;
+}
+
+static bool make_folder(const char *path, struct error *err)
+{
+    if (storage_is_s3(path))
+        return error_set(err, ERROR_USAGE, "%s: results go to a folder, not to S3", path);
+    return file_make_folders(path, err);
+}
+
+static bool run(struct feed_job *job, const char *folder, struct error *err)
+{
+    struct session *session = &job->session;
+    struct api_report *report = job->report;
+    if (!session_run(session, err) || !session_judge(session, err) ||
+        (folder && !result_save(session, folder, err)) ||
+        (job->asked.keep_steps && !feed_keep_steps(session, report, err)))
+        return false;
+    if (comm_rank(job->comm) > 0)
+        return true;
+    feed_add_values(session, &report->base);
+    feed_report(session, &report->text);
+    return result_json(session, &report->json, err);
+}
+
+static bool find_max(struct feed_job *job, struct error *err)
+{
+    double target = job->workload.metric.au;
+    int processes = comm_size(job->comm);
+    struct session_max max;
+    if (!session_find_max(&job->session, (int)job->asked.max, &max, err))
+        return false;
+    if (comm_rank(job->comm) > 0)
+        return true;
+    session_write_max(&max, target, processes, &job->report->json);
+    feed_report_max(&max, target, processes, &job->report->text);
+    feed_add_max(&max, target, processes, &job->report->base);
+    return true;
+}
+
+static bool feed_workload(struct feed_job *job, struct error *err)
+{
+    const struct rh_feed_request *asked = &job->asked;
+    const char *folder = asked->results ? asked->results : job->workload.output.folder;
+    struct progress progress;
+    bool drops_caches = strcmp(asked->drop_caches, drops[RUN_DROP_NOTHING]) != 0;
+    if (asked->warm && job->call->given[FEED_DROP] && drops_caches)
+        return error_set(err, ERROR_USAGE, "--warm keeps caches, --drop-caches does not");
+    if (asked->timeline && !folder)
+        return error_set(err, ERROR_USAGE, "--timeline needs a folder: --results FOLDER");
+    if (!comm_agree(job->comm, !folder || make_folder(folder, err), "the results' folder", err))
+        return false;
+    struct session_options options = options_of(job, folder);
+    progress_start(&progress, "feeding");
+    job->watch = (struct watch){.show = show, .context = &progress};
+    options.run.watch = comm_rank(job->comm) == 0 ? &job->watch : NULL;
+    bool done = session_open(&job->session, &options, err);
+    if (done) {
+        if (session_has_work(&job->workload))
+            done = asked->find_max_accelerators ? find_max(job, err) : run(job, folder, err);
+        job->abandoned = job->session.run.abandoned;
+        if (!job->abandoned)
+            session_close(&job->session);
+    }
+    progress_end(&progress);
+    return done;
+}
+
+/* ---- what is asked ---- */
+
+/* Takes from the plan what the caller does not give. */
+static bool take_plan(struct feed_job *job, struct error *err)
+{
+    struct rh_feed_request *asked = &job->asked;
+    int processes = comm_size(job->comm);
+    if (asked->from ? !api_plan_copy(asked->from, &job->plan, err)
+                    : !plan_load_template(&job->plan, asked->plan, (int)asked->nodes, err))
+        return false;
+    job->has_plan = true;
+    feed_demand_of(&job->demand, &job->plan, asked->as_planned);
+    for (int i = 0; i < job->demand.override_count; i++)
+        if (!workload_overrides_add(&job->overrides, err, "%s", job->demand.overrides[i]))
+            return false;
+    if (!asked->as_planned || job->call->given[FEED_ACCELERATORS] || asked->find_max_accelerators)
+        return true;
+    asked->accelerators = feed_demand_accelerators(&job->demand, &job->plan, processes, err);
+    int64_t devices = plan_devices_used(&job->plan);
+    job->savers = devices % processes == 0 ? (int)(devices / processes) : 0;
+    return asked->accelerators > 0;
+}
+
+/* Adds the overrides in their order: of the plan, of words and --set, of options that stand for a key. */
+static bool add_overrides(struct feed_job *job, const char **name, struct error *err)
+{
+    const struct rh_feed_request *given = &job->asked;
+    struct workload_overrides *overrides = &job->overrides;
+    return ((!given->plan && !given->from) || take_plan(job, err)) &&
+           workload_overrides_of(overrides, &given->workload, &given->set, name, err) &&
+           (!job->call->given[FEED_TARGET] ||
+            workload_overrides_add(overrides, err, "metric.au=%.10g", given->au)) &&
+           (given->epochs == 0 ||
+            workload_overrides_add(overrides, err, "train.epochs=%" PRId64, given->epochs)) &&
+           (given->steps == 0 ||
+            workload_overrides_add(overrides, err, "train.total_training_steps=%" PRId64, given->steps)) &&
+           (!given->direct || workload_overrides_add(overrides, err, "reader.odirect=True")) &&
+           (given->request <= 0.0 ||
+            workload_overrides_add(overrides, err, "reader.transfer_size=%.0f", given->request));
+}
+
+static bool open_workload(struct feed_job *job, struct error *err)
+{
+    const struct rh_feed_request *asked = &job->asked;
+    const char *name;
+    if ((asked->as_planned || asked->nodes > 0) && !asked->plan && !asked->from)
+        return error_set(err, ERROR_USAGE, "--%s: needs a plan: --plan FILE",
+                         asked->as_planned ? "as-planned" : "nodes");
+    if (!add_overrides(job, &name, err))
+        return false;
+    struct workload_options options = {
+        .overrides = job->overrides.items,
+        .override_count = job->overrides.count,
+        .strict = asked->strict,
+        .ranks = asked->accelerators * comm_size(job->comm),
+    };
+    job->has_workload = workload_given_open(&job->workload, name, &options,
+                                            comm_rank(job->comm) == 0 ? job->call : NULL, err);
+    return job->has_workload &&
+           (!job->has_plan || feed_demand_check(&job->demand, &job->plan, &job->workload, err));
+}
+
+/* A rank that fails tells the others, which would wait for it. */
+static bool feed_together(struct feed_job *job, struct error *err)
+{
+    bool done = comm_agree(job->comm, open_workload(job, err), "the workload", err);
+    if (done)
+        done = job->asked.show ? show_workload(job, err) : feed_workload(job, err);
+    if (job->abandoned)
+        return done;
+    if (job->has_workload)
+        workload_release(&job->workload);
+    workload_overrides_release(&job->overrides);
+    plan_release(&job->plan);
+    return done;
+}
+
+static bool feed(const struct rh_feed_request *asked, const struct api_call *call, struct api_report *report,
+                 struct error *err)
+{
+    struct feed_job *job = calloc(1, sizeof *job);
+    if (!job)
+        return error_memory(err);
+    *job = (struct feed_job){
+        .asked = *asked, .call = call, .report = report, .comm = comm_open(asked->time_out, err)};
+    bool done = job->comm && feed_together(job, err);
+    comm_close(job->comm);
+    if (job->abandoned)
+        api_keep_stop(call); /* and the job: threads that wait for storage use them until the program ends */
+    else
+        free(job);
+    return done;
+}
+
+static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
+{
+    const struct rh_feed_request *asked = request;
+    struct api_report *report = api_report_new(err);
+    if (!report)
+        return NULL;
+    bool done = asked->list ? list_workloads(report, err) : feed(asked, call, report, err);
+    return api_made(&report->base, done, err);
+}
+
+const struct api_command api_feed = {
+    .name = "feed",
+    .options = api_feed_options,
+    .size = sizeof(struct rh_feed_request),
+    .make = make,
+    .ends_in_order = true,
+};

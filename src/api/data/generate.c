@@ -1,0 +1,235 @@
+/* rh_dataset_generate: the files that a workload reads. */
+#include "api/command.h"
+#include "api/data/work.h"
+#include "api/data/workload.h"
+#include "comm/comm.h"
+#include "core/json.h"
+#include "dataset/format.h"
+#include "feed/workload/layout.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+enum { GENERATE_WORKLOAD, GENERATE_FOLDER, GENERATE_SIZE, GENERATE_SEED, GENERATE_COMPRESSIBILITY };
+
+const struct option_spec api_dataset_generate_options[] = {
+    [GENERATE_WORKLOAD] = OPTION_WORKLOAD(rh_dataset_generate_request),
+    [GENERATE_FOLDER] = OPTION(
+        rh_dataset_generate_request, output, OPTION_FILE, "output", .letter = 'o', .argument = "FOLDER",
+        .help = "where to write: a folder or s3://BUCKET/PREFIX, instead of the workload's\n"
+                "dataset.data_folder"),
+    [GENERATE_SIZE] =
+        OPTION(rh_dataset_generate_request, data_size, OPTION_QUANTITY, "size", .unit = UNIT_BYTES,
+               .argument = "BYTES", .min = 1, .max = 0x1p60,
+               .help = "size of all training files, instead of dataset.num_files_train; exact for the\n"
+                       "formats of the VLDB study, else rounded up to a whole file"),
+    [GENERATE_SEED] = OPTION(rh_dataset_generate_request, seed, OPTION_INTEGER, "seed", .argument = "N",
+                             .max = 0x1p53, .help = "seed of the content, instead of dataset.seed"),
+    [GENERATE_COMPRESSIBILITY] = OPTION(
+        rh_dataset_generate_request, compressibility, OPTION_NUMBER, "compressibility", .argument = "SHARE",
+        .max = 1, .help = "the share of the content that a compressor can remove, from 0 to 1"),
+    OPTION(rh_dataset_generate_request, dlio_sizes, OPTION_FLAG, "dlio-sizes",
+           .help = "round sizes as DLIO does, instead of writing exactly the requested bytes"),
+    OPTION(rh_dataset_generate_request, dry_run, OPTION_FLAG, "dry-run",
+           .help = "print the files that would be written, without writing them"),
+    OPTION_WORKLOAD_SET(rh_dataset_generate_request),
+    OPTION_WORKLOAD_STRICT(rh_dataset_generate_request),
+    DATA_WRITE_OPTIONS(rh_dataset_generate_request),
+    OPTION_END,
+};
+
+/* Returns the number of files of mean size for --size. */
+static int64_t files_for(const struct workload *workload, double size)
+{
+    double file = workload->dataset.record_length_bytes * (double)workload->dataset.num_samples_per_file;
+    return (int64_t)fmin(fmax(ceil(size / fmax(file, 1.0)), 1.0), (double)DATASET_MAX_FILES);
+}
+
+static bool make_layout(struct dataset_layout *layout, const struct rh_dataset_generate_request *asked,
+                        const bool *given, struct workload *workload, struct error *err)
+{
+    if (given[GENERATE_SEED])
+        workload->dataset.seed = asked->seed;
+    if (given[GENERATE_COMPRESSIBILITY])
+        workload->dataset.compressibility = asked->compressibility;
+    struct workload_layout_choice choice = {.dlio_sizes = asked->dlio_sizes};
+    if (given[GENERATE_SIZE]) {
+        const struct dataset_format *format = dataset_format_find(workload->dataset.format);
+        if (format && format->fit)
+            choice.total_bytes = (int64_t)asked->data_size;
+        else
+            workload->dataset.num_files_train = files_for(workload, asked->data_size);
+    }
+    return workload_layout(workload, &choice, layout, err);
+}
+
+static void print_layout(const struct dataset_layout *layout, const char *root, struct text *out)
+{
+    struct unit_texts texts = {0};
+    struct dataset_file first;
+    int64_t bytes = dataset_layout_bytes(layout);
+    dataset_file_init(&first, layout, 0);
+    text_format(out, "%s: %" PRId64 " training and %" PRId64 " evaluation files of %" PRId64 " sample%s, %s",
+                root, layout->files_train, layout->files_eval, first.samples, data_plural(first.samples),
+                layout->format->name);
+    if (bytes >= 0)
+        text_format(out, ", %" PRId64 " bytes (%s)", bytes, unit_text(&texts, (double)bytes, UNIT_BYTES));
+    text_add(out, "\n");
+}
+
+static void print_generated(const struct dataset_generated *made, double seconds, struct text *out)
+{
+    struct unit_texts texts = {0};
+    text_format(out, "%" PRId64 " file%s written, %s", made->files_written, data_plural(made->files_written),
+                unit_text(&texts, (double)made->bytes_written, UNIT_BYTES));
+    if (made->files_written > 0)
+        text_format(out, " in %s, %s", unit_text(&texts, seconds, UNIT_TIME),
+                    unit_text(&texts, (double)made->bytes_written / seconds, UNIT_RATE));
+    if (made->files_kept > 0)
+        text_format(out, "; %" PRId64 " existing kept, %s", made->files_kept,
+                    unit_text(&texts, (double)made->bytes_kept, UNIT_BYTES));
+    text_add(out, "\n");
+}
+
+static void write_generated(const struct dataset_layout *layout, const char *root,
+                            const struct dataset_generated *made, double seconds, struct text *out)
+{
+    struct json json = {.out = out};
+    json_open_document(&json, "rehearse-dataset-generation/1");
+    json_string(&json, "folder", root);
+    json_string(&json, "dataset_format", layout->format->name);
+    json_integer(&json, "files_train", layout->files_train);
+    json_integer(&json, "files_eval", layout->files_eval);
+    json_integer(&json, "samples_per_file", layout->samples_per_file);
+    json_integer(&json, "bytes", dataset_layout_bytes(layout));
+    if (made) {
+        json_integer(&json, "files_written", made->files_written);
+        json_integer(&json, "files_kept", made->files_kept);
+        json_integer(&json, "bytes_written", made->bytes_written);
+        json_integer(&json, "bytes_kept", made->bytes_kept);
+        json_number(&json, "seconds", seconds);
+    }
+    json_close(&json);
+}
+
+/* All that a call has. */
+struct generating {
+    const struct rh_dataset_generate_request *asked;
+    const struct api_call *call;
+    struct api_report *report;
+    struct workload workload;
+    struct dataset_layout layout;
+    struct data_place data;
+    struct comm *comm;
+};
+
+/* Of rank 0; the other processes of a run have the same numbers, and no text. `made` NULL: nothing was written. */
+static void answer(const struct generating *job, const struct dataset_generated *made, double seconds)
+{
+    const struct dataset_layout *layout = &job->layout;
+    rh_handle *handle = &job->report->base;
+    api_add_string(handle, "folder", job->data.root);
+    api_add_string(handle, "format", layout->format->name);
+    api_add_count(handle, "files_train", layout->files_train);
+    api_add_count(handle, "files_eval", layout->files_eval);
+    api_add_count(handle, "samples_per_file", layout->samples_per_file);
+    api_add_count(handle, "bytes", dataset_layout_bytes(layout));
+    if (made) {
+        api_add_count(handle, "files_written", made->files_written);
+        api_add_count(handle, "files_kept", made->files_kept);
+        api_add_count(handle, "bytes_written", made->bytes_written);
+        api_add_count(handle, "bytes_kept", made->bytes_kept);
+        api_add_number(handle, "seconds", seconds);
+    }
+    if (comm_rank(job->comm) > 0)
+        return;
+    write_generated(layout, job->data.root, made, seconds, &job->report->json);
+    print_layout(layout, job->data.root, &job->report->text);
+    if (made)
+        print_generated(made, seconds, &job->report->text);
+}
+
+/* Every process writes its share; the sums are those of all. */
+static bool generate_all(struct generating *job, struct error *err)
+{
+    struct data_work work = {0};
+    struct dataset_generated made;
+    struct comm *comm = job->comm;
+    bool begun = data_work_begin(&work, "writing", job->call, err);
+    if (!comm_agree(comm, begun, "the start of generating", err)) {
+        if (begun)
+            data_work_end(&work);
+        return false;
+    }
+    work.work.rank = comm_rank(comm);
+    work.work.ranks = comm_size(comm);
+    work.all = dataset_layout_bytes(&job->layout) / work.work.ranks;
+    if (work.work.rank > 0)
+        work.work.progress = NULL;
+    bool done =
+        feed_generate(&job->layout, &job->data.place, &work.work, comm, job->asked->force, &made, err);
+    double seconds = data_work_end(&work);
+    int64_t sums[] = {made.files_written, made.files_kept, made.bytes_written, made.bytes_kept};
+    if (!done || !comm_reduce_integers(comm, COMM_SUM, sums, 4, "the count of files", err))
+        return false;
+    made = (struct dataset_generated){sums[0], sums[1], sums[2], sums[3]};
+    answer(job, &made, seconds);
+    return true;
+}
+
+static bool generate_layout(struct generating *job, struct error *err)
+{
+    const struct rh_dataset_generate_request *asked = job->asked;
+    const atomic_bool *stop = api_stop(job->call);
+    bool open = asked->output ? data_place_of_folder(&job->data, asked->output, asked->sync, stop, err)
+                              : data_place_of_workload(&job->data, &job->workload, asked->sync, stop, err);
+    if (!comm_agree(job->comm, open, "the data set's place", err))
+        return false;
+    if (!asked->dry_run)
+        return generate_all(job, err);
+    answer(job, NULL, 0.0);
+    return true;
+}
+
+static bool open_workload(struct generating *job, struct error *err)
+{
+    struct workload_overrides overrides = {0};
+    struct workload_options options = {.strict = job->asked->strict};
+    const char *name;
+    bool open = workload_overrides_of(&overrides, &job->asked->workload, &job->asked->set, &name, err);
+    options.overrides = overrides.items;
+    options.override_count = overrides.count;
+    open = open && workload_given_open(&job->workload, name, &options,
+                                       comm_rank(job->comm) == 0 ? job->call : NULL, err);
+    workload_overrides_release(&overrides);
+    return open;
+}
+
+static bool generate(struct generating *job, struct error *err)
+{
+    job->comm = comm_open(0.0, err);
+    if (!job->comm)
+        return false;
+    bool made = open_workload(job, err) &&
+                make_layout(&job->layout, job->asked, job->call->given, &job->workload, err);
+    bool done = feed_same_layout(job->comm, &job->layout, made, err) && made && generate_layout(job, err);
+    data_place_release(&job->data);
+    dataset_layout_release(&job->layout);
+    workload_release(&job->workload);
+    comm_close(job->comm);
+    return done;
+}
+
+static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
+{
+    struct generating job = {.asked = request, .call = call, .report = api_report_new(err)};
+    return job.report ? api_made(&job.report->base, generate(&job, err), err) : NULL;
+}
+
+const struct api_command api_dataset_generate = {
+    .name = "dataset generate",
+    .options = api_dataset_generate_options,
+    .size = sizeof(struct rh_dataset_generate_request),
+    .make = make,
+    .ends_in_order = true,
+};

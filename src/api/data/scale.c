@@ -1,0 +1,101 @@
+/* rh_dataset_scale: copies of real files. */
+#include "dataset/scale.h"
+#include "api/command.h"
+#include "api/data/work.h"
+#include "comm/comm.h"
+#include "core/json.h"
+#include "core/unit.h"
+#include "feed/space.h"
+
+#include <inttypes.h>
+
+const struct option_spec api_dataset_scale_options[] = {
+    OPTION(rh_dataset_scale_request, folder, OPTION_FILE, "folder", .is_operand = true, .required = true,
+           .argument = "FOLDER", .help = "real files"),
+    OPTION(rh_dataset_scale_request, output, OPTION_FILE, "output", .letter = 'o', .argument = "FOLDER",
+           .required = true, .help = "where the copies go, a folder or s3://BUCKET/PREFIX"),
+    OPTION(rh_dataset_scale_request, data_size, OPTION_QUANTITY, "size", .unit = UNIT_BYTES,
+           .argument = "BYTES", .required = true, .min = 1, .max = 0x1p60,
+           .help = "make copies until they reach this total size"),
+    DATA_WRITE_OPTIONS(rh_dataset_scale_request),
+    OPTION_END,
+};
+
+static void answer(const struct rh_dataset_scale_request *asked, const struct dataset_scaled *scaled,
+                   double seconds, struct api_report *report)
+{
+    struct json json = {.out = &report->json};
+    struct unit_texts texts = {0};
+    rh_handle *handle = &report->base;
+    json_open_document(&json, "rehearse-dataset-scaling/1");
+    json_string(&json, "folder", asked->output);
+    json_integer(&json, "items", scaled->items);
+    json_integer(&json, "files", scaled->files);
+    json_integer(&json, "bytes", scaled->bytes);
+    json_integer(&json, "bytes_kept", scaled->bytes_kept);
+    json_number(&json, "seconds", seconds);
+    json_close(&json);
+    text_format(&report->text, "%s: %" PRId64 " files, %" PRId64 " bytes (%s) in %s\n", asked->output,
+                scaled->files, scaled->bytes, unit_text(&texts, (double)scaled->bytes, UNIT_BYTES),
+                unit_text(&texts, seconds, UNIT_TIME));
+    api_add_string(handle, "folder", asked->output);
+    api_add_count(handle, "items", scaled->items);
+    api_add_count(handle, "files", scaled->files);
+    api_add_count(handle, "bytes", scaled->bytes);
+    api_add_count(handle, "bytes_kept", scaled->bytes_kept);
+    api_add_number(handle, "seconds", seconds);
+}
+
+static bool scale_fits(const struct rh_dataset_scale_request *asked, const atomic_bool *stop,
+                       struct error *err)
+{
+    const struct space_need need = {asked->output, (int64_t)asked->data_size, 0, true};
+    struct comm *comm = comm_open(0.0, err);
+    bool fit = comm && space_fits(comm, &need, stop, err);
+    comm_close(comm);
+    return fit;
+}
+
+static bool scale(const struct rh_dataset_scale_request *asked, const struct api_call *call,
+                  struct api_report *report, struct error *err)
+{
+    const atomic_bool *stop = api_stop(call);
+    struct arena arena = {0};
+    struct dataset_item *items;
+    int64_t count;
+    struct data_place from = {0}, to = {0};
+    struct data_work job;
+    struct dataset_scaled scaled;
+    if (storage_is_s3(asked->folder))
+        return error_set(err, ERROR_USAGE, "%s: files are copied from a folder, not from S3", asked->folder);
+    bool done = dataset_items_list(asked->folder, &arena, &items, &count, err) &&
+                data_place_of_folder(&from, asked->folder, false, stop, err) &&
+                data_place_of_folder(&to, asked->output, asked->sync, stop, err) &&
+                data_work_begin(&job, "copying", call, err);
+    if (done) {
+        job.all = (int64_t)asked->data_size;
+        done = (asked->force || scale_fits(asked, stop, err)) &&
+               dataset_scale(&from.place, items, count, &to.place, job.all, &job.work, &scaled, err);
+        double seconds = data_work_end(&job);
+        if (done)
+            answer(asked, &scaled, seconds, report);
+    }
+    data_place_release(&from);
+    data_place_release(&to);
+    arena_release(&arena);
+    return done;
+}
+
+static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
+{
+    struct api_report *report = api_report_new(err);
+    return report ? api_made(&report->base, scale(request, call, report, err), err) : NULL;
+}
+
+const struct api_command api_dataset_scale = {
+    .name = "dataset scale",
+    .options = api_dataset_scale_options,
+    .size = sizeof(struct rh_dataset_scale_request),
+    .make = make,
+    .ends_in_order = true,
+};

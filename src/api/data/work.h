@@ -1,0 +1,49 @@
+/* Shared by rh_dataset_generate and its kin: the place of the data, and threads that work on them. */
+#ifndef REHEARSE_API_DATA_WORK_H
+#define REHEARSE_API_DATA_WORK_H
+
+#include "api/command.h"
+#include "core/progress.h"
+#include "dataset/generate.h"
+#include "feed/place.h"
+#include "feed/workload/workload.h"
+
+/* The place of the data: a folder, or another storage. */
+struct data_place {
+    struct dataset_folder folder;
+    struct feed_place objects;
+    struct dataset_place place;
+    char *root;
+};
+
+bool data_place_of_folder(struct data_place *data, const char *root, bool sync, const atomic_bool *stop,
+                          struct error *err);
+bool data_place_of_workload(struct data_place *data, const struct workload *workload, bool sync,
+                            const atomic_bool *stop, struct error *err);
+void data_place_release(struct data_place *data);
+
+/* What every request that writes files has. */
+#define DATA_WRITE_OPTIONS(request)                                                                          \
+    OPTION(request, sync, OPTION_FLAG, "sync",                                                               \
+           .help = "sync every file to the device before it gets its name (fsync)"),                         \
+        OPTION(request, force, OPTION_FLAG, "force", .help = "write even if there is too little free space")
+
+static inline const char *data_plural(int64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+struct data_work {
+    struct dataset_work work;
+    struct progress progress;
+    double started;
+    int64_t all; /* bytes; -1: unknown */
+};
+
+/* Starts the call's threads, and tells its progress; a stop ends the work early. */
+bool data_work_begin(struct data_work *job, const char *what, const struct api_call *call, struct error *err);
+
+/* Returns the seconds since data_work_begin. */
+double data_work_end(struct data_work *job);
+
+#endif

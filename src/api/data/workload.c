@@ -1,0 +1,65 @@
+#include "api/data/workload.h"
+
+#include "core/caller.h"
+#include "core/vector.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool workload_overrides_add(struct workload_overrides *overrides, struct error *err, const char *format, ...)
+{
+    struct text line = {0};
+    va_list args;
+    va_start(args, format);
+    text_vformat(&line, format, args);
+    va_end(args);
+    const char *item = line.failed ? NULL : arena_copy(&overrides->arena, line.data, line.length);
+    text_release(&line);
+    return (item && VECTOR_ADD(overrides->items, overrides->count, overrides->capacity, item)) ||
+           error_memory(err);
+}
+
+/* Returns the workload's name if the word is one, not an override. */
+static const char *name_in(const char *word)
+{
+    static const char hydra[] = "workload=";
+    if (text_starts_with(word, hydra))
+        return word + sizeof hydra - 1;
+    return strchr(word, '=') ? NULL : word;
+}
+
+bool workload_overrides_of(struct workload_overrides *overrides, const struct rh_list *words,
+                           const struct rh_list *set, const char **name, struct error *err)
+{
+    *name = NULL;
+    for (size_t i = 0; i < words->count; i++) {
+        const char *word = words->items[i], *found = name_in(word);
+        if (found && *name)
+            return error_set(err, ERROR_USAGE, "two workloads: '%s' and '%s'", *name, found);
+        if (found)
+            *name = found;
+        else if (!workload_overrides_add(overrides, err, "%s", word))
+            return false;
+    }
+    for (size_t i = 0; i < set->count; i++)
+        if (!workload_overrides_add(overrides, err, "%s", set->items[i]))
+            return false;
+    return *name || error_set(err, ERROR_USAGE, "which workload? see 'rehearse feed --list'");
+}
+
+void workload_overrides_release(struct workload_overrides *overrides)
+{
+    arena_release(&overrides->arena);
+    free(overrides->items);
+    *overrides = (struct workload_overrides){0};
+}
+
+bool workload_given_open(struct workload *workload, const char *name, const struct workload_options *options,
+                         const struct api_call *call, struct error *err)
+{
+    if (!workload_open(workload, name, options, err))
+        return false;
+    for (int i = 0; call && i < workload->warning_count; i++)
+        caller_warn("%s", workload->warnings[i]);
+    return true;
+}

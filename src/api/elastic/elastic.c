@@ -1,0 +1,490 @@
+/* rh_elastic: pipelines that survive lost nodes, the answer to losses, and policies over failures. */
+#include "api/command.h"
+#include "api/elastic/goodput.h"
+#include "api/elastic/report.h"
+#include "core/file_output.h"
+#include "elastic/rate.h"
+#include "figure/gnuplot.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- nodes of an event ---- */
+
+static bool is_number(const char *text, char **end, long *value)
+{
+    *value = strtol(text, end, 10);
+    return *end > text && *value >= 0 && *value <= ELASTIC_MAX_NODES && *text != '+';
+}
+
+static bool add_node(struct elastic_event *event, const struct elastic_state *state, int node,
+                     const char *option, struct error *err)
+{
+    if (node >= state->node_count)
+        return error_set(err, ERROR_USAGE, "%s: there is no node %d: the cluster has nodes 0 to %d", option,
+                         node, state->node_count - 1);
+    for (int i = 0; i < event->count; i++)
+        if (event->nodes[i] == node)
+            return error_set(err, ERROR_USAGE, "%s: node %d is named twice", option, node);
+    event->nodes[event->count++] = node;
+    return true;
+}
+
+/* "2@v100": so many nodes of a device type, "2@node": of any; the first that the event can take. */
+static bool add_some(struct elastic_event *event, const struct elastic_state *state, long wanted,
+                     const char *type, const char *option, struct error *err)
+{
+    const struct elastic_kit *kit = state->kit;
+    bool any = strcmp(type, "node") == 0, known = any, losing = strcmp(event->what, "lose") == 0;
+    int there = 0;
+    for (int k = 0; k < kit->kind_count; k++)
+        known |= strcmp(kit->kinds[k].name, type) == 0;
+    if (!known)
+        return error_set(err, ERROR_USAGE, "%s: the cluster has no nodes of '%s'", option, type);
+    for (int n = 0; n < state->node_count; n++) {
+        if (!any && strcmp(kit->kinds[elastic_kind_of(kit, n)].name, type) != 0)
+            continue;
+        if ((state->owner[n] == ELASTIC_GONE) == losing)
+            continue;
+        if (there++ < wanted && !add_node(event, state, n, option, err))
+            return false;
+    }
+    return there >= wanted || error_set(err, ERROR_USAGE, "%s: %ld nodes of '%s' cannot %s: there are %d",
+                                        option, wanted, type, losing ? "be lost" : "return", there);
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const int *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* "3,7", "4-9", "2@node", and lists of them. */
+static bool read_nodes(struct elastic_event *event, const struct elastic_state *state, const char *text,
+                       const char *option, struct error *err)
+{
+    event->nodes = calloc((size_t)state->node_count + 1, sizeof *event->nodes);
+    if (!event->nodes)
+        return error_memory(err);
+    for (const char *at = text;; at++) {
+        char *end;
+        long first, last, length;
+        if (!is_number(at, &end, &first))
+            break;
+        length = (long)strcspn(end, ",");
+        if (*end == '@') {
+            char type[64] = "";
+            if (length < 2 || length > (long)sizeof type)
+                break;
+            memcpy(type, end + 1, (size_t)length - 1);
+            if (!add_some(event, state, first, type, option, err))
+                return false;
+            end += length;
+        } else {
+            last = first;
+            if (*end == '-' && !is_number(end + 1, &end, &last))
+                break;
+            for (long n = first; n <= last; n++)
+                if (!add_node(event, state, (int)n, option, err))
+                    return false;
+        }
+        at = end;
+        if (*at == '\0') {
+            qsort(event->nodes, (size_t)event->count, sizeof *event->nodes, ascending);
+            return event->count > 0 ||
+                   error_set(err, ERROR_USAGE, "%s: expected a node, found '%s'", option, text);
+        }
+        if (*at != ',')
+            break;
+    }
+    return error_set(err, ERROR_USAGE, "%s: expected nodes such as 3,7 or 4-9 or 2@node, found '%s'", option,
+                     text);
+}
+
+/* ---- events ---- */
+
+static bool fastest_after(const struct elastic_report *report, const struct elastic_transition *way,
+                          double *seconds, struct error *err)
+{
+    int live[ELASTIC_MAX_KINDS] = {0};
+    for (int n = 0; n < way->after.node_count; n++)
+        if (way->after.owner[n] != ELASTIC_GONE)
+            live[elastic_kind_of(&report->kit, n)]++;
+    struct elastic_rate *rate = elastic_rate_new(&report->kit, report->faults, err);
+    bool ok = rate && elastic_rate_seconds(rate, live, seconds, err);
+    elastic_rate_free(rate);
+    return ok;
+}
+
+static bool play_event(struct elastic_report *report, const char *what, const char *nodes, struct error *err)
+{
+    struct elastic_event *event = &report->events[report->event_count];
+    const struct elastic_state *state =
+        report->event_count > 0 ? &report->events[report->event_count - 1].way.after : &report->state;
+    bool losing = strcmp(what, "lose") == 0;
+    event->what = what;
+    if (!read_nodes(event, state, nodes, losing ? "--lose" : "--return", err)) {
+        free(event->nodes);
+        return false;
+    }
+    struct elastic_change change = {.method = report->method, .faults = report->faults};
+    if (losing) {
+        change.lost = event->nodes;
+        change.lost_count = event->count;
+    } else {
+        change.returned = event->nodes;
+        change.returned_count = event->count;
+    }
+    if (!elastic_reconfigure(&event->way, state, &change, err)) {
+        free(event->nodes);
+        return false;
+    }
+    report->event_count++;
+    return fastest_after(report, &event->way, &event->fastest, err);
+}
+
+static bool play_events(struct elastic_report *report, const struct rh_elastic_request *given,
+                        struct error *err)
+{
+    report->events = calloc(given->lose.count + given->back.count + 1, sizeof *report->events);
+    if (!report->events)
+        return error_memory(err);
+    for (size_t i = 0; i < given->lose.count; i++)
+        if (!play_event(report, "lose", given->lose.items[i], err))
+            return false;
+    for (size_t i = 0; i < given->back.count; i++)
+        if (!play_event(report, "return", given->back.items[i], err))
+            return false;
+    return true;
+}
+
+static void release(struct elastic_report *report)
+{
+    for (int i = 0; i < report->event_count; i++) {
+        free(report->events[i].nodes);
+        elastic_transition_release(&report->events[i].way);
+    }
+    free(report->events);
+    free(report->losses);
+    elastic_state_release(&report->state);
+    elastic_set_release(&report->set);
+    elastic_kit_release(&report->kit);
+}
+
+/* ---- the command ---- */
+
+/* Writes plans and sets of templates as documents, which the kit reads. */
+static bool write_handles(const struct rh_handles *from, struct text *texts, struct error *err)
+{
+    for (size_t i = 0; i < from->count; i++) {
+        struct rh_text written;
+        struct rh_error error;
+        bool known = from->items[i]->kind == &api_plan_kind || strcmp(rh_kind(from->items[i]), "report") == 0;
+        if (!known)
+            return api_is(from->items[i], &api_plan_kind, "from", err);
+        if (!rh_write(from->items[i], "json", &written, &error))
+            return error_set(err, (enum error_kind)error.code, "%s", error.text);
+        texts[i] = (struct text){.data = written.data, .length = written.length};
+    }
+    return true;
+}
+
+static bool load_kit(struct elastic_kit *kit, const struct rh_elastic_request *given,
+                     struct elastic_options *options, struct error *err)
+{
+    size_t count = given->from.count;
+    struct text *texts = calloc(count + 1, sizeof *texts);
+    if (!texts)
+        return error_memory(err);
+    options->texts = texts;
+    options->text_count = count;
+    bool ok = write_handles(&given->from, texts, err) && elastic_kit_load(kit, options, err);
+    for (size_t i = 0; i < count; i++)
+        text_release(&texts[i]);
+    free(texts);
+    return ok;
+}
+
+static bool load(struct elastic_report *report, const struct rh_elastic_request *given, struct error *err)
+{
+    struct cluster cluster;
+    if (given->cluster && !cluster_load(&cluster, given->cluster, err))
+        return false;
+    struct elastic_options options = {
+        .paths = given->plans.items,
+        .path_count = given->plans.count,
+        .cluster = given->cluster ? &cluster : NULL,
+        .batch = given->microbatches,
+        .optimizer = option_index(elastic_optimizers, given->optimizer),
+    };
+    bool ok = load_kit(&report->kit, given, &options, err);
+    if (given->cluster)
+        cluster_release(&cluster);
+    return ok;
+}
+
+static bool answer(struct elastic_report *report, const struct rh_elastic_request *given, struct error *err)
+{
+    int nodes[ELASTIC_MAX_KINDS];
+    for (int k = 0; k < report->kit.kind_count; k++)
+        nodes[k] = report->kit.kinds[k].nodes;
+    bool events = given->lose.count + given->back.count > 0;
+    return elastic_instances(&report->set, &report->kit, nodes, report->faults, err) &&
+           elastic_state_start(&report->state, &report->kit, &report->set, err) &&
+           ((events && !given->losses) ||
+            elastic_single_losses(&report->state, report->method, report->faults, &report->losses,
+                                  &report->loss_count, err)) &&
+           play_events(report, given, err);
+}
+
+/* ---- the answer ---- */
+
+/* What callers ask of an event. */
+struct event_row {
+    const char *what;
+    int nodes;
+    bool checkpoint;
+    double bytes_across, bytes_inside, downtime, iteration, fastest;
+};
+
+static void add_events(const struct elastic_report *report, rh_handle *handle)
+{
+    int n = report->event_count;
+    struct event_row *rows = ARENA_ARRAY(&handle->arena, (size_t)n + 1, struct event_row);
+    handle->failed = handle->failed || !rows;
+    for (int i = 0; rows && i < n; i++) {
+        const struct elastic_event *event = &report->events[i];
+        const struct elastic_transition *way = &event->way;
+        rows[i] = (struct event_row){event->what,       event->count,      way->checkpoint,
+                                     way->bytes_across, way->bytes_inside, report->setup + way->seconds,
+                                     way->iteration,    event->fastest};
+    }
+    if (!rows)
+        return;
+    API_COLUMN(handle, "events.what", 's', rows, n, what);
+    API_COLUMN(handle, "events.nodes", 'i', rows, n, nodes);
+    API_COLUMN(handle, "events.checkpoint", '?', rows, n, checkpoint);
+    API_COLUMN(handle, "events.bytes_across", 'd', rows, n, bytes_across);
+    API_COLUMN(handle, "events.bytes_inside", 'd', rows, n, bytes_inside);
+    API_COLUMN(handle, "events.downtime", 'd', rows, n, downtime);
+    API_COLUMN(handle, "events.iteration_time", 'd', rows, n, iteration);
+    API_COLUMN(handle, "events.fastest", 'd', rows, n, fastest);
+}
+
+static void add_losses(const struct elastic_report *report, rh_handle *handle)
+{
+    struct elastic_losses sum = elastic_sum_losses(report);
+    int n = report->loss_count;
+    struct elastic_loss *rows = ARENA_ARRAY(&handle->arena, (size_t)n + 1, struct elastic_loss);
+    handle->failed = handle->failed || !rows;
+    if (!rows)
+        return;
+    for (int i = 0; i < n; i++) {
+        rows[i] = report->losses[i];
+        rows[i].seconds = rows[i].checkpoint ? NAN : report->setup + rows[i].seconds;
+    }
+    api_add_number(handle, "worst_downtime", sum.worst);
+    api_add_number(handle, "mean_downtime", sum.mean);
+    api_add_number(handle, "worst_iteration_time", sum.worst_iteration);
+    api_add_number(handle, "mean_iteration_time", sum.mean_iteration);
+    api_add_count(handle, "nodes_that_need_a_checkpoint", sum.checkpoints);
+    API_COLUMN(handle, "losses.node", 'i', rows, n, node);
+    API_COLUMN(handle, "losses.alike", 'i', rows, n, nodes);
+    API_COLUMN(handle, "losses.checkpoint", '?', rows, n, checkpoint);
+    API_COLUMN(handle, "losses.bytes", 'd', rows, n, bytes);
+    API_COLUMN(handle, "losses.downtime", 'd', rows, n, seconds);
+    API_COLUMN(handle, "losses.iteration_time", 'd', rows, n, iteration);
+}
+
+static void add_set(const struct elastic_set *set, rh_handle *handle)
+{
+    api_add_number(handle, "iteration_time", set->seconds);
+    api_add_number(handle, "lower_bound", set->bound);
+    api_add_flag(handle, "proven", set->proven);
+    api_add_count(handle, "instances", set->instances);
+    api_add_count(handle, "pipelines", set->pipelines);
+    api_add_count(handle, "nodes_used", set->nodes);
+}
+
+static bool save(const char *path, const struct text *json, struct error *err)
+{
+    return json->failed ? error_memory(err) : file_write(path, json->data, json->length, err);
+}
+
+static bool deliver(const struct elastic_report *report, const struct rh_elastic_request *given,
+                    struct api_report *made, struct error *err)
+{
+    struct json json = {.out = &made->json};
+    add_set(&report->set, &made->base);
+    add_events(report, &made->base);
+    if (report->losses)
+        add_losses(report, &made->base);
+    return elastic_report_json(report, &json, err) &&
+           (!given->output || save(given->output, &made->json, err)) &&
+           (!given->figure || elastic_report_draw(report, given->figure, err)) &&
+           elastic_report_print(report, &made->text, err);
+}
+
+/* With failures over time the answer is that of policies; the job is that of the plans, if any. */
+static bool play_failures(const struct rh_elastic_request *given, const struct api_call *call,
+                          struct api_report *made, struct error *err)
+{
+    struct elastic_report report = {0};
+    bool planned = given->plans.count + given->from.count > 0;
+    if (given->lose.count + given->back.count > 0 || given->losses)
+        return error_set(
+            err, ERROR_USAGE,
+            "--lose, --return and --losses show single transitions: not with --failures, --rate or --mtbf");
+    if (given->setup > 0)
+        return error_set(
+            err, ERROR_USAGE,
+            "--setup is for single transitions; with failures its parts are --detect and --reconfigure");
+    if (planned && given->nodes > 0)
+        return error_set(err, ERROR_USAGE,
+                         "--nodes is for a job without a plan; -c says how many nodes there are");
+    if (planned && !load(&report, given, err))
+        return false;
+    bool ok = goodput_answer(given, call, planned ? &report.kit : NULL, made, err);
+    elastic_kit_release(&report.kit);
+    return ok;
+}
+
+/* Options about failures say nothing without failures. */
+static bool refuse_failures(const struct api_call *call, struct error *err)
+{
+    for (int i = 0; api_elastic_options[i].name; i++)
+        if (call->given[i] && api_elastic_options[i].topic)
+            return error_set(err, ERROR_USAGE, "--%s needs --failures, --rate or --mtbf",
+                             api_elastic_options[i].name);
+    return true;
+}
+
+static bool find(const struct rh_elastic_request *given, const struct api_call *call, struct api_report *made,
+                 struct error *err)
+{
+    if (goodput_is_asked(given))
+        return play_failures(given, call, made, err);
+    if (!refuse_failures(call, err))
+        return false;
+    if (given->plans.count + given->from.count == 0)
+        return error_set(err, ERROR_USAGE,
+                         "elastic: PLAN is missing, or one of --failures, --rate and --mtbf");
+    struct elastic_report report = {.faults = (int)given->faults,
+                                    .setup = given->setup,
+                                    .method =
+                                        (enum elastic_method)option_index(elastic_methods, given->method)};
+    bool ok = (!given->figure || figure_can_write(given->figure, err)) && load(&report, given, err) &&
+              answer(&report, given, err) && deliver(&report, given, made, err);
+    release(&report);
+    return ok;
+}
+
+static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
+{
+    struct api_report *made = api_report_new(err);
+    return made ? api_made(&made->base, find(request, call, made, err), err) : NULL;
+}
+
+const struct option_spec api_elastic_options[] = {
+    OPTION(rh_elastic_request, plans, OPTION_FILE, "plan", .is_operand = true, .repeats = true,
+           .argument = "PLAN",
+           .help = "plans (rehearse-plan/2) and sets of templates (rehearse-templates/2)"),
+    OPTION(rh_elastic_request, from, OPTION_HANDLE, "from", .repeats = true,
+           .help = "plans that were found or loaded before, and reports of templates"),
+    OPTION(rh_elastic_request, cluster, OPTION_FILE, "cluster", .letter = 'c', .argument = "FILE",
+           .help = "the nodes there are, rehearse-cluster/1; without it, those of the plan"),
+    OPTION(rh_elastic_request, faults, OPTION_INTEGER, "faults", .argument = "F", .initial = "1", .max = 1000,
+           .help = "lost nodes that leave a copy of every layer, whichever they are"),
+    OPTION(rh_elastic_request, microbatches, OPTION_INTEGER, "microbatches", .letter = 'n', .argument = "N",
+           .initial = "0", .max = ELASTIC_MAX_BATCH,
+           .help = "micro-batches of an iteration over all pipelines; 0 takes the plan's, or a template's"),
+    OPTION(rh_elastic_request, optimizer, OPTION_WORD, "optimizer", .argument = "WHERE", .initial = "plan",
+           .words = elastic_optimizers,
+           .help =
+               "where optimizer states are: plan is sharded over all pipelines if the plan does so (ZeRO), "
+               "replicated is all of them in each pipeline"),
+    OPTION(rh_elastic_request, lose, OPTION_TEXT, "lose", .argument = "NODES", .repeats = true,
+           .help =
+               "show the transition when these nodes are lost at once: 3,7 or 4-9; 2@node is the first two, "
+               "2@TYPE of a device type"),
+    OPTION(rh_elastic_request, back, OPTION_TEXT, "return", .argument = "NODES", .repeats = true,
+           .help = "then show the transition when these nodes return"),
+    OPTION(
+        rh_elastic_request, method, OPTION_WORD, "method", .argument = "NAME", .initial = "local",
+        .words = elastic_methods,
+        .help =
+            "how instances change: local touches as few as possible (replace, reinstantiate, borrow, merge), "
+            "fastest takes the fastest set of the live nodes"),
+    OPTION(rh_elastic_request, setup, OPTION_QUANTITY, "setup", .argument = "TIME", .initial = "0",
+           .unit = UNIT_TIME, .max = 86400,
+           .help = "time to notice a loss and set up communication, part of every downtime"),
+    OPTION(rh_elastic_request, losses, OPTION_FLAG, "losses",
+           .help = "with --lose or --return: show the table of all single losses, too"),
+    GOODPUT_FIELD(failures, OPTION_FILE, "failures", .argument = "FILE",
+                  .help = "play this trace of nodes: a table t_s,event,node (add, remove) or t_s,available"),
+    GOODPUT_FIELD(rate, OPTION_TEXT, "rate", .argument = "R",
+                  .help = "draw losses: so many per 1000 node-days, or those of a published system: rsc-1, "
+                          "rsc-2, llama-3, llama-3-all, bloom, aws-p3-spot"),
+    GOODPUT_TIME(mtbf, "mtbf", NULL, "draw losses: mean time between those of one node"),
+    GOODPUT_TIME(repair, "repair", "0",
+                 "mean time until a lost node, or one in its place, is there; 0 is at once"),
+    GOODPUT_FIELD(together, OPTION_NUMBER, "together", .argument = "N", .initial = "1", .min = 1,
+                  .max = 65536, .help = "mean number of nodes that are lost at once, neighbours"),
+    GOODPUT_FIELD(life, OPTION_WORD, "life", .argument = "NAME", .initial = "exponential",
+                  .words = goodput_lives, .help = "distribution of the time until a node is lost"),
+    GOODPUT_FIELD(shape, OPTION_NUMBER, "shape", .argument = "K", .initial = "0.7", .min = 0.1, .max = 20,
+                  .help = "shape of the Weibull distribution: below 1, young nodes are lost more often"),
+    GOODPUT_FIELD(days, OPTION_NUMBER, "days", .argument = "D", .initial = "365", .min = 0.001, .max = 36500,
+                  .help = "length of a run that is drawn"),
+    GOODPUT_FIELD(seeds, OPTION_INTEGER, "seeds", .argument = "N", .initial = "20", .min = 1,
+                  .max = GOODPUT_MAX_SEEDS, .help = "runs that are drawn, for the 90 % interval"),
+    GOODPUT_FIELD(seed, OPTION_INTEGER, "seed", .argument = "N", .initial = "1", .max = 1e9,
+                  .help = "seed of the first run"),
+    GOODPUT_FIELD(policies, OPTION_TEXT, "policy", .argument = "NAME,...", .repeats = true,
+                  .help = "play only these policies: restart, restart-async, restart-memory, spares, varuna, "
+                          "bamboo, oobleck, parcae, recycle, torchft; with commas, or repeated"),
+    GOODPUT_FIELD(save_interval, OPTION_TEXT, "save-interval", .argument = "TIME", .initial = "formula",
+                  .help =
+                      "training between saves; 'formula' is sqrt(2 w / (N r)), 'best' the best of a search, "
+                      "'none' no saves"),
+    GOODPUT_FIELD(spares, OPTION_TEXT, "spares", .argument = "N", .initial = "0",
+                  .help = "nodes that restarts and spares hold back; 'best' is the best number of a search"),
+    GOODPUT_FIELD(need, OPTION_INTEGER, "need", .argument = "N", .initial = "0", .max = 65536,
+                  .help = "nodes without which a restart waits; 0 is all but the spares"),
+    GOODPUT_TIME(detect, "detect", "30 s", "time until the job knows of a loss"),
+    GOODPUT_TIME(restart, "restart", "210 s", "new processes and communicators of the job"),
+    GOODPUT_TIME(load, "load", "60 s", "reading a save"),
+    GOODPUT_TIME(swap, "swap", "60 s", "a spare takes a lost node's place"),
+    GOODPUT_TIME(reconfigure, "reconfigure", "30 s",
+                 "new pipelines in running processes: oobleck, bamboo; with a plan, its copies are added"),
+    GOODPUT_TIME(migrate, "migrate", "20 s",
+                 "copying a peer's state: parcae, recycle, torchft, restart-memory"),
+    GOODPUT_TIME(reroute, "reroute", "10 s", "peers take over a lost node's work: recycle, bamboo, torchft"),
+    GOODPUT_TIME(notice, "notice", "0", "time that a loss is known in advance (spot instances): parcae"),
+    GOODPUT_TIME(save, "save", "30 s", "training waits for a save to disk: restart, spares"),
+    GOODPUT_TIME(copy, "copy", "2 s",
+                 "training waits for the copy of a save that is written behind it: all others"),
+    GOODPUT_TIME(write, "write", "120 s", "until such a copy is on disk"),
+    GOODPUT_FIELD(nodes, OPTION_INTEGER, "nodes", .argument = "N", .max = 65536,
+                  .help = "without a plan: nodes of the cluster (0: those of --failures)"),
+    GOODPUT_FIELD(stages, OPTION_INTEGER, "stages", .argument = "N", .initial = "1", .min = 1, .max = 65536,
+                  .help = "without a plan: nodes of a pipeline or replica"),
+    GOODPUT_TIME(iteration, "iteration", "10 s", "without a plan: an iteration with all nodes"),
+    GOODPUT_FIELD(timeline, OPTION_FILE, "timeline", .argument = "FILE",
+                  .help = "write the speed over time of the first run to FILE, a table"),
+    OPTION(rh_elastic_request, output, OPTION_FILE, "output", .letter = 'o', .argument = "FILE",
+           .help = "also write the answer (rehearse-elastic/1, of failures rehearse-goodput/1) to FILE"),
+    OPTION(rh_elastic_request, figure, OPTION_FILE, "figure", .argument = "FILE",
+           .help =
+               "also draw the throughput against the number of live nodes, or with failures over time; the "
+               "ending is .svg, .png or .pdf (needs gnuplot)"),
+    OPTION_END,
+};
+
+const struct api_command api_elastic = {
+    .name = "elastic",
+    .options = api_elastic_options,
+    .size = sizeof(struct rh_elastic_request),
+    .make = make,
+};

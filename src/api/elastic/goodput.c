@@ -1,0 +1,372 @@
+#include "api/elastic/goodput.h"
+
+#include "core/file_output.h"
+#include "core/progress.h"
+#include "core/vector.h"
+#include "elastic/kit_rates.h"
+#include "elastic/series.h"
+#include "figure/elastic.h"
+#include "figure/gnuplot.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_GIVEN_EVENTS (1 << 22) /* of all traces of a file together */
+#define MICROBATCHES     32        /* of a pipeline, without a plan */
+
+const char *const goodput_lives[] = {"exponential", "weibull", "fixed", NULL};
+
+bool goodput_is_asked(const struct rh_elastic_request *given)
+{
+    return given->failures || given->rate || given->mtbf > 0;
+}
+
+/* ---- how fast the job is ---- */
+
+static bool make_rates(struct goodput_rows *answer, const struct elastic_kit *kit, int faults,
+                       struct error *err)
+{
+    const struct rh_elastic_request *given = answer->given;
+    answer->exists_once = kit && elastic_exists_once(kit);
+    if (kit)
+        return elastic_rates_of_kit(&answer->rates, kit, faults, err) &&
+               elastic_copy_seconds(kit, &answer->copies, &answer->checkpoints, err);
+    int nodes = given->nodes > 0 ? (int)given->nodes : answer->traces[0].nodes;
+    if (nodes == 0)
+        return error_set(err, ERROR_USAGE, "elastic: without a plan, --nodes says how many nodes there are");
+    if (given->stages > nodes)
+        return error_set(err, ERROR_USAGE, "--stages: a pipeline of %lld nodes does not fit %d nodes",
+                         (long long)given->stages, nodes);
+    int64_t batch = given->microbatches > 0 ? given->microbatches : MICROBATCHES * (nodes / given->stages);
+    return elastic_rates_make(&answer->rates, nodes, (int)given->stages, batch,
+                              given->iteration > 0 ? given->iteration : 1, NULL, NULL, err);
+}
+
+/* ---- failures ---- */
+
+static bool read_rate(struct goodput_rows *answer, double *rate, struct error *err)
+{
+    const struct rh_elastic_request *given = answer->given;
+    char *end;
+    if (!given->rate) {
+        *rate = 1 / given->mtbf;
+        return true;
+    }
+    answer->fact = failure_fact_named(given->rate);
+    double value = answer->fact ? answer->fact->rate : strtod(given->rate, &end);
+    if (!answer->fact && (end == given->rate || *end || !(value >= 0 && value <= 1e9))) {
+        struct text names = {0};
+        int count;
+        const struct failure_fact *facts = failure_facts(&count);
+        for (int i = 0; i < count; i++)
+            text_format(&names, "%s%s", i > 0 ? ", " : "", facts[i].name);
+        error_set(err, ERROR_USAGE, "--rate: expected losses per 1000 node-days or one of %s, found '%s'",
+                  names.data ? names.data : "", given->rate);
+        text_release(&names);
+        return false;
+    }
+    *rate = failure_rate_of_node_days(value);
+    return true;
+}
+
+/* A file of numbers of nodes is played once for each seed, which chooses the nodes that leave. */
+static bool load_traces(struct goodput_rows *answer, int nodes, struct error *err)
+{
+    const struct rh_elastic_request *given = answer->given;
+    int wanted = 1;
+    for (int i = 0; i < wanted; i++, answer->trace_count++) {
+        struct failure_trace *trace = &answer->traces[i];
+        if (!failures_load(trace, given->failures, nodes, (uint64_t)(given->seed + i), err))
+            return false;
+        if (i == 0 && trace->counted && trace->count < MAX_GIVEN_EVENTS / given->seeds)
+            wanted = (int)given->seeds;
+    }
+    return true;
+}
+
+static bool read_failures(struct goodput_rows *answer, const struct elastic_kit *kit, struct error *err)
+{
+    const struct rh_elastic_request *given = answer->given;
+    int asked = (given->failures != NULL) + (given->rate != NULL) + (given->mtbf > 0);
+    if (asked != 1)
+        return error_set(err, ERROR_USAGE, "elastic: give one of --failures, --rate and --mtbf");
+    if (given->failures)
+        return load_traces(answer, kit ? elastic_kit_nodes(kit) : (int)given->nodes, err);
+    answer->drawn = true;
+    answer->model =
+        (struct failure_model){.life = (enum failure_distribution)option_index(goodput_lives, given->life),
+                               .shape = given->shape,
+                               .repair = given->repair,
+                               .batch = given->together};
+    return read_rate(answer, &answer->model.rate, err);
+}
+
+static struct failure_source source_of(const struct goodput_rows *answer)
+{
+    return (struct failure_source){.model = answer->drawn ? &answer->model : NULL,
+                                   .trace = answer->traces,
+                                   .traces = answer->trace_count,
+                                   .horizon = answer->given->days * SECONDS_PER_DAY,
+                                   .seed = (uint64_t)answer->given->seed,
+                                   .seeds = (int)answer->given->seeds};
+}
+
+/* Draws the first run, of which the timeline is, and counts its losses. */
+static bool draw_first(struct goodput_rows *answer, struct error *err)
+{
+    if (answer->drawn) {
+        answer->model.nodes = answer->rates.nodes;
+        if (!failures_draw(answer->traces, &answer->model, answer->given->days * SECONDS_PER_DAY,
+                           (uint64_t)answer->given->seed, err))
+            return false;
+    }
+    struct failure_source given = {.trace = answer->traces};
+    return goodput_loss_rate(&given, &answer->losses_per_second, err);
+}
+
+/* ---- policies ---- */
+
+static bool add_policy(struct goodput_rows *answer, const struct elastic_policy *policy, struct error *err)
+{
+    struct elastic_variant variant = {.policy = policy,
+                                      .setup = {.rates = &answer->rates,
+                                                .costs = answer->costs,
+                                                .need = (int)answer->given->need,
+                                                .exists_once = answer->exists_once}};
+    variant.setup.costs.reconfigure += answer->copies;
+    return VECTOR_ADD(answer->rows, answer->count, answer->row_capacity,
+                      (struct goodput_row){.variant = variant}) ||
+           error_memory(err);
+}
+
+/* "oobleck,varuna" */
+static bool add_policies(struct goodput_rows *answer, const char *names, const char *const *words,
+                         const struct elastic_policy *const *policies, struct error *err)
+{
+    for (const char *at = names;; at++) {
+        char name[32];
+        size_t length = strcspn(at, ",");
+        int choice;
+        snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name), at);
+        if (!option_choose("policy", words, name, &choice, err) || !add_policy(answer, policies[choice], err))
+            return false;
+        at += length;
+        if (!*at)
+            return true;
+    }
+}
+
+static bool choose_policies(struct goodput_rows *answer, struct error *err)
+{
+    const struct rh_list *names = &answer->given->policies;
+    int all;
+    const struct elastic_policy *const *policies = elastic_policies(&all);
+    const char **words = calloc((size_t)all + 1, sizeof *words);
+    bool ok = words || error_memory(err);
+    for (int i = 0; ok && i < all; i++) {
+        words[i] = policies[i]->name;
+        ok = names->count > 0 || add_policy(answer, policies[i], err);
+    }
+    for (size_t i = 0; ok && i < names->count; i++)
+        ok = add_policies(answer, names->items[i], words, policies, err);
+    free(words);
+    return ok;
+}
+
+/* sqrt(2 w / (N r)), with the losses of the first run. */
+static double interval_by_formula(const struct goodput_rows *answer, const struct elastic_variant *variant)
+{
+    double save = goodput_save_seconds(variant), rate = answer->losses_per_second;
+    return rate <= 0 ? INFINITY : fmax(failure_best_interval(1, rate, save), goodput_least_interval(variant));
+}
+
+static bool set_interval(const struct goodput_rows *answer, struct elastic_variant *variant,
+                         struct error *err)
+{
+    const char *text = answer->given->save_interval;
+    double *interval = &variant->setup.costs.interval;
+    *interval = interval_by_formula(answer, variant);
+    if (strcmp(text, "formula") == 0 || strcmp(text, "best") == 0)
+        return true;
+    if (strcmp(text, "none") == 0)
+        *interval = INFINITY;
+    else if (!unit_parse(text, UNIT_TIME, interval) || !(*interval >= 1e-3))
+        return error_set(err, ERROR_USAGE, "--save-interval: expected %s, formula, best or none, found '%s'",
+                         unit_example(UNIT_TIME), text);
+    return true;
+}
+
+static bool set_spares(const struct goodput_rows *answer, struct elastic_variant *variant, struct error *err)
+{
+    const char *text = answer->given->spares;
+    char *end;
+    long value = strtol(text, &end, 10);
+    if (strcmp(text, "best") == 0)
+        return true;
+    if (end == text || *end || value < 0 || value >= answer->rates.nodes)
+        return error_set(err, ERROR_USAGE, "--spares: expected 0 to %d nodes or best, found '%s'",
+                         answer->rates.nodes - 1, text);
+    variant->setup.spares = variant->policy->fixed ? (int)value : 0;
+    return true;
+}
+
+static bool measure(struct goodput_rows *answer, struct parallel *pool, struct progress *progress,
+                    struct error *err)
+{
+    struct failure_source source = source_of(answer);
+    bool best_interval = strcmp(answer->given->save_interval, "best") == 0;
+    bool best_spares = strcmp(answer->given->spares, "best") == 0;
+    for (int i = 0; i < answer->count; i++) {
+        progress_show(progress, "policy %d of %d", i + 1, answer->count);
+        struct goodput_row *row = &answer->rows[i];
+        struct elastic_variant *variant = &row->variant;
+        double *interval = &variant->setup.costs.interval;
+        if (!set_interval(answer, variant, err) || !set_spares(answer, variant, err))
+            return false;
+        bool measured = false;
+        if (best_spares && variant->policy->fixed &&
+            !(measured =
+                  goodput_best_spares(variant, &source, pool, &variant->setup.spares, &row->goodput, err)))
+            return false;
+        if (best_interval &&
+            !(measured = goodput_best_interval(variant, &source, pool, interval, &row->goodput, err)))
+            return false;
+        if (!measured && !goodput_measure(variant, 1, &source, pool, &row->goodput, err))
+            return false;
+    }
+    return true;
+}
+
+static bool measure_all(struct goodput_rows *answer, struct parallel *pool, struct error *err)
+{
+    struct progress progress;
+    progress_start(&progress, "playing failures");
+    bool ok = measure(answer, pool, &progress, err);
+    progress_end(&progress);
+    return ok;
+}
+
+/* ---- the first run over time ---- */
+
+static bool save(const char *path, const struct text *text, struct error *err)
+{
+    return text->failed ? error_memory(err) : file_write(path, text->data, text->length, err);
+}
+
+static bool write_series(const struct goodput_rows *answer, const struct elastic_series *series,
+                         struct error *err)
+{
+    const struct rh_elastic_request *given = answer->given;
+    struct text text = {0};
+    for (int i = 0; given->timeline && i < answer->count; i++)
+        elastic_series_csv(&series[i], i == 0, &text);
+    bool done = !given->timeline || save(given->timeline, &text, err);
+    text_release(&text);
+    if (!done)
+        return false;
+    return !given->figure || figure_elastic(given->figure, series, answer->count, answer->traces, err);
+}
+
+static bool show_first(const struct goodput_rows *answer, struct error *err)
+{
+    if (!answer->given->timeline && !answer->given->figure)
+        return true;
+    struct elastic_series *series = calloc((size_t)answer->count, sizeof *series);
+    bool ok = series || error_memory(err);
+    int made = 0;
+    for (; ok && made < answer->count; made += ok)
+        ok = elastic_series_make(&series[made], &answer->rows[made].variant, answer->traces, err);
+    ok = ok && write_series(answer, series, err);
+    for (int i = 0; i < made; i++)
+        elastic_series_release(&series[i]);
+    free(series);
+    return ok;
+}
+
+/* ---- the answer ---- */
+
+static void add_values(const struct goodput_rows *answer, rh_handle *handle)
+{
+    struct goodput_row *rows = ARENA_ARRAY(&handle->arena, (size_t)answer->count + 1, struct goodput_row);
+    const char **names = ARENA_ARRAY(&handle->arena, (size_t)answer->count + 1, const char *);
+    handle->failed = handle->failed || !rows || !names;
+    if (handle->failed)
+        return;
+    memcpy(rows, answer->rows, (size_t)answer->count * sizeof *rows);
+    for (int i = 0; i < answer->count; i++)
+        names[i] = rows[i].variant.policy->name;
+    api_add_count(handle, "nodes", answer->rates.nodes);
+    api_add_count(handle, "nodes_per_pipeline", answer->rates.stages);
+    api_add_number(handle, "iteration_time", answer->rates.full);
+    api_add_number(handle, "losses_per_second", answer->losses_per_second);
+    api_add_number(handle, "copy_seconds", answer->copies);
+    api_add_number(handle, "checkpoint_share", answer->checkpoints);
+    api_add_column(handle, "policies.name", 's', names, answer->count, sizeof *names);
+    API_COLUMN(handle, "policies.goodput", 'd', rows, answer->count, goodput.mean);
+    API_COLUMN(handle, "policies.low", 'd', rows, answer->count, goodput.low);
+    API_COLUMN(handle, "policies.high", 'd', rows, answer->count, goodput.high);
+    API_COLUMN(handle, "policies.save_interval", 'd', rows, answer->count, variant.setup.costs.interval);
+    API_COLUMN(handle, "policies.spares", 'i', rows, answer->count, variant.setup.spares);
+    API_COLUMN(handle, "policies.losses", 'd', rows, answer->count, goodput.losses);
+    API_COLUMN(handle, "policies.restarts", 'd', rows, answer->count, goodput.restarts);
+    API_COLUMN(handle, "policies.reconfigurations", 'd', rows, answer->count, goodput.changes);
+    API_COLUMN(handle, "policies.saves", 'd', rows, answer->count, goodput.saves);
+    for (int cause = 0; cause < ELASTIC_CAUSE_COUNT; cause++) {
+        char name[48];
+        snprintf(name, sizeof name, "policies.share_%s", elastic_cause_name((enum elastic_cause)cause));
+        const char *kept = arena_string(&handle->arena, name);
+        handle->failed = handle->failed || !kept;
+        if (kept)
+            API_COLUMN(handle, kept, 'd', rows, answer->count, goodput.share[cause]);
+    }
+}
+
+static bool deliver(const struct goodput_rows *answer, struct api_report *report, struct error *err)
+{
+    struct json json = {.out = &report->json};
+    goodput_write_json(answer, &json);
+    goodput_print(answer, &report->text);
+    add_values(answer, &report->base);
+    return !answer->given->output || save(answer->given->output, &report->json, err);
+}
+
+static struct elastic_costs costs_of(const struct rh_elastic_request *given)
+{
+    return (struct elastic_costs){.detect = given->detect,
+                                  .restart = given->restart,
+                                  .load = given->load,
+                                  .swap = given->swap,
+                                  .reconfigure = given->reconfigure,
+                                  .migrate = given->migrate,
+                                  .reroute = given->reroute,
+                                  .notice = given->notice,
+                                  .save_block = given->save,
+                                  .copy_block = given->copy,
+                                  .save_write = given->write};
+}
+
+bool goodput_answer(const struct rh_elastic_request *given, const struct api_call *call,
+                    const struct elastic_kit *kit, struct api_report *report, struct error *err)
+{
+    struct goodput_rows answer = {.given = given,
+                                  .threads = call->how.threads,
+                                  .costs = costs_of(given),
+                                  .mixed = kit && kit->kind_count > 1};
+    struct parallel *pool = NULL;
+    if (given->figure && !figure_can_write(given->figure, err))
+        return false;
+    answer.traces = calloc((size_t)given->seeds, sizeof *answer.traces);
+    bool ok = (answer.traces || error_memory(err)) && read_failures(&answer, kit, err) &&
+              make_rates(&answer, kit, (int)given->faults, err) && draw_first(&answer, err) &&
+              choose_policies(&answer, err) && (pool = parallel_new(answer.threads, err)) &&
+              measure_all(&answer, pool, err) && show_first(&answer, err) && deliver(&answer, report, err);
+    parallel_free(pool);
+    free(answer.rows);
+    for (int i = 0; answer.traces && i < given->seeds; i++)
+        failures_release(&answer.traces[i]);
+    free(answer.traces);
+    elastic_rates_release(&answer.rates);
+    return ok;
+}

@@ -1,0 +1,57 @@
+/* The part of rh_elastic that plays policies over failures: its options, its answer. */
+#ifndef REHEARSE_API_ELASTIC_GOODPUT_H
+#define REHEARSE_API_ELASTIC_GOODPUT_H
+
+#include "api/command.h"
+#include "elastic/goodput.h"
+#include "elastic/kit.h"
+
+#define GOODPUT_TOPIC "failures"
+
+extern const char *const goodput_lives[]; /* ended by NULL */
+
+/* One row of the answer. */
+struct goodput_row {
+    struct elastic_variant variant;
+    struct goodput goodput;
+};
+
+struct goodput_rows {
+    const struct rh_elastic_request *given;
+    int threads;
+    struct elastic_costs costs;
+    struct elastic_rates rates;
+    struct failure_trace *traces; /* as given, or of the first seed */
+    int trace_count;
+    struct failure_model model;
+    const struct failure_fact *fact; /* NULL: no named system */
+    double losses_per_second;        /* of all nodes */
+    bool drawn;                      /* from the model */
+    double copies;                   /* seconds of copies in a reconfiguration, by the plan */
+    double checkpoints;              /* share of single losses for which the plan needs a checkpoint */
+    bool exists_once;                /* state is sharded over all nodes of the plan */
+    bool mixed;                      /* nodes of several kinds */
+    int count;
+    struct goodput_row *rows;
+    size_t row_capacity;
+};
+
+/* Returns whether this part is asked at all. */
+bool goodput_is_asked(const struct rh_elastic_request *given);
+
+/* Plays the policies, and adds the answer to the report. `kit`: the job's plans; NULL: equal pipelines of nodes, stages
+ * and iteration. */
+bool goodput_answer(const struct rh_elastic_request *given, const struct api_call *call,
+                    const struct elastic_kit *kit, struct api_report *report, struct error *err);
+
+void goodput_print(const struct goodput_rows *answer, struct text *out);
+void goodput_write_json(const struct goodput_rows *answer, struct json *json);
+
+/* A row of the table of options. */
+#define GOODPUT_FIELD(member, its_kind, its_name, ...)                                                       \
+    OPTION(rh_elastic_request, member, its_kind, its_name, .topic = GOODPUT_TOPIC, __VA_ARGS__)
+#define GOODPUT_TIME(member, its_name, its_initial, its_help)                                                \
+    GOODPUT_FIELD(member, OPTION_QUANTITY, its_name, .argument = "TIME", .initial = (its_initial),           \
+                  .unit = UNIT_TIME, .max = 1e9, .help = (its_help))
+
+#endif

@@ -1,0 +1,188 @@
+#include "api/elastic/goodput.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* What the closed form says of the row, where it says anything: of a restart from saves that training
+ * waits for, without waiting for nodes. */
+struct expectation {
+    bool there, holds;
+    double ettr, exact;
+};
+
+static struct expectation expectation_of(const struct goodput_rows *answer, const struct goodput_row *row)
+{
+    const struct elastic_costs *costs = &row->variant.setup.costs;
+    const struct failure_model *model = &answer->model;
+    struct expectation expectation = {0};
+    if (!answer->drawn || model->repair > 0 || model->batch > 1 || model->life != FAILURE_EXPONENTIAL ||
+        row->variant.policy != elastic_policy_named("restart") || row->variant.setup.spares > 0 ||
+        row->variant.setup.need > 0 || !isfinite(costs->interval))
+        return expectation;
+    double restart = costs->detect + costs->restart + costs->load;
+    expectation.there = true;
+    expectation.ettr = failure_expected_ettr(model->nodes, model->rate, restart, costs->interval,
+                                             costs->save_block, &expectation.holds);
+    expectation.exact =
+        failure_exact_ettr(model->nodes, model->rate, restart, costs->interval, costs->save_block);
+    return expectation;
+}
+
+/* ---- text ---- */
+
+static void print_head(const struct goodput_rows *answer, struct text *out)
+{
+    const struct goodput *first = &answer->rows[0].goodput;
+    if (answer->drawn) {
+        text_format(out, "%d nodes, each lost %.4g times per 1000 days", answer->rates.nodes,
+                    answer->model.rate * 1000 * SECONDS_PER_DAY);
+        if (answer->fact)
+            text_format(out, " (%s: %s)", answer->fact->title, answer->fact->source);
+        if (answer->model.repair > 0)
+            text_format(out, ", back after %.4g h\n", answer->model.repair / 3600);
+        else
+            text_add(out, ", replaced at once\n");
+        if (answer->model.rate > 0)
+            text_format(out, "a node of the job is lost every %.3g h on average\n",
+                        failure_mttf(answer->rates.nodes, answer->model.rate) / 3600);
+    } else {
+        text_format(out, "%d nodes of %s\n", answer->rates.nodes, answer->given->failures);
+    }
+    text_format(out, "%.4g loss%s in %.4g days; %d run%s\n\n", first->losses, first->losses == 1 ? "" : "es",
+                first->horizon / SECONDS_PER_DAY, first->seeds, first->seeds == 1 ? "" : "s");
+}
+
+static void print_expectation(const struct goodput_rows *answer, struct text *out)
+{
+    for (int i = 0; i < answer->count; i++) {
+        struct expectation expectation = expectation_of(answer, &answer->rows[i]);
+        if (!expectation.there)
+            continue;
+        text_format(out, "\nrestart: E[ETTR] of arXiv 2410.21680 is %.2f %%, played %.2f %%; ",
+                    100 * expectation.ettr, 100 * answer->rows[i].goodput.mean);
+        if (expectation.holds)
+            text_add(out, "its assumption of few losses holds\n");
+        else
+            text_format(out,
+                        "its assumption of few losses per restart, interval and save does not hold (exactly: "
+                        "%.2f %%)\n",
+                        100 * expectation.exact);
+    }
+}
+
+static void print_notes(const struct goodput_rows *answer, struct text *out)
+{
+    struct unit_texts units = {0};
+    if (answer->copies > 0)
+        text_format(out, "\nreconfigurations copy layers for %s on average, beside --reconfigure\n",
+                    unit_text(&units, answer->copies, UNIT_TIME));
+    if (answer->exists_once)
+        text_add(out,
+                 "\nstates exist once, sharded over all pipelines (ZeRO): oobleck, recycle and torchft "
+                 "answer each "
+                 "loss by the last save, bamboo that of neighbours, and parcae by its parameter server\n");
+    else if (answer->checkpoints > 0)
+        text_format(out,
+                    "\nof all single losses, %.3g %% need a checkpoint by this plan: no copy of some layers "
+                    "is left\n",
+                    100 * answer->checkpoints);
+    if (answer->mixed)
+        text_add(out, "\nspeeds are those of nodes of all kinds in proportion\n");
+}
+
+void goodput_print(const struct goodput_rows *answer, struct text *out)
+{
+    print_head(answer, out);
+    text_format(out, "%-15s %8s  %-17s %10s %6s  %% of the time:", "policy", "goodput", "90 % interval",
+                "saves every", "spares");
+    for (int cause = ELASTIC_LOST; cause < ELASTIC_CAUSE_COUNT; cause++)
+        text_format(out, " %8s", elastic_cause_name((enum elastic_cause)cause));
+    text_add(out, "\n");
+    for (int i = 0; i < answer->count; i++) {
+        const struct goodput_row *row = &answer->rows[i];
+        struct unit_texts units = {0};
+        char range[48] = "one run", spares[16] = "";
+        if (row->goodput.seeds > 1)
+            snprintf(range, sizeof range, "%.2f-%.2f %%", 100 * row->goodput.low, 100 * row->goodput.high);
+        if (row->variant.policy->fixed)
+            snprintf(spares, sizeof spares, "%d", row->variant.setup.spares);
+        text_format(out, "%-15s %6.2f %%  %-17s %11s %6s  %14s", row->variant.policy->name,
+                    100 * row->goodput.mean, range,
+                    isfinite(row->variant.setup.costs.interval)
+                        ? unit_text(&units, row->variant.setup.costs.interval, UNIT_TIME)
+                        : "never",
+                    spares, "");
+        for (int cause = ELASTIC_LOST; cause < ELASTIC_CAUSE_COUNT; cause++)
+            text_format(out, " %8.2f", 100 * row->goodput.share[cause]);
+        text_add(out, "\n");
+    }
+    print_expectation(answer, out);
+    print_notes(answer, out);
+}
+
+/* ---- JSON ---- */
+
+static void write_row(const struct goodput_rows *answer, const struct goodput_row *row, struct json *json)
+{
+    const struct elastic_policy *policy = row->variant.policy;
+    struct expectation expectation = expectation_of(answer, row);
+    json_open(json, NULL, '{');
+    json_string(json, "policy", policy->name);
+    json_number(json, "goodput", row->goodput.mean);
+    json_number(json, "low", row->goodput.low);
+    json_number(json, "high", row->goodput.high);
+    json_number(json, "save_interval", row->variant.setup.costs.interval);
+    if (policy->fixed)
+        json_integer(json, "spares", row->variant.setup.spares);
+    else
+        json_null(json, "spares");
+    json_number(json, "losses", row->goodput.losses);
+    json_number(json, "restarts", row->goodput.restarts);
+    json_number(json, "reconfigurations", row->goodput.changes);
+    json_number(json, "saves", row->goodput.saves);
+    json_open(json, "shares", '{');
+    for (int cause = 0; cause < ELASTIC_CAUSE_COUNT; cause++)
+        json_number(json, elastic_cause_name((enum elastic_cause)cause), row->goodput.share[cause]);
+    json_close(json);
+    if (expectation.there) {
+        json_open(json, "expected_ettr", '{');
+        json_number(json, "value", expectation.ettr);
+        json_bool(json, "holds", expectation.holds);
+        json_number(json, "exact", expectation.exact);
+        json_close(json);
+    } else {
+        json_null(json, "expected_ettr");
+    }
+    json_string(json, "assumes", policy->assumes);
+    json_string(json, "source", policy->source);
+    json_close(json);
+}
+
+void goodput_write_json(const struct goodput_rows *answer, struct json *json)
+{
+    const struct goodput *first = &answer->rows[0].goodput;
+    json_open_document(json, "rehearse-goodput/1");
+    json_integer(json, "nodes", answer->rates.nodes);
+    json_integer(json, "nodes_per_pipeline", answer->rates.stages);
+    json_number(json, "iteration_time", answer->rates.full);
+    json_string(json, "trace", answer->given->failures);
+    if (answer->drawn) {
+        json_number(json, "losses_per_1000_node_days", answer->model.rate * 1000 * SECONDS_PER_DAY);
+        json_number(json, "mttf", failure_mttf(answer->rates.nodes, answer->model.rate));
+        json_number(json, "repair", answer->model.repair);
+    } else {
+        json_null(json, "losses_per_1000_node_days");
+        json_null(json, "mttf");
+        json_null(json, "repair");
+    }
+    json_number(json, "copy_seconds", answer->copies);
+    json_number(json, "checkpoint_share", answer->checkpoints);
+    json_string(json, "source", answer->fact ? answer->fact->source : NULL);
+    json_number(json, "seconds", first->horizon);
+    json_integer(json, "seeds", first->seeds);
+    json_open(json, "policies", '[');
+    for (int i = 0; i < answer->count; i++)
+        write_row(answer, &answer->rows[i], json);
+    json_close(json);
+    json_close(json);
+}

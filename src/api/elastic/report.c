@@ -1,0 +1,289 @@
+#include "api/elastic/report.h"
+
+#include "core/unit.h"
+#include "elastic/batch.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_INSTANCES 32 /* of a table */
+#define MAX_COPIES    16
+
+void elastic_add_nodes(struct text *out, const int *nodes, int count)
+{
+    const char *comma = "";
+    for (int i = 0; i < count; i++) {
+        int first = nodes[i];
+        while (i + 1 < count && nodes[i + 1] == nodes[i] + 1)
+            i++;
+        text_format(out, nodes[i] > first ? "%s%d-%d" : "%s%d", comma, first, nodes[i]);
+        comma = ", ";
+    }
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const int *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+struct elastic_losses elastic_sum_losses(const struct elastic_report *report)
+{
+    struct elastic_losses sum = {0};
+    double seconds = 0, iterations = 0;
+    int answered = 0;
+    for (int i = 0; i < report->loss_count; i++) {
+        const struct elastic_loss *loss = &report->losses[i];
+        sum.nodes += loss->nodes;
+        if (loss->checkpoint) {
+            sum.checkpoints += loss->nodes;
+            continue;
+        }
+        answered += loss->nodes;
+        sum.worst = fmax(sum.worst, report->setup + loss->seconds);
+        sum.worst_iteration = fmax(sum.worst_iteration, loss->iteration);
+        seconds += (report->setup + loss->seconds) * loss->nodes;
+        iterations += loss->iteration * loss->nodes;
+    }
+    sum.mean = answered > 0 ? seconds / answered : NAN;
+    sum.mean_iteration = answered > 0 ? iterations / answered : NAN;
+    if (answered == 0)
+        sum.worst = sum.worst_iteration = NAN;
+    return sum;
+}
+
+/* ---- the set ---- */
+
+static void print_head(const struct elastic_report *report, struct text *out)
+{
+    const struct elastic_kit *kit = &report->kit;
+    const char *plus = "";
+    text_format(out, "%s on ", kit->model ? kit->model : "the model");
+    for (int k = 0; k < kit->kind_count; k++) {
+        text_format(out, "%s%d x %s", plus, kit->kinds[k].nodes, kit->kinds[k].name);
+        plus = " + ";
+    }
+    text_format(out, " nodes, %lld micro-batches per iteration; ", (long long)kit->batch);
+    if (report->faults == 0)
+        text_add(out, "no loss need be survived\n\n");
+    else
+        text_format(out, "a copy of every layer survives any %d lost node%s\n\n", report->faults,
+                    report->faults == 1 ? "" : "s");
+}
+
+static void print_time(const struct elastic_report *report, struct text *out)
+{
+    const struct elastic_set *set = &report->set;
+    struct unit_texts units = {0};
+    text_format(
+        out, "iteration  %s = %s of the slowest pipeline + %s exchange of gradients among %lld pipeline%s\n",
+        unit_text(&units, set->seconds, UNIT_TIME), unit_text(&units, set->slowest, UNIT_TIME),
+        unit_text(&units, set->exchange, UNIT_TIME), (long long)set->pipelines,
+        set->pipelines == 1 ? "" : "s");
+    if (set->proven)
+        text_format(out, "proof      optimal: no set of these %d shapes takes less\n",
+                    report->kit.shape_count);
+    else
+        text_format(out, "proof      no set of these %d shapes takes less than %s: a gap of %.3g %%\n",
+                    report->kit.shape_count, unit_text(&units, set->bound, UNIT_TIME),
+                    100 * plan_gap_of(set->seconds, set->bound));
+    int spare = elastic_kit_nodes(&report->kit) - set->nodes;
+    text_format(out, "nodes      %d in %d instance%s, %d spare\n\n", set->nodes, set->instances,
+                set->instances == 1 ? "" : "s", spare);
+}
+
+static bool print_shares(const struct elastic_report *report, struct text *out, struct error *err)
+{
+    struct elastic_share *shares;
+    int count;
+    double slowest;
+    if (!elastic_set_split(&report->set, &report->kit, &shares, &count, &slowest, err))
+        return false;
+    text_add(out, "instances  pipelines  micro-batches each  a pipeline   waits  shape\n");
+    for (int i = 0; i < count; i++) {
+        const struct elastic_share *share = &shares[i];
+        struct unit_texts units = {0};
+        char each[80];
+        double seconds = elastic_line_seconds(share->line, share->each + (share->extra > 0));
+        if (share->extra > 0)
+            snprintf(each, sizeof each, "%lld, %lld of them %lld", (long long)share->each,
+                     (long long)share->extra, (long long)share->each + 1);
+        else
+            snprintf(each, sizeof each, "%lld", (long long)share->each);
+        text_format(out, "%9d  %9lld  %18s  %10s  %4.1f %%  %s\n", report->set.counts[share->shape],
+                    (long long)share->count, each, unit_text(&units, seconds, UNIT_TIME),
+                    100 * (1 - seconds / slowest), report->kit.shapes[share->shape].name);
+    }
+    free(shares);
+    text_add(out, "\n");
+    return true;
+}
+
+static void add_instance_nodes(const struct elastic_state *state, int instance, struct text *out)
+{
+    int count = state->kit->shapes[state->instances[instance].shape].nodes;
+    int *nodes = calloc((size_t)count + 1, sizeof *nodes);
+    if (!nodes) {
+        out->failed = true;
+        return;
+    }
+    memcpy(nodes, state->instances[instance].nodes, (size_t)count * sizeof *nodes);
+    qsort(nodes, (size_t)count, sizeof *nodes, ascending);
+    elastic_add_nodes(out, nodes, count);
+    free(nodes);
+}
+
+static void print_instances(const struct elastic_state *state, struct text *out)
+{
+    text_add(out, "instance  shape                           nodes\n");
+    for (int i = 0; i < state->instance_count && i < MAX_INSTANCES; i++) {
+        text_format(out, "%8d  %-30s  ", i, state->kit->shapes[state->instances[i].shape].name);
+        add_instance_nodes(state, i, out);
+        text_add(out, "\n");
+    }
+    if (state->instance_count > MAX_INSTANCES)
+        text_format(out, "%8s  %d more: see --json\n", "…", state->instance_count - MAX_INSTANCES);
+}
+
+/* ---- transitions ---- */
+
+static void add_layers(const struct elastic_kit *kit, const struct elastic_copy *copy, struct text *out)
+{
+    int first = kit->segment_from[copy->first], last = kit->segment_from[copy->last + 1] - 1;
+    text_format(out, first == last ? "layer %d" : "layers %d-%d", first, last);
+    if (copy->until - copy->from < kit->units)
+        text_format(out, " (%d/%d)", copy->until - copy->from, kit->units);
+}
+
+static void print_copies(const struct elastic_report *report, const struct elastic_transition *way,
+                         struct text *out)
+{
+    struct unit_texts units = {0};
+    text_format(out, "copies     %s between nodes and %s within, in %s",
+                unit_text(&units, way->bytes_across, UNIT_BYTES),
+                unit_text(&units, way->bytes_inside, UNIT_BYTES), unit_text(&units, way->seconds, UNIT_TIME));
+    if (way->seconds > way->bound * (1 + 1e-9))
+        text_format(out, " (with other sources not below %s)", unit_text(&units, way->bound, UNIT_TIME));
+    text_add(out, "\n");
+    for (int i = 0; i < way->copy_count && i < MAX_COPIES; i++) {
+        const struct elastic_copy *copy = &way->copies[i];
+        text_format(out, "  node %d device %d gets ", copy->to_node, copy->to_device);
+        add_layers(&report->kit, copy, out);
+        text_format(out, " from node %d device %d: %s\n", copy->from_node, copy->from_device,
+                    unit_text(&units, copy->bytes, UNIT_BYTES));
+    }
+    if (way->copy_count > MAX_COPIES)
+        text_format(out, "  … %d more: see --json\n", way->copy_count - MAX_COPIES);
+}
+
+static void print_steps(const struct text *steps, struct text *out)
+{
+    for (const char *line = steps->data; line && *line;) {
+        const char *end = strchr(line, '\n');
+        text_add(out, "  ");
+        text_add_bytes(out, line, (size_t)(end - line) + 1);
+        line = end + 1;
+    }
+}
+
+static void print_event(const struct elastic_report *report, const struct elastic_event *event,
+                        struct text *out)
+{
+    const struct elastic_transition *way = &event->way;
+    struct unit_texts units = {0};
+    text_format(out, "\n%s node%s ", strcmp(event->what, "lose") == 0 ? "losing" : "with the return of",
+                event->count == 1 ? "" : "s");
+    elastic_add_nodes(out, event->nodes, event->count);
+    text_add(out, "\n");
+    print_steps(&way->steps, out);
+    if (way->checkpoint) {
+        text_format(out, "checkpoint needed: %s", way->reason);
+        if (way->missing.length > 0)
+            text_format(out, ": layers %s", way->missing.data);
+        text_add(out, "\n");
+    } else {
+        print_copies(report, way, out);
+        text_format(out, "downtime   %s", unit_text(&units, report->setup + way->seconds, UNIT_TIME));
+        text_add(out, report->setup > 0 ? " with set-up; the iteration in progress is lost\n"
+                                        : "; the iteration in progress is lost\n");
+    }
+    text_format(out, "iteration  %s before, %s after; %d %s of every layer\n",
+                unit_text(&units, way->before, UNIT_TIME), unit_text(&units, way->iteration, UNIT_TIME),
+                way->kept, way->kept == 1 ? "copy" : "copies");
+    if (way->kept <= report->faults)
+        text_format(out, "--faults %d asks for %d copies: the next loss may need a checkpoint\n",
+                    report->faults, report->faults + 1);
+    if (event->fastest < way->iteration * (1 - 1e-9))
+        text_format(out, "the fastest set of these nodes takes %s: --method fastest\n",
+                    unit_text(&units, event->fastest, UNIT_TIME));
+    print_instances(&way->after, out);
+}
+
+/* ---- single losses ---- */
+
+static const char *answer_of(const struct elastic_loss *loss)
+{
+    return loss->merged > 0           ? "merge"
+           : loss->borrowed > 0       ? "borrow"
+           : loss->replaced > 0       ? "replace"
+           : loss->reinstantiated > 0 ? "reinstantiate"
+           : loss->added > 0          ? "new instance"
+           : loss->shape < 0          ? "none needed"
+                                      : "dissolve";
+}
+
+static void print_losses(const struct elastic_report *report, struct text *out)
+{
+    struct elastic_losses sum = elastic_sum_losses(report);
+    struct unit_texts units = {0};
+    text_add(out, "\nlosing one node\n");
+    text_add(out, " node  alike  answer             copied    downtime   iteration  place\n");
+    for (int i = 0; i < report->loss_count; i++) {
+        const struct elastic_loss *loss = &report->losses[i];
+        const char *copied = loss->checkpoint ? "-" : unit_text(&units, loss->bytes, UNIT_BYTES);
+        const char *downtime =
+            loss->checkpoint ? "-" : unit_text(&units, report->setup + loss->seconds, UNIT_TIME);
+        const char *iteration =
+            isfinite(loss->iteration) ? unit_text(&units, loss->iteration, UNIT_TIME) : "-";
+        text_format(out, "%5d  %5d  %-13s  %10s  %10s  %10s  ", loss->node, loss->nodes,
+                    loss->checkpoint ? "checkpoint" : answer_of(loss), copied, downtime, iteration);
+        if (loss->shape < 0)
+            text_add(out, "spare\n");
+        else
+            text_format(out, "node %d of %s\n", loss->position, report->kit.shapes[loss->shape].name);
+    }
+    if (sum.nodes > sum.checkpoints)
+        text_format(out, "downtime   worst %s, mean %s; iteration afterwards worst %s, mean %s\n",
+                    unit_text(&units, sum.worst, UNIT_TIME), unit_text(&units, sum.mean, UNIT_TIME),
+                    unit_text(&units, sum.worst_iteration, UNIT_TIME),
+                    unit_text(&units, sum.mean_iteration, UNIT_TIME));
+    if (sum.checkpoints > 0)
+        text_format(out, "the loss of each of %d node%s of %d needs a checkpoint\n", sum.checkpoints,
+                    sum.checkpoints == 1 ? "" : "s", sum.nodes);
+    if (elastic_exists_once(&report->kit))
+        text_format(
+            out,
+            "the %s exist once, sharded over %d pipelines (ZeRO); '--optimizer replicated' keeps them "
+            "in each\n",
+            report->kit.sharded, report->kit.sharded_over);
+    else if (report->kit.sharded)
+        text_format(out,
+                    "the %s are sharded over the %d pipelines of a group; each of %d groups has all (HSDP)\n",
+                    report->kit.sharded, report->kit.sharded_over, report->kit.shard_groups);
+}
+
+bool elastic_report_print(const struct elastic_report *report, struct text *out, struct error *err)
+{
+    print_head(report, out);
+    print_time(report, out);
+    if (!print_shares(report, out, err))
+        return false;
+    print_instances(&report->state, out);
+    if (report->losses)
+        print_losses(report, out);
+    for (int i = 0; i < report->event_count; i++)
+        print_event(report, &report->events[i], out);
+    return true;
+}

@@ -1,0 +1,46 @@
+/* The answers of `rehearse elastic`, as tables and as rehearse-elastic/1. */
+#ifndef REHEARSE_API_ELASTIC_REPORT_H
+#define REHEARSE_API_ELASTIC_REPORT_H
+
+#include "core/json.h"
+#include "core/text.h"
+#include "elastic/reconfigure.h"
+
+struct elastic_event {
+    const char *what; /* "lose", "return" */
+    int *nodes, count;
+    struct elastic_transition way;
+    double fastest; /* iteration seconds of the fastest set afterwards; INFINITY: not known */
+};
+
+struct elastic_report {
+    struct elastic_kit kit;
+    int faults;
+    double setup;
+    enum elastic_method method;
+    struct elastic_set set;
+    struct elastic_state state;
+    struct elastic_loss *losses; /* NULL: not asked for */
+    int loss_count;
+    struct elastic_event *events;
+    int event_count;
+};
+
+bool elastic_report_print(const struct elastic_report *report, struct text *out, struct error *err);
+bool elastic_report_json(const struct elastic_report *report, struct json *json, struct error *err);
+
+/* Draws the throughput against the number of live nodes. The ending of `path` sets the format. */
+bool elastic_report_draw(const struct elastic_report *report, const char *path, struct error *err);
+
+/* The worst and the mean downtime and iteration of all single losses that need no checkpoint, and the number
+ * of nodes whose loss does. */
+struct elastic_losses {
+    double worst, mean, worst_iteration, mean_iteration;
+    int checkpoints, nodes;
+};
+struct elastic_losses elastic_sum_losses(const struct elastic_report *report);
+
+/* Appends "0-3, 7"; `nodes` ascending. */
+void elastic_add_nodes(struct text *out, const int *nodes, int count);
+
+#endif

@@ -1,0 +1,12 @@
+/* Pictures as answers: a file, or where no file is asked for, the picture itself. */
+#ifndef REHEARSE_API_FIGURE_PICTURE_H
+#define REHEARSE_API_FIGURE_PICTURE_H
+
+#include "api/handle.h"
+
+typedef bool picture_fn(const void *context, const char *path, struct error *err);
+
+/* Draws into `output`; the handle is a report of its name. NULL: the handle is a figure, whose form "svg" is the picture. */
+rh_handle *picture_draw(picture_fn *draw, const void *context, const char *output, struct error *err);
+
+#endif

@@ -1,0 +1,149 @@
+/* rh_report_make: all files of a folder on one HTML page. */
+#include "report/report.h"
+#include "api/command.h"
+#include "core/caller.h"
+#include "core/file.h"
+#include "core/file_output.h"
+#include "core/json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct option_spec api_report_options[] = {
+    OPTION(rh_report_request, folder, OPTION_FILE, "folder", .is_operand = true, .required = true,
+           .argument = "DIR", .help = "the folder"),
+    OPTION(rh_report_request, output, OPTION_FILE, "output", .letter = 'o', .argument = "FILE",
+           .help = "the page; '-' is standard output (default: report.html in the folder)"),
+    OPTION(rh_report_request, title, OPTION_TEXT, "title", .argument = "TEXT",
+           .help = "title of the page; by default the folder's name"),
+    OPTION_END,
+};
+
+struct page {
+    rh_handle base;
+    struct report report;
+    char *output;
+    bool made;
+};
+
+static void write_files(const struct page *page, struct json *json)
+{
+    json_open(json, "files", '[');
+    for (size_t i = 0; i < page->report.count; i++) {
+        json_open_flat(json, NULL, '{');
+        json_string(json, "path", page->report.entries[i].path);
+        json_string(json, "kind", page->report.entries[i].kind);
+        json_string(json, "problem", page->report.entries[i].problem);
+        json_string(json, "undrawn", page->report.entries[i].undrawn);
+        json_close(json);
+    }
+    json_close(json);
+}
+
+static bool write_json(const rh_handle *handle, struct text *out, struct error *err)
+{
+    const struct page *page = (const struct page *)handle;
+    struct json json = {.out = out};
+    (void)err;
+    json_open_document(&json, "rehearse-report/1");
+    json_string(&json, "report", page->output);
+    write_files(page, &json);
+    json_close(&json);
+    return true;
+}
+
+static bool write_html(const rh_handle *handle, struct text *out, struct error *err)
+{
+    const struct text *html = &((const struct page *)handle)->report.page;
+    (void)err;
+    text_add_bytes(out, html->data, html->length);
+    return true;
+}
+
+/* The files by kind, for people. */
+static bool write_text(const rh_handle *handle, struct text *out, struct error *err)
+{
+    const struct page *page = (const struct page *)handle;
+    (void)err;
+    text_format(out, "%s\n", page->output);
+    for (size_t i = 0; i < page->report.count; i++)
+        text_format(out, "%s: %s\n", page->report.entries[i].path,
+                    page->report.entries[i].kind ? page->report.entries[i].kind : "unknown");
+    return true;
+}
+
+static void release(rh_handle *handle)
+{
+    struct page *page = (struct page *)handle;
+    if (page->made)
+        report_release(&page->report);
+    free(page->output);
+}
+
+static const struct api_form forms[] = {
+    {.name = "text", .write = write_text},
+    {.name = "json", .write = write_json},
+    {.name = "html", .write = write_html},
+    {.name = NULL},
+};
+static const struct api_kind kind = {"report", forms, release};
+
+static void add_values(struct page *page)
+{
+    const struct report *report = &page->report;
+    rh_handle *handle = &page->base;
+    int64_t count = (int64_t)report->count, undrawn = 0;
+    for (int64_t i = 0; i < count; i++)
+        undrawn += report->entries[i].undrawn != NULL;
+    api_add_string(handle, "output", page->output);
+    api_add_count(handle, "undrawn", undrawn);
+    API_COLUMN(handle, "files.path", 's', report->entries, count, path);
+    API_COLUMN(handle, "files.kind", 's', report->entries, count, kind);
+    API_COLUMN(handle, "files.problem", 's', report->entries, count, problem);
+    API_COLUMN(handle, "files.undrawn", 's', report->entries, count, undrawn);
+}
+
+static bool make_page(struct page *page, const struct rh_report_request *asked, const struct api_call *call,
+                      struct error *err)
+{
+    enum file_kind found;
+    struct report *report = &page->report;
+    if (!file_look(asked->folder, &found, err))
+        return false;
+    if (found != FILE_FOLDER)
+        return error_set(err, ERROR_INPUT, "%s: %s", asked->folder,
+                         found != FILE_NONE ? "expected a folder, found a file" : "there is no such folder");
+    if ((asked->output ? asprintf(&page->output, "%s", asked->output)
+                       : asprintf(&page->output, "%s/report.html", asked->folder)) < 0) {
+        page->output = NULL;
+        return error_memory(err);
+    }
+    const struct report_options options = {asked->folder, page->output, asked->title};
+    page->made = report_make(report, &options, err);
+    if (!page->made || api_stopped(call, err))
+        return false;
+    if (strcmp(page->output, "-") != 0 && !file_write_text(page->output, &report->page, err))
+        return false;
+    for (size_t i = 0; i < report->count; i++)
+        if (report->entries[i].problem)
+            caller_warn("not in the report: %s: %s", report->entries[i].path, report->entries[i].problem);
+    for (size_t i = 0; i < report->count; i++)
+        if (report->entries[i].undrawn)
+            caller_warn("without its picture: %s: %s", report->entries[i].path, report->entries[i].undrawn);
+    add_values(page);
+    return true;
+}
+
+static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
+{
+    struct page *page = api_new(&kind, sizeof *page, err);
+    return page ? api_made(&page->base, make_page(page, request, call, err), err) : NULL;
+}
+
+const struct api_command api_report_page = {
+    .name = "report",
+    .options = api_report_options,
+    .size = sizeof(struct rh_report_request),
+    .make = make,
+};

@@ -1,0 +1,126 @@
+/* rh_figure_steps: the parts of training steps, as tables, columns and a picture. */
+#include "figure/steps/steps.h"
+#include "api/command.h"
+#include "api/figure/options.h"
+#include "figure/gnuplot.h"
+#include "trace/steps/report.h"
+
+#include <stdlib.h>
+
+enum { STEPS_FOLDERS, STEPS_SKIP_EPOCHS };
+
+const struct option_spec api_figure_steps_options[] = {
+    [STEPS_FOLDERS] =
+        OPTION(rh_figure_steps_request, folders, OPTION_FILE, "folders", .repeats = true, .is_operand = true,
+               .required = true, .argument = "FOLDER", .help = "logs, or folders of logs"),
+    [STEPS_SKIP_EPOCHS] = OPTION(
+        rh_figure_steps_request, skip_epochs, OPTION_INTEGER, "skip-epochs", .argument = "N", .max = 1000000,
+        .help = "number of first epochs of a run to leave out; by default 1 for UNET3D, 0 for others"),
+    OPTION(
+        rh_figure_steps_request, output, OPTION_FILE, "output", .letter = 'o', .argument = "FILE",
+        .help =
+            "draw a picture instead of printing a table; its ending (.svg, .png, .pdf)\nselects the format"),
+    OPTION(rh_figure_steps_request, kind, OPTION_WORD, "kind", .letter = 'k', .words = figure_steps_kinds,
+           .argument = "KIND", .initial = "breakdown", .help = "the kind of picture"),
+    OPTION(rh_figure_steps_request, event, OPTION_TEXT, "event", .argument = "NAME",
+           .help = "the event whose violins or histograms are drawn, such as sample_preproc; by default the "
+                   "step, loading and computing"),
+    OPTION_STYLE(rh_figure_steps_request),
+    OPTION(rh_figure_steps_request, gpus, OPTION_INTEGER, "gpus", .argument = "N", .min = 1, .max = 1000000,
+           .help = "number of GPUs of all logs, instead of the number in their names"),
+    OPTION(rh_figure_steps_request, batch, OPTION_INTEGER, "batch", .argument = "N", .min = 1, .max = 1e12,
+           .help = "batch of all logs, instead of the batch in their names"),
+    OPTION(rh_figure_steps_request, workload, OPTION_TEXT, "workload", .argument = "NAME",
+           .help = "workload of all logs, instead of the one in their names"),
+    OPTION(rh_figure_steps_request, as_study, OPTION_FLAG, "as-study",
+           .help = "leave out and divide as the study's scripts do, faults included"),
+    OPTION_END,
+};
+
+/* What the handle keeps: columns are the durations themselves. */
+struct kept {
+    struct steps steps;
+    struct steps_model model;
+};
+
+static void drop(void *context)
+{
+    struct kept *kept = context;
+    steps_model_release(&kept->model);
+    steps_release(&kept->steps);
+    free(kept);
+}
+
+static bool read_all(const struct rh_figure_steps_request *asked, const struct api_call *call,
+                     struct steps *steps, struct error *err)
+{
+    const struct steps_options options = {
+        .workload = asked->workload,
+        .gpus = asked->gpus,
+        .batch = asked->batch,
+        .skip_epochs = call->given[STEPS_SKIP_EPOCHS] ? asked->skip_epochs : -1,
+        .as_study = asked->as_study,
+    };
+    for (size_t i = 0; i < asked->folders.count; i++)
+        if (api_stopped(call, err) || !steps_read(steps, asked->folders.items[i], &options, err))
+            return false;
+    return steps_finish(steps, err);
+}
+
+static const char *join(rh_handle *handle, size_t group, const char *event)
+{
+    struct text name = {0};
+    text_format(&name, "groups.%zu.%s", group, event);
+    const char *kept = name.failed ? NULL : arena_string(&handle->arena, name.data);
+    text_release(&name);
+    handle->failed = handle->failed || !kept;
+    return kept ? kept : "";
+}
+
+static void add_values(rh_handle *handle, const struct steps *steps)
+{
+    int64_t count = (int64_t)steps->group_count;
+    api_add_string(handle, "workload", steps->workload);
+    api_add_count(handle, "files", steps->files);
+    API_COLUMN(handle, "gpus", 'q', steps->groups, count, gpus);
+    API_COLUMN(handle, "batch", 'q', steps->groups, count, batch);
+    for (size_t i = 0; i < steps->group_count; i++)
+        for (int event = 0; event < steps->event_count; event++) {
+            const struct steps_values *values = &steps->groups[i].events[event];
+            if (values->count > 0)
+                api_add_column(handle, join(handle, i, steps->events[event]), 'd', values->items,
+                               (int64_t)values->count, sizeof *values->items);
+        }
+}
+
+static bool answer(const struct rh_figure_steps_request *asked, const struct api_call *call,
+                   struct api_report *report, struct error *err)
+{
+    struct kept *kept = api_report_keep(report, sizeof *kept, drop, err);
+    if (!kept)
+        return false;
+    struct steps *steps = &kept->steps;
+    if ((asked->output && !figure_can_write(asked->output, err)) || !read_all(asked, call, steps, err) ||
+        !steps_model(steps, &kept->model, err))
+        return false;
+    if (asked->output &&
+        !figure_steps(asked->output, (enum figure_steps_kind)option_index(figure_steps_kinds, asked->kind),
+                      asked->event, figure_style_of(asked->style), steps, &kept->model, err))
+        return false;
+    add_values(&report->base, steps);
+    return steps_write_json(steps, &kept->model, &report->json, err) &&
+           steps_print(steps, &kept->model, &report->text, err);
+}
+
+static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
+{
+    struct api_report *report = api_report_new(err);
+    return report ? api_made(&report->base, answer(request, call, report, err), err) : NULL;
+}
+
+const struct api_command api_figure_steps = {
+    .name = "figure steps",
+    .options = api_figure_steps_options,
+    .size = sizeof(struct rh_figure_steps_request),
+    .make = make,
+};

@@ -1,0 +1,251 @@
+/* Pictures of traces: rh_figure_timeline, rh_figure_distribution, rh_figure_throughput. */
+#include "api/command.h"
+#include "api/figure/options.h"
+#include "api/figure/picture.h"
+#include "api/trace/select.h"
+#include "figure/trace/distribution.h"
+#include "figure/trace/throughput.h"
+#include "figure/trace/timeline.h"
+#include "trace/similarity/similarity.h"
+
+#include <math.h>
+
+/* ---- the part of a trace ---- */
+
+/* In the order of the tables' first entries; the traces are before them. */
+enum { ZOOM_TRACES, ZOOM_PHASE, ZOOM_MARGIN, ZOOM_FIRST, ZOOM_LAST, ZOOM_FROM, ZOOM_TO };
+
+#define MAX_SECONDS 1e9
+#define OPTION_TIME(request, field, ...)                                                                     \
+    OPTION(request, field, OPTION_QUANTITY, #field, .unit = UNIT_TIME, .argument = "TIME",                   \
+           .max = MAX_SECONDS, __VA_ARGS__)
+
+#define OPTIONS_ZOOM(request)                                                                                \
+    OPTION(request, phase, OPTION_TEXT, "phase", .argument = "NAME[:N]",                                     \
+           .help = "only this phase: the first of the name, or the N-th"),                                   \
+        OPTION_TIME(request, margin, .initial = "5s", .help = "time shown before and after --phase"),        \
+        OPTION_TIME(request, first, .min = OPTION_POSITIVE,                                                  \
+                    .help = "only this time at the beginning of the run"),                                   \
+        OPTION_TIME(request, last, .min = OPTION_POSITIVE, .help = "only this time at the end of the run"),  \
+        OPTION_TIME(request, from, .help = "from this time of the run on"),                                  \
+        OPTION_TIME(request, to, .help = "up to this time of the run")
+
+/* The last entries of each table. */
+#define OPTIONS_PAGE(request, its_title)                                                                     \
+    OPTION(request, title, OPTION_TEXT, "title", .argument = "TEXT",                                         \
+           .help = "title of the picture; by default " its_title),                                           \
+        OPTIONS_SELECT(request, "file"), OPTION_STYLE(request), OPTION_PICTURE(request), OPTION_END
+
+/* What all three requests have. */
+struct part {
+    const char *phase, *path;
+    double margin, first, last, from, to;
+    const struct rh_list *kinds;
+    const bool *given;
+};
+
+#define PART_OF(asked, call)                                                                                 \
+    (struct part)                                                                                            \
+    {                                                                                                        \
+        .phase = (asked)->phase, .path = (asked)->path, .margin = (asked)->margin, .first = (asked)->first,  \
+        .last = (asked)->last, .from = (asked)->from, .to = (asked)->to, .kinds = &(asked)->kinds,           \
+        .given = (call)->given                                                                               \
+    }
+
+static bool read_part(struct part part, struct trace_zoom *zoom, struct trace_selection *selection,
+                      struct error *err)
+{
+    const bool *is_given = part.given;
+    bool between = is_given[ZOOM_FROM] || is_given[ZOOM_TO];
+    if (is_given[ZOOM_PHASE] + is_given[ZOOM_FIRST] + is_given[ZOOM_LAST] + between > 1)
+        return error_set(err, ERROR_USAGE,
+                         "--phase, --first, --last and --from with --to exclude each other");
+    if (is_given[ZOOM_MARGIN] && !is_given[ZOOM_PHASE])
+        return error_set(err, ERROR_USAGE, "--margin goes with --phase, which is missing");
+    if (is_given[ZOOM_FROM] && is_given[ZOOM_TO] && part.from >= part.to)
+        return error_set(err, ERROR_USAGE, "--to: expected a time after --from");
+    *zoom = (struct trace_zoom){.phase = part.phase,
+                                .margin = part.margin,
+                                .first = is_given[ZOOM_FIRST] ? part.first : 0,
+                                .last = is_given[ZOOM_LAST] ? part.last : 0,
+                                .from = is_given[ZOOM_FROM] ? part.from : NAN,
+                                .to = is_given[ZOOM_TO] ? part.to : NAN};
+    return select_read(part.kinds, part.path, TRACE_SELECT_FILES.kinds, selection, err);
+}
+
+/* Sets the flags of the names that a repeated option gives. */
+static bool read_flags(const char *option, const struct rh_list *given, const char *const *names, bool *flags,
+                       struct error *err)
+{
+    int choice = 0;
+    for (size_t i = 0; i < given->count; i++) {
+        if (!option_choose(option, names, given->items[i], &choice, err))
+            return false;
+        flags[choice] = true;
+    }
+    return true;
+}
+
+/* ---- timeline ---- */
+
+const struct option_spec api_figure_timeline_options[] = {
+    OPTION(rh_figure_timeline_request, trace, OPTION_FILE, "trace", .is_operand = true, .required = true,
+           .argument = "DB", .help = "the trace"),
+    OPTIONS_ZOOM(rh_figure_timeline_request),
+    OPTION(rh_figure_timeline_request, workers, OPTION_WORD, "workers", .words = trace_grouping_names,
+           .argument = "HOW", .initial = "all",
+           .help = "rows of calls: one; one for each process; each parent with its loaders; each parent, "
+                   "then its loaders; all parents, then all loaders"),
+    OPTION(rh_figure_timeline_request, rows, OPTION_TEXT, "row", .repeats = true, .argument = "ROW",
+           .help = "a row to draw: cpu, gpu, disks, traces or phases; by default all, with --style paper "
+                   "gpu, traces and phases"),
+    OPTIONS_PAGE(rh_figure_timeline_request, "the file and its command"),
+};
+
+struct timeline {
+    const struct rh_figure_timeline_request *asked;
+    struct figure_timeline options;
+};
+
+static bool draw_timeline(const void *context, const char *path, struct error *err)
+{
+    const struct timeline *timeline = context;
+    return figure_timeline(path, timeline->asked->trace, &timeline->options, err);
+}
+
+static rh_handle *make_timeline(const void *request, const struct api_call *call, struct error *err)
+{
+    const struct rh_figure_timeline_request *asked = request;
+    struct timeline timeline = {
+        .asked = asked,
+        .options = {.style = figure_style_of(asked->style),
+                    .title = asked->title,
+                    .grouping = (enum trace_grouping)option_index(trace_grouping_names, asked->workers)},
+    };
+    struct figure_timeline *options = &timeline.options;
+    for (int row = 0; row < TIMELINE_ROWS && asked->rows.count == 0; row++)
+        options->rows[row] = options->style->legends || row == TIMELINE_GPU || row >= TIMELINE_TRACES;
+    if (!read_part(PART_OF(asked, call), &options->zoom, &options->selection, err) ||
+        !read_flags("row", &asked->rows, timeline_row_names, options->rows, err))
+        return NULL;
+    return picture_draw(draw_timeline, &timeline, asked->output, err);
+}
+
+const struct api_command api_figure_timeline = {
+    .name = "figure timeline",
+    .options = api_figure_timeline_options,
+    .size = sizeof(struct rh_figure_timeline_request),
+    .make = make_timeline,
+};
+
+/* ---- distribution ---- */
+
+#define OPTION_CLASSES(request)                                                                              \
+    OPTION(request, classes, OPTION_TEXT, "class", .repeats = true, .argument = "CLASS",                     \
+           .help =                                                                                           \
+               "class of calls (read, open, ...) or of requests to disks (block.read, ...), named as in "    \
+               "rehearse compare; by default read, write, block.read and block.write")
+#define OPTION_TRACES(request)                                                                               \
+    OPTION(request, traces, OPTION_FILE, "traces", .repeats = true, .is_operand = true, .required = true,    \
+           .argument = "DB", .help = "traces")
+
+const struct option_spec api_figure_distribution_options[] = {
+    OPTION_TRACES(rh_figure_distribution_request),
+    OPTIONS_ZOOM(rh_figure_distribution_request),
+    OPTION_CLASSES(rh_figure_distribution_request),
+    OPTION(rh_figure_distribution_request, of, OPTION_TEXT, "of", .repeats = true, .argument = "KIND",
+           .help = "the values to draw: size, latency or gap (from the start of a call to the start of the "
+                   "next); by default size and latency"),
+    OPTIONS_PAGE(rh_figure_distribution_request, "the file"),
+};
+
+static bool read_classes(const struct rh_list *given, bool *streams, struct error *err)
+{
+    const char *names[FIGURE_STREAMS + 1] = {NULL};
+    for (int i = 0; i < FIGURE_STREAMS; i++)
+        names[i] = similarity_stream_name(i);
+    if (given->count == 0)
+        streams[TRACE_READ] = streams[TRACE_WRITE] = streams[FIGURE_STREAM_OF_DISK(TRACE_OP_READ)] =
+            streams[FIGURE_STREAM_OF_DISK(TRACE_OP_WRITE)] = true;
+    return read_flags("class", given, names, streams, err);
+}
+
+struct distribution {
+    const struct rh_figure_distribution_request *asked;
+    struct figure_distribution options;
+};
+
+static bool draw_distribution(const void *context, const char *path, struct error *err)
+{
+    const struct distribution *distribution = context;
+    const struct rh_list *traces = &distribution->asked->traces;
+    return figure_distribution(path, traces->items, traces->count, &distribution->options, err);
+}
+
+static rh_handle *make_distribution(const void *request, const struct api_call *call, struct error *err)
+{
+    const struct rh_figure_distribution_request *asked = request;
+    struct distribution distribution = {
+        .asked = asked,
+        .options = {.style = figure_style_of(asked->style), .title = asked->title},
+    };
+    struct figure_distribution *options = &distribution.options;
+    if (asked->of.count == 0)
+        options->kinds[DISTRIBUTION_SIZE] = options->kinds[DISTRIBUTION_LATENCY] = true;
+    if (!read_part(PART_OF(asked, call), &options->zoom, &options->selection, err) ||
+        !read_classes(&asked->classes, options->streams, err) ||
+        !read_flags("of", &asked->of, distribution_names, options->kinds, err))
+        return NULL;
+    return picture_draw(draw_distribution, &distribution, asked->output, err);
+}
+
+const struct api_command api_figure_distribution = {
+    .name = "figure distribution",
+    .options = api_figure_distribution_options,
+    .size = sizeof(struct rh_figure_distribution_request),
+    .make = make_distribution,
+};
+
+/* ---- throughput ---- */
+
+const struct option_spec api_figure_throughput_options[] = {
+    OPTION_TRACES(rh_figure_throughput_request),
+    OPTIONS_ZOOM(rh_figure_throughput_request),
+    OPTION_CLASSES(rh_figure_throughput_request),
+    OPTION_TIME(rh_figure_throughput_request, every, .min = OPTION_POSITIVE,
+                .help = "time over which each rate is averaged; by default about 1/200 of the drawn time"),
+    OPTIONS_PAGE(rh_figure_throughput_request, "the file"),
+};
+
+struct throughput {
+    const struct rh_figure_throughput_request *asked;
+    struct figure_throughput options;
+};
+
+static bool draw_throughput(const void *context, const char *path, struct error *err)
+{
+    const struct throughput *throughput = context;
+    const struct rh_list *traces = &throughput->asked->traces;
+    return figure_throughput(path, traces->items, traces->count, &throughput->options, err);
+}
+
+static rh_handle *make_throughput(const void *request, const struct api_call *call, struct error *err)
+{
+    const struct rh_figure_throughput_request *asked = request;
+    struct throughput throughput = {
+        .asked = asked,
+        .options = {.style = figure_style_of(asked->style), .title = asked->title, .every = asked->every},
+    };
+    struct figure_throughput *options = &throughput.options;
+    if (!read_part(PART_OF(asked, call), &options->zoom, &options->selection, err) ||
+        !read_classes(&asked->classes, options->streams, err))
+        return NULL;
+    return picture_draw(draw_throughput, &throughput, asked->output, err);
+}
+
+const struct api_command api_figure_throughput = {
+    .name = "figure throughput",
+    .options = api_figure_throughput_options,
+    .size = sizeof(struct rh_figure_throughput_request),
+    .make = make_throughput,
+};

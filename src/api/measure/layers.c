@@ -1,0 +1,323 @@
+/* rh_measure_layers: layers timed on this machine. */
+#include "measure/layers/layers.h"
+#include "api/choose.h"
+#include "api/command.h"
+#include "api/cost/dims.h"
+#include "core/file_output.h"
+#include "core/json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* In the order of enum type, and of `by_processor`. */
+static const char *const types[] = {"fp32", "bf16", NULL};
+static const char *const clocks[] = {"wall", "cpu", NULL};
+enum { TYPE_FP32, TYPE_BF16 };
+
+/* ---- options ---- */
+
+/* Reads "2%" or "0.02". */
+static bool read_precision(const char *text, double *precision, struct error *err)
+{
+    char *end;
+    double value = text_number(text, &end);
+    bool percent = end > text && *end == '%' && !end[1];
+    if (end == text || (*end && !percent) || !(value > 0.0) || value > (percent ? 50.0 : 0.5))
+        return error_set(err, ERROR_USAGE,
+                         "--precision: expected a share such as 2%%, up to 50%%; found '%s'", text);
+    *precision = percent ? value / 100.0 : value;
+    return true;
+}
+
+static bool read_options(const struct rh_measure_layers_request *given, struct sample_options *samples,
+                         struct error *err)
+{
+    samples->limit = given->limit;
+    samples->by_processor = option_index(clocks, given->clock) == 1;
+    if (!read_precision(given->precision, &samples->precision, err))
+        return false;
+    if (given->backward.count > 0 && given->backward.count != given->files.count)
+        return error_set(err, ERROR_USAGE, "--backward: expected one for each of %zu files, found %zu",
+                         given->files.count, given->backward.count);
+    if (given->model && given->files.count > 0)
+        return error_set(err, ERROR_USAGE, "files and --model exclude each other");
+    if (given->output && !given->model && given->files.count == 0)
+        return error_set(err, ERROR_USAGE,
+                         "--output writes a profile, which has layers: expected files or --model");
+    if (!given->pjrt && !given->model && !given->products && given->files.count == 0)
+        return error_set(err, ERROR_USAGE, "expected files, --model or --products");
+    if (given->pjrt && (given->model || given->products || given->dims.count > 0))
+        return error_set(err, ERROR_USAGE, "--pjrt runs files of fixed sizes: it does not go with --%s",
+                         given->model      ? "model"
+                         : given->products ? "products"
+                                           : "dim");
+    return true;
+}
+
+/* ---- what comes out ---- */
+
+static void add_layers(rh_handle *handle, const struct measured_layers *measured)
+{
+    const struct measured_layer *layers = measured->layers;
+    int count = measured->count;
+    API_COLUMN(handle, "layers.name", 's', layers, count, name);
+    API_COLUMN(handle, "layers.path", 's', layers, count, path);
+    API_COLUMN(handle, "layers.same", 'i', layers, count, same);
+    API_COLUMN(handle, "layers.parameters", 'q', layers, count, parameter_bytes);
+    API_COLUMN(handle, "layers.activations", 'q', layers, count, activation_bytes);
+    API_COLUMN(handle, "layers.output", 'q', layers, count, output_bytes);
+    API_COLUMN(handle, "layers.forward", 'd', layers, count, forward.seconds);
+    API_COLUMN(handle, "layers.forward_low", 'd', layers, count, forward.time.low);
+    API_COLUMN(handle, "layers.forward_high", 'd', layers, count, forward.time.high);
+    API_COLUMN(handle, "layers.forward_notes", 's', layers, count, forward.notes);
+    API_COLUMN(handle, "layers.backward", 'd', layers, count, backward.seconds);
+    API_COLUMN(handle, "layers.backward_measured", '?', layers, count, backward.is_timed);
+    API_COLUMN(handle, "layers.backward_low", 'd', layers, count, backward.time.low);
+    API_COLUMN(handle, "layers.backward_high", 'd', layers, count, backward.time.high);
+    API_COLUMN(handle, "layers.backward_notes", 's', layers, count, backward.notes);
+}
+
+static void add_products(rh_handle *handle, const struct measured_layers *measured)
+{
+    const struct measured_product *products = measured->products;
+    int count = measured->product_count;
+    if (count == 0)
+        return;
+    API_COLUMN(handle, "products.batch", 'q', products, count, batch);
+    API_COLUMN(handle, "products.m", 'q', products, count, m);
+    API_COLUMN(handle, "products.n", 'q', products, count, n);
+    API_COLUMN(handle, "products.k", 'q', products, count, k);
+    API_COLUMN(handle, "products.seconds", 'd', products, count, time.median);
+    API_COLUMN(handle, "products.low", 'd', products, count, time.low);
+    API_COLUMN(handle, "products.high", 'd', products, count, time.high);
+}
+
+static bool save_profile(const struct rh_measure_layers_request *given,
+                         const struct measured_layers *measured, struct error *err)
+{
+    struct text text = {0};
+    struct profile profile;
+    if (!given->output)
+        return true;
+    if (!measured_profile(&profile, measured, given->name ? given->name : measured->device, given->command,
+                          err))
+        return false;
+    profile_write_json(&profile, &text);
+    profile_release(&profile);
+    bool done = text.failed ? error_memory(err) : file_write(given->output, text.data, text.length, err);
+    text_release(&text);
+    return done;
+}
+
+static bool deliver(const struct rh_measure_layers_request *given, const struct measured_layers *measured,
+                    struct api_report *report, struct error *err)
+{
+    if (!save_profile(given, measured, err))
+        return false;
+    measured_write_json(measured, given->command, &report->json);
+    measured_print(measured, &report->text);
+    api_add_string(&report->base, "model", measured->model);
+    api_add_string(&report->base, "library", measured->library);
+    api_add_string(&report->base, "device", measured->device);
+    add_layers(&report->base, measured);
+    add_products(&report->base, measured);
+    return true;
+}
+
+/* Without files. */
+static bool show_plugin(const struct rh_measure_layers_request *given, const struct pjrt *pjrt,
+                        struct api_report *report, struct error *err)
+{
+    const struct pjrt_facts *facts = pjrt_facts_of(pjrt);
+    struct json json = {.out = &report->json};
+    if (given->output)
+        return error_set(err, ERROR_USAGE, "expected files to measure: without, only the plugin is shown");
+    text_format(&report->text, "%s: PJRT %d.%d, %s%s%s, %d device%s: %s\n", facts->path, facts->major,
+                facts->minor, facts->platform, *facts->version ? ", " : "", facts->version,
+                facts->device_count, facts->device_count == 1 ? "" : "s", facts->device);
+    json_open_flat(&json, NULL, '{');
+    json_string(&json, "plugin", facts->path);
+    json_string(&json, "platform", facts->platform);
+    json_integer(&json, "devices", facts->device_count);
+    json_string(&json, "device", facts->device);
+    json_close(&json);
+    api_add_string(&report->base, "platform", facts->platform);
+    api_add_string(&report->base, "device", facts->device);
+    api_add_count(&report->base, "devices", facts->device_count);
+    return true;
+}
+
+/* NULL: out of memory. */
+static struct layer_file *list_files(const struct rh_measure_layers_request *given, rh_handle *handle,
+                                     struct error *err)
+{
+    const char *const *paths = api_keep_list(handle, &given->files, err); /* columns have them */
+    struct layer_file *files = paths ? calloc(given->files.count + 1, sizeof *files) : NULL;
+    if (paths && !files)
+        error_memory(err);
+    for (size_t i = 0; files && i < given->files.count; i++) {
+        files[i].path = paths[i];
+        files[i].backward = given->backward.count > 0 ? given->backward.items[i] : NULL;
+    }
+    return files;
+}
+
+static bool measure_by_pjrt(const struct rh_measure_layers_request *given,
+                            const struct sample_options *samples, struct api_report *report,
+                            struct measured_layers *measured, struct error *err)
+{
+    struct layer_options options = {.is_first = given->first};
+    struct layer_file *files = list_files(given, &report->base, err);
+    struct pjrt *pjrt = files ? pjrt_open(given->pjrt, err) : NULL;
+    bool done = pjrt != NULL;
+    if (done && given->files.count == 0)
+        done = show_plugin(given, pjrt, report, err);
+    else if (done)
+        done = measure_files_pjrt(measured, pjrt, files, (int)given->files.count, &options, samples, err) &&
+               deliver(given, measured, report, err);
+    pjrt_close(pjrt);
+    free(files);
+    return done;
+}
+
+static bool measure_named(const struct rh_measure_layers_request *given, struct measured_layers *measured,
+                          const struct measure_products *products, const struct sample_options *samples,
+                          struct error *err)
+{
+    struct cost_chosen chosen = {0};
+    struct measure_model wanted = {
+        .microbatch = given->microbatch_size,
+        .sequence = given->sequence,
+        .is_bf16 = option_index(types, given->type) == TYPE_BF16,
+    };
+    bool done = tables_ready(err) && cost_choose_model(&chosen, given->model, err);
+    if (done) {
+        wanted.software = software_find(given->software);
+        done = wanted.software ? measure_model(measured, chosen.model, &wanted, products, samples, err)
+                               : software_unknown(given->software, err);
+    }
+    cost_chosen_release(&chosen);
+    return done;
+}
+
+static bool measure_files(const struct rh_measure_layers_request *given, rh_handle *handle,
+                          struct measured_layers *measured, const struct measure_products *products,
+                          const struct sample_options *samples, struct error *err)
+{
+    struct hlo_dims dims = {0};
+    struct layer_options options = {.is_first = given->first};
+    struct layer_file *files = list_files(given, handle, err);
+    bool done = files && tables_ready(err) && cost_dims_read(&dims, &given->dims, err) &&
+                measure_files_kernels(measured, files, (int)given->files.count, &options, &dims, products,
+                                      samples, err);
+    done = done && cost_dims_check(&dims, err);
+    cost_dims_release(&dims);
+    free(files);
+    return done;
+}
+
+/* Kernel by kernel, by oneDNN. */
+static bool measure_by_kernels(const struct rh_measure_layers_request *given,
+                               const struct sample_options *samples, struct api_report *report,
+                               struct measured_layers *measured, struct error *err)
+{
+    const struct measure_products wanted = {.is_bf16 = option_index(types, given->type) == TYPE_BF16};
+    const struct measure_products *products = given->products ? &wanted : NULL;
+    return (given->model ? measure_named(given, measured, products, samples, err)
+                         : measure_files(given, &report->base, measured, products, samples, err)) &&
+           deliver(given, measured, report, err);
+}
+
+/* ---- the command ---- */
+
+static void drop(void *measured)
+{
+    measured_release(measured);
+    free(measured);
+}
+
+/* Only the calling thread, and threads that a library starts meanwhile, stay on the cores. */
+static bool run_pinned(const struct rh_measure_layers_request *given, const struct sample_options *samples,
+                       struct api_report *report, struct error *err)
+{
+    cpu_set_t before, cores;
+    struct error ignored;
+    struct measured_layers *measured = api_report_keep(report, sizeof *measured, drop, err);
+    if (!measured ||
+        (given->cores && (!host_cores(&before, err) || !host_read_cores(&cores, given->cores, err) ||
+                          !host_pin(&cores, err))))
+        return false;
+    bool done = given->pjrt ? measure_by_pjrt(given, samples, report, measured, err)
+                            : measure_by_kernels(given, samples, report, measured, err);
+    if (given->cores)
+        host_pin(&before, &ignored);
+    return done;
+}
+
+static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
+{
+    const struct rh_measure_layers_request *given = request;
+    struct sample_options samples = {0};
+    struct api_report *report = api_report_new(err);
+    (void)call;
+    if (!report)
+        return NULL;
+    bool done = given->files.count <= PROFILE_MAX_LAYERS ||
+                error_set(err, ERROR_USAGE, "expected at most %d files", PROFILE_MAX_LAYERS);
+    done = done && read_options(given, &samples, err) && run_pinned(given, &samples, report, err);
+    return api_made(&report->base, done, err);
+}
+
+const struct option_spec api_measure_layers_options[] = {
+    OPTION(rh_measure_layers_request, files, OPTION_FILE, "file", .repeats = true, .is_operand = true,
+           .argument = "FILE", .help = "layers, StableHLO or HLO"),
+    OPTION(rh_measure_layers_request, command, OPTION_TEXT, "command", .of_callers = true,
+           .initial = "rh_measure_layers", .help = "what files record as the command that measured"),
+    OPTION(rh_measure_layers_request, pjrt, OPTION_FILE, "pjrt", .argument = "PLUGIN",
+           .help = "run files of StableHLO by this PJRT plugin; without files, show the plugin"),
+    OPTION(rh_measure_layers_request, model, OPTION_TEXT, "model", .letter = 'm', .argument = "MODEL",
+           .help = "the layers of this model, a name of 'rehearse cost --list' or a file, by oneDNN"),
+    OPTION(rh_measure_layers_request, products, OPTION_FLAG, "products",
+           .help = "also 45 matrix products of usual sizes, by oneDNN: for 'rehearse calibrate --gemm'"),
+    OPTION(rh_measure_layers_request, type, OPTION_WORD, "type", .argument = "TYPE", .words = types,
+           .initial = "fp32", .help = "number format of --model and --products"),
+    OPTION(rh_measure_layers_request, microbatch_size, OPTION_INTEGER, "microbatch-size", .argument = "N",
+           .initial = "1", .min = 1, .max = PROFILE_MAX_MICROBATCH, .help = "sequences of --model"),
+    OPTION(rh_measure_layers_request, sequence, OPTION_INTEGER, "sequence", .argument = "N", .max = 16777216,
+           .initial = "0", .help = "tokens of a sequence of --model; 0 is the model's"),
+    OPTION(rh_measure_layers_request, software, OPTION_TEXT, "software", .argument = "NAME",
+           .initial = "fsdp", .help = "training software, whose kernels --model has"),
+    OPTION(rh_measure_layers_request, dims, OPTION_TEXT, "dim", .argument = "NAME=N", .repeats = true,
+           .help = "the size of an open dimension of files, as for 'rehearse cost'; not for --pjrt"),
+    OPTION(rh_measure_layers_request, backward, OPTION_FILE, "backward", .argument = "FILE", .repeats = true,
+           .help =
+               "the backward pass of the file at the same place; else it is derived and its time estimated"),
+    OPTION(rh_measure_layers_request, first, OPTION_FLAG, "first",
+           .help = "derive backward passes without gradients of inputs"),
+    OPTION(rh_measure_layers_request, precision, OPTION_TEXT, "precision", .argument = "SHARE",
+           .initial = "2%",
+           .help = "repeat until the 95 % interval of the median is that narrow to either side"),
+    OPTION(rh_measure_layers_request, limit, OPTION_QUANTITY, "limit", .unit = UNIT_TIME, .argument = "TIME",
+           .initial = "20s", .min = 1e-3, .max = 86400,
+           .help = "for each pass, warm-up included; a pass that is less precise then is marked"),
+    OPTION(rh_measure_layers_request, cores, OPTION_TEXT, "cores", .argument = "LIST",
+           .help = "use only these cores: 0,2-3"),
+    OPTION(rh_measure_layers_request, clock, OPTION_WORD, "clock", .argument = "CLOCK", .words = clocks,
+           .initial = "wall",
+           .help =
+               "wall, or CPU seconds of the process, which other load disturbs less; with one core they are "
+               "the time on an idle machine"),
+    OPTION(rh_measure_layers_request, name, OPTION_TEXT, "name", .argument = "NAME",
+           .help = "name of the device type in the profile; by default that of the plugin's device, or cpu"),
+    OPTION(rh_measure_layers_request, output, OPTION_FILE, "output", .letter = 'o', .argument = "FILE",
+           .help = "write a profile of the layers, rehearse-profile/1"),
+    OPTION_END,
+};
+
+const struct api_command api_measure_layers = {
+    .name = "measure layers",
+    .options = api_measure_layers_options,
+    .size = sizeof(struct rh_measure_layers_request),
+    .make = make,
+};

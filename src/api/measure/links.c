@@ -1,0 +1,365 @@
+/* rh_measure_links: links between the ranks of a run. */
+#include "api/command.h"
+#include "core/file.h"
+#include "core/file_output.h"
+#include "core/progress.h"
+#include "measure/host.h"
+#include "measure/links/write.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MIN_BYTES 8.0
+#define MAX_BYTES 0x1p28
+
+struct links_job {
+    const struct rh_measure_links_request *given;
+    struct comm *comm;
+    struct carrier carrier;
+    struct study *study; /* the handle's */
+    struct api_report *report;
+    struct study_options options;
+    struct profile profile;
+    int64_t *layers;
+    struct progress progress;
+};
+
+/* ---- options ---- */
+
+/* "2%", or 0.02. */
+static bool read_precision(const char *text, double *precision, struct error *err)
+{
+    char *end;
+    double value = text_number(text, &end);
+    bool read = end != text;
+    if (*end == '%') {
+        value /= 100.0;
+        end++;
+    }
+    *precision = value;
+    return (read && *end == 0 && value >= 1e-4 && value <= 1.0) ||
+           error_set(err, ERROR_USAGE, "--precision: expected a share such as 2%%, found '%s'", text);
+}
+
+static bool read_kinds(struct study_options *options, const char *list, struct error *err)
+{
+    char word[32];
+    const char *const words[] = {"all", "none", "all_reduce", "all_gather", "reduce_scatter", "all_to_all"};
+    options->collectives = true;
+    for (const char *at = list; *at; at += strcspn(at, ",") + (at[strcspn(at, ",")] == ',')) {
+        enum collective_kind kind;
+        size_t length = strcspn(at, ",");
+        snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word - 1), at);
+        if (strcmp(word, "all") == 0)
+            memset(options->kinds, true, sizeof options->kinds);
+        else if (strcmp(word, "none") == 0)
+            options->collectives = false;
+        else if (collective_kind_find(word, &kind) && kind != COLLECTIVE_SEND)
+            options->kinds[kind] = true;
+        else {
+            struct text_hint hint;
+            return error_set(
+                err, ERROR_USAGE, "--kinds: unknown collective '%s'%s", word,
+                text_suggest(&hint, text_nearest(word, words, sizeof words / sizeof *words),
+                             "; expected all, none, all_reduce, all_gather, reduce_scatter or all_to_all"));
+        }
+    }
+    return true;
+}
+
+static int compare_bytes(const void *a, const void *b)
+{
+    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+    return (left > right) - (left < right);
+}
+
+/* The all-reduces of a profile: each size once, in whole floats. */
+static bool read_layers(struct links_job *job, struct error *err)
+{
+    struct study_options *o = &job->options;
+    const struct profile *profile = &job->profile;
+    if (!(job->layers = calloc((size_t)profile->layer_count + 1, sizeof *job->layers)))
+        return error_memory(err);
+    for (int i = 0; i < profile->layer_count; i++) {
+        int64_t bytes = profile->layers[i].parameter_bytes;
+        if (bytes > COMM_MAX_BYTES)
+            return error_set(
+                err, ERROR_INPUT,
+                "%s: layers[%d]: its %lld bytes of parameters are more than one all-reduce may have, %lld",
+                profile->path, i, (long long)bytes, (long long)COMM_MAX_BYTES);
+        job->layers[o->layer_count++] = bytes;
+    }
+    qsort(job->layers, (size_t)o->layer_count, sizeof *job->layers, compare_bytes);
+    o->layers = job->layers;
+    return true;
+}
+
+static bool read_options(struct links_job *job, struct error *err)
+{
+    const struct rh_measure_links_request *given = job->given;
+    struct study_options *o = &job->options;
+    o->sample.limit = given->limit;
+    if (!read_precision(given->precision, &o->sample.precision, err) || !read_kinds(o, given->kinds, err))
+        return false;
+    if (given->smallest > given->largest)
+        return error_set(err, ERROR_USAGE, "--smallest is larger than --largest");
+    for (int i = 0; o->size_count < STUDY_MAX_SIZES; i++) {
+        /* Whole numbers of 8 bytes; the last may be a rounded root. */
+        double bytes = 8.0 * round(given->smallest * exp2(i / (double)given->steps) / 8.0);
+        if (bytes > given->largest * (1.0 + 1e-9))
+            break;
+        o->sizes[o->size_count++] = (int64_t)bytes;
+    }
+    return !given->profile ||
+           (profile_load(&job->profile, given->profile, (int)given->microbatch_size, err) &&
+            read_layers(job, err));
+}
+
+/* What is measured must be the same on all ranks, or they would wait for one another. */
+static bool check_same(const struct links_job *job, struct error *err)
+{
+    struct text text = {0};
+    const struct rh_measure_links_request *given = job->given;
+    text_format(&text, "%s %s %s %s %g %g %g %d %d %d", REHEARSE_VERSION, given->precision, given->kinds,
+                given->nccl ? given->nccl : "", given->smallest, given->largest, given->limit,
+                (int)given->steps, job->options.layer_count, (int)sizeof(struct study_row));
+    bool same = (!text.failed || error_memory(err)) &&
+                comm_same(job->comm, text.data, text.length, "its version or one of its options", err);
+    text_release(&text);
+    return same;
+}
+
+/* ---- files ---- */
+
+/* Before hours of measuring, not after them. */
+static bool check_folder(const struct links_job *job, struct error *err)
+{
+    const char *folder = job->given->output;
+    if (!folder || comm_rank(job->comm) > 0)
+        return true;
+    return file_make_directory(folder, err) &&
+           (access(folder, W_OK | X_OK) == 0 ||
+            error_set(err, ERROR_FAILED, "cannot write into '%s': it is read-only", folder));
+}
+
+static bool write_file(const struct links_job *job, const char *name, struct text *text, struct error *err)
+{
+    struct text path = {0};
+    text_format(&path, "%s/%s", job->given->output, name);
+    bool done = !path.failed && !text->failed ? file_write(path.data, text->data, text->length, err)
+                                              : error_memory(err);
+    text_release(&path);
+    text_release(text);
+    return done;
+}
+
+static bool write_links(const struct links_job *job, const struct study_fits *fits, struct error *err)
+{
+    struct text inside = {0}, across = {0};
+    if (fits->has_inside)
+        cost_link_write(&fits->inside.link, &inside);
+    if (fits->has_across)
+        cost_link_write(&fits->across.link, &across);
+    return (!fits->has_inside || write_file(job, "links-inside.yaml", &inside, err)) &&
+           (!fits->has_across || write_file(job, "links-across.yaml", &across, err));
+}
+
+static bool write_files(struct links_job *job, const struct study_fits *fits, const struct study_facts *facts,
+                        struct error *err)
+{
+    struct text cluster = {0}, table = {0}, times = {0};
+    if (!study_write_cluster(job->study, facts, &cluster, err)) {
+        text_release(&cluster);
+        return false;
+    }
+    study_write_csv(job->study, &table);
+    study_write_json(job->study, fits, facts, &times);
+    bool done = write_file(job, "cluster.yaml", &cluster, err);
+    struct error later; /* only the first is told */
+    done = write_file(job, "collectives.csv", &table, done ? err : &later) && done;
+    done = write_file(job, "times.json", &times, done ? err : &later) && done;
+    if (!done || !write_links(job, fits, err))
+        return false;
+    return !job->given->profile || (study_fill_profile(job->study, &job->profile, err) &&
+                                    profile_save_oobleck(&job->profile, job->given->output, err));
+}
+
+/* ---- the command ---- */
+
+static void show_progress(void *context, const char *what, int64_t bytes)
+{
+    struct text_hint hint;
+    unit_format(hint.text, sizeof hint.text, (double)bytes, UNIT_BYTES, 3);
+    progress_show(context, "%s, %s", what, hint.text);
+}
+
+struct row_words {
+    const char *place, *work;
+    int ranks;
+};
+
+static void add_values(const struct links_job *job, const struct study_facts *facts)
+{
+    rh_handle *handle = &job->report->base;
+    const struct study *study = job->study;
+    const struct study_row *rows = study->rows;
+    int count = study->row_count;
+    struct row_words *words = ARENA_ARRAY(&handle->arena, (size_t)count + 1, struct row_words);
+    handle->failed = handle->failed || !words;
+    for (int i = 0; words && i < count; i++)
+        words[i] = (struct row_words){study->places[rows[i].place].name, study_work_name(&rows[i].work),
+                                      study->places[rows[i].place].devices};
+    api_add_string(handle, "source", facts->source);
+    api_add_string(handle, "device", facts->device);
+    api_add_count(handle, "ranks", study->ranks);
+    api_add_count(handle, "hosts", study->host_count);
+    if (!words)
+        return;
+    API_COLUMN(handle, "times.place", 's', words, count, place);
+    API_COLUMN(handle, "times.work", 's', words, count, work);
+    API_COLUMN(handle, "times.ranks", 'i', words, count, ranks);
+    API_COLUMN(handle, "times.bytes", 'q', rows, count, work.bytes);
+    API_COLUMN(handle, "times.seconds", 'd', rows, count, time.median);
+    API_COLUMN(handle, "times.low", 'd', rows, count, time.low);
+    API_COLUMN(handle, "times.high", 'd', rows, count, time.high);
+}
+
+/* On rank 0: the files, and the table. */
+static bool deliver(struct links_job *job, struct error *err)
+{
+    struct study *study = job->study;
+    struct study_fits fits;
+    struct host_facts host;
+    struct text source = {0};
+    if (comm_rank(job->comm) > 0)
+        return true;
+    host_read_facts(&host);
+    text_format(&source, "rehearse %s, measure links, %s: %d ranks on %d hosts, %s", REHEARSE_VERSION,
+                host.date, study->ranks, study->host_count, study->carrier);
+    const struct study_facts facts = {source.data, job->given->device ? job->given->device
+                                                   : study->device    ? study->device
+                                                                      : "cpu"};
+    bool done = !source.failed || error_memory(err);
+    if (done && (done = study_fit(&fits, study, source.data, err))) {
+        done = !job->given->output || write_files(job, &fits, &facts, err);
+        if (done) {
+            study_write_json(study, &fits, &facts, &job->report->json);
+            study_print(study, &fits, &facts, &job->report->text);
+            add_values(job, &facts);
+        }
+        study_fits_release(&fits);
+    }
+    text_release(&source);
+    return done;
+}
+
+static bool measure(struct links_job *job, struct error *err)
+{
+    const struct rh_measure_links_request *given = job->given;
+    int64_t bytes = job->options.sizes[job->options.size_count - 1];
+    if (job->options.layer_count > 0 && job->layers[job->options.layer_count - 1] > bytes)
+        bytes = job->layers[job->options.layer_count - 1];
+    bytes += (int64_t)sizeof(float) * comm_size(job->comm); /* sizes are rounded up to whole pieces */
+    bool opened = given->nccl
+                      ? carrier_open_nccl(&job->carrier, job->comm, given->nccl, given->cuda, bytes, err)
+                      : carrier_open_mpi(&job->carrier, job->comm, bytes, err);
+    if (!opened || !study_begin(job->study, job->comm, &job->carrier, err))
+        return false;
+    if (comm_rank(job->comm) == 0) {
+        progress_start(&job->progress, "measuring");
+        job->study->progress = show_progress;
+        job->study->progress_context = &job->progress;
+    }
+    bool done = study_measure(job->study, job->comm, &job->carrier, &job->options, err);
+    progress_end(&job->progress);
+    return done;
+}
+
+static bool run_ranks(struct links_job *job, struct error *err)
+{
+    if (comm_size(job->comm) == 1)
+        return error_set(err, ERROR_USAGE,
+                         "one rank has no link: start several, such as 'mpirun -n 2 rehearse measure links'");
+    return comm_agree(job->comm, read_options(job, err), "the options", err) && check_same(job, err) &&
+           comm_agree(job->comm, check_folder(job, err), "the folder", err) && measure(job, err) &&
+           comm_agree(job->comm, deliver(job, err), "the end", err);
+}
+
+static void drop(void *study)
+{
+    study_release(study);
+    free(study);
+}
+
+static bool run(const struct rh_measure_links_request *given, struct api_report *report, struct error *err)
+{
+    struct links_job *job = calloc(1, sizeof *job);
+    if (!job)
+        return error_memory(err);
+    *job = (struct links_job){
+        .given = given, .report = report, .study = api_report_keep(report, sizeof *job->study, drop, err)};
+    job->comm = job->study ? comm_open(given->time_out, err) : NULL;
+    bool done = job->comm && run_ranks(job, err);
+    carrier_release(&job->carrier);
+    profile_release(&job->profile);
+    comm_close(job->comm);
+    free(job->layers);
+    free(job);
+    return done;
+}
+
+static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
+{
+    struct api_report *report = api_report_new(err);
+    (void)call;
+    return report ? api_made(&report->base, run(request, report, err), err) : NULL;
+}
+
+const struct option_spec api_measure_links_options[] = {
+    OPTION(rh_measure_links_request, precision, OPTION_TEXT, "precision", .argument = "SHARE",
+           .initial = "2%",
+           .help = "repeat each measurement until half of its 95 % interval is this share of the median"),
+    OPTION(rh_measure_links_request, limit, OPTION_QUANTITY, "limit", .argument = "TIME", .initial = "1 s",
+           .unit = UNIT_TIME, .min = 0.01, .max = 3600,
+           .help = "time for one measurement at most; larger sizes are left out where it is too short"),
+    OPTION(rh_measure_links_request, smallest, OPTION_QUANTITY, "smallest", .argument = "BYTES",
+           .initial = "1 KiB", .unit = UNIT_BYTES, .min = MIN_BYTES, .max = MAX_BYTES,
+           .help = "the first size"),
+    OPTION(rh_measure_links_request, largest, OPTION_QUANTITY, "largest", .argument = "BYTES",
+           .initial = "16 MiB", .unit = UNIT_BYTES, .min = MIN_BYTES, .max = MAX_BYTES,
+           .help = "the last size"),
+    OPTION(rh_measure_links_request, steps, OPTION_INTEGER, "steps", .argument = "N", .initial = "1",
+           .min = 1, .max = 4, .help = "sizes for each power of two"),
+    OPTION(rh_measure_links_request, kinds, OPTION_TEXT, "kinds", .argument = "LIST", .initial = "all",
+           .help = "collectives to measure besides messages: all, none, or some of all_reduce, all_gather, "
+                   "reduce_scatter, all_to_all"),
+    OPTION(rh_measure_links_request, profile, OPTION_FILE, "profile", .argument = "PROFILE",
+           .help = "also measure the all-reduce of each layer's parameters, and write the profile with them "
+                   "as Oobleck's files"),
+    OPTION(rh_measure_links_request, microbatch_size, OPTION_INTEGER, "microbatch-size", .argument = "N",
+           .initial = "0", .max = PROFILE_MAX_MICROBATCH,
+           .help = "read mb{N}.json of an Oobleck folder; 0 reads the only one"),
+    OPTION(rh_measure_links_request, nccl, OPTION_FILE, "nccl", .argument = "PATH",
+           .help = "measure between GPUs by this library, one for each rank: a file, or a name such as "
+                   "libnccl.so.2"),
+    OPTION(rh_measure_links_request, cuda, OPTION_FILE, "cuda", .argument = "PATH", .initial = "libcuda.so.1",
+           .help = "the GPU driver's library"),
+    OPTION(rh_measure_links_request, device, OPTION_TEXT, "device", .argument = "NAME",
+           .help = "device type of the nodes in the written cluster; by default the GPU's name, else cpu"),
+    OPTION(rh_measure_links_request, time_out, OPTION_QUANTITY, "time-out", .argument = "TIME",
+           .initial = "60 s", .unit = UNIT_TIME, .min = 0.1, .max = 86400,
+           .help = "a rank that does not answer for so long is lost, and named"),
+    OPTION(rh_measure_links_request, output, OPTION_FILE, "output", .letter = 'o', .argument = "FOLDER",
+           .help = "write cluster.yaml, links-inside.yaml, links-across.yaml, collectives.csv and times.json "
+                   "into this folder"),
+    OPTION_END,
+};
+
+const struct api_command api_measure_links = {
+    .name = "measure links",
+    .options = api_measure_links_options,
+    .size = sizeof(struct rh_measure_links_request),
+    .make = make,
+};

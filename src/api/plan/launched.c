@@ -1,0 +1,130 @@
+#include "api/plan/launched.h"
+
+#include "plan/split/plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool launched_read(struct launch_options *read, const char *const *files, size_t count,
+                   const char *const *sets, struct error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct launch_input input = {.path = files[i], .given = sets};
+        if (!launch_read(read, &input, err))
+            return false;
+    }
+    if (!read->reader)
+        return error_set(err, ERROR_USAGE,
+                         "%s describes a model, and no job: give a launch description, too, or use "
+                         "'rehearse plan -m %s'",
+                         read->path, read->path);
+    struct launch_names unasked = {0};
+    launch_unasked(read, &unasked);
+    for (int i = 0; i < unasked.count; i++)
+        if (!launch_note(read, "%s", unasked.items[i]))
+            return error_memory(err);
+    return !read->no_memory || error_memory(err);
+}
+
+static bool choose_model(const struct launched_request *given, struct split *split,
+                         struct launch_options *read, struct error *err)
+{
+    struct job *job = &split->question.job;
+    bool known = true;
+    if (given->model) {
+        if (!cost_choose_model(&split->chosen, given->model, err))
+            return false;
+        job->model = split->chosen.model;
+    } else if (!launch_model(read, &job->model, &known, err))
+        return false;
+    if (!known) {
+        char why[256];
+        snprintf(why, sizeof why,
+                 read->model_name ? "the sizes of '%.150s' are not known" : "no file says its sizes",
+                 read->model_name);
+        return launch_miss(read, "the model", why, "-m NAME or -m config.json") || error_memory(err);
+    }
+    job->sequence = read->sequence.given ? read->sequence.value : given->sequence > 0 ? given->sequence : 0;
+    if (job->sequence == 0)
+        return launch_miss(read, "the sequence", "no file says its tokens", "--sequence N") ||
+               error_memory(err);
+    return true;
+}
+
+/* Are pipeline stages next to each other, and data parallel ranks far apart? */
+static bool stages_first(const struct launch_options *read)
+{
+    for (int i = 0; i < read->argument_count; i++) {
+        const struct launch_argument *argument = &read->arguments[i];
+        if (strstr(argument->name, "tp-pp-dp-mapping") || strcmp(argument->name, "TP_PP_DP_MAPPING") == 0)
+            return argument->use == LAUNCH_UNMODELLED; /* else it is off */
+    }
+    return false;
+}
+
+/* The devices of a node that a file gives may be a part of an NVLink domain (72 of GB200 in nodes of 4): the job has all of
+ * the domain's nodes that share it evenly. If stages come before data parallel ranks, and a domain holds the stages of one
+ * pipeline only, what is side by side are the tensor and context parallel ranks. */
+static void join_domain(const struct launched_request *given, const struct launch_options *read,
+                        struct job *job)
+{
+    int64_t node = job->devices_per_node, domain = job->device->node;
+    int64_t tensor = read->tensor.given ? read->tensor.value : 1,
+            context = read->context.given ? read->context.value : 1,
+            stages = read->pipeline.given ? read->pipeline.value : 1;
+    bool sane = tensor <= domain && context <= domain && stages <= job->devices;
+    if (given->devices_per_node > 0 || node < 1 || domain <= node || job->devices <= node || !sane)
+        return;
+    if (stages_first(read) && tensor * context * stages * 2 > domain)
+        domain = tensor * context > node ? tensor * context : node;
+    for (int64_t joined = domain - domain % node; joined > node; joined -= node)
+        if (job->devices % joined == 0 || job->devices < joined) {
+            job->devices_per_node = (int)(joined < job->devices ? joined : job->devices);
+            return;
+        }
+}
+
+static bool choose_machine(const struct launched_request *given, struct split *split,
+                           struct plan_options *asked, struct launch_options *read, struct error *err)
+{
+    struct job *job = &split->question.job;
+    asked->device = given->device ? given->device : read->device;
+    if (given->device)
+        read->device_said = NULL;
+    int64_t devices = given->devices > 0 ? given->devices : read->devices.given ? read->devices.value : 0;
+    if (devices == 0 && !launch_miss(read, "the number of devices", "no file says it", "--devices N"))
+        return error_memory(err);
+    if (!asked->device && !launch_miss(read, "the device type", "no file says it", "-d NAME"))
+        return error_memory(err);
+    if (devices > LAUNCHED_MAX_DEVICES)
+        return error_set(err, ERROR_INFEASIBLE, "%s: more than %d devices", read->path, LAUNCHED_MAX_DEVICES);
+    job->devices = (int)devices;
+    asked->devices_per_node = given->devices_per_node > 0 ? given->devices_per_node
+                              : read->devices_per_node.given && read->devices_per_node.value <= 1024
+                                  ? read->devices_per_node.value
+                                  : 0;
+    if (!asked->device)
+        return true;
+    if (!split_choose_machine(split, err))
+        return false;
+    join_domain(given, read, job);
+    return true;
+}
+
+static bool choose_software(const struct launched_request *given, struct split *split,
+                            const struct launch_options *read, struct error *err)
+{
+    const char *name = given->software ? given->software : read->software;
+    split->question.job.software = software_find(name ? name : "megatron-core");
+    return split->question.job.software || software_unknown(name, err);
+}
+
+bool launched_job(const struct launched_request *request, struct split *split, struct plan_options *asked,
+                  struct launch_options *read, struct error *err)
+{
+    asked->inside = request->inside;
+    asked->across = request->across;
+    launch_complete(read);
+    return choose_software(request, split, read, err) && choose_machine(request, split, asked, read, err) &&
+           choose_model(request, split, read, err);
+}

@@ -1,0 +1,291 @@
+/* rh_price: what a launch description costs as it stands. */
+#include "launch/price.h"
+#include "api/command.h"
+#include "api/plan/deliver.h"
+#include "api/plan/launched.h"
+#include "core/progress.h"
+#include "evidence/interval.h"
+#include "evidence/own_run.h"
+#include "evidence/validate.h"
+#include "plan/split/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What the handle keeps: columns point into what was read. */
+struct kept {
+    struct launch_options read;
+};
+
+static void drop(void *kept)
+{
+    launch_options_release(&((struct kept *)kept)->read);
+    free(kept);
+}
+
+/* ---- the files ---- */
+
+static bool read_files(const struct rh_price_request *given, rh_handle *handle, struct launch_options *read,
+                       struct error *err)
+{
+    const char *const *files = api_keep_list(handle, &given->files, err), *const *sets =
+                                                                              files
+                                                                                  ? api_keep_list(handle,
+                                                                                                  &given->set,
+                                                                                                  err)
+                                                                                  : NULL;
+    return sets && launched_read(read, files, given->files.count, sets, err);
+}
+
+static bool check_strict(const struct rh_price_request *given, const struct launch_options *read,
+                         struct error *err)
+{
+    struct text text = {0};
+    for (int i = 0; i < read->argument_count; i++)
+        if (read->arguments[i].use == LAUNCH_UNKNOWN)
+            text_format(&text, "%s%s:%d: %s is not understood%s%s", text.length > 0 ? "; " : "",
+                        read->arguments[i].path, read->arguments[i].line, read->arguments[i].name,
+                        read->arguments[i].note ? ": " : "",
+                        read->arguments[i].note ? read->arguments[i].note : "");
+    for (int i = 0; i < read->note_count; i++)
+        if (strstr(read->notes[i], "was not found") || text_starts_with(read->notes[i], "--set "))
+            text_format(&text, "%s%s", text.length > 0 ? "; " : "", read->notes[i]);
+    bool ok = !given->strict || (text.length == 0 && !text.failed);
+    if (!ok && text.failed)
+        error_memory(err);
+    else if (!ok)
+        error_set(err, ERROR_INPUT, "%s", text.data);
+    text_release(&text);
+    return ok;
+}
+
+/* ---- the same job, planned freely ---- */
+
+/* There may be no such plan, and `why` says it then. */
+static bool plan_freely(const struct rh_price_request *given, const struct api_call *call,
+                        struct launch_price *price, struct job_search *search, struct error *why,
+                        struct error *err)
+{
+    struct job_question question = {.job = price->job, .headroom = given->headroom / 100.0};
+    struct parallel *pool = parallel_new(call->how.threads, err);
+    struct progress progress;
+    if (!pool)
+        return false;
+    question.job.stage_blocks = NULL;
+    /* an overlap of tensor parallel ranks is not the search's to choose */
+    question.job.technique = (struct technique){.tensor_overlap = price->job.technique.tensor_overlap};
+    progress_start(&progress, "planning");
+    const struct job_search_options searched = {
+        .top = 1, .time_limit = call->how.time_limit, .pool = pool, .progress = &progress};
+    if (job_search(search, &question, &searched, why))
+        price->planned = &search->plans[0];
+    else
+        price->not_planned = why->text;
+    progress_end(&progress);
+    parallel_free(pool);
+    price->headroom = question.headroom;
+    if (price->planned || (why->kind != ERROR_FAILED && why->kind != ERROR_STOPPED))
+        return true;
+    *err = *why;
+    return false;
+}
+
+/* ---- the answer ---- */
+
+static void add_arguments(rh_handle *handle, const struct launch_options *read)
+{
+    const struct launch_argument *arguments = read->arguments;
+    int count = read->argument_count;
+    const char **uses = ARENA_ARRAY(&handle->arena, (size_t)count + 1, const char *);
+    handle->failed = handle->failed || !uses;
+    for (int i = 0; uses && i < count; i++)
+        uses[i] = launch_use_names[arguments[i].use];
+    API_COLUMN(handle, "arguments.name", 's', arguments, count, name);
+    API_COLUMN(handle, "arguments.value", 's', arguments, count, value);
+    API_COLUMN(handle, "arguments.file", 's', arguments, count, path);
+    API_COLUMN(handle, "arguments.line", 'i', arguments, count, line);
+    API_COLUMN(handle, "arguments.note", 's', arguments, count, note);
+    api_add_column(handle, "arguments.use", 's', uses, count, sizeof *uses);
+    api_add_column(handle, "notes", 's', read->notes, read->note_count, sizeof *read->notes);
+}
+
+static void add_parts(rh_handle *handle, const struct job_time *time)
+{
+    struct {
+        const char *name;
+        double value;
+    } *parts = arena_alloc(&handle->arena, JOB_TIME_PARTS, sizeof *parts);
+    handle->failed = handle->failed || !parts;
+    for (int i = 0; parts && i < JOB_TIME_PARTS; i++) {
+        parts[i].name = job_time_parts[i].key;
+        parts[i].value = *(const double *)(const void *)((const char *)time + job_time_parts[i].offset);
+    }
+    API_COLUMN(handle, "parts.name", 's', parts, parts ? JOB_TIME_PARTS : 0, name);
+    API_COLUMN(handle, "parts.seconds", 'd', parts, parts ? JOB_TIME_PARTS : 0, value);
+}
+
+static void add_values(rh_handle *handle, const struct launch_price *price)
+{
+    const struct launch_options *read = price->options;
+    const struct job *job = &price->job;
+    api_add_string(handle, "file", read->path);
+    api_add_string(handle, "reader", read->reader);
+    api_add_string(handle, "software", job->software->name);
+    api_add_string(handle, "model", job->model->name);
+    api_add_string(handle, "device_type", job->device->name);
+    api_add_count(handle, "devices", job->devices);
+    api_add_count(handle, "global_batch", job->batch);
+    api_add_count(handle, "sequence", job->sequence);
+    api_add_number(handle, "iteration_time", price->time.seconds);
+    api_add_number(handle, "expected", price->factor * price->time.seconds);
+    api_add_number(handle, "low", price->low);
+    api_add_number(handle, "high", price->high);
+    api_add_flag(handle, "extrapolates", price->extrapolates);
+    api_add_number(handle, "utilisation", job_utilisation(job, &price->time));
+    api_add_number(handle, "memory", price->memory.total);
+    api_add_number(handle, "device_memory", (double)job->device->memory);
+    api_add_flag(handle, "fits", launch_price_fits(price));
+    add_parts(handle, &price->time);
+    if (price->planned) {
+        api_add_number(handle, "planned.iteration_time", price->planned->time.seconds);
+        api_add_number(handle, "planned.memory", price->planned->memory.total);
+    }
+    api_add_string(handle, "not_planned", price->planned ? NULL : price->not_planned);
+    add_arguments(handle, read);
+}
+
+static bool save_plan(const struct rh_price_request *given, const struct launch_price *price,
+                      struct error *err)
+{
+    struct plan plan;
+    if (!given->plan)
+        return true;
+    plan_init(&plan);
+    if (!plan_of_one_job(&plan, &price->job, price->job.devices, err))
+        return false;
+    bool saved = plan_save(&plan, given->plan, err);
+    plan_release(&plan);
+    return saved;
+}
+
+static bool answer(const struct rh_price_request *given, const struct launch_price *price,
+                   const struct estimate *estimate, struct api_report *report, struct error *err)
+{
+    struct json json = {.out = &report->json};
+    launch_price_write(price, &json);
+    launch_price_print(price, &report->text);
+    if (given->explain)
+        estimate_print(estimate, &report->text);
+    add_values(&report->base, price);
+    return save_plan(given, price, err);
+}
+
+static bool price_it(const struct rh_price_request *given, const struct api_call *call, struct split *split,
+                     struct launch_options *read, struct api_report *report, struct error *err)
+{
+    struct job_search search = {0};
+    struct error why;
+    struct launch_price price = {.options = read, .job = split->question.job};
+    if (!launch_price_job(&price, err))
+        return false;
+    enum cost_type type = cost_device_type(price.job.device, price.job.type);
+    if (type != price.job.type && !launch_note(read, "%s has no %s: priced in %s", price.job.device->name,
+                                               cost_type_name(price.job.type), cost_type_name(type)))
+        return error_memory(err);
+    struct estimate estimate = own_run_estimate(&price.job, &price.time);
+    struct interval interval = interval_of(&estimate, price.time.seconds);
+    price.factor = given->no_neighbours ? 1.0 : estimate.factor;
+    price.own = given->no_neighbours ? 1.0 : estimate.own;
+    price.low = interval.low;
+    price.high = interval.high;
+    price.extrapolates = interval.extrapolates;
+    bool ok = (given->alone || plan_freely(given, call, &price, &search, &why, err)) &&
+              answer(given, &price, &estimate, report, err);
+    job_search_release(&search);
+    return ok;
+}
+
+static bool run(const struct rh_price_request *given, const struct api_call *call, struct api_report *report,
+                struct error *err)
+{
+    struct plan_options asked = {.inside = NULL};
+    struct split split = {.options = &asked};
+    const struct launched_request request = {.device = given->device,
+                                             .model = given->model,
+                                             .software = given->software,
+                                             .inside = given->inside,
+                                             .across = given->across,
+                                             .devices = given->devices,
+                                             .devices_per_node = given->devices_per_node,
+                                             .sequence = given->sequence};
+    struct kept *kept = api_report_keep(report, sizeof *kept, drop, err);
+    bool ok = kept && read_files(given, &report->base, &kept->read, err) &&
+              check_strict(given, &kept->read, err) &&
+              tables_add(&split.chosen.added, TABLE_LINKS, given->links, err) &&
+              tables_add(&split.chosen.added, TABLE_CALIBRATIONS, given->calibration, err) &&
+              launched_job(&request, &split, &asked, &kept->read, err) &&
+              price_it(given, call, &split, &kept->read, report, err);
+    split_release(&split);
+    return ok;
+}
+
+static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
+{
+    struct api_report *report = api_report_new(err);
+    return report ? api_made(&report->base, run(request, call, report, err), err) : NULL;
+}
+
+const struct option_spec api_price_options[] = {
+    OPTION(rh_price_request, files, OPTION_FILE, "file", .repeats = true, .is_operand = true,
+           .required = true, .argument = "FILE",
+           .help = "launch descriptions of one job, and the model's config.json"),
+    OPTION(rh_price_request, set, OPTION_TEXT, "set", .repeats = true, .argument = "NAME=VALUE",
+           .help = "a variable of the script, a parameter ($1 is 1=VALUE), or an argument by its name; "
+                   "counts more than the "
+                   "file"),
+    OPTION(rh_price_request, device, OPTION_TEXT, "device", .letter = 'd', .argument = "NAME",
+           .help =
+               "the device type, by name or as a file; without it the one that the file or its name says"),
+    OPTION(rh_price_request, devices, OPTION_INTEGER, "devices", .argument = "N", .initial = "0",
+           .max = LAUNCHED_MAX_DEVICES, .help = "number of devices; 0 is what the file says"),
+    OPTION(rh_price_request, model, OPTION_TEXT, "model", .letter = 'm', .argument = "NAME",
+           .help = "the model, if the file does not describe it: a name, org/name, or a config.json of "
+                   "Hugging Face"),
+    OPTION(rh_price_request, sequence, OPTION_INTEGER, "sequence", .argument = "N", .initial = "0",
+           .max = 1 << 24, .help = "tokens of a sequence, if the file does not say it"),
+    OPTION(
+        rh_price_request, software, OPTION_TEXT, "software", .argument = "NAME",
+        .help =
+            "training software whose kernels and overlaps are priced, instead of the file's ('rehearse cost "
+            "--list')"),
+    OPTION(rh_price_request, devices_per_node, OPTION_INTEGER, "devices-per-node", .argument = "N",
+           .initial = "0", .max = 1024,
+           .help = "devices of a node; 0 is what the file says, or the usual number for the device type"),
+    OPTION(rh_price_request, inside, OPTION_TEXT, "inside", .argument = "LINK",
+           .help = "link inside a node, if it is not the device type's own"),
+    OPTION(rh_price_request, across, OPTION_TEXT, "across", .argument = "LINK",
+           .help = "link between nodes, if it is not the usual one of the device's generation"),
+    OPTION(rh_price_request, links, OPTION_FILE, "links", .argument = "FILE",
+           .help = "file of your own links, which replace known links of the same name"),
+    OPTION(rh_price_request, calibration, OPTION_FILE, "calibration", .argument = "FILE",
+           .help = "file written by 'rehearse calibrate', which replaces the calibration of a generation"),
+    OPTION(rh_price_request, headroom, OPTION_NUMBER, "headroom", .argument = "PERCENT", .initial = "5",
+           .max = 90, .help = "share of each device's memory that the freely planned job keeps free"),
+    OPTION(rh_price_request, alone, OPTION_FLAG, "alone", .help = "do not plan the same job freely"),
+    OPTION(rh_price_request, explain, OPTION_FLAG, "explain",
+           .help = "name the known runs that correct the formula, and by how much"),
+    OPTION(rh_price_request, no_neighbours, OPTION_FLAG, "no-neighbours",
+           .help = "the formula alone, not corrected by known runs"),
+    OPTION(rh_price_request, strict, OPTION_FLAG, "strict",
+           .help = "fail if an argument is not understood, or a sourced file is not found"),
+    OPTION(rh_price_request, plan, OPTION_FILE, "plan", .argument = "FILE",
+           .help = "also write the job as it stands to FILE, as a plan (rehearse-plan/2)"),
+    OPTION_END,
+};
+
+const struct api_command api_price = {
+    .name = "price",
+    .options = api_price_options,
+    .size = sizeof(struct rh_price_request),
+    .make = make,
+};

@@ -1,0 +1,436 @@
+/* rh_sweep_plans: plans are played for every combination of devices, batch, schedule and links. */
+#include "api/command.h"
+#include "api/plan/deliver.h"
+#include "api/plan/handle.h"
+#include "api/plan/planning.h"
+#include "api/sweep/base.h"
+#include "api/sweep/sweep.h"
+#include "core/file.h"
+#include "core/text.h"
+#include "figure/gnuplot.h"
+#include "plan/plan_digest.h"
+#include "schedule/schedule.h"
+#include "sim/play.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_LINKS  3
+#define MAX_VALUES 256 /* of an axis of words */
+
+enum axis { DEVICES, BATCH, SCHEDULE, FIRST_LINK };
+
+enum column { TIME, SAMPLES, TOKENS, UTILISATION, BUBBLE, MEMORY, FITS, FORMULA, SPLIT, COLUMNS };
+
+static const struct sweep_column columns[COLUMNS] = {
+    [TIME] = {"iteration_time", "iteration", SWEEP_TIME, NULL},
+    [SAMPLES] = {"samples_per_second", "samples/s", SWEEP_NUMBER, "simulated"},
+    [TOKENS] = {"tokens_per_second", NULL, SWEEP_NUMBER, NULL},
+    [UTILISATION] = {"utilisation", "of peak", SWEEP_SHARE, NULL},
+    [BUBBLE] = {"bubble", "bubble", SWEEP_SHARE, NULL},
+    [MEMORY] = {"memory", "memory", SWEEP_BYTES, NULL},
+    [FITS] = {"fits", "fits", SWEEP_FLAG, NULL},
+    [FORMULA] = {"formula", NULL, SWEEP_TIME, NULL},
+    [SPLIT] = {"split", "split", SWEEP_TEXT, NULL},
+};
+
+/* One --link: NAME=0.5,1,2. */
+struct link_axis {
+    const char *name;
+    double factors[MAX_VALUES];
+    const char *words[MAX_VALUES];
+    int count;
+};
+
+struct asking {
+    const struct rh_sweep_request *asked;
+    struct plan_options options; /* of those of rh_plan_find, the ones in the table below */
+    struct sweep_base *base;
+    struct arena arena; /* words */
+    const char *schedules[MAX_VALUES];
+    int schedule_count;
+    struct link_axis links[MAX_LINKS];
+    int link_count;
+};
+
+/* ---- axes ---- */
+
+/* Cuts a list at its commas. Returns the number of words; 0: an error. */
+static int cut(struct asking *asking, const char *option, const char *list, const char **words,
+               struct error *err)
+{
+    int count = 0;
+    for (const char *at = list;; at++) {
+        size_t length = strcspn(at, ",");
+        if (length == 0 || count == MAX_VALUES) {
+            error_set(err, ERROR_USAGE, "--%s: expected 1 to %d values with commas between them, found '%s'",
+                      option, MAX_VALUES, list);
+            return 0;
+        }
+        words[count] = arena_copy(&asking->arena, at, length);
+        if (words[count++] == NULL) {
+            error_memory(err);
+            return 0;
+        }
+        at += length;
+        if (*at == '\0')
+            return count;
+    }
+}
+
+static bool read_schedules(struct asking *asking, const char *list, struct error *err)
+{
+    int chunks;
+    asking->schedule_count = cut(asking, "schedule", list, asking->schedules, err);
+    for (int i = 0; i < asking->schedule_count; i++)
+        if (strcmp(asking->schedules[i], "plan") != 0 && !schedule_find(asking->schedules[i], &chunks, err)) {
+            err->kind = ERROR_USAGE;
+            return false;
+        }
+    return asking->schedule_count > 0;
+}
+
+static bool read_link(struct asking *asking, const char *given, struct error *err)
+{
+    struct link_axis *axis = &asking->links[asking->link_count++];
+    const char *equals = strchr(given, '=');
+    if (!equals || equals == given)
+        return error_set(err, ERROR_USAGE, "--link: expected NAME=FACTOR,…, found '%s'", given);
+    axis->name = arena_copy(&asking->arena, given, (size_t)(equals - given));
+    axis->count = cut(asking, "link", equals + 1, axis->words, err);
+    for (int i = 0; i < axis->count; i++) {
+        char *end;
+        axis->factors[i] = strtod(axis->words[i], &end);
+        if (*end != '\0' || !(axis->factors[i] > 0 && axis->factors[i] <= 1e6))
+            return error_set(err, ERROR_USAGE, "--link: expected a factor above 0 and up to 1e6, found '%s'",
+                             axis->words[i]);
+    }
+    return axis->name ? axis->count > 0 : error_memory(err);
+}
+
+/* ---- one point ---- */
+
+/* Multiplies the bandwidth of a link, by its name or its place; a plan may have it for several device types. */
+static bool speed_up(const struct plan *plan, const char *name, double factor, double *speeds,
+                     struct error *err)
+{
+    bool found = false;
+    for (int i = 0; i < plan->link_count; i++) {
+        bool same = strcmp(plan->links[i].name, name) == 0;
+        for (int j = 0; j < plan->type_count; j++)
+            same |= (strcmp(name, "inside") == 0 && plan->types[j].inside == i) ||
+                    (strcmp(name, "across") == 0 && plan->types[j].across == i);
+        if (same)
+            speeds[i] *= factor;
+        found |= same;
+    }
+    return found || error_set(err, ERROR_USAGE,
+                              "--link: the plan has no link '%s'; expected inside, across, or '%s'%s", name,
+                              plan->link_count > 0 ? plan->links[0].name : "a name",
+                              plan->link_count > 1 ? " and others" : "");
+}
+
+static void describe(const struct plan *plan, char *text, size_t size)
+{
+    const struct plan_alternative split = plan_as_alternative(plan);
+    const struct {
+        const char *name;
+        int degree;
+    } degrees[] = {{"tp", split.tensor}, {"cp", split.context}, {"ep", split.expert}, {"pp", split.pipeline}};
+    size_t length = 0;
+    for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++)
+        if (degrees[i].degree > 1)
+            length +=
+                (size_t)snprintf(text + length, size - length, "%s %d ", degrees[i].name, degrees[i].degree);
+    snprintf(text + length, size - length, "dp %d", split.data);
+}
+
+static void fill(const struct plan *plan, const struct sim_result *result, struct sweep_cell *cells)
+{
+    cells[TIME].number = result->seconds;
+    cells[SAMPLES].number = result->samples;
+    cells[TOKENS].number = result->tokens;
+    cells[UTILISATION].number = result->utilisation;
+    cells[BUBBLE].number = result->bubble < 1e-9 ? 0.0 : result->bubble; /* a difference of sums */
+    cells[FORMULA].number = result->formula;
+    if (result->fullest >= 0) {
+        const struct sim_device *fullest = &result->devices[result->fullest];
+        int64_t limit = plan->types[fullest->type].memory;
+        cells[MEMORY].number = fullest->peak.total;
+        if (limit > 0)
+            cells[FITS].number = fullest->peak.total <= (double)limit;
+    }
+    describe(plan, cells[SPLIT].text, sizeof cells[SPLIT].text);
+}
+
+static bool answer_point(const void *context, const int *at, struct sweep_cell *cells, struct error *err)
+{
+    const struct asking *asking = context;
+    const char *schedule = asking->schedules[at[SCHEDULE]];
+    const struct plan *plan = sweep_base_plan(asking->base, at[BATCH], at[DEVICES], err);
+    double *speeds = plan ? malloc(((size_t)plan->link_count + 1) * sizeof *speeds) : NULL;
+    if (!speeds)
+        return plan != NULL && error_memory(err);
+    for (int i = 0; i < plan->link_count; i++)
+        speeds[i] = 1.0;
+    bool ok = true;
+    for (int i = 0; ok && i < asking->link_count; i++) {
+        const struct link_axis *axis = &asking->links[i];
+        ok = speed_up(plan, axis->name, axis->factors[at[FIRST_LINK + i]], speeds, err);
+    }
+    const struct sim_options options = {.schedule = strcmp(schedule, "plan") == 0 ? NULL : schedule,
+                                        .plain = true,
+                                        .straggler = -1,
+                                        .link_speeds = speeds};
+    struct sim_result result;
+    struct plan played = *plan; /* it has its prices: nothing is added to it */
+    if (ok) {
+        ok = sim_play(&played, &options, &result, err);
+        if (ok) {
+            fill(plan, &result, cells);
+            played.iteration_time = result.seconds;
+            ok = split_budget_cells(&asking->base->split, &played, &cells[COLUMNS], err);
+            if (asking->base->is_given) /* the same work for each sample, whatever the batch */
+                cells[UTILISATION].number = asking->base->utilisation * result.samples;
+            sim_result_release(&result);
+        } else if (err->kind == ERROR_INPUT) /* this plan has no such schedule */
+            err->kind = ERROR_INFEASIBLE;
+    }
+    free(speeds);
+    return ok;
+}
+
+/* ---- the inputs, for a sweep that goes on ---- */
+
+/* Adds the content of a file, or the name of something that is built in. */
+static bool add_input(const char *name, uint64_t *digest, struct error *err)
+{
+    char *data;
+    size_t length;
+    enum file_kind kind;
+    *digest = plan_digest_text(*digest, name);
+    if (!name || !file_look(name, &kind, err) || kind != FILE_REGULAR)
+        return true;
+    if (!file_read(name, (size_t)1 << 30, &data, &length, err))
+        return false;
+    *digest = plan_digest_text(*digest, data);
+    free(data);
+    return true;
+}
+
+static bool add_plan(const rh_plan *plan, uint64_t *digest, struct error *err)
+{
+    struct text text = {0};
+    struct json json = {.out = &text};
+    if (!api_is(plan, &api_plan_kind, "from", err))
+        return false;
+    plan_write_json(&((const struct api_plan *)plan)->plan, &json, NULL);
+    bool done = !text.failed || error_memory(err);
+    if (done)
+        *digest = plan_digest_text(*digest, text.data);
+    text_release(&text);
+    return done;
+}
+
+static bool digest_inputs(const struct rh_sweep_request *asked, const struct plan_options *plan, char *text,
+                          size_t size, struct error *err)
+{
+    const char *const names[] = {asked->plan,   asked->model,  asked->software, asked->links,
+                                 asked->device, asked->inside, asked->across,   asked->calibration};
+    const int64_t numbers[] = {plan->model.sequence, plan->model.precision, plan->devices_per_node};
+    uint64_t digest = PLAN_DIGEST_BEGIN;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!add_input(names[i], &digest, err))
+            return false;
+    if (asked->from && !add_plan(asked->from, &digest, err))
+        return false;
+    digest = plan_digest_integers(digest, numbers, sizeof numbers / sizeof *numbers);
+    const double amounts[] = {plan->headroom, plan->tokens};
+    digest = plan_digest_text(plan_digest_numbers(digest, amounts, 2), plan->price);
+    for (size_t i = 0; i < plan->fix.count; i++)
+        digest = plan_digest_text(digest, plan->fix.items[i]);
+    snprintf(text, size, "%016llx", (unsigned long long)digest);
+    return true;
+}
+
+/* ---- the command ---- */
+
+static void write_head(const void *context, struct json *json)
+{
+    const struct asking *asking = context;
+    const struct plan *plan = asking->base->is_given ? &asking->base->given : NULL;
+    const struct job *job = &asking->base->split.question.job;
+    json_string(json, "plan", asking->asked->plan);
+    json_string(json, "model", plan ? plan->model : job->model->name);
+    json_string(json, "device_type", plan ? plan->types[0].name : job->device->name);
+}
+
+static bool answer(struct asking *asking, rh_handle **made, struct error *err)
+{
+    const struct rh_sweep_request *asked = asking->asked;
+    const struct split *split = &asking->base->split;
+    bool given = asking->base->is_given;
+    int64_t own_devices = given ? plan_devices_used(&asking->base->given) : 0;
+    struct sweep_axis axes[FIRST_LINK + MAX_LINKS] = {
+        [DEVICES] = {"devices", "devices", given ? 1 : split->devices.count,
+                     given ? &own_devices : split->devices.values, NULL, NULL, false},
+        [BATCH] = {"global_batch", "batch", split->batches.count, split->batches.values, NULL, NULL, false},
+        [SCHEDULE] = {"schedule", "schedule", asking->schedule_count, NULL, asking->schedules, NULL, false},
+    };
+    for (int i = 0; i < asking->link_count; i++)
+        axes[FIRST_LINK + i] = (struct sweep_axis){asking->links[i].name,
+                                                   asking->links[i].name,
+                                                   asking->links[i].count,
+                                                   NULL,
+                                                   asking->links[i].words,
+                                                   asking->links[i].factors,
+                                                   false};
+    char inputs[32], title[256];
+    if (!digest_inputs(asked, &asking->options, inputs, sizeof inputs, err))
+        return false;
+    if (given)
+        snprintf(title, sizeof title, "%.200s, simulated", asked->plan ? asked->plan : "the plan");
+    else
+        snprintf(title, sizeof title, "%.80s on %.80s, simulated", split->question.job.model->name,
+                 split->question.job.device->name);
+    struct sweep_column shown[COLUMNS + SPLIT_BUDGET_COLUMNS];
+    memcpy(shown, columns, sizeof columns);
+    const struct sweep sweep = {
+        .format = "rehearse-simulation-sweep/1",
+        .title = title,
+        .doing = "simulating",
+        .inputs = inputs,
+        .axes = axes,
+        .axis_count = FIRST_LINK + asking->link_count,
+        .columns = shown,
+        .column_count = COLUMNS + split_budget_columns(&asking->options, shown + COLUMNS),
+        .head = write_head,
+        .answer = answer_point,
+        .context = asking,
+        .drawn = "samples per second",
+    };
+    struct plan_options how = asking->options;
+    how.made = made;
+    return plan_deliver_sweep(&how, &sweep, err);
+}
+
+/* A plan has its model, its devices and its degrees. */
+static bool check(const struct rh_sweep_request *asked, struct error *err)
+{
+    bool given = asked->plan || asked->from;
+    if (asked->plan && asked->from)
+        return error_set(err, ERROR_USAGE, "sweep: `from` and '%s' are two plans: choose one", asked->plan);
+    if (!given && !asked->model)
+        return error_set(err, ERROR_USAGE, "sweep: a PLAN is missing, or '--model NAME'");
+    if (given && (asked->model || asked->device || asked->devices || asked->fix.count > 0))
+        return error_set(err, ERROR_USAGE,
+                         "sweep: --model, --device, --devices and --fix are for sweeps without a PLAN");
+    if (!given && !asked->device)
+        return error_set(err, ERROR_USAGE, "sweep: '--device NAME' is missing, which --model needs");
+    if (!given && !asked->devices)
+        return error_set(err, ERROR_USAGE, "sweep: '--devices RANGE' is missing, which --model needs");
+    if (!given && !asked->global_batch)
+        return error_set(err, ERROR_USAGE, "sweep: '--global-batch RANGE' is missing, which --model needs");
+    if (asked->link.count > MAX_LINKS)
+        return error_set(err, ERROR_USAGE, "--link: at most %d links can be varied", MAX_LINKS);
+    return !asked->figure || figure_can_write(asked->figure, err);
+}
+
+static struct plan_options options_of(const struct rh_sweep_request *asked, const struct api_call *call)
+{
+    return (struct plan_options){
+        .planning = {.threads = call->how.threads, .time_limit = call->how.time_limit},
+        .plan = asked->plan,
+        .from = asked->from,
+        .global_batch = asked->global_batch,
+        .devices = asked->devices,
+        .model = {.name = asked->model,
+                  .sequence = asked->sequence,
+                  .precision = option_index(model_precisions, asked->precision),
+                  .software = asked->software,
+                  .links = asked->links,
+                  .calibration = asked->calibration},
+        .device = asked->device,
+        .inside = asked->inside,
+        .across = asked->across,
+        .devices_per_node = asked->devices_per_node,
+        .headroom = asked->headroom,
+        .imbalance = asked->imbalance,
+        .fix = asked->fix,
+        .tokens = asked->tokens,
+        .price = asked->price,
+        .output = asked->output,
+        .figure = asked->figure,
+    };
+}
+
+static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
+{
+    const struct rh_sweep_request *asked = request;
+    struct sweep_base base;
+    rh_handle *made = NULL;
+    if (!check(asked, err))
+        return NULL;
+    struct asking *asking = calloc(1, sizeof *asking);
+    if (!asking) {
+        error_memory(err);
+        return NULL;
+    }
+    asking->asked = asked;
+    asking->base = &base;
+    asking->options = options_of(asked, call);
+    bool ok = read_schedules(asking, asked->schedule, err);
+    for (size_t i = 0; ok && i < asked->link.count; i++)
+        ok = read_link(asking, asked->link.items[i], err);
+    if (ok && sweep_base_open(asking->base, &asking->options, err))
+        answer(asking, &made, err);
+    if (ok)
+        sweep_base_release(&base);
+    arena_release(&asking->arena);
+    free(asking);
+    return made;
+}
+
+const struct option_spec api_sweep_options[] = {
+    OPTION(rh_sweep_request, plan, OPTION_FILE, "plan", .is_operand = true, .argument = "PLAN",
+           .help = "a plan (rehearse-plan/2 or /1); without it, --model"),
+    OPTION(rh_sweep_request, from, OPTION_HANDLE, "from", .help = "a plan that was found or loaded before"),
+    PLANNING_MODEL(rh_sweep_request),
+    OPTION(rh_sweep_request, device, OPTION_TEXT, "device", .letter = 'd', .argument = "NAME",
+           .help = "with --model: the device type, by name or as a file"),
+    OPTION(rh_sweep_request, devices, OPTION_TEXT, "devices", .argument = "RANGE",
+           .help = "with --model: numbers of devices, each with its best plan"),
+    OPTION(rh_sweep_request, global_batch, OPTION_TEXT, "global-batch", .argument = "RANGE",
+           .help = "samples of an iteration: 32..4096, 32..4096+64, 16,48,64 (a PLAN's own if not given)"),
+    OPTION(rh_sweep_request, schedule, OPTION_TEXT, "schedule", .letter = 's', .argument = "NAMES",
+           .initial = "plan",
+           .help = "schedules by name, with commas between them; 'plan' is the plan's own"),
+    OPTION(rh_sweep_request, link, OPTION_TEXT, "link", .repeats = true, .argument = "NAME=FACTORS",
+           .help = "factors of a link's bandwidth, by its name, or 'inside' and 'across': across=0.5,1,2"),
+    PLANNING_JOB(rh_sweep_request),
+    OPTION(rh_sweep_request, fix, OPTION_TEXT, "fix", .topic = "job", .repeats = true,
+           .argument = "NAME=N,...",
+           .help = "fixed choices or ranges of each plan: tp=8,pp=2..16 (see 'rehearse help plan job')"),
+    OPTION(rh_sweep_request, tokens, OPTION_QUANTITY, "tokens", .unit = UNIT_COUNT, .argument = "N",
+           .min = OPTION_POSITIVE, .max = 1e18,
+           .help = "tokens of a whole training (15T): also its days and the boards' energy"),
+    OPTION(rh_sweep_request, price, OPTION_TEXT, "price", .argument = "PRICE",
+           .help = "dollars per device and hour (2.10/h), or by device (h100=2.10/h,a100=1.29/h, "
+                   "or a YAML file of them): also the money"),
+    OPTION(rh_sweep_request, figure, OPTION_FILE, "figure", .argument = "FILE",
+           .help = "also draw the rates; the ending is .svg, .png or .pdf (needs gnuplot)"),
+    OPTION(rh_sweep_request, output, OPTION_FILE, "output", .letter = 'o', .argument = "FILE",
+           .help = "also write the sweep (rehearse-sweep/1) to FILE; a sweep that was killed goes on with "
+                   "the answers "
+                   "in FILE.sweep"),
+    OPTION_END,
+};
+
+const struct api_command api_sweep = {
+    .name = "sweep",
+    .options = api_sweep_options,
+    .size = sizeof(struct rh_sweep_request),
+    .make = make,
+};

@@ -1,0 +1,105 @@
+/* rh_trace_export: a trace for other tools. */
+#include "trace/export/export.h"
+#include "api/command.h"
+#include "api/trace/files.h"
+#include "api/trace/select.h"
+
+#include <string.h>
+
+enum export_format { EXPORT_CHROME, EXPORT_PFW, EXPORT_CSV, EXPORT_CSV_BLOCKS, EXPORT_STUDY };
+static const char *const format_words[] = {"chrome", "pfw", "csv", "csv-blocks", "study", NULL};
+
+const struct option_spec api_trace_export_options[] = {
+    OPTION_TRACE(rh_trace_export_request),
+    OPTION(rh_trace_export_request, format, OPTION_WORD, "format", .letter = 'f', .required = true,
+           .argument = "FORMAT", .words = format_words,
+           .help = "chrome (Perfetto opens it), pfw (DFTracer), csv of calls or of block I/O, or the study's "
+                   "processed folder"),
+    OPTION(rh_trace_export_request, output, OPTION_FILE, "output", .letter = 'o', .required = true,
+           .argument = "PATH", .help = "the file, or the folder of the study's layout"),
+    OPTION(rh_trace_export_request, from, OPTION_QUANTITY, "from", .unit = UNIT_TIME, .argument = "TIME",
+           .initial = "0s", .max = 1e9, .help = "only events that begin at this time of the trace or later"),
+    OPTION(rh_trace_export_request, to, OPTION_QUANTITY, "to", .unit = UNIT_TIME, .argument = "TIME",
+           .min = OPTION_POSITIVE, .max = 1e9,
+           .help = "only events that begin before this time, counted from the beginning of the trace"),
+    OPTION(rh_trace_export_request, workload, OPTION_TEXT, "workload", .argument = "NAME",
+           .help = "study: only block I/O of this workload's commands: unet3d, bert, dlrm or dlio; else all"),
+    OPTION(rh_trace_export_request, overlook, OPTION_FLAG, "overlook",
+           .help = "study: leave out the checkpoints in DLIO's log, which the study's scripts overlook"),
+    OPTIONS_SELECT(rh_trace_export_request, "all"),
+    OPTION_END,
+};
+
+/* Converts seconds since the beginning to times. */
+static bool choose_range(const struct rh_trace_export_request *asked, struct trace_reader *reader,
+                         struct trace_export_options *options, struct error *err)
+{
+    int64_t first_ns, last_ns;
+    if (asked->from == 0 && asked->to == 0)
+        return true;
+    if (asked->to > 0 && asked->to <= asked->from)
+        return error_set(err, ERROR_USAGE, "--to: expected a time after --from");
+    if (!trace_span(reader, &first_ns, &last_ns, err))
+        return false;
+    if (first_ns == TRACE_NONE)
+        return true;
+    options->from_ns = first_ns + (int64_t)(asked->from * 1e9);
+    options->to_ns = asked->to > 0 ? first_ns + (int64_t)(asked->to * 1e9) : INT64_MAX;
+    return true;
+}
+
+static bool export_all(const struct rh_trace_export_request *asked, enum export_format format,
+                       struct trace_reader *reader, struct error *err)
+{
+    struct trace_export_options options = {.workload = asked->workload, .overlook = asked->overlook};
+    if (!choose_range(asked, reader, &options, err))
+        return false;
+    switch (format) {
+    case EXPORT_CHROME:
+        return trace_export_chrome(reader, asked->output, &options, err);
+    case EXPORT_PFW:
+        return trace_export_pfw(reader, asked->output, &options, err);
+    case EXPORT_CSV:
+        return trace_export_csv(reader, asked->output, &options, err);
+    case EXPORT_CSV_BLOCKS:
+        return trace_export_csv_blocks(reader, asked->output, &options, err);
+    case EXPORT_STUDY:
+        return trace_export_study(reader, asked->output, &options, err);
+    }
+    return false;
+}
+
+static bool export(const struct rh_trace_export_request *asked, struct error *err)
+{
+    enum export_format format = (enum export_format)option_index(format_words, asked->format);
+    struct trace_selection selection;
+    if ((asked->workload || asked->overlook) && format != EXPORT_STUDY)
+        return error_set(err, ERROR_USAGE, "--%s is for --format study",
+                         asked->workload ? "workload" : "overlook");
+    if (!select_read(&asked->kinds, asked->path, 0, &selection, err))
+        return false;
+    struct trace_reader *reader = trace_reader_of(asked->trace, &selection, err);
+    bool done = reader && export_all(asked, format, reader, err) && trace_warn(asked->trace, reader, err);
+    trace_reader_free(reader);
+    return done;
+}
+
+static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
+{
+    const struct rh_trace_export_request *asked = request;
+    struct api_report *report = api_report_new(err);
+    (void)call;
+    if (!report)
+        return NULL;
+    bool done = export(asked, err);
+    api_add_string(&report->base, "output", asked->output);
+    api_add_string(&report->base, "format", asked->format);
+    return api_made(&report->base, done, err);
+}
+
+const struct api_command api_trace_export = {
+    .name = "trace export",
+    .options = api_trace_export_options,
+    .size = sizeof(struct rh_trace_export_request),
+    .make = make,
+};

@@ -1,0 +1,18 @@
+/* What calls about a trace have in common. */
+#ifndef REHEARSE_API_TRACE_FILES_H
+#define REHEARSE_API_TRACE_FILES_H
+
+#include "api/command.h"
+#include "trace/store/store.h"
+
+#define OPTION_TRACE(request)                                                                                \
+    OPTION(request, trace, OPTION_FILE, "trace", .is_operand = true, .required = true, .argument = "DB",     \
+           .help = "the trace")
+
+/* Warns the caller that a trace is incomplete. */
+bool trace_warn(const char *path, const struct trace_reader *reader, struct error *err);
+
+/* Adds copies of phases as lists phases.name, .start_ns, .end_ns and .source. */
+void trace_add_phases(rh_handle *handle, const struct trace_phase *phases, size_t count);
+
+#endif

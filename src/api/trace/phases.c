@@ -1,0 +1,46 @@
+/* rh_trace_phases: initialisation, training, evaluation and checkpoints, from the I/O. */
+#include "api/command.h"
+#include "api/trace/files.h"
+#include "api/trace/print.h"
+#include "trace/phase/phase.h"
+
+#include <stdlib.h>
+
+const struct option_spec api_trace_phases_options[] = {
+    OPTION_TRACE(rh_trace_phases_request),
+    OPTION(rh_trace_phases_request, store, OPTION_FLAG, "store",
+           .help = "also store them in the trace, replacing those found before"),
+    OPTION_END,
+};
+
+static bool find(const struct rh_trace_phases_request *asked, struct api_report *report, struct error *err)
+{
+    struct trace_phase *phases = NULL;
+    size_t count = 0;
+    struct trace_reader *reader = trace_reader_new(asked->trace, err);
+    bool done =
+        reader && trace_phases_find(reader, &phases, &count, err) && trace_warn(asked->trace, reader, err);
+    if (done) {
+        trace_phases_write_json(asked->trace, reader, phases, count, &report->json);
+        trace_phases_print(reader, phases, count, &report->text);
+        trace_add_phases(&report->base, phases, count);
+    }
+    trace_reader_free(reader);
+    done = done && (!asked->store || trace_phases_store(asked->trace, phases, count, err));
+    free(phases);
+    return done;
+}
+
+static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
+{
+    struct api_report *report = api_report_new(err);
+    (void)call;
+    return report ? api_made(&report->base, find(request, report, err), err) : NULL;
+}
+
+const struct api_command api_trace_phases = {
+    .name = "trace phases",
+    .options = api_trace_phases_options,
+    .size = sizeof(struct rh_trace_phases_request),
+    .make = make,
+};

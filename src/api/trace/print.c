@@ -1,0 +1,475 @@
+#include "api/trace/print.h"
+
+#include "core/json.h"
+#include "core/unit.h"
+#include "trace/phase/phase.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* "2026-11-21T02:42:36.414760903Z" */
+static void add_time(struct text *out, int64_t time_ns)
+{
+    int64_t fraction = (time_ns % 1000000000 + 1000000000) % 1000000000;
+    time_t seconds = (time_t)((time_ns - fraction) / 1000000000);
+    struct tm tm;
+    char text[64];
+    if (gmtime_r(&seconds, &tm) && strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm) > 0)
+        text_format(out, "%s.%09" PRId64 "Z", text, fraction);
+}
+
+/* ---- for people ---- */
+
+static void print_times(const struct trace_summary_times *times, struct text *out)
+{
+    struct unit_texts texts = {0};
+    if (times->count == 0) {
+        text_add(out, "        -         -         -         -         -\n");
+        return;
+    }
+    const double values[] = {times->total, times->median, times->p90, times->p99, times->max};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        text_format(out, "%s%9s", i > 0 ? " " : "", unit_text(&texts, values[i], UNIT_TIME));
+    text_add(out, "\n");
+}
+
+static void print_class(const struct trace_summary_class *class, const char *indent, const char *name,
+                        bool moves, struct text *out)
+{
+    struct unit_texts texts = {0};
+    if (class->calls == 0)
+        return;
+    text_format(out, "%s%-*s %10" PRId64 " %9" PRId64 " %10s ", indent, 9 - (int)strlen(indent), name,
+                class->calls, class->failed,
+                moves ? unit_text(&texts, (double)class->bytes, UNIT_BYTES) : "");
+    print_times(&class->latency, out);
+}
+
+/* Prints calls on files, and below them those on pipes, sockets and so on. */
+static void print_moving(const struct trace_summary *summary, enum trace_class class, struct text *out)
+{
+    const struct trace_summary_class *others = summary->others[class == TRACE_WRITE];
+    int64_t calls = summary->classes[class].calls;
+    for (int kind = 0; kind < TRACE_KINDS; kind++)
+        calls += others[kind].calls;
+    if (calls > 0 && summary->classes[class].calls == 0)
+        text_format(out, "%s\n", trace_class_name(class));
+    print_class(&summary->classes[class], "", trace_class_name(class), true, out);
+    for (int kind = 0; kind < TRACE_KINDS; kind++)
+        print_class(&others[kind], "  ", trace_kind_name((enum trace_kind)kind), true, out);
+}
+
+static void print_classes(const struct trace_summary *summary, struct text *out)
+{
+    text_add(
+        out,
+        "\ncalls         number    failed      bytes    time in  median       90 %      99 %  longest\n");
+    for (int i = 0; i < TRACE_CLASSES; i++) {
+        enum trace_class class = (enum trace_class)i;
+        if (class == TRACE_READ || class == TRACE_WRITE)
+            print_moving(summary, class, out);
+        else
+            print_class(&summary->classes[class], "", trace_class_name(class), false, out);
+    }
+    if (summary->hits + summary->misses > 0)
+        text_format(out, "of the reads %.1f %% found all in the page cache\n",
+                    100.0 * (double)summary->hits / (double)(summary->hits + summary->misses));
+}
+
+static void print_disks(const struct trace_reader *reader, const struct trace_summary *summary,
+                        struct text *out)
+{
+    struct unit_texts texts = {0};
+    if (summary->disk_count == 0)
+        return;
+    text_add(out,
+             "\ndisks         number                bytes   service  median       90 %      99 %  longest\n");
+    for (size_t i = 0; i < summary->disk_count; i++) {
+        const struct trace_summary_disk *disk = &summary->disks[i];
+        const char *name = disk->disk > 0 ? trace_disk_name(reader, disk->disk) : "?";
+        for (int op = 0; op < TRACE_OPS; op++) {
+            const struct trace_summary_request *request = &disk->requests[op];
+            if (request->count == 0)
+                continue;
+            text_format(out, "%-9s %10" PRId64 " %-9s %10s ", name, request->count,
+                        trace_op_name((enum trace_op)op),
+                        unit_text(&texts, (double)request->bytes, UNIT_BYTES));
+            print_times(&request->service, out);
+        }
+    }
+}
+
+static void print_series(const struct trace_summary *summary, struct text *out)
+{
+    if (summary->series_count == 0)
+        return;
+    text_add(out, "\nseries                   of     values           mean         maximum\n");
+    for (size_t i = 0; i < summary->series_count; i++) {
+        const struct trace_summary_series *series = &summary->series[i];
+        text_format(out, "%-20s %6" PRId64 " %10" PRId64 " %14.6g %15.6g\n", series->kind, series->sources,
+                    series->values, series->mean, series->max);
+    }
+}
+
+static void print_phases(const struct trace_reader *reader, const struct trace_summary *summary,
+                         struct text *out)
+{
+    struct unit_texts texts = {0};
+    int count;
+    const struct trace_phase *phases = trace_phases(reader, &count);
+    if (count > 0)
+        text_add(out, "\nphases             from       for  known from\n");
+    for (int i = 0; i < count; i++)
+        text_format(out, "%-12s %10s %9s  %s\n", phases[i].name,
+                    unit_text(&texts, trace_seconds(summary->first_ns, phases[i].start_ns), UNIT_TIME),
+                    unit_text(&texts, trace_seconds(phases[i].start_ns, phases[i].end_ns), UNIT_TIME),
+                    phases[i].source);
+}
+
+static void print_top(const struct trace_reader *reader, const struct trace_summary *summary,
+                      struct text *out)
+{
+    struct unit_texts texts = {0};
+    if (summary->process_count > 0)
+        text_format(out,
+                    "\n%" PRId64 " process%s    threads      calls       read    written     others  name\n",
+                    summary->processes, summary->processes == 1 ? "  " : "es");
+    for (size_t i = 0; i < summary->process_count; i++) {
+        const struct trace_summary_process *process = &summary->top_processes[i];
+        char pid[24] = "not known";
+        if (process->pid != TRACE_NONE)
+            snprintf(pid, sizeof pid, "%" PRId64, process->pid);
+        text_format(out, "%-11s %10" PRId64 " %10" PRId64 " %10s %10s %10s  %s\n", pid, process->threads,
+                    process->calls, unit_text(&texts, (double)process->bytes_read, UNIT_BYTES),
+                    unit_text(&texts, (double)process->bytes_written, UNIT_BYTES),
+                    unit_text(&texts, (double)process->bytes_other, UNIT_BYTES),
+                    trace_process_info(reader, process->id)->name);
+    }
+    if (summary->file_count > 0)
+        text_format(out, "\n%" PRId64 " file%s", summary->files, summary->files == 1 ? "" : "s");
+    if (summary->file_count > 0 && summary->no_files > 0)
+        text_format(out, ", and %" PRId64 " pipes and others", summary->no_files);
+    if (summary->file_count > 0)
+        text_add(out, "\n     calls       read    written  path\n");
+    for (size_t i = 0; i < summary->file_count; i++) {
+        const struct trace_summary_file *file = &summary->top_files[i];
+        text_format(out, "%10" PRId64 " %10s %10s  %s\n", file->calls,
+                    unit_text(&texts, (double)file->bytes_read, UNIT_BYTES),
+                    unit_text(&texts, (double)file->bytes_written, UNIT_BYTES),
+                    trace_file_info(reader, file->file)->path);
+    }
+}
+
+static void print_meta(const struct trace_reader *reader, const char *key, struct text *out)
+{
+    const char *value = trace_meta(reader, key);
+    if (value && *value)
+        text_format(out, "%-10s %s\n", key, value);
+}
+
+/* "lost       none", or a line each: "unfinished the recording was cut off …", "lost       7 of read". */
+static void print_shortfall(const struct trace_reader *reader, struct text *out)
+{
+    struct text warnings = {0};
+    trace_add_warnings(reader, &warnings);
+    text_add(out, "\n");
+    for (const char *line = text_within(&warnings, out); *line; line = strchr(line, '\n') + 1) {
+        int head = (int)strcspn(line, ":"), length = (int)strcspn(line, "\n");
+        text_format(out, "%-10.*s %.*s\n", head, line, length - head - 2, line + head + 2);
+    }
+    if (trace_lost(reader) == 0)
+        text_add(out, "lost       none\n");
+    text_release(&warnings);
+}
+
+void trace_show_print(const char *path, const struct trace_reader *reader,
+                      const struct trace_summary *summary, struct text *out)
+{
+    struct unit_texts texts = {0};
+    text_format(out, "trace      %s\n", path);
+    static const char *const keys[] = {"command", "source", "host", "kernel"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        print_meta(reader, keys[i], out);
+    text_add(out, "span       ");
+    if (summary->first_ns == TRACE_NONE) {
+        text_add(out, "none, the trace is empty");
+    } else {
+        add_time(out, summary->first_ns);
+        text_format(out, ", %s",
+                    unit_text(&texts, trace_seconds(summary->first_ns, summary->last_ns), UNIT_TIME));
+    }
+    print_shortfall(reader, out);
+    print_classes(summary, out);
+    print_disks(reader, summary, out);
+    print_phases(reader, summary, out);
+    print_series(summary, out);
+    print_top(reader, summary, out);
+}
+
+/* ---- for programs ---- */
+
+static void write_times(struct json *json, const char *key, const struct trace_summary_times *times)
+{
+    if (times->count == 0) {
+        json_null(json, key);
+        return;
+    }
+    json_open_flat(json, key, '{');
+    json_integer(json, "known", times->count);
+    json_number(json, "total", times->total);
+    json_number(json, "least", times->min);
+    json_number(json, "median", times->median);
+    json_number(json, "p90", times->p90);
+    json_number(json, "p99", times->p99);
+    json_number(json, "most", times->max);
+    json_close(json);
+}
+
+static void write_class(struct json *json, const struct trace_summary *summary, enum trace_class which,
+                        enum trace_kind kind)
+{
+    bool moves = which == TRACE_READ || which == TRACE_WRITE;
+    const struct trace_summary_class *class =
+        kind == TRACE_KIND_FILE ? &summary->classes[which] : &summary->others[which == TRACE_WRITE][kind];
+    if (class->calls == 0)
+        return;
+    json_open(json, NULL, '{');
+    json_string(json, "class", trace_class_name(which));
+    if (moves)
+        json_string(json, "kind", trace_kind_name(kind));
+    json_integer(json, "calls", class->calls);
+    json_integer(json, "failed", class->failed);
+    if (moves)
+        json_integer(json, "bytes", class->bytes);
+    if (which == TRACE_READ && kind == TRACE_KIND_FILE) {
+        json_integer(json, "cache_hits", summary->hits);
+        json_integer(json, "cache_misses", summary->misses);
+    }
+    write_times(json, "latency_seconds", &class->latency);
+    json_close(json);
+}
+
+static void write_classes(struct json *json, const struct trace_summary *summary)
+{
+    json_open(json, "classes", '[');
+    for (int i = 0; i < TRACE_CLASSES; i++) {
+        bool moves = i == TRACE_READ || i == TRACE_WRITE;
+        for (int kind = 0; kind < (moves ? TRACE_KINDS : 1); kind++)
+            write_class(json, summary, (enum trace_class)i, (enum trace_kind)kind);
+    }
+    json_close(json);
+}
+
+static void write_disks(struct json *json, const struct trace_reader *reader,
+                        const struct trace_summary *summary)
+{
+    json_open(json, "disks", '[');
+    for (size_t i = 0; i < summary->disk_count; i++) {
+        const struct trace_summary_disk *disk = &summary->disks[i];
+        json_open(json, NULL, '{');
+        json_string(json, "disk", disk->disk > 0 ? trace_disk_name(reader, disk->disk) : NULL);
+        for (int op = 0; op < TRACE_OPS; op++) {
+            json_open_flat(json, trace_op_name((enum trace_op)op), '{');
+            json_integer(json, "requests", disk->requests[op].count);
+            json_integer(json, "bytes", disk->requests[op].bytes);
+            write_times(json, "service_seconds", &disk->requests[op].service);
+            json_close(json);
+        }
+        json_close(json);
+    }
+    json_close(json);
+}
+
+static void write_series(struct json *json, const struct trace_summary *summary)
+{
+    json_open(json, "series", '[');
+    for (size_t i = 0; i < summary->series_count; i++) {
+        const struct trace_summary_series *series = &summary->series[i];
+        json_open_flat(json, NULL, '{');
+        json_string(json, "kind", series->kind);
+        json_integer(json, "sources", series->sources);
+        json_integer(json, "values", series->values);
+        json_number(json, "mean", series->mean);
+        json_number(json, "most", series->max);
+        json_close(json);
+    }
+    json_close(json);
+}
+
+static void write_phase_list(struct json *json, const struct trace_phase *phases, size_t count)
+{
+    json_open(json, "phases", '[');
+    for (size_t i = 0; i < count; i++) {
+        json_open_flat(json, NULL, '{');
+        json_string(json, "phase", phases[i].name);
+        json_integer(json, "start_ns", phases[i].start_ns);
+        json_integer(json, "end_ns", phases[i].end_ns);
+        json_string(json, "source", phases[i].source);
+        json_close(json);
+    }
+    json_close(json);
+}
+
+static void write_phases(struct json *json, const struct trace_reader *reader)
+{
+    int count;
+    const struct trace_phase *phases = trace_phases(reader, &count);
+    write_phase_list(json, phases, (size_t)count);
+}
+
+static void write_top(struct json *json, const struct trace_reader *reader,
+                      const struct trace_summary *summary)
+{
+    json_integer(json, "process_count", summary->processes);
+    json_open(json, "processes", '[');
+    for (size_t i = 0; i < summary->process_count; i++) {
+        const struct trace_summary_process *process = &summary->top_processes[i];
+        json_open_flat(json, NULL, '{');
+        if (process->pid == TRACE_NONE)
+            json_null(json, "pid");
+        else
+            json_integer(json, "pid", process->pid);
+        json_string(json, "name", trace_process_info(reader, process->id)->name);
+        json_integer(json, "threads", process->threads);
+        json_integer(json, "calls", process->calls);
+        json_integer(json, "bytes_read", process->bytes_read);
+        json_integer(json, "bytes_written", process->bytes_written);
+        json_integer(json, "bytes_other", process->bytes_other);
+        json_close(json);
+    }
+    json_close(json);
+    json_integer(json, "file_count", summary->files);
+    json_integer(json, "other_count", summary->no_files);
+    json_open(json, "files", '[');
+    for (size_t i = 0; i < summary->file_count; i++) {
+        const struct trace_summary_file *file = &summary->top_files[i];
+        json_open_flat(json, NULL, '{');
+        json_string(json, "path", trace_file_info(reader, file->file)->path);
+        json_string(json, "kind", trace_kind_name(trace_file_info(reader, file->file)->kind));
+        json_integer(json, "calls", file->calls);
+        json_integer(json, "bytes_read", file->bytes_read);
+        json_integer(json, "bytes_written", file->bytes_written);
+        json_close(json);
+    }
+    json_close(json);
+}
+
+void trace_show_write_json(const char *path, const struct trace_reader *reader,
+                           const struct trace_summary *summary, struct text *out)
+{
+    static const char *const keys[] = {"command", "source", "version", "host", "kernel", "machine"};
+    struct json json = {.out = out};
+    int count;
+    const struct trace_loss *losses = trace_losses(reader, &count);
+    json_open_document(&json, "rehearse-trace-summary/1");
+    json_string(&json, "trace", path);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        json_string(&json, keys[i], trace_meta(reader, keys[i]));
+    if (summary->first_ns == TRACE_NONE) {
+        json_null(&json, "first_ns");
+        json_null(&json, "last_ns");
+    } else {
+        json_integer(&json, "first_ns", summary->first_ns);
+        json_integer(&json, "last_ns", summary->last_ns);
+    }
+    json_number(&json, "cut_off_after", trace_cut_seconds(trace_shortfall_of(reader)));
+    json_open_flat(&json, "lost", '{');
+    for (int i = 0; i < count; i++)
+        json_integer(&json, losses[i].class, losses[i].count);
+    json_close(&json);
+    write_classes(&json, summary);
+    write_disks(&json, reader, summary);
+    write_series(&json, summary);
+    write_phases(&json, reader);
+    write_top(&json, reader, summary);
+    json_close(&json);
+}
+
+/* ---- phases from the I/O ---- */
+
+static const char *const phase_names[] = {"INIT", "TRAINING", "EVAL", "CHECKPOINT"};
+#define PHASE_NAMES (sizeof phase_names / sizeof *phase_names)
+
+/* Returns the phases from a log, which the caller frees; *from: its name. */
+static struct trace_phase *from_a_log(const struct trace_reader *reader, size_t *count, const char **from)
+{
+    int all;
+    const struct trace_phase *phases = trace_phases(reader, &all);
+    struct trace_phase *kept = calloc((size_t)all + 1, sizeof *kept);
+    *count = 0;
+    *from = NULL;
+    for (int i = 0; kept && i < all; i++)
+        if (strcmp(phases[i].source, "io") != 0) {
+            kept[(*count)++] = phases[i];
+            *from = phases[i].source;
+        }
+    return kept;
+}
+
+void trace_phases_print(const struct trace_reader *reader, const struct trace_phase *phases, size_t count,
+                        struct text *out)
+{
+    struct unit_texts texts = {0};
+    const char *from;
+    size_t known;
+    struct trace_phase *log = from_a_log(reader, &known, &from);
+    int64_t first_ns = count > 0 ? phases[0].start_ns : 0;
+    text_add(out, count > 0 ? "phases             from       for\n"
+                            : "no phases: neither data that are read nor checkpoints\n");
+    for (size_t i = 0; i < count; i++)
+        text_format(out, "%-12s %10s %9s\n", phases[i].name,
+                    unit_text(&texts, trace_seconds(first_ns, phases[i].start_ns), UNIT_TIME),
+                    unit_text(&texts, trace_seconds(phases[i].start_ns, phases[i].end_ns), UNIT_TIME));
+    if (from)
+        text_format(out, "\nagainst %s    in both / in either\n", from);
+    for (size_t i = 0; log && from && i < PHASE_NAMES; i++) {
+        double overlap = trace_phases_overlap(phases, count, log, known, phase_names[i]);
+        if (!isnan(overlap))
+            text_format(out, "%-12s %12.3f\n", phase_names[i], overlap);
+    }
+    free(log);
+}
+
+void trace_phases_write_json(const char *path, const struct trace_reader *reader,
+                             const struct trace_phase *phases, size_t count, struct text *out)
+{
+    struct json json = {.out = out};
+    const char *from;
+    size_t known;
+    struct trace_phase *log = from_a_log(reader, &known, &from);
+    json_open_document(&json, "rehearse-trace-phases/1");
+    json_string(&json, "trace", path);
+    write_phase_list(&json, phases, count);
+    json_string(&json, "against", from);
+    json_open_flat(&json, "overlap", '{');
+    for (size_t i = 0; log && from && i < PHASE_NAMES; i++)
+        json_number(&json, phase_names[i], trace_phases_overlap(phases, count, log, known, phase_names[i]));
+    json_close(&json);
+    json_close(&json);
+    free(log);
+}
+
+void trace_import_write_json(const char *store, const struct trace_import_report *report, size_t phases,
+                             struct text *out)
+{
+    struct json json = {.out = out};
+    json_open_document(&json, "rehearse-trace-import/1");
+    json_string(&json, "trace", store);
+    json_integer(&json, "files", report->files);
+    json_string(&json, "kinds", report->formats.data);
+    json_integer(&json, "lines", report->lines);
+    json_integer(&json, "bytes", report->bytes);
+    json_integer(&json, "rows", report->rows);
+    json_integer(&json, "phases_from_io", (int64_t)phases);
+    json_integer(&json, "malformed", report->malformed);
+    json_integer(&json, "too_long", report->too_long);
+    json_integer(&json, "clock_jumps", report->jumps);
+    json_integer(&json, "truncated", report->truncated);
+    json_bool(&json, "zone_assumed", report->zone_assumed);
+    import_places_write_json(&report->places, "places", &json);
+    json_close(&json);
+}

@@ -1,0 +1,172 @@
+/* rh_trace: how a command, a process or the machine uses files, disks, processors and GPUs. */
+#include "api/command.h"
+#include "core/caller.h"
+#include "core/child.h"
+#include "core/json.h"
+#include "trace/capture/capture.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct option_spec api_trace_options[] = {
+    OPTION(rh_trace_request, command, OPTION_TEXT, "command", .repeats = true, .is_operand = true,
+           .argument = "COMMAND", .help = "the command to run, with its own options"),
+    OPTION(rh_trace_request, output, OPTION_FILE, "output", .letter = 'o', .argument = "FILE",
+           .initial = "run.db", .help = "the trace, an SQLite file"),
+    OPTION(rh_trace_request, force, OPTION_FLAG, "force",
+           .help = "replace an existing trace as soon as the new one has begun"),
+    OPTION(rh_trace_request, user, OPTION_TEXT, "user", .argument = "NAME",
+           .help = "run the command as this user instead of root, with the user's groups, HOME and USER"),
+    OPTION(rh_trace_request, pid, OPTION_INTEGER, "pid", .letter = 'p', .argument = "PID", .min = 1,
+           .max = 4194304,
+           .help = "trace a process that runs already and its children, instead of a command"),
+    OPTION(rh_trace_request, cgroup, OPTION_FILE, "cgroup", .argument = "FOLDER",
+           .help = "trace all processes in a control group (version 2) and below it"),
+    OPTION(rh_trace_request, system, OPTION_FLAG, "system",
+           .help = "trace all processes, with or without a command"),
+    OPTION(rh_trace_request, no_bpf, OPTION_FLAG, "no-bpf",
+           .help = "only sample /proc and GPUs; needs no rights"),
+    OPTION(rh_trace_request, sched, OPTION_FLAG, "sched",
+           .help = "also record when threads are off the processor, and why"),
+    OPTION(rh_trace_request, buffer, OPTION_QUANTITY, "buffer", .unit = UNIT_BYTES, .argument = "BYTES",
+           .initial = "64MiB", .min = 4096, .max = 0x1p31,
+           .help = "size of the buffer between kernel and program; increase it if events are lost"),
+    OPTION(rh_trace_request, interval, OPTION_QUANTITY, "interval", .unit = UNIT_TIME, .argument = "TIME",
+           .initial = "100ms", .min = 0.01, .max = 3600, .help = "time between samples of /proc and GPUs"),
+    OPTION(rh_trace_request, after, OPTION_QUANTITY, "after", .unit = UNIT_TIME, .argument = "TIME",
+           .initial = "0s", .max = 86400,
+           .help = "continue for this long after the command has ended, to see write-back"),
+    OPTION_END,
+};
+
+static bool check(const struct rh_trace_request *asked, struct error *err)
+{
+    int ways = (asked->command.count > 0) + (asked->pid > 0) + (asked->cgroup != NULL);
+    if (ways > 1)
+        return error_set(err, ERROR_USAGE, "trace: a command, --pid and --cgroup exclude each other");
+    if (asked->system && (asked->pid > 0 || asked->cgroup))
+        return error_set(err, ERROR_USAGE, "trace: --system is all processes already");
+    if (ways == 0 && !asked->system)
+        return error_set(
+            err, ERROR_USAGE,
+            "trace: what is to be traced? rehearse trace -o run.db -- COMMAND…, or --pid, --cgroup, "
+            "--system");
+    if (asked->user && asked->command.count == 0)
+        return error_set(err, ERROR_USAGE, "trace: --user is for a command");
+    return true;
+}
+
+static void write_json(const struct rh_trace_request *asked, const struct trace_capture_report *report,
+                       struct text *out)
+{
+    struct json json = {.out = out};
+    json_open_document(&json, "rehearse-trace-recording/1");
+    json_string(&json, "trace", asked->output);
+    json_integer(&json, "rows", report->rows);
+    json_integer(&json, "lost", report->lost);
+    json_number(&json, "seconds", report->seconds);
+    json_number(&json, "load_cpu_seconds", report->load_seconds);
+    json_number(&json, "tracer_cpu_seconds", report->cpu_seconds);
+    json_integer(&json, "gpus", report->gpus);
+    if (asked->command.count > 0)
+        json_integer(&json, "status", report->status);
+    json_string(&json, "notes", text_within(&report->notes, out));
+    json_close(&json);
+}
+
+static void print(const struct rh_trace_request *asked, const struct trace_capture_report *report,
+                  struct text *out)
+{
+    const char *notes = text_within(&report->notes, out);
+    text_format(out,
+                "rehearse: %s: %" PRId64 " events in %.1f s, %" PRId64
+                " lost; the tracer took %.2f s of a processor\n",
+                asked->output, report->rows, report->seconds, report->lost, report->cpu_seconds);
+    while (*notes) {
+        size_t length = strcspn(notes, "\n");
+        bool lost = text_starts_with(notes, "lost:");
+        text_format(out, "rehearse: %s%.*s\n", lost ? "" : "not recorded: ", (int)length, notes);
+        notes += length + (notes[length] != '\0');
+    }
+}
+
+static void answer(const struct rh_trace_request *asked, const struct trace_capture_report *found,
+                   bool complete, struct api_report *report)
+{
+    rh_handle *handle = &report->base;
+    if (complete) {
+        write_json(asked, found, &report->json);
+        print(asked, found, &report->text);
+    }
+    api_add_string(handle, "trace", asked->output);
+    api_add_flag(handle, "complete", complete);
+    api_add_count(handle, "rows", found->rows);
+    api_add_count(handle, "lost", found->lost);
+    api_add_count(handle, "gpus", found->gpus);
+    api_add_number(handle, "seconds", found->seconds);
+    if (asked->command.count > 0)
+        api_add_count(handle, "status", found->status);
+}
+
+/* Records. A command that went on without its trace is an answer, too: its status counts. */
+static bool record(const struct rh_trace_request *asked, const struct child_user *user,
+                   const struct api_call *call, struct api_report *report, struct error *err)
+{
+    char **words = calloc(asked->command.count + 1, sizeof *words);
+    if (!words)
+        return error_memory(err);
+    for (size_t i = 0; i < asked->command.count; i++)
+        words[i] = (char *)(uintptr_t)asked->command.items[i]; /* as execvp wants them; nobody writes */
+    struct trace_capture_report found;
+    const struct trace_capture_options options = {
+        .store = asked->output,
+        .replace = asked->force,
+        .user = user,
+        .command = asked->command.count > 0 ? words : NULL,
+        .pid = (int)asked->pid,
+        .cgroup = asked->cgroup,
+        .system = asked->system,
+        .no_bpf = asked->no_bpf,
+        .off_cpu = asked->sched,
+        .buffer = (int64_t)asked->buffer,
+        .interval = asked->interval,
+        .after = asked->after,
+        .version = REHEARSE_VERSION,
+        .stop = api_stop(call),
+    };
+    bool done = trace_capture(&options, &found, err);
+    bool ran = found.began && found.ended;
+    if (!done && ran)
+        caller_warn("%s; the trace was cut off within %.1f s, the command went on", err->text, found.seconds);
+    if (done || ran)
+        answer(asked, &found, done, report);
+    trace_capture_report_release(&found);
+    free(words);
+    return done || ran;
+}
+
+static bool trace(const struct rh_trace_request *asked, const struct api_call *call,
+                  struct api_report *report, struct error *err)
+{
+    struct child_user user = {0};
+    if (!check(asked, err) || (asked->user && !child_user_find(&user, asked->user, err)))
+        return false;
+    bool done = record(asked, asked->user ? &user : NULL, call, report, err);
+    child_user_release(&user);
+    return done;
+}
+
+static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
+{
+    struct api_report *report = api_report_new(err);
+    return report ? api_made(&report->base, trace(request, call, report, err), err) : NULL;
+}
+
+const struct api_command api_trace = {
+    .name = "trace",
+    .options = api_trace_options,
+    .size = sizeof(struct rh_trace_request),
+    .make = make,
+    .ends_in_order = true,
+};

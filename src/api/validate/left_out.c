@@ -1,0 +1,48 @@
+#include "api/validate/report.h"
+
+#include <math.h>
+
+/* Half of the interval, as a share: 0.1 for 0.9 to 1.1 times the prediction. */
+static double half_width(const struct left_out *out)
+{
+    return sqrt(out->width) - 1.0;
+}
+
+static void print_part(const struct left_out *out, struct text *text)
+{
+    const struct error_score *errors = &out->errors;
+    text_format(text, "%-40.40s %4d %6.1f %% %6.1f %% %+6.1f %% %5.0f %% %6.0f %% %4d\n",
+                out->name ? out->name : "all", errors->rows, 100 * errors->median, 100 * errors->p90,
+                100 * errors->bias, 100.0 * out->inside / errors->rows, 100 * half_width(out),
+                out->extrapolated);
+}
+
+void validate_print_left_out(const struct validate_report *report, struct text *out)
+{
+    text_format(out, "\nleft out: %-30s %4s %8s %8s %8s %7s %8s %4s\n", run_part_names[report->part], "runs",
+                "median", "p90", "bias", "inside", "+/-", "new");
+    for (int i = 0; i < report->left_out_count; i++)
+        print_part(&report->left_out[i], out);
+    text_format(out,
+                "each %s is predicted as if no run of it were known; inside: within the 80 %% intervals;\n"
+                "+/-: half of their width, at the median; new: runs like none that is known\n",
+                run_part_names[report->part]);
+}
+
+void validate_write_left_out(const struct validate_report *report, struct json *json)
+{
+    json_open(json, "left_out", '[');
+    for (int i = 0; i < report->left_out_count; i++) {
+        const struct left_out *out = &report->left_out[i];
+        json_open_flat(json, NULL, '{');
+        json_string(json, run_part_names[report->part], out->name ? out->name : "all");
+        json_integer(json, "modelled", out->errors.rows);
+        error_score_write(&out->errors, json);
+        json_number(json, "bias", out->errors.bias);
+        json_number(json, "covered", (double)out->inside / out->errors.rows);
+        json_number(json, "width", out->width);
+        json_integer(json, "extrapolated", out->extrapolated);
+        json_close(json);
+    }
+    json_close(json);
+}

@@ -1,0 +1,111 @@
+#include "api/validate/report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* "tp 8 pp 12 vp 2 mbs 4 zero 1 full": what is not 1 or none. */
+static const char *split_text(const struct job *job, char text[96])
+{
+    const struct {
+        const char *name;
+        int64_t value;
+    } degrees[] = {
+        {"tp", job->tensor}, {"pp", job->pipeline}, {"cp", job->context},
+        {"ep", job->expert}, {"vp", job->chunks},   {"dp", job->data},
+    };
+    size_t length = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++)
+        if (degrees[i].value > 1)
+            length += (size_t)snprintf(text + length, 96 - length, "%s %" PRId64 " ", degrees[i].name,
+                                       degrees[i].value);
+    length += (size_t)snprintf(text + length, 96 - length, "mbs %" PRId64 " zero %d", job->microbatch,
+                               job->sharding);
+    if (job->recompute != RECOMPUTE_NONE)
+        snprintf(text + length, 96 - length, " %s", recompute_name(job->recompute));
+    return text;
+}
+
+static const struct ranked_split *chosen_of(const struct ranked_job *job)
+{
+    const struct ranked_split *chosen = &job->splits[0];
+    for (int i = 1; i < job->count; i++)
+        if (job->splits[i].run->predicted.seconds < chosen->run->predicted.seconds)
+            chosen = &job->splits[i];
+    return chosen;
+}
+
+static void print_splits(const struct ranked_job *job, struct text *out)
+{
+    char text[96];
+    for (int i = 0; i < job->count; i++) {
+        const struct ranked_split *split = &job->splits[i];
+        text_format(out, "    %-44s %9.4g %9.4g", split_text(&split->run->job, text), split->measured,
+                    split->run->predicted.seconds);
+        if (split->runs > 1)
+            text_format(out, "  %d runs, up to %.0f %% apart", split->runs, 100.0 * split->spread);
+        text_add(out, "\n");
+    }
+}
+
+void validate_print_ranking(const struct validate_report *report, struct text *out)
+{
+    const struct ranking *ranking = &report->ranking;
+    text_format(out, "\nranking of splits, %d jobs with %d or more", ranking->count, RANK_MIN_SPLITS);
+    if (ranking->count > 0)
+        text_format(out, ": mean rank correlation %.2f, mean regret of the predicted best %.1f %%",
+                    ranking->correlation, 100.0 * ranking->regret);
+    text_add(out, "\n");
+    if (ranking->repeated > 0)
+        text_format(out, "%d splits were measured again: the median difference is %.1f %%\n",
+                    ranking->repeated, 100.0 * ranking->repeat_spread);
+    if (ranking->count == 0)
+        return;
+    text_format(out, "\n%-22s %-18s %6s %6s %6s %8s %8s %8s\n", "model", "gpu", "gpus", "batch", "splits",
+                "spread", "rank", "regret");
+    for (int i = 0; i < ranking->count; i++) {
+        const struct ranked_job *job = &ranking->jobs[i];
+        const struct run *run = job->splits[0].run;
+        text_format(out, "%-22.22s %-18.18s %6d %6" PRId64 " %6d %6.0f %% %8.2f %6.1f %%\n", run->model_name,
+                    run->gpu, run->job.devices, run->job.batch, job->count, 100.0 * job->spread,
+                    job->correlation, 100.0 * job->regret);
+        if (report->rows)
+            print_splits(job, out);
+    }
+    text_add(out,
+             "spread: of the slowest over the fastest split; regret: of the split predicted to be fastest\n");
+}
+
+static void write_job(const struct ranked_job *job, struct json *json)
+{
+    const struct run *run = job->splits[0].run;
+    json_open_flat(json, NULL, '{');
+    json_string(json, "source", run->source);
+    json_string(json, "gpu", run->gpu);
+    json_string(json, "model", run->model_name);
+    json_integer(json, "devices", run->job.devices);
+    json_integer(json, "batch", run->job.batch);
+    json_integer(json, "splits", job->count);
+    json_number(json, "spread", job->spread);
+    json_number(json, "rank_correlation", job->correlation);
+    json_number(json, "regret", job->regret);
+    json_integer(json, "fastest_line", run->line);
+    json_integer(json, "chosen_line", chosen_of(job)->run->line);
+    json_close(json);
+}
+
+void validate_write_ranking(const struct validate_report *report, struct json *json)
+{
+    const struct ranking *ranking = &report->ranking;
+    json_open(json, "ranking", '{');
+    json_number(json, "rank_correlation", ranking->correlation);
+    json_number(json, "regret", ranking->regret);
+    json_integer(json, "repeated", ranking->repeated);
+    json_number(json, "repeat_spread", ranking->repeat_spread);
+    json_open(json, "jobs", '[');
+    for (int i = 0; i < ranking->count; i++)
+        write_job(&ranking->jobs[i], json);
+    json_close(json);
+    json_close(json);
+}

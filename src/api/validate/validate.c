@@ -1,0 +1,283 @@
+/* rh_validate: measured training runs beside their predictions. */
+#include "api/command.h"
+#include "api/validate/report.h"
+#include "devices/tables.h"
+#include "figure/scatter.h"
+
+#include <stdlib.h>
+
+/* In the order of enum sim_level. */
+static const char *const levels[] = {"auto", "passes", "layers", NULL};
+
+/* ---- the defaults of all runs ---- */
+
+static bool add_tables(struct tables *tables, const struct rh_validate_request *given, struct error *err)
+{
+    return tables_add(tables, TABLE_DEVICES, given->devices, err) &&
+           tables_add(tables, TABLE_LINKS, given->links, err) &&
+           tables_add(tables, TABLE_CALIBRATIONS, given->calibration, err);
+}
+
+/* Checks the words of the command line, which would else be the reason of every row. */
+static bool check_defaults(const struct tables *tables, const struct rh_validate_request *given,
+                           struct error *err)
+{
+    static const char *const types[] = {"fp4", "fp8", "bf16", "fp16", "tf32", "fp32"};
+    static const char *const recomputes[] = {"full", "selective", "none"};
+    enum cost_type type;
+    enum recompute recompute;
+    struct text_hint hint;
+    if (!tables_ready(err))
+        return false;
+    if (given->gpu && !device_named(tables, given->gpu))
+        return tables_unknown(TABLE_DEVICES, "--gpu: ", given->gpu, err);
+    if (given->across && !tables_link(tables, given->across))
+        return tables_unknown(TABLE_LINKS, "--across: ", given->across, err);
+    if (given->software && !software_named(given->software, "", "").software)
+        return software_unknown(given->software, err);
+    if (!run_type_named(given->precision, &type))
+        return error_set(err, ERROR_USAGE, "--precision: unknown '%s'%s", given->precision,
+                         text_suggest(&hint, text_nearest(given->precision, types, 6), ""));
+    return !given->recompute || run_recompute_named(given->recompute, &recompute) ||
+           error_set(err, ERROR_USAGE, "--recompute: unknown '%s'%s", given->recompute,
+                     text_suggest(&hint, text_nearest(given->recompute, recomputes, 3), ""));
+}
+
+static bool check_set(const struct validation *validation, const char *set, struct error *err)
+{
+    return !set || validation->count > 0 ||
+           error_set(err, ERROR_USAGE, "--set: no run of the table is of set '%s'", set);
+}
+
+/* ---- a table of runs ---- */
+
+/* What is asked besides predictions; some of it by all threads. */
+static bool look_further(const struct rh_validate_request *given, struct validate_report *report,
+                         struct parallel *pool, struct error *err)
+{
+    struct validation *validation = &report->validation;
+    size_t room = (size_t)validation->count + 1;
+    if (given->best && !(report->betters = calloc(room, sizeof *report->betters)))
+        return error_memory(err);
+    if (given->simulate && !(report->simulated = calloc(room, sizeof *report->simulated)))
+        return error_memory(err);
+    if ((given->best && !better_find(report->betters, validation, pool, err)) ||
+        (given->simulate && !simulated_find(report->simulated, validation,
+                                            (enum sim_level)option_index(levels, given->level), pool, err)))
+        return false;
+    report->ranked = given->rank && ranking_make(&report->ranking, validation, err);
+    report->part = (enum run_part)option_index(run_part_names, given->leave_out);
+    return report->ranked == given->rank &&
+           (report->part == PART_ITSELF || left_out_make(validation, report->part, report->no_neighbours,
+                                                         &report->left_out, &report->left_out_count, err));
+}
+
+/* A report without its picture is an answer: the values `undrawn` and `undrawn_code` say why. */
+static void draw(const struct rh_validate_request *given, const struct validate_report *report,
+                 rh_handle *handle)
+{
+    struct error why;
+    if (validation_score(&report->validation, NULL, NULL).rows == 0)
+        error_set(&why, ERROR_INFEASIBLE,
+                  "--figure: nothing to draw: no run that could be modelled has measured seconds");
+    else if (figure_scatter(&report->validation, given->figure, &why))
+        return;
+    api_add_string(handle, "undrawn", why.text);
+    api_add_count(handle, "undrawn_code", (int64_t)why.kind);
+}
+
+/* What the handle keeps: columns point into it. */
+struct kept {
+    struct tables tables;
+    struct validate_report report;
+};
+
+static void drop(void *context)
+{
+    struct kept *kept = context;
+    struct validate_report *report = &kept->report;
+    free(report->judged);
+    free(report->betters);
+    free(report->simulated);
+    free(report->left_out);
+    ranking_release(&report->ranking);
+    validation_release(&report->validation);
+    tables_release(&kept->tables);
+    free(kept);
+}
+
+static bool report_runs(const struct rh_validate_request *given, struct validate_report *report,
+                        const struct api_call *call, struct api_report *answer, struct error *err)
+{
+    validation_predict(&report->validation, NULL);
+    struct parallel *pool = given->best || given->simulate ? parallel_new(call->how.threads, err) : NULL;
+    bool done = ((!given->best && !given->simulate) || pool) && validate_judge(report, err) &&
+                look_further(given, report, pool, err);
+    parallel_free(pool);
+    if (!done || !validate_print(report, &answer->text, err))
+        return false;
+    validate_write(report, &answer->json);
+    validate_add_values(report, &answer->base);
+    if (given->figure && !api_stopped(call, err))
+        draw(given, report, &answer->base);
+    return true;
+}
+
+/* Columns point to these words where the table lacks them. */
+static bool keep_word(rh_handle *handle, const char **word, struct error *err)
+{
+    *word = *word ? arena_string(&handle->arena, *word) : NULL;
+    return *word || error_memory(err);
+}
+
+static bool validate_runs(const struct rh_validate_request *given, const struct api_call *call,
+                          struct api_report *answer, struct kept *kept, struct error *err)
+{
+    struct validate_report *report = &kept->report;
+    struct validation_defaults defaults = {
+        .gpu = given->gpu,
+        .framework = given->software,
+        .precision = given->precision,
+        .recompute = given->recompute,
+        .across = given->across,
+        .devices_per_node = (int)given->devices_per_node,
+        .set = given->set,
+        .tables = &kept->tables,
+    };
+    *report = (struct validate_report){.no_neighbours = given->no_neighbours,
+                                       .rows = given->rows,
+                                       .wide = given->wide,
+                                       .worst = (int)given->worst};
+    return (!defaults.gpu || keep_word(&answer->base, &defaults.gpu, err)) &&
+           (!defaults.framework || keep_word(&answer->base, &defaults.framework, err)) &&
+           (given->table ? validation_load(&report->validation, given->table, &defaults, err)
+                         : validation_load_known(&report->validation, &defaults, err)) &&
+           check_set(&report->validation, given->set, err) && report_runs(given, report, call, answer, err);
+}
+
+/* ---- the command ---- */
+
+/* The device of the published runs of schedules, and the link between its nodes, where the options name no other. */
+static bool run_schedules(const struct rh_validate_request *given, struct api_report *answer,
+                          struct error *err)
+{
+    struct tables tables = {0};
+    const char *gpu = given->gpu ? given->gpu : "a100-80gb",
+               *across = given->across ? given->across : "ib-200g",
+               *software = given->software ? given->software : "megatron-core";
+    bool done =
+        add_tables(&tables, given, err) && check_defaults(&tables, given, err) &&
+        validate_schedules(&(struct validate_schedules){.table = given->table,
+                                                        .device = device_named(&tables, gpu),
+                                                        .across = tables_link(&tables, across),
+                                                        .software = software_named(software, "", "").software,
+                                                        .rows = given->rows},
+                           answer, err);
+    tables_release(&tables);
+    return done;
+}
+
+static bool run_table(const struct rh_validate_request *given, const struct api_call *call,
+                      struct api_report *answer, struct error *err)
+{
+    struct kept *kept = api_report_keep(answer, sizeof *kept, drop, err);
+    return kept && add_tables(&kept->tables, given, err) && check_defaults(&kept->tables, given, err) &&
+           validate_runs(given, call, answer, kept, err);
+}
+
+static bool run(const struct rh_validate_request *given, const struct api_call *call,
+                struct api_report *answer, struct error *err)
+{
+    if (!given->table && (given->layers || given->setup))
+        return error_set(err, ERROR_USAGE, "%s: no TABLE is given, see 'rehearse help validate'",
+                         given->layers ? "--layers" : "--setup");
+    if (given->layers || given->setup)
+        return validate_mixed(&(struct validate_mixed){.plans = given->table,
+                                                       .layers = given->layers,
+                                                       .setup = given->setup,
+                                                       .rows = given->rows,
+                                                       .wide = given->wide},
+                              answer, err);
+    return given->schedules ? run_schedules(given, answer, err) : run_table(given, call, answer, err);
+}
+
+static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
+{
+    struct api_report *answer = api_report_new(err);
+    return answer ? api_made(&answer->base, run(request, call, answer, err), err) : NULL;
+}
+
+const struct option_spec api_validate_options[] = {
+    OPTION(rh_validate_request, table, OPTION_FILE, "table", .is_operand = true, .argument = "TABLE",
+           .help = "runs, one per row (CSV, also packed by gzip); NULL: the published runs"),
+    OPTION(rh_validate_request, gpu, OPTION_TEXT, "gpu", .argument = "NAME",
+           .help = "the device of all runs, if the table has no such column"),
+    OPTION(rh_validate_request, software, OPTION_TEXT, "software", .argument = "NAME",
+           .help = "the training software of all runs, if the table has no such column; without both, "
+                   "megatron-core, and megatron-deepspeed for BigScience's chronicles"),
+    OPTION(rh_validate_request, precision, OPTION_TEXT, "precision", .argument = "NAME", .initial = "bf16",
+           .help = "the precision of all runs, if the table has no such column"),
+    OPTION(rh_validate_request, recompute, OPTION_TEXT, "recompute", .argument = "WHAT",
+           .help = "the recomputation of all runs, if the table has no such column"),
+    OPTION(rh_validate_request, devices_per_node, OPTION_INTEGER, "devices-per-node", .argument = "N",
+           .initial = "0", .min = 0, .max = 65536,
+           .help = "devices of a node, if the table has no such column; 0: the usual number for the device"),
+    OPTION(rh_validate_request, across, OPTION_TEXT, "across", .argument = "NAME",
+           .help = "the link between nodes (rehearse cost --list), if the table has no such column"),
+    OPTION(
+        rh_validate_request, set, OPTION_TEXT, "set", .argument = "NAME",
+        .help =
+            "only runs of this set, a column of the table; of the published runs: trainers, simumax, mlperf, "
+            "recipes"),
+    OPTION(rh_validate_request, devices, OPTION_FILE, "devices", .argument = "FILE",
+           .help = "your own devices; a device of the same name replaces the known one (docs/device.md)"),
+    OPTION(rh_validate_request, links, OPTION_FILE, "links", .argument = "FILE",
+           .help = "your own links; a link of the same name replaces the known one (docs/collectives.md)"),
+    OPTION(rh_validate_request, calibration, OPTION_FILE, "calibration", .argument = "FILE",
+           .help = "the result of 'rehearse calibrate', which replaces the built-in calibration"),
+    OPTION(rh_validate_request, layers, OPTION_FILE, "layers", .argument = "FILE",
+           .help = "measured layer times (CSV): TABLE holds plans on mixed devices (docs/mixed.md)"),
+    OPTION(rh_validate_request, setup, OPTION_FILE, "setup", .argument = "FILE",
+           .help = "models, links and software of those plans (examples/mixed/)"),
+    OPTION(rh_validate_request, rows, OPTION_FLAG, "rows",
+           .help = "print every run, and the reason why a run is not scored"),
+    OPTION(
+        rh_validate_request, wide, OPTION_FLAG, "wide", .letter = 'w',
+        .help =
+            "print full names, and with --rows degrees, batches and parts of times, wider than 100 columns"),
+    OPTION(rh_validate_request, best, OPTION_FLAG, "best",
+           .help = "also plan every run anew on its devices, and print the predicted gain of the best split; "
+                   "with --rows, also its changes"),
+    OPTION(rh_validate_request, simulate, OPTION_FLAG, "simulate",
+           .help = "also simulate every run, and print the errors of formula and simulation side by side; "
+                   "with --rows, "
+                   "of each run"),
+    OPTION(rh_validate_request, level, OPTION_WORD, "level", .argument = "LEVEL", .words = levels,
+           .initial = "auto", .help = "--simulate: by passes or by layers, as of rehearse simulate"),
+    OPTION(rh_validate_request, rank, OPTION_FLAG, "rank",
+           .help =
+               "also rank the measured splits of each job by predicted and by measured time, and print the "
+               "correlation and the regret of the predicted best; with --rows, every split"),
+    OPTION(rh_validate_request, no_neighbours, OPTION_FLAG, "no-neighbours",
+           .help = "the formulas alone: predictions are not corrected by known runs"),
+    OPTION(rh_validate_request, leave_out, OPTION_WORD, "leave-out", .argument = "PART",
+           .words = run_part_names, .initial = "nothing",
+           .help =
+               "also predict each job, source, software, device or model as if no run of it were known, and "
+               "print errors and the share inside the intervals"),
+    OPTION(rh_validate_request, worst, OPTION_INTEGER, "worst", .argument = "N", .initial = "0", .min = 0,
+           .max = 1000, .help = "also print the N runs with the largest errors"),
+    OPTION(rh_validate_request, schedules, OPTION_FLAG, "schedules",
+           .help = "TABLE holds measured runs of pipeline schedules with the times of their passes "
+                   "(default: data/schedules.csv, which comes with the program): simulate them"),
+    OPTION(rh_validate_request, figure, OPTION_FILE, "figure", .argument = "FILE",
+           .help = "draw predicted against measured times (.svg, .png, .pdf)"),
+    OPTION_END,
+};
+
+const struct api_command api_validate = {
+    .name = "validate",
+    .options = api_validate_options,
+    .size = sizeof(struct rh_validate_request),
+    .make = make,
+};

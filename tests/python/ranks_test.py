@@ -1,0 +1,37 @@
+"""Calls that every rank of a run makes, each from a process of Python."""
+
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+
+PROGRAM = """
+import rehearse
+report = rehearse.measure_links(kinds="none", smallest="1 KiB", largest="1 KiB", limit=0.05, precision="50%")
+if "ranks" in report:
+    print("rank 0:", report.ranks, report.hosts, "send" in report.times.work, min(report.times.seconds) > 0)
+else:
+    print("another rank:", len(report), repr(str(report)))
+"""
+
+
+@unittest.skipIf(shutil.which("mpirun") is None, "there is no mpirun")
+@unittest.skipIf(not os.access(os.environ.get("REHEARSE_MPI_MODULE", ""), os.R_OK), "this build is without MPI")
+class Ranks(unittest.TestCase):
+    def test_links_between_two_processes(self):
+        environment = {
+            **os.environ,
+            "OMPI_ALLOW_RUN_AS_ROOT": "1",
+            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+            "OMPI_MCA_rmaps_base_oversubscribe": "1",
+            "OMPI_MCA_mpi_yield_when_idle": "1",
+        }
+        words = ["mpirun", "-n", "2", sys.executable, "-c", PROGRAM]
+        done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=120, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sorted(done.stdout.splitlines()), ["another rank: 0 ''", "rank 0: 2 1 True True"])
+
+
+if __name__ == "__main__":
+    unittest.main()
