@@ -136,6 +136,8 @@ if [ "${1-all}" = all ]; then
         need_command ceph-osd ceph-osd
         need_command radosgw radosgw
     fi
+    need_command abidiff abigail-tools # 2 MB: compares the library with its first release
+    need_command mypy mypy             # the stubs of the package for Python
     need_library cmocka libcmocka-dev
     need_library python3 python3-dev # its headers, for the package
     # Hosts and Slurm on one machine (tests/hosts/run); nothing of it is started as a service.

@@ -154,11 +154,12 @@ static void flip(struct mutants *m, const struct blob *whole, size_t at)
         add(m, whole, whole->length, "ones", at)->bytes[at] = 0xff;
 }
 
-/* Single bytes: all of the first and last 1 KiB (64 B beside threads, of which decoding has none), every 7th between; then
+/* Single bytes: all of the first and last 1 KiB (64 B below sanitizers, which are slow), every 7th between; then
  * blocks, ends, and other content. */
 static void damage(struct mutants *m, const struct blob *whole)
 {
-    const size_t all = THREAD_SANITIZER ? 64 : 1024, step = THREAD_SANITIZER ? 101 : 7;
+    const bool slow = ADDRESS_SANITIZER || THREAD_SANITIZER;
+    const size_t all = slow ? 64 : 1024, step = slow ? 101 : 7;
     static const char *const others[] = {"npz", "npy", "csv", "tfrecord", "raw", "png", "jpeg", "hdf5"};
     size_t n = whole->length;
     add(m, whole, n, "whole", 0);
