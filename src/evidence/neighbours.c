@@ -112,7 +112,7 @@ static void solve(double (*matrix)[NEIGHBOURS_MAX], double *vector, int count, d
             vector[i] -= matrix[i][k] * vector[k];
         vector[i] /= matrix[i][i];
     }
-    for (int i = count - 1; i >= 0; i--) {
+    for (int i = count; i-- > 0;) {
         for (int k = i + 1; k < count; k++)
             vector[i] -= matrix[k][i] * vector[k];
         vector[i] /= matrix[i][i];

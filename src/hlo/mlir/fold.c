@@ -238,9 +238,11 @@ bool mlir_fold(struct mlir_reader *reader, const struct mlir_op *op)
             return in->callee_count == 0;
         return !value.count || become_constant(reader, in, value);
     }
-    if (in->opcode == HLO_GET_DIMENSION_SIZE) {
+    if (in->opcode == HLO_GET_DIMENSION_SIZE && count == 1) {
         result[0] = in->operands[0]->shape->dims[in->attributes->dimensions.at[0]];
     } else {
+        if (in->operand_count <= 0 && in->opcode != HLO_IOTA)
+            return true;
         for (int k = 0; k < in->operand_count; k++) {
             if (!may_fold(in->operands[k]->shape))
                 return true;
@@ -249,7 +251,7 @@ bool mlir_fold(struct mlir_reader *reader, const struct mlir_op *op)
             if (!operands[k].count)
                 return true;
         }
-        if ((!in->operand_count && in->opcode != HLO_IOTA) || !fold_values(in, operands, count, result))
+        if (!fold_values(in, operands, count, result))
             return true;
     }
     for (int64_t i = 0; i < count; i++)
