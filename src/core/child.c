@@ -76,6 +76,7 @@ void child_note_start(void)
         if (getrlimit((__rlimit_resource_t)i, &start.limits[i]) != 0)
             start.limits[i] = (struct rlimit){RLIM_INFINITY, RLIM_INFINITY};
     note_files();
+    signal(SIGCHLD, SIG_DFL); /* where it is ignored, waitpid does not return the child and its status */
     start.noted = true;
 }
 

@@ -6,7 +6,7 @@
 
 #include <sys/types.h>
 
-/* Call first in main: saves the state to restore. Closed standard files are replaced by ones that can be
+/* Call first in main: saves the state to restore. SIGCHLD, if it is ignored, is so no more. Closed standard files are replaced by ones that can be
  * neither read nor written, so that no file opened later takes their place and is printed into. */
 void child_note_start(void);
 
