@@ -139,6 +139,10 @@ static void manifests_are_checked(void **state)
         {"{\"format\": \"rehearse-drill-checkpoint/1\", \"iteration\": 4, \"batch\": 12, \"next_sample\": "
          "47, \"parts\": []}",
          "m:1:87: next_sample: sample 47 is not the next one after 4 iterations of 12"},
+        {"{\"format\": \"rehearse-drill-checkpoint/1\", \"iteration\": 1000000000000, \"batch\": 2147483647, "
+         "\"next_sample\": 2147483647, \"parts\": []}", /* their product is beyond 64 bits */
+         "m:1:107: next_sample: sample 2147483647 is not the next one after 1000000000000 iterations of "
+         "2147483647"},
         {"{\"format\": \"rehearse-drill-checkpoint/1\", \"iteration\": 1, \"batch\": 1, \"next_sample\": 1, "
          "\"parts\": [{\"words\": 1, "
          "\"checksum\": \"0x12\"}]}",

@@ -239,7 +239,7 @@ static bool read_doc(struct saved *saved, const struct doc *doc, struct error *e
         !read_integer(doc, "batch", 1, INT32_MAX, &saved->batch, err) ||
         !read_integer(doc, "next_sample", 0, INT64_MAX / 4096, &next, err))
         return false;
-    if (next != saved->iteration * saved->batch)
+    if (next % saved->batch != 0 || next / saved->batch != saved->iteration)
         return doc_error(doc, doc_find(doc->root, "next_sample"), err,
                          "sample %" PRId64 " is not the next one after %" PRId64 " iterations of %" PRId64,
                          next, saved->iteration, saved->batch);
