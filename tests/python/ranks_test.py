@@ -14,12 +14,19 @@ if "ranks" in report:
 else:
     print("another rank:", len(report), repr(str(report)))
 """
+NO_SIZE = """
+import rehearse
+try:
+    rehearse.measure_links(kinds="none", smallest="12 B", largest="12 B")
+except rehearse.Error as error:
+    print(error)
+"""
 
 
 @unittest.skipIf(shutil.which("mpirun") is None, "there is no mpirun")
 @unittest.skipIf(not os.access(os.environ.get("REHEARSE_MPI_MODULE", ""), os.R_OK), "this build is without MPI")
 class Ranks(unittest.TestCase):
-    def test_links_between_two_processes(self):
+    def lines_of(self, program):
         environment = {
             **os.environ,
             "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -27,10 +34,19 @@ class Ranks(unittest.TestCase):
             "OMPI_MCA_rmaps_base_oversubscribe": "1",
             "OMPI_MCA_mpi_yield_when_idle": "1",
         }
-        words = ["mpirun", "-n", "2", sys.executable, "-c", PROGRAM]
+        words = ["mpirun", "-n", "2", sys.executable, "-c", program]
         done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=120, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(sorted(done.stdout.splitlines()), ["another rank: 0 ''", "rank 0: 2 1 True True"])
+        return sorted(done.stdout.splitlines())
+
+    def test_links_between_two_processes(self):
+        self.assertEqual(self.lines_of(PROGRAM), ["another rank: 0 ''", "rank 0: 2 1 True True"])
+
+    def test_sizes_of_which_there_is_none(self):
+        lines = self.lines_of(NO_SIZE)
+        self.assertEqual(len(lines), 2)
+        for line in lines:
+            self.assertRegex(line, "^rank 0 .*: no multiple of 8 bytes is from --smallest to --largest$")
 
 
 if __name__ == "__main__":

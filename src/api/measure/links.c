@@ -112,6 +112,8 @@ static bool read_options(struct links_job *job, struct error *err)
             break;
         o->sizes[o->size_count++] = (int64_t)bytes;
     }
+    if (o->size_count == 0)
+        return error_set(err, ERROR_USAGE, "no multiple of 8 bytes is from --smallest to --largest");
     return !given->profile ||
            (profile_load(&job->profile, given->profile, (int)given->microbatch_size, err) &&
             read_layers(job, err));
