@@ -365,11 +365,6 @@ void pjrt_release(struct pjrt_program *program)
     free(program);
 }
 
-int pjrt_outputs(const struct pjrt_program *program)
-{
-    return program->output_count;
-}
-
 int pjrt_type_of(enum hlo_type type)
 {
     static const unsigned char numbers[HLO_TYPE_COUNT] = {

@@ -45,8 +45,6 @@ bool pjrt_add_argument(struct pjrt_program *program, const struct hlo_shape *sha
 /* Runs the program `count` times, one after another, and waits for each. *seconds: from each call to its end. */
 bool pjrt_execute(struct pjrt_program *program, int64_t count, double *seconds, struct error *err);
 
-int pjrt_outputs(const struct pjrt_program *program);
-
 /* What the plugin says about a program. Unknown numbers are -1. */
 struct pjrt_costs {
     double flops, transcendentals, bytes;
