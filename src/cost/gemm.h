@@ -1,6 +1,6 @@
 /* Matrix products on matrix units: tiles, waves, split of the long dimension, memory.
  *
- * The parameters of a device's GEMMs are in its description (cost/device.h); `rehearse calibrate` fits them to
+ * The parameters of a device's GEMMs are in its description (devices/device.h); `rehearse calibrate` fits them to
  * measurements. */
 #ifndef REHEARSE_COST_GEMM_H
 #define REHEARSE_COST_GEMM_H

@@ -65,7 +65,7 @@ struct run_result {
     int64_t steps[METRICS_PHASES]; /* planned steps, per epoch and evaluation */
     int epochs;
     bool complete;                /* false: the run was stopped, figures cover a part */
-    int64_t start, end, realtime; /* nanoseconds; result_dlio.h */
+    int64_t start, end, realtime; /* nanoseconds; result_time */
     struct histogram late;        /* of this process: delay in nanoseconds of noticing the end of a compute */
     struct loader_counts counts;  /* of this process */
     struct run_resident resident; /* on rank 0 */

@@ -61,7 +61,7 @@ struct elastic_costs {
     double interval;   /* of training between saves; INFINITY: no saves */
 };
 
-void elastic_costs_init(struct elastic_costs *costs); /* defaults, with their sources in costs.c */
+void elastic_costs_init(struct elastic_costs *costs); /* defaults, with their sources in policies.c */
 
 /* ---- a policy ---- */
 

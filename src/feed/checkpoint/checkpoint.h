@@ -1,6 +1,6 @@
 /* Checkpoints are saved as a training job saves them, and restored by the same or other ranks, of any number.
  *
- * Every process calls checkpoint_save and checkpoint_load for the ranks it runs; checkpoint_shards.h says
+ * Every process calls checkpoint_save and checkpoint_load for the ranks it runs; shards.h says
  * which files a rank writes. A checkpoint is a folder with these files and the manifest `checkpoint.json`.
  * The process of rank 0 writes the manifest last, once the files of all ranks have their names: a folder
  * without it is no checkpoint. During a save `checkpoint.unfinished.json` lists the files that a killed run

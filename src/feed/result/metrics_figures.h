@@ -1,6 +1,6 @@
 /* Figures from the measurements: the corrected ones, and those that DLIO would print.
  *
- * Corrected, over the counted steps of all accelerators that `metrics` covers (feed/metrics.h says which
+ * Corrected, over the counted steps of all accelerators that `metrics` covers (metrics.h says which
  * count):
  *   AU                  asked compute / time that covers the steps. What a sleep took longer than asked is the host's
  *                       fault and not the accelerator's work; au_measured has it in, as DLIO does.

@@ -1,4 +1,4 @@
-/* Pictures of the steps of training, by number of GPUs and batch (trace/steps.h). */
+/* Pictures of the steps of training, by number of GPUs and batch (trace/steps/steps.h). */
 #ifndef REHEARSE_FIGURE_STEPS_STEPS_H
 #define REHEARSE_FIGURE_STEPS_STEPS_H
 

@@ -10,7 +10,7 @@
  * undominated labels (X, D) make the minimum exact. They are kept for each first layer and each state of the
  * devices (places.h).
  *
- * Under DAPPLE_FIXED the labels are (L, W) of fixed.h, and the number of stages where memory binds; the
+ * Under DAPPLE_FIXED the labels are (L, W) of struct dapple_fixed, and the number of stages where memory binds; the
  * interval then only decides which labels are dropped. */
 #ifndef REHEARSE_PLAN_DAPPLE_PROGRAM_H
 #define REHEARSE_PLAN_DAPPLE_PROGRAM_H
