@@ -4,10 +4,9 @@
 #include "cli/run/launched.h"
 #include "comm/group.h"
 #include "core/clock.h"
-#include "core/statistics.h"
-#include "core/vector.h"
 #include "elastic/failures.h"
 #include "run/drill/drill.h"
+#include "run/drill/results.h"
 #include "run/run.h"
 
 #include <math.h>
@@ -105,162 +104,6 @@ static bool read_failures(struct drill_options *options, const char *path, struc
     return ok;
 }
 
-/* ---- what came of it ---- */
-
-enum {
-    KILL_FOUND,
-    CUT_FOUND,
-    AGREED,
-    COPIED,
-    STEPPED,
-    RECOVERED,
-    SIMULATED,
-    RATIO,
-    RESTARTED,
-    LOADED,
-    TIMES
-};
-static const char *const time_names[TIMES] = {"detection",  "... of a cut", "agreement", "copies",
-                                              "first step", "recovery",     "simulated", NULL,
-                                              "restart",    "... load"};
-
-struct results {
-    int drills, verdicts[DRILL_VERDICTS], hung, lost, views, restarts, repeated;
-    int64_t samples, cells;
-    struct {
-        double *values;
-        size_t count, capacity;
-    } times[TIMES];
-    int wrong_drill; /* the first; -1: none */
-    struct drill_outcome wrong, last;
-};
-
-static bool add_time(struct results *results, int which, double value)
-{
-    return !isfinite(value) || VECTOR_ADD(results->times[which].values, results->times[which].count,
-                                          results->times[which].capacity, value);
-}
-
-static bool add_outcome(struct results *results, int number, const struct drill_outcome *outcome,
-                        struct error *err)
-{
-    results->drills++;
-    results->verdicts[outcome->verdict]++;
-    results->lost += outcome->lost;
-    results->views += outcome->views;
-    results->restarts += outcome->restarts;
-    results->repeated += outcome->repeated;
-    results->samples += outcome->samples;
-    results->cells += outcome->cells;
-    results->last = *outcome;
-    if ((outcome->verdict == DRILL_WRONG || outcome->verdict == DRILL_HANG) && results->wrong_drill < 0) {
-        results->wrong_drill = number;
-        results->wrong = *outcome;
-    }
-    for (int i = 0; i < outcome->event_count; i++) {
-        const struct drill_event *event = &outcome->events[i];
-        double recovered = isfinite(event->simulated) ? event->stepped : NAN;
-        if (!add_time(results, event->cut ? CUT_FOUND : KILL_FOUND, event->found) ||
-            !add_time(results, AGREED, event->agreement) ||
-            !add_time(results, COPIED, event->copied - event->agreed) ||
-            !add_time(results, STEPPED, event->stepped - event->copied) ||
-            !add_time(results, RECOVERED, recovered) ||
-            !add_time(results, SIMULATED, isfinite(recovered) ? event->simulated : NAN) ||
-            !add_time(results, RATIO, recovered / event->simulated))
-            return error_memory(err);
-    }
-    for (int i = 0; i < outcome->restarts && i < DRILL_MAX_RESTARTS; i++)
-        if (outcome->times[i].seconds > 0.0 && (!add_time(results, RESTARTED, outcome->times[i].seconds) ||
-                                                !add_time(results, LOADED, outcome->times[i].load)))
-            return error_memory(err);
-    return true;
-}
-
-static double share_of(const struct results *results, int which, double share)
-{
-    return results->times[which].count > 0
-               ? quantile_of(results->times[which].values, (int)results->times[which].count, share)
-               : NAN;
-}
-
-static void print(const struct results *results, struct text *out)
-{
-    char a[32], b[32], c[32];
-    text_format(out, "%d drill%s, %d nodes lost, %d changes of who trains\n\n", results->drills,
-                results->drills == 1 ? "" : "s", results->lost, results->views);
-    for (int v = DRILL_VERDICTS - 1; v >= 0; v--)
-        if (results->verdicts[v] > 0)
-            text_format(out, "%6d  %s\n", results->verdicts[v], drill_verdicts[v]);
-    if (results->drills == 1 && results->last.text[0])
-        text_format(out, "        %s\n", results->last.text);
-    if (results->drills == 1 && results->last.note[0])
-        text_format(out, "        %s\n", results->last.note);
-    text_format(out, "\n%lld samples trained once, %lld layer parts as in a training without losses\n",
-                (long long)results->samples, (long long)results->cells);
-    if (results->restarts > 0)
-        text_format(out, "%d restart%s from a checkpoint, %d iterations trained again\n", results->restarts,
-                    results->restarts == 1 ? "" : "s", results->repeated);
-    text_format(out, "\n%-12s %12s %12s %12s\n", "", "median", "90 %", "99 %");
-    for (int t = 0; t < TIMES; t++)
-        if (results->times[t].count > 0 && time_names[t])
-            text_format(out, "%-12s %12s %12s %12s\n", time_names[t],
-                        unit_format(a, sizeof a, share_of(results, t, 0.5), UNIT_TIME, 3),
-                        unit_format(b, sizeof b, share_of(results, t, 0.9), UNIT_TIME, 3),
-                        unit_format(c, sizeof c, share_of(results, t, 0.99), UNIT_TIME, 3));
-    if (results->times[RATIO].count > 0)
-        text_format(out, "\nrecovery takes %+.1f %% against simulated (median of %zu; 90 %%: %+.1f %%)\n",
-                    100 * (share_of(results, RATIO, 0.5) - 1), results->times[RATIO].count,
-                    100 * (share_of(results, RATIO, 0.9) - 1));
-}
-
-static void write_json(const struct results *results, const struct drills_given *given, struct text *out)
-{
-    static const char *const keys[DRILL_VERDICTS] = {"hang", "right", "checkpoint_needed", "too_few_nodes",
-                                                     "wrong"};
-    static const char *const times[TIMES] = {
-        "detection", "cut_detection",         "agreement", "copies", "first_step", "recovery",
-        "simulated", "recovery_by_simulated", "restart",   "load"};
-    struct json json = {.out = out};
-    json_open_document(&json, "rehearse-drills/1");
-    json_integer(&json, "drills", results->drills);
-    json_integer(&json, "seed", given->seed);
-    json_integer(&json, "faults", given->faults);
-    json_integer(&json, "lost", results->lost);
-    json_integer(&json, "changes", results->views);
-    json_open_flat(&json, "verdicts", '{');
-    for (int v = 0; v < DRILL_VERDICTS; v++)
-        json_integer(&json, keys[v], results->verdicts[v]);
-    json_close(&json);
-    json_string(&json, "text", results->last.text);
-    json_string(&json, "note", results->last.note);
-    json_integer(&json, "restarts", results->restarts);
-    json_integer(&json, "iterations_again", results->repeated);
-    json_integer(&json, "samples", results->samples);
-    json_integer(&json, "layer_parts", results->cells);
-    json_open(&json, "seconds", '{');
-    for (int t = 0; t < TIMES; t++) {
-        json_open_flat(&json, times[t], '{');
-        json_number(&json, "median", share_of(results, t, 0.5));
-        json_number(&json, "p90", share_of(results, t, 0.9));
-        json_number(&json, "p99", share_of(results, t, 0.99));
-        json_close(&json);
-    }
-    json_close(&json);
-    json_close(&json);
-}
-
-/* A drill that ended wrongly is a failure; one that was answered with less than a continuation has no feasible answer. */
-static bool judge(const struct results *results, struct error *err)
-{
-    if (results->wrong_drill >= 0)
-        return error_set(err, ERROR_FAILED, "drill %d: %s%s%s", results->wrong_drill,
-                         drill_verdicts[results->wrong.verdict], results->wrong.text[0] ? ": " : "",
-                         results->wrong.text);
-    if (results->drills == 1 && results->last.verdict != DRILL_RIGHT)
-        return error_set(err, ERROR_INFEASIBLE, "%s", results->last.text);
-    return true;
-}
-
 /* ---- all of it ---- */
 
 /* Draws a drill; its checkpoints are in a folder of its own, whose path the caller frees. */
@@ -278,7 +121,7 @@ static bool draw(struct drill_options *options, const struct drills_given *given
 }
 
 static bool run_random(struct drill_options *options, const struct drills_given *given,
-                       const struct drills_more *more, struct results *results, struct error *err)
+                       const struct drills_more *more, struct drill_results *results, struct error *err)
 {
     struct text folder = {0};
     bool ok = true;
@@ -286,7 +129,7 @@ static bool run_random(struct drill_options *options, const struct drills_given 
         struct drill_outcome outcome;
         if (given->only < 0 || i == given->only)
             ok = draw(options, given, more, i, &folder, err) && drill_run(options, &outcome, err) &&
-                 add_outcome(results, i, &outcome, err);
+                 drill_results_add(results, i, &outcome, err);
     }
     text_release(&folder);
     return ok;
@@ -301,8 +144,8 @@ static bool read_all_fates(struct drill_options *options, const struct drills_gi
            read_fates(options, places, DRILL_RETURN, &given->back, "--return", err);
 }
 
-static bool run_one(struct drill_options *options, const struct drills_given *given, struct results *results,
-                    struct error *err)
+static bool run_one(struct drill_options *options, const struct drills_given *given,
+                    struct drill_results *results, struct error *err)
 {
     struct drill_outcome outcome;
     struct places places = {.hosts = NULL};
@@ -311,7 +154,7 @@ static bool run_one(struct drill_options *options, const struct drills_given *gi
     return (!places.hosts ||
             launch_place(places.hosts, elastic_kit_nodes(options->kit), places.host_of, err)) &&
            read_all_fates(options, given, &places, err) && drill_run(options, &outcome, err) &&
-           add_outcome(results, 0, &outcome, err);
+           drill_results_add(results, 0, &outcome, err);
 }
 
 /* ---- under mpirun ---- */
@@ -321,15 +164,18 @@ struct teller {
     const struct drills_more *more;
 };
 
-static bool deliver(struct results *results, const struct drills_given *given, const struct drills_more *more,
-                    struct error *err);
+static bool deliver(struct drill_results *results, const struct drills_given *given,
+                    const struct drills_more *more, struct error *err);
 
 static int tell(void *context, const struct drill_outcome *outcome)
 {
     const struct teller *teller = context;
-    struct results results = {.wrong_drill = -1};
+    struct drill_results results = {.drills = 0};
     struct error err;
-    if (add_outcome(&results, 0, outcome, &err) && deliver(&results, teller->given, teller->more, &err))
+    bool ok =
+        drill_results_add(&results, 0, outcome, &err) && deliver(&results, teller->given, teller->more, &err);
+    drill_results_release(&results);
+    if (ok)
         return 0;
     fprintf(stderr, "rehearse: error: %s\n", err.text);
     return (int)err.kind;
@@ -425,23 +271,23 @@ static bool iteration_of(const struct elastic_kit *kit, int faults, double *seco
 }
 
 /* Prints all results, and judges them. */
-static bool deliver(struct results *results, const struct drills_given *given, const struct drills_more *more,
-                    struct error *err)
+static bool deliver(struct drill_results *results, const struct drills_given *given,
+                    const struct drills_more *more, struct error *err)
 {
     struct text text = {0};
-    for (int t = 0; t < TIMES; t++)
-        sort_doubles(results->times[t].values, (int)results->times[t].count);
+    struct json json = {.out = &text};
+    drill_results_sort(results);
     if (more->json)
-        write_json(results, given, &text);
+        drill_results_write_json(results, given->seed, (int)given->faults, &json);
     else
-        print(results, &text);
-    return output_and_release(more->output, &text, err) && judge(results, err);
+        drill_results_print(results, &text);
+    return output_and_release(more->output, &text, err) && drill_results_judge(results, err);
 }
 
 bool drills_run(const struct drills_given *given, const struct drills_more *more, struct error *err)
 {
     struct elastic_kit kit;
-    struct results results = {.wrong_drill = -1};
+    struct drill_results results = {.drills = 0};
     double seconds;
     if (!more->checkpoints != (more->save_every == 0))
         return error_set(err, ERROR_USAGE, "%s",
@@ -475,8 +321,7 @@ bool drills_run(const struct drills_given *given, const struct drills_more *more
                                  : run_one(&options, given, &results, err);
     }
     ok = ok && deliver(&results, given, more, err);
-    for (int t = 0; t < TIMES; t++)
-        free(results.times[t].values);
+    drill_results_release(&results);
     elastic_kit_release(&kit);
     return ok;
 }

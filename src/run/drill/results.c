@@ -1,0 +1,151 @@
+#include "run/drill/results.h"
+
+#include "core/statistics.h"
+#include "core/unit.h"
+#include "core/vector.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const char *const time_names[DRILL_TIMES] = {"detection",  "... of a cut", "agreement", "copies",
+                                                    "first step", "recovery",     "simulated", NULL,
+                                                    "restart",    "... load"};
+
+static bool add_time(struct drill_results *results, int which, double value)
+{
+    return !isfinite(value) || VECTOR_ADD(results->times[which].values, results->times[which].count,
+                                          results->times[which].capacity, value);
+}
+
+bool drill_results_add(struct drill_results *results, int number, const struct drill_outcome *outcome,
+                       struct error *err)
+{
+    results->drills++;
+    results->verdicts[outcome->verdict]++;
+    results->lost += outcome->lost;
+    results->views += outcome->views;
+    results->restarts += outcome->restarts;
+    results->repeated += outcome->repeated;
+    results->samples += outcome->samples;
+    results->cells += outcome->cells;
+    results->last = *outcome;
+    if ((outcome->verdict == DRILL_WRONG || outcome->verdict == DRILL_HANG) && results->wrong_count++ == 0) {
+        results->wrong_drill = number;
+        results->wrong = *outcome;
+    }
+    for (int i = 0; i < outcome->event_count; i++) {
+        const struct drill_event *event = &outcome->events[i];
+        double recovered = isfinite(event->simulated) ? event->stepped : NAN;
+        if (!add_time(results, event->cut ? DRILL_CUT_FOUND : DRILL_KILL_FOUND, event->found) ||
+            !add_time(results, DRILL_AGREED, event->agreement) ||
+            !add_time(results, DRILL_COPIED, event->copied - event->agreed) ||
+            !add_time(results, DRILL_STEPPED, event->stepped - event->copied) ||
+            !add_time(results, DRILL_RECOVERED, recovered) ||
+            !add_time(results, DRILL_SIMULATED, isfinite(recovered) ? event->simulated : NAN) ||
+            !add_time(results, DRILL_RATIO, recovered / event->simulated))
+            return error_memory(err);
+    }
+    for (int i = 0; i < outcome->restarts && i < DRILL_MAX_RESTARTS; i++)
+        if (outcome->times[i].seconds > 0.0 &&
+            (!add_time(results, DRILL_RESTARTED, outcome->times[i].seconds) ||
+             !add_time(results, DRILL_LOADED, outcome->times[i].load)))
+            return error_memory(err);
+    return true;
+}
+
+void drill_results_sort(struct drill_results *results)
+{
+    for (int t = 0; t < DRILL_TIMES; t++)
+        sort_doubles(results->times[t].values, (int)results->times[t].count);
+}
+
+static double share_of(const struct drill_results *results, int which, double share)
+{
+    return results->times[which].count > 0
+               ? quantile_of(results->times[which].values, (int)results->times[which].count, share)
+               : NAN;
+}
+
+void drill_results_print(const struct drill_results *results, struct text *out)
+{
+    char a[32], b[32], c[32];
+    text_format(out, "%d drill%s, %d nodes lost, %d changes of who trains\n\n", results->drills,
+                results->drills == 1 ? "" : "s", results->lost, results->views);
+    for (int v = DRILL_VERDICTS - 1; v >= 0; v--)
+        if (results->verdicts[v] > 0)
+            text_format(out, "%6d  %s\n", results->verdicts[v], drill_verdicts[v]);
+    if (results->drills == 1 && results->last.text[0])
+        text_format(out, "        %s\n", results->last.text);
+    if (results->drills == 1 && results->last.note[0])
+        text_format(out, "        %s\n", results->last.note);
+    text_format(out, "\n%lld samples trained once, %lld layer parts as in a training without losses\n",
+                (long long)results->samples, (long long)results->cells);
+    if (results->restarts > 0)
+        text_format(out, "%d restart%s from a checkpoint, %d iterations trained again\n", results->restarts,
+                    results->restarts == 1 ? "" : "s", results->repeated);
+    text_format(out, "\n%-12s %12s %12s %12s\n", "", "median", "90 %", "99 %");
+    for (int t = 0; t < DRILL_TIMES; t++)
+        if (results->times[t].count > 0 && time_names[t])
+            text_format(out, "%-12s %12s %12s %12s\n", time_names[t],
+                        unit_format(a, sizeof a, share_of(results, t, 0.5), UNIT_TIME, 3),
+                        unit_format(b, sizeof b, share_of(results, t, 0.9), UNIT_TIME, 3),
+                        unit_format(c, sizeof c, share_of(results, t, 0.99), UNIT_TIME, 3));
+    if (results->times[DRILL_RATIO].count > 0)
+        text_format(out, "\nrecovery takes %+.1f %% against simulated (median of %zu; 90 %%: %+.1f %%)\n",
+                    100 * (share_of(results, DRILL_RATIO, 0.5) - 1), results->times[DRILL_RATIO].count,
+                    100 * (share_of(results, DRILL_RATIO, 0.9) - 1));
+}
+
+void drill_results_write_json(const struct drill_results *results, int64_t seed, int faults,
+                              struct json *json)
+{
+    static const char *const keys[DRILL_VERDICTS] = {"hang", "right", "checkpoint_needed", "too_few_nodes",
+                                                     "wrong"};
+    static const char *const times[DRILL_TIMES] = {
+        "detection", "cut_detection",         "agreement", "copies", "first_step", "recovery",
+        "simulated", "recovery_by_simulated", "restart",   "load"};
+    json_open_document(json, "rehearse-drills/1");
+    json_integer(json, "drills", results->drills);
+    json_integer(json, "seed", seed);
+    json_integer(json, "faults", faults);
+    json_integer(json, "lost", results->lost);
+    json_integer(json, "changes", results->views);
+    json_open_flat(json, "verdicts", '{');
+    for (int v = 0; v < DRILL_VERDICTS; v++)
+        json_integer(json, keys[v], results->verdicts[v]);
+    json_close(json);
+    json_string(json, "text", results->last.text);
+    json_string(json, "note", results->last.note);
+    json_integer(json, "restarts", results->restarts);
+    json_integer(json, "iterations_again", results->repeated);
+    json_integer(json, "samples", results->samples);
+    json_integer(json, "layer_parts", results->cells);
+    json_open(json, "seconds", '{');
+    for (int t = 0; t < DRILL_TIMES; t++) {
+        json_open_flat(json, times[t], '{');
+        json_number(json, "median", share_of(results, t, 0.5));
+        json_number(json, "p90", share_of(results, t, 0.9));
+        json_number(json, "p99", share_of(results, t, 0.99));
+        json_close(json);
+    }
+    json_close(json);
+    json_close(json);
+}
+
+bool drill_results_judge(const struct drill_results *results, struct error *err)
+{
+    if (results->wrong_count > 0)
+        return error_set(err, ERROR_FAILED, "drill %d: %s%s%s", results->wrong_drill,
+                         drill_verdicts[results->wrong.verdict], results->wrong.text[0] ? ": " : "",
+                         results->wrong.text);
+    if (results->drills == 1 && results->last.verdict != DRILL_RIGHT)
+        return error_set(err, ERROR_INFEASIBLE, "%s", results->last.text);
+    return true;
+}
+
+void drill_results_release(struct drill_results *results)
+{
+    for (int t = 0; t < DRILL_TIMES; t++)
+        free(results->times[t].values);
+    *results = (struct drill_results){.drills = 0};
+}
