@@ -347,6 +347,7 @@ struct wire *launch_join(struct launch_seat *seat, double silence, double timeou
     struct seating *seating = calloc(1, sizeof *seating);
     struct frame frame;
     struct wire *wire = NULL;
+    *seat = (struct launch_seat){.rank = 0}; /* its caller releases it whatever comes */
     if (!seating) {
         error_memory(err);
         return NULL;
