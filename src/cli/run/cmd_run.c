@@ -216,6 +216,9 @@ static bool play_kernels(struct wire *wire, struct plan *plan, struct run_option
     struct cost_chosen chosen = {0};
     struct run_kernels kernels = {.is_bf16 = given->type == TYPE_BF16, .sequence = given->sequence};
     const char *name = given->model ? given->model : plan->model;
+    if (given->compute == COMPUTE_DEADLINE &&
+        (given->model || given->sequence > 0 || given->type != TYPE_OF_PLAN))
+        return error_set(err, ERROR_USAGE, "--model, --sequence and --type are of --compute kernels");
     if (given->compute == COMPUTE_DEADLINE)
         return play(wire, plan, asked, given, result, err);
     if (given->jitter > 0.0)
@@ -244,6 +247,8 @@ static bool set_hosts(struct sim_options *sim, struct run_options *asked, const 
     sim->save_waits = (enum sim_save_waits)given->save_waits;
     if (given->disk.checkpoints && given->save_every == 0)
         return error_set(err, ERROR_USAGE, "--checkpoints: expected --save-every");
+    if ((given->copy_rate > 0.0 || given->save_rate > 0.0) && given->save_every == 0)
+        return error_set(err, ERROR_USAGE, "--copy-rate and --save-rate are of --save-every");
     if (given->storage && !simulate_storage_read(given->storage, sim, err))
         return false;
     if (given->disk.checkpoints && sim->save_rate <= 0.0)
@@ -370,12 +375,21 @@ static bool be_one_of_mpi(const struct run_given *given, struct error *err)
     return ok;
 }
 
+/* Returns a rank's place among those of its host. */
+static int place_on_host(const struct launch_seat *seat)
+{
+    int place = 0;
+    for (int rank = 0; rank < seat->rank; rank++)
+        place += seat->host_of[rank] == seat->host_of[seat->rank];
+    return place;
+}
+
 /* A rank on one of the hosts of `rehearse launch`; the launcher says what went wrong. */
 static bool be_one_of_launch(const struct run_given *given, struct error *err)
 {
     struct launch_seat seat;
     struct wire *wire = launch_join(&seat, given->timeout, given->timeout, err);
-    bool ok = wire && be_rank(wire, given, err);
+    bool ok = wire && pin(given, place_on_host(&seat), err) && be_rank(wire, given, err);
     launch_hosts_release(&seat.hosts);
     if (ok && seat.rank == 0)
         return end_rank(wire, ok, err);
