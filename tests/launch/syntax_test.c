@@ -392,6 +392,10 @@ static void launchers_of_one_node(void **state)
         {"deepspeed --hostfile hosts --num_gpus 4", 0},
         {"torchrun $MORE --nproc_per_node 4", 0},
         {"torchrun --nnodes $N --nproc_per_node 4", 0},
+        {"torchrun --nnodes=2:2 --nproc_per_node 4", 8},
+        {"torchrun --nnodes 1:4 --nproc_per_node 4", 0},
+        {"torchrun --nproc_per_node=gpu", 0},
+        {"torchrun --nnodes 2 --nproc-per-node auto", 0},
         {"accelerate launch --num_processes 16", 16},
         {"python --nproc_per_node 4", 0},
         {"NNODES=3\ntorchrun --nproc_per_node 4", 12},
@@ -406,11 +410,58 @@ static void launchers_of_one_node(void **state)
     }
 }
 
+static void words_of_torchrun(void **state)
+{
+    (void)state;
+    struct launch_options options =
+        text_reads("run.sh", "torchrun --nnodes 1:4 --nproc_per_node=gpu pretrain_gpt.py " SIZES "\n", NULL);
+    assert_int_equal(options.missing_count, 2);
+    assert_string_equal(options.missing[0].why, "gpu is the machine's number of devices");
+    assert_string_equal(options.missing[0].give, "--set nproc_per_node=N");
+    assert_string_equal(options.missing[1].why, "1:4 is an elastic job's");
+    assert_string_equal(options.missing[1].give, "--set nnodes=N");
+    launch_options_release(&options);
+    const char *const given[] = {"nnodes=3", "nproc_per_node=4", NULL};
+    options =
+        text_reads("run.sh", "torchrun --nnodes 1:4 --nproc_per_node=gpu pretrain_gpt.py " SIZES "\n", given);
+    is(options.devices, 12);
+    assert_int_equal(options.missing_count, 0);
+    launch_options_release(&options);
+    text_refused(
+        "run.sh", "torchrun --nnodes 4:1 --nproc_per_node 8 pretrain_gpt.py " SIZES "\n",
+        "run.sh:1: --nnodes: expected a whole number of at least 1, or a range such as 1:4, found '4:1'");
+    text_refused(
+        "run.sh", "torchrun --nproc_per_node tpu pretrain_gpt.py " SIZES "\n",
+        "run.sh:1: --nproc_per_node: expected a whole number of at least 1, gpu or auto, found 'tpu'");
+}
+
+/* What accelerate changes of the training is listed, and is no argument of the script. */
+static void options_of_accelerate(void **state)
+{
+    (void)state;
+    struct launch_options options =
+        text_reads("run.sh",
+                   "accelerate launch --use_deepspeed --zero_stage 3 --mixed_precision=fp8 --num_processes 8 "
+                   "pretrain_gpt.py " SIZES "\n",
+                   NULL);
+    int found = 0;
+    for (int i = 0; i < options.argument_count; i++)
+        if (strncmp(options.arguments[i].name, "accelerate.", 11) == 0) {
+            assert_int_equal(options.arguments[i].use, LAUNCH_UNMODELLED);
+            found++;
+        }
+    assert_int_equal(found, 3);
+    is(options.devices, 8);
+    launch_options_release(&options);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_that_nothing_asks_for),
         cmocka_unit_test(launchers_of_one_node),
+        cmocka_unit_test(words_of_torchrun),
+        cmocka_unit_test(options_of_accelerate),
         cmocka_unit_test(slurm_says_its_variables),
         cmocka_unit_test(loops_over_numbers_count_once),
         cmocka_unit_test(comments_before_the_end_of_a_case),

@@ -101,6 +101,26 @@ static bool add_launcher_option(struct commands *c, int at, int script)
     return name;
 }
 
+/* Adds an option of accelerate that changes the training as "accelerate.NAME": the script may have one of the same name. */
+static bool add_accelerate_option(struct commands *c, int at, int script)
+{
+    static const char *const options[] = {
+        "use_",       "zero_",       "fsdp_", "mixed_precision", "offload_", "gradient_accumulation_steps",
+        "deepspeed_", "megatron_lm_"};
+    const struct shell_word *word = &c->words.items[at];
+    const char *equals = strchr(word->text, '=');
+    const char *next =
+        at + 1 < script && c->words.items[at + 1].text[0] != '-' ? c->words.items[at + 1].text : NULL;
+    bool counts = false;
+    for (size_t i = 0; is_option(word->text) && i < sizeof options / sizeof *options; i++)
+        counts |= text_starts_with(word->text + 2, options[i]);
+    if (!counts)
+        return true;
+    const char *name = arena_format(&c->options->arena, "accelerate.%.*s", (int)strcspn(word->text + 2, "="),
+                                    word->text + 2);
+    return name && launch_add(c->options, name, equals ? equals + 1 : next, word->path, word->line);
+}
+
 /* Marks the launcher whose words these are, which starts one node unless it is told otherwise; none, if something else may
  * tell it. torch/distributed/run.py of PyTorch 2.9, deepspeed/launcher/runner.py of 0.18. */
 static void find_launcher(struct commands *c, int script)
@@ -132,9 +152,12 @@ static bool add_command(struct commands *c)
         if (is_script(c->words.items[i].text))
             script = i;
     find_launcher(c, script);
-    for (int i = 0; i < script; i++)
-        if (!add_launcher_option(c, i, script))
+    bool accelerate = false;
+    for (int i = 0; i < script; i++) {
+        accelerate |= strcmp(c->words.items[i].text, "accelerate") == 0;
+        if (!add_launcher_option(c, i, script) || (accelerate && !add_accelerate_option(c, i, script)))
             return false;
+    }
     return add_options(c, script + 1, c->words.count);
 }
 
@@ -275,6 +298,51 @@ static bool add_devices(struct launch_options *options, const struct shell *shel
     return true;
 }
 
+/* Notes that an option of torchrun leaves a number open. */
+static bool miss_of_torchrun(struct launch_options *options, const char *name, const char *value,
+                             const char *why, const char *give)
+{
+    const char *text = arena_format(&options->arena, "%s is %s", value, why);
+    return text && launch_miss(options, name, text, give);
+}
+
+/* torchrun's "gpu" and "auto" are as many processes as the node has devices, and "1:4" any number of nodes of these. Neither
+ * is guessed. torch/distributed/run.py of PyTorch 2.9. */
+static bool read_torchrun(struct launch_options *options, struct error *err)
+{
+    const struct launch_argument *processes = launch_argument(options, "nproc_per_node");
+    const struct launch_argument *nodes = launch_argument(options, "nnodes");
+    int64_t number, least, most;
+    if (processes && processes->value && !strchr(processes->value, SHELL_MARK)) {
+        if (launch_number(processes->value, 1, &number))
+            launch_set(&options->devices_per_node, processes, number);
+        else if (strcmp(processes->value, "gpu") != 0 && strcmp(processes->value, "auto") != 0)
+            return launch_refuse(processes, err,
+                                 "expected a whole number of at least 1, gpu or auto, found '%s'",
+                                 processes->value);
+        else if (!miss_of_torchrun(options, "the processes of a node", processes->value,
+                                   "the machine's number of devices", "--set nproc_per_node=N"))
+            return error_memory(err);
+    }
+    if (!nodes || !nodes->value || strchr(nodes->value, SHELL_MARK))
+        return true;
+    const char *colon = strchr(nodes->value, ':');
+    const char *low =
+        colon ? arena_copy(&options->arena, nodes->value, (size_t)(colon - nodes->value)) : nodes->value;
+    if (!low)
+        return error_memory(err);
+    if (!launch_number(low, 1, &least) || !launch_number(colon ? colon + 1 : low, 1, &most) || most < least)
+        return launch_refuse(nodes, err,
+                             "expected a whole number of at least 1, or a range such as 1:4, found '%s'",
+                             nodes->value);
+    if (least == most)
+        launch_set(&options->nodes, nodes, least);
+    else if (!miss_of_torchrun(options, "the number of nodes", nodes->value, "an elastic job's",
+                               "--set nnodes=N"))
+        return error_memory(err);
+    return true;
+}
+
 /* Nodes that neither the launcher's options nor the script say are the launcher's default. */
 static bool default_nodes(const struct commands *c)
 {
@@ -290,12 +358,13 @@ static bool default_nodes(const struct commands *c)
 /* ---- rules ---- */
 
 static const struct launch_rule launcher_rules[] = {
-    RULE("nproc_per_node", NUMBER, devices_per_node),
+    RULE_ELSEWHERE("nproc_per_node"),
     RULE("num_gpus", NUMBER, devices_per_node),
-    RULE("nnodes", NUMBER, nodes),
+    RULE_ELSEWHERE("nnodes"),
     RULE("num_nodes", NUMBER, nodes),
     RULE("num_machines", NUMBER, nodes),
     RULE("num_processes", NUMBER, devices),
+    RULE_NOT("accelerate.*", "an option of accelerate"),
 };
 
 static const struct launch_rules all_rules = {launcher_rules, sizeof launcher_rules / sizeof *launcher_rules,
@@ -353,6 +422,7 @@ static bool read_shell(struct launch_options *options, struct launch_source *sou
     return refuse_blanks(options, err) &&
            (!commands.script || launch_judge_program(options, source->path, commands.script, err)) &&
            launch_apply_rules(options, &all_rules, first, source->shell, err) &&
+           read_torchrun(options, err) &&
            ((add_devices(options, source->shell) && default_nodes(&commands)) || error_memory(err));
 }
 
@@ -366,7 +436,7 @@ static bool read_doc(struct launch_options *options, struct launch_source *sourc
         !launch_note(options, "reinforcement learning: only the training of its model is priced"))
         return error_memory(err);
     return launch_add_doc(options, source->doc, "MODEL_ARGS", err) &&
-           launch_apply_rules(options, &all_rules, first, NULL, err);
+           launch_apply_rules(options, &all_rules, first, NULL, err) && read_torchrun(options, err);
 }
 
 static bool knows(const struct launch_source *source)
