@@ -282,6 +282,22 @@ static void nesting_and_loops_have_limits(void **state)
                  "a.py: a_config returns no configuration");
 }
 
+/* A field of each level is all fields of the one above. */
+static void values_may_hold_each_other(void **state)
+{
+    (void)state;
+    struct launch_options options = text_reads("circle.py",
+                                               BRIDGE "def a_config():\n"
+                                                      "    cfg = ConfigContainer()\n"
+                                                      "    cfg.model.tensor_model_parallel_size = 2\n"
+                                                      "    cfg.m.a = cfg.m.b = cfg.m.c = cfg.m.d = cfg.m\n"
+                                                      "    cfg.m.e = cfg.m.f = cfg.m.g = cfg.m.h = cfg.m\n"
+                                                      "    return cfg\n",
+                                               NULL);
+    is(options.tensor, 2);
+    launch_options_release(&options);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,6 +310,7 @@ int main(void)
         cmocka_unit_test(registry_of_torchtitan),
         cmocka_unit_test(imports_are_followed),
         cmocka_unit_test(nesting_and_loops_have_limits),
+        cmocka_unit_test(values_may_hold_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

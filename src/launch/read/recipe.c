@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_NESTED = 12, MAX_NAME = 200 };
+enum { MAX_NESTED = 12, MAX_NAME = 200, MAX_VALUES = 100000 };
 
 /* ---- the function ---- */
 
@@ -104,11 +104,19 @@ static bool add_list(struct launch_options *options, const struct python_value *
     return ok;
 }
 
+/* Values may hold each other: so many are looked at. */
+struct walk {
+    bool open;
+    int left;
+};
+
 /* Adds a value and its fields. What is unknown is added to `open` instead, a list that has its text. */
 static bool add_value(struct launch_options *options, const struct python_value *value, const char *name,
-                      const char *path, int line, int depth, bool open)
+                      const char *path, int line, int depth, struct walk *walk)
 {
-    if (depth > MAX_NESTED || strlen(name) > MAX_NAME || options->argument_count > LAUNCH_MAX_ARGUMENTS)
+    bool open = walk->open;
+    if (depth > MAX_NESTED || walk->left-- <= 0 || strlen(name) > MAX_NAME ||
+        options->argument_count > LAUNCH_MAX_ARGUMENTS)
         return true;
     bool container = value->kind == PYTHON_OBJECT || value->kind == PYTHON_LIST;
     if (*name && value->kind == PYTHON_LIST && !open)
@@ -126,7 +134,7 @@ static bool add_value(struct launch_options *options, const struct python_value 
          field = field->next) {
         const char *inner = *name ? arena_format(&options->arena, "%s.%s", name, field->name) : field->name;
         if (!inner || !add_value(options, field->value, inner, field->path ? field->path : path, field->line,
-                                 depth + 1, open))
+                                 depth + 1, walk))
             return false;
     }
     return true;
@@ -146,7 +154,7 @@ static bool add_open(struct launch_options *options, const struct python_value *
                      const struct launch_input *input, const struct launch_rules *const *rules)
 {
     int first = options->argument_count;
-    if (!add_value(options, root, "", input->path, 1, 0, true))
+    if (!add_value(options, root, "", input->path, 1, 0, &(struct walk){true, MAX_VALUES}))
         return false;
     for (int i = first; i < options->argument_count; i++) {
         struct launch_argument *argument = &options->arguments[i];
@@ -346,7 +354,7 @@ static bool read_bridge(struct launch_options *options, const struct python_valu
                         struct error *err)
 {
     int first = options->argument_count;
-    if (!add_value(options, root, "", options->path, root->line, 0, false))
+    if (!add_value(options, root, "", options->path, root->line, 0, &(struct walk){false, MAX_VALUES}))
         return error_memory(err);
     bool nemo = options->reader == recipe_nemo_reader.name;
     if (nemo)
@@ -470,7 +478,8 @@ static bool read_titan(struct launch_options *options, const struct python_value
                        struct error *err)
 {
     int first = options->argument_count;
-    if (!add_value(options, root, "", options->path, root->line, 0, false) || !rename_recomputation(options))
+    if (!add_value(options, root, "", options->path, root->line, 0, &(struct walk){false, MAX_VALUES}) ||
+        !rename_recomputation(options))
         return error_memory(err);
     if (!launch_apply_rules(options, &titan_rules, first, NULL, err))
         return false;
