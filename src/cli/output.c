@@ -4,7 +4,6 @@
 #include "core/file_output.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -39,25 +38,14 @@ void output_say(const struct text *text)
     text_release(&room);
 }
 
-void output_warn(const char *format, ...)
+void output_warning(void *unused, const char *text)
 {
     bool colour = output_has_colour(stderr);
     struct error warning;
-    va_list args;
-    struct text text = {0};
-    va_start(args, format);
-    text_vformat(&text, format, args);
-    va_end(args);
-    error_set(&warning, ERROR_FAILED, "%s", text.failed ? format : text.data);
+    (void)unused;
+    error_set(&warning, ERROR_FAILED, "%s", text);
     fprintf(stderr, "rehearse: %swarning:%s %s\n", colour ? "\033[1;35m" : "", colour ? "\033[0m" : "",
             warning.text);
-    text_release(&text);
-}
-
-void output_warning(void *unused, const char *text)
-{
-    (void)unused;
-    output_warn("%s", text);
 }
 
 static void show_progress(void *unused, const char *what, const char *detail)

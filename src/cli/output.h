@@ -23,11 +23,8 @@ void output_say(const struct text *text);
 typedef void output_progress(void *unused, const char *what, const char *detail);
 output_progress *output_shows_progress(void);
 
-/* A warning of the library. */
+/* A warning of the library: "rehearse: warning: …" on standard error, in one line as errors are. */
 void output_warning(void *unused, const char *text);
-
-/* "rehearse: warning: …" on standard error, in one line as errors are. */
-void output_warn(const char *format, ...) PRINTF_LIKE(1, 2);
 
 /* Standard output is written in pieces; this finds out whether all of them arrived. Called once, last. */
 bool output_finish(struct error *err);
