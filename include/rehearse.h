@@ -77,7 +77,7 @@ struct rh_list {
 /* ---- how a call is done ---- */
 
 /* Ends calls from another thread or from a signal handler. One may end several calls at once; each of them fails with
- * RH_STOPPED, at most 50 ms later; what is recorded, fed or generated ends in order. */
+ * RH_STOPPED, some tens of milliseconds later; what is recorded, fed or generated ends in order. */
 typedef struct rh_stop rh_stop;
 RH_API rh_stop *rh_stop_new(void); /* NULL: out of memory */
 RH_API void rh_stop_request(rh_stop *stop);
