@@ -113,7 +113,8 @@ static bool plan_on(const struct plan_options *given, struct cluster *cluster, i
     struct split split = {.options = given};
     split.question.job.batch = batch;
     split_imbalance(&split);
-    bool ok = split_choose_model(&split, err) && one_software(&split, err) &&
+    bool ok = split_parse_batch(given, &split.batches, err) && /* those that --deadline chooses from */
+              split_choose_model(&split, err) && one_software(&split, err) &&
               cluster_resolve(cluster, &split.chosen.added, given->across, err);
     if (ok && cluster->group_count == 1 && !given->flags)
         ok = split_on_group(&split, &cluster->groups[0], err);

@@ -337,7 +337,8 @@ bool split_on_group(struct split *split, const struct cluster_group *group, stru
     question->job.type = model_type(group->type, (enum model_precision)split->options->model.precision);
     question->job.devices = group->nodes * group->devices_per_node;
     question->headroom = split->options->headroom / 100.0;
-    return fix_parse("fix", &split->options->fix, question->ranges, question->choices, err) &&
+    return (split->options->deadline == 0.0 || check_deadline(split, err)) &&
+           fix_parse("fix", &split->options->fix, question->ranges, question->choices, err) &&
            answer_one(split, err);
 }
 
