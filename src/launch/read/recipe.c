@@ -10,7 +10,6 @@
 #include "launch/read/torchtitan.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,9 +79,7 @@ static const char *plain(struct launch_options *options, const struct python_val
     case PYTHON_BOOL:
         return value->number != 0 ? "true" : "false";
     case PYTHON_NUMBER:
-        return value->number == (double)(int64_t)value->number && value->number < 1e15
-                   ? arena_format(&options->arena, "%" PRId64, (int64_t)value->number)
-                   : arena_format(&options->arena, "%.15g", value->number);
+        return arena_format(&options->arena, "%.15g", value->number);
     case PYTHON_TEXT:
         return value->text;
     default:
