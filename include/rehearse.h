@@ -344,6 +344,28 @@ struct rh_measure_links_request {
 RH_API rh_report *rh_measure_links(const struct rh_measure_links_request *request, const struct rh_call *call,
                                    struct rh_error *error);
 
+/* `rehearse run`: a plan is played with real messages, or with losses (kill, cut, back, failures, random, survive), which is a drill. This process
+ * alone is the only rank, or several are started: processes of the program rehearse, on this host (`ranks`) or, as by `rehearse launch`, on
+ * `hosts`. Under mpirun and srun every process calls it, and the report of rank 0, or of the one that sees a drill's end, has the values; after
+ * a drill a process should leave by _exit, as MPI does not end where ranks are lost. A drill that goes wrong is an answer, see its value "passed". */
+struct rh_play_request {
+    size_t size;
+    struct rh_list plans;           /* files: one; for drills also sets of templates */
+    struct rh_list kill, cut, back; /* "2@1.5s" */
+    const char *link, *schedule, *compute, *model, *type, *software;
+    const char *data, *storage, *checkpoints, *save_waits;
+    const char *csv, *trace, *simulated, *chakra, *figure, *style;
+    const char *failures, *cluster;
+    const char *hosts, *hostfile, *agent, *program, *network;
+    int64_t ranks, devices_per_rank, iterations, chunks, sequence, seed, save_every, random, drill, faults;
+    double byte_share, jitter, time_share, copy_rate, save_rate;
+    double timeout, silence, connect; /* seconds */
+    bool pin, priority, survive;
+    bool own_process; /* under mpirun a rank beside the first ends this process where the run fails */
+};
+RH_API rh_report *rh_play(const struct rh_play_request *request, const struct rh_call *call,
+                          struct rh_error *error);
+
 /* ---- data ----
  *
  * Data sets and storage may be in a folder or s3://BUCKET/PREFIX. A stop ends the work in order: the error says what is

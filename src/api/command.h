@@ -55,7 +55,7 @@ extern const struct api_command api_dataset_generate, api_dataset_verify, api_da
 extern const struct api_command api_trace, api_trace_import, api_trace_export, api_trace_phases,
     api_trace_show, api_compare, api_figure_plan, api_figure_steps, api_figure_timeline,
     api_figure_distribution, api_figure_throughput, api_report_page, api_validate, api_price, api_calibrate,
-    api_measure_layers, api_measure_links;
+    api_measure_layers, api_measure_links, api_play;
 
 /* Their tables, which command lines are read by. */
 extern const struct option_spec api_check_plan_options[], api_cost_options[], api_elastic_options[],
@@ -67,7 +67,7 @@ extern const struct option_spec api_trace_options[], api_trace_import_options[],
     api_trace_phases_options[], api_trace_show_options[], api_compare_options[], api_figure_plan_options[],
     api_figure_steps_options[], api_figure_timeline_options[], api_figure_distribution_options[],
     api_figure_throughput_options[], api_report_options[], api_validate_options[], api_price_options[],
-    api_calibrate_options[], api_measure_layers_options[], api_measure_links_options[];
+    api_calibrate_options[], api_measure_layers_options[], api_measure_links_options[], api_play_options[];
 
 /* Kinds of handles that requests hold. */
 extern const struct api_kind api_plan_kind, api_profile_kind;

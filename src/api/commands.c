@@ -32,6 +32,7 @@ const struct api_command *const api_commands[] = {
     &api_calibrate,
     &api_measure_layers,
     &api_measure_links,
+    &api_play,
     NULL,
 };
 /* clang-format on */
@@ -183,6 +184,11 @@ rh_report *rh_measure_links(const struct rh_measure_links_request *request, cons
                             struct rh_error *error)
 {
     return api_run(&api_measure_links, request, call, error);
+}
+
+rh_report *rh_play(const struct rh_play_request *request, const struct rh_call *call, struct rh_error *error)
+{
+    return api_run(&api_play, request, call, error);
 }
 
 rh_report *rh_dataset_generate(const struct rh_dataset_generate_request *request, const struct rh_call *call,

@@ -7,7 +7,6 @@
 #include "core/child.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -56,10 +55,7 @@ int main(int argc, char **argv)
         err = lost;
         done = false;
     }
-    if (!done) {
-        bool colour = output_has_colour(stderr);
-        fprintf(stderr, "rehearse: %serror:%s %s\n", colour ? "\033[1;31m" : "", colour ? "\033[0m" : "",
-                err.text);
-    }
+    if (!done)
+        output_error(&err);
     return done ? 0 : (int)err.kind;
 }

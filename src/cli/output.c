@@ -77,6 +77,13 @@ bool output_and_release(const char *path, struct text *text, struct error *err)
     return done;
 }
 
+void output_error(const struct error *err)
+{
+    bool colour = output_has_colour(stderr);
+    fprintf(stderr, "rehearse: %serror:%s %s\n", colour ? "\033[1;31m" : "", colour ? "\033[0m" : "",
+            err->text);
+}
+
 bool output_finish(struct error *err)
 {
     /* an earlier failed write keeps the stream's error flag set even if this flush has nothing left to do */

@@ -26,6 +26,9 @@ output_progress *output_shows_progress(void);
 /* A warning of the library: "rehearse: warning: …" on standard error, in one line as errors are. */
 void output_warning(void *unused, const char *text);
 
+/* An error of the program, in one line. */
+void output_error(const struct error *err);
+
 /* Standard output is written in pieces; this finds out whether all of them arrived. Called once, last. */
 bool output_finish(struct error *err);
 

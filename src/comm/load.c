@@ -1,5 +1,7 @@
 #include "comm/load.h"
 
+#include "comm/program.h"
+
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -7,34 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* Gets the folder of the program, with the final slash. */
-static bool program_folder(char folder[PATH_MAX])
-{
-    ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
-    if (length <= 0)
-        return false;
-    folder[length] = 0;
-    char *slash = strrchr(folder, '/');
-    if (!slash)
-        return false;
-    slash[1] = 0;
-    return true;
-}
-
-/* Gets the folder of the library that this is a part of, likewise; a program's own may be far from it. */
-static bool library_folder(char folder[PATH_MAX + 16])
-{
-    static const char mark;
-    Dl_info info;
-    if (!dladdr(&mark, &info) || !info.dli_fname || !realpath(info.dli_fname, folder))
-        return false;
-    char *slash = strrchr(folder, '/');
-    if (!slash)
-        return false;
-    slash[1] = 0;
-    return true;
-}
 
 static void *open_at(const char *folder, const char *name, int flags)
 {
@@ -45,17 +19,18 @@ static void *open_at(const char *folder, const char *name, int flags)
 
 void *module_load(const struct module_place *place, char *why, size_t size)
 {
-    char folder[PATH_MAX + 16];
+    char folder[PATH_MAX];
     const char *given = getenv(place->variable);
+    char name[PATH_MAX];
     void *module = NULL;
     dlerror();
     if (given && *given)
         module = dlopen(given, place->flags);
     else if (program_folder(folder) && !(module = open_at(folder, place->file, place->flags)))
         module = open_at(folder, place->from_bin, place->flags);
-    if (!module && !(given && *given) && library_folder(folder)) {
-        strcat(folder, "rehearse/"); /* there is room */
-        module = open_at(folder, place->file, place->flags);
+    if (!module && !(given && *given) && program_library_folder(folder)) {
+        snprintf(name, sizeof name, "rehearse/%s", place->file);
+        module = open_at(folder, name, place->flags);
     }
     if (module)
         return module;

@@ -80,6 +80,11 @@ void child_note_start(void)
     start.noted = true;
 }
 
+bool child_start_is_noted(void)
+{
+    return start.noted;
+}
+
 /* ---- a user ---- */
 
 static bool in_list(const char *entry, const char *name)

@@ -10,6 +10,9 @@
  * neither read nor written, so that no file opened later takes their place and is printed into. */
 void child_note_start(void);
 
+/* Returns whether main has called that: this process is rehearse's own program. */
+bool child_start_is_noted(void);
+
 /* The user that runs a program: everything needed before the fork, as little may be done after it. */
 struct child_user {
     uid_t user;

@@ -209,6 +209,8 @@ static bool prepare(struct game *game, struct plan *plan, struct run_result *res
 {
     const struct run_options *options = game->options;
     result->iterations = options->iterations;
+    if (plan->model && !(result->model = arena_string(&result->arena, plan->model)))
+        return error_memory(err);
     game->tasks = sim_tasks_make(plan, options->sim, options->iterations, err);
     if (!game->tasks || !set_ranks(game, result, err))
         return false;

@@ -72,10 +72,10 @@ static void write_ends(struct json *json, const char *name, const double *ends, 
     json_close(json);
 }
 
-void run_write_json(const struct run_result *result, const struct plan *plan, struct json *json)
+void run_write_json(const struct run_result *result, struct json *json)
 {
     json_open_document(json, "rehearse-run/1");
-    json_string(json, "model", plan->model);
+    json_string(json, "model", result->model);
     json_string(json, "schedule", result->schedule);
     json_string(json, "computed", result->computed);
     json_integer(json, "ranks", result->ranks);

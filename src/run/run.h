@@ -16,7 +16,7 @@
  *   price.c       links that are emulated
  *   report.c      what ranks tell rank 0: counts, ends, lateness, and the tasks for the timeline
  *   wire.h        messages between ranks: sockets (mesh.c) or MPI (mpi_wire.c); talk.c is what ranks say before and after
- *   ranks.c       starts ranks on this host, and ends what it has started
+ *   launch/       starts ranks, on this host and on others, and ends what it has started
  *   drill/        training whose ranks are killed or cut off, and which goes on
  *
  * Every rank makes the same tasks from the same plan; ranks compare a hash of it before they start.
@@ -33,8 +33,6 @@
 #include "plan/plan.h"
 #include "run/wire.h"
 #include "sim/play.h"
-
-#include <sys/types.h>
 
 /* Links that are emulated: transfers take no less than what the plan says; than these numbers; or only what the hosts' network
  * takes. */
@@ -65,6 +63,7 @@ struct run_options {
 struct run_result {
     struct arena arena;
     int ranks, devices, per_rank, iterations;
+    const char *model; /* the plan's; NULL: it names none */
     const char *schedule;
     const char *computed; /* by this library; NULL: kernels ended at deadlines */
     double planned;       /* NAN: the plan does not say */
@@ -93,32 +92,13 @@ bool run_play(struct wire *wire, struct plan *plan, const struct run_options *op
 void run_result_release(struct run_result *result);
 
 void run_print(const struct run_result *result, struct text *out);
-void run_write_json(const struct run_result *result, const struct plan *plan, struct json *json);
+void run_write_json(const struct run_result *result, struct json *json);
+
+/* A result as bytes, from rank 0 to the launcher, which is of the same build. */
+void run_result_pack(const struct run_result *result, struct text *out);
+bool run_result_unpack(struct run_result *result, const void *bytes, size_t length, struct error *err);
 
 /* Reads "plan", "host" or "latency=20us,bandwidth=10GB/s". */
 bool run_link_read(struct run_link *link, const char *text, struct error *err);
-
-/* ---- ranks on this host (ranks.c) ---- */
-
-/* Starts `count` ranks as processes of their own, connected by sockets that no one else can open. Returns in each of them, with its wire;
- * and in the parent when all have ended, with *wire NULL and *status their exit status: 0 if all ended well. `silence` is
- * the mesh's. A rank that does not end within `grace` seconds after another one has failed is killed. */
-bool run_start_ranks(int count, double silence, double grace, struct wire **wire, int *status,
-                     struct error *err);
-
-/* Of ranks that may be lost: `tick` is called again and again with the processes (0: has ended, or has not begun) until all have ended or
- * `limit` seconds are over; then the others are killed. Their exit status says nothing. `starts` says whether a rank is to be started now; it is
- * asked again until it says so, and those that were started are connected with all that there are (NULL: all are started at once). */
-struct run_watch {
-    void *context;
-    bool (*starts)(void *context, int rank);
-    void (*tick)(void *context, const pid_t *ranks, int count);
-    double limit;
-};
-bool run_start_watched(int count, double silence, const struct run_watch *watch, struct wire **wire,
-                       struct error *err);
-
-/* Ends a rank's process: never returns. */
-_Noreturn void run_leave(struct wire *wire, int status);
 
 #endif

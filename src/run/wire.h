@@ -92,6 +92,9 @@ bool wire_is_empty(const struct wire *wire);
 void wire_forget(struct wire *wire);
 void wire_close(struct wire *wire); /* NULL is allowed */
 
+/* Ends a rank's process, which belongs to the run: never returns. */
+_Noreturn void wire_leave(struct wire *wire, int status);
+
 /* Sleeps for so long, or until `wake` can be read, which it returns. For wires. */
 bool wire_sleep(const struct wire *wire, double seconds);
 
@@ -113,7 +116,7 @@ struct wire *wire_over_sockets(int rank, int size, const int *sockets, double si
 struct comm;
 
 /* Makes a wire over the ranks of `comm`, which must stay longer. With `silence` ranks may be lost: MPI says so, or nothing has come
- * from them for so many seconds. Its ranks end by run_leave, which lets them agree on that. */
+ * from them for so many seconds. Its ranks end by wire_leave, which lets them agree on that. */
 struct wire *wire_over_mpi(struct comm *comm, double silence, struct error *err);
 
 /* ---- a wire that fails ---- */

@@ -4,6 +4,7 @@
 #include "devices/tables.h"
 #include "plan/split/plan.h"
 #include "run/run.h"
+#include "support/forked.h"
 #include "support/jobs.h"
 #include "support/sanitizer.h"
 
@@ -59,28 +60,36 @@ static bool play(struct wire *wire, struct plan *plan, const struct playing *pla
     return run_play(wire, plan, &options, result, err);
 }
 
+struct told {
+    struct plan *plan;
+    const struct playing *playing;
+    int pipe_end;
+};
+
+static int play_one(struct wire *wire, void *context)
+{
+    const struct told *told = context;
+    struct run_result own = {.ranks = 0};
+    struct error err = {.text = ""};
+    bool ok = play(wire, told->plan, told->playing, &own, &err);
+    bool said = wire->rank > 0 || (write(told->pipe_end, &own, sizeof own) == (ssize_t)sizeof own &&
+                                   write(told->pipe_end, err.text, ok ? 0 : strlen(err.text)) >= 0);
+    if (!ok)
+        fprintf(stderr, "# rank %d: %s\n", wire->rank, err.text);
+    if (ok)
+        run_result_release(&own);
+    plan_release(told->plan);
+    return ok && said ? 0 : 1;
+}
+
 /* Plays on ranks that are processes; returns what rank 0 found: "" if all is well. */
 static void play_on_ranks(struct plan *plan, const struct playing *playing, char *said, size_t size,
                           struct run_result *result)
 {
-    struct wire *wire;
-    struct error err = {.text = ""};
-    int status, pipe_ends[2];
+    int pipe_ends[2];
     assert_int_equal(pipe(pipe_ends), 0);
-    if (!run_start_ranks(playing->ranks, 0.0, 5.0, &wire, &status, &err))
-        fail_msg("%s", err.text);
-    if (wire) {
-        struct run_result own = {.ranks = 0};
-        bool ok = play(wire, plan, playing, &own, &err);
-        bool told = wire->rank > 0 || (write(pipe_ends[1], &own, sizeof own) == (ssize_t)sizeof own &&
-                                       write(pipe_ends[1], err.text, ok ? 0 : strlen(err.text)) >= 0);
-        if (!ok)
-            fprintf(stderr, "# rank %d: %s\n", wire->rank, err.text);
-        if (ok)
-            run_result_release(&own);
-        plan_release(plan);
-        run_leave(wire, ok && told ? 0 : 1);
-    }
+    struct told told = {plan, playing, pipe_ends[1]};
+    int status = forked_run(playing->ranks, play_one, &told);
     close(pipe_ends[1]);
     ssize_t got = read(pipe_ends[0], result, sizeof *result);
     ssize_t length = read(pipe_ends[0], said, size - 1);
@@ -162,6 +171,35 @@ static void ranks_with_other_plans_are_named(void **state)
     plan_release(&plan);
 }
 
+/* As rank 0 sends it to the launcher; what is cut off is refused at every byte. */
+static void a_result_is_sent(void **state)
+{
+    (void)state;
+    double ends[2][3] = {{1, 2, 3}, {1.5, 2.5, 3.5}};
+    const struct run_result result = {.ranks = 2,
+                                      .iterations = 3,
+                                      .played = 1.25,
+                                      .schedule = "1f1b",
+                                      .computed = "oneDNN",
+                                      .ends = {ends[0], ends[1]}};
+    struct run_result got;
+    struct error err;
+    struct text bytes = {0};
+    run_result_pack(&result, &bytes);
+    for (size_t length = 0; length < bytes.length; length++) {
+        assert_false(run_result_unpack(&got, bytes.data, length, &err));
+        assert_string_equal(err.text, "what rank 0 says of the run is incomplete");
+    }
+    assert_true(run_result_unpack(&got, bytes.data, bytes.length, &err));
+    assert_int_equal(got.ranks, 2);
+    assert_true(got.played == 1.25 && got.ends[1][2] == 3.5);
+    assert_null(got.model);
+    assert_string_equal(got.schedule, "1f1b");
+    assert_string_equal(got.computed, "oneDNN");
+    run_result_release(&got);
+    text_release(&bytes);
+}
+
 static void links_are_read(void **state)
 {
     (void)state;
@@ -182,6 +220,7 @@ int main(void)
         cmocka_unit_test(everything_is_sent_and_freed),
         cmocka_unit_test(every_schedule_is_played),
         cmocka_unit_test(ranks_with_other_plans_are_named),
+        cmocka_unit_test(a_result_is_sent),
         cmocka_unit_test(links_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@
 
 static const char *const levels[] = {"auto", "passes", "layers", NULL}; /* enum sim_level */
 
-static const char *const save_waits[] = {"copies", "writes", "nothing", NULL}; /* enum sim_save_waits */
+const char *const simulate_save_waits[] = {"copies", "writes", "nothing", NULL};
 
 /* enum sim_reshard */
 static const char *const reshards[] = {"planned", "forward", "backward", "iteration", NULL};
@@ -99,8 +99,8 @@ const struct option_spec api_simulate_options[] = {
     OPTION(rh_simulate_request, save_rate, OPTION_QUANTITY, "save-rate", .topic = "plan", .argument = "RATE",
            .unit = UNIT_RATE, .initial = "0",
            .help = "--save-every: how fast all hosts together write; the next save waits for it; 0: at once"),
-    OPTION(rh_simulate_request, save_waits, OPTION_WORD, "save-waits", .topic = "plan", .words = save_waits,
-           .argument = "WHAT", .initial = "copies",
+    OPTION(rh_simulate_request, save_waits, OPTION_WORD, "save-waits", .topic = "plan",
+           .words = simulate_save_waits, .argument = "WHAT", .initial = "copies",
            .help =
                "--save-every: passes wait until all devices have copied to their hosts; until all hosts have "
                "written; or only the next optimizer waits for the copies"),
@@ -400,7 +400,7 @@ static rh_handle *make(const void *request, const struct api_call *call, struct 
         .copy_rate = asked->copy_rate,
         .save_rate = asked->save_rate,
         .host_rate = asked->host_rate,
-        .save_waits = option_index(save_waits, asked->save_waits),
+        .save_waits = option_index(simulate_save_waits, asked->save_waits),
         .storage_network = asked->storage_network,
         .write_schedule = asked->write_schedule,
         .with_sends = asked->with_sends,

@@ -43,6 +43,9 @@ struct simulate_options {
     const struct api_call *call;
 };
 
+/* Words of enum sim_save_waits. */
+extern const char *const simulate_save_waits[];
+
 /* Returns whether the option was given, by its name without dashes. */
 bool simulate_is_given(const struct simulate_options *given, const char *name);
 

@@ -1,5 +1,6 @@
+#include "api/run/node.h"
 #include "cli/command.h"
-#include "cli/run/launched.h"
+#include "cli/run/hosts.h"
 
 #include <string.h>
 
@@ -35,19 +36,18 @@ static const struct option_spec options[] = {
 };
 
 /* One command runs in a process. */
-static const struct launch *current;
+static const struct launch_given *current;
 
-const struct launch *launched_hosts(void)
+void hosts_of_launch(struct rh_play_request *request)
 {
-    return current;
-}
-
-static bool read_hosts(struct launch_hosts *hosts, const struct launch_given *given, struct error *err)
-{
-    if (!given->hosts == !given->hostfile)
-        return error_set(err, ERROR_USAGE, "launch: expected one of --hosts and --hostfile");
-    return given->hosts ? launch_hosts_parse(hosts, given->hosts, err)
-                        : launch_hosts_load(hosts, given->hostfile, err);
+    if (!current)
+        return;
+    request->hosts = current->hosts;
+    request->hostfile = current->hostfile;
+    request->agent = current->agent;
+    request->program = current->program;
+    request->network = current->network;
+    request->connect = current->timeout;
 }
 
 static bool run(void *context, struct error *err)
@@ -55,27 +55,21 @@ static bool run(void *context, struct error *err)
     const struct launch_given *given = context;
     char *words[MAX_WORDS];
     if (given->node)
-        return launch_be_node(err);
+        return api_be_node(err);
     if (given->words.count == 0 || strcmp(given->words.items[0], "run") != 0)
         return error_set(err, ERROR_USAGE,
                          "launch: expected 'run' and its options after '--', as only it has ranks: "
                          "rehearse launch --hosts a,b -- run plan.json");
     if (given->words.count > MAX_WORDS)
         return error_set(err, ERROR_USAGE, "launch: more than %d words", MAX_WORDS);
+    if (!given->hosts == !given->hostfile)
+        return error_set(err, ERROR_USAGE, "launch: expected one of --hosts and --hostfile");
     for (size_t i = 0; i < given->words.count; i++)
         words[i] =
             (char *)given->words.items[i]; // NOLINT(cppcoreguidelines-pro-type-cast-away-const): of argv
-    struct launch launch = {.agent = given->agent,
-                            .program = given->program,
-                            .network = given->network,
-                            .words = words,
-                            .word_count = (int)given->words.count,
-                            .timeout = given->timeout};
-    bool ok = read_hosts(&launch.hosts, given, err);
-    current = &launch;
-    ok = ok && command_execute((int)given->words.count, words, err);
+    current = given;
+    bool ok = command_execute((int)given->words.count, words, err);
     current = NULL;
-    launch_hosts_release(&launch.hosts);
     return ok;
 }
 

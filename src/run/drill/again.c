@@ -201,8 +201,7 @@ static void name_last(const struct drill_options *options, struct drill_outcome 
 
 static bool run_attempt(struct drill_options *options, struct drill_outcome *outcome, struct error *err)
 {
-    bool ok =
-        options->launch ? drill_run_launched(options, outcome, err) : drill_run_here(options, outcome, err);
+    bool ok = drill_run_attempt(options, outcome, err);
     name_last(options, outcome);
     return ok;
 }
@@ -216,7 +215,7 @@ bool drill_run(const struct drill_options *asked, struct drill_outcome *outcome,
     if (drill_ranks(&options) > DRILL_MAX_NODES)
         return error_set(err, ERROR_INPUT, "a drill of %d nodes: at most %d, with those that return",
                          drill_ranks(&options), DRILL_MAX_NODES);
-    if (options.checkpoints && !options.launch &&
+    if (options.checkpoints && options.launch->local &&
         (!file_make_folders(options.checkpoints, err) || !drill_check_folder(&options, err)))
         return false;
     options.t0 = clock_now() + LEAD;

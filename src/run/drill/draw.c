@@ -65,15 +65,3 @@ void drill_draw(struct drill_options *options, uint64_t seed, int number, double
             add_return(options, node, time, &state);
     }
 }
-
-bool drill_may_need_checkpoint(const struct drill_options *options)
-{
-    int lost = 0;
-    for (int i = 0; i < options->fate_count; i++) {
-        bool new = options->fates[i].kind != DRILL_RETURN;
-        for (int k = 0; k < i; k++)
-            new &= options->fates[k].node != options->fates[i].node;
-        lost += new;
-    }
-    return lost > options->faults;
-}

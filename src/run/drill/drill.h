@@ -28,10 +28,10 @@
  *            and all follow, until all say the same (load.c). A loss before that begins with new processes again.
  *
  *   again.c   a drill: again and again its processes, until one of their endings is the last
- *   outside.c starts them on this host, kills them and ends all; launched.c does it on the hosts of `rehearse launch`
- *   rank.c    is one of them, with agree.c, move.c, save.c and load.c; train.c is what it trains
+ *   outside.c starts them, kills them and ends all
+ *   rank.c    is one of them, with begin.c, agree.c, move.c, save.c and load.c; train.c is what it trains
  *
- * Private to run, but for cli/run. */
+ * Private to run, but for api/run. */
 #ifndef REHEARSE_RUN_DRILL_H
 #define REHEARSE_RUN_DRILL_H
 
@@ -70,17 +70,14 @@ struct drill_options {
     double byte_share;           /* of the bytes of a layer */
     double silence;              /* seconds until a silent rank is lost */
     double limit;                /* seconds until the drill is ended from outside */
-    const struct launch *launch; /* NULL: all ranks are processes of this host */
+    const struct launch *launch; /* NULL in a rank */
     int number;                  /* of the drill */
     const char *checkpoints;     /* folder; NULL: none are saved, and none is loaded */
     int save_every;              /* iterations */
     bool fresh; /* a checkpoint that is there before the beginning is an error: else it is loaded */
     struct drill_again again;
-    double t0; /* by clock_now, of the first attempt; 0: it has not begun */
-    /* Under mpirun: called by the lowest rank that sees the end, before it leaves; and by one that finds something wrong. Returns the exit
-     * status. NULL: somebody outside is told. */
-    int (*report)(void *context, const struct drill_outcome *outcome);
-    void *report_context;
+    double t0;  /* by clock_now, of the first attempt; 0: it has not begun */
+    bool alone; /* nobody is outside, as under mpirun: a rank that is to be killed kills itself */
     int fate_count;
     struct drill_fate fates[DRILL_MAX_FATES];
 };
@@ -119,7 +116,7 @@ struct drill_restart {
     double seconds, load;
 };
 
-/* What a rank that has seen the end says; at most a pipe's atomic write. */
+/* What a rank that has seen the end says. */
 struct drill_outcome {
     enum drill_verdict verdict;
     int iterations, nodes_left, views;
@@ -149,18 +146,16 @@ void drill_begin_again(struct drill_options *options, const struct drill_again *
 /* Returns how many ranks a drill has: one for each node, and one for each that returns. */
 int drill_ranks(const struct drill_options *options);
 
-/* In a rank that `rehearse launch` has started: plays its part. */
+/* In a rank that the launcher has started: plays its part. */
 _Noreturn void drill_be_launched(struct drill_options *options, const struct launch_seat *seat,
                                  struct wire *wire);
 
-/* In a rank that mpirun has started, over a wire that may lose ranks: plays its part. A rank that is to be killed kills itself. */
-_Noreturn void drill_be_one_of_mpi(const struct drill_options *options, struct wire *wire);
+/* In a rank that mpirun has started, over a wire that may lose ranks: plays its part. True: it is this rank that says the outcome. */
+bool drill_be_one_of_mpi(const struct drill_options *options, struct wire *wire,
+                         struct drill_outcome *outcome);
 
 /* Draws what happens to whom in drill `number` of a seed: 1 to `faults` nodes (sometimes one more) are killed or cut, at once or one
  * after the other, also while the others recover or take a node back. `period`: seconds of an iteration as it is played. */
 void drill_draw(struct drill_options *options, uint64_t seed, int number, double period);
-
-/* Returns whether so many losses at once may be too many for the drill's outcome to be a continuation. */
-bool drill_may_need_checkpoint(const struct drill_options *options);
 
 #endif

@@ -42,11 +42,7 @@ void drill_tell_all(struct drill_rank *rank, enum drill_message what, int iterat
 
 static bool tell_outcome(const struct drill_rank *rank, const struct drill_outcome *outcome)
 {
-    if (rank->options->report)
-        return true; /* it is reported at the end */
-    if (rank->outcome_pipe < 0)
-        return launch_tell_result(outcome, sizeof *outcome);
-    return write(rank->outcome_pipe, outcome, sizeof *outcome) == (ssize_t)sizeof *outcome;
+    return rank->options->alone || launch_tell_result(outcome, sizeof *outcome);
 }
 
 void drill_finish(struct drill_rank *rank, enum drill_verdict verdict, const char *text)

@@ -53,7 +53,6 @@ struct drill_rank {
     const struct drill_options *options;
     struct wire *wire;
     struct error *err;                   /* of the program */
-    int outcome_pipe;                    /* -1: the launcher is told */
     int self, ranks;                     /* ranks: with those that wait to join */
     double t0, cut_at, join_at, kill_at; /* INFINITY: never */
     bool spared[DRILL_MAX_NODES];        /* ranks that are cut off together with this one */
@@ -99,9 +98,10 @@ struct drill_rank {
     bool first_step;
 };
 
-/* outside.c: plays the part of the wire's rank from t0 on, and ends the process. */
-_Noreturn void drill_play_rank(const struct drill_options *options, struct wire *wire, double t0,
-                               int outcome_pipe);
+/* begin.c: plays the part of the wire's rank from t0 on; the launcher is told the outcome if there is one. Returns whether this rank says it where
+ * nobody else does: it is the lowest of those that see the end, or has found something wrong. */
+bool drill_play_rank(const struct drill_options *options, struct wire *wire, double t0,
+                     struct drill_outcome *outcome);
 
 /* Returns the rank that a node is when this happens to it. */
 int drill_rank_at(const struct drill_options *options, int fate);
@@ -112,10 +112,8 @@ void drill_take_outcome(struct drill_outcome *outcome, const struct drill_outcom
 /* Returns whether the processes of an attempt have no more to do: what follows is another one, or the end. */
 bool drill_is_over(const struct drill_options *options, const struct drill_outcome *outcome);
 
-/* outside.c: the processes of one attempt, until all have ended. */
-bool drill_run_here(const struct drill_options *options, struct drill_outcome *outcome, struct error *err);
-/* launched.c; sets when the first ones began */
-bool drill_run_launched(struct drill_options *options, struct drill_outcome *outcome, struct error *err);
+/* outside.c: the processes of one attempt, until all have ended; sets when the first ones began. */
+bool drill_run_attempt(struct drill_options *options, struct drill_outcome *outcome, struct error *err);
 
 /* Plays the rank's part and returns; the outcome has been written into the pipe if there is one. */
 void drill_be_rank(struct drill_rank *rank);

@@ -96,14 +96,24 @@ void drill_results_print(const struct drill_results *results, struct text *out)
                     100 * (share_of(results, DRILL_RATIO, 0.9) - 1));
 }
 
+const char *const drill_verdict_keys[DRILL_VERDICTS] = {"hang", "right", "checkpoint_needed", "too_few_nodes",
+                                                        "wrong"};
+
+void drill_results_rows(const struct drill_results *results, struct drill_time_row rows[DRILL_TIMES])
+{
+    static const char *const names[DRILL_TIMES] = {
+        "detection", "cut_detection",         "agreement", "copies", "first_step", "recovery",
+        "simulated", "recovery_by_simulated", "restart",   "load"};
+    for (int t = 0; t < DRILL_TIMES; t++)
+        rows[t] = (struct drill_time_row){names[t], share_of(results, t, 0.5), share_of(results, t, 0.9),
+                                          share_of(results, t, 0.99)};
+}
+
 void drill_results_write_json(const struct drill_results *results, int64_t seed, int faults,
                               struct json *json)
 {
-    static const char *const keys[DRILL_VERDICTS] = {"hang", "right", "checkpoint_needed", "too_few_nodes",
-                                                     "wrong"};
-    static const char *const times[DRILL_TIMES] = {
-        "detection", "cut_detection",         "agreement", "copies", "first_step", "recovery",
-        "simulated", "recovery_by_simulated", "restart",   "load"};
+    struct drill_time_row rows[DRILL_TIMES];
+    drill_results_rows(results, rows);
     json_open_document(json, "rehearse-drills/1");
     json_integer(json, "drills", results->drills);
     json_integer(json, "seed", seed);
@@ -112,7 +122,7 @@ void drill_results_write_json(const struct drill_results *results, int64_t seed,
     json_integer(json, "changes", results->views);
     json_open_flat(json, "verdicts", '{');
     for (int v = 0; v < DRILL_VERDICTS; v++)
-        json_integer(json, keys[v], results->verdicts[v]);
+        json_integer(json, drill_verdict_keys[v], results->verdicts[v]);
     json_close(json);
     json_string(json, "text", results->last.text);
     json_string(json, "note", results->last.note);
@@ -122,10 +132,10 @@ void drill_results_write_json(const struct drill_results *results, int64_t seed,
     json_integer(json, "layer_parts", results->cells);
     json_open(json, "seconds", '{');
     for (int t = 0; t < DRILL_TIMES; t++) {
-        json_open_flat(json, times[t], '{');
-        json_number(json, "median", share_of(results, t, 0.5));
-        json_number(json, "p90", share_of(results, t, 0.9));
-        json_number(json, "p99", share_of(results, t, 0.99));
+        json_open_flat(json, rows[t].name, '{');
+        json_number(json, "median", rows[t].median);
+        json_number(json, "p90", rows[t].p90);
+        json_number(json, "p99", rows[t].p99);
         json_close(json);
     }
     json_close(json);

@@ -1,4 +1,4 @@
-/* What came of a drill, or of many: how they ended, and how long each step of a recovery took. Private to run, but for cli/run.
+/* What came of a drill, or of many: how they ended, and how long each step of a recovery took. Private to run, but for api/run.
  *
  *     struct drill_results results = {.drills = 0};
  *     bool ok = drill_run(&options, &outcome, err) && drill_results_add(&results, 0, &outcome, err);
@@ -49,6 +49,16 @@ bool drill_results_add(struct drill_results *results, int number, const struct d
 void drill_results_sort(struct drill_results *results);
 
 void drill_results_print(const struct drill_results *results, struct text *out);
+
+/* How long something took, in seconds; NAN: nothing was. */
+struct drill_time_row {
+    const char *name; /* "first_step" */
+    double median, p90, p99;
+};
+void drill_results_rows(const struct drill_results *results, struct drill_time_row rows[DRILL_TIMES]);
+
+/* Names of the verdicts in documents. */
+extern const char *const drill_verdict_keys[DRILL_VERDICTS];
 
 /* Writes a whole document, rehearse-drills/1. */
 void drill_results_write_json(const struct drill_results *results, int64_t seed, int faults,

@@ -1,5 +1,6 @@
 /* Agents: the programs that run words on a host, as ssh does. */
 #include "core/child.h"
+#include "comm/program.h"
 #include "run/launch/launcher.h"
 
 #include <errno.h>
@@ -21,14 +22,11 @@ static bool is_plain(const char *word)
 
 static bool find_program(const struct launch *launch, char path[PATH_MAX], struct error *err)
 {
-    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
     if (launch->program)
         snprintf(path, PATH_MAX, "%s", launch->program);
-    else if (length <= 0)
-        return error_set(err, ERROR_FAILED, "cannot find this program: %s", strerror(errno));
-    else
-        path[length] = 0;
-    return is_plain(path) ||
+    else if (!program_find(path, err))
+        return false;
+    return launch->local || is_plain(path) ||
            error_set(err, ERROR_USAGE, "--program: '%s' has characters that a shell would not leave alone",
                      path);
 }
@@ -37,7 +35,7 @@ static void list_words(const struct launch *launch, int host, char *program, cha
 {
     static char node[] = "--node", command[] = "launch", ssh[] = "ssh", quiet[] = "-xoBatchMode=yes",
                 dashes[] = "--";
-    bool local = launch->agent && strcmp(launch->agent, "none") == 0;
+    bool local = launch->local || (launch->agent && strcmp(launch->agent, "none") == 0);
     int count = 0;
     if (!local) {
         words[count++] = launch->agent ? (char *)launch->agent : ssh;
@@ -73,7 +71,7 @@ bool launch_agent_check(const struct launch *launch, char path[PATH_MAX], struct
     if (!find_program(launch, path, err))
         return false;
     const char *agent = launch->agent ? launch->agent : "ssh";
-    if (strcmp(agent, "none") == 0 || is_in_path(agent))
+    if (launch->local || strcmp(agent, "none") == 0 || is_in_path(agent))
         return true;
     return error_set(
         err, ERROR_USAGE,

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/un.h>
 
 #define LAUNCH_VARIABLE  "REHEARSE_RANK" /* set in a rank, to LAUNCH_CONTROL */
 #define LAUNCH_CONTROL   3               /* its file to hear its node */
@@ -42,8 +43,11 @@ struct launch_address {
         struct sockaddr any;
         struct sockaddr_in v4;
         struct sockaddr_in6 v6;
+        struct sockaddr_un here; /* without a file: its name begins with a NUL, and the system chooses it */
     } as;
 };
+
+#define LAUNCH_HERE "(here)" /* the network of ranks that are all on one host */
 
 socklen_t launch_address_length(const struct launch_address *address);
 bool launch_address_is_loopback(const struct launch_address *address);

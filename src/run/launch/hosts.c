@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <ifaddrs.h>
 #include <netdb.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,6 +143,12 @@ bool launch_hosts_load(struct launch_hosts *hosts, const char *path, struct erro
     return ok;
 }
 
+bool launch_here(struct launch *launch, struct error *err)
+{
+    launch->local = true;
+    return add_host(&launch->hosts, "localhost", strlen("localhost"), NULL, 0, "ranks", err);
+}
+
 void launch_hosts_release(struct launch_hosts *hosts)
 {
     free(hosts->hosts);
@@ -176,13 +183,20 @@ bool launch_place(const struct launch_hosts *hosts, int count, int *host_of, str
 
 /* ---- addresses ---- */
 
+#define NAME_LENGTH 6 /* of a socket without a file: NUL and five digits */
+
 socklen_t launch_address_length(const struct launch_address *address)
 {
+    if (address->as.any.sa_family == AF_UNIX)
+        return (socklen_t)(offsetof(struct sockaddr_un, sun_path) +
+                           (address->as.here.sun_path[1] ? NAME_LENGTH : 0));
     return address->as.any.sa_family == AF_INET ? sizeof address->as.v4 : sizeof address->as.v6;
 }
 
 bool launch_address_is_loopback(const struct launch_address *address)
 {
+    if (address->as.any.sa_family == AF_UNIX)
+        return true;
     if (address->as.any.sa_family == AF_INET)
         return ntohl(address->as.v4.sin_addr.s_addr) >> 24 == 127;
     return IN6_IS_ADDR_LOOPBACK(&address->as.v6.sin6_addr);
@@ -273,6 +287,10 @@ bool launch_address_find(struct launch_address *address, const char *host, const
     struct addrinfo *all;
     const char *at = strrchr(host, '@');
     bool found = false;
+    if (strcmp(network, LAUNCH_HERE) == 0) {
+        *address = (struct launch_address){.as.any.sa_family = AF_UNIX};
+        return true;
+    }
     if (network[0])
         return find_in_network(address, host, network, err);
     int code = getaddrinfo(at ? at + 1 : host, NULL, &hints, &all);

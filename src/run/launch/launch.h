@@ -15,7 +15,7 @@
  * Who ends whom: a node whose launcher is gone (its standard input ends, or nothing has come for LAUNCH_SILENCE) kills its ranks; a rank
  * whose node dies gets SIGKILL; an agent whose launcher dies, too.
  *
- * Private to run, but for cli/run. */
+ * Private to run, but for api/run. */
 #ifndef REHEARSE_RUN_LAUNCH_H
 #define REHEARSE_RUN_LAUNCH_H
 
@@ -46,6 +46,7 @@ bool launch_place(const struct launch_hosts *hosts, int count, int *host_of, str
 
 struct launch {
     struct launch_hosts hosts;
+    bool local;          /* one host, this one: ranks are connected by sockets that no other host can reach */
     const char *agent;   /* NULL: ssh; "none": nodes are started on this host */
     const char *program; /* rehearse on the hosts; NULL: as here */
     const char *
@@ -84,8 +85,11 @@ struct launch_watch {
     bool survives; /* ranks may be lost: how they end says nothing */
 };
 
-/* Starts ranks on the hosts and waits for them. False: a rank failed, and the error is the first one's. All that was started has ended when it
- * returns. */
+/* Makes the launch one of ranks on this host. False: no memory. */
+bool launch_here(struct launch *launch, struct error *err);
+
+/* Starts ranks on the hosts and waits for them. False: a rank failed, and the error is the first one's; or its caller wishes an end (core/stop.h). All
+ * that was started has ended when it returns. */
 bool launch_run(const struct launch *launch, const struct launch_ranks *ranks,
                 const struct launch_watch *watch, struct error *err);
 void launch_kill(struct launch_job *job, int rank);  /* SIGKILL */

@@ -2,6 +2,7 @@
 #include "run/launch/launcher.h"
 #include "core/child.h"
 #include "core/clock.h"
+#include "core/stop.h"
 #include "core/text.h"
 
 #include <errno.h>
@@ -19,7 +20,7 @@
 #include <unistd.h>
 
 #define TICK  0.002 /* seconds between two looks at the clock, where somebody asks */
-#define CALM  0.1
+#define CALM  0.03
 #define GRACE 5.0 /* for ranks to end by themselves after one has failed; and for agents at the end */
 
 struct node {
@@ -96,7 +97,7 @@ static bool send_job(struct launch_job *job, int host, struct error *err)
         if (job->host_of[rank] == host && is_wanted(job, rank))
             text_add_bytes(&text, (const char *)&one, sizeof one);
     }
-    const char *network = launch->network ? launch->network : "";
+    const char *network = launch->local ? LAUNCH_HERE : launch->network ? launch->network : "";
     text_add_bytes(&text, host_name(job, host), strlen(host_name(job, host)) + 1);
     text_add_bytes(&text, network, strlen(network) + 1);
     text_add_bytes(&text, folder, strlen(folder) + 1);
@@ -228,18 +229,17 @@ static void end_member(struct launch_job *job, int rank)
 
 static void hear_end(struct launch_job *job, int rank, int status)
 {
-    char text[300];
+    char text[300], where[LAUNCH_NAME + 16] = "";
     bool good = WIFEXITED(status) && WEXITSTATUS(status) == 0;
     end_member(job, rank);
     if (job->members[rank].killed || good || (job->watch->survives && job->going))
         return;
-    const char *host = host_name(job, job->host_of[rank]);
+    if (!job->launch->local)
+        snprintf(where, sizeof where, " on host '%s'", host_name(job, job->host_of[rank]));
     if (WIFSIGNALED(status))
-        snprintf(text, sizeof text, "rank %d on host '%s' was killed by signal %d", rank, host,
-                 WTERMSIG(status));
+        snprintf(text, sizeof text, "rank %d%s was killed by signal %d", rank, where, WTERMSIG(status));
     else
-        snprintf(text, sizeof text, "rank %d on host '%s' ended with exit code %d", rank, host,
-                 WEXITSTATUS(status));
+        snprintf(text, sizeof text, "rank %d%s ended with exit code %d", rank, where, WEXITSTATUS(status));
     fail(job, ERROR_FAILED, WIFSIGNALED(status), text);
 }
 
@@ -250,8 +250,12 @@ static void hear_failure(struct launch_job *job, int host, const struct frame *f
     if (frame->length < sizeof kind)
         return;
     memcpy(&kind, frame->bytes, sizeof kind);
-    snprintf(text, sizeof text, "host '%s': %.*s", host_name(job, host), (int)(frame->length - sizeof kind),
-             frame->bytes + sizeof kind);
+    int length = (int)(frame->length - sizeof kind);
+    if (job->launch->local)
+        snprintf(text, sizeof text, "%.*s", length, frame->bytes + sizeof kind);
+    else
+        snprintf(text, sizeof text, "host '%s': %.*s", host_name(job, host), length,
+                 frame->bytes + sizeof kind);
     fail(job, kind >= ERROR_FAILED && kind <= ERROR_INFEASIBLE ? (enum error_kind)kind : ERROR_FAILED, false,
          text);
 }
@@ -449,12 +453,43 @@ static bool wait_for_all(struct launch_job *job, struct error *err)
             name_unready(job, err);
             return false;
         }
-        if (job->failed && (!job->going || now - job->failed_at > GRACE))
+        if (stop_obeyed(err) || (job->failed && (!job->going || now - job->failed_at > GRACE)))
             return false;
         if (now > limit)
             return true;
     }
     return !job->failed;
+}
+
+/* Of a caller who ignores SIGCHLD the system has taken its status already. */
+static bool has_ended(pid_t agent, bool wait)
+{
+    pid_t found;
+    do
+        found = waitpid(agent, NULL, wait ? 0 : WNOHANG);
+    while (found < 0 && errno == EINTR);
+    return found != 0;
+}
+
+/* A node that has ended is seen when it is read: a write to it must not end the caller, whose other threads are not concerned. */
+static void hold_signal(sigset_t *before)
+{
+    sigset_t broken;
+    sigemptyset(&broken);
+    sigaddset(&broken, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &broken, before);
+}
+
+static void release_signal(const sigset_t *before)
+{
+    const struct timespec at_once = {0, 0};
+    sigset_t broken;
+    sigemptyset(&broken);
+    sigaddset(&broken, SIGPIPE);
+    if (!sigismember(before, SIGPIPE))
+        while (sigtimedwait(&broken, NULL, &at_once) == SIGPIPE)
+            ;
+    pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
 /* The nodes' standard inputs end, and they end all ranks; agents that stay are killed. */
@@ -474,7 +509,7 @@ static void end_all(struct launch_job *job)
             struct node *node = &job->nodes[h];
             if (late && node->agent > 0)
                 kill(node->agent, SIGKILL);
-            if (node->agent > 0 && waitpid(node->agent, NULL, late ? 0 : WNOHANG) == node->agent) {
+            if (node->agent > 0 && has_ended(node->agent, late)) {
                 node->agent = 0;
                 left--;
             }
@@ -535,13 +570,14 @@ bool launch_run(const struct launch *launch, const struct launch_ranks *ranks,
                              .count = ranks->count,
                              .host_of = ranks->host_of,
                              .err = err};
-    void (*before)(int) = signal(SIGPIPE, SIG_IGN);
+    sigset_t before;
+    hold_signal(&before);
     bool ok = make_job(&job, err) && start_all(&job, err) && wait_for_all(&job, err);
     if (job.nodes)
         end_all(&job);
     for (int which = 0; which < 2; which++)
         ok = launch_said_end(&job.said[which], ok, err) && ok;
-    signal(SIGPIPE, before);
+    release_signal(&before);
     free(job.nodes);
     free(job.polled);
     free(job.members);

@@ -20,8 +20,8 @@
 #define MAX_UNSAID                                                                                           \
     ((size_t)1                                                                                               \
      << 20) /* bytes that wait for a launcher who does not read: until then ranks that print do, too */
-#define LISTENED 128 /* connections that wait to be accepted */
-#define PATIENCE 2.0 /* seconds for ranks to end by themselves */
+#define LISTENED WIRE_MAX_RANKS /* connections that wait to be accepted: all other ranks */
+#define PATIENCE 2.0            /* seconds for ranks to end by themselves */
 
 struct child {
     int rank, listening;

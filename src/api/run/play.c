@@ -1,0 +1,384 @@
+/* rh_play: `rehearse run` and `rehearse launch`. */
+#include "api/run/node.h"
+#include "api/run/run.h"
+#include "api/sim/simulate.h"
+#include "core/clock.h"
+#include "figure/style.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the answer ---- */
+
+static void drop(void *result)
+{
+    run_result_release(result);
+}
+
+static void add_values(rh_handle *handle, const struct run_result *result)
+{
+    const struct {
+        const char *name;
+        double value;
+    } numbers[] = {
+        {"planned", result->planned},
+        {"simulated", result->simulated},
+        {"played", result->played},
+        {"late.median", result->late_median},
+        {"late.p99", result->late_p99},
+        {"late.max", result->late_max},
+        {"wall_seconds", result->wall},
+        {"processor_seconds", result->processor},
+        {"clock_error", result->clock_error},
+        {"clock_drift", result->clock_drift},
+        {"kernels.planned", result->computed ? result->kernels_planned : NAN},
+        {"kernels.computed", result->computed ? result->kernels_wall : NAN},
+        {"kernels.processor", result->computed ? result->kernels_processor : NAN},
+    };
+    const struct {
+        const char *name;
+        int64_t value;
+    } counts[] = {
+        {"ranks", result->ranks},
+        {"devices", result->devices},
+        {"devices_per_rank", result->per_rank},
+        {"iterations", result->iterations},
+        {"tasks", result->tasks},
+        {"activations", result->kept},
+        {"collectives_checked", result->collectives_checked},
+        {"messages", result->messages},
+        {"bytes.messages", result->bytes},
+        {"bytes.between_ranks", result->wire_bytes},
+        {"bytes.copied", result->copied_bytes},
+        {"loaded.samples", result->samples},
+        {"loaded.bytes", result->sample_bytes},
+        {"saved.files", result->files},
+        {"saved.bytes", result->file_bytes},
+        {"memory.device", result->memory},
+        {"memory.buffers", result->buffers},
+    };
+    api_add_flag(handle, "passed", true);
+    api_add_string(handle, "model", result->model);
+    api_add_string(handle, "schedule", result->schedule);
+    api_add_string(handle, "computed", result->computed);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        api_add_number(handle, numbers[i].name, numbers[i].value);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        api_add_count(handle, counts[i].name, counts[i].value);
+    api_add_table(handle, "simulated_ends", 'd', result->ends[0], 1, result->iterations);
+    api_add_table(handle, "played_ends", 'd', result->ends[1], 1, result->iterations);
+}
+
+/* The report of rank 0; those of others are empty. */
+static bool deliver(const struct run_result *result, struct api_report *report, struct error *err)
+{
+    struct json json = {.out = &report->json};
+    run_write_json(result, &json);
+    run_print(result, &report->text);
+    add_values(&report->base, result);
+    return (!report->text.failed && !report->json.failed) || error_memory(err);
+}
+
+/* ---- ranks ---- */
+
+void play_leave_behind(const struct rh_play_request *given, int rank, const struct error *err)
+{
+    if (!given->own_process || rank == 0)
+        return;
+    clock_sleep(CLOCK_SECOND / 2);
+    wire_leave(NULL, (int)err->kind);
+}
+
+static bool play_alone(const struct rh_play_request *given, struct run_result *result, struct error *err)
+{
+    struct wire *wire = wire_alone(err);
+    bool ok = wire && play_rank(wire, 0, given, result, err);
+    wire_close(wire);
+    return ok;
+}
+
+/* After a failure MPI would wait for what will never come: it stays as it is. */
+static bool play_by_mpi(const struct rh_play_request *given, struct run_result *result, bool *says,
+                        struct error *err)
+{
+    if (given->ranks > 1)
+        return error_set(err, ERROR_USAGE, "--ranks: the launcher has started %d ranks already",
+                         comm_launched());
+    struct comm *comm = comm_open(given->timeout, err);
+    struct wire *wire = comm ? wire_over_mpi(comm, 0.0, err) : NULL;
+    if (!wire)
+        return false;
+    int rank = wire->rank;
+    *says = rank == 0;
+    if (!play_rank(wire, comm_local_rank(comm), given, result, err)) {
+        play_leave_behind(given, rank, err);
+        return false;
+    }
+    wire_close(wire);
+    comm_close(comm);
+    return true;
+}
+
+/* What rank 0 has said. */
+struct answer {
+    struct text bytes;
+};
+
+static void take_result(void *context, int rank, const void *bytes, size_t length)
+{
+    struct answer *answer = context;
+    if (rank == 0)
+        text_add_bytes(&answer->bytes, bytes, length);
+}
+
+static bool play_launched(const struct rh_play_request *given, const struct api_call *call,
+                          struct run_result *result, struct error *err)
+{
+    struct play_launch open;
+    struct answer answer = {.bytes = {0}};
+    const struct launch_watch watch = {.context = &answer, .result = take_result, .limit = INFINITY};
+    int host_of[WIRE_MAX_RANKS], slots = 0;
+    struct launch_ranks all = {.host_of = host_of};
+    bool ok = play_launch_open(&open, given, call, err);
+    const struct launch_hosts *hosts = &open.launch.hosts;
+    for (size_t h = 0; ok && h < hosts->count; h++)
+        slots += hosts->hosts[h].slots > 0 ? hosts->hosts[h].slots : 1;
+    all.count = given->ranks > 1 ? (int)given->ranks : slots < WIRE_MAX_RANKS ? slots : WIRE_MAX_RANKS;
+    ok = ok && launch_place(hosts, all.count, host_of, err) && launch_run(&open.launch, &all, &watch, err);
+    play_launch_close(&open);
+    if (ok && answer.bytes.failed)
+        ok = error_memory(err);
+    ok = ok && run_result_unpack(result, answer.bytes.data, answer.bytes.length, err);
+    text_release(&answer.bytes);
+    return ok;
+}
+
+/* Returns a rank's place among those of its host. */
+static int place_on_host(const struct launch_seat *seat)
+{
+    int place = 0;
+    for (int rank = 0; rank < seat->rank; rank++)
+        place += seat->host_of[rank] == seat->host_of[seat->rank];
+    return place;
+}
+
+/* A rank that the launcher has started, and which it tells what came of it. */
+static _Noreturn void be_launched(const struct rh_play_request *given, struct error *err)
+{
+    struct launch_seat seat;
+    struct run_result result;
+    struct text bytes = {0};
+    if (play_asks_drills(given)) {
+        if (play_set_priority(given, err))
+            play_be_launched_drill(given, err);
+        wire_leave(NULL, (int)err->kind);
+    }
+    struct wire *wire = launch_join(&seat, given->timeout, given->timeout, err);
+    bool ok = wire && play_rank(wire, place_on_host(&seat), given, &result, err);
+    launch_hosts_release(&seat.hosts);
+    if (ok && seat.rank == 0) {
+        run_result_pack(&result, &bytes);
+        ok = bytes.failed ? error_memory(err)
+                          : launch_tell_result(bytes.data, bytes.length) ||
+                                error_set(err, ERROR_FAILED, "the launcher does not hear rank 0");
+        text_release(&bytes);
+    }
+    if (ok)
+        run_result_release(&result);
+    else
+        launch_tell_failure(err);
+    wire_leave(wire, ok ? 0 : (int)err->kind);
+}
+
+bool api_be_node(struct error *err)
+{
+    return launch_be_node(err);
+}
+
+/* ---- the call ---- */
+
+static bool is_given(const struct api_call *call, const char *name)
+{
+    for (int i = 0; api_play.options[i].name; i++)
+        if (strcmp(api_play.options[i].name, name) == 0)
+            return call->given[i];
+    return false;
+}
+
+/* Options that would count for nothing. */
+static bool check(const struct rh_play_request *given, const struct api_call *call, struct error *err)
+{
+    static const char *const of_kernels[] = {"model", "sequence", "type", "software"};
+    static const char *const of_saves[] = {"checkpoints", "copy-rate", "save-rate", "save-waits"};
+    for (int i = 0; i < 4 && strcmp(given->compute, "kernels") != 0; i++)
+        if (is_given(call, of_kernels[i]))
+            return error_set(err, ERROR_USAGE, "--%s is of --compute kernels", of_kernels[i]);
+    for (int i = 0; i < 4 && given->save_every == 0; i++)
+        if (is_given(call, of_saves[i]))
+            return error_set(err, ERROR_USAGE, "--%s: expected --save-every", of_saves[i]);
+    if (given->hosts && given->hostfile)
+        return error_set(err, ERROR_USAGE, "hosts and hostfile: expected one of them");
+    if (!play_asks_drills(given) && given->plans.count > 1)
+        return error_set(err, ERROR_USAGE, "run: one plan is played; several are for drills");
+    return true;
+}
+
+static bool run(const struct rh_play_request *given, const struct api_call *call, struct api_report *report,
+                struct error *err)
+{
+    bool says = true;
+    if (play_asks_drills(given))
+        return play_drills(given, call, report, err);
+    struct run_result *result = api_report_keep(report, sizeof *result, drop, err);
+    return result &&
+           (given->hosts || given->hostfile ? play_launched(given, call, result, err)
+            : comm_launched() > 1           ? play_by_mpi(given, result, &says, err)
+            : given->ranks > 1              ? play_launched(given, call, result, err)
+                                            : play_alone(given, result, err)) &&
+           (!says || deliver(result, report, err));
+}
+
+static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
+{
+    const struct rh_play_request *given = request;
+    if (launch_is_rank())
+        be_launched(given, err);
+    if (!check(given, call, err))
+        return NULL;
+    struct api_report *report = api_report_new(err);
+    return report ? api_made(&report->base, run(given, call, report, err), err) : NULL;
+}
+
+static const char *const computes[] = {"deadline", "kernels", NULL};
+static const char *const types[] = {"plan", "fp32", "bf16", NULL};
+
+const struct option_spec api_play_options[] = {
+    OPTION(rh_play_request, ranks, OPTION_INTEGER, "ranks", .letter = 'r', .argument = "N", .initial = "1",
+           .min = 1, .max = WIRE_MAX_RANKS,
+           .help =
+               "start N ranks on this host; under mpirun or srun there are as many as these have started"),
+    OPTION(rh_play_request, devices_per_rank, OPTION_INTEGER, "devices-per-rank", .argument = "N", .min = 1,
+           .max = 65536, .help = "devices that a rank plays; as many as needed if not given"),
+    OPTION(rh_play_request, iterations, OPTION_INTEGER, "iterations", .letter = 'i', .argument = "N",
+           .initial = "3", .min = 1, .max = 10000, .help = "play so many iterations"),
+    OPTION(rh_play_request, schedule, OPTION_TEXT, "schedule", .argument = "NAME",
+           .help = "play this schedule instead of the plan's"),
+    OPTION(rh_play_request, chunks, OPTION_INTEGER, "chunks", .argument = "N", .min = 1, .max = 1024,
+           .help = "chunks of the model on each device, for the schedules that have them"),
+    OPTION(rh_play_request, link, OPTION_TEXT, "link", .argument = "LINK", .initial = "plan",
+           .help = "what transfers take at least: what the plan says (plan); latency=20us,bandwidth=10GB/s; "
+                   "or only what "
+                   "the hosts' network takes (host)"),
+    OPTION(rh_play_request, byte_share, OPTION_NUMBER, "byte-share", .argument = "SHARE", .initial = "1",
+           .max = 1, .help = "move this share of the plan's bytes, such as 0.01 on a laptop"),
+    OPTION(rh_play_request, compute, OPTION_WORD, "compute", .argument = "WAY", .words = computes,
+           .initial = "deadline",
+           .help =
+               "kernels end when the plan says (deadline), or are computed by oneDNN, as 'rehearse measure "
+               "layers' does (kernels)"),
+    OPTION(rh_play_request, model, OPTION_TEXT, "model", .letter = 'm', .argument = "MODEL",
+           .topic = "kernels", .help = "the model whose layers the plan has; by default the plan's"),
+    OPTION(
+        rh_play_request, sequence, OPTION_INTEGER, "sequence", .argument = "N", .max = 16777216,
+        .topic = "kernels", .initial = "0",
+        .help =
+            "tokens of a sequence, as they were measured; 0: the plan's, and the model's if it names none"),
+    OPTION(rh_play_request, type, OPTION_WORD, "type", .argument = "TYPE", .words = types, .topic = "kernels",
+           .initial = "plan", .help = "number format; 'plan': the plan's, and fp32 if it names none"),
+    OPTION(rh_play_request, software, OPTION_TEXT, "software", .argument = "NAME", .topic = "kernels",
+           .initial = "fsdp", .help = "training software, whose kernels the layers have"),
+    OPTION(rh_play_request, pin, OPTION_FLAG, "pin",
+           .help = "keep each rank on a processor of its own, in turn if there are fewer"),
+    OPTION(rh_play_request, jitter, OPTION_NUMBER, "jitter", .argument = "SHARE", .max = 10,
+           .help = "standard deviation of the time of kernels, such as 0.02; simulated in the same way"),
+    OPTION(rh_play_request, seed, OPTION_INTEGER, "seed", .argument = "N", .initial = "1",
+           .max = 9007199254740992.0, .help = "seed of the jitter, and of random drills"),
+    OPTION(rh_play_request, timeout, OPTION_QUANTITY, "timeout", .argument = "TIME", .initial = "60s",
+           .min = 0.1, .max = 1e6, .unit = UNIT_TIME, .help = "give up if nothing has happened for so long"),
+    OPTION(rh_play_request, priority, OPTION_FLAG, "priority",
+           .help = "ask the system to run ranks before all others, so that deadlines are met on a busy host"),
+    OPTION(rh_play_request, data, OPTION_FILE, "data", .topic = "hosts", .argument = "FOLDER",
+           .help = "read the samples of each iteration from this data set of 'rehearse dataset generate'"),
+    OPTION(rh_play_request, storage, OPTION_FILE, "storage", .topic = "hosts", .argument = "FILE",
+           .help = "load training data as fast as a storage run did (result.json of rehearse feed)"),
+    OPTION(rh_play_request, save_every, OPTION_INTEGER, "save-every", .topic = "hosts", .argument = "N",
+           .max = 10000, .help = "save a checkpoint every N iterations, beside the next ones; 0: never"),
+    OPTION(rh_play_request, checkpoints, OPTION_FILE, "checkpoints", .topic = "hosts", .argument = "FOLDER",
+           .help =
+               "--save-every: write them here; a drill loads the last one after losses that memory cannot "
+               "heal"),
+    OPTION(rh_play_request, copy_rate, OPTION_QUANTITY, "copy-rate", .unit = UNIT_RATE, .topic = "hosts",
+           .argument = "RATE", .max = 1e15,
+           .help = "--save-every: how fast a device copies to its host; 0: at once"),
+    OPTION(rh_play_request, save_rate, OPTION_QUANTITY, "save-rate", .unit = UNIT_RATE, .topic = "hosts",
+           .argument = "RATE", .max = 1e15,
+           .help = "--save-every: how fast all hosts together write, as simulated, and played without "
+                   "--checkpoints; 0: at once"),
+    OPTION(rh_play_request, save_waits, OPTION_WORD, "save-waits", .topic = "hosts", .argument = "WHAT",
+           .words = simulate_save_waits, .initial = "copies",
+           .help = "--save-every: passes wait until all devices have copied to their hosts; until all hosts "
+                   "have written; or only the next optimizer waits for the copies of its device"),
+    OPTION(rh_play_request, csv, OPTION_FILE, "csv", .topic = "output", .argument = "FILE",
+           .help = "also write all tasks as a table: device, kind, micro-batch, begin, end"),
+    OPTION(rh_play_request, trace, OPTION_FILE, "trace", .topic = "output", .argument = "FILE",
+           .help = "also write the tasks as a Chrome trace, for Perfetto; a name that ends in / is a folder "
+                   "with a file for each device, one that ends in .db a trace for 'rehearse compare'"),
+    OPTION(rh_play_request, simulated, OPTION_FILE, "simulated", .topic = "output", .argument = "FILE",
+           .help = "also write the tasks as they are simulated, as --trace does"),
+    OPTION(rh_play_request, chakra, OPTION_FILE, "chakra", .topic = "output", .argument = "PREFIX",
+           .help = "also write the tasks of device N as Chakra's execution trace PREFIX.N.et"),
+    OPTION(rh_play_request, figure, OPTION_FILE, "figure", .topic = "output", .argument = "FILE",
+           .help = "also draw the timeline and the memory; the ending is .svg, .png or .pdf (needs gnuplot)"),
+    OPTION(rh_play_request, style, OPTION_WORD, "style", .topic = "output", .argument = "STYLE",
+           .words = figure_style_names, .initial = "screen", .help = "look of the picture"),
+    OPTION(rh_play_request, kill, OPTION_TEXT, "kill", .topic = "drills", .argument = "NODE@TIME",
+           .repeats = true, .help = "kill the rank of a node so many seconds after the beginning: 2@1.5s"),
+    OPTION(rh_play_request, cut, OPTION_TEXT, "cut", .topic = "drills", .argument = "NODE@TIME",
+           .repeats = true, .help = "cut a node off: nothing comes from it or goes to it any more"),
+    OPTION(rh_play_request, back, OPTION_TEXT, "return", .topic = "drills", .argument = "NODE@TIME",
+           .repeats = true, .help = "a new process comes in the place of a lost node"),
+    OPTION(rh_play_request, failures, OPTION_FILE, "failures", .topic = "drills", .argument = "FILE",
+           .help = "losses and returns of a table (t_s,event,node), as 'rehearse elastic' takes it"),
+    OPTION(rh_play_request, random, OPTION_INTEGER, "random", .topic = "drills", .argument = "N", .min = 1,
+           .max = 100000, .help = "run N drills that are drawn by --seed"),
+    OPTION(rh_play_request, drill, OPTION_INTEGER, "drill", .topic = "drills", .argument = "N",
+           .initial = "-1", .min = -1, .max = 100000, .help = "of the random drills, only number N"),
+    OPTION(rh_play_request, survive, OPTION_FLAG, "survive", .topic = "drills",
+           .help = "a drill whose losses come from elsewhere: whoever is lost, the others go on"),
+    OPTION(rh_play_request, faults, OPTION_INTEGER, "faults", .topic = "drills", .argument = "F",
+           .initial = "1", .max = 1000, .help = "lost nodes that leave a copy of every layer"),
+    OPTION(rh_play_request, cluster, OPTION_FILE, "cluster", .letter = 'c', .topic = "drills",
+           .argument = "FILE", .help = "the nodes there are; without it, those of the plan"),
+    OPTION(rh_play_request, time_share, OPTION_NUMBER, "time-share", .topic = "drills", .argument = "SHARE",
+           .initial = "1", .max = 1e6, .help = "an iteration takes this share of its seconds"),
+    OPTION(rh_play_request, silence, OPTION_QUANTITY, "silence", .topic = "drills", .argument = "TIME",
+           .initial = "1s", .min = 0.05, .max = 3600, .unit = UNIT_TIME,
+           .help = "a rank from which nothing comes for so long is lost"),
+    OPTION(rh_play_request, plans, OPTION_FILE, "plans", .argument = "PLAN", .repeats = true,
+           .required = true, .is_operand = true,
+           .help = "the plan to play; for drills also sets of templates"),
+    OPTION(rh_play_request, hosts, OPTION_TEXT, "hosts", .argument = "HOSTS", .of_callers = true,
+           .help = "where ranks are started: a,b or, with how many ranks fit there, a:2,b:2"),
+    OPTION(rh_play_request, hostfile, OPTION_FILE, "hostfile", .argument = "FILE", .of_callers = true,
+           .help = "the same from a file with a host on each line"),
+    OPTION(rh_play_request, agent, OPTION_TEXT, "agent", .argument = "PROGRAM", .of_callers = true,
+           .help = "program that runs words on a host, as ssh does; 'none': all hosts are this one"),
+    OPTION(rh_play_request, program, OPTION_TEXT, "program", .argument = "PATH", .of_callers = true,
+           .help = "rehearse on the hosts, if it has another path there"),
+    OPTION(rh_play_request, network, OPTION_TEXT, "network", .argument = "NETWORK", .of_callers = true,
+           .help = "ranks have the address of their host in this network, such as 10.0.0.0/24"),
+    OPTION(rh_play_request, connect, OPTION_QUANTITY, "connect", .argument = "TIME", .initial = "30s",
+           .min = 0.1, .max = 3600, .unit = UNIT_TIME, .of_callers = true,
+           .help = "give up if the ranks on hosts are not connected by then"),
+    OPTION(rh_play_request, own_process, OPTION_FLAG, "own-process", .of_callers = true,
+           .help = "under mpirun a rank beside the first ends this process where the run fails"),
+    OPTION_END,
+};
+
+const struct api_command api_play = {
+    .name = "run",
+    .options = api_play_options,
+    .size = sizeof(struct rh_play_request),
+    .make = make,
+};

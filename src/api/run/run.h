@@ -1,0 +1,37 @@
+/* rh_play: a plan is played by ranks, which are this process alone, processes that are started for it, or those of mpirun. */
+#ifndef REHEARSE_API_RUN_RUN_H
+#define REHEARSE_API_RUN_RUN_H
+
+#include "api/command.h"
+#include "comm/comm.h"
+#include "run/launch/launch.h"
+#include "run/run.h"
+
+/* rank.c: plays this rank's part; `place` is its place among those of its host. The result is rank 0's. */
+bool play_rank(struct wire *wire, int place, const struct rh_play_request *given, struct run_result *result,
+               struct error *err);
+
+/* `--priority`; on the calling thread. */
+bool play_set_priority(const struct rh_play_request *given, struct error *err);
+
+/* ranks.c: the words of a rank's command line, and where ranks are started. */
+struct play_launch {
+    struct launch launch;
+    struct text text;
+    char **words;
+};
+bool play_launch_open(struct play_launch *open, const struct rh_play_request *given,
+                      const struct api_call *call, struct error *err);
+void play_launch_close(struct play_launch *open);
+
+/* drills.c */
+bool play_asks_drills(const struct rh_play_request *given);
+bool play_drills(const struct rh_play_request *given, const struct api_call *call, struct api_report *report,
+                 struct error *err);
+_Noreturn void play_be_launched_drill(const struct rh_play_request *given, struct error *err);
+
+/* Under a launcher: a rank beside the first that fails in a process of the call's own leaves in silence, as the launcher ends the others when
+ * it does, and rank 0 says why. */
+void play_leave_behind(const struct rh_play_request *given, int rank, const struct error *err);
+
+#endif

@@ -1,0 +1,87 @@
+#include "comm/program.h"
+
+#include "core/child.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NAME "rehearse"
+
+static bool cut_to_folder(char *path)
+{
+    char *slash = strrchr(path, '/');
+    if (slash)
+        slash[1] = 0;
+    return slash != NULL;
+}
+
+static bool read_own(char path[PATH_MAX])
+{
+    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
+    if (length > 0)
+        path[length] = 0;
+    return length > 0;
+}
+
+bool program_folder(char folder[PATH_MAX])
+{
+    return read_own(folder) && cut_to_folder(folder);
+}
+
+bool program_library_folder(char folder[PATH_MAX])
+{
+    static const char mark;
+    Dl_info info;
+    return dladdr(&mark, &info) && info.dli_fname && realpath(info.dli_fname, folder) &&
+           cut_to_folder(folder);
+}
+
+static bool is_program(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISREG(about.st_mode) && access(path, X_OK) == 0;
+}
+
+static bool is_at(char path[PATH_MAX], const char *folder, int length, const char *rest)
+{
+    int all = snprintf(path, PATH_MAX, "%.*s%s" NAME, length, folder, rest);
+    return all > 0 && all < PATH_MAX && is_program(path);
+}
+
+static bool find_in_path(char path[PATH_MAX])
+{
+    const char *list = getenv("PATH");
+    for (const char *at = list ? list : "/usr/bin:/bin", *end; *at; at = *end ? end + 1 : end) {
+        end = at + strcspn(at, ":");
+        if (end > at && is_at(path, at, (int)(end - at), "/"))
+            return true;
+    }
+    return false;
+}
+
+bool program_find(char path[PATH_MAX], struct error *err)
+{
+    const char *given = getenv("REHEARSE_PROGRAM");
+    char folder[PATH_MAX];
+    if (child_start_is_noted())
+        return read_own(path) ||
+               error_set(err, ERROR_FAILED, "cannot find this program: %s", strerror(errno));
+    if (given && *given) {
+        snprintf(path, PATH_MAX, "%s", given);
+        return is_program(path) ||
+               error_set(err, ERROR_FAILED, "REHEARSE_PROGRAM: there is no program '%.300s'", given);
+    }
+    if (program_library_folder(folder) &&
+        (is_at(path, folder, PATH_MAX, "") || is_at(path, folder, PATH_MAX, REHEARSE_BIN_FROM_LIB)))
+        return true;
+    return find_in_path(path) ||
+           error_set(
+               err, ERROR_FAILED,
+               "several ranks are processes of the program rehearse, which is neither installed with the "
+               "library nor in PATH: REHEARSE_PROGRAM names it");
+}
