@@ -351,6 +351,7 @@ RH_API rh_report *rh_measure_links(const struct rh_measure_links_request *reques
 struct rh_play_request {
     size_t size;
     struct rh_list plans;           /* files: one; for drills also sets of templates */
+    struct rh_handles from;         /* plans, and reports of rh_templates, besides these */
     struct rh_list kill, cut, back; /* "2@1.5s" */
     const char *link, *schedule, *compute, *model, *type, *software;
     const char *data, *storage, *checkpoints, *save_waits;

@@ -1,6 +1,7 @@
 #include "run/player.h"
 
 #include "core/clock.h"
+#include "core/stop.h"
 #include "core/vector.h"
 
 #include <errno.h>
@@ -435,7 +436,7 @@ bool player_play(struct player *player, double start, double timeout, struct err
             return false;
     for (;;) {
         double next;
-        if (!run_devices(player, &next, err))
+        if (stop_obeyed(err) || !run_devices(player, &next, err))
             return false;
         if (is_done(player))
             return true;
@@ -447,8 +448,8 @@ bool player_play(struct player *player, double start, double timeout, struct err
             return say_stuck(player, timeout, err);
         }
         player->polls++;
-        double until = fmin(isfinite(next) ? next + start : INFINITY,
-                            player->wire->size > 1 ? now + MAX_WAIT : INFINITY);
+        double until =
+            isfinite(next) || player->wire->size > 1 ? fmin(next + start, now + MAX_WAIT) : INFINITY;
         if (!wire_poll(player->wire, player->busy ? now : until, err))
             return false;
         if (player->wire->wake >= 0)

@@ -1,6 +1,7 @@
 /* What ranks tell each other before and after a run. Every call has a number, by which its messages are known; a rank can be one call
  * ahead of another. */
 #include "core/clock.h"
+#include "core/stop.h"
 #include "core/vector.h"
 #include "run/wire.h"
 
@@ -8,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS 16 /* of the clocks */
+#define ROUNDS 16   /* of the clocks */
+#define NAP    0.03 /* seconds of one wait */
 
 struct blob {
     int from;
@@ -97,14 +99,14 @@ static bool hear_in(struct talk *talk, int from, double end, double nap, struct 
             return error_set(err, ERROR_FAILED, "rank %d is lost: its process has ended", from);
         if (clock_now() > end)
             return error_set(err, ERROR_FAILED, "rank %d does not answer", from);
-        if (!wire_poll(talk->wire, clock_now() + nap, err))
+        if (stop_obeyed(err) || !wire_poll(talk->wire, clock_now() + nap, err))
             return false;
     }
 }
 
 static bool hear(struct talk *talk, int from, double end, struct blob *blob, struct error *err)
 {
-    return hear_in(talk, from, end, 0.2, blob, err);
+    return hear_in(talk, from, end, NAP, blob, err);
 }
 
 bool talk_gather(struct talk *talk, const void *bytes, size_t length, talk_visit *visit, void *context,
@@ -153,7 +155,7 @@ static bool ask_clock(struct talk *talk, int rank, double timeout, double answer
         struct blob blob;
         double before = clock_now(), theirs = 0.0;
         if (!say(talk, rank, &before, sizeof before, err) ||
-            !hear_in(talk, rank, before + timeout, i > 0 ? 0.0 : 0.2, &blob, err))
+            !hear_in(talk, rank, before + timeout, i > 0 ? 0.0 : NAP, &blob, err))
             return false;
         double after = clock_now();
         if (blob.length == sizeof theirs)
@@ -171,7 +173,7 @@ static bool answer_clock(struct talk *talk, double timeout, double answer[2], st
 {
     for (int i = 0; i <= ROUNDS; i++) {
         struct blob blob;
-        if (!hear_in(talk, 0, clock_now() + timeout, i > 0 ? 0.0 : 0.2, &blob, err))
+        if (!hear_in(talk, 0, clock_now() + timeout, i > 0 ? 0.0 : NAP, &blob, err))
             return false;
         double now = clock_now();
         if (i == ROUNDS && blob.length == 2 * sizeof *answer)

@@ -133,6 +133,33 @@ static void feeding(void **state)
     assert_int_equal(system(command), 0);
 }
 
+/* By this process alone, and by ranks that are started, which this malloc is not of. */
+static void playing(void **state)
+{
+    (void)state;
+    struct rh_plan_request planned = RH_INIT(planned);
+    struct rh_play_request request = RH_INIT(request);
+    struct rh_error error;
+    const char *program = getenv("REHEARSE_PROGRAM");
+    planned.model = "gpt2";
+    planned.device = "h100";
+    planned.devices = "2";
+    planned.global_batch = "4";
+    rh_plan *plan = rh_plan_find(&planned, NULL, &error);
+    if (!plan)
+        fail_msg("%s", error.text);
+    request.from = (struct rh_handles){(const rh_handle *const *)&plan, 1};
+    request.iterations = 1;
+    request.byte_share = 1e-6;
+    request.trace = records_path("played.json");
+    refuse_each(run_it, &(struct asked){"run", &request, request.trace}, 1);
+    request.trace = NULL;
+    request.ranks = 2;
+    if (program && access(program, X_OK) == 0)
+        refuse_each(run_it, &(struct asked){"run", &request, NULL}, 29);
+    rh_free(plan);
+}
+
 static void recording(void **state)
 {
     (void)state;
@@ -149,7 +176,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(drawing_plans), cmocka_unit_test(drawing_traces), cmocka_unit_test(making_a_page),
-        cmocka_unit_test(feeding),       cmocka_unit_test(recording),
+        cmocka_unit_test(feeding),       cmocka_unit_test(playing),        cmocka_unit_test(recording),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,8 +66,8 @@ static void add_values(rh_handle *handle, const struct run_result *result)
         api_add_number(handle, numbers[i].name, numbers[i].value);
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         api_add_count(handle, counts[i].name, counts[i].value);
-    api_add_table(handle, "simulated_ends", 'd', result->ends[0], 1, result->iterations);
-    api_add_table(handle, "played_ends", 'd', result->ends[1], 1, result->iterations);
+    api_add_column(handle, "simulated_ends", 'd', result->ends[0], result->iterations, sizeof(double));
+    api_add_column(handle, "played_ends", 'd', result->ends[1], result->iterations, sizeof(double));
 }
 
 /* The report of rank 0; those of others are empty. */
@@ -241,19 +241,23 @@ static bool run(const struct rh_play_request *given, const struct api_call *call
 
 static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
 {
-    const struct rh_play_request *given = request;
+    struct play_given given;
     if (launch_is_rank())
-        be_launched(given, err);
-    if (!check(given, call, err))
-        return NULL;
+        be_launched(request, err);
     struct api_report *report = api_report_new(err);
-    return report ? api_made(&report->base, run(given, call, report, err), err) : NULL;
+    bool done = report && play_given_open(&given, request, err) && check(&given.request, call, err) &&
+                run(&given.request, call, report, err);
+    if (report)
+        play_given_close(&given);
+    return report ? api_made(&report->base, done, err) : NULL;
 }
 
 static const char *const computes[] = {"deadline", "kernels", NULL};
 static const char *const types[] = {"plan", "fp32", "bf16", NULL};
 
 const struct option_spec api_play_options[] = {
+    OPTION(rh_play_request, plans, OPTION_FILE, "plans", .argument = "PLAN", .repeats = true,
+           .is_operand = true, .help = "files of the plan to play; for drills also sets of templates"),
     OPTION(rh_play_request, ranks, OPTION_INTEGER, "ranks", .letter = 'r', .argument = "N", .initial = "1",
            .min = 1, .max = WIRE_MAX_RANKS,
            .help =
@@ -355,9 +359,8 @@ const struct option_spec api_play_options[] = {
     OPTION(rh_play_request, silence, OPTION_QUANTITY, "silence", .topic = "drills", .argument = "TIME",
            .initial = "1s", .min = 0.05, .max = 3600, .unit = UNIT_TIME,
            .help = "a rank from which nothing comes for so long is lost"),
-    OPTION(rh_play_request, plans, OPTION_FILE, "plans", .argument = "PLAN", .repeats = true,
-           .required = true, .is_operand = true,
-           .help = "the plan to play; for drills also sets of templates"),
+    OPTION(rh_play_request, from, OPTION_HANDLE, "from", .repeats = true, .of_callers = true,
+           .help = "plans, and sets of templates, that were found before"),
     OPTION(rh_play_request, hosts, OPTION_TEXT, "hosts", .argument = "HOSTS", .of_callers = true,
            .help = "where ranks are started: a,b or, with how many ranks fit there, a:2,b:2"),
     OPTION(rh_play_request, hostfile, OPTION_FILE, "hostfile", .argument = "FILE", .of_callers = true,

@@ -1,6 +1,6 @@
 /* Agents: the programs that run words on a host, as ssh does. */
-#include "core/child.h"
 #include "comm/program.h"
+#include "core/child.h"
 #include "run/launch/launcher.h"
 
 #include <errno.h>
@@ -84,7 +84,9 @@ bool launch_agent_check(const struct launch *launch, char path[PATH_MAX], struct
 void launch_agent_ending(const struct launch *launch, int code, char *text, size_t size)
 {
     const char *agent = launch->agent ? launch->agent : "ssh";
-    if (code == 126 || code == 127)
+    if (launch->local)
+        snprintf(text, size, "it ended with exit code %d", code);
+    else if (code == 126 || code == 127)
         snprintf(text, size,
                  "its agent '%.100s' ended with exit code %d, so rehearse does not run there: --program says "
                  "where it is on the hosts",

@@ -319,7 +319,12 @@ static void lose_node(struct launch_job *job, int host, const char *why)
         node->agent = 0;
     if (node->agent == 0 && WIFEXITED(status) && WEXITSTATUS(status) != 0)
         launch_agent_ending(job->launch, WEXITSTATUS(status), ending, sizeof ending);
-    snprintf(text, sizeof text, "host '%s' is lost: %s", host_name(job, host), ending[0] ? ending : why);
+    if (ending[0])
+        why = ending;
+    if (job->launch->local)
+        snprintf(text, sizeof text, "the process that starts ranks is lost: %s", why);
+    else
+        snprintf(text, sizeof text, "host '%s' is lost: %s", host_name(job, host), why);
     if (!job->going || !job->watch->survives)
         fail(job, ERROR_FAILED, true, text);
     channel_release(&node->channel);
@@ -347,7 +352,7 @@ static void listen_to(struct launch_job *job, int host, short events)
         lose_node(job, host, said.text);
     else if (channel->ended) {
         clock_sleep(CLOCK_SECOND / 50); /* for the agent's exit code */
-        lose_node(job, host, "its agent has ended");
+        lose_node(job, host, job->launch->local ? "it has ended" : "its agent has ended");
     }
 }
 
