@@ -9,6 +9,7 @@
 
 static atomic_bool stopped;
 static rh_stop *requested; /* NULL: nobody asked for it */
+static atomic_int came;    /* the signal that stopped */
 
 /* Its default action is restored by then. */
 static void die(int signal_number)
@@ -38,6 +39,7 @@ void clean_on_signals(void)
 
 static void stop(int signal_number)
 {
+    atomic_store(&came, signal_number);
     atomic_store(&stopped, true);
     rh_stop_request(requested);
     handle(signal_number, die, (int)SA_RESETHAND);
@@ -60,4 +62,13 @@ rh_stop *stop_on_signals(struct error *err)
     }
     flag_on_signals();
     return requested;
+}
+
+void stop_die(void)
+{
+    int signal_number = atomic_load(&came);
+    if (signal_number == 0)
+        return;
+    handle(signal_number, SIG_DFL, 0);
+    raise(signal_number);
 }

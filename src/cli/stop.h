@@ -17,4 +17,7 @@ rh_stop *stop_on_signals(struct error *err);
 /* The same as a flag. */
 const atomic_bool *flag_on_signals(void);
 
+/* Ends the program by the signal that has stopped it; nothing happens where none has. */
+void stop_die(void);
+
 #endif

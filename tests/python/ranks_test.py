@@ -7,19 +7,22 @@ import sys
 import unittest
 
 PROGRAM = """
+import sys
 import rehearse
 report = rehearse.measure_links(kinds="none", smallest="1 KiB", largest="1 KiB", limit=0.05, precision="50%")
 if "ranks" in report:
-    print("rank 0:", report.ranks, report.hosts, "send" in report.times.work, min(report.times.seconds) > 0)
+    line = f"rank 0: {report.ranks} {report.hosts} {'send' in report.times.work} {min(report.times.seconds) > 0}"
 else:
-    print("another rank:", len(report), repr(str(report)))
+    line = f"another rank: {len(report)} {str(report)!r}"
+sys.stdout.write(line + chr(10))  # at once, as both ranks write to one pipe
 """
 NO_SIZE = """
+import sys
 import rehearse
 try:
     rehearse.measure_links(kinds="none", smallest="12 B", largest="12 B")
 except rehearse.Error as error:
-    print(error)
+    sys.stdout.write(f"{error}" + chr(10))
 """
 
 

@@ -196,6 +196,11 @@ bool api_be_node(struct error *err)
     return launch_be_node(err);
 }
 
+bool api_is_rank(void)
+{
+    return launch_is_rank();
+}
+
 /* ---- the call ---- */
 
 static bool is_given(const struct api_call *call, const char *name)

@@ -1,8 +1,10 @@
 #include "api/command.h"
+#include "api/run/node.h"
 #include "cli/answer.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/run/hosts.h"
+#include "cli/stop.h"
 
 #include <math.h>
 #include <unistd.h>
@@ -37,7 +39,11 @@ static bool run(void *context, struct error *err)
     given->request.size = sizeof given->request;
     given->request.own_process = true;
     hosts_of_launch(&given->request);
+    if (!api_is_rank() && !answer_stoppable(&call, 0, err))
+        return false;
     rh_report *report = rh_play(&given->request, &call, &error);
+    if (!report && error.code == RH_STOPPED)
+        stop_die(); /* all ranks have ended, and their files are gone */
     if (!report)
         return answer_error(&error, err);
     bool says = !isnan(rh_number(report, "passed")), ends = rh_number(report, "ends") > 0.0;

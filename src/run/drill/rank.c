@@ -1,6 +1,7 @@
 #include "run/drill/rank.h"
 
 #include "core/clock.h"
+#include "core/stop.h"
 #include "core/vector.h"
 #include "run/run.h"
 
@@ -388,6 +389,10 @@ void drill_be_rank(struct drill_rank *rank)
     double end = INFINITY;
     for (;;) {
         double now = clock_now();
+        if (stop_wanted()) {
+            drill_finish(rank, DRILL_HANG, "stopped");
+            return;
+        }
         look_for_lost(rank);
         drill_look_at_load(rank);
         drill_look_at_saves(rank);
