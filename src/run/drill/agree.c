@@ -179,14 +179,15 @@ static void set_view(struct drill_rank *rank, const struct view *view)
     rank->moves = view->moves;
 }
 
-/* Of a node's losses the last one before it was noticed; of several nodes', the one that was found last. */
-static void note_detection(const struct drill_options *options, struct drill_event *event, int node,
+/* Of what hit a rank the last before it was noticed; of several ranks, that of the one that was found last. A node that has returned is another rank,
+ * which may be hit before it trains. */
+static void note_detection(const struct drill_options *options, struct drill_event *event, int lost,
                            double when)
 {
     const struct drill_fate *last = NULL;
     for (int i = 0; i < options->fate_count; i++) {
         const struct drill_fate *fate = &options->fates[i];
-        if (fate->node == node && fate->kind != DRILL_RETURN && fate->time <= when &&
+        if (fate->kind != DRILL_RETURN && drill_rank_at(options, i) == lost && fate->time <= when &&
             (!last || fate->time > last->time))
             last = fate;
     }
@@ -221,7 +222,7 @@ static void note_view(struct drill_rank *rank, const struct view *view, int iter
         double noticed = rank->noticed[rank->rank_of[n]];
         last = fmax(last, noticed);
         if (noticed > 0.0)
-            note_detection(rank->options, event, n, noticed - rank->t0);
+            note_detection(rank->options, event, rank->rank_of[n], noticed - rank->t0);
     }
     if (rank->found_at >= 0.0) {
         event->agreed = clock_now() - rank->found_at;
