@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define MAX_STEPS  8
 #define MAX_MEMORY 8
@@ -13,6 +14,8 @@
     ((size_t)1 << 42) /* of an array: no machine has more, and oneDNN divides by zero for some */
 #define EPSILON     1e-5F
 #define ANY_BATCHES 3 /* rank of a product with a batch */
+#define LINE        64
+#define LINES       ((size_t)64) /* of a page */
 
 struct step {
     dnnl_primitive_t primitive;
@@ -27,6 +30,10 @@ struct made {
     struct step steps[MAX_STEPS];
     dnnl_memory_t arrays[MAX_ARRAYS];
     void *data[MAX_ARRAYS];
+    struct block {
+        void *start;
+        size_t size;
+    } blocks[MAX_ARRAYS];
     void (*fill)(void *data, int64_t count, bool is_bf16);
     const char *failed; /* the call that failed first; NULL: none */
     dnnl_status_t status;
@@ -70,6 +77,20 @@ static dnnl_memory_desc_t describe(struct made *made, dnnl_data_type_t type, int
     return desc;
 }
 
+/* Returns memory at another place each time, both in the address space (by lines of a cache) and in the machine (new pages): how fast a kernel
+ * is depends on where its arrays lie, and an array that is made again must not find the pages of the one before. */
+static void *place(struct block *block, size_t bytes)
+{
+    static uint64_t next = 1;
+    next = next * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    size_t offset = (size_t)(next >> 58) * LINE;
+    block->size = bytes + LINES * LINE;
+    block->start = mmap(NULL, block->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (block->start == MAP_FAILED)
+        block->start = NULL;
+    return block->start ? (char *)block->start + offset : NULL;
+}
+
 /* Returns the number of a new array with random contents. */
 static int add_array(struct made *made, const dnnl_memory_desc_t *desc)
 {
@@ -78,8 +99,8 @@ static int add_array(struct made *made, const dnnl_memory_desc_t *desc)
         return 0;
     size_t bytes = dnnl_memory_desc_get_size(desc);
     bool narrow = desc->data_type == dnnl_bf16;
-    void *data = NULL;
-    if (number >= MAX_ARRAYS || bytes > MAX_BYTES || posix_memalign(&data, 64, bytes ? bytes : 64) != 0) {
+    void *data = number < MAX_ARRAYS && bytes <= MAX_BYTES ? place(&made->blocks[number], bytes) : NULL;
+    if (!data) {
         ok(made, dnnl_out_of_memory, "allocate an array");
         return 0;
     }
@@ -336,7 +357,8 @@ static void end(void *context)
     for (int i = 0; i < MAX_ARRAYS; i++) {
         if (made->arrays[i])
             dnnl_memory_destroy(made->arrays[i]);
-        free(made->data[i]);
+        if (made->blocks[i].start)
+            munmap(made->blocks[i].start, made->blocks[i].size);
     }
     if (made->stream)
         dnnl_stream_destroy(made->stream);

@@ -1,4 +1,5 @@
 /* Layers of models by name and of files, whose passes are timed in the order of an iteration, and products, each timed alone. */
+#include "core/clock.h"
 #include "core/vector.h"
 #include "cost/model_profile.h"
 #include "measure/layers/inner.h"
@@ -31,6 +32,7 @@ struct job {
     struct layer_passes *of; /* each layer */
     bool is_bf16;
     int64_t width;
+    double began, making; /* of passes; making: seconds since then in which kernels were made again */
     struct host_watch watch;
     struct error *err;
 };
@@ -101,12 +103,23 @@ static bool add_pass(struct job *job, struct kernel_list *list, int *number)
     return error_memory(job->err);
 }
 
+/* Makes the kernels again, unless that has taken more than its share of the time: a measurement is not to be of one place of their arrays. */
+static bool renew(struct job *job)
+{
+    double begin = clock_now();
+    if (job->making > KERNEL_MAKING_SHARE * (begin - job->began))
+        return true;
+    bool ok = kernel_set_renew(&job->set, job->err);
+    job->making += clock_now() - begin;
+    return ok;
+}
+
 /* An iteration: all layers forwards, then all backwards, so that a pass finds in the caches what the pass before it has left there. */
 static bool iterate(void *context, int round, struct error *err)
 {
-    const struct job *job = context;
+    struct job *job = context;
     int count = job->measured->count;
-    bool ok = true;
+    bool ok = round == 0 || renew(job);
     for (int i = 0; ok && i < count; i++)
         if (job->of[i].forward >= 0)
             ok = sample_visit(job->passes[job->of[i].forward]->series, round, 0.0, err);
@@ -131,6 +144,7 @@ static bool time_passes(struct job *job)
     struct measured_layers *measured = job->measured;
     struct sample_series **series = malloc((job->pass_count + 1) * sizeof *series);
     bool ok = series || error_memory(job->err);
+    job->began = clock_now();
     for (size_t i = 0; ok && i < job->pass_count; i++)
         series[i] = job->passes[i]->series;
     ok = ok && sample_rounds(series, (int)job->pass_count, &measured->options, iterate, job, job->err);

@@ -29,6 +29,18 @@ bool kernel_set_add(struct kernel_set *set, struct kernel_list *list, const stru
     return part.kernel >= 0 && (VECTOR_ADD(list->parts, list->count, list->room, part) || error_memory(err));
 }
 
+bool kernel_set_renew(struct kernel_set *set, struct error *err)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        struct made_kernel *kernel = &set->kernels[i];
+        set->calls->end(kernel->made);
+        kernel->made = kernel_make(set->calls, &kernel->task, err);
+        if (!kernel->made)
+            return false;
+    }
+    return true;
+}
+
 bool kernel_set_run(const struct kernel_set *set, const struct kernel_list *list, int64_t times,
                     struct error *err)
 {
@@ -60,7 +72,8 @@ void kernel_list_release(struct kernel_list *list)
 void kernel_set_release(struct kernel_set *set)
 {
     for (size_t i = 0; i < set->count; i++)
-        set->calls->end(set->kernels[i].made);
+        if (set->kernels[i].made)
+            set->calls->end(set->kernels[i].made);
     free(set->kernels);
     *set = (struct kernel_set){.calls = NULL};
 }

@@ -26,6 +26,9 @@ struct kernel_set {
 bool kernel_set_add(struct kernel_set *set, struct kernel_list *list, const struct kernel_task *task,
                     double repeats, struct error *err);
 
+/* Makes all kernels again, whose arrays lie elsewhere then. */
+bool kernel_set_renew(struct kernel_set *set, struct error *err);
+
 /* Runs a list so many times. */
 bool kernel_set_run(const struct kernel_set *set, const struct kernel_list *list, int64_t times,
                     struct error *err);

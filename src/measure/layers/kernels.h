@@ -7,6 +7,8 @@
 #include "measure/layers/kernel_module.h"
 #include "measure/sample.h"
 
+#define KERNEL_MAKING_SHARE 0.2 /* of a measurement's time, at most, in which its kernels are made again */
+
 struct timed_task {
     struct kernel_task task;
     struct sample_result time;
