@@ -8,7 +8,8 @@
  *
  * What others do to a machine changes from second to second and from minute to minute, which samples of one second do not show. So a
  * measurement can be visited in rounds, with others in between. A round is a block then; tau is the largest of blocks of one, two, four
- * and more rounds, and larger where blocks are few (as Student's t is wider than a normal number). */
+ * and more rounds, and larger where blocks are few (as Student's t is wider than a normal number). What blocks of many rounds vary more than single
+ * rounds is drift: it is as large between two measurements as within one, and counts three times. */
 #ifndef REHEARSE_MEASURE_SAMPLE_H
 #define REHEARSE_MEASURE_SAMPLE_H
 

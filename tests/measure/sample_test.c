@@ -214,6 +214,49 @@ static void intervals_of_rounds_hold_the_next_median(void **state)
     assert_true(held_in_rounds(0.8, 40) > 0.85);
 }
 
+/* Drift as large over hours as over seconds: a sum of speeds that change every round, every second one, every fourth one, … */
+static double held_in_drift(int round_count)
+{
+    enum { SERIES = 300, EACH = 6, OCTAVES = 16 };
+    int count = round_count * EACH, inside = 0, *rounds = malloc((size_t)count * sizeof *rounds);
+    double *times = malloc(2 * (size_t)count * sizeof *times), speeds[OCTAVES] = {0};
+    struct sample_result last = {0}, result;
+    uint64_t random = 5;
+    unsigned round = 0;
+    assert_true(times && rounds);
+    for (int s = 0; s <= SERIES; s++) {
+        double speed = 0.0;
+        for (int i = 0; i < count; i++) {
+            rounds[i] = i / EACH;
+            if (i % EACH == 0) {
+                speed = 0.0;
+                for (int k = 0; k < OCTAVES; k++) {
+                    if (round % (1U << k) == 0)
+                        speeds[k] = random_normal(&random);
+                    speed += speeds[k];
+                }
+                round++;
+            }
+            times[i] = exp(0.01 * speed + 0.01 * random_normal(&random));
+        }
+        memset(&result, 0, sizeof result);
+        sample_judge(&result, times, rounds, count, 0.02, times + count);
+        inside += s > 0 && last.low <= result.median && result.median <= last.high;
+        last = result;
+    }
+    free(times);
+    free(rounds);
+    return (double)inside / SERIES;
+}
+
+static void intervals_hold_the_next_median_of_a_machine_that_drifts(void **state)
+{
+    (void)state;
+    assert_true(held_in_drift(12) > 0.87);
+    assert_true(held_in_drift(40) > 0.92);
+    assert_true(held_in_drift(200) > 0.92);
+}
+
 static bool visit_both(void *context, int round, struct error *err)
 {
     struct sample_series **series = context;
@@ -247,6 +290,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(intervals_of_rounds_hold_the_next_median),
+        cmocka_unit_test(intervals_hold_the_next_median_of_a_machine_that_drifts),
         cmocka_unit_test(rounds_end_when_all_are_precise),
         cmocka_unit_test(steady_times_end_early),
         cmocka_unit_test(short_runs_are_batched),
