@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define QUIET_SECONDS 0.5
@@ -68,6 +69,26 @@ static void show_progress(void *unused, const char *what, const char *detail)
 output_progress *output_shows_progress(void)
 {
     return isatty(STDERR_FILENO) ? show_progress : NULL;
+}
+
+bool output_check(const char *path, struct error *err)
+{
+    struct stat old;
+    struct text folder = {0};
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    bool is_there = path && strcmp(path, "-") != 0 && stat(path, &old) == 0;
+    if (!path || strcmp(path, "-") == 0 || (is_there && !S_ISREG(old.st_mode)))
+        return true;
+    if (slash)
+        text_add_bytes(&folder, path, (size_t)(slash - path) + 1);
+    else
+        text_add(&folder, ".");
+    bool done = folder.failed ? error_memory(err)
+                : access(folder.data, W_OK | X_OK) == 0
+                    ? true
+                    : error_set(err, ERROR_FAILED, "%s: cannot write: %s", path, strerror(errno));
+    text_release(&folder);
+    return done;
 }
 
 bool output_and_release(const char *path, struct text *text, struct error *err)

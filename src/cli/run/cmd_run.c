@@ -39,7 +39,7 @@ static bool run(void *context, struct error *err)
     given->request.size = sizeof given->request;
     given->request.own_process = true;
     hosts_of_launch(&given->request);
-    if (!api_is_rank() && !answer_stoppable(&call, 0, err))
+    if (!api_is_rank() && (!output_check(given->output, err) || !answer_stoppable(&call, 0, err)))
         return false;
     rh_report *report = rh_play(&given->request, &call, &error);
     if (!report && error.code == RH_STOPPED)
