@@ -201,6 +201,7 @@ static void drop(void *kept)
     struct drills_answer *answer = kept;
     drill_results_release(&answer->results);
     wire_close(answer->wire);
+    free(answer);
 }
 
 /* Writes what was found; that drills ended wrongly is an answer, too. */

@@ -14,6 +14,7 @@
 static void drop(void *result)
 {
     run_result_release(result);
+    free(result);
 }
 
 static void add_values(rh_handle *handle, const struct run_result *result)
