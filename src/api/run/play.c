@@ -2,6 +2,7 @@
 #include "api/run/node.h"
 #include "api/run/run.h"
 #include "api/sim/simulate.h"
+#include "core/child.h"
 #include "core/clock.h"
 #include "figure/style.h"
 
@@ -122,23 +123,18 @@ static bool play_by_mpi(const struct rh_play_request *given, struct run_result *
 }
 
 /* What rank 0 has said. */
-struct answer {
-    struct text bytes;
-};
-
 static void take_result(void *context, int rank, const void *bytes, size_t length)
 {
-    struct answer *answer = context;
     if (rank == 0)
-        text_add_bytes(&answer->bytes, bytes, length);
+        text_add_bytes(context, bytes, length);
 }
 
 static bool play_launched(const struct rh_play_request *given, const struct api_call *call,
                           struct run_result *result, struct error *err)
 {
     struct play_launch open;
-    struct answer answer = {.bytes = {0}};
-    const struct launch_watch watch = {.context = &answer, .result = take_result, .limit = INFINITY};
+    struct text said = {0};
+    const struct launch_watch watch = {.context = &said, .result = take_result, .limit = INFINITY};
     int host_of[WIRE_MAX_RANKS], slots = 0;
     struct launch_ranks all = {.host_of = host_of};
     bool ok = play_launch_open(&open, given, call, err);
@@ -148,10 +144,10 @@ static bool play_launched(const struct rh_play_request *given, const struct api_
     all.count = given->ranks > 1 ? (int)given->ranks : slots < WIRE_MAX_RANKS ? slots : WIRE_MAX_RANKS;
     ok = ok && launch_place(hosts, all.count, host_of, err) && launch_run(&open.launch, &all, &watch, err);
     play_launch_close(&open);
-    if (ok && answer.bytes.failed)
+    if (ok && said.failed)
         ok = error_memory(err);
-    ok = ok && run_result_unpack(result, answer.bytes.data, answer.bytes.length, err);
-    text_release(&answer.bytes);
+    ok = ok && run_result_unpack(result, said.data, said.length, err);
+    text_release(&said);
     return ok;
 }
 
@@ -197,9 +193,10 @@ bool api_be_node(struct error *err)
     return launch_be_node(err);
 }
 
+/* In another program the variable that says so is somebody's mistake. */
 bool api_is_rank(void)
 {
-    return launch_is_rank();
+    return child_start_is_noted() && launch_is_rank();
 }
 
 /* ---- the call ---- */
@@ -248,7 +245,7 @@ static bool run(const struct rh_play_request *given, const struct api_call *call
 static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
 {
     struct play_given given;
-    if (launch_is_rank())
+    if (api_is_rank())
         be_launched(request, err);
     struct api_report *report = api_report_new(err);
     bool done = report && play_given_open(&given, request, err) && check(&given.request, call, err) &&

@@ -1,4 +1,4 @@
-/* Ranks on several hosts, without mpirun: `rehearse launch`.
+/* Ranks that are started without mpirun: on this host by `rehearse run`, on several by `rehearse launch`.
  *
  *   launcher.c  on the user's host: starts one node per host through an agent (ssh), and ends all of them
  *   node.c      on each host: starts this host's ranks, kills them when it is told to or when it hears nothing any more

@@ -251,7 +251,8 @@ static void hear_failure(struct launch_job *job, int host, const struct frame *f
         return;
     memcpy(&kind, frame->bytes, sizeof kind);
     int length = (int)(frame->length - sizeof kind);
-    if (job->launch->local)
+    bool says_host = length > 6 && memcmp(frame->bytes + sizeof kind, "host '", 6) == 0;
+    if (job->launch->local || says_host)
         snprintf(text, sizeof text, "%.*s", length, frame->bytes + sizeof kind);
     else
         snprintf(text, sizeof text, "host '%s': %.*s", host_name(job, host), length,
