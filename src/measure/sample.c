@@ -57,6 +57,11 @@ static double passed(const struct sample_series *s)
 
 /* ---- judging ---- */
 
+static double square(double value)
+{
+    return value * value;
+}
+
 /* How much more the shares of blocks above the median vary than those of independent samples. */
 static double follow_of(const double *times, int count, double median)
 {
@@ -74,8 +79,9 @@ static double follow_of(const double *times, int count, double median)
     return fmax(1.0, 4.0 * size * sum / blocks);
 }
 
-/* The same where a block is `width` rounds; more where blocks are few. */
-static double follow_of_rounds(const double *times, const int *rounds, int count, double median, int width)
+/* The same where a block is `width` rounds (0: there are too few); *student: how much more to take it for, as blocks are few. */
+static double follow_of_rounds(const double *times, const int *rounds, int count, double median, int width,
+                               double *student)
 {
     double sum = 0.0, above = 0.0;
     int blocks = 0, size = 0;
@@ -89,28 +95,23 @@ static double follow_of_rounds(const double *times, const int *rounds, int count
         size = 0;
         blocks++;
     }
-    if (blocks < MIN_BLOCKS)
-        return 1.0;
-    double student = 1.0 + (CONFIDENCE * CONFIDENCE + 1.0) / (4.0 * (blocks - 1));
-    return 4.0 * sum / blocks * student * student;
+    *student = square(1.0 + (CONFIDENCE * CONFIDENCE + 1.0) / (4.0 * fmax(1.0, blocks - 1)));
+    return blocks < MIN_BLOCKS ? 0.0 : 4.0 * sum / blocks;
 }
 
-/* What wide blocks show beyond narrow ones is drift, whose variance is the same at all lengths (flicker noise), so that more rounds do not average it
- * away: that of the difference of two whole measurements is 3/4 of that between quarters of one, not a quarter of it. */
+/* What wide blocks show beyond single rounds is drift, whose variance is the same at all lengths (flicker noise), so that more rounds do not average
+ * it away: that of the difference of two whole measurements is 3/4 of that between quarters of one, not a quarter of it. */
 static double follow(const double *times, const int *rounds, int count, double median)
 {
-    double most = 1.0, narrow;
+    double most = 1.0, student;
     if (!rounds)
         return follow_of(times, count, median);
-    narrow = fmax(1.0, follow_of_rounds(times, rounds, count, median, 1));
-    for (int width = 1; width <= (rounds[count - 1] - rounds[0] + 1) / MIN_BLOCKS; width *= 2)
-        most = fmax(most, follow_of_rounds(times, rounds, count, median, width));
-    return most + 2.0 * (most - fmin(most, narrow));
-}
-
-static double square(double value)
-{
-    return value * value;
+    double narrow = fmax(1.0, follow_of_rounds(times, rounds, count, median, 1, &student));
+    for (int width = 1; width <= (rounds[count - 1] - rounds[0] + 1) / MIN_BLOCKS; width *= 2) {
+        double wide = follow_of_rounds(times, rounds, count, median, width, &student);
+        most = fmax(most, fmax(student * wide, narrow + 3.0 * (wide - narrow)));
+    }
+    return most;
 }
 
 /* Two modes: the cut of the sorted times that leaves the least deviation within both sides. */
@@ -169,8 +170,10 @@ void sample_judge(struct sample_result *result, const double *times, const int *
     result->follow = follow(times, rounds, count, result->median);
     double middle = (count - 1) / 2.0;
     double half = CONFIDENCE * sqrt(2.0 * result->follow * count / 4.0);
-    bool known = half <= middle && /* else fewer samples than the interval needs: it is all of them */
+    bool known = CONFIDENCE * sqrt(2.0 * count / 4.0) <=
+                     middle && /* else fewer samples than an interval needs: it is all of them */
                  (!rounds || rounds[count - 1] - rounds[0] + 1 >= MIN_BLOCKS);
+    half = fmin(half, middle); /* all of them, too, where they drift as much */
     result->low = room[known ? (int)floor(middle - half) : 0];
     result->high = room[known ? (int)ceil(middle + half) : count - 1];
     double wider = fmax(result->high - result->median, result->median - result->low);
