@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define CONFIDENCE    1.959963984540054 /* of a normal number, 95 % */
+#define DRIFTING      0.475             /* of the samples, on each side of the median */
 #define BATCH_SECONDS 200e-6            /* of a sample, at least: the clock's own 50 ns are nothing then */
 #define MAX_BATCH     (INT64_C(1) << 20)
 #define WINDOW        5 /* samples whose medians are compared while warming up */
@@ -173,7 +174,7 @@ void sample_judge(struct sample_result *result, const double *times, const int *
     bool known = CONFIDENCE * sqrt(2.0 * count / 4.0) <=
                      middle && /* else fewer samples than an interval needs: it is all of them */
                  (!rounds || rounds[count - 1] - rounds[0] + 1 >= MIN_BLOCKS);
-    half = fmin(half, middle); /* all of them, too, where they drift as much */
+    half = fmin(half, fmin(middle, DRIFTING * count)); /* 95 of 100 samples, where they drift as much */
     result->low = room[known ? (int)floor(middle - half) : 0];
     result->high = room[known ? (int)ceil(middle + half) : count - 1];
     double wider = fmax(result->high - result->median, result->median - result->low);
