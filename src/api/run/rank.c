@@ -53,7 +53,7 @@ static bool close_tasks(struct shown_tasks *shown, bool done, struct error *err)
 }
 
 /* Opens the files of rank 0, and plays. */
-static bool play(struct wire *wire, struct plan *plan, struct run_options *asked,
+static bool play(struct wire *wire, struct plan *plan, const struct run_options *asked,
                  const struct rh_play_request *given, struct run_result *result, struct error *err)
 {
     static const struct timeline_sink none = {.context = NULL};
@@ -67,9 +67,10 @@ static bool play(struct wire *wire, struct plan *plan, struct run_options *asked
                        simulated = {.names = {.trace = given->simulated, .origin = now}};
     bool ok = open_tasks(&played, plan, "played", wire->rank == 0, err);
     bool both = ok && open_tasks(&simulated, plan, "simulated", wire->rank == 0, err);
-    asked->sink = played.written ? &played.sink : played.wanted ? &none : NULL;
-    asked->simulated = simulated.written ? &simulated.sink : NULL;
-    bool done = both && run_play(wire, plan, asked, result, err);
+    struct run_options options = *asked;
+    options.sink = played.written ? &played.sink : played.wanted ? &none : NULL;
+    options.simulated = simulated.written ? &simulated.sink : NULL;
+    bool done = both && run_play(wire, plan, &options, result, err);
     bool closed = close_tasks(&played, done, err);
     closed = close_tasks(&simulated, done && closed, err) && closed;
     if (done && !closed)
@@ -78,7 +79,7 @@ static bool play(struct wire *wire, struct plan *plan, struct run_options *asked
 }
 
 /* Plays with deadlines, or finds the model and plays with its kernels. */
-static bool play_kernels(struct wire *wire, struct plan *plan, struct run_options *asked,
+static bool play_kernels(struct wire *wire, struct plan *plan, const struct run_options *asked,
                          const struct rh_play_request *given, struct run_result *result, struct error *err)
 {
     struct cost_chosen chosen = {0};
@@ -96,9 +97,10 @@ static bool play_kernels(struct wire *wire, struct plan *plan, struct run_option
     bool ok = tables_ready(err) && cost_choose_model(&chosen, name, err);
     kernels.model = chosen.model;
     kernels.software = ok ? software_find(given->software) : NULL;
-    asked->kernels = &kernels;
+    struct run_options options = *asked;
+    options.kernels = &kernels;
     ok = ok && (kernels.software || software_unknown(given->software, err)) &&
-         play(wire, plan, asked, given, result, err);
+         play(wire, plan, &options, given, result, err);
     cost_chosen_release(&chosen);
     return ok;
 }
