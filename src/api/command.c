@@ -74,8 +74,8 @@ bool api_stopped(const struct api_call *call, struct error *err)
 
 static bool open_call(struct rh_call *own, const struct rh_call *given, struct error *err)
 {
-    const struct rh_call none = RH_INIT(none);
-    if (!copy_sized(own, sizeof *own, given ? given : &none, "call", err))
+    *own = (struct rh_call)RH_INIT(*own);
+    if (given && !copy_sized(own, sizeof *own, given, "call", err))
         return false;
     if (own->threads < 0 || own->threads > MAX_THREADS)
         return error_set(err, ERROR_USAGE, "threads: expected a whole number from 0 to %d, found %d",

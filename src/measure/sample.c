@@ -268,7 +268,7 @@ static bool judge(struct sample_series *s)
                 times[count] = s->samples[i].seconds;
                 rounds[count++] = s->samples[i].round;
             }
-        sample_judge(result, times, rounds[0] < 0 ? NULL : rounds, count, s->options->precision,
+        sample_judge(result, times, count > 0 && rounds[0] < 0 ? NULL : rounds, count, s->options->precision,
                      times + s->count);
         for (int i = 0; i < s->count; i++)
             times[i] = s->samples[i].processor;

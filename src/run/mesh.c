@@ -130,8 +130,11 @@ static bool send_on_socket(struct wire *wire, const struct wire_head *head, cons
         peer->first = 0;
     }
     size_t end = peer->first + peer->count;
-    if (!VECTOR_ADD(peer->queue, end, peer->capacity, out))
+    if (!VECTOR_ADD(peer->queue, end, peer->capacity, out)) {
+        if (out.own)
+            free((char *)out.bytes);
         return error_memory(err);
+    }
     peer->count++;
     if (pending)
         ++*pending;

@@ -93,6 +93,7 @@ static bool hear_in(struct talk *talk, int from, double end, double nap, struct 
             if (talk->blobs[i].from == from && talk->blobs[i].number == talk->number) {
                 *blob = talk->blobs[i];
                 talk->blobs[i] = talk->blobs[--talk->count];
+                talk->blobs[talk->count].bytes = NULL; /* its owner is another now */
                 return true;
             }
         if (talk->gone[from])

@@ -266,14 +266,15 @@ static bool run_one(struct drill_options *options, const struct rh_play_request 
            drill_results_add(results, 0, &outcome, err);
 }
 
-static bool run_launched(struct drill_options *options, const struct rh_play_request *given,
+static bool run_launched(const struct drill_options *asked, const struct rh_play_request *given,
                          const struct api_call *call, struct drill_results *results, struct error *err)
 {
     struct play_launch open;
     bool ok = play_launch_open(&open, given, call, err);
-    options->launch = &open.launch;
-    ok = ok && (given->random > 0 ? run_random(options, given, results, err)
-                                  : run_one(options, given, results, err));
+    struct drill_options options = *asked;
+    options.launch = &open.launch;
+    ok = ok && (given->random > 0 ? run_random(&options, given, results, err)
+                                  : run_one(&options, given, results, err));
     play_launch_close(&open);
     return ok;
 }
@@ -335,7 +336,7 @@ _Noreturn void play_be_launched_drill(const struct rh_play_request *given, struc
     struct drill_options options;
     struct text folder = {0};
     struct launch_seat seat = {.rank = 0};
-    struct places places;
+    struct places places = {.hosts = NULL};
     struct error later;
     bool ok =
         open_drills(&kit, &options, given, err); /* the launcher is told why not, which needs the seat */

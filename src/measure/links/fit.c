@@ -100,7 +100,7 @@ static int pairs_across(const struct study *study)
 static bool fit_inside(struct study_fits *fits, const struct study *study, const char *source,
                        struct error *err)
 {
-    struct study_link link;
+    struct study_link link = {0};
     int host = 0;
     while (host < study->host_count && !study_link_of(study, host, fits->is_shortest, &link))
         host++;
