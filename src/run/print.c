@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <math.h>
 
+#define KEEPS_UP 1.1 /* played, over simulated */
+
 static const char *seconds(char text[32], double value)
 {
     return isfinite(value) ? unit_format(text, 32, value, UNIT_TIME, 4) : "unknown";
@@ -34,6 +36,9 @@ void run_print(const struct run_result *result, struct text *out)
     print_beside(out, "planned", result->planned, NAN);
     print_beside(out, "simulated", result->simulated, NAN);
     print_beside(out, "played", result->played, result->simulated);
+    if (!result->computed && result->played > KEEPS_UP * result->simulated)
+        text_add(out, "  slower: this host's processors or network did not keep up; --byte-share 0.1 moves a "
+                      "tenth of the bytes, --priority keeps other programs out\n");
     text_format(out, "\n%" PRId64 " tasks, as scheduled; %" PRId64 " activations kept and freed\n",
                 result->tasks, result->kept);
     text_format(out, "%" PRId64 " messages of %s between devices; %s between ranks, %s copied within them\n",

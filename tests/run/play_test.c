@@ -200,6 +200,27 @@ static void a_result_is_sent(void **state)
     text_release(&bytes);
 }
 
+/* A host that does not keep up is said, with what can be done; kernels that are computed tell their own seconds. */
+static void a_slow_host_is_said(void **state)
+{
+    struct run_result result = {.iterations = 1, .ranks = 1, .devices = 2, .schedule = "1f1b", .wall = 1.0};
+    static const struct {
+        double played;
+        const char *computed;
+        bool said;
+    } cases[] = {{1.05, NULL, false}, {1.2, NULL, true}, {1.2, "a library", false}, {0.5, NULL, false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct text text = {0};
+        result.planned = result.simulated = 1.0;
+        result.played = cases[i].played;
+        result.computed = cases[i].computed;
+        run_print(&result, &text);
+        assert_int_equal(strstr(text.data, "did not keep up") != NULL, cases[i].said);
+        text_release(&text);
+    }
+}
+
 static void links_are_read(void **state)
 {
     (void)state;
@@ -221,6 +242,7 @@ int main(void)
         cmocka_unit_test(every_schedule_is_played),
         cmocka_unit_test(ranks_with_other_plans_are_named),
         cmocka_unit_test(a_result_is_sent),
+        cmocka_unit_test(a_slow_host_is_said),
         cmocka_unit_test(links_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
