@@ -11,9 +11,9 @@
 void progress_start(struct progress *progress, const char *what)
 {
     struct caller *caller = caller_now();
-    *progress = (struct progress){
-        .caller = caller && caller->progress ? caller : NULL, .thread = pthread_self(), .what = what};
-    if (progress->caller)
+    bool listens = caller && caller->progress;
+    *progress = (struct progress){.caller = listens ? caller : NULL, .thread = pthread_self(), .what = what};
+    if (listens)
         caller->progress(caller->user, what, "");
 }
 
