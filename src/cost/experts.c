@@ -8,7 +8,7 @@
 static double chance_of_none(double all, double here, double active)
 {
     double chance = 1.0;
-    for (double i = 0.0; i < active; i += 1.0)
+    for (int i = 0; i < active; i++)
         chance *= fmax(all - here - i, 0.0) / (all - i);
     return chance;
 }
@@ -37,7 +37,8 @@ double expert_places(const struct architecture *model, double places)
     if (places >= groups) /* a part of one group: reached if the group is chosen, and an expert there */
         return places * chosen / groups * (1.0 - chance_of_none(drawn_from, all / places, active));
     double here = round(groups / places), reached = 0.0;
-    for (double hits = fmax(1.0, chosen + here - groups); hits <= fmin(here, chosen); hits += 1.0)
+    int first = (int)fmax(1.0, chosen + here - groups), last = (int)fmin(here, chosen);
+    for (int hits = first; hits <= last; hits++)
         reached += chance_of_hits(groups, here, chosen, hits) *
                    (1.0 - chance_of_none(drawn_from, hits * size, active));
     return places * reached;

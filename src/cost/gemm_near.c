@@ -117,19 +117,19 @@ static void estimate(struct gemm_near *near, const struct products *products, co
     struct candidate nearest[GEMM_NEAREST];
     double a[GEMM_NEAREST][GEMM_NEAREST], ratios[GEMM_NEAREST];
     near->log_ratio = 0;
-    near->count = find_nearest(products, at, omission, nearest);
-    for (int i = 0; i < near->count; i++) {
+    int count = near->count = find_nearest(products, at, omission, nearest);
+    for (int i = 0; i < count; i++) {
         near->products[i] = nearest[i].product;
         near->weights[i] = covariance(nearest[i].distance);
         ratios[i] = (double)nearest[i].product->log_ratio;
         for (int j = 0; j < i; j++)
             a[i][j] = covariance(distance(near->products[i]->at, near->products[j]->at, HUGE_VALF));
     }
-    double median = kriging_median(ratios, near->weights, near->count, 0);
-    for (int i = 0; i < near->count; i++)
+    double median = kriging_median(ratios, near->weights, count, 0);
+    for (int i = 0; i < count; i++)
         a[i][i] = kriging_diagonal(NOISE, ratios[i], median, OUTLIER);
-    kriging_solve(a, near->weights, near->count);
-    for (int i = 0; i < near->count; i++)
+    kriging_solve(a, near->weights, count);
+    for (int i = 0; i < count; i++)
         near->log_ratio += near->weights[i] * ratios[i];
 }
 

@@ -198,7 +198,7 @@ static int values_of_m(const struct shapes *shapes, int64_t values[MAX_M])
 
 static void add_part(struct text *out, const struct part *part, const struct shapes *shapes, int devices)
 {
-    int64_t m[MAX_M];
+    int64_t m[MAX_M] = {0};
     int columns = part->by_device ? devices : values_of_m(shapes, m);
     text_format(out, "\nproducts %s\nsource %s\ndevices", cost_type_name(part->type), part->source);
     for (int i = 0; i < devices; i++)
