@@ -2,6 +2,7 @@
 
 #include "cluster/cluster.h"
 #include "cost/collective.h"
+#include "rehearse.h"
 #include "support/ranks.h"
 
 #include <math.h>
@@ -44,9 +45,33 @@ static bool measure_ranks(struct comm *comm, struct carrier *carrier, struct err
     return ok;
 }
 
+/* Ranks whose sizes differ by a byte or two, as profiles and options may that look alike. */
+static int differ_main(const char *mode)
+{
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    bool first = rank && strcmp(rank, "0") == 0;
+    struct rh_measure_links_request request = RH_INIT(request);
+    struct rh_error error;
+    request.kinds = "none";
+    request.limit = 0.01;
+    request.time_out = 20.0;
+    request.largest = 16 << 20;
+    request.smallest = 10000000;
+    if (strcmp(mode, "sizes") == 0)
+        request.smallest += first ? 0 : 8;
+    else
+        request.profile = getenv(first ? "FIRST_PROFILE" : "OTHER_PROFILE");
+    rh_report *report = rh_measure_links(&request, NULL, &error);
+    printf("<%s>\n", report ? "measured" : error.text);
+    rh_free(report);
+    return report ? 0 : 1;
+}
+
 static int rank_main(const char *mode)
 {
     struct error err;
+    if (strcmp(mode, "sizes") == 0 || strcmp(mode, "profiles") == 0)
+        return differ_main(mode);
     struct carrier carrier = {0};
     const char *fake = getenv("REHEARSE_FAKE_NCCL");
     struct comm *comm = comm_open(50.0, &err);
@@ -123,6 +148,39 @@ static void test_a_failing_call_of_nccl_is_named(void **state)
     ranks_run(2, "nccl", "");
     unsetenv("FAKE_NCCL_FAIL");
     ranks_require("CUDA: memory for messages: a failure as asked>");
+}
+
+static void write_profile(const char *path, int bytes)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file,
+            "{\"format\": \"rehearse-profile/1\", \"layers\": [{\"parameter_bytes\": %d, "
+            "\"activation_bytes\": 1}], "
+            "\"devices\": [{\"name\": \"gpu\", \"layers\": [{\"forward\": 1, \"backward\": 2}]}]}",
+            bytes);
+    fclose(file);
+}
+
+static void test_ranks_with_other_sizes_are_refused(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/links-XXXXXX", first[64], other[64];
+    if (!ranks_run(2, "sizes", ""))
+        skip();
+    ranks_require("its version, one of its options or its --profile is not that of rank 0>");
+    assert_non_null(mkdtemp(folder));
+    snprintf(first, sizeof first, "%s/first.json", folder);
+    snprintf(other, sizeof other, "%s/other.json", folder);
+    write_profile(first, 65536);
+    write_profile(other, 165536);
+    setenv("FIRST_PROFILE", first, 1);
+    setenv("OTHER_PROFILE", other, 1);
+    ranks_run(2, "profiles", "");
+    unlink(first);
+    unlink(other);
+    rmdir(folder);
+    ranks_require("its version, one of its options or its --profile is not that of rank 0>");
 }
 
 /* ---- A study of known times ---- */
@@ -320,6 +378,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_nccl_is_driven_by_its_own_calls),
         cmocka_unit_test(test_what_is_missing_for_nccl_is_said),
         cmocka_unit_test(test_a_failing_call_of_nccl_is_named),
+        cmocka_unit_test(test_ranks_with_other_sizes_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -119,16 +119,22 @@ static bool read_options(struct links_job *job, struct error *err)
             read_layers(job, err));
 }
 
-/* What is measured must be the same on all ranks, or they would wait for one another. */
+/* What is measured must be the same on all ranks, to the byte, or they would wait for one another, or get longer messages than they have room for. */
 static bool check_same(const struct links_job *job, struct error *err)
 {
     struct text text = {0};
     const struct rh_measure_links_request *given = job->given;
-    text_format(&text, "%s %s %s %s %g %g %g %d %d %d", REHEARSE_VERSION, given->precision, given->kinds,
-                given->nccl ? given->nccl : "", given->smallest, given->largest, given->limit,
-                (int)given->steps, job->options.layer_count, (int)sizeof(struct study_row));
-    bool same = (!text.failed || error_memory(err)) &&
-                comm_same(job->comm, text.data, text.length, "its version or one of its options", err);
+    const struct study_options *o = &job->options;
+    text_format(&text, "%s %s %s %.17g %d %d %d", REHEARSE_VERSION, given->precision,
+                given->nccl ? given->nccl : "", given->limit, o->size_count, o->layer_count,
+                (int)sizeof(struct study_row));
+    text_add_bytes(&text, (const char *)o->sizes, (size_t)o->size_count * sizeof *o->sizes);
+    text_add_bytes(&text, (const char *)o->layers, (size_t)o->layer_count * sizeof *o->layers);
+    for (int kind = 0; kind < COLLECTIVE_KINDS; kind++)
+        text_add(&text, o->collectives && o->kinds[kind] ? "+" : "-");
+    bool same =
+        (!text.failed || error_memory(err)) &&
+        comm_same(job->comm, text.data, text.length, "its version, one of its options or its --profile", err);
     text_release(&text);
     return same;
 }
