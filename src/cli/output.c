@@ -77,6 +77,8 @@ bool output_check(const char *path, struct error *err)
     struct text folder = {0};
     const char *slash = path ? strrchr(path, '/') : NULL;
     bool is_there = path && strcmp(path, "-") != 0 && stat(path, &old) == 0;
+    if (is_there && S_ISDIR(old.st_mode))
+        return error_set(err, ERROR_FAILED, "%s: cannot write: it is a directory", path);
     if (!path || strcmp(path, "-") == 0 || (is_there && !S_ISREG(old.st_mode)))
         return true;
     if (slash)

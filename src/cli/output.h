@@ -12,7 +12,7 @@
  * `text` ran out of memory while it was put together. Bytes that are not UTF-8, and control characters, are escaped. */
 bool output_text(const char *path, const struct text *text, struct error *err);
 
-/* Finds out before long work whether a file can be made of this name; what is there and is no regular file is not tried. */
+/* Finds out before long work whether a file can be made of this name; devices and pipes that are there are not tried. */
 bool output_check(const char *path, struct error *err);
 
 /* The same as output_text, and the text is released, whether or not it could be written. */

@@ -201,6 +201,20 @@ static bool measure_named(const struct rh_measure_layers_request *given, struct 
     return done;
 }
 
+/* Whether each given size is of a file, before hours of measuring. */
+static bool check_dims(const struct layer_file *files, size_t count, const struct hlo_dims *dims,
+                       struct error *err)
+{
+    bool done = true;
+    for (size_t i = 0; i < 2 * count && done && dims->count > 0; i++) {
+        const char *path = i < count ? files[i].path : files[i - count].backward;
+        struct hlo_module module = {0};
+        done = !path || hlo_load_sized(&module, path, dims, err);
+        hlo_release(&module);
+    }
+    return done && cost_dims_check(dims, err);
+}
+
 static bool measure_files(const struct rh_measure_layers_request *given, rh_handle *handle,
                           struct measured_layers *measured, const struct measure_products *products,
                           const struct sample_options *samples, struct error *err)
@@ -209,9 +223,9 @@ static bool measure_files(const struct rh_measure_layers_request *given, rh_hand
     struct layer_options options = {.is_first = given->first};
     struct layer_file *files = list_files(given, handle, err);
     bool done = files && tables_ready(err) && cost_dims_read(&dims, &given->dims, err) &&
+                check_dims(files, given->files.count, &dims, err) &&
                 measure_files_kernels(measured, files, (int)given->files.count, &options, &dims, products,
                                       samples, err);
-    done = done && cost_dims_check(&dims, err);
     cost_dims_release(&dims);
     free(files);
     return done;

@@ -1,6 +1,7 @@
 #include "api/command.h"
 #include "cli/answer.h"
 #include "cli/command.h"
+#include "cli/output.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -36,6 +37,8 @@ static bool measure(const struct layers_command *given, struct error *err)
     bool only_plugin = request->pjrt && request->files.count == 0;
     if (only_plugin && given->json)
         return error_set(err, ERROR_USAGE, "expected files to measure: without, only the plugin is shown");
+    if (!output_check(request->output, err))
+        return false;
     rh_report *report = rh_measure_layers(request, NULL, &error);
     if (request->output && strcmp(request->output, "-") == 0)
         return answer_end(report, &error, err);
