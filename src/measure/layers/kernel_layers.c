@@ -93,10 +93,11 @@ static bool add_pass(struct job *job, struct kernel_list *list, int *number)
         return true;
     }
     struct timed_pass *pass = calloc(1, sizeof *pass);
-    if (pass)
-        *pass = (struct timed_pass){.list = *list, .job = job};
+    if (!pass)
+        return error_memory(job->err);
+    *pass = (struct timed_pass){.list = *list, .job = job};
     *list = (struct kernel_list){.count = 0};
-    if (pass && (pass->series = sample_new(&job->measured->options, run_pass, pass, job->err)) &&
+    if ((pass->series = sample_new(&job->measured->options, run_pass, pass, job->err)) &&
         VECTOR_ADD(job->passes, job->pass_count, job->pass_room, pass))
         return true;
     free_pass(pass);
