@@ -326,6 +326,7 @@ struct rh_measure_layers_request {
     int64_t microbatch_size, sequence;
     double limit; /* seconds */
     bool products, first;
+    const char *compile_options; /* a file */
 };
 RH_API rh_report *rh_measure_layers(const struct rh_measure_layers_request *request,
                                     const struct rh_call *call, struct rh_error *error);

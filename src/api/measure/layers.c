@@ -47,6 +47,8 @@ static bool read_options(const struct rh_measure_layers_request *given, struct s
                          "--output writes a profile, which has layers: expected files or --model");
     if (!given->pjrt && !given->model && !given->products && given->files.count == 0)
         return error_set(err, ERROR_USAGE, "expected files, --model or --products");
+    if (given->compile_options && !given->pjrt)
+        return error_set(err, ERROR_USAGE, "--compile-options goes with --pjrt");
     if (given->pjrt && (given->model || given->products || given->dims.count > 0))
         return error_set(err, ERROR_USAGE, "--pjrt runs files of fixed sizes: it does not go with --%s",
                          given->model      ? "model"
@@ -170,7 +172,7 @@ static bool measure_by_pjrt(const struct rh_measure_layers_request *given,
     struct layer_options options = {.is_first = given->first};
     struct layer_file *files = list_files(given, &report->base, err);
     struct pjrt *pjrt = files ? pjrt_open(given->pjrt, err) : NULL;
-    bool done = pjrt != NULL;
+    bool done = pjrt && (!given->compile_options || pjrt_read_options(pjrt, given->compile_options, err));
     if (done && given->files.count == 0)
         done = show_plugin(given, pjrt, report, err);
     else if (done)
@@ -290,6 +292,10 @@ const struct option_spec api_measure_layers_options[] = {
            .initial = "rh_measure_layers", .help = "what files record as the command that measured"),
     OPTION(rh_measure_layers_request, pjrt, OPTION_FILE, "pjrt", .argument = "PLUGIN",
            .help = "run files of StableHLO by this PJRT plugin; without files, show the plugin"),
+    OPTION(rh_measure_layers_request, compile_options, OPTION_FILE, "compile-options", .argument = "FILE",
+           .help =
+               "how the plugin compiles: a serialized CompileOptionsProto, such as JAX's; by default as the "
+               "plugin does by itself"),
     OPTION(rh_measure_layers_request, model, OPTION_TEXT, "model", .letter = 'm', .argument = "MODEL",
            .help = "the layers of this model, a name of 'rehearse cost --list' or a file, by oneDNN"),
     OPTION(rh_measure_layers_request, products, OPTION_FLAG, "products",

@@ -2,6 +2,7 @@
 
 #include "core/arena.h"
 #include "core/clock.h"
+#include "core/file.h"
 #include "core/text.h"
 #include "core/vector.h"
 #include "measure/layers/pjrt_api.h"
@@ -17,6 +18,7 @@
 #define MAX_ARGUMENTS 65536
 #define MAX_OUTPUTS   65536
 #define MAX_TEXT      4096 /* of names that a plugin gives */
+#define MAX_OPTIONS   (1 << 20)
 
 typedef struct pjrt_error *pjrt_call(void *args);
 typedef void pjrt_silent_call(void *args);
@@ -28,6 +30,8 @@ struct pjrt {
     size_t call_count;
     struct pjrt_client *client;
     struct pjrt_device *device;
+    const char *options; /* of compiling */
+    size_t options_size;
 };
 
 struct pjrt_program {
@@ -231,7 +235,11 @@ static void read_facts(struct pjrt *pjrt)
 
 struct pjrt *pjrt_open(const char *path, struct error *err)
 {
+    /* a CompileOptionsProto: field 3, its options of building, with one replica (4) and one partition (5) */
+    static const char options[] = {0x1a, 0x04, 0x20, 0x01, 0x28, 0x01};
     struct pjrt *pjrt = calloc(1, sizeof *pjrt);
+    if (pjrt)
+        *pjrt = (struct pjrt){.options = options, .options_size = sizeof options};
     if (!pjrt || !(pjrt->facts.path = arena_string(&pjrt->arena, path))) {
         pjrt_close(pjrt);
         error_memory(err);
@@ -261,12 +269,22 @@ const struct pjrt_facts *pjrt_facts_of(const struct pjrt *pjrt)
     return &pjrt->facts;
 }
 
+bool pjrt_read_options(struct pjrt *pjrt, const char *path, struct error *err)
+{
+    char *bytes = NULL;
+    size_t size;
+    if (!file_read(path, MAX_OPTIONS, &bytes, &size, err))
+        return false;
+    pjrt->options = arena_copy(&pjrt->arena, bytes, size);
+    pjrt->options_size = size;
+    free(bytes);
+    return pjrt->options || error_memory(err);
+}
+
 /* ---- programs ---- */
 
 static bool compile(struct pjrt_program *program, const char *code, size_t size, struct error *err)
 {
-    /* a CompileOptionsProto: field 3, its options of building, with one replica (4) and one partition (5) */
-    static const char options[] = {0x1a, 0x04, 0x20, 0x01, 0x28, 0x01};
     static const char format[] = "mlir";
     char *copy = malloc(size + 1); /* the interface wants it writable */
     if (!copy)
@@ -284,8 +302,8 @@ static bool compile(struct pjrt_program *program, const char *code, size_t size,
         .head.size = sizeof args,
         .client = program->pjrt->client,
         .program = &text,
-        .options = options,
-        .options_size = sizeof options,
+        .options = program->pjrt->options,
+        .options_size = program->pjrt->options_size,
     };
     bool done = call(program->pjrt, program->path, PJRT_CLIENT_COMPILE, &args, err);
     free(copy);
