@@ -35,6 +35,8 @@ int comm_size(const struct comm *comm);
 const char *comm_host(const struct comm *comm, int rank);
 int comm_hosts(const struct comm *comm); /* number of different hosts */
 
+double comm_timeout(const struct comm *comm); /* seconds */
+
 /* Return rank and size within the host. */
 int comm_local_rank(const struct comm *comm);
 int comm_local_size(const struct comm *comm);

@@ -126,6 +126,11 @@ int comm_hosts(const struct comm *comm)
     return comm->host_count;
 }
 
+double comm_timeout(const struct comm *comm)
+{
+    return comm->timeout;
+}
+
 int comm_local_rank(const struct comm *comm)
 {
     return comm->local_rank;

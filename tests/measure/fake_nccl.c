@@ -291,7 +291,8 @@ int cuStreamCreate(struct stream **stream, unsigned flags)
 int cuStreamQuery(const struct stream *stream);
 int cuStreamQuery(const struct stream *stream)
 {
-    return now() < stream->free_at ? NOT_READY : result_of("cuStreamQuery");
+    int is_busy = now() < stream->free_at || result_of("never ends");
+    return is_busy ? NOT_READY : result_of("cuStreamQuery");
 }
 
 int cuStreamDestroy_v2(struct stream *stream);

@@ -74,7 +74,7 @@ static int rank_main(const char *mode)
         return differ_main(mode);
     struct carrier carrier = {0};
     const char *fake = getenv("REHEARSE_FAKE_NCCL");
-    struct comm *comm = comm_open(50.0, &err);
+    struct comm *comm = comm_open(strcmp(mode, "stuck") == 0 ? 3.0 : 50.0, &err);
     bool nccl = strcmp(mode, "mpi") != 0;
     bool ok = comm &&
               (nccl ? carrier_open_nccl(&carrier, comm, strcmp(mode, "none") == 0 ? "no-such-nccl.so" : fake,
@@ -148,6 +148,17 @@ static void test_a_failing_call_of_nccl_is_named(void **state)
     ranks_run(2, "nccl", "");
     unsetenv("FAKE_NCCL_FAIL");
     ranks_require("CUDA: memory for messages: a failure as asked>");
+}
+
+static void test_a_stream_that_never_ends_is_given_up_after_the_time_out(void **state)
+{
+    (void)state;
+    setenv("FAKE_NCCL_FAIL", "never ends", 1);
+    bool ran = ranks_run(2, "stuck", "");
+    unsetenv("FAKE_NCCL_FAIL");
+    if (!ran)
+        skip();
+    ranks_require("NCCL: nothing has ended for 3 s: a rank is lost or hangs>");
 }
 
 static void write_profile(const char *path, int bytes)
@@ -378,6 +389,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_nccl_is_driven_by_its_own_calls),
         cmocka_unit_test(test_what_is_missing_for_nccl_is_said),
         cmocka_unit_test(test_a_failing_call_of_nccl_is_named),
+        cmocka_unit_test(test_a_stream_that_never_ends_is_given_up_after_the_time_out),
         cmocka_unit_test(test_ranks_with_other_sizes_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,13 +12,13 @@
 
 #define SPIN  500e-6 /* seconds without sleep, while a stream works */
 #define SLEEP 20000  /* nanoseconds */
-#define STUCK 60.0   /* seconds after which a stream is given up */
 
 struct over_nccl {
     struct nccl_calls nccl;
     struct cuda_calls cuda;
     void *nccl_library, *cuda_library;
-    int device; /* -1: no context is held */
+    int device;     /* -1: no context is held */
+    double timeout; /* seconds after which a stream is given up */
     nccl_comm all;
     cuda_stream stream;
     cuda_pointer in, out;
@@ -157,9 +157,9 @@ static bool finish(const struct over_nccl *over, const struct nccl_group *group,
         now = clock_now();
         if (over->nccl.fault(group->comm, &fault) != 0 || (fault != 0 && fault != NCCL_IN_PROGRESS))
             return nccl_ok(over, fault ? fault : 1, "while messages were under way", err);
-        if (now - started > STUCK)
-            return error_set(err, ERROR_FAILED, "NCCL: nothing has ended for %.0f s: a rank is lost or hangs",
-                             STUCK);
+        if (now - started > over->timeout)
+            return error_set(err, ERROR_FAILED, "NCCL: nothing has ended for %.3g s: a rank is lost or hangs",
+                             over->timeout);
         if (now - started > SPIN)
             clock_sleep(SLEEP);
         else
@@ -329,8 +329,10 @@ bool carrier_open_nccl(struct carrier *carrier, struct comm *comm, const char *n
     struct over_nccl *over = calloc(1, sizeof *over);
     int64_t memory = 0;
     bool ok = over || error_memory(err);
-    if (over)
+    if (over) {
         over->device = -1;
+        over->timeout = comm_timeout(comm);
+    }
     ok = ok && open_libraries(over, nccl, cuda, err) &&
          open_device(over, comm_local_rank(comm), bytes, &memory, err);
     ok = comm_agree(comm, ok, "the GPUs", err) && join(over, comm, err);
