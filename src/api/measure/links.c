@@ -11,8 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MIN_BYTES 8.0
+#define MIN_BYTES 8.0 /* 0x1p3 */
 #define MAX_BYTES 0x1p28
+#define MAX_STEPS 4
+
+_Static_assert(STUDY_MAX_SIZES > MAX_STEPS * (28 - 3), "all sizes from MIN_BYTES to MAX_BYTES have room");
 
 struct links_job {
     const struct rh_measure_links_request *given;
@@ -339,7 +342,7 @@ const struct option_spec api_measure_links_options[] = {
            .initial = "16 MiB", .unit = UNIT_BYTES, .min = MIN_BYTES, .max = MAX_BYTES,
            .help = "the last size"),
     OPTION(rh_measure_links_request, steps, OPTION_INTEGER, "steps", .argument = "N", .initial = "1",
-           .min = 1, .max = 4, .help = "sizes for each power of two"),
+           .min = 1, .max = MAX_STEPS, .help = "sizes for each power of two"),
     OPTION(rh_measure_links_request, kinds, OPTION_TEXT, "kinds", .argument = "LIST", .initial = "all",
            .help = "collectives to measure besides messages: all, none, or some of all_reduce, all_gather, "
                    "reduce_scatter, all_to_all"),

@@ -15,7 +15,7 @@
 #include "measure/links/node.h"
 #include "measure/links/point.h"
 
-#define STUDY_MAX_SIZES 64
+#define STUDY_MAX_SIZES 128
 
 enum place_kind { PLACE_PAIR, PLACE_GROUP, PLACE_ONE_EACH };
 
