@@ -15,18 +15,22 @@ struct layers_command {
 static bool read_command(struct text *command, struct error *err)
 {
     char bytes[4096];
+    struct text words = {0};
     FILE *file = fopen("/proc/self/cmdline", "re");
-    size_t length = file ? fread(bytes, 1, sizeof bytes, file) : 0;
+    for (size_t read; file && (read = fread(bytes, 1, sizeof bytes, file)) > 0;)
+        text_add_bytes(&words, bytes, read);
     if (file)
         fclose(file);
-    for (size_t at = 0; at < length; at += strnlen(bytes + at, length - at) + 1) {
-        const char *word = bytes + at;
+    for (size_t at = 0; !words.failed && at < words.length; at += strlen(words.data + at) + 1) {
+        const char *word = words.data + at;
         const char *slash = at == 0 ? strrchr(word, '/') : NULL;
         if (at > 0)
             text_add(command, " ");
-        text_add_bytes(command, slash ? slash + 1 : word, strnlen(slash ? slash + 1 : word, sizeof bytes));
+        text_add(command, slash ? slash + 1 : word);
     }
-    return !command->failed || error_memory(err);
+    bool done = !words.failed && !command->failed;
+    text_release(&words);
+    return done || error_memory(err);
 }
 
 /* A profile that goes to standard output stands there alone. */
