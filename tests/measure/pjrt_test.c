@@ -1,6 +1,7 @@
 #include "measure/layers/pjrt.h"
 
 #include "measure/layers/fill.h"
+#include "measure/layers/layers.h"
 #include "measure/layers/pjrt_api.h"
 
 #include <dlfcn.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -218,6 +220,66 @@ static void types_that_it_lacks_are_refused(void **state)
     assert_int_equal(pjrt_type_of(HLO_TYPE_TOKEN), 0);
 }
 
+/* ---- times of layers ---- */
+
+static int turns(void)
+{
+    void *library = dlopen(fake(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    void *symbol = library ? dlsym(library, "fake_pjrt_turns") : NULL;
+    int (*get)(void);
+    assert_non_null(symbol);
+    memcpy(&get, &symbol, sizeof get);
+    return get();
+}
+
+/* A clock that each look moves on. */
+static double looked_at(void)
+{
+    static double seconds;
+    return seconds += 1e-3;
+}
+
+static void write_layer(const char *path, int rows)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file,
+            "module { func.func public @main(%%x: tensor<%dx8xf32>) -> tensor<%dx8xf32> {\n"
+            "  %%0 = stablehlo.add %%x, %%x : tensor<%dx8xf32>\n  return %%0 : tensor<%dx8xf32> } }\n",
+            rows, rows, rows, rows);
+    fclose(file);
+}
+
+/* Else each would be of its own minute, whose interval says nothing about another minute. */
+static void layers_take_turns(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/pjrt-XXXXXX", paths[2][64];
+    struct measured_layers measured;
+    struct error err;
+    const struct layer_options options = {.is_first = false};
+    const struct sample_options samples = {.precision = 0.5, .limit = 10.0, .now = looked_at};
+    assert_non_null(mkdtemp(folder));
+    for (int i = 0; i < 2; i++) {
+        snprintf(paths[i], sizeof paths[i], "%s/%d.mlir", folder, i);
+        write_layer(paths[i], i + 1);
+    }
+    const struct layer_file files[] = {{.path = paths[0]}, {.path = paths[1]}};
+    setenv("FAKE_PJRT", "", 1);
+    struct pjrt *pjrt = pjrt_open(fake(), &err);
+    int before = turns();
+    if (!measure_files_pjrt(&measured, pjrt, files, 2, &options, &samples, &err))
+        fail_msg("%s", err.text);
+    assert_true(turns() - before >= 2 * 8 - 1);
+    assert_true(measured.layers[0].forward.time.count >= 8 && measured.layers[1].forward.time.count >= 8);
+    measured_release(&measured);
+    pjrt_close(pjrt);
+    assert_string_equal(faults(), "");
+    for (int i = 0; i < 2; i++)
+        unlink(paths[i]);
+    rmdir(folder);
+}
+
 /* ---- contents of arguments ---- */
 
 static double bf16_value(uint16_t half)
@@ -288,6 +350,7 @@ int main(void)
         cmocka_unit_test(empty_results_are_refused),
         cmocka_unit_test(other_files_are_no_plugins),
         cmocka_unit_test(types_that_it_lacks_are_refused),
+        cmocka_unit_test(layers_take_turns),
         cmocka_unit_test(contents_are_sensible),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,7 @@
  * nothing (no table at all), absent=46, fail=20 (always), fail=55:3 (at the third call), code=8 (of failures), silent (errors
  * without text), outputs=0, arguments=N (only programs with N), devices=0, empty=10 (a call that leaves its result empty),
  * peak (memory statistics know it). Numbers are slots.
- * The count of live objects, and what was wrong, is in fake_pjrt_report(). */
+ * The count of live objects, and what was wrong, is in fake_pjrt_report(); how often another program ran than before, in fake_pjrt_turns(). */
 #include "measure/layers/pjrt_api.h"
 
 #include <stdbool.h>
@@ -34,6 +34,8 @@ static struct pjrt_error objects[OBJECTS];
 static bool taken[OBJECTS];
 static int live[4], calls[SLOTS + 16];
 static const char *const kinds[] = {"errors", "events", "buffers", "programs"};
+static int turns; /* runs of another program than the last */
+static const void *last;
 static char wrong[512], report[1024];
 enum { ERRORS, EVENTS, BUFFERS, PROGRAMS };
 
@@ -81,6 +83,12 @@ const char *fake_pjrt_report(void)
     memset(live, 0, sizeof live);
     memset(calls, 0, sizeof calls);
     return report;
+}
+
+int fake_pjrt_turns(void);
+int fake_pjrt_turns(void)
+{
+    return turns;
 }
 
 /* Objects do not come from the heap, so that memory refused to rehearse is not refused here. */
@@ -302,6 +310,8 @@ static struct pjrt_error *execute(struct pjrt_execute_args *args)
     expect(PJRT_LOADED_EXECUTE, "the options' size", args->options->head.size, 112);
     expect(PJRT_LOADED_EXECUTE, "arguments that are kept", args->options->not_donated_count,
            args->argument_count);
+    turns += args->loaded != last;
+    last = args->loaded;
     if (wanted >= 0)
         expect(PJRT_LOADED_EXECUTE, "the number of arguments", args->argument_count, (size_t)wanted);
     if (error)

@@ -11,6 +11,10 @@
 
 #define SEED 1
 
+#define VISITS     40.0  /* to a pass, in the time limit */
+#define SLOW       50e-3 /* seconds of a run, to which it is nothing what the caches hold at its begin */
+#define KEEP_BYTES 2e9   /* of passes that are measured in the same rounds: the last may exceed it */
+
 /* One pass of a layer. */
 struct subject {
     struct measured_layers *measured;
@@ -20,6 +24,9 @@ struct subject {
     size_t length;
     struct hlo_module module;
     struct pjrt_program *program;
+    struct measured_pass *pass;
+    struct sample_series *series;
+    bool is_slow;
 };
 
 static bool run_batch(void *context, int64_t count, struct sample_batch *batch, struct error *err)
@@ -92,36 +99,106 @@ static bool describe(struct subject *subject, struct measured_pass *pass, struct
     return true;
 }
 
-static bool time_subject(struct subject *subject, struct measured_pass *pass, struct error *err)
+/* Compiles the program and copies its arguments to the device. */
+static bool prepare(struct subject *subject, struct measured_pass *pass, struct error *err)
 {
     return read_subject(subject, err) &&
            (subject->program =
                 pjrt_compile(subject->pjrt, subject->path, subject->text, subject->length, err)) &&
            add_arguments(subject, err) && describe(subject, pass, err) &&
-           sample_repeat(&pass->time, &subject->measured->options, run_batch, subject, err) &&
-           measured_take(subject->measured, pass, err);
+           (subject->series = sample_new(&subject->measured->options, run_batch, subject, err));
 }
 
-static bool measure_pass(struct measured_layers *measured, struct pjrt *pjrt, const char *path,
-                         struct measured_pass *pass, struct error *err)
+static void release_subject(struct subject *subject)
 {
-    struct subject subject = {.measured = measured, .pjrt = pjrt, .path = path};
-    bool done = time_subject(&subject, pass, err);
-    pjrt_release(subject.program);
-    hlo_release(&subject.module);
-    free(subject.text);
-    return done;
+    sample_free(subject->series);
+    pjrt_release(subject->program);
+    hlo_release(&subject->module);
+    free(subject->text);
 }
 
-static bool measure_layer(struct measured_layers *measured, struct pjrt *pjrt, int number,
-                          const struct layer_file *file, const struct layer_options *options,
-                          struct error *err)
+/* ---- groups of passes, which are timed in rounds ---- */
+
+struct group {
+    struct subject *subjects; /* room for all passes */
+    int count;
+    double bytes; /* of arguments and results, which the device holds at the same time */
+    const struct sample_options *options;
+};
+
+static bool visit_subjects(void *context, int round, struct error *err)
 {
-    struct measured_layer *layer = &measured->layers[number];
-    if (!measure_pass(measured, pjrt, file->path, &layer->forward, err) ||
-        (file->backward && !measure_pass(measured, pjrt, file->backward, &layer->backward, err)))
+    const struct group *group = context;
+    struct sample_batch first; /* fetches the arrays into the caches again */
+    bool ok = true;
+    for (int i = 0; ok && i < group->count; i++) {
+        struct subject *subject = &group->subjects[i];
+        if (group->count > 1 && !subject->is_slow) {
+            ok = run_batch(subject, 1, &first, err);
+            subject->is_slow = ok && first.wall >= SLOW;
+        }
+        ok = ok && sample_visit(subject->series, round, group->options->limit / VISITS, err);
+    }
+    return ok;
+}
+
+/* Times the passes of a group, and empties it. */
+static bool time_group(struct group *group, struct sample_series **series, struct error *err)
+{
+    for (int i = 0; i < group->count; i++)
+        series[i] = group->subjects[i].series;
+    bool ok = sample_rounds(series, group->count, group->options, visit_subjects, group, err);
+    for (int i = 0; i < group->count; i++) {
+        struct subject *subject = &group->subjects[i];
+        const struct sample_result *time = ok ? sample_sum(subject->series, err) : NULL;
+        if (time)
+            subject->pass->time = *time;
+        ok = time && measured_take(subject->measured, subject->pass, err);
+        release_subject(subject);
+    }
+    group->count = 0;
+    group->bytes = 0.0;
+    return ok;
+}
+
+/* Adds a pass; what was there is timed before, where both would take too much of the device's memory. */
+static bool add_subject(struct group *group, struct sample_series **series, const struct subject *subject,
+                        struct error *err)
+{
+    struct subject *added = &group->subjects[group->count];
+    *added = *subject;
+    if (!prepare(added, added->pass, err)) {
+        release_subject(added);
         return false;
-    return measured_price(measured, layer, file, options, err);
+    }
+    group->count++;
+    group->bytes += (double)added->pass->argument_bytes + (double)added->pass->output_bytes;
+    return group->bytes <= KEEP_BYTES || time_group(group, series, err);
+}
+
+static bool time_layers(struct measured_layers *measured, struct pjrt *pjrt, const struct layer_file *files,
+                        struct error *err)
+{
+    size_t room = 2 * (size_t)measured->count + 1;
+    struct group group = {.subjects = calloc(room, sizeof *group.subjects), .options = &measured->options};
+    struct sample_series **series = calloc(room, sizeof *series);
+    bool ok = (group.subjects && series) || error_memory(err);
+    for (int i = 0; ok && i < 2 * measured->count; i++) {
+        struct measured_layer *layer = &measured->layers[i / 2];
+        bool backward = i % 2 > 0;
+        const struct subject subject = {.measured = measured,
+                                        .pjrt = pjrt,
+                                        .path = backward ? files[i / 2].backward : files[i / 2].path,
+                                        .pass = backward ? &layer->backward : &layer->forward};
+        if (layer->same == i / 2 && subject.path)
+            ok = add_subject(&group, series, &subject, err);
+    }
+    ok = ok && time_group(&group, series, err);
+    for (int i = 0; i < group.count; i++)
+        release_subject(&group.subjects[i]);
+    free(group.subjects);
+    free(series);
+    return ok;
 }
 
 bool measure_files_pjrt(struct measured_layers *measured, struct pjrt *pjrt, const struct layer_file *files,
@@ -136,9 +213,12 @@ bool measure_files_pjrt(struct measured_layers *measured, struct pjrt *pjrt, con
                                      facts->platform, *facts->version ? ", " : "", facts->version);
     measured->device = arena_string(&measured->arena, *facts->device ? facts->device : facts->platform);
     bool done = (measured->library && measured->device) || error_memory(err);
+    for (int i = 0; done && i < count; i++)
+        done = measured_name(measured, i, files, err);
+    done = done && time_layers(measured, pjrt, files, err);
     for (int i = 0; done && i < count; i++) {
-        done = measured_name(measured, i, files, err) &&
-               (measured->layers[i].same < i || measure_layer(measured, pjrt, i, &files[i], options, err));
+        done = measured->layers[i].same < i ||
+               measured_price(measured, &measured->layers[i], &files[i], options, err);
         if (done)
             measured_copy(measured, i);
     }
