@@ -272,16 +272,27 @@ static struct pjrt_error *outputs(struct pjrt_outputs_args *args)
     return begin(PJRT_EXECUTABLE_OUTPUTS, args, 32);
 }
 
-/* Values of a later version, which are longer. */
+/* Values of a later version, which are longer: a size ends with the last member, the padding behind it does not count. */
 static struct pjrt_error *costs(struct pjrt_costs_args *args)
 {
     static struct {
         struct pjrt_value value;
-        char more[24];
+        char more[20];
     } values[] = {
-        {.value = {{sizeof *values, NULL}, "utilization", 11, PJRT_VALUE_STRING, {.string = "none"}, 4}},
-        {.value = {{sizeof *values, NULL}, "flops", 5, PJRT_VALUE_FLOAT, {.number = 1024.0F}, 1}},
-        {.value = {{sizeof *values, NULL}, "bytes accessed", 14, PJRT_VALUE_INTEGER, {.integer = 96}, 1}},
+        {.value = {{sizeof(struct pjrt_value) + 20, NULL},
+                   "utilization",
+                   11,
+                   PJRT_VALUE_STRING,
+                   {.string = "none"},
+                   4}},
+        {.value =
+             {{sizeof(struct pjrt_value) + 20, NULL}, "flops", 5, PJRT_VALUE_FLOAT, {.number = 1024.0F}, 1}},
+        {.value = {{sizeof(struct pjrt_value) + 20, NULL},
+                   "bytes accessed",
+                   14,
+                   PJRT_VALUE_INTEGER,
+                   {.integer = 96},
+                   1}},
     };
     args->count = sizeof values / sizeof *values;
     args->values = &values->value;

@@ -507,6 +507,7 @@ void pjrt_read_costs(struct pjrt_program *program, struct pjrt_costs *costs)
     /* values may be longer than those known here: the first one says how long */
     size_t step = args.count > 0 && args.values ? args.values->head.size : 0;
     step = step < sizeof *args.values || step > 1024 ? sizeof *args.values : step;
+    step = (step + sizeof(void *) - 1) / sizeof(void *) * sizeof(void *); /* padding is not part of a size */
     for (size_t i = 0; args.values && i < args.count; i++) {
         const struct pjrt_value *value = (const void *)((const char *)args.values + i * step);
         if (is_named(value, "flops"))
