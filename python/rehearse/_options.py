@@ -93,17 +93,24 @@ def function(name, command):
 
     def call(*operands, **given):
         given.setdefault("warning", warn)
+        for argument in renamed.keys() & given.keys():
+            given[renamed[argument]] = given.pop(argument)
         # A plan by its file, or the plan itself.
         if takes_plans and operands and fields[0] == "plan":
+            if given.get("plan") is not None:
+                raise TypeError(f"{name}() got two values for 'plan'")
             given["plan"], operands = operands[0], operands[1:]
-        # Plans among files.
-        if takes_many and any(isinstance(one, rehearse.Handle) for one in operands):
-            given["from"] = [*given.pop("from_", []), *(one for one in operands if isinstance(one, rehearse.Handle))]
-            operands = [one for one in operands if not isinstance(one, rehearse.Handle)]
         if takes_plans and isinstance(given.get("plan"), rehearse.Handle):
+            if given.get("from") is not None:
+                raise TypeError(f"{name}() got two plans, 'plan' and 'from_'")
             given["from"] = given.pop("plan")
-        for name in renamed.keys() & given.keys():
-            given[renamed[name]] = given.pop(name)
+        # Plans among files.
+        plans = [one for one in operands if isinstance(one, rehearse.Handle)]
+        if takes_many and plans:
+            others = given.get("from")
+            others = [others] if isinstance(others, rehearse.Handle) else others or []
+            given["from"] = [*others, *plans]
+            operands = [one for one in operands if not isinstance(one, rehearse.Handle)]
         return command(*operands, **given)
 
     call.__name__ = call.__qualname__ = name

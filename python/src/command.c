@@ -80,14 +80,29 @@ static bool keep(struct filling *filling, PyObject *object)
     return kept;
 }
 
-/* Text of a value that stands for itself: text, a path, a whole number or a float. NULL, and an exception: it is none. */
+/* Replaces the exception of a conversion by one that begins with the argument's name. */
+static bool refuse(const char *name, const char *what, PyObject *value)
+{
+    PyObject *kind = PyErr_ExceptionMatches(PyExc_TypeError)       ? PyExc_TypeError
+                     : PyErr_ExceptionMatches(PyExc_OverflowError) ? PyExc_OverflowError
+                                                                   : NULL;
+    if (kind)
+        PyErr_Format(kind, "%s: expected %s, found %R", name, what, value);
+    return false;
+}
+
+/* Text of a value that stands for itself: text, a path, a whole number (numpy's, too) or a float. NULL, and an exception:
+ * it is none. */
 static const char *plain_text(struct filling *filling, PyObject *value, const char *name)
 {
     PyObject *bytes = NULL;
-    if ((PyLong_Check(value) && !PyBool_Check(value)) || PyFloat_Check(value)) {
-        PyObject *text = PyObject_Str(value);
+    bool whole = PyIndex_Check(value) && !PyBool_Check(value);
+    if (whole || PyFloat_Check(value)) {
+        PyObject *number = whole ? PyNumber_Index(value) : binding_ref(value);
+        PyObject *text = number ? PyObject_Str(number) : NULL;
         bytes = text ? PyUnicode_AsUTF8String(text) : NULL;
         Py_XDECREF(text);
+        Py_XDECREF(number);
     } else {
         bytes = binding_text(value, name);
     }
@@ -148,7 +163,7 @@ static bool fill_list(struct filling *filling, struct rh_list *field, PyObject *
 
 static bool fill_handles(struct filling *filling, struct rh_handles *field, PyObject *value, const char *name)
 {
-    bool alone = PyObject_HasAttrString(value, "forms");
+    bool alone = PyObject_TypeCheck(value, handle_type) || is_one(value);
     PyObject *list = alone ? PyList_New(0) : PySequence_List(value);
     if (list && alone && PyList_Append(list, value) < 0)
         Py_CLEAR(list);
@@ -194,7 +209,7 @@ static bool fill_number(struct filling *filling, const struct rh_option *option,
     if (option->type == 'd') {
         double number = PyFloat_AsDouble(value);
         if (number == -1 && PyErr_Occurred())
-            return false;
+            return refuse(option->field, "a number", value);
         memcpy(field, &number, sizeof number);
         return number != 0 || fill_from_text(filling, option, "0");
     }
@@ -202,7 +217,7 @@ static bool fill_number(struct filling *filling, const struct rh_option *option,
     long long number = whole ? PyLong_AsLongLong(whole) : -1;
     Py_XDECREF(whole);
     if (number == -1 && PyErr_Occurred())
-        return false;
+        return refuse(option->field, "a whole number of at most 64 bits", value);
     memcpy(field, &(int64_t){number}, sizeof(int64_t));
     return number != 0 || fill_from_text(filling, option, "0");
 }
@@ -257,13 +272,17 @@ static bool fill_given(struct filling *filling, const char *name, PyObject *valu
     }
     if (strcmp(name, "threads") == 0) {
         long threads = value == Py_None ? 0 : PyLong_AsLong(value);
-        if (!PyErr_Occurred() && (threads < 0 || threads > 1024))
-            PyErr_SetString(PyExc_ValueError, "threads: expected 0 to 1024");
+        if (PyErr_Occurred())
+            return refuse(name, "0 to 1024", value);
+        if (threads < 0 || threads > 1024)
+            PyErr_Format(PyExc_ValueError, "threads: expected 0 to 1024, found %R", value);
         given->threads = (int)threads;
     } else if (strcmp(name, "time_limit") == 0) {
         given->time_limit = value == Py_None ? 0 : PyFloat_AsDouble(value);
-        if (!PyErr_Occurred() && !(given->time_limit >= 0))
-            PyErr_SetString(PyExc_ValueError, "time_limit: expected seconds, 0 or more");
+        if (PyErr_Occurred())
+            return refuse(name, "seconds", value);
+        if (!(given->time_limit >= 0))
+            PyErr_Format(PyExc_ValueError, "time_limit: expected seconds, 0 or more, found %R", value);
     } else {
         *known = false;
     }
@@ -300,7 +319,7 @@ static bool fill_keyword(struct filling *filling, PyObject *key, PyObject *value
     return filled && (known || unexpected(command, key));
 }
 
-/* All positional arguments are the values of a list that comes first, or each is the value of an option. */
+/* All positional arguments are the values of a list that comes first; else one is the value of the first option. */
 static bool fill_positional(struct filling *filling, PyObject *args, PyObject *keywords)
 {
     const struct command *command = filling->command;
@@ -308,22 +327,17 @@ static bool fill_positional(struct filling *filling, PyObject *args, PyObject *k
     if (count == 0)
         return true;
     bool all = command->count > 0 && command->options[0].type == 'l';
-    if (!all && count > command->count) {
-        PyErr_Format(PyExc_TypeError, "%s() takes %d positional arguments, found %zd", command->name,
-                     command->count, count);
+    const struct rh_option *option = &command->options[0];
+    if (!all && (count > 1 || command->count == 0)) {
+        PyErr_Format(PyExc_TypeError, "%s() takes one argument without a name at most, found %zd",
+                     command->name, count);
         return false;
     }
-    for (Py_ssize_t i = 0; i < (all ? 1 : count); i++) {
-        const struct rh_option *option = &command->options[i];
-        if (keywords && PyDict_GetItemString(keywords, option->field)) {
-            PyErr_Format(PyExc_TypeError, "%s() got two values for '%s'", command->name, option->field);
-            return false;
-        }
-        PyObject *value = all && count > 1 ? args : PyTuple_GetItem(args, i);
-        if (!fill(filling, option, value))
-            return false;
+    if (keywords && PyDict_GetItemString(keywords, option->field)) {
+        PyErr_Format(PyExc_TypeError, "%s() got two values for '%s'", command->name, option->field);
+        return false;
     }
-    return true;
+    return fill(filling, option, all && count > 1 ? args : PyTuple_GetItem(args, 0));
 }
 
 static bool fill_all(struct filling *filling, PyObject *args, PyObject *keywords)

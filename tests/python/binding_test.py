@@ -75,8 +75,51 @@ class Arguments(unittest.TestCase):
     def test_twice_and_too_many(self):
         with self.assertRaisesRegex(TypeError, "two values for 'path'"):
             rehearse.profile_show("a", path="b")
-        with self.assertRaises(TypeError):
-            rehearse.profile_show(*"abcdefgh")
+        with self.assertRaisesRegex(TypeError, "one argument without a name at most, found 2"):
+            rehearse.profile_show("a", 2)
+
+    def test_a_wrong_number_is_named(self):
+        for name, wrong in (
+            ("microbatch_size", 1.5),
+            ("microbatch_size", 1 << 64),
+            ("threads", "many"),
+            ("threads", 1 << 64),
+            ("time_limit", "long"),
+        ):
+            with self.subTest(name, wrong=wrong), self.assertRaisesRegex((TypeError, OverflowError), f"^{name}: expected .*, found"):
+                rehearse.cost(**MODEL, **{name: wrong})
+
+    def test_whole_numbers_of_other_types(self):
+        class Four:  # as numpy's are
+            def __index__(self):
+                return 4
+
+        made = rehearse.cost(model="gpt2-xl", devices="h100", microbatch_size=Four())
+        self.assertEqual(made.microbatch_size, 4)
+        plan = rehearse.plan(model="gpt2-xl", device="h100", devices=Four(), global_batch=[Four(), 8])
+        self.assertEqual(plan["devices"].tolist(), [4, 4])
+
+    def test_plans_given_twice(self):
+        plan = rehearse.plan(model="gpt2-xl", device="h100", devices=1, global_batch=8)
+        with self.assertRaisesRegex(TypeError, "two values for 'plan'"):
+            rehearse.simulate(plan, plan="no-file.json")
+        with self.assertRaisesRegex(TypeError, "two plans"):
+            rehearse.simulate(plan, from_=plan)
+
+    def test_a_plan_beside_others(self):
+        plan = rehearse.plan(model="gpt2-xl", device="h100", devices=1, global_batch=8)
+        said = set()
+        for call in (
+            lambda: rehearse.elastic(plan, from_=plan),
+            lambda: rehearse.elastic(plan, plan, from_=None),
+            lambda: rehearse.elastic(from_=[plan, plan]),
+        ):
+            with self.assertRaises(rehearse.Error) as raised:
+                call()
+            said.add(str(raised.exception))
+        self.assertEqual(len(said), 1)
+        with self.assertRaisesRegex(TypeError, "from: expected what a call of rehearse has made, found 'plan.json'"):
+            rehearse.elastic(from_="plan.json")
 
 
 class Help(unittest.TestCase):
