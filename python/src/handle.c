@@ -10,12 +10,26 @@ struct handle {
 /* {kind: class}; that of all other kinds is registered as None. Made when the first class is registered. */
 static PyObject *classes;
 
+/* The classes, types and exceptions are those of one interpreter, and would be gone with another one. */
+static bool is_own_interpreter(void)
+{
+    static int64_t own = -1;
+    int64_t now = PyInterpreterState_GetID(PyInterpreterState_Get());
+    own = own < 0 ? now : own;
+    return own == now;
+}
+
 PyObject *handle_register(PyObject *module, PyObject *args)
 {
     (void)module;
     PyObject *kind, *class;
     if (!PyArg_ParseTuple(args, "OO", &kind, &class))
         return NULL;
+    if (!is_own_interpreter()) {
+        PyErr_SetString(PyExc_ImportError,
+                        "rehearse works in one interpreter of a process, and another one has loaded it");
+        return NULL;
+    }
     if (!PyType_Check(class) || !PyType_IsSubtype((PyTypeObject *)class, handle_type)) {
         PyErr_SetString(PyExc_TypeError, "register: expected a class derived from Handle");
         return NULL;

@@ -329,6 +329,34 @@ class Signals(unittest.TestCase):
         with self.assertRaises(Alarm):
             signal.setitimer(signal.ITIMER_REAL, 0.05)
             while True:
+class Interpreters(unittest.TestCase):
+    def test_a_second_interpreter_is_refused_and_breaks_nothing(self):
+        program = """
+import importlib
+for name in ("_interpreters", "_xxsubinterpreters"):
+    try:
+        module = importlib.import_module(name)
+        break
+    except ImportError:
+        pass
+else:
+    raise SystemExit("none")
+import rehearse
+other = module.create()
+try:
+    failed = module.run_string(other, "import rehearse")
+except module.RunFailedError as error:
+    failed = error
+module.destroy(other)
+made = rehearse.cost(model="gpt2-xl", devices="h100")
+print("ImportError" in str(failed), type(made) is rehearse.Profile, len(made.layers))
+"""
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+        if done.stderr.strip() == "none":
+            self.skipTest("this Python has no module for interpreters")
+        self.assertEqual(done.stdout.strip(), "True True 4", done.stderr)
+
+
                 profile()
 
     @unittest.skipUnless("plan" in rehearse.commands(), "the library does not plan yet")
