@@ -1,5 +1,7 @@
 """What calls return: the library's handles with what is pleasant in Python."""
 
+from collections.abc import Mapping, Sequence
+
 from rehearse import _rehearse
 
 
@@ -31,6 +33,18 @@ class Table:
         start = self._prefix + "."
         return [name[len(start) :] for name in self._handle.names if name.startswith(start)]
 
+    def values(self):
+        """The columns."""
+        return [self[name] for name in self.keys()]
+
+    def items(self):
+        """The names and their columns."""
+        return [(name, self[name]) for name in self.keys()]
+
+    def get(self, name, default=None):
+        """The column of this name, or the default where there is none."""
+        return self[name] if name in self else default
+
     def __getitem__(self, name):
         return self._handle[f"{self._prefix}.{name}"]
 
@@ -48,6 +62,13 @@ class Table:
 
     def __dir__(self):
         return [*super().__dir__(), *self.keys()]
+
+    # What never changes is its own copy.
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
 
     def __repr__(self):
         return f"<rehearse.Table {self._prefix}: {', '.join(self.keys())}>"
@@ -78,6 +99,14 @@ class Handle(_rehearse.Handle):
         """The names of all values."""
         return list(self.names)
 
+    def values(self):
+        """All values."""
+        return [self[name] for name in self.names]
+
+    def items(self):
+        """The names and their values."""
+        return [(name, self[name]) for name in self.names]
+
     def get(self, name, default=None):
         """The value of this name, or the default where there is none."""
         try:
@@ -99,6 +128,13 @@ class Handle(_rehearse.Handle):
 
     def __dir__(self):
         return [*super().__dir__(), *{name.split(".")[0] for name in self.names}]
+
+    # What never changes is its own copy.
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
 
     def __str__(self):
         return self.write("text")
@@ -193,3 +229,6 @@ class Figure(Handle):
 for _kind, _class in {"profile": Profile, "cluster": Cluster, "plan": Plan, "figure": Figure}.items():
     _rehearse.register(_kind, _class)
 _rehearse.register(None, Handle)
+Mapping.register(Handle)
+Mapping.register(Table)
+Sequence.register(_rehearse.Column)

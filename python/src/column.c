@@ -15,16 +15,17 @@ struct column_buffer {
     Py_ssize_t *shape, *strides, *suboffsets;
     void *internal;
 };
-#define Py_bf_getbuffer  1
-#define PyBUF_WRITABLE   0x0001
-#define PyBUF_FORMAT     0x0004
-#define PyBUF_ND         0x0008
-#define PyBUF_STRIDES    (0x0010 | PyBUF_ND)
-#define PyBUF_CONTIGUOUS 0x0020 /* C's order; 0x40 Fortran's, 0x80 either */
+#define Py_bf_getbuffer 1
+#define PyBUF_WRITABLE  0x0001
+#define PyBUF_FORMAT    0x0004
+#define PyBUF_ND        0x0008
+#define PyBUF_STRIDES   (0x0010 | PyBUF_ND)
 #else
-#define column_buffer    Py_buffer
-#define PyBUF_CONTIGUOUS 0x0020
+#define column_buffer Py_buffer
 #endif
+#define PyBUF_C_ORDER       0x0020 /* side by side, in C's order */
+#define PyBUF_FORTRAN_ORDER 0x0040
+#define PyBUF_ANY_ORDER     0x0080
 
 _Static_assert(sizeof(Py_ssize_t) == sizeof(int64_t), "shapes and strides are handed on as they are");
 
@@ -183,9 +184,10 @@ static int column_buffer_get(PyObject *self, struct column_buffer *view, int fla
         PyErr_SetString(PyExc_BufferError, "a column never changes");
         return -1;
     }
-    bool strided =
-        (flags & PyBUF_STRIDES) == PyBUF_STRIDES && !(flags & PyBUF_CONTIGUOUS) && !(flags & 0x00c0);
-    if (!strided && !is_contiguous(column)) {
+    bool strided = (flags & PyBUF_STRIDES) == PyBUF_STRIDES &&
+                   !(flags & (PyBUF_C_ORDER | PyBUF_FORTRAN_ORDER | PyBUF_ANY_ORDER));
+    bool by_columns = (flags & PyBUF_FORTRAN_ORDER) && column->shape[0] > 1 && column->shape[1] > 1;
+    if ((!strided && !is_contiguous(column)) || by_columns) {
         PyErr_SetString(PyExc_BufferError, "the elements of this column do not lie side by side");
         return -1;
     }
@@ -195,7 +197,7 @@ static int column_buffer_get(PyObject *self, struct column_buffer *view, int fla
         view->len *= column->shape[i];
     view->itemsize = column->item;
     view->readonly = 1;
-    view->ndim = column->array.dimensions;
+    view->ndim = flags & PyBUF_ND ? column->array.dimensions : 1; /* bytes alone have one */
     view->format = flags & PyBUF_FORMAT ? column->format : NULL;
     view->shape = flags & PyBUF_ND ? column->shape : NULL;
     view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? column->strides : NULL;
@@ -228,11 +230,42 @@ static PyObject *column_array(PyObject *self, PyObject *args, PyObject *keywords
     return array;
 }
 
+static PyObject *as_list(PyObject *self, const char *method, PyObject *args)
+{
+    PyObject *list = column_list(self, NULL);
+    PyObject *bound = list ? PyObject_GetAttrString(list, method) : NULL;
+    PyObject *answer = bound ? PyObject_Call(bound, args, NULL) : NULL;
+    Py_XDECREF(bound);
+    Py_XDECREF(list);
+    return answer;
+}
+
+static PyObject *column_index(PyObject *self, PyObject *args)
+{
+    return as_list(self, "index", args);
+}
+
+static PyObject *column_count(PyObject *self, PyObject *args)
+{
+    return as_list(self, "count", args);
+}
+
+/* What never changes is its own copy. */
+static PyObject *column_copy(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return binding_ref(self);
+}
+
 PyTypeObject *column_type_new(void)
 {
     static PyMethodDef methods[] = {
         {"__array__", (PyCFunction)(void (*)(void))column_array, METH_VARARGS | METH_KEYWORDS,
          "The column for numpy, without a copy."},
+        {"__copy__", column_copy, METH_NOARGS, "The column itself, which never changes."},
+        {"__deepcopy__", column_copy, METH_O, "The column itself, which never changes."},
+        {"count", column_count, METH_VARARGS, "How many elements have this value."},
+        {"index", column_index, METH_VARARGS, "The place of the first element of this value."},
         {"tolist", column_list, METH_NOARGS,
          "A list of the elements, of lists where there are two dimensions."},
         {0},

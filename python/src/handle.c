@@ -113,12 +113,15 @@ static PyObject *handle_item(PyObject *self, PyObject *name)
         PyErr_SetObject(PyExc_KeyError, name);
         return NULL;
     }
-    PyObject *bytes = PyUnicode_AsUTF8String(name), *value = NULL;
-    if (bytes && rh_get(unwrap(self), PyBytes_AsString(bytes), &array))
+    PyObject *bytes = PyUnicode_AsEncodedString(name, "utf-8", "surrogatepass"), *value = NULL;
+    if (!bytes)
+        return NULL;
+    const char *text = PyBytes_AsString(bytes);
+    if (strlen(text) == (size_t)PyBytes_Size(bytes) && rh_get(unwrap(self), text, &array))
         value = column_value(self, &array);
-    else if (bytes)
+    else
         PyErr_SetObject(PyExc_KeyError, name);
-    Py_XDECREF(bytes);
+    Py_DECREF(bytes);
     return value;
 }
 
@@ -140,12 +143,12 @@ static PyObject *handle_write(PyObject *self, PyObject *args, PyObject *keywords
 {
     static char *names[] = {"form", NULL};
     struct writing writing = {.handle = unwrap(self), .form = "text"};
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|s", names, &writing.form) ||
-        !call_run(write_now, &writing, &(struct call_given){0}))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|s", names, &writing.form))
         return NULL;
-    PyObject *text =
-        PyUnicode_DecodeUTF8(writing.text.data, (Py_ssize_t)writing.text.length, "surrogateescape");
-    rh_text_free(&writing.text);
+    PyObject *text = NULL;
+    if (call_run(write_now, &writing, &(struct call_given){0}))
+        text = PyUnicode_DecodeUTF8(writing.text.data, (Py_ssize_t)writing.text.length, "surrogateescape");
+    rh_text_free(&writing.text); /* it may have been written although a signal's handler raised */
     return text;
 }
 

@@ -1,5 +1,9 @@
 """The binding itself: arguments, exceptions, handles, columns, threads and signals."""
 
+import collections.abc
+import copy
+import ctypes
+import hashlib
 import inspect
 import json
 import os
@@ -201,6 +205,28 @@ class Handles(unittest.TestCase):
         with self.assertRaisesRegex(AttributeError, "this Profile has no 'weight'"):
             made.weight
 
+    def test_a_name_that_is_no_text(self):
+        made = profile()
+        for wrong in ("model\0", "\ud800"):
+            with self.assertRaises(KeyError):
+                made[wrong]
+            self.assertIsNone(made.get(wrong))
+
+    def test_mappings(self):
+        made = profile()
+        for mapping in (made, made.layers):
+            self.assertIsInstance(mapping, collections.abc.Mapping)
+            self.assertEqual([name for name, _ in mapping.items()], mapping.keys())
+            self.assertEqual(len(mapping.values()), len(mapping))
+        self.assertEqual(made.layers.get("name"), made.layers.name)
+        self.assertEqual(made.layers.get("no value", 3), 3)
+
+    def test_a_copy_is_the_same(self):
+        made = profile()
+        for one in (made, made.layers, made.layers.parameters):
+            self.assertIs(copy.copy(one), one)
+            self.assertIs(copy.deepcopy([one])[0], one)
+
     def test_every_value_can_be_read(self):
         made = profile()
         for name in made:
@@ -240,6 +266,30 @@ class Columns(unittest.TestCase):
         self.assertEqual((view.ndim, view.format, view.itemsize), (2, "d", 8))
         self.assertEqual(view.tolist(), expected)
 
+    def test_is_a_sequence(self):
+        column = profile().layers.parameters
+        self.assertIsInstance(column, collections.abc.Sequence)
+        self.assertEqual(column.index(column[3]), column.tolist().index(column[3]))
+        self.assertEqual(column.count(column[3]), column.tolist().count(column[3]))
+        self.assertEqual(list(reversed(column)), column.tolist()[::-1])
+        with self.assertRaises(ValueError):
+            column.index(-1)
+
+    def test_bytes_alone_have_one_dimension(self):
+        table = profile()["forward"]
+        self.assertEqual(hashlib.sha256(table).digest(), hashlib.sha256(memoryview(table).tobytes()).digest())
+
+    def test_a_table_does_not_lie_in_the_order_of_fortran(self):
+        get = ctypes.pythonapi.PyObject_GetBuffer
+        get.argtypes = [ctypes.py_object, ctypes.c_void_p, ctypes.c_int]
+        strides, c_order, fortran, any_order = 0x18, 0x20, 0x40, 0x80
+        table, view = profile()["forward"], ctypes.create_string_buffer(256)
+        for order in (c_order, any_order):
+            get(table, view, strides | order)
+            ctypes.pythonapi.PyBuffer_Release(view)
+        with self.assertRaises(BufferError):
+            get(table, view, strides | fortran)
+
     def test_strides(self):
         view = memoryview(profile().layers.parameters)
         self.assertEqual(view.tolist(), profile().layers.parameters.tolist())
@@ -277,6 +327,34 @@ class Columns(unittest.TestCase):
         self.assertEqual(table["parameters"].tolist(), made.layers.parameters.tolist())
         self.assertEqual(str(table["parameters"].dtype), "int64")
         self.assertEqual(list(table["name"]), list(made.layers.name))
+
+
+class Interpreters(unittest.TestCase):
+    def test_a_second_interpreter_is_refused_and_breaks_nothing(self):
+        program = """
+import importlib
+for name in ("_interpreters", "_xxsubinterpreters"):
+    try:
+        module = importlib.import_module(name)
+        break
+    except ImportError:
+        pass
+else:
+    raise SystemExit("none")
+import rehearse
+other = module.create()
+try:
+    failed = module.run_string(other, "import rehearse")
+except module.RunFailedError as error:
+    failed = error
+module.destroy(other)
+made = rehearse.cost(model="gpt2-xl", devices="h100")
+print("ImportError" in str(failed), type(made) is rehearse.Profile, len(made.layers))
+"""
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+        if done.stderr.strip() == "none":
+            self.skipTest("this Python has no module for interpreters")
+        self.assertEqual(done.stdout.strip(), "True True 4", done.stderr)
 
 
 class Threads(unittest.TestCase):
@@ -329,34 +407,6 @@ class Signals(unittest.TestCase):
         with self.assertRaises(Alarm):
             signal.setitimer(signal.ITIMER_REAL, 0.05)
             while True:
-class Interpreters(unittest.TestCase):
-    def test_a_second_interpreter_is_refused_and_breaks_nothing(self):
-        program = """
-import importlib
-for name in ("_interpreters", "_xxsubinterpreters"):
-    try:
-        module = importlib.import_module(name)
-        break
-    except ImportError:
-        pass
-else:
-    raise SystemExit("none")
-import rehearse
-other = module.create()
-try:
-    failed = module.run_string(other, "import rehearse")
-except module.RunFailedError as error:
-    failed = error
-module.destroy(other)
-made = rehearse.cost(model="gpt2-xl", devices="h100")
-print("ImportError" in str(failed), type(made) is rehearse.Profile, len(made.layers))
-"""
-        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
-        if done.stderr.strip() == "none":
-            self.skipTest("this Python has no module for interpreters")
-        self.assertEqual(done.stdout.strip(), "True True 4", done.stderr)
-
-
                 profile()
 
     @unittest.skipUnless("plan" in rehearse.commands(), "the library does not plan yet")

@@ -18,7 +18,11 @@ def seconds(path: str) -> float:
         profile.save(path)
     except rehearse.InputError as error:
         print(error.code)
-    loaded: rehearse.Profile = rehearse.profile_show(path, threads=2)
+    loaded: rehearse.Profile = rehearse.profile_show(path.encode(), threads=2)
+    rehearse.simulate(schedule="1f1b", forward=0.5, backward=[1, 1.5])
+    for name, column in loaded.layers.items():
+        print(name, len(column))
+    rehearse.plan().figure(path)
     speedup, stages = rehearse.hpgo.conductor_from_torch_graph_and_seps(path, 1, 128, [8, 16]).py_orchestrate()
     return float(sum(loaded["forward"][0])) / speedup
 """
