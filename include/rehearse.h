@@ -90,7 +90,7 @@ struct rh_call {
     double time_limit; /* seconds; 0: none; then the best answer so far, and its gap */
     rh_stop *stop;
     /* Called from the calling thread, ten times a second at most: "searching", "12 of 96". The detail is "" when something
-     * begins, and NULL when it ends. */
+     * begins, and NULL when it ends. Both have to return: by no longjmp, and no exception of C++. */
     void (*progress)(void *user, const char *what, const char *detail);
     void (*warning)(void *user, const char *text);
     void *user;

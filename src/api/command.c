@@ -124,8 +124,30 @@ static bool open_request(const struct api_command *command, const void *request,
     return true;
 }
 
+/* A caller's functions, which have the locale that their thread had before the call. */
+struct callbacks {
+    const struct rh_call *call;
+    locale_t locale;
+};
+
+static void tell_progress(void *user, const char *what, const char *detail)
+{
+    const struct callbacks *callbacks = user;
+    locale_t ours = uselocale(callbacks->locale);
+    callbacks->call->progress(callbacks->call->user, what, detail);
+    uselocale(ours);
+}
+
+static void tell_warning(void *user, const char *text)
+{
+    const struct callbacks *callbacks = user;
+    locale_t ours = uselocale(callbacks->locale);
+    callbacks->call->warning(callbacks->call->user, text);
+    uselocale(ours);
+}
+
 static rh_handle *run(const struct api_command *command, const void *request, const struct rh_call *call,
-                      struct error *err)
+                      locale_t locale, struct error *err)
 {
     _Alignas(max_align_t) char own[API_MAX_REQUEST];
     bool given[API_MAX_OPTIONS];
@@ -135,10 +157,11 @@ static rh_handle *run(const struct api_command *command, const void *request, co
         api_stopped(&how, err))
         return NULL;
     /* Work that ends in order looks at its flag where it can: all that it reads and writes for that goes on. */
+    struct callbacks callbacks = {&how.how, locale};
     struct caller caller = {.stop = how.how.stop && !command->ends_in_order ? &how.how.stop->requested : NULL,
-                            .progress = how.how.progress,
-                            .warning = how.how.warning,
-                            .user = how.how.user};
+                            .progress = how.how.progress ? tell_progress : NULL,
+                            .warning = how.how.warning ? tell_warning : NULL,
+                            .user = &callbacks};
     struct caller *before = caller_set(&caller);
     rh_handle *made = command->make(own, &how, err);
     caller_set(before);
@@ -157,7 +180,9 @@ rh_handle *api_run(const struct api_command *command, const void *request, const
                    struct rh_error *error)
 {
     struct error err = {.kind = ERROR_FAILED};
-    rh_handle *handle = run(command, request, call, &err);
+    locale_t before = text_use_plain_locale();
+    rh_handle *handle = run(command, request, call, before, &err);
+    uselocale(before);
     if (!handle)
         api_report(&err, error);
     return handle;
@@ -254,3 +279,5 @@ bool rh_set(const char *command, void *request, const char *option, const char *
         api_report(&err, error);
     return done;
 }
+    locale_t before = text_use_plain_locale();
+    uselocale(before);

@@ -238,8 +238,10 @@ bool rh_write(const rh_handle *handle, const char *form, struct rh_text *text, s
 {
     struct text written = {0};
     struct error err;
+    locale_t before = text_use_plain_locale();
     bool done = text ? write_form(handle, form, &written, &err)
                      : error_set(&err, ERROR_USAGE, "there is no place for the text");
+    uselocale(before);
     if (done) {
         *text = (struct rh_text){written.data, written.length};
         return true;
@@ -278,7 +280,9 @@ static bool save(const rh_handle *handle, const char *name, const char *path, st
 bool rh_save(const rh_handle *handle, const char *form, const char *path, struct rh_error *error)
 {
     struct error err;
+    locale_t before = text_use_plain_locale();
     bool done = save(handle, form, path, &err);
+    uselocale(before);
     if (!done)
         api_report(&err, error);
     return done;

@@ -4,6 +4,7 @@
 #include "core/parallel.h"
 
 #include "core/caller.h"
+#include "core/text.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -73,6 +74,7 @@ static void *work(void *argument)
     int thread = worker->thread;
     free(worker);
     caller_set(pool->caller);
+    text_use_plain_locale();
     for (unsigned seen = 0;; seen++) {
         await_loop(pool, seen);
         if (atomic_load(&pool->ending))

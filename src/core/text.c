@@ -3,7 +3,6 @@
 #include "core/vector.h"
 
 #include <ctype.h>
-#include <locale.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -220,11 +219,22 @@ static void make_plain_locale(void)
     plain_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 }
 
-double text_number(const char *text, char **end)
+static locale_t plain(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, make_plain_locale);
-    return plain_locale ? strtod_l(text, end, plain_locale) : strtod(text, end);
+    return plain_locale;
+}
+
+double text_number(const char *text, char **end)
+{
+    locale_t locale = plain();
+    return locale ? strtod_l(text, end, locale) : strtod(text, end);
+}
+
+locale_t text_use_plain_locale(void)
+{
+    return uselocale(plain()); /* 0 changes nothing */
 }
 
 bool text_starts_with(const char *text, const char *prefix)

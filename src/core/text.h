@@ -2,6 +2,7 @@
 #ifndef REHEARSE_CORE_TEXT_H
 #define REHEARSE_CORE_TEXT_H
 
+#include <locale.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -82,6 +83,10 @@ static inline bool text_is_control(const char *at)
 
 /* strtod with a decimal point in any locale. */
 double text_number(const char *text, char **end);
+
+/* Gives this thread the C locale, whatever the program's is, so that printf and strtod have decimal points. Returns the
+ * thread's locale before, for uselocale(). */
+locale_t text_use_plain_locale(void);
 
 bool text_starts_with(const char *text, const char *prefix);
 bool text_ends_with(const char *text, const char *ending);

@@ -1,6 +1,7 @@
 #include "run/worker.h"
 
 #include "core/clock.h"
+#include "core/text.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -47,6 +48,7 @@ static void do_first(struct worker *worker)
 static void *work(void *context)
 {
     struct worker *worker = context;
+    text_use_plain_locale();
     pthread_mutex_lock(&worker->lock);
     while (!worker->closes)
         if (worker->first)

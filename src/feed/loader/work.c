@@ -1,5 +1,6 @@
 #include "core/clock.h"
 #include "core/heap.h"
+#include "core/text.h"
 #include "feed/loader/internal.h"
 
 #include <errno.h>
@@ -213,6 +214,7 @@ static void *work(void *argument)
     struct loader *loader = thread->loader;
     struct piece piece;
     struct error err;
+    text_use_plain_locale();
     while (take_piece(loader, &piece)) {
         if (!atomic_load(&loader->failed)) {
             loader_busy_begin(thread, piece.slot->step);
