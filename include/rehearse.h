@@ -576,8 +576,8 @@ RH_API bool rh_option(const char *command, int index, struct rh_option *option);
 
 RH_API size_t rh_request_size(const char *command); /* 0: no such command */
 
-/* Sets one field from text as it stands on the command line: "60", "500 ms", "25 GB/s". The request borrows the text.
- * Not for lists. */
+/* Sets one field from text as it stands on the command line: "60", "500 ms", "25 GB/s"; a flag by "true" ("", "1") or
+ * "false" ("0"). The request borrows the text. Not for lists. */
 RH_API bool rh_set(const char *command, void *request, const char *option, const char *value,
                    struct rh_error *error);
 

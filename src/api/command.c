@@ -250,6 +250,21 @@ bool rh_option(const char *command, int index, struct rh_option *option)
     return true;
 }
 
+static bool set_flag(const char *option, const char *value, bool *field, struct error *err)
+{
+    bool on = !*value || strcmp(value, "true") == 0 || strcmp(value, "1") == 0;
+    if (!on && strcmp(value, "false") != 0 && strcmp(value, "0") != 0)
+        return error_set(err, ERROR_USAGE, "--%s: expected true or false, found '%s'", option, value);
+    *field = on;
+    return true;
+}
+
+/* Bytes of a field that is set from text. */
+static size_t width(const struct option_spec *spec)
+{
+    return spec->kind == OPTION_FLAG ? sizeof(bool) : sizeof(int64_t);
+}
+
 static bool set(const char *command, void *request, const char *option, const char *value, struct error *err)
 {
     const struct api_command *found = find(command, err);
@@ -259,13 +274,15 @@ static bool set(const char *command, void *request, const char *option, const ch
         return error_set(err, ERROR_USAGE, "%s: a request, an option and its value are needed", command);
     for (const struct option_spec *spec = found->options; spec->name; spec++) {
         size_t size;
-        if (strcmp(spec->name, option) != 0)
+        if (strcmp(spec->name, option) != 0 && strcmp(spec->field, option) != 0)
             continue;
         memcpy(&size, request, sizeof size);
         if (spec->repeats || spec->kind == OPTION_HANDLE)
             return error_set(err, ERROR_USAGE, "%s: '%s' is no single text: set its field", command, option);
-        if (size <= spec->at)
+        if (size < spec->at + width(spec))
             return error_set(err, ERROR_USAGE, "%s: the request has no room for '%s'", command, option);
+        if (spec->kind == OPTION_FLAG)
+            return set_flag(option, value, (bool *)((char *)request + spec->at), err);
         return option_read_request(spec, value, request, err);
     }
     return error_set(err, ERROR_USAGE, "%s: unknown option '%s'", command, option);
@@ -274,10 +291,10 @@ static bool set(const char *command, void *request, const char *option, const ch
 bool rh_set(const char *command, void *request, const char *option, const char *value, struct rh_error *error)
 {
     struct error err;
+    locale_t before = text_use_plain_locale();
     bool done = set(command, request, option, value, &err);
+    uselocale(before);
     if (!done)
         api_report(&err, error);
     return done;
 }
-    locale_t before = text_use_plain_locale();
-    uselocale(before);

@@ -437,6 +437,10 @@ static void fields_are_set_from_text(void **state)
     assert_true(rh_set("cost", &request, "precision", "fp8", &error));
     assert_int_equal(request.tensor, 5);
     assert_true(request.nodes == RH_ZERO);
+    assert_true(rh_set("cost", &request, "wide", "true", &error) && request.wide);
+    assert_true(rh_set("cost", &request, "wide", "false", &error) && !request.wide);
+    assert_false(rh_set("cost", &request, "wide", "maybe", &error));
+    assert_string_equal(error.text, "--wide: expected true or false, found 'maybe'");
     assert_false(rh_set("cost", &request, "tensor", "many", &error));
     assert_string_equal(error.text, "--tensor: expected a whole number from 1 to 1024, found 'many'");
     assert_false(rh_set("cost", &request, "backward", "file", &error));
@@ -444,8 +448,11 @@ static void fields_are_set_from_text(void **state)
     rh_profile *profile = rh_run("cost", &request, NULL, &error);
     assert_non_null(profile);
     rh_free(profile);
-    request.size = offsetof(struct rh_cost_request, tensor);
-    assert_false(rh_set("cost", &request, "tensor", "5", &error));
+    assert_true(rh_set("cost", &request, "microbatch_size", "4", &error) && request.microbatch_size == 4);
+    for (size_t part = 0; part < sizeof request.tensor; part += 4) {
+        request.size = offsetof(struct rh_cost_request, tensor) + part;
+        assert_false(rh_set("cost", &request, "tensor", "5", &error));
+    }
 }
 
 static void a_call_that_is_stopped_does_nothing(void **state)
