@@ -3,6 +3,7 @@
 import doctest
 import glob
 import os
+import re
 import shutil
 import tempfile
 import unittest
@@ -54,4 +55,13 @@ class Pages(unittest.TestCase):
             if os.path.basename(path) != "python.md":
                 shown += "".join(example.source for example in examples_of(path).examples)
         missing = [name for name in rehearse.commands() if f"rehearse.{name}(" not in shown]
+        self.assertEqual(missing, [])
+
+    def test_every_page_with_a_command_shows_python(self):
+        missing = []
+        for path in sorted(glob.glob(os.path.join(ROOT, "docs", "*.md"))):
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            if re.search(r"^\$ .*\brehearse [a-z]", text, re.M) and not re.search(r"^```py", text, re.M):
+                missing.append(os.path.basename(path))
         self.assertEqual(missing, [])
