@@ -115,7 +115,7 @@ static void estimate(struct gemm_near *near, const struct products *products, co
                      const struct omission *omission)
 {
     struct candidate nearest[GEMM_NEAREST];
-    double a[GEMM_NEAREST][GEMM_NEAREST], ratios[GEMM_NEAREST];
+    double a[GEMM_NEAREST][GEMM_NEAREST], ratios[GEMM_NEAREST] = {0};
     near->log_ratio = 0;
     int count = near->count = find_nearest(products, at, omission, nearest);
     for (int i = 0; i < count; i++) {
