@@ -109,6 +109,20 @@ static const struct api_command *find(const char *name, struct error *err)
     return NULL;
 }
 
+/* A plan is given by its file or as a handle. */
+static bool check_plans(const struct api_command *command, const char *request, struct error *err)
+{
+    const char *file = NULL;
+    bool handle = false;
+    for (const struct option_spec *spec = command->options; spec->name; spec++)
+        if (spec->kind == OPTION_HANDLE && !spec->repeats)
+            handle = handle || option_is_given(spec, request);
+        else if (spec->kind == OPTION_FILE && !spec->repeats && strcmp(spec->field, "plan") == 0)
+            memcpy(&file, request + spec->at, sizeof file);
+    return !handle || !file ||
+           error_set(err, ERROR_USAGE, "%s: `from` and '%s' are two plans: choose one", command->name, file);
+}
+
 static bool open_request(const struct api_command *command, const void *request, void *own, bool *given,
                          struct error *err)
 {
@@ -121,7 +135,7 @@ static bool open_request(const struct api_command *command, const void *request,
         if (!option_complete(spec, own, err))
             return false;
     }
-    return true;
+    return check_plans(command, own, err);
 }
 
 /* A caller's functions, which have the locale that their thread had before the call. */

@@ -253,6 +253,29 @@ static void a_plan_is_played(void **state)
     rh_free(plan);
 }
 
+static void two_plans_are_refused(void **state)
+{
+    (void)state;
+    struct rh_plan_request request = job_request();
+    struct rh_simulate_request play = RH_INIT(play);
+    struct rh_sweep_request sweep = RH_INIT(sweep);
+    struct rh_feed_request feed = RH_INIT(feed);
+    struct rh_error error;
+    rh_plan *plan = rh_plan_find(&request, NULL, &error);
+    assert_non_null(plan);
+    request.from = play.from = sweep.from = feed.from = plan;
+    request.plan = play.plan = sweep.plan = feed.plan = "no-file.json";
+    assert_null(rh_plan_find(&request, NULL, &error));
+    assert_string_equal(error.text, "plan: `from` and 'no-file.json' are two plans: choose one");
+    assert_null(rh_simulate(&play, NULL, &error));
+    assert_string_equal(error.text, "simulate: `from` and 'no-file.json' are two plans: choose one");
+    assert_null(rh_sweep_plans(&sweep, NULL, &error));
+    assert_string_equal(error.text, "sweep: `from` and 'no-file.json' are two plans: choose one");
+    assert_null(rh_feed(&feed, NULL, &error));
+    assert_string_equal(error.text, "feed: `from` and 'no-file.json' are two plans: choose one");
+    rh_free(plan);
+}
+
 static void a_schedule_is_played(void **state)
 {
     (void)state;
@@ -281,6 +304,7 @@ int main(void)
         cmocka_unit_test(plans_that_cannot_be_are_infeasible),
         cmocka_unit_test(templates_are_found),
         cmocka_unit_test(a_plan_is_played),
+        cmocka_unit_test(two_plans_are_refused),
         cmocka_unit_test(a_schedule_is_played),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -320,8 +320,6 @@ static bool answer(struct asking *asking, rh_handle **made, struct error *err)
 static bool check(const struct rh_sweep_request *asked, struct error *err)
 {
     bool given = asked->plan || asked->from;
-    if (asked->plan && asked->from)
-        return error_set(err, ERROR_USAGE, "sweep: `from` and '%s' are two plans: choose one", asked->plan);
     if (!given && !asked->model)
         return error_set(err, ERROR_USAGE, "sweep: a PLAN is missing, or '--model NAME'");
     if (given && (asked->model || asked->device || asked->devices || asked->fix.count > 0))
