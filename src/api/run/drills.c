@@ -6,6 +6,7 @@
 #include "run/drill/drill.h"
 #include "run/drill/results.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,7 +78,7 @@ static bool read_fates(struct drill_options *options, const struct places *place
         if (length == 0 || !unit_parse(at + 1, UNIT_TIME, &fate.time) || !(fate.time >= 0.0))
             return error_set(err, ERROR_USAGE, "%s: expected a node and a time, such as 2@1.5s; found '%s'",
                              name, text);
-        bool numbered = end == at && text[0] >= '0' && text[0] <= '9' && node <= DRILL_MAX_NODES;
+        bool numbered = end == at && text[0] >= '0' && text[0] <= '9' && node <= INT_MAX;
         if (numbered ? !add_fate(options, kind, (int)node, fate.time, name, err)
                      : !add_host_fate(options, places, &fate, text, length, name, err))
             return false;
@@ -169,7 +170,8 @@ static bool open_drills(struct elastic_kit *kit, struct drill_options *options,
                          (long long)given->random - 1);
     if (!load(kit, given, err))
         return false;
-    if (!iteration_of(kit, (int)given->faults, &seconds, err)) {
+    *options = (struct drill_options){.kit = kit}; /* as many nodes as they are, nothing happens to them yet */
+    if (!drill_check_size(options, err) || !iteration_of(kit, (int)given->faults, &seconds, err)) {
         elastic_kit_release(kit);
         return false;
     }
@@ -296,6 +298,10 @@ static bool be_one_of_mpi(struct drill_options *options, const struct rh_play_re
             "others: --drill K says which");
     ok = ok && (given->random > 0 ? draw(options, given, (int)given->drill, &folder, err)
                                   : read_all_fates(options, given, &places, err));
+    ok = ok && drill_check_size(options, err);
+    if (ok && comm_size(comm) > DRILL_MAX_NODES)
+        ok = error_set(err, ERROR_USAGE, "the launcher has started %d ranks; a drill has at most %d",
+                       comm_size(comm), DRILL_MAX_NODES);
     if (ok && comm_size(comm) < drill_ranks(options))
         ok = error_set(
             err, ERROR_USAGE,

@@ -212,9 +212,8 @@ bool drill_run(const struct drill_options *asked, struct drill_outcome *outcome,
     struct drill_outcome before;
     int reached = 0;
     double found = NAN;
-    if (drill_ranks(&options) > DRILL_MAX_NODES)
-        return error_set(err, ERROR_INPUT, "a drill of %d nodes: at most %d, with those that return",
-                         drill_ranks(&options), DRILL_MAX_NODES);
+    if (!drill_check_size(&options, err))
+        return false;
     if (options.checkpoints && options.launch->local &&
         (!file_make_folders(options.checkpoints, err) || !drill_check_folder(&options, err)))
         return false;

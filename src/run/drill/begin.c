@@ -41,6 +41,14 @@ int drill_ranks(const struct drill_options *options)
     return ranks;
 }
 
+bool drill_check_size(const struct drill_options *options, struct error *err)
+{
+    int ranks = drill_ranks(options);
+    return ranks <= DRILL_MAX_NODES ||
+           error_set(err, ERROR_INPUT, "a drill of %d nodes: at most %d, with those that return", ranks,
+                     DRILL_MAX_NODES);
+}
+
 /* ---- one rank ---- */
 
 static bool begin_state(struct drill_rank *rank, int nodes, struct error *err)

@@ -146,6 +146,9 @@ void drill_begin_again(struct drill_options *options, const struct drill_again *
 /* Returns how many ranks a drill has: one for each node, and one for each that returns. */
 int drill_ranks(const struct drill_options *options);
 
+/* Returns whether a drill has room for its nodes, and for those that return. */
+bool drill_check_size(const struct drill_options *options, struct error *err);
+
 /* In a rank that the launcher has started: plays its part. */
 _Noreturn void drill_be_launched(struct drill_options *options, const struct launch_seat *seat,
                                  struct wire *wire);
