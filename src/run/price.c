@@ -14,7 +14,7 @@ bool run_link_read(struct run_link *link, const char *text, struct error *err)
     if (strcmp(text, "host") == 0)
         return true;
     link->kind = RUN_LINK_GIVEN;
-    while (*text) {
+    for (;;) {
         char part[64];
         size_t length = strcspn(text, ",");
         const char *value = memchr(text, '=', length);
@@ -32,10 +32,10 @@ bool run_link_read(struct run_link *link, const char *text, struct error *err)
             return error_set(err, ERROR_USAGE,
                              "--link: expected plan, host, or latency=20us,bandwidth=10GB/s; found '%.*s'",
                              (int)length, text);
-        text += length;
-        text += *text == ',';
+        if (!text[length])
+            return true;
+        text += length + 1;
     }
-    return true;
 }
 
 static bool moves(const struct engine_system *system, const struct engine_task *task)

@@ -233,6 +233,12 @@ static void links_are_read(void **state)
     assert_false(run_link_read(&link, "latency=20us,width=3", &err));
     assert_string_equal(err.text,
                         "--link: expected plan, host, or latency=20us,bandwidth=10GB/s; found 'width=3'");
+    static const char *const empty[] = {"", "latency=20us,", ",latency=20us"};
+    for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
+        assert_false(run_link_read(&link, empty[i], &err));
+        assert_string_equal(err.text,
+                            "--link: expected plan, host, or latency=20us,bandwidth=10GB/s; found ''");
+    }
 }
 
 int main(void)
