@@ -129,6 +129,14 @@ static void take_result(void *context, int rank, const void *bytes, size_t lengt
         text_add_bytes(context, bytes, length);
 }
 
+static bool is_given(const struct api_call *call, const char *name)
+{
+    for (int i = 0; api_play.options[i].name; i++)
+        if (strcmp(api_play.options[i].name, name) == 0)
+            return call->given[i];
+    return false;
+}
+
 static bool play_launched(const struct rh_play_request *given, const struct api_call *call,
                           struct run_result *result, struct error *err)
 {
@@ -141,7 +149,7 @@ static bool play_launched(const struct rh_play_request *given, const struct api_
     const struct launch_hosts *hosts = &open.launch.hosts;
     for (size_t h = 0; ok && h < hosts->count; h++)
         slots += hosts->hosts[h].slots > 0 ? hosts->hosts[h].slots : 1;
-    all.count = given->ranks > 1 ? (int)given->ranks : slots < WIRE_MAX_RANKS ? slots : WIRE_MAX_RANKS;
+    all.count = is_given(call, "ranks") ? (int)given->ranks : slots < WIRE_MAX_RANKS ? slots : WIRE_MAX_RANKS;
     ok = ok && launch_place(hosts, all.count, host_of, err) && launch_run(&open.launch, &all, &watch, err);
     play_launch_close(&open);
     if (ok && said.failed)
@@ -200,14 +208,6 @@ bool api_is_rank(void)
 }
 
 /* ---- the call ---- */
-
-static bool is_given(const struct api_call *call, const char *name)
-{
-    for (int i = 0; api_play.options[i].name; i++)
-        if (strcmp(api_play.options[i].name, name) == 0)
-            return call->given[i];
-    return false;
-}
 
 /* Options that would count for nothing. */
 static bool check(const struct rh_play_request *given, const struct api_call *call, struct error *err)
