@@ -351,25 +351,35 @@ bool disk_ended(struct disk *disk, int d, const struct engine_task *task, double
     return !*failed;
 }
 
-void disk_complete(struct disk *disk)
+/* Waits for the last manifest. */
+static bool end_manifest(struct disk *disk, struct error *err)
 {
     while (disk->completed > 0 && !worker_ended(disk->worker, &disk->manifest.job))
         (void)clock_sleep(CLOCK_SECOND / 1000);
+    if (disk->completed == 0 || !disk->manifest.job.failed)
+        return true;
+    *err = disk->manifest.job.error;
+    return false;
+}
+
+bool disk_complete(struct disk *disk, struct error *err)
+{
+    if (!disk->checkpoints)
+        return true;
+    if (!end_manifest(disk, err))
+        return false;
     disk->manifest = (struct disk_save){.job = {.run = write_manifest, .context = &disk->manifest},
                                         .disk = disk,
                                         .device = -1,
                                         .number = disk->completed++};
     worker_ask(disk->worker, &disk->manifest.job);
+    return true;
 }
 
 bool disk_check(struct disk *disk, struct error *err)
 {
-    while (disk->completed > 0 && !worker_ended(disk->worker, &disk->manifest.job))
-        (void)clock_sleep(CLOCK_SECOND / 1000);
-    if (disk->completed > 0 && disk->manifest.job.failed) {
-        *err = disk->manifest.job.error;
+    if (!end_manifest(disk, err))
         return false;
-    }
     for (int d = 0; d < disk->count; d++)
         if (disk->devices[d].mark != disk->devices[d].expected)
             return error_set(err, ERROR_FAILED,

@@ -49,8 +49,8 @@ bool disk_begin(struct disk *disk, int device, const struct engine_task *task, i
 bool disk_ended(struct disk *disk, int device, const struct engine_task *task, double *end, bool *failed,
                 struct error *err);
 
-/* All devices have written: rank 0 completes the checkpoint. */
-void disk_complete(struct disk *disk);
+/* All devices have written: rank 0 completes the checkpoint, if they are written at all. False: the one before could not be completed. */
+bool disk_complete(struct disk *disk, struct error *err);
 
 /* After the run: waits for what goes on. False: samples or files are not what they must be. */
 bool disk_check(struct disk *disk, struct error *err);

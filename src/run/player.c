@@ -163,8 +163,9 @@ static bool finish(struct player *player, struct player_device *device, unsigned
     if (step->event >= 0)
         device->events[stream->base + (uint32_t)step->event] =
             (struct player_event){stream->end, stream->number};
-    if (player->disk && device->number == 0 && sim_task_of_host(step->task) == SIM_HOST_SAVED)
-        disk_complete(player->disk);
+    if (player->disk && device->number == 0 && sim_task_of_host(step->task) == SIM_HOST_SAVED &&
+        !disk_complete(player->disk, err))
+        return false;
     if (sim_task_ends_iteration(step->task) && device->iterations < player->tasks->iterations)
         device->iteration_ends[device->iterations++] = now;
     device->end = fmax(device->end, now);
