@@ -35,6 +35,9 @@ void binding_free(PyObject *self);
 /* Raises the exception of the error's code; returns NULL. */
 PyObject *binding_raise(const struct rh_error *error);
 
+/* Borrowed. NULL: there is no such key, or there is an exception. */
+PyObject *binding_item(PyObject *dict, const char *key);
+
 /* A handle as an object of its kind's class, which frees it; on failure frees it and returns NULL. */
 PyObject *handle_wrap(rh_handle *handle);
 

@@ -333,11 +333,9 @@ static bool fill_positional(struct filling *filling, PyObject *args, PyObject *k
                      command->name, count);
         return false;
     }
-    if (keywords && PyDict_GetItemString(keywords, option->field)) {
+    if (keywords && binding_item(keywords, option->field))
         PyErr_Format(PyExc_TypeError, "%s() got two values for '%s'", command->name, option->field);
-        return false;
-    }
-    return fill(filling, option, all && count > 1 ? args : PyTuple_GetItem(args, 0));
+    return !PyErr_Occurred() && fill(filling, option, all && count > 1 ? args : PyTuple_GetItem(args, 0));
 }
 
 static bool fill_all(struct filling *filling, PyObject *args, PyObject *keywords)

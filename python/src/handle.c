@@ -46,11 +46,13 @@ static rh_handle *unwrap(PyObject *self)
 
 PyObject *handle_wrap(rh_handle *handle)
 {
-    PyObject *class = classes ? PyDict_GetItemString(classes, rh_kind(handle)) : NULL;
-    if (!class && classes)
-        class = PyDict_GetItem(classes, Py_None);
+    PyObject *class = classes ? binding_item(classes, rh_kind(handle)) : NULL;
+    if (!class && classes && !PyErr_Occurred())
+        class = PyDict_GetItemWithError(classes, Py_None);
     struct handle *object =
-        (struct handle *)PyType_GenericAlloc(class ? (PyTypeObject *)class : handle_type, 0);
+        PyErr_Occurred()
+            ? NULL
+            : (struct handle *)PyType_GenericAlloc(class ? (PyTypeObject *)class : handle_type, 0);
     if (object)
         object->handle = handle;
     else

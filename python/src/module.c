@@ -35,6 +35,14 @@ PyObject *binding_raise(const struct rh_error *error)
     return NULL;
 }
 
+PyObject *binding_item(PyObject *dict, const char *key)
+{
+    PyObject *text = PyUnicode_FromString(key);
+    PyObject *item = text ? PyDict_GetItemWithError(dict, text) : NULL;
+    Py_XDECREF(text);
+    return item;
+}
+
 PyObject *binding_text(PyObject *value, const char *name)
 {
     PyObject *path = PyOS_FSPath(value);
