@@ -265,7 +265,7 @@ static bool fill_slice(struct mlir_reader *reader, const struct mlir_op *op)
 {
     const struct hlo_shape *operand = mlir_operand_type(reader, op, 0);
     struct hlo_ints stride;
-    int64_t dims[HLO_MAX_RANK];
+    int64_t dims[HLO_MAX_RANK] = {0};
     bool known;
     if (!slice_lengths(reader, op, dims, &known) || !mlir_known(reader, mlir_operand(reader, op, 3), &stride))
         return false;
