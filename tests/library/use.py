@@ -25,9 +25,10 @@ def alarmed(*_):
 def use():
     profile = rehearse.cost(**MODEL, threads=2)
     view = memoryview(profile["forward"])
-    names = profile.layers.name
+    names, sizes = profile.layers.name, profile.layers.parameters
     del profile
-    assert view.shape == (1, 14) and len(names) == 14
+    assert view.shape == (1, 14) and len(names) == len(sizes) == sizes.shape[0] == 14
+    assert [*sizes] == sizes.tolist() == memoryview(sizes).tolist() and sizes[-3:] == sizes.tolist()[-3:]
     plan = rehearse.plan(model="gpt2", device="h100", devices="1,2", global_batch=[8, 16], progress=lambda *_: None)
     for name, value in plan.items():
         assert repr(value), name
