@@ -209,7 +209,35 @@ bool api_is_rank(void)
 
 /* ---- the call ---- */
 
-/* Options that would count for nothing. */
+/* Options that would count for nothing, in a drill or without one. */
+static bool check_drill(const struct rh_play_request *given, const struct api_call *call, struct error *err)
+{
+    static const char *const of_plans[] = {
+        "ranks", "devices-per-rank", "schedule",  "chunks",    "link",      "compute",
+        "model", "sequence",         "type",      "software",  "pin",       "jitter",
+        "data",  "storage",          "csv",       "trace",     "chakra",    "figure",
+        "style", "simulated",        "copy-rate", "save-rate", "save-waits"};
+    static const char *const of_drills[] = {"faults", "cluster", "time-share", "silence"};
+    static const char *const of_fates[] = {"kill", "cut", "return", "failures", "survive"};
+    bool drill = play_asks_drills(given);
+    for (size_t i = 0; drill && i < sizeof of_plans / sizeof *of_plans; i++)
+        if (is_given(call, of_plans[i]))
+            return error_set(err, ERROR_USAGE, "--%s is of a plan that is played, not of a drill",
+                             of_plans[i]);
+    for (size_t i = 0; !drill && i < sizeof of_drills / sizeof *of_drills; i++)
+        if (is_given(call, of_drills[i]))
+            return error_set(err, ERROR_USAGE,
+                             "--%s is of drills: expected --kill, --cut, --return, --failures, --random or "
+                             "--survive",
+                             of_drills[i]);
+    for (size_t i = 0; given->random > 0 && i < sizeof of_fates / sizeof *of_fates; i++)
+        if (is_given(call, of_fates[i]))
+            return error_set(err, ERROR_USAGE, "--%s and --random: expected one of them", of_fates[i]);
+    if (given->random == 0 && given->drill >= 0)
+        return error_set(err, ERROR_USAGE, "--drill: expected --random");
+    return true;
+}
+
 static bool check(const struct rh_play_request *given, const struct api_call *call, struct error *err)
 {
     static const char *const of_kernels[] = {"model", "sequence", "type", "software"};
@@ -222,6 +250,8 @@ static bool check(const struct rh_play_request *given, const struct api_call *ca
             return error_set(err, ERROR_USAGE, "--%s: expected --save-every", of_saves[i]);
     if (given->hosts && given->hostfile)
         return error_set(err, ERROR_USAGE, "hosts and hostfile: expected one of them");
+    if (!check_drill(given, call, err))
+        return false;
     if (!play_asks_drills(given) && given->plans.count > 1)
         return error_set(err, ERROR_USAGE, "run: one plan is played; several are for drills");
     return true;
