@@ -11,10 +11,13 @@
 #define LEAD                                                                                                 \
     0.1 /* seconds from the launcher's word, which reaches the hosts at different times, to the beginning */
 
+#define PATIENCE 2.0 /* seconds for the others to end, after one has seen the end: longer than they linger */
+
 struct scene {
     const struct drill_options *options;
     struct drill_outcome *outcome;
     double t0;
+    double ends_at; /* when those that have not ended by then are ended; INFINITY: nobody has seen the end */
     bool done[DRILL_MAX_FATES];
 };
 
@@ -30,7 +33,7 @@ static void tick(void *context, struct launch_job *job)
 {
     struct scene *scene = context;
     const struct drill_options *options = scene->options;
-    if (drill_is_over(options, scene->outcome))
+    if (drill_is_over(options, scene->outcome) || clock_now() > scene->ends_at)
         launch_end(job);
     for (int i = 0; i < options->fate_count; i++) {
         const struct drill_fate *fate = &options->fates[i];
@@ -46,6 +49,7 @@ static void tick(void *context, struct launch_job *job)
 
 static void result(void *context, int rank, const void *bytes, size_t length)
 {
+    struct scene *scene = context;
     struct drill_outcome one;
     (void)rank;
     if (length != sizeof one)
@@ -53,14 +57,16 @@ static void result(void *context, int rank, const void *bytes, size_t length)
     memcpy(&one, bytes, sizeof one);
     one.text[sizeof one.text - 1] = 0;
     if (one.verdict < DRILL_VERDICTS && one.event_count >= 0 && one.event_count <= DRILL_MAX_EVENTS)
-        drill_take_outcome(((struct scene *)context)->outcome, &one);
+        drill_take_outcome(scene->outcome, &one);
+    if (scene->outcome->verdict != DRILL_HANG && !isfinite(scene->ends_at))
+        scene->ends_at = clock_now() + PATIENCE + 2.0 * scene->options->silence;
 }
 
 bool drill_run_attempt(struct drill_options *options, struct drill_outcome *outcome, struct error *err)
 {
     int host_of[DRILL_MAX_NODES] = {0}, nodes = elastic_kit_nodes(options->kit), ranks = drill_ranks(options);
     uint8_t when[DRILL_MAX_NODES];
-    struct scene scene = {.options = options, .outcome = outcome};
+    struct scene scene = {.options = options, .outcome = outcome, .ends_at = INFINITY};
     const struct launch_watch watch = {.context = &scene,
                                        .begins = begins,
                                        .tick = tick,

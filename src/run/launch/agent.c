@@ -31,13 +31,18 @@ static bool find_program(const struct launch *launch, char path[PATH_MAX], struc
                      path);
 }
 
+/* Nodes are started without an agent. */
+static bool is_direct(const struct launch *launch)
+{
+    return launch->local || (launch->agent && strcmp(launch->agent, "none") == 0);
+}
+
 static void list_words(const struct launch *launch, int host, char *program, char **words)
 {
     static char node[] = "--node", command[] = "launch", ssh[] = "ssh", quiet[] = "-xoBatchMode=yes",
                 dashes[] = "--";
-    bool local = launch->local || (launch->agent && strcmp(launch->agent, "none") == 0);
     int count = 0;
-    if (!local) {
+    if (!is_direct(launch)) {
         words[count++] = launch->agent ? (char *)launch->agent : ssh;
         if (!launch->agent) {
             words[count++] = quiet;
@@ -111,7 +116,8 @@ bool launch_agent_start(const struct launch *launch, int host, char *program, pi
     if (pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0)
         pid = child_fork();
     if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        /* A node sees that its input has ended, and ends its ranks, also one that is stopped: it has to live, and to go on. */
+        prctl(PR_SET_PDEATHSIG, is_direct(launch) ? SIGCONT : SIGKILL);
         if (getppid() != parent || dup2(in[0], STDIN_FILENO) < 0 || dup2(out[1], STDOUT_FILENO) < 0)
             _exit(ERROR_FAILED);
         child_execute(words, NULL);

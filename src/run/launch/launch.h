@@ -12,8 +12,8 @@
  * Ranks listen on one address of their host until all of them are connected. For each pair of ranks there are two keys, drawn by the launcher
  * and valid once: who connects must say the first, who accepts the second. A stranger is closed.
  *
- * Who ends whom: a node whose launcher is gone (its standard input ends, or nothing has come for LAUNCH_SILENCE) kills its ranks; a rank
- * whose node dies gets SIGKILL; an agent whose launcher dies, too.
+ * Who ends whom: a node whose launcher is gone (its standard input ends, or nothing has come for LAUNCH_SILENCE) ends its ranks; a rank
+ * whose node dies gets SIGTERM; an agent whose launcher dies gets SIGKILL.
  *
  * Private to run, but for api/run. */
 #ifndef REHEARSE_RUN_LAUNCH_H
