@@ -1,6 +1,7 @@
 #include "core/csv.h"
 
 #include "core/file.h"
+#include "core/stop.h"
 #include "core/text.h"
 #include "core/vector.h"
 
@@ -152,7 +153,9 @@ static bool read_header(struct reader *r)
 static bool read_rows(struct reader *r)
 {
     struct csv *csv = r->csv;
-    while (r->at < r->end) {
+    for (size_t steps = 0; r->at < r->end; steps++) {
+        if (stop_obeyed_at(steps, r->err))
+            return false;
         if (*r->at == '\n' || *r->at == '\r') { /* an empty line */
             r->line += *r->at++ == '\n';
             continue;
@@ -173,8 +176,11 @@ static bool read_rows(struct reader *r)
     csv->lines = ARENA_ARRAY(&csv->arena, (size_t)csv->row_count + 1, int);
     if (!csv->cells || !csv->lines)
         return error_memory(r->err);
-    for (size_t i = 0; i < r->count; i++)
+    for (size_t i = 0; i < r->count; i++) {
+        if (stop_obeyed_at(i, r->err))
+            return false;
         csv->cells[i] = r->cells[i];
+    }
     if (r->lines)
         memcpy(csv->lines, r->lines, (size_t)csv->row_count * sizeof *csv->lines);
     return true;

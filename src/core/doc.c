@@ -1,6 +1,7 @@
 #include "core/doc.h"
 
 #include "core/file.h"
+#include "core/stop.h"
 #include "core/text.h"
 #include "core/unit.h"
 
@@ -148,8 +149,11 @@ const struct doc_node *doc_need(const struct doc *doc, const struct doc_node *ma
     return node;
 }
 
+/* What is read of a long document is a long list: a stop is looked for at its items. */
 bool doc_is_map(const struct doc *doc, const struct doc_node *node, struct error *err)
 {
+    if (node->index % STOP_STEPS == STOP_STEPS - 1 && stop_obeyed(err))
+        return false;
     return node->type == DOC_MAP || unexpected(doc, node, "a map", err);
 }
 
@@ -195,6 +199,8 @@ static void describe_range(char *buffer, size_t size, const char *kind, double m
 bool doc_number(const struct doc *doc, const struct doc_node *node, double min, double max, double *value,
                 struct error *err)
 {
+    if (node->index % STOP_STEPS == STOP_STEPS - 1 && stop_obeyed(err))
+        return false;
     if (node->type == DOC_NUMBER && isfinite(node->number) && node->number >= min && node->number <= max) {
         *value = node->number;
         return true;

@@ -1,5 +1,6 @@
 #include "core/file.h"
 
+#include "core/stop.h"
 #include "core/vector.h"
 
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #define CHUNK ((size_t)64 << 10)
+#define PIECE ((size_t)4 << 20) /* read between two looks for a stop */
 
 static bool read_all(int fd, const char *path, size_t size_hint, size_t limit, char **data, size_t *length,
                      struct error *err)
@@ -19,7 +21,12 @@ static bool read_all(int fd, const char *path, size_t size_hint, size_t limit, c
     char *buffer = NULL;
     *length = 0;
     while (VECTOR_ROOM(buffer, capacity, *length > size_hint ? *length + 2 : size_hint + CHUNK)) {
-        ssize_t got = read(fd, buffer + *length, capacity - *length - 1);
+        size_t room = capacity - *length - 1;
+        if (stop_obeyed(err)) {
+            free(buffer);
+            return false;
+        }
+        ssize_t got = read(fd, buffer + *length, room < PIECE ? room : PIECE);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0) {

@@ -2,6 +2,7 @@
 
 #include "core/file.h"
 #include "core/file_keep.h"
+#include "core/stop.h"
 #include "core/text.h"
 
 #include <errno.h>
@@ -18,6 +19,7 @@
 #define MAX_OPEN  1024 /* whose temporary files are removed when a signal ends the program */
 #define MAX_STEM  240  /* bytes of a name that are kept in that of its temporary file: of 255 */
 #define BUFFER    ((size_t)64 << 10)
+#define PIECE     ((size_t)1 << 20) /* bytes of a text between two looks for a stop */
 
 struct file_writing {
     char *path;      /* as it was given, for messages */
@@ -362,7 +364,7 @@ bool file_output_close(struct file_output *output, bool done, struct error *err)
 {
     if (!output->writing)
         return done;
-    done = done && finish(output, err);
+    done = done && !stop_obeyed(err) && finish(output, err); /* what was written may be a part */
     release(output);
     return done;
 }
@@ -370,10 +372,15 @@ bool file_output_close(struct file_output *output, bool done, struct error *err)
 bool file_write(const char *path, const char *data, size_t length, struct error *err)
 {
     struct file_output output;
-    if (!file_output_open(&output, path, err))
+    if (stop_obeyed(err) || !file_output_open(&output, path, err))
         return false;
-    fwrite(data, 1, length, output.out); /* what fails is said by the end */
-    return file_output_close(&output, true, err);
+    bool done = true;
+    for (size_t at = 0; done && at < length; at += PIECE) {
+        fwrite(data + at, 1, length - at < PIECE ? length - at : PIECE,
+               output.out); /* what fails is said by the end */
+        done = !stop_obeyed(err);
+    }
+    return file_output_close(&output, done, err);
 }
 
 bool file_write_text(const char *path, const struct text *text, struct error *err)

@@ -30,8 +30,8 @@ bool file_output_open(struct file_output *output, const char *path, struct error
  * file can be replaced; `what` gives the reason in the error: "a trace is a database". */
 bool file_output_beside(struct file_output *output, const char *path, const char *what, struct error *err);
 
-/* Gives the file its name if `done`, else removes it. Returns `done`, or false if a write failed. A null
- * output (nothing opened) is allowed. */
+/* Gives the file its name if `done`, else removes it. Returns `done`, or false if a write failed or a stop is wanted
+ * (core/stop.h): a loop that saw it may have written less. A null output (nothing opened) is allowed. */
 bool file_output_close(struct file_output *output, bool done, struct error *err);
 
 bool file_write(const char *path, const char *data, size_t length, struct error *err);

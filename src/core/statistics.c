@@ -1,7 +1,89 @@
 #include "core/statistics.h"
+#include "core/stop.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define RUN ((size_t)4096) /* items that are sorted at once */
+
+typedef int comparison(const void *a, const void *b, void *context);
+
+struct sorting {
+    size_t size; /* of an item */
+    comparison *compare;
+    void *context;
+};
+
+/* Merges two neighbouring runs, of which the second may be empty. */
+static void merge(const struct sorting *sorting, char *to, const char *first, const char *second,
+                  const char *end)
+{
+    const size_t size = sorting->size;
+    const char *middle = second;
+    for (size_t i = 0; first < middle && second < end && !stop_wanted_at(i); i++, to += size) {
+        const char **next = sorting->compare(first, second, sorting->context) <= 0 ? &first : &second;
+        memcpy(to, *next, size);
+        *next += size;
+    }
+    if (first < middle)
+        memcpy(to, first, (size_t)(middle - first));
+    if (second < end)
+        memcpy(to + (middle - first), second, (size_t)(end - second));
+}
+
+/* Merges longer and longer runs, to and fro between the items and the room. */
+static void sort_long(const struct sorting *sorting, char *items, char *room, size_t count)
+{
+    const size_t size = sorting->size;
+    char *from = items, *to = room;
+    for (size_t at = 0; at < count && !stop_wanted(); at += RUN)
+        qsort_r(from + at * size, count - at < RUN ? count - at : RUN, size, sorting->compare,
+                sorting->context);
+    for (size_t run = RUN; run < count && !stop_wanted(); run *= 2) {
+        for (size_t at = 0; at < count; at += 2 * run) {
+            size_t second = count - at < run ? count : at + run;
+            size_t end = count - second < run ? count : second + run;
+            merge(sorting, to + at * size, from + at * size, from + second * size, from + end * size);
+        }
+        char *sorted = to;
+        to = from;
+        from = sorted;
+    }
+    for (size_t at = 0; from != items && at < count && !stop_wanted(); at += RUN)
+        memcpy(items + at * size, from + at * size, (count - at < RUN ? count - at : RUN) * size);
+}
+
+bool sort_items_with(void *items, size_t count, size_t size, comparison *compare, void *context,
+                     struct error *err)
+{
+    const struct sorting sorting = {size, compare, context};
+    char *room = count > RUN ? malloc(count * size) : NULL;
+    if (!room) { /* few, or no memory for it */
+        if (count > 1)
+            qsort_r(items, count, size, compare, context);
+        return true;
+    }
+    sort_long(&sorting, items, room, count);
+    free(room);
+    return !stop_obeyed(err);
+}
+
+struct plain {
+    int (*compare)(const void *a, const void *b);
+};
+
+static int compare_plainly(const void *a, const void *b, void *context)
+{
+    return ((const struct plain *)context)->compare(a, b);
+}
+
+bool sort_items(void *items, size_t count, size_t size, int (*compare)(const void *a, const void *b),
+                struct error *err)
+{
+    struct plain plain = {compare};
+    return sort_items_with(items, count, size, compare_plainly, &plain, err);
+}
 
 static int compare_doubles(const void *a, const void *b)
 {
@@ -11,8 +93,9 @@ static int compare_doubles(const void *a, const void *b)
 
 void sort_doubles(double *values, int count)
 {
+    struct error stopped;
     if (count > 0)
-        qsort(values, (size_t)count, sizeof *values, compare_doubles);
+        sort_items(values, (size_t)count, sizeof *values, compare_doubles, &stopped);
 }
 
 double quantile_of(const double *sorted, int count, double share)

@@ -1,8 +1,20 @@
-/* Statistics of numbers, and of the errors of predictions. */
+/* Orders of items, statistics of numbers, and of the errors of predictions. */
 #ifndef REHEARSE_CORE_STATISTICS_H
 #define REHEARSE_CORE_STATISTICS_H
 
+#include "core/error.h"
 #include "core/json.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Sort as qsort and qsort_r do, keeping the order of equal items, and look for a stop (core/stop.h) where there are many.
+ * False: there was one, and the items are in no order. */
+bool sort_items(void *items, size_t count, size_t size, int (*compare)(const void *a, const void *b),
+                struct error *err);
+bool sort_items_with(void *items, size_t count, size_t size,
+                     int (*compare)(const void *a, const void *b, void *context), void *context,
+                     struct error *err);
 
 /* Sorts numbers, the smallest first. */
 void sort_doubles(double *values, int count);

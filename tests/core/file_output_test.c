@@ -1,3 +1,4 @@
+#include "core/caller.h"
 #include "core/file.h"
 #include "core/file_output.h"
 #include "model/folder.h"
@@ -133,6 +134,25 @@ static void what_is_not_done_leaves_the_old_file(void **state)
 }
 
 /* The first failure is told, whatever comes after it. */
+static void a_stop_leaves_the_old_file(void **state)
+{
+    const atomic_bool stop = true;
+    struct caller caller = {.stop = &stop}, *before;
+    struct file_output output;
+    struct error err = {.kind = ERROR_FAILED};
+    (void)state;
+    folder_write(&folder, "file", "old");
+    assert_true(file_output_open(&output, path, &err));
+    fputs("a part of the ne", output.out);
+    before = caller_set(&caller);
+    assert_false(file_output_close(&output, true, &err));
+    assert_int_equal(err.kind, ERROR_STOPPED);
+    assert_false(file_write(path, "new", 3, &err));
+    caller_set(before);
+    require_content(path, "old");
+    assert_int_equal(entries(), 1);
+}
+
 static void a_failed_write_is_told_at_the_end(void **state)
 {
     struct rlimit old, limit;
@@ -543,6 +563,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(a_stream_appears_when_it_is_whole),
         IN_FOLDER(what_is_not_done_leaves_the_old_file),
+        IN_FOLDER(a_stop_leaves_the_old_file),
         IN_FOLDER(a_failed_write_is_told_at_the_end),
         IN_FOLDER(a_new_file_takes_nobodys_place),
         IN_FOLDER(a_link_stays_a_link),

@@ -1,6 +1,7 @@
 #include "core/doc/reader.h"
 
 #include "core/file.h"
+#include "core/statistics.h"
 #include "core/stop.h"
 #include "core/text.h"
 #include "core/unit.h"
@@ -12,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FEW_KEYS 16 /* up to here duplicates are found pair by pair */
+#define FEW_KEYS 16                /* up to here duplicates are found pair by pair */
+#define PIECE    ((size_t)4 << 20) /* bytes between two looks for a stop */
 
 /* --- building the tree ---------------------------------------------------------------------------------- */
 
@@ -97,8 +99,7 @@ static bool keys_differ(struct doc_builder *builder, const struct doc_node *map)
     size_t count = 0;
     for (const struct doc_node *node = map->first_child; node; node = node->next)
         sorted[count++] = node;
-    qsort(sorted, count, sizeof *sorted, by_key);
-    bool ok = true;
+    bool ok = sort_items(sorted, count, sizeof *sorted, by_key, builder->err);
     for (size_t i = 1; ok && i < count; i++)
         if (strcmp(sorted[i - 1]->key, sorted[i]->key) == 0)
             ok = duplicate(builder, sorted[i - 1], sorted[i]);
@@ -138,6 +139,26 @@ static bool is_blank(const char *text, size_t length)
     return true;
 }
 
+/* Returns how many bytes are valid; less than all of them, too, where a stop is wanted. */
+static size_t valid_utf8(const char *text, size_t length)
+{
+    size_t valid = 0;
+    for (size_t part = 1; part > 0 && valid < length && !stop_wanted(); valid += part)
+        part = text_valid_utf8(text + valid, length - valid < PIECE ? length - valid : PIECE);
+    return valid;
+}
+
+/* Copies them, piece by piece. False: a stop is wanted. */
+static bool copy_bytes(char *to, const char *from, size_t length, struct error *err)
+{
+    for (size_t at = 0; at < length; at += PIECE) {
+        if (stop_obeyed(err))
+            return false;
+        memcpy(to + at, from + at, length - at < PIECE ? length - at : PIECE);
+    }
+    return true;
+}
+
 static bool read_text(struct doc_builder *builder, enum doc_syntax syntax, char *text, size_t length)
 {
     if (length > DOC_MAX_BYTES)
@@ -149,7 +170,9 @@ static bool read_text(struct doc_builder *builder, enum doc_syntax syntax, char 
     }
     if (is_blank(text, length))
         return doc_syntax_error(builder, (struct doc_place){1, 1}, "the file is empty");
-    size_t valid = text_valid_utf8(text, length);
+    size_t valid = valid_utf8(text, length);
+    if (stop_obeyed(builder->err))
+        return false;
     if (valid < length)
         return doc_syntax_error(builder, doc_place_of(text, valid), "not UTF-8 text");
     return syntax == DOC_JSON   ? doc_read_json(builder, text, length)
@@ -170,9 +193,7 @@ static bool parse(struct doc *doc, enum doc_syntax syntax, bool keeps_twins, con
         doc_release(doc);
         return error_memory(err);
     }
-    if (length)
-        memcpy(copy + 1, text, length);
-    if (read_text(&builder, syntax, copy + 1, length))
+    if (copy_bytes(copy + 1, text, length, err) && read_text(&builder, syntax, copy + 1, length))
         return true;
     doc_release(doc);
     return false;
