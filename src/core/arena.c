@@ -1,26 +1,60 @@
 #include "core/arena.h"
 
+#include "core/stop.h"
+
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define BLOCK_BYTES ((size_t)64 << 10)
+#define LARGE_BYTES ((size_t)4 << 20)  /* of blocks that are mapped */
+#define LARGE_ARENA ((size_t)16 << 20) /* from here on all are */
+#define HUGE_PAGE   ((size_t)2 << 20)
+#define PIECE       ((size_t)1 << 20) /* of a list that is copied, between two looks for a stop */
 #define ALIGNMENT   16
 
 struct arena_block {
     struct arena_block *before;
     size_t used, size; /* of the memory that follows */
+    size_t mapped;     /* bytes of the whole block, by mmap; 0: by malloc */
 };
 
 #define HEADER ((sizeof(struct arena_block) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT)
+
+/* Maps a large block: its pages are freed by the hundred, so that a stop (core/stop.h) does not wait for them. NULL: out of memory. */
+static struct arena_block *map_block(size_t bytes)
+{
+    size_t size = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    char *found = mmap(NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (found == MAP_FAILED)
+        return NULL;
+    size_t before = (HUGE_PAGE - (uintptr_t)found % HUGE_PAGE) % HUGE_PAGE;
+    if (before > 0)
+        munmap(found, before);
+    munmap(found + before + size, HUGE_PAGE - before);
+    struct arena_block *block = (void *)(found + before);
+    madvise(block, size, MADV_HUGEPAGE); /* where there are none, usual pages will do */
+    block->mapped = size;
+    return block;
+}
+
+static void free_block(struct arena_block *block)
+{
+    if (block->mapped > 0)
+        munmap(block, block->mapped);
+    else
+        free(block);
+}
 
 void arena_release(struct arena *arena)
 {
     while (arena->last) {
         struct arena_block *before = arena->last->before;
-        free(arena->last);
+        free_block(arena->last);
         arena->last = before;
     }
     arena->used = 0;
@@ -33,8 +67,9 @@ void *arena_alloc(struct arena *arena, size_t count, size_t size)
     size_t bytes = (count * size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     struct arena_block *block = arena->last;
     if (!block || block->size - block->used < bytes) {
-        size_t room = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
-        block = calloc(1, HEADER + room);
+        bool large = arena->used >= LARGE_ARENA || bytes >= LARGE_BYTES;
+        size_t least = large ? LARGE_BYTES - HEADER : BLOCK_BYTES, room = bytes > least ? bytes : least;
+        block = large ? map_block(HEADER + room) : calloc(1, HEADER + room);
         if (!block)
             return NULL;
         block->size = room;
@@ -55,8 +90,12 @@ void *arena_grow(struct arena *arena, void *items, int count, int *room, size_t 
     void *copy = arena_alloc(arena, (size_t)more, size);
     if (!copy)
         return NULL;
-    if (count)
-        memcpy(copy, items, (size_t)count * size);
+    size_t bytes = (size_t)count * size;
+    for (size_t at = 0; at < bytes; at += PIECE) {
+        if (at > 0 && stop_wanted())
+            return NULL;
+        memcpy((char *)copy + at, (const char *)items + at, bytes - at < PIECE ? bytes - at : PIECE);
+    }
     *room = more;
     return copy;
 }

@@ -19,7 +19,7 @@ void arena_release(struct arena *arena);
 
 void *arena_alloc(struct arena *arena, size_t count, size_t size);
 /* Returns a list of `count` items with room for one more: in its place, or copied to twice the room. NULL if memory
- * is out. */
+ * is out, or a stop is wanted (core/stop.h) while much is copied. */
 void *arena_grow(struct arena *arena, void *items, int count, int *room, size_t size);
 char *arena_copy(struct arena *arena, const char *text, size_t length); /* adds the final NUL */
 char *arena_string(struct arena *arena, const char *text);

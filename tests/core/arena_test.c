@@ -44,6 +44,25 @@ static void large_pieces_are_had(void **state)
     arena_release(&arena);
 }
 
+/* Its blocks are mapped, and end where memory of another ends. */
+static void a_large_arena_goes_on(void **state)
+{
+    struct arena arena = {0};
+    unsigned char *parts[48];
+    (void)state;
+    for (size_t i = 0; i < 48; i++) {
+        parts[i] = arena_alloc(&arena, ((size_t)1 << 20) - 16 * i, 1);
+        assert_non_null(parts[i]);
+        assert_int_equal((uintptr_t)parts[i] % 16, 0);
+        assert_int_equal(parts[i][0] | parts[i][((size_t)1 << 20) - 16 * i - 1], 0);
+        memset(parts[i], (int)i + 1, ((size_t)1 << 20) - 16 * i);
+    }
+    for (size_t i = 0; i < 48; i++)
+        assert_true(parts[i][0] == i + 1 && parts[i][((size_t)1 << 20) - 16 * i - 1] == i + 1);
+    arena_release(&arena);
+    assert_null(arena.last);
+}
+
 static void sizes_that_overflow_are_refused(void **state)
 {
     struct arena arena = {0};
@@ -100,6 +119,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_zeroed_aligned_and_apart),
         cmocka_unit_test(large_pieces_are_had),
+        cmocka_unit_test(a_large_arena_goes_on),
         cmocka_unit_test(sizes_that_overflow_are_refused),
         cmocka_unit_test(nothing_can_be_asked_for),
         cmocka_unit_test(texts_are_copied),
