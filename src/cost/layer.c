@@ -73,9 +73,12 @@ static bool sum_bytes(struct layer_maker *m, const struct op_graph *graph)
         else
             layer->input_bytes += hlo_leaf_bytes(graph->parameters[i]->shape);
     }
-    for (int i = 0; i < graph->count; i++)
+    for (int i = 0; i < graph->count; i++) {
+        if (stop_obeyed_at((size_t)i, m->err))
+            return false;
         if (derive_is_weight(graph->at[i]))
             add_parameter(layer, graph->at[i]->shape);
+    }
     return derive_result_bytes(graph, &layer->output_bytes, &layer->kept_bytes, m->err);
 }
 
@@ -314,7 +317,7 @@ double layer_rough_seconds(const struct fused *fused, const struct cost_device *
                            const struct layer_options *options)
 {
     double sum = 0.0;
-    for (int i = 0; i < fused->kernel_count; i++)
+    for (int i = 0; i < fused->kernel_count && !stop_wanted_at((size_t)i); i++)
         if (fused->kernels[i].kernel.rough)
             sum += layer_kernel_time(&fused->kernels[i].kernel, device, options).seconds;
     return sum;
@@ -326,7 +329,7 @@ double layer_seconds(const struct fused *fused, const struct cost_device *device
     double sum = 0.0;
     for (int i = 0; i < fused->kernel_count && !stop_wanted(); i++)
         sum += layer_kernel_time(&fused->kernels[i].kernel, device, options).seconds;
-    for (int i = 0; i < fused->transfer_count; i++)
+    for (int i = 0; i < fused->transfer_count && !stop_wanted_at((size_t)i); i++)
         sum += layer_transfer_seconds(&fused->transfers[i], device, options);
     return sum;
 }

@@ -2,6 +2,7 @@
 
 #include "api/cost/interval.h"
 #include "core/fields.h"
+#include "core/statistics.h"
 #include "core/stop.h"
 #include "core/unit.h"
 #include "cost/gemm_near.h"
@@ -166,7 +167,7 @@ static void add_pass(struct rows *rows, const struct cost_explain *explain, cons
             find_neighbours(rows, &row, &kernel->kernel, type, device);
         add_row(rows, &row);
     }
-    for (int i = 0; i < fused->transfer_count; i++) {
+    for (int i = 0; i < fused->transfer_count && !stop_wanted_at((size_t)i); i++) {
         const struct fused_transfer *transfer = &fused->transfers[i];
         const char *name = arena_format(&rows->arena, "%s, %" PRId64 " devices",
                                         hlo_opcode_name(transfer->instruction->opcode), transfer->group);
@@ -222,8 +223,10 @@ static int by_time(const void *a, const void *b)
 static void merge(struct rows *rows)
 {
     int kept = 0;
-    qsort(rows->rows, (size_t)rows->count, sizeof *rows->rows, by_kind);
-    for (int i = 0; i < rows->count; i++) {
+    struct error stopped;
+    if (!sort_items(rows->rows, (size_t)rows->count, sizeof *rows->rows, by_kind, &stopped))
+        return;
+    for (int i = 0; i < rows->count && !stop_wanted_at((size_t)i); i++) {
         struct row *last = kept ? &rows->rows[kept - 1] : NULL;
         if (!last || compare_rows(last, &rows->rows[i]) != 0) {
             rows->rows[kept++] = rows->rows[i];
@@ -235,7 +238,7 @@ static void merge(struct rows *rows)
         last->seconds += rows->rows[i].seconds;
     }
     rows->count = kept;
-    qsort(rows->rows, (size_t)rows->count, sizeof *rows->rows, by_time);
+    sort_items(rows->rows, (size_t)rows->count, sizeof *rows->rows, by_time, &stopped);
 }
 
 /* Returns whether custom calls or loops of unknown length are not, or not wholly, in the times. */
@@ -326,7 +329,7 @@ static void print_rows(const struct rows *rows, const struct cost_explain *expla
                     "flops/byte", "bound");
     else
         text_format(out, "  %-12s  kernel\n", "bound");
-    for (int i = 0; i < rows->count; i++)
+    for (int i = 0; i < rows->count && !stop_wanted_at((size_t)i); i++)
         print_row(&rows->rows[i], explain->wide, out);
 }
 
@@ -350,7 +353,7 @@ static bool is_named_before(const struct rows *rows, int index)
 static void print_neighbours(const struct rows *rows, bool transfers, struct text *out)
 {
     int printed = 0;
-    for (int i = 0; i < rows->count && printed < MAX_LEANING; i++) {
+    for (int i = 0; i < rows->count && printed < MAX_LEANING && !stop_wanted(); i++) {
         const struct row *row = &rows->rows[i];
         if (!row->nearest || row->is_transfer != transfers || is_named_before(rows, i))
             continue;
@@ -369,7 +372,7 @@ static void print_rough(const struct layer_cost *layer, struct text *out)
     const char *named[MAX_OPCODES];
     int count = 0;
     for (int p = 0; p < 2; p++)
-        for (int i = 0; i < passes[p]->kernel_count; i++) {
+        for (int i = 0; i < passes[p]->kernel_count && !stop_wanted_at((size_t)i); i++) {
             const struct kernel *kernel = &passes[p]->kernels[i].kernel;
             bool seen = !kernel->rough || count == MAX_OPCODES;
             for (int k = 0; k < count && !seen; k++)
@@ -472,7 +475,7 @@ static void write_device(const struct cost_explain *explain, const struct cost_d
     if (calibration->fitted)
         json_string(json, "rest_fitted", calibration->fitted);
     json_open(json, "kernels", '[');
-    for (int i = 0; i < rows->count; i++) {
+    for (int i = 0; i < rows->count && !stop_wanted_at((size_t)i); i++) {
         json_open_flat(json, NULL, '{');
         json_string(json, "pass", pass_names[rows->rows[i].pass]);
         fields_write(&rows->rows[i], row_fields, sizeof row_fields / sizeof *row_fields, json);
@@ -551,7 +554,7 @@ void cost_counts_write(const struct hlo_module *module, const struct module_coun
     json_close(json);
     json_integer(json, "unbounded_loops", count->unbounded_loops);
     json_open(json, "instructions", '[');
-    for (int i = 0; i < entry->count; i++)
+    for (int i = 0; i < entry->count && !stop_wanted_at((size_t)i); i++)
         write_instruction(entry->instructions[i], &count->computations[entry->index][i], json);
     json_close(json);
     json_close(json);

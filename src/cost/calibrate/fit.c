@@ -1,5 +1,7 @@
 #include "cost/calibrate/fit.h"
 
+#include "core/stop.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,8 +134,9 @@ static double descend(struct simplex *s, double *x, double value, const double *
     int second;
     start_at(s, x, value, step, scale);
     rank(s, &best, &worst, &second);
-    while (s->evaluations_left > 0 && s->values[worst] - s->values[best] >
-                                          SIMPLEX_TOLERANCE * (fabs(s->values[best]) + SIMPLEX_TOLERANCE)) {
+    while (s->evaluations_left > 0 && !stop_wanted() &&
+           s->values[worst] - s->values[best] >
+               SIMPLEX_TOLERANCE * (fabs(s->values[best]) + SIMPLEX_TOLERANCE)) {
         move(s, best, worst, second);
         rank(s, &best, &worst, &second);
     }
@@ -168,7 +171,7 @@ bool fit_minimise(double (*objective)(const double *x, void *context), void *con
         return false;
     double value = evaluate(&s, x);
     /* turns about, so that a restart looks on the other side */
-    for (double scale = 1; s.evaluations_left > 0; scale *= -0.5) {
+    for (double scale = 1; s.evaluations_left > 0 && !stop_wanted(); scale *= -0.5) {
         double before = value;
         value = descend(&s, x, value, step, scale);
         if (fabs(scale) < 1 && before - value <= RESTART_GAIN * fabs(value))

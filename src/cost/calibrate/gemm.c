@@ -1,6 +1,8 @@
 #include "cost/calibrate/gemm.h"
 
 #include "core/random.h"
+#include "core/statistics.h"
+#include "core/stop.h"
 #include "cost/calibrate/fit.h"
 #include "cost/gemm_near.h"
 #include "devices/device.h"
@@ -78,7 +80,10 @@ static bool rows_of(struct rows *rows, const struct gemm_samples *samples, enum 
     for (int i = 0; i < samples->count; i++)
         if (type == COST_TYPE_COUNT || samples->samples[i].type == type)
             rows->samples[rows->count++] = &samples->samples[i];
-    qsort((void *)rows->samples, (size_t)rows->count, sizeof *rows->samples, by_key);
+    if (!sort_items((void *)rows->samples, (size_t)rows->count, sizeof *rows->samples, by_key, err)) {
+        rows_release(rows);
+        return false;
+    }
     find_folds(rows);
     return true;
 }
@@ -104,7 +109,7 @@ bool gemm_error_of(struct error_score *error, const struct cost_device *device,
     struct rows rows;
     if (!rows_of(&rows, samples, type, err))
         return false;
-    for (int i = 0; i < rows.count; i++) {
+    for (int i = 0; i < rows.count && !stop_wanted(); i++) {
         const struct gemm_sample *s = rows.samples[i];
         struct gemm_time time = gemm_time_near(device, s->type, s->batch, s->m, s->n, s->k, NULL);
         rows.errors[i] = fabs(time.seconds / s->seconds - 1);
@@ -162,7 +167,7 @@ static double objective(const double *x, void *context)
     const struct rows *rows = trial->rows;
     double outside = set_parameters(&trial->device.gemm[trial->type], x);
     int count = 0;
-    for (int row = 0; row < rows->count; row += trial->stride)
+    for (int row = 0; row < rows->count && !stop_wanted_at((size_t)row); row += trial->stride)
         if (!left_out(trial, row))
             rows->errors[count++] = error_at(&trial->device, rows->samples[row]);
     struct error_score error = score_of(rows->errors, count);
@@ -234,7 +239,7 @@ static bool fit_type(struct gemm_fit *fit, const struct rows *rows, enum cost_ty
             free(errors);
             return false;
         }
-        for (int row = 0; row < rows->count; row++)
+        for (int row = 0; row < rows->count && !stop_wanted_at((size_t)row); row++)
             if (rows->folds[row] == fold)
                 errors[count++] = error_at(&trial.device, rows->samples[row]);
     }
@@ -307,7 +312,7 @@ static bool fit_pace(struct gemm_fit *fit, const struct gemm_samples *samples,
         rows_release(&rows);
         return error_memory(err);
     }
-    for (int i = 0; i < rows.count; i++)
+    for (int i = 0; i < rows.count && !stop_wanted(); i++)
         ratios[i] = near_seconds(start, rows.samples[i]) / rows.samples[i]->seconds;
     score_pace(fit, &rows, ratios, room);
     double before = start->pace > 0.0 ? start->pace : 1.0;

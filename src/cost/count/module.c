@@ -1,3 +1,4 @@
+#include "core/stop.h"
 #include "cost/count/custom_calls.h"
 #include "cost/count/rules.h"
 
@@ -198,7 +199,7 @@ static struct instruction_count *new_counts(struct counter *c, const struct hlo_
     double *room = ARENA_ARRAY(&c->out->arena, operands * 2, double);
     if (!counts || !room)
         return NULL;
-    for (int i = 0; i < computation->count; i++) {
+    for (int i = 0; i < computation->count && !stop_wanted_at((size_t)i); i++) {
         int count = computation->instructions[i]->operand_count;
         counts[i].operand_bytes = room;
         counts[i].operand_use = room + count;
@@ -219,7 +220,7 @@ static bool count_computation(struct counter *c, const struct hlo_computation *c
     c->elementwise[computation->index] = is_elementwise_computation(c->elementwise, computation);
     for (int i = 0; i < computation->count; i++) {
         const struct hlo_instruction *instruction = computation->instructions[i];
-        if (!count_instruction(c, instruction, &counts[i]))
+        if (stop_obeyed_at((size_t)i, c->err) || !count_instruction(c, instruction, &counts[i]))
             return false;
         add_up(c, sum, instruction, &counts[i]);
     }
@@ -258,6 +259,8 @@ static bool find_runs(struct counter *c)
         struct instruction_count *counts = count_of(c, computation);
         for (int j = 0; j < computation->count && runs[i] > 0; j++) {
             const struct hlo_instruction *instruction = computation->instructions[j];
+            if (stop_obeyed_at((size_t)j, c->err))
+                return false;
             counts[j].runs = runs[i];
             for (int k = 0; k < instruction->callee_count; k++)
                 runs[instruction->callees[k]->index] += runs[i] * calls_of(c, instruction, k);
@@ -280,6 +283,8 @@ static bool find_unknown(struct counter *c)
         const struct hlo_computation *computation = c->module->computations[i];
         for (int j = 0; j < computation->count; j++) {
             const struct hlo_instruction *instruction = computation->instructions[j];
+            if (stop_obeyed_at((size_t)j, c->err))
+                return false;
             if (instruction->opcode != HLO_CUSTOM_CALL || !count_of(c, computation)[j].unknown)
                 continue;
             const char *target = instruction->attributes->target;

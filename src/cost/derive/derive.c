@@ -63,7 +63,7 @@ bool derive_arguments(const struct op_graph *graph, struct arena *arena, enum ar
         arena_release(&scratch);
         return error_memory(err);
     }
-    for (int i = 0; i < graph->count; i++) {
+    for (int i = 0; i < graph->count && !stop_wanted_at((size_t)i); i++) {
         const struct hlo_instruction *at = graph->at[i];
         origin[i] = argument_of(origin, at);
         if (op_class(at) == OP_PRODUCT && at->opcode != HLO_CUSTOM_CALL && at->operand_count >= 2)
@@ -104,7 +104,7 @@ static void find_stretched(const struct op_graph *graph, bool *stretched)
         stretched[i] = true;
     for (int i = 0; i < graph->root_count; i++)
         stretched[graph->roots[i]->index] = false;
-    for (int i = graph->count; i-- > 0;) {
+    for (int i = graph->count; i-- > 0 && !stop_wanted_at((size_t)i);) {
         const struct hlo_instruction *user = graph->at[i];
         for (int o = 0; o < user->operand_count; o++)
             if (!stretches(stretched, user))
@@ -171,7 +171,7 @@ void derive_give(struct deriver *d, struct hlo_instruction *to, struct hlo_instr
 static int *count_readers(const struct op_graph *graph, struct arena *scratch)
 {
     int *readers = ARENA_ARRAY(scratch, (size_t)graph->count + 1, int);
-    for (int i = 0; readers && i < graph->count; i++)
+    for (int i = 0; readers && i < graph->count && !stop_wanted_at((size_t)i); i++)
         for (int o = 0; o < graph->at[i]->operand_count; o++)
             readers[graph->at[i]->operands[o]->index]++;
     return readers;
@@ -257,7 +257,7 @@ static bool set_roots(struct deriver *d)
     if (!graph->roots)
         return error_memory(d->err);
     graph->root_count = 0;
-    for (int i = 0; i < d->forward; i++) {
+    for (int i = 0; i < d->forward && !stop_wanted_at((size_t)i); i++) {
         struct hlo_instruction *of = graph->at[i];
         bool leaf = op_class(of) == OP_INPUT ||
                     (of->opcode == HLO_GET_TUPLE_ELEMENT && of->operands[0]->opcode == HLO_PARAMETER);

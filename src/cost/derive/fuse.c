@@ -156,7 +156,7 @@ static double bytes_written(const struct fuser *f, int group)
 static double peak_bytes(const struct fuser *f, double *freed)
 {
     double live = 0.0, peak = 0.0;
-    for (int i = 0; i < f->before_count; i++) {
+    for (int i = 0; i < f->before_count && !stop_wanted_at((size_t)i); i++) {
         int group = f->before[i].group;
         for (int n = f->groups[group].head; n >= 0; n = f->nodes[n].next) {
             const struct fuse_node *node = &f->nodes[n];
@@ -551,7 +551,7 @@ bool fuse_graph(struct fused *fused, struct arena *arena, const struct op_graph 
 double fused_product_flops(const struct fused *fused)
 {
     double sum = 0.0;
-    for (int i = 0; i < fused->kernel_count; i++) {
+    for (int i = 0; i < fused->kernel_count && !stop_wanted_at((size_t)i); i++) {
         const struct kernel *kernel = &fused->kernels[i].kernel;
         double product = kernel->repeats * (double)kernel->batch * (double)kernel->m * (double)kernel->n *
                          (double)kernel->k;
@@ -566,7 +566,7 @@ double fused_product_flops(const struct fused *fused)
 double fused_bytes(const struct fused *fused)
 {
     double sum = 0.0;
-    for (int i = 0; i < fused->kernel_count; i++)
+    for (int i = 0; i < fused->kernel_count && !stop_wanted_at((size_t)i); i++)
         sum += fused->kernels[i].kernel.repeats * fused->kernels[i].kernel.bytes;
     return sum;
 }

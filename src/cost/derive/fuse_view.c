@@ -101,6 +101,8 @@ static void find_bases(struct fuser *f)
     for (int i = 0; i < f->graph->count; i++) {
         const struct hlo_instruction *instruction = f->graph->at[i];
         struct fuse_node *node = &f->nodes[i];
+        if (stop_wanted_at((size_t)i))
+            break;
         node->base = node->part = i;
         node->bytes = hlo_leaf_bytes(instruction->shape);
         if (node->class != OP_VIEW)
@@ -181,15 +183,20 @@ static bool add_readers(struct fuser *f)
     for (int e = 0; e < f->edge_count; e++)
         f->nodes[f->edges[e].base].reader_count++;
     for (int i = 0; i < f->graph->count; i++) {
+        if (stop_obeyed_at((size_t)i, f->err))
+            return false;
         f->nodes[i].reader_first = sum;
         sum += f->nodes[i].reader_count;
         f->nodes[i].reader_count = 0;
     }
-    for (int i = 0; i < f->graph->count; i++)
+    for (int i = 0; i < f->graph->count; i++) {
+        if (stop_obeyed_at((size_t)i, f->err))
+            return false;
         for (int e = 0; e < f->nodes[i].edge_count; e++) {
             struct fuse_node *base = &f->nodes[f->edges[f->nodes[i].edge_first + e].base];
             f->readers[base->reader_first + base->reader_count++] = i;
         }
+    }
     return true;
 }
 

@@ -51,11 +51,11 @@ static bool is_keepable(const struct hlo_instruction *at)
 
 static void find_needed(struct keeper *k)
 {
-    for (int i = 0; i < k->forward; i++) {
+    for (int i = 0; i < k->forward && !stop_wanted_at((size_t)i); i++) {
         const struct hlo_instruction *at = k->graph->at[i];
         k->base[i] = is_keepable(at) ? i : k->base[at->operands[0]->index];
     }
-    for (int i = k->forward; i < k->graph->count; i++)
+    for (int i = k->forward; i < k->graph->count && !stop_wanted_at((size_t)i); i++)
         for (int o = 0; o < k->graph->at[i]->operand_count; o++)
             if (k->graph->at[i]->operands[o]->index < k->forward)
                 k->needed[k->graph->at[i]->operands[o]->index] = true;
@@ -83,7 +83,7 @@ static bool find_cut(struct keeper *k, struct arena *scratch)
             cut_connect(&cut, 2 * at->operands[o]->index + 3, in, CUT_NEVER);
     }
     cut_find(&cut);
-    for (int i = 0; i < k->forward; i++)
+    for (int i = 0; i < k->forward && !stop_wanted_at((size_t)i); i++)
         k->kept[i] = is_keepable(k->graph->at[i]) && !is_free(k, k->graph->at[i]) &&
                      !cut_reaches_sink(&cut, 2 * i + 2) && cut_reaches_sink(&cut, 2 * i + 3);
     return !cut.failed;
@@ -91,7 +91,7 @@ static bool find_cut(struct keeper *k, struct arena *scratch)
 
 static void keep_all(struct keeper *k)
 {
-    for (int i = 0; i < k->forward; i++)
+    for (int i = 0; i < k->forward && !stop_wanted_at((size_t)i); i++)
         if (k->needed[i] && !is_free(k, k->graph->at[k->base[i]]))
             k->kept[k->base[i]] = true;
 }
@@ -105,7 +105,7 @@ static bool is_there(const struct keeper *k, int index)
 
 static void find_again(struct keeper *k, bool *again)
 {
-    for (int i = k->forward; i-- > 0;) {
+    for (int i = k->forward; i-- > 0 && !stop_wanted_at((size_t)i);) {
         const struct hlo_instruction *at = k->graph->at[i];
         if (!k->needed[i] || is_there(k, i))
             continue;
@@ -138,6 +138,8 @@ static bool compute_again(struct keeper *k, struct arena *scratch)
     graph->count = k->forward;
     for (int i = 0; i < k->forward; i++) {
         const struct hlo_instruction *at = graph->at[i];
+        if (stop_wanted_at((size_t)i))
+            return false;
         if (!again[i])
             continue;
         k->again[i] =
@@ -149,17 +151,20 @@ static bool compute_again(struct keeper *k, struct arena *scratch)
         k->again[i]->callees = at->callees;
         substitute(k, k->again[i]);
     }
-    for (int i = 0; i < added; i++)
+    for (int i = 0; i < added; i++) {
+        if (stop_wanted_at((size_t)i))
+            return false;
         substitute(k, moved[i]);
+    }
     for (int i = 0; i < added; i++)
-        if (!op_graph_put(graph, moved[i]))
+        if (stop_wanted_at((size_t)i) || !op_graph_put(graph, moved[i]))
             return false;
     return true;
 }
 
 static void sum_kept(struct keeper *k, struct derived *derived)
 {
-    for (int i = 0; i < k->forward; i++) {
+    for (int i = 0; i < k->forward && !stop_wanted_at((size_t)i); i++) {
         const struct hlo_instruction *at = k->graph->at[i];
         if (k->kept[i])
             derived->kept_bytes += hlo_leaf_bytes(at->shape);

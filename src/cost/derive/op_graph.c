@@ -252,7 +252,8 @@ void op_graph_drop_unused(struct op_graph *graph)
     }
     for (int i = 0; i < graph->root_count; i++)
         used[graph->roots[i]->index] = true;
-    for (int i = graph->count; i-- > 0;) {
+    for (int i = graph->count; i-- > 0 && !graph->failed;) {
+        graph->failed = stop_wanted_at((size_t)i); /* of memory, if anybody still looked */
         used[i] = used[i] || acts(graph->at[i]);
         for (int o = 0; used[i] && o < graph->at[i]->operand_count; o++)
             used[graph->at[i]->operands[o]->index] = true;
@@ -260,7 +261,8 @@ void op_graph_drop_unused(struct op_graph *graph)
     for (int i = 0; i < graph->parameter_count; i++)
         if (graph->parameters[i] && !used[graph->parameters[i]->index])
             graph->parameters[i] = NULL;
-    op_graph_keep(graph, 0, used);
+    if (!graph->failed)
+        op_graph_keep(graph, 0, used);
     arena_release(&scratch);
 }
 
