@@ -2,6 +2,7 @@
 
 #include "core/heap.h"
 #include "core/random.h"
+#include "core/stop.h"
 #include "core/vector.h"
 
 #include <math.h>
@@ -136,7 +137,9 @@ static bool lose_batch(struct drawing *drawing, char *present, int first, double
 
 static bool draw_events(struct drawing *drawing, char *present)
 {
-    while (drawing->heap_count > 0) {
+    for (size_t steps = 0; drawing->heap_count > 0; steps++) {
+        if (stop_wanted_at(steps))
+            return false;
         heap_pop(drawing->heap, drawing->heap_count, sizeof *drawing->heap, drawn_before, NULL);
         struct drawn event = drawing->heap[--drawing->heap_count];
         bool ok = true;
@@ -205,7 +208,7 @@ bool failures_draw(struct failure_trace *trace, const struct failure_model *mode
     if (present)
         memset(present, 1, nodes);
     for (int node = 0; ok && node < model->nodes && model->rate > 0; node++)
-        ok = plan_loss(&drawing, node, 0);
+        ok = !stop_wanted_at((size_t)node) && plan_loss(&drawing, node, 0);
     ok = ok && draw_events(&drawing, present);
     free(drawing.next);
     free(drawing.lives);

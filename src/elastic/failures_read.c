@@ -4,6 +4,7 @@
 #include "core/hash.h"
 #include "core/heap.h"
 #include "core/random.h"
+#include "core/stop.h"
 #include "core/vector.h"
 
 #include <limits.h>
@@ -234,7 +235,7 @@ static bool read_rows(struct reading *reading, uint64_t seed, struct error *err)
     reading->trace->present = events ? 0 : -1;
     reading->trace->counted = !events;
     for (int row = 0; row < csv->row_count; row++, last = time) {
-        if (!csv_number(csv, row, time_column, 0, MAX_TIME, &time, err))
+        if (stop_obeyed_at((size_t)row, err) || !csv_number(csv, row, time_column, 0, MAX_TIME, &time, err))
             return false;
         if (time < last)
             return csv_error(csv, row, time_column, err, "time goes backwards, from %g s to %g s", last,

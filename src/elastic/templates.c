@@ -1,6 +1,7 @@
 #include "elastic/templates.h"
 
 #include "core/clock.h"
+#include "core/stop.h"
 #include "core/unit.h"
 
 #include <math.h>
@@ -125,7 +126,7 @@ static void try_mixes(struct kind_mixture *mixing, int k, int left)
         return;
     }
     int group = mixes->order[k];
-    for (int nodes = max_of(mixes, k, left); nodes >= min_of(mixes, k, left); nodes--) {
+    for (int nodes = max_of(mixes, k, left); nodes >= min_of(mixes, k, left) && !stop_wanted(); nodes--) {
         mixing->mix.groups[group].nodes = nodes;
         try_mixes(mixing, k + 1, left - nodes);
     }
@@ -174,7 +175,11 @@ bool templates_make(struct template_set *set, const struct plan_problem *problem
     /* the largest take longest: they go first */
     for (int i = 0; i < set->count; i++)
         set->templates[i].nodes = last - i;
-    parallel_for(options->pool, (size_t)set->count, 1, make_templates, &mixes);
+    parallel_while(options->pool, (size_t)set->count, 1, make_templates, stop_unwanted, &mixes);
+    if (stop_obeyed(err)) {
+        templates_release(set);
+        return false;
+    }
     for (int i = 0, j = set->count - 1; i < j; i++, j--) {
         struct plan_template swap = set->templates[i];
         set->templates[i] = set->templates[j];
@@ -223,7 +228,7 @@ bool templates_write_json(const struct template_set *set, const struct planning 
     json_string(json, "format", "rehearse-templates/2");
     json_number(json, "planning_seconds", set->planning_seconds);
     json_open(json, "templates", '[');
-    for (int i = 0; ok && i < set->count; i++) {
+    for (int i = 0; ok && i < set->count && !stop_wanted(); i++) {
         const struct plan_template *template = &set->templates[i];
         json_open(json, NULL, '{');
         json_integer(json, "nodes", template->nodes);

@@ -262,6 +262,16 @@ static void change(struct player *player, const struct failure_trace *trace, int
     follow(player, &before);
 }
 
+#define SEEN 16384 /* nodes that steps have seen between two looks for a stop */
+
+static bool goes_on(int64_t *seen, int nodes)
+{
+    if ((*seen += nodes) < SEEN)
+        return true;
+    *seen = 0;
+    return !stop_wanted();
+}
+
 void elastic_play(const struct elastic_policy *policy, const struct policy_setup *setup,
                   const struct failure_trace *trace, struct policy_state *state,
                   const struct elastic_watch *watch, struct elastic_result *result)
@@ -279,8 +289,8 @@ void elastic_play(const struct elastic_policy *policy, const struct policy_setup
     player.healthy = policy->healthy(state);
     policy->begin(state, &player.step);
     player.waits = player.step.waits;
-    size_t steps = 0;
-    for (int i = 0; player.now < trace->horizon && !stop_wanted_at(steps++);) {
+    int64_t seen = 0; /* nodes: a step may look at all of them */
+    for (int i = 0; player.now < trace->horizon && goes_on(&seen, trace->nodes);) {
         double next = fmin(trace->horizon, next_wake(&player));
         bool event = i < trace->count && trace->events[i].time <= next;
         advance(&player, fmax(event ? trace->events[i].time : next, player.now));

@@ -147,7 +147,7 @@ static double min_cap(struct search *search)
     double high = ticks_at_most(ticks, INFINITY), low = ticks_at_least(ticks, 0);
     if (!reach_feasible(&search->program.reach, high))
         return INFINITY;
-    while (low < high) {
+    while (low < high && !stop_wanted()) {
         double middle = low + (high - low) / 2;
         if (reach_feasible(&search->program.reach, middle))
             high = ticks_at_most(ticks, middle);

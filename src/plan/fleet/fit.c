@@ -1,5 +1,7 @@
 #include "plan/fleet/path.h"
 
+#include "core/stop.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,7 +200,7 @@ static void follow(const struct fitter *f, int behind, int chosen, struct fleet_
 static double try_cycles(struct fitter *f, const double *cycles, int count, double deadline, double max,
                          struct fleet_pipeline *best)
 {
-    for (int c = 0; c < count && deadline / cycles[c] + 1.0 >= max; c++) {
+    for (int c = 0; c < count && deadline / cycles[c] + 1.0 >= max && !stop_wanted(); c++) {
         /* one micro-batch more than the best so far must be complete in time */
         find_labels(f, &(struct aim){cycles[c], deadline - max * (c > 0 ? cycles[c - 1] : 0.0)});
         for (int behind = 1; behind <= f->stages; behind++)

@@ -1,5 +1,7 @@
 #include "plan/fleet/search.h"
 
+#include "core/stop.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -178,7 +180,7 @@ static void add_fit(struct fleet_searcher *s, const int *devices, int parts, dou
             sum += t < s->problem->type_count ? limits[t] : 0;
         }
         s->fits -= (double)sum * s->problem->layer_count;
-        if (sum == 0 || (rows > s->problem->type_count && limits[rows - 1] == 0) ||
+        if (sum == 0 || stop_wanted() || (rows > s->problem->type_count && limits[rows - 1] == 0) ||
             (!s->any && (sum > MAX_FIT || s->fits < 0.0)))
             return;
         int best = best_within(s, limits);

@@ -1,5 +1,6 @@
 #include "plan/split/rate.h"
 
+#include "core/stop.h"
 #include "core/vector.h"
 #include "plan/split/company.h"
 #include "plan/split/search.h"
@@ -244,10 +245,10 @@ static bool list_lines(struct job_rates *rates)
     struct space *space = &rates->space;
     rates->blocks = calloc((size_t)job_block_count(&rates->question.job) + 1, sizeof *rates->blocks);
     bool ok = rates->blocks != NULL;
-    for (int g = 0; g < space->group_count && ok; g++) {
+    for (int g = 0; g < space->group_count && ok && !stop_wanted(); g++) {
         struct space_group *group = &space->groups[g];
         ok = space_price_floor(space, group, NULL) && space_price(space, group);
-        for (int i = 0; i < group->count && ok; i++)
+        for (int i = 0; i < group->count && ok && !stop_wanted(); i++)
             ok = add_layers(rates, &group->layers[i]);
     }
     return ok && list_classes(rates);
@@ -340,7 +341,7 @@ static void price(const struct job_rates *rates, struct line *line)
 static const struct line *best_line(struct job_rates *rates, int64_t class, double deadline, double *most)
 {
     int k = find_class(rates, class);
-    for (*most = 0.0; k >= 0; *most = 0.0) {
+    for (*most = 0.0; k >= 0 && !stop_wanted(); *most = 0.0) {
         struct line *best = NULL;
         for (int i = rates->classes[k]; i < rates->classes[k + 1]; i++) {
             double done = done_by(&rates->lines[i], deadline);

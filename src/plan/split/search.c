@@ -379,7 +379,7 @@ static void decide_task(struct worker *w, const struct task *task)
     const struct space_cut *cut = task->cut;
     struct space_group *groups = &space->groups[cut->first_group];
     unsigned shardings = space_shardings(space, task->pipeline);
-    for (int d = space->divisor_count - 1; d >= 0; d--) {
+    for (int d = space->divisor_count - 1; d >= 0 && !stop_wanted(); d--) {
         int64_t data = space->divisors[d];
         if (!space_data_allowed(space, cut, task->pipeline, data))
             continue;
