@@ -263,8 +263,11 @@ static bool make_tables(struct checked *checked, struct error *err)
         checked->messages = malloc(count * sizeof *checked->messages);
     if (checked->triples == NULL || (checked->source->communicates && checked->messages == NULL))
         return error_memory(err);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        if (stop_obeyed_at(i, err))
+            return false;
         checked->triples[i] = (struct check_triple){CHECK_NONE, CHECK_NONE, CHECK_NONE};
+    }
     if (checked->messages != NULL)
         memset(checked->messages, 0xff, count * sizeof *checked->messages);
     return true;

@@ -1,6 +1,7 @@
 #include "schedule/csv.h"
 
 #include "core/file.h"
+#include "core/stop.h"
 #include "core/vector.h"
 
 #include <stdio.h>
@@ -200,6 +201,8 @@ static bool read_row(struct reader *r, const char *line, const char *end)
         return false;
     r->cell_number = 0;
     for (const char *at = line; line < end && at <= end; at = r->cell_end + 1) {
+        if (stop_obeyed_at(r->csv->count, r->err))
+            return false;
         const char *comma = memchr(at, ',', (size_t)(end - at));
         r->cell = at;
         r->cell_end = comma != NULL ? comma : end;
@@ -292,7 +295,7 @@ void schedule_csv_write(const struct schedule_csv *csv, struct text *out)
 {
     for (int rank = 0; rank < csv->ranks; rank++) {
         bool second = false;
-        for (size_t i = csv->first[rank]; i < csv->first[rank + 1]; i++) {
+        for (size_t i = csv->first[rank]; i < csv->first[rank + 1] && !stop_wanted_at(i); i++) {
             const struct pass *action = &csv->actions[i];
             if (i > csv->first[rank])
                 text_add(out, second ? ";" : ",");

@@ -1,4 +1,5 @@
 /* Checks the actions of a schedule CSV: finds the shape of the order, and hands it to the checker of orders. */
+#include "core/stop.h"
 #include "schedule/check.h"
 #include "schedule/csv.h"
 
@@ -80,6 +81,8 @@ static bool place_stages(struct view *view)
     for (int rank = 0; rank < csv->ranks; rank++)
         for (size_t i = csv->first[rank]; i < csv->first[rank + 1]; i++) {
             const struct pass *action = &csv->actions[i];
+            if (stop_obeyed_at(i, view->err))
+                return false;
             if (action_is_pass(action) && rank_of[action->stage] == UINT16_MAX)
                 rank_of[action->stage] = (uint16_t)rank;
         }

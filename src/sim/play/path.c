@@ -1,5 +1,6 @@
 #include "sim/play/path.h"
 
+#include "core/stop.h"
 #include "core/vector.h"
 
 #include <stdlib.h>
@@ -165,13 +166,18 @@ bool path_keeper_walk(const struct path_keeper *keeper, const struct play_model 
     bool ok = true;
     if (keeper->lost)
         return true;
-    for (size_t i = 0; i < keeper->count; i++) /* a checkpoint that is still written delays nobody */
+    for (size_t i = 0; i < keeper->count; i++) { /* a checkpoint that is still written delays nobody */
+        if (stop_obeyed_at(i, err))
+            return false;
         if (keeper->tasks[i].stream == STREAM_COMPUTE &&
             (at < 0 || keeper->tasks[i].end > keeper->tasks[at].end))
             at = (int64_t)i;
+    }
     /* a cause has a lower number, or it is no cause */
     for (size_t steps = 0; ok && at >= 0 && steps < keeper->count; steps++) {
         const struct kept_task *task = &keeper->tasks[at];
+        if (stop_obeyed_at(steps, err))
+            return false;
         int32_t cause = task->cause;
         double before = cause >= 0 ? keeper->tasks[cause].end : 0.0;
         struct sim_step step = {.pipeline = pipeline_of(model, first, task->device),

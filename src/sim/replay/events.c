@@ -1,4 +1,6 @@
 /* The events of a recorded run in the order of time. */
+#include "core/statistics.h"
+#include "core/stop.h"
 #include "sim/replay/graph.h"
 
 #include <stdlib.h>
@@ -37,17 +39,20 @@ static int by_call_end(const void *a, const void *b, void *context)
 }
 
 /* Merges starts and begins, which are in order, with the ends, which are sorted in place. */
-void replay_list_events(struct replay_graph *graph)
+bool replay_list_events(struct replay_graph *graph, struct error *err)
 {
     const struct replay *replay = graph->replay;
     size_t at[] = {0, 0, 0}, counts[] = {replay->count, replay->call_count, replay->call_count};
     uint32_t *ends = graph->ends;
     for (size_t i = 0; i < replay->call_count; i++)
         ends[i] = (uint32_t)i;
-    qsort_r(ends, replay->call_count, sizeof *ends, by_call_end, (void *)(uintptr_t)replay);
+    if (!sort_items_with(ends, replay->call_count, sizeof *ends, by_call_end, (void *)(uintptr_t)replay, err))
+        return false;
     for (size_t i = 0; i < graph->count; i++) {
         struct replay_event *event = &graph->events[i];
         bool found = false;
+        if (stop_obeyed_at(i, err))
+            return false;
         for (unsigned part = PART_START; part <= PART_END; part++) {
             if (at[part] == counts[part])
                 continue;
@@ -63,6 +68,9 @@ void replay_list_events(struct replay_graph *graph)
         uint32_t *list = event->part == PART_START   ? graph->starts
                          : event->part == PART_BEGIN ? graph->begins
                                                      : graph->ends;
+        if (stop_obeyed_at(i, err))
+            return false;
         list[event->item] = (uint32_t)i;
     }
+    return true;
 }

@@ -1,4 +1,5 @@
 /* Arrows of our own traces (chrome.c), which lead from sends to receives and along causes. */
+#include "core/statistics.h"
 #include "core/vector.h"
 #include "sim/replay/parts.h"
 
@@ -93,7 +94,8 @@ bool replay_apply_flows(struct replay *replay, struct replay_flow *flows, size_t
     drop_formal_launches(replay);
     if (count < 2)
         return true;
-    qsort(flows, count, sizeof *flows, by_id);
+    if (!sort_items(flows, count, sizeof *flows, by_id, err))
+        return false;
     bool done = make_index(&index, replay) || error_memory(err);
     for (size_t i = 1; done && i < count; i++)
         if (flows[i].id == flows[i - 1].id && flows[i].target && !flows[i - 1].target)

@@ -1,6 +1,7 @@
 #include "sim/replay/graph.h"
 
 #include "core/progress.h"
+#include "core/statistics.h"
 #include "core/stop.h"
 #include "core/vector.h"
 #include "sim/replay/waits.h"
@@ -84,12 +85,10 @@ static int by_value(const void *a, const void *b)
     return (first > second) - (first < second);
 }
 
-static int64_t quantile(int64_t *values, size_t count, double share, int64_t otherwise)
+/* Of values in their order. */
+static int64_t quantile(const int64_t *values, size_t count, double share, int64_t otherwise)
 {
-    if (count == 0)
-        return otherwise;
-    qsort(values, count, sizeof *values, by_value);
-    return values[(size_t)(share * (double)(count - 1))];
+    return count == 0 ? otherwise : values[(size_t)(share * (double)(count - 1))];
 }
 
 /* Gaps between activities of a stream whose launches lay far back, and latencies of launches onto idle streams. */
@@ -113,13 +112,15 @@ static bool find_typical(struct maker *maker)
     }
     for (size_t i = 0; i < replay->stream_count; i++)
         maker->latest[i] = -1;
+    bool sorted = sort_items(gaps, gap_count, sizeof *gaps, by_value, maker->err) &&
+                  sort_items(latencies, latency_count, sizeof *latencies, by_value, maker->err);
     maker->graph->stream_lag = quantile(gaps, gap_count, 0.5, MICROSECOND);
     maker->graph->near = quantile(gaps, gap_count, 0.95, 5 * MICROSECOND);
     maker->graph->launch_lag = quantile(latencies, latency_count, 0.5, 5 * MICROSECOND);
     if (maker->graph->near < 3 * MICROSECOND)
         maker->graph->near = 3 * MICROSECOND;
     free(gaps);
-    return true;
+    return sorted;
 }
 
 /* --- causes --------------------------------------------------------------------------------------------- */
@@ -475,12 +476,12 @@ static int by_activity_end(const void *a, const void *b, void *context)
     return x != y ? (x > y) - (x < y) : (first > second) - (first < second);
 }
 
-static void sort_ends(struct maker *maker)
+static bool sort_ends(struct maker *maker)
 {
     for (size_t i = 0; i < maker->replay->count; i++)
         maker->by_end[i] = (uint32_t)i;
-    qsort_r(maker->by_end, maker->replay->count, sizeof *maker->by_end, by_activity_end,
-            (void *)(uintptr_t)maker->replay);
+    return sort_items_with(maker->by_end, maker->replay->count, sizeof *maker->by_end, by_activity_end,
+                           (void *)(uintptr_t)maker->replay, maker->err);
 }
 
 static bool make_events(struct maker *maker)
@@ -524,9 +525,7 @@ static bool make(struct maker *maker)
     graph->ends = graph->begins + replay->call_count;
     for (size_t i = 0; i < replay->stream_count; i++)
         maker->latest[i] = -1;
-    replay_list_events(graph);
-    sort_ends(maker);
-    return find_typical(maker) &&
+    return replay_list_events(graph, maker->err) && sort_ends(maker) && find_typical(maker) &&
            replay_waits_find(replay, &maker->order, &maker->waits, &maker->wait_count, maker->err) &&
            make_events(maker);
 }

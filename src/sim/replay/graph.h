@@ -70,7 +70,7 @@ int64_t replay_event_time(const struct replay *replay, const struct replay_event
 
 /* Lists the events in an order in which causes come first, and where those of activities and calls are. Private to graph.c, which
  * has made room for all lists. */
-void replay_list_events(struct replay_graph *graph);
+bool replay_list_events(struct replay_graph *graph, struct error *err);
 
 /* The stall in an edge, ns. */
 static inline int64_t replay_edge_stall(const struct replay_edge *edge)

@@ -1,3 +1,5 @@
+#include "core/statistics.h"
+#include "core/stop.h"
 #include "core/vector.h"
 #include "sim/replay/parts.h"
 #include "trace/import/lines.h"
@@ -224,7 +226,10 @@ static bool sort(void *items, size_t count, size_t size, int (*compare_items)(co
         return error_memory(err);
     for (size_t i = 0; i < count; i++)
         order[i] = (uint32_t)i;
-    qsort_r(order, count, sizeof *order, by_item, &sorting);
+    if (!sort_items_with(order, count, sizeof *order, by_item, &sorting, err)) {
+        free(order);
+        return false;
+    }
     for (size_t i = 0; i < count; i++) {
         if (order[i] == i)
             continue;
@@ -266,8 +271,10 @@ static bool list_launches(struct launches *launches, struct replay *replay, stru
     for (size_t i = 0; i < replay->call_count; i++)
         if (replay->calls[i].kind == CALL_LAUNCH && replay->calls[i].correlation != 0)
             launches->list[launches->count++] = (uint32_t)i;
-    qsort_r(launches->list, launches->count, sizeof *launches->list, by_correlation, replay);
-    return true;
+    if (sort_items_with(launches->list, launches->count, sizeof *launches->list, by_correlation, replay, err))
+        return true;
+    free(launches->list);
+    return false;
 }
 
 /* Returns the first launch with a correlation; -1: none. */
@@ -300,6 +307,11 @@ static bool tie(struct replay *replay, struct error *err)
     }
     for (size_t i = 0; i < replay->count; i++) {
         struct replay_activity *activity = &replay->activities[i];
+        if (stop_obeyed_at(i, err)) {
+            free(launches.list);
+            free(moved);
+            return false;
+        }
         activity->call = find_launch(&launches, activity->correlation);
         replay->no_launch += activity->call < 0;
         if (activity->call >= 0)
@@ -327,6 +339,8 @@ static bool check_doubles(const struct replay *replay, const char *what, struct 
 {
     for (size_t i = 1; i < replay->count; i++) {
         const struct replay_activity *activity = &replay->activities[i], *other = activity;
+        if (stop_obeyed_at(i, err))
+            return false;
         for (size_t back = 1; back <= i && back <= 64 && (--other)->start == activity->start; back++)
             if (other->stream == activity->stream && other->duration == activity->duration &&
                 other->duration > ROUNDING && other->name == activity->name &&
@@ -343,6 +357,8 @@ static bool check_launches(struct replay *replay, const char *what, struct error
 {
     for (size_t i = 0; i < replay->count; i++) {
         const struct replay_activity *activity = &replay->activities[i];
+        if (stop_obeyed_at(i, err))
+            return false;
         int64_t early = activity->call >= 0 ? replay->calls[activity->call].begin - activity->start : 0;
         if (early > REPLAY_MAX_SKEW)
             return error_set(err, ERROR_INPUT,
@@ -362,6 +378,8 @@ static bool move_origin(struct replay *replay, struct error *err)
         first = replay->calls[0].begin;
     for (size_t i = 0; i < replay->count; i++) {
         struct replay_activity *activity = &replay->activities[i];
+        if (stop_obeyed_at(i, err))
+            return false;
         if (activity->start + activity->duration > last)
             last = activity->start + activity->duration;
         activity->start -= first;

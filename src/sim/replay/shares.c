@@ -2,6 +2,8 @@
  * HolisticTraceAnalysis counts. */
 #include "sim/replay/play.h"
 
+#include "core/statistics.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,9 +94,10 @@ bool replay_shares_find(const struct replay *replay, struct replay_result *resul
     struct edges edges = {replay, result, lists, lists + replay->count};
     for (size_t i = 0; i < replay->count; i++)
         edges.starts[i] = edges.ends[i] = (uint32_t)i;
-    qsort_r(edges.starts, replay->count, sizeof *lists, by_start, &edges);
-    qsort_r(edges.ends, replay->count, sizeof *lists, by_end, &edges);
-    sweep(&edges, result);
+    bool sorted = sort_items_with(edges.starts, replay->count, sizeof *lists, by_start, &edges, err) &&
+                  sort_items_with(edges.ends, replay->count, sizeof *lists, by_end, &edges, err);
+    if (sorted)
+        sweep(&edges, result);
     free(lists);
-    return true;
+    return sorted;
 }

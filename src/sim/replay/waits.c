@@ -1,5 +1,6 @@
 #include "sim/replay/waits.h"
 
+#include "core/statistics.h"
 #include "core/vector.h"
 
 #include <stdlib.h>
@@ -236,8 +237,7 @@ bool replay_waits_find(const struct replay *replay, const struct replay_order *o
             search.waits[search.count - 1].start = dep->start;
     }
     hash_map_release(&records);
-    if (found && search.count > 0)
-        qsort(search.waits, search.count, sizeof *search.waits, by_target);
+    found = found && sort_items(search.waits, search.count, sizeof *search.waits, by_target, err);
     if (!found)
         free(search.waits);
     *waits = found ? search.waits : NULL;
