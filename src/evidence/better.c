@@ -1,5 +1,6 @@
 #include "evidence/better.h"
 
+#include "core/stop.h"
 #include "core/text.h"
 
 #include <pthread.h>
@@ -110,7 +111,7 @@ bool better_find(struct better *betters, const struct validation *validation, st
                  struct error *err)
 {
     struct finder finder = {.betters = betters, .validation = validation, .lock = PTHREAD_MUTEX_INITIALIZER};
-    parallel_for(pool, (size_t)validation->count, 1, find_some, &finder);
+    parallel_while(pool, (size_t)validation->count, 1, find_some, stop_unwanted, &finder);
     if (finder.failed)
         *err = finder.err;
     return !finder.failed;

@@ -1,5 +1,6 @@
 #include "evidence/calibrate_runs.h"
 
+#include "core/stop.h"
 #include "cost/calibrate/fit.h"
 
 #include <math.h>
@@ -59,7 +60,7 @@ static double objective(const double *x, void *context)
     const struct search *search = context;
     struct calibration calibration = calibration_at(search, x);
     double sum = 0.0;
-    for (int i = 0; i < search->validation->count; i++) {
+    for (int i = 0; i < search->validation->count && !stop_wanted(); i++) {
         const struct run *run = &search->validation->runs[i];
         if (!belongs(run, search->generation) || (search->fold >= 0 && fold_of(run) == search->fold))
             continue;
@@ -98,7 +99,7 @@ static bool of_generation(const struct run *run, const void *context)
 static void predict(struct validation *validation, const char *generation, int fold,
                     const struct calibration *calibration)
 {
-    for (int i = 0; i < validation->count; i++) {
+    for (int i = 0; i < validation->count && !stop_wanted(); i++) {
         struct run *run = &validation->runs[i];
         if (!belongs(run, generation) || (fold >= 0 && fold_of(run) != fold))
             continue;

@@ -1,5 +1,7 @@
 #include "evidence/left_out.h"
 
+#include "core/stop.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +93,7 @@ static int leave_each(struct leaving *leaving, struct left_out *list)
 
 static void judge(struct leaving *leaving, bool formula)
 {
-    for (int i = 0; i < leaving->validation->count; i++) {
+    for (int i = 0; i < leaving->validation->count && !stop_wanted(); i++) {
         const struct run *run = &leaving->validation->runs[i];
         if (!is_scored(run))
             continue;

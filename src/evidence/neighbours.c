@@ -1,5 +1,6 @@
 #include "evidence/neighbours.h"
 
+#include "core/stop.h"
 #include "core/text.h"
 
 #include <math.h>
@@ -243,7 +244,7 @@ static bool find_unseen(struct residuals *residuals)
     struct weighted *errors = calloc((size_t)residuals->count + 1, sizeof *errors);
     if (!errors)
         return false;
-    for (int i = 0; i < residuals->count; i++) {
+    for (int i = 0; i < residuals->count && !stop_wanted(); i++) {
         const struct residual *row = &residuals->rows[i];
         int runs = 0;
         for (int j = 0; j < residuals->count; j++)
@@ -260,7 +261,7 @@ static bool find_unseen(struct residuals *residuals)
 bool residuals_leave_out(struct residuals *residuals, struct residual *rows, struct error *err)
 {
     residuals->rows = rows;
-    for (int i = 0; i < residuals->count; i++)
+    for (int i = 0; i < residuals->count && !stop_wanted(); i++)
         rows[i].left = left_without(residuals, &rows[i], of_job);
     return find_unseen(residuals) || error_memory(err);
 }

@@ -1,5 +1,6 @@
 #include "evidence/validate.h"
 
+#include "core/stop.h"
 #include "core/text.h"
 #include "devices/tables.h"
 #include "evidence/cells.h"
@@ -481,8 +482,11 @@ static bool read_runs(struct validation *validation, const struct validation_def
     validation->errors = ARENA_ARRAY(&validation->arena, (size_t)validation->count + 1, double);
     if (!validation->runs || !validation->errors)
         return error_memory(err);
-    for (int i = 0; i < validation->count; i++)
+    for (int i = 0; i < validation->count; i++) {
+        if (stop_obeyed(err))
+            return false;
         read_run(validation, defaults, i);
+    }
     if (defaults->set)
         keep_set(validation, defaults->set);
     return !validation->no_memory || error_memory(err);

@@ -1,5 +1,6 @@
 #include "evidence/simulated.h"
 
+#include "core/stop.h"
 #include "plan/split/plan.h"
 #include "sim/play.h"
 
@@ -68,7 +69,7 @@ bool simulated_find(struct simulated *simulated, struct validation *validation, 
 {
     struct player player = {
         .simulated = simulated, .validation = validation, .level = level, .lock = PTHREAD_MUTEX_INITIALIZER};
-    parallel_for(pool, (size_t)validation->count, 1, play_some, &player);
+    parallel_while(pool, (size_t)validation->count, 1, play_some, stop_unwanted, &player);
     if (player.failed)
         *err = player.err;
     return !player.failed;

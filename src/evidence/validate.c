@@ -1,5 +1,7 @@
 #include "evidence/validate.h"
 
+#include "core/stop.h"
+
 #define PART(member) FIELD(struct job_time, member, FIELD_DOUBLE, 0, 0)
 
 const struct field job_time_parts[JOB_TIME_PARTS] = {
@@ -78,7 +80,7 @@ static void settle_recompute(const struct run *run, struct job *job)
 
 void validation_predict(struct validation *validation, const struct calibration *calibration)
 {
-    for (int i = 0; i < validation->count; i++) {
+    for (int i = 0; i < validation->count && !stop_wanted(); i++) {
         struct run *run = &validation->runs[i];
         if (run->reason)
             continue;

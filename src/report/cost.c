@@ -1,4 +1,5 @@
 /* Profiles, operation counts, predictions against measurements. */
+#include "core/stop.h"
 #include "figure/style.h"
 #include "report/parts.h"
 
@@ -23,7 +24,8 @@ static struct sums sums_of(const struct doc_node *device)
 {
     struct sums sums = {0, 0};
     const struct doc_node *layers = report_list(device, "layers");
-    for (const struct doc_node *layer = layers ? layers->first_child : NULL; layer; layer = layer->next) {
+    for (const struct doc_node *layer = layers ? layers->first_child : NULL;
+         layer && !stop_wanted_at(layer->index); layer = layer->next) {
         sums.forward += fmax(report_number(layer, "forward"), 0);
         sums.backward += fmax(report_number(layer, "backward"), 0);
     }
@@ -70,7 +72,7 @@ static void add_layers(const struct doc_node *layers, struct text *out)
     for (const struct doc_node *first = layers->first_child; first && rows < REPORT_MAX_ROWS; rows++) {
         const struct doc_node *last = first;
         int count = 1;
-        for (; last->next && alike(first, last->next); count++)
+        for (; last->next && !stop_wanted_at(last->index) && alike(first, last->next); count++)
             last = last->next;
         HTML_ROW(out, cell_number(HTML_COUNT, count), cell_text(report_string(first, "name")),
                  cell_text(report_string(last, "name")),

@@ -1,6 +1,7 @@
 #include "api/validate/report.h"
 
 #include "core/json.h"
+#include "core/stop.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -16,7 +17,7 @@ bool validate_judge(struct validate_report *report, struct error *err)
     report->judged = calloc((size_t)validation->count + 1, sizeof *report->judged);
     if (!report->judged)
         return error_memory(err);
-    for (int i = 0; i < validation->count; i++) {
+    for (int i = 0; i < validation->count && !stop_wanted(); i++) {
         struct run *run = &validation->runs[i];
         if (run->reason)
             continue;
@@ -120,7 +121,7 @@ static void print_rows(const struct validate_report *report, struct text *out)
         text_format(out, " %3s %3s %4s %3s %5s", "tp", "pp", "dp", "mbs", "gbs");
     text_format(out, " %6s %4s %9s %9s %8s  %s\n", "GiB", "fits", "measured", "predicted", "error",
                 "80 % interval");
-    for (int i = 0; i < report->validation.count; i++) {
+    for (int i = 0; i < report->validation.count && !stop_wanted_at((size_t)i); i++) {
         const struct run *run = &report->validation.runs[i];
         const struct job *job = &run->job;
         const struct interval *interval = &report->judged[i].interval;
@@ -237,7 +238,7 @@ static void print_gains(const struct validate_report *report, struct text *out)
     const struct validation *validation = &report->validation;
     double *gains = validation->errors;
     text_format(out, "\n%-31s %-22s %4s %9s %9s\n", "source", "gpu", "runs", "faster", "p90");
-    for (int i = 0; i < validation->count; i++) {
+    for (int i = 0; i < validation->count && !stop_wanted_at((size_t)i); i++) {
         const struct run *first = &validation->runs[i];
         int count = 0, before = 0;
         while (before < i &&
@@ -300,7 +301,7 @@ static void print_simulated_rows(const struct validate_report *report, struct te
     const struct validation *validation = &report->validation;
     text_format(out, "\n%-24s %-16s %6s %3s %9s %9s %9s %9s\n", "run", "model", "gpus", "pp", "measured",
                 "formula", "simulated", "error");
-    for (int i = 0; i < validation->count; i++) {
+    for (int i = 0; i < validation->count && !stop_wanted_at((size_t)i); i++) {
         const struct run *run = &validation->runs[i];
         const struct simulated *simulated = &report->simulated[i];
         if (run->reason || !run->scored)
@@ -465,7 +466,7 @@ void validate_write(const struct validate_report *report, struct text *out)
     if (report->left_out)
         validate_write_left_out(report, &json);
     json_open(&json, "results", '[');
-    for (int i = 0; i < validation->count; i++)
+    for (int i = 0; i < validation->count && !stop_wanted_at((size_t)i); i++)
         write_row(report, i, &json);
     json_close(&json);
     json_close(&json);

@@ -1,6 +1,8 @@
 /* What --set gives, and what in the files asks for it: a name that nothing asks for is told. */
 #include "launch/read/read.h"
 
+#include "core/stop.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,7 +42,7 @@ void launch_ask(struct launch_options *options, const char *name)
 
 void launch_ask_shell(struct launch_options *options, const struct shell *shell)
 {
-    for (int i = 0; i < shell->variable_count; i++) {
+    for (int i = 0; i < shell->variable_count && !stop_wanted(); i++) {
         const struct shell_variable *variable = &shell->variables[i];
         if (!variable->is_given || variable->is_asked)
             add(options, variable->is_given ? &options->asked : &options->names, variable->name,

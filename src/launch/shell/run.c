@@ -1,6 +1,8 @@
 /* Follows the statements of a script. */
 #include "launch/shell/parts.h"
 
+#include "core/stop.h"
+
 #include <ctype.h>
 #include <string.h>
 
@@ -98,6 +100,8 @@ static struct shell_answer run_one(struct shell_run *run)
     bool negated = shell_take_word(run, "!");
     struct shell_answer answer = shell_yes;
     shell_skip_blanks(run);
+    if (stop_obeyed(state->err))
+        return state->failed = true, shell_failed();
     if (++state->steps > SHELL_MAX_STEPS)
         return shell_error(run, "more than %d commands", SHELL_MAX_STEPS), shell_failed();
     if (++state->depth > SHELL_MAX_DEPTH)
