@@ -189,11 +189,19 @@ static void sweeps(void **state)
 static void losses(void **state)
 {
     (void)state;
+    static char text[1 << 18];
     struct rh_elastic_request request = RH_INIT(request);
     request.rate = "rsc-1";
     request.nodes = 64;
     request.seeds = 8;
     stop_everywhere("elastic", &request, 20);
+    size_t used = (size_t)snprintf(text, sizeof text, "t_s,event,node\n");
+    for (int i = 0; i < 8000; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%d,%s,%d\n", 60 * i,
+                                 i % 2 ? "returned" : "lost", i / 2 % 64);
+    request = (struct rh_elastic_request){.size = sizeof request, .nodes = 64};
+    request.failures = caller_write("losses.csv", text);
+    stop_everywhere("elastic", &request, 40);
 }
 
 /* ---- prices ---- */
@@ -244,6 +252,56 @@ static void profiles(void **state)
     struct rh_profile_request request = RH_INIT(request);
     request.path = caller_write("layers.json", text);
     stop_everywhere("profile show", &request, 15);
+}
+
+/* ---- predictions ---- */
+
+static void predictions(void **state)
+{
+    (void)state;
+    struct rh_validate_request validate = RH_INIT(validate);
+    struct rh_calibrate_request calibrate = RH_INIT(calibrate);
+    static char text[1 << 16];
+    validate.leave_out = "job";
+    stop_everywhere("validate", &validate, 500); /* at each run: read, predicted, judged */
+    size_t used = (size_t)snprintf(text, sizeof text, "m,n,k,time_us\n");
+    for (int i = 0; i < 100; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%d,%d,%d,%d\n", 128 * (1 + i % 61),
+                                 128 * (1 + i % 37), 64 * (1 + i % 53), 10 + i % 61 * (i % 37) / 10);
+    calibrate.device = "h100-sxm";
+    calibrate.gemm = caller_write("products.csv", text);
+    stop_everywhere("calibrate", &calibrate, 200);
+}
+
+static void scripts(void **state)
+{
+    (void)state;
+    static char text[1 << 17];
+    size_t used = 0;
+    for (int i = 0; i < 1000; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "VALUE_%d=%d\n", i, i);
+    snprintf(text + used, sizeof text - used,
+             "torchrun --nnodes 1 --nproc_per_node 8 pretrain_gpt.py --num-layers 24 --hidden-size 2048 "
+             "--num-attention-heads 16 --seq-length 2048 --max-position-embeddings 2048 "
+             "--micro-batch-size 1 --global-batch-size 64 --vocab-size 51200 --bf16\n");
+    const char *file = caller_write("train.sh", text);
+    struct rh_price_request request = RH_INIT(request);
+    request.files = (struct rh_list){&file, 1};
+    request.device = "h100";
+    stop_everywhere("price", &request, 1000);
+}
+
+static void schedules(void **state)
+{
+    (void)state;
+    struct rh_simulate_request request = RH_INIT(request);
+    request.schedule = "1f1b";
+    request.stages = 16;
+    request.microbatches = 256;
+    const char *file = request.write_schedule = records_path("schedule.csv");
+    stop_everywhere("simulate", &request, 50);
+    request = (struct rh_simulate_request){.size = sizeof request, .schedule = file}; /* it is whole */
+    stop_everywhere("simulate", &request, 20);
 }
 
 /* ---- recorded runs ---- */
@@ -319,12 +377,13 @@ static void pictures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plans),         cmocka_unit_test(checks_and_templates),
-        cmocka_unit_test(simulations),   cmocka_unit_test(replays),
-        cmocka_unit_test(sweeps),        cmocka_unit_test(losses),
-        cmocka_unit_test(prices),        cmocka_unit_test(profiles),
-        cmocka_unit_test(recorded_runs), cmocka_unit_test(imports),
-        cmocka_unit_test(pictures),
+        cmocka_unit_test(plans),       cmocka_unit_test(checks_and_templates),
+        cmocka_unit_test(simulations), cmocka_unit_test(replays),
+        cmocka_unit_test(sweeps),      cmocka_unit_test(losses),
+        cmocka_unit_test(prices),      cmocka_unit_test(profiles),
+        cmocka_unit_test(predictions), cmocka_unit_test(scripts),
+        cmocka_unit_test(schedules),   cmocka_unit_test(recorded_runs),
+        cmocka_unit_test(imports),     cmocka_unit_test(pictures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
