@@ -59,13 +59,14 @@ static bool arrived(void *context, const struct wire_head *head, void *bytes, st
 static bool lost(void *context, int rank, const char *why, struct error *err)
 {
     struct game *game = context;
-    talk_lost(game->talk, rank);
+    talk_lost(game->talk, rank, why);
     return game->player.ending || error_set(err, ERROR_FAILED, "rank %d is lost: %s", rank, why);
 }
 
 /* ---- what is simulated ---- */
 
 struct watcher {
+    struct game *game;
     const struct engine_system *system;
     double *ends;
     int *done; /* of each device: iterations */
@@ -82,6 +83,8 @@ static bool watch(void *context, const struct timeline_task *task, struct error 
         told.bytes = (double)player_share_of(task->bytes, watcher->share);
     if (watcher->sink && !watcher->sink->task(watcher->sink->context, &told, err))
         return false;
+    if (!talk_work(watcher->game->talk, watcher->game->options->timeout, err))
+        return false;
     if (task->kind == TASK_OPTIMIZER && watcher->done[task->device] < watcher->iterations) {
         double *end = &watcher->ends[watcher->done[task->device]++];
         *end = fmax(*end, task->end);
@@ -94,7 +97,7 @@ static bool simulate(struct game *game, struct run_result *result, struct error 
     size_t devices = (size_t)game->priced.device_count;
     struct engine_result simulated = {.makespan = 0.0};
     struct watcher watcher = {
-        .system = &game->priced, .ends = result->ends[0], .iterations = result->iterations};
+        .game = game, .system = &game->priced, .ends = result->ends[0], .iterations = result->iterations};
     watcher.sink = game->options->simulated;
     watcher.share = game->options->byte_share;
     watcher.done = calloc(devices + 1, sizeof *watcher.done);

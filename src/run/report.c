@@ -25,6 +25,7 @@ struct story {
     struct player_record **records; /* of each device, if they are kept */
     int64_t *record_counts;
     bool keeps;
+    double timeout;
 };
 
 /* ---- out ---- */
@@ -264,7 +265,8 @@ static bool tell_memory(const struct story *story, int d, const struct timeline_
         memory.time = fmax(0.0, swings[i].time);
         memory.activations += swings[i].bytes;
         if (i + 1 == count || swings[i + 1].time > swings[i].time)
-            ok = sink->memory(sink->context, &memory, err);
+            ok = sink->memory(sink->context, &memory, err) &&
+                 talk_work(story->player->talk, story->timeout, err);
     }
     free(swings);
     return ok;
@@ -292,7 +294,8 @@ static bool tell_all(const struct story *story, const struct timeline_sink *sink
     else
         qsort(places, all, sizeof *places, by_begin);
     for (size_t i = 0; ok && i < all && sink->task; i++)
-        ok = tell_task(story, &places[i], (int64_t)i, ids, sink, err);
+        ok = tell_task(story, &places[i], (int64_t)i, ids, sink, err) &&
+             talk_work(story->player->talk, story->timeout, err);
     for (int d = 0; ok && sink->memory && d < devices; d++)
         ok = tell_memory(story, d, sink, err);
     for (int d = 0; ids && d < devices; d++)
@@ -322,6 +325,7 @@ bool report_gather(struct player *player, double processor, const struct timelin
     story->player = player;
     story->result = result;
     story->keeps = player->options.keep;
+    story->timeout = timeout;
     story->records = calloc(devices + 1, sizeof *story->records);
     story->record_counts = calloc(devices + 1, sizeof *story->record_counts);
     bool ok = story->records && story->record_counts ? write_words(player, processor, &text, err)

@@ -1,5 +1,5 @@
 /* What ranks tell each other before and after a run. Every call has a number, by which its messages are known; a rank can be one call
- * ahead of another. */
+ * ahead of another. A message with number 0 is of no call: its sender is at work, and those that wait for it go on waiting. */
 #include "core/clock.h"
 #include "core/stop.h"
 #include "core/vector.h"
@@ -11,6 +11,7 @@
 
 #define ROUNDS 16   /* of the clocks */
 #define NAP    0.03 /* seconds of one wait */
+#define SIGN   0.1  /* of the time after which a rank is given up: between two signs that it is at work */
 
 struct blob {
     int from;
@@ -25,7 +26,9 @@ struct talk {
     size_t count, capacity;
     uint32_t number;
     bool failed;
-    bool gone[WIRE_MAX_RANKS]; /* lost, though what they have said may still be heard */
+    const char *gone[WIRE_MAX_RANKS]; /* why it is lost, though what it has said may still be heard */
+    double at_work[WIRE_MAX_RANKS];   /* when each rank last said so */
+    double said;                      /* when this one did */
 };
 
 struct talk *talk_new(struct wire *wire, struct error *err)
@@ -66,6 +69,11 @@ bool talk_arrived(struct talk *talk, const struct wire_head *head, void *bytes, 
         talk->failed = true; /* all know of it */
         return false;
     }
+    if (head->number == 0) {
+        talk->at_work[head->from] = clock_now();
+        free(bytes);
+        return true;
+    }
     const struct blob blob = {head->from, head->number, bytes, (size_t)head->length};
     if (VECTOR_ADD(talk->blobs, talk->count, talk->capacity, blob))
         return true;
@@ -73,9 +81,9 @@ bool talk_arrived(struct talk *talk, const struct wire_head *head, void *bytes, 
     return error_memory(err);
 }
 
-void talk_lost(struct talk *talk, int rank)
+void talk_lost(struct talk *talk, int rank, const char *why)
 {
-    talk->gone[rank] = true;
+    talk->gone[rank] = why;
 }
 
 static bool say(struct talk *talk, int to, const void *bytes, size_t length, struct error *err)
@@ -88,6 +96,7 @@ static bool say(struct talk *talk, int to, const void *bytes, size_t length, str
 /* Waits for what `from` says in this call; the caller frees blob->bytes. */
 static bool hear_in(struct talk *talk, int from, double end, double nap, struct blob *blob, struct error *err)
 {
+    const double patience = end - clock_now();
     for (;;) {
         for (size_t i = 0; i < talk->count; i++)
             if (talk->blobs[i].from == from && talk->blobs[i].number == talk->number) {
@@ -97,8 +106,8 @@ static bool hear_in(struct talk *talk, int from, double end, double nap, struct 
                 return true;
             }
         if (talk->gone[from])
-            return error_set(err, ERROR_FAILED, "rank %d is lost: its process has ended", from);
-        if (clock_now() > end)
+            return error_set(err, ERROR_FAILED, "rank %d is lost: %s", from, talk->gone[from]);
+        if (clock_now() > fmax(end, talk->at_work[from] + patience))
             return error_set(err, ERROR_FAILED, "rank %d does not answer", from);
         if (stop_obeyed(err) || !wire_poll(talk->wire, clock_now() + nap, err))
             return false;
@@ -110,17 +119,31 @@ static bool hear(struct talk *talk, int from, double end, struct blob *blob, str
     return hear_in(talk, from, end, NAP, blob, err);
 }
 
+bool talk_work(struct talk *talk, double timeout, struct error *err)
+{
+    struct wire *wire = talk->wire;
+    double now = clock_now();
+    if (now - talk->said < fmin(SIGN * timeout, 1.0))
+        return true;
+    talk->said = now;
+    for (int rank = 0; rank < wire->size; rank++) {
+        struct wire_head head = {.kind = WIRE_CONTROL, .to = rank};
+        if (rank != wire->rank && (wire->rank == 0 || rank == 0) && !wire_send(wire, &head, NULL, NULL, err))
+            return false;
+    }
+    return !stop_obeyed(err) && wire_poll(wire, now, err);
+}
+
 bool talk_gather(struct talk *talk, const void *bytes, size_t length, talk_visit *visit, void *context,
                  double timeout, struct error *err)
 {
-    double end = clock_now() + timeout;
     talk->number++;
     if (talk->wire->rank != 0)
         return say(talk, 0, bytes, length, err);
     bool ok = visit(context, 0, bytes, length, err);
     for (int rank = 1; ok && rank < talk->wire->size; rank++) {
         struct blob blob;
-        if (!hear(talk, rank, end, &blob, err))
+        if (!hear(talk, rank, clock_now() + timeout, &blob, err))
             return false;
         ok = visit(context, rank, blob.bytes, blob.length, err);
         free(blob.bytes);

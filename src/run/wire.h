@@ -143,8 +143,11 @@ void talk_free(struct talk *talk);
 bool talk_place(struct talk *talk, const struct wire_head *head, void **bytes, struct error *err);
 bool talk_arrived(struct talk *talk, const struct wire_head *head, void *bytes, struct error *err);
 
-/* Of the receiver: a rank is lost, and the run does not end by that alone. */
-void talk_lost(struct talk *talk, int rank);
+/* Of the receiver: a rank is lost, and the run does not end by that alone; `why` stays. */
+void talk_lost(struct talk *talk, int rank, const char *why);
+
+/* To be called again and again while this rank does what takes long: tells those that wait for it that it is at work, and hears the others. */
+bool talk_work(struct talk *talk, double timeout, struct error *err);
 
 /* Passes the bytes of all ranks to rank 0's `visit`, by rank. */
 typedef bool talk_visit(void *context, int rank, const void *bytes, size_t length, struct error *err);

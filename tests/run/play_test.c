@@ -45,18 +45,40 @@ struct playing {
     int chunks, iterations, ranks;
     double share;
     bool other_plan; /* rank 1 has other options */
+    bool slow_files; /* what rank 0 tells takes longer than ranks wait for each other */
 };
+
+#define IMPATIENT 1.5 /* seconds, where files are slow */
+
+/* The first tasks take as long as that together, many times. */
+static bool take_long(void *context, const struct timeline_task *task, struct error *err)
+{
+    int *left = context;
+    (void)task, (void)err;
+    if ((*left)-- > 0)
+        clock_sleep(CLOCK_SECOND / 40);
+    return true;
+}
 
 static bool play(struct wire *wire, struct plan *plan, const struct playing *playing,
                  struct run_result *result, struct error *err)
 {
+    int left[2] = {100, 100};
+    const struct timeline_sink sinks[2] = {{.context = &left[0], .task = take_long},
+                                           {.context = &left[1], .task = take_long}},
+                               none = {.context = NULL};
+    const bool slow = playing->slow_files, first = wire->rank == 0;
     const struct sim_options sim = {
         .straggler = -1, .schedule = playing->schedule, .chunks = playing->chunks};
     const struct run_options options = {.sim = &sim,
                                         .iterations = playing->iterations,
                                         .byte_share =
                                             playing->other_plan && wire->rank == 1 ? 0.5 : playing->share,
-                                        .timeout = 60};
+                                        .sink = !slow   ? NULL
+                                                : first ? &sinks[0]
+                                                        : &none,
+                                        .simulated = slow && first ? &sinks[1] : NULL,
+                                        .timeout = slow ? IMPATIENT : 60};
     return run_play(wire, plan, &options, result, err);
 }
 
@@ -171,6 +193,22 @@ static void ranks_with_other_plans_are_named(void **state)
     plan_release(&plan);
 }
 
+/* While rank 0 writes its files, the others go on waiting. */
+static void files_may_take_long(void **state)
+{
+    (void)state;
+    struct job job = job_example();
+    struct plan plan;
+    job.tensor = 1, job.pipeline = 4, job.chunks = 1, job.microbatch = 1, job.batch = 16;
+    make(&plan, &job, 4);
+    const struct playing playing = {.iterations = 1, .share = 1e-4, .ranks = 2, .slow_files = true};
+    struct run_result result;
+    char said[1024] = "";
+    play_on_ranks(&plan, &playing, said, sizeof said, &result);
+    assert_string_equal(said, "");
+    plan_release(&plan);
+}
+
 /* As rank 0 sends it to the launcher; what is cut off is refused at every byte. */
 static void a_result_is_sent(void **state)
 {
@@ -247,6 +285,7 @@ int main(void)
         cmocka_unit_test(everything_is_sent_and_freed),
         cmocka_unit_test(every_schedule_is_played),
         cmocka_unit_test(ranks_with_other_plans_are_named),
+        cmocka_unit_test(files_may_take_long),
         cmocka_unit_test(a_result_is_sent),
         cmocka_unit_test(a_slow_host_is_said),
         cmocka_unit_test(links_are_read),
