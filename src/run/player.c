@@ -134,8 +134,14 @@ static bool note(struct player *player, struct player_device *device, const stru
     return true;
 }
 
-static void change_memory(struct player_device *device, const struct engine_task *task, bool at_end)
+/* As in the engine, memory is a function of time: what is taken and freed at one moment was never there. */
+static void change_memory(struct player_device *device, const struct engine_task *task, bool at_end,
+                          double time)
 {
+    if (time > device->moment) {
+        device->peak = device->activations > device->peak ? device->activations : device->peak;
+        device->moment = time;
+    }
     for (int i = 0; i < task->change_count; i++) {
         const struct engine_change *change = &task->changes[i];
         if (change->at_end != at_end || change->memory != MEMORY_ACTIVATIONS)
@@ -143,8 +149,6 @@ static void change_memory(struct player_device *device, const struct engine_task
         device->activations += change->bytes;
         device->kept += change->bytes > 0;
         device->freed += change->bytes < 0;
-        if (device->activations > device->peak)
-            device->peak = device->activations;
     }
 }
 
@@ -156,7 +160,7 @@ static bool finish(struct player *player, struct player_device *device, unsigned
     if (step->flags & STEP_SHARE)
         player_share(device, stream->end, -stream->share);
     if (step->flags & STEP_CHANGES)
-        change_memory(device, step->task, true);
+        change_memory(device, step->task, true, stream->end);
     histogram_add(&player->late, (int64_t)((now - stream->end) * 1e9));
     if (!note(player, device, stream))
         return error_memory(err);
@@ -250,7 +254,7 @@ static bool begin_task(struct player *player, struct player_device *device, unsi
     const struct step *step = player_step(player, stream);
     const struct engine_task *task = step->task;
     if (step->flags & STEP_CHANGES)
-        change_memory(device, task, false);
+        change_memory(device, task, false, stream->begin);
     stream->share = task->share;
     stream->number = (int64_t)device->number << 32 | device->task_count++;
     if (task->group > 0)

@@ -70,6 +70,7 @@ struct player_device {
     size_t record_capacity;
     int64_t task_count;
     int64_t activations, peak; /* bytes */
+    double moment;             /* of the last change of them */
     int64_t kept, freed;       /* how often */
     int64_t sent, received;    /* messages */
     int64_t sent_bytes, received_bytes;

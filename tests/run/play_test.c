@@ -193,6 +193,26 @@ static void ranks_with_other_plans_are_named(void **state)
     plan_release(&plan);
 }
 
+/* What is kept and freed in no time fills no memory. */
+static void passes_may_take_no_time(void **state)
+{
+    (void)state;
+    struct job job = job_example();
+    struct plan plan;
+    job.tensor = 1, job.pipeline = 4, job.chunks = 1, job.microbatch = 1, job.batch = 16;
+    make(&plan, &job, 4);
+    for (int s = 0; s < plan.pipelines[0].stage_count; s++) {
+        struct plan_stage *stage = &plan.pipelines[0].stages[s];
+        stage->seconds.forward = stage->seconds.backward = stage->seconds.backward_weight = 0.0;
+    }
+    const struct playing playing = {.iterations = 2, .share = 1e-4, .ranks = 2};
+    struct run_result result;
+    char said[1024] = "";
+    play_on_ranks(&plan, &playing, said, sizeof said, &result);
+    assert_string_equal(said, "");
+    plan_release(&plan);
+}
+
 /* While rank 0 writes its files, the others go on waiting. */
 static void files_may_take_long(void **state)
 {
@@ -285,6 +305,7 @@ int main(void)
         cmocka_unit_test(everything_is_sent_and_freed),
         cmocka_unit_test(every_schedule_is_played),
         cmocka_unit_test(ranks_with_other_plans_are_named),
+        cmocka_unit_test(passes_may_take_no_time),
         cmocka_unit_test(files_may_take_long),
         cmocka_unit_test(a_result_is_sent),
         cmocka_unit_test(a_slow_host_is_said),
