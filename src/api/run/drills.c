@@ -170,7 +170,8 @@ static bool open_drills(struct elastic_kit *kit, struct drill_options *options,
                          (long long)given->random - 1);
     if (!load(kit, given, err))
         return false;
-    *options = (struct drill_options){.kit = kit}; /* as many nodes as they are, nothing happens to them yet */
+    *options =
+        (struct drill_options){.kit = kit}; /* as many nodes as they are, nothing happens to them yet */
     if (!drill_check_size(options, err) || !iteration_of(kit, (int)given->faults, &seconds, err)) {
         elastic_kit_release(kit);
         return false;
