@@ -1,5 +1,6 @@
 /* How long a call does not look for a stop (src/core/stop.h), at its longest: a stop is obeyed at the next look, so that this is how
- * late it is. Processor seconds of the calling thread, which other work on the machine changes little. A minute. */
+ * late it is. Processor seconds of the calling thread, which other work on the machine changes little. All calls take many minutes:
+ * words of their names choose some. */
 #include "core/clock.h"
 #include "looks_inputs.h"
 #include "measure.h"
