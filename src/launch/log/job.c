@@ -39,11 +39,11 @@ static bool is_silent(const char *name, size_t length, const char *value)
  * for the formats of 8 and 4 bits. */
 static void add_argument(struct log_job *job, const char *text)
 {
-    const char *name = text + strspn(text, " "), *value = name;
+    const char *name = text + strspn(text, " ");
     size_t length = 0;
     while (isalnum((unsigned char)name[length]) || name[length] == '_')
         length++;
-    value = name + length + strspn(name + length, " ");
+    const char *value = name + length + strspn(name + length, " ");
     value += strspn(value, ".");
     value += strspn(value, " ");
     if (length == 0 || name[length] != ' ' || is_silent(name, length, value))

@@ -543,7 +543,8 @@ bool fleet_plan_job(struct fleet_answer *answer, const struct fleet_question *qu
     double bound = INFINITY;
     bool found = false;
     *answer = (struct fleet_answer){0};
-    for (double other = next_other(question, INFINITY); other >= 0.0; other = next_other(question, other)) {
+    double other = next_other(question, INFINITY);
+    while (other >= 0.0) {
         struct fleet_question part = *question;
         struct fleet_answer one;
         bool first = isinf(bound);
@@ -567,6 +568,7 @@ bool fleet_plan_job(struct fleet_answer *answer, const struct fleet_question *qu
         } else if (first) {
             *err = none;
         }
+        other = next_other(question, other);
     }
     answer->lower_bound = found ? fmin(bound, answer->time.seconds) : bound;
     return found;
