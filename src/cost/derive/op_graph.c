@@ -183,7 +183,7 @@ static struct hlo_instruction *inline_computation(struct frame *frame)
     for (int i = 0; !graph->failed && i < computation->count; i++) {
         const struct hlo_instruction *instruction = computation->instructions[i];
         if (stop_wanted_at((size_t)i)) {
-            graph->failed = true; /* of memory, if anybody still looked */
+            graph->failed = true; /* a stop is reported before any failure */
             break;
         }
         struct hlo_instruction **operands =
@@ -253,7 +253,7 @@ void op_graph_drop_unused(struct op_graph *graph)
     for (int i = 0; i < graph->root_count; i++)
         used[graph->roots[i]->index] = true;
     for (int i = graph->count; i-- > 0 && !graph->failed;) {
-        graph->failed = stop_wanted_at((size_t)i); /* of memory, if anybody still looked */
+        graph->failed = stop_wanted_at((size_t)i); /* a stop is reported before any failure */
         used[i] = used[i] || acts(graph->at[i]);
         for (int o = 0; used[i] && o < graph->at[i]->operand_count; o++)
             used[graph->at[i]->operands[o]->index] = true;
