@@ -142,7 +142,7 @@ static bool check_alike(const struct plan *plan, struct error *err)
 static bool check(const struct job *job, struct error *err)
 {
     unsigned can = 1u << TECHNIQUE_OFFLOAD | 1u << TECHNIQUE_OFFLOAD_TO | 1u << TECHNIQUE_OFFLOAD_ACTIVATIONS;
-    if (!launch_check_techniques(job, can, "DeepSpeed", err))
+    if (!launch_check_techniques(LAUNCH_DEEPSPEED, job, can, "DeepSpeed", err))
         return false;
     if (job->technique.offload > 0 && job->sharding == 0)
         return error_set(err, ERROR_INFEASIBLE, "DeepSpeed offloads states of ZeRO stage 1 or more");

@@ -31,6 +31,9 @@ enum launch_format {
 /* "megatron", "deepspeed", …; ends with NULL. */
 extern const char *const launch_format_names[LAUNCH_FORMAT_COUNT + 1];
 
+/* The software that reads a format, by its name in devices/software.h. NULL: a library that any software may use. */
+extern const char *const launch_format_software[LAUNCH_FORMAT_COUNT];
+
 /* Appends the options to *out, nothing on failure. `job`: the job of a plan over equal devices, which passes
  * job_check; NULL: the plan has no job, or its model is unknown. ERROR_INFEASIBLE if the format cannot
  * express the plan. */

@@ -348,7 +348,7 @@ static bool check(const struct job *job, struct error *err)
             job->model->name, job->model->sequence);
     unsigned cannot = 1u << TECHNIQUE_RESHARD | 1u << TECHNIQUE_PREFETCH | 1u << TECHNIQUE_ACTIVATIONS |
                       1u << TECHNIQUE_OFFLOAD_TO;
-    if (!launch_check_techniques(job, ~cannot, "Megatron-LM", err))
+    if (!launch_check_techniques(LAUNCH_MEGATRON, job, ~cannot, "Megatron-LM", err))
         return false;
     if (job->technique.parameters != FORMAT_USUAL && job->technique.parameters != FORMAT_FP8)
         return error_set(err, ERROR_INFEASIBLE, "Megatron-LM keeps parameters in 16 bits, or in fp8");

@@ -60,8 +60,10 @@ const char *launch_flavor_model(const char *name, const char *flavor);
 /* Returns the model of a function of torchtitan's registry ("llama3_8b"), or NULL. */
 const char *launch_registry_model(const char *function);
 
-/* Checks that all techniques of a job that are not the software's own are among `can` (bit 1 << enum technique_kind). */
-bool launch_check_techniques(const struct job *job, unsigned can, const char *software, struct error *err);
+/* Checks that all techniques of a job that are not the software's own are among `can` (bit 1 << enum technique_kind).
+ * `title`: the software's own spelling, for the message. */
+bool launch_check_techniques(enum launch_format format, const struct job *job, unsigned can,
+                             const char *title, struct error *err);
 
 /* Fails with ERROR_INFEASIBLE unless the plan has a job with all model sizes and one set of degrees. */
 bool launch_check_job(const struct launch_subject *of, const char *software, struct error *err);

@@ -136,7 +136,7 @@ bool torchtitan_check(const struct job *job, struct error *err)
     unsigned can = 1u << TECHNIQUE_METHOD | 1u << TECHNIQUE_LAYERS | 1u << TECHNIQUE_REPLICATE |
                    1u << TECHNIQUE_RESHARD | 1u << TECHNIQUE_RECIPE | 1u << TECHNIQUE_EXPERT_TENSOR |
                    1u << TECHNIQUE_CONTEXT_KIND | 1u << TECHNIQUE_SCHEDULE | 1u << TECHNIQUE_TENSOR_OVERLAP;
-    if (!launch_check_techniques(job, can, "torchtitan", err))
+    if (!launch_check_techniques(LAUNCH_TORCHTITAN, job, can, "torchtitan", err))
         return false;
     if (job_is_timed(job) && job->technique.schedule != SCHEDULE_ZB_V)
         return error_set(err, ERROR_INFEASIBLE, "nothing is written for torchtitan's schedule '%s'",

@@ -17,6 +17,13 @@ const char *const launch_format_names[LAUNCH_FORMAT_COUNT + 1] = {
     [LAUNCH_PIPELINING] = "pipelining", [LAUNCH_OOBLECK] = "oobleck",
 };
 
+const char *const launch_format_software[LAUNCH_FORMAT_COUNT] = {
+    [LAUNCH_MEGATRON] = "megatron-core",
+    [LAUNCH_DEEPSPEED] = "deepspeed",
+    [LAUNCH_TORCHTITAN] = "torchtitan",
+    [LAUNCH_TORCHTITAN_PYTHON] = "torchtitan",
+};
+
 bool launch_write_subject(enum launch_format format, const struct launch_subject *of, struct text *out,
                           struct error *err)
 {

@@ -308,10 +308,12 @@ static void techniques_without_an_option_are_refused(void **state)
          "Megatron-LM has no option for reshard no (gathered parameters are freed after the forward pass)"},
         {LAUNCH_TORCHTITAN,
          {.offload = 50},
-         "torchtitan has no option for offload 50 (per cent of the optimizer's states that the host holds)"},
+         "torchtitan has no option for offload 50 (per cent of the optimizer's states that the host holds); "
+         "plan for it with --software torchtitan"},
         {LAUNCH_DEEPSPEED,
          {.modules = 1 << MODULE_MLP},
-         "DeepSpeed has no option for modules mlp (parts of a block that are recomputed)"},
+         "DeepSpeed has no option for modules mlp (parts of a block that are recomputed); plan for it with "
+         "--software deepspeed"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct job job = job_example();

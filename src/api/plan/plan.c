@@ -80,7 +80,9 @@ const struct option_spec api_plan_options[] = {
            .words = launch_format_names,
            .help =
                "print the plan as arguments of Megatron-LM, a configuration of DeepSpeed or torchtitan, a "
-               "split for torch.distributed.pipelining, or a pipeline template of Oobleck"),
+               "split for torch.distributed.pipelining, or a pipeline template of Oobleck; without "
+               "--software it "
+               "is planned for the software that reads the format"),
     OPTION(rh_plan_request, flags, OPTION_FILE, "flags", .topic = "job", .argument = "FILE",
            .help = "launch description (a script of Megatron-LM, MLPerf's exports, TOML of torchtitan, ...): "
                    "what it sets is fixed, "
@@ -225,6 +227,9 @@ static struct plan_options options_of(const struct rh_plan_request *asked, const
         .csv = asked->form && strcmp(asked->form, "csv") == 0,
         .dot = asked->form && strcmp(asked->form, "dot") == 0,
     };
+    const char *reader = asked->emit ? launch_format_software[options.emit] : NULL;
+    if (reader && !plan_is_given(&options, "software"))
+        options.model.software = reader;
     bool batch = asked->global_batch, counted = plan_is_given(&options, "microbatches");
     bool is_job = asked->device || ((batch || asked->model) && !(counted && (!asked->model || !batch)));
     options.planning.objective = asked->objective ? option_index(plan_objectives, asked->objective)
