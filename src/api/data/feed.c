@@ -21,7 +21,7 @@ static const char *const rule_sets[] = {"none", "mlperf", NULL};
 enum { FEED_WORKLOAD, FEED_FROM, FEED_KEEP, FEED_ACCELERATORS, FEED_METHOD, FEED_TARGET, FEED_DROP };
 
 const struct option_spec api_feed_options[] = {
-    [FEED_WORKLOAD] = OPTION_WORKLOAD(rh_feed_request),
+    [FEED_WORKLOAD] = OPTION_WORKLOAD(rh_feed_request, WORKLOAD_WORDS_FOLDER),
     [FEED_FROM] = OPTION(rh_feed_request, from, OPTION_HANDLE, "from",
                          .help = "a plan that was found or loaded before, as --plan is one by its file"),
     [FEED_KEEP] =
@@ -291,7 +291,7 @@ static bool add_overrides(struct feed_job *job, const char **name, struct error 
     const struct rh_feed_request *given = &job->asked;
     struct workload_overrides *overrides = &job->overrides;
     return ((!given->plan && !given->from) || take_plan(job, err)) &&
-           workload_overrides_of(overrides, &given->workload, &given->set, name, err) &&
+           workload_overrides_of(overrides, &given->workload, &given->set, WORKLOAD_FOLDER_READ, name, err) &&
            (!job->call->given[FEED_TARGET] ||
             workload_overrides_add(overrides, err, "metric.au=%.10g", given->au)) &&
            (given->epochs == 0 ||

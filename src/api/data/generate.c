@@ -13,7 +13,7 @@
 enum { GENERATE_WORKLOAD, GENERATE_FOLDER, GENERATE_SIZE, GENERATE_SEED, GENERATE_COMPRESSIBILITY };
 
 const struct option_spec api_dataset_generate_options[] = {
-    [GENERATE_WORKLOAD] = OPTION_WORKLOAD(rh_dataset_generate_request),
+    [GENERATE_WORKLOAD] = OPTION_WORKLOAD(rh_dataset_generate_request, WORKLOAD_WORDS),
     [GENERATE_FOLDER] = OPTION(
         rh_dataset_generate_request, output, OPTION_FILE, "output", .letter = 'o', .argument = "FOLDER",
         .help = "where to write: a folder or s3://BUCKET/PREFIX, instead of the workload's\n"
@@ -196,7 +196,8 @@ static bool open_workload(struct generating *job, struct error *err)
     struct workload_overrides overrides = {0};
     struct workload_options options = {.strict = job->asked->strict};
     const char *name;
-    bool open = workload_overrides_of(&overrides, &job->asked->workload, &job->asked->set, &name, err);
+    bool open = workload_overrides_of(&overrides, &job->asked->workload, &job->asked->set,
+                                      WORKLOAD_FOLDER_NONE, &name, err);
     options.overrides = overrides.items;
     options.override_count = overrides.count;
     open = open && workload_given_open(&job->workload, name, &options,

@@ -1,7 +1,9 @@
 #include "api/data/workload.h"
 
 #include "core/caller.h"
+#include "core/file.h"
 #include "core/vector.h"
+#include "storage/storage.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,17 +30,40 @@ static const char *name_in(const char *word)
     return strchr(word, '=') ? NULL : word;
 }
 
+/* Adds the folder that a word behind the workload names. */
+static bool add_folder(struct workload_overrides *overrides, const char *workload, const char *word,
+                       enum workload_folder folder, struct error *err)
+{
+    enum file_kind kind = FILE_NONE;
+    bool is_folder = storage_is_s3(word) || (file_look(word, &kind, err) && kind == FILE_FOLDER);
+    if (is_folder && folder == WORKLOAD_FOLDER_READ)
+        return workload_overrides_add(overrides, err, "dataset.data_folder=%s", word);
+    if (is_folder)
+        return error_set(err, ERROR_USAGE, "'%s' is a folder: write the data set to it with -o %s", word,
+                         word);
+    if (folder == WORKLOAD_FOLDER_READ)
+        return error_set(err, ERROR_USAGE,
+                         "'%s' is no folder with the data of workload '%s': 'rehearse dataset generate %s -o "
+                         "%s' makes it",
+                         word, workload, workload, word);
+    return error_set(err, ERROR_USAGE, "two workloads: '%s' and '%s'", workload, word);
+}
+
 bool workload_overrides_of(struct workload_overrides *overrides, const struct rh_list *words,
-                           const struct rh_list *set, const char **name, struct error *err)
+                           const struct rh_list *set, enum workload_folder folder, const char **name,
+                           struct error *err)
 {
     *name = NULL;
     for (size_t i = 0; i < words->count; i++) {
         const char *word = words->items[i], *found = name_in(word);
+        bool added = true;
         if (found && *name)
-            return error_set(err, ERROR_USAGE, "two workloads: '%s' and '%s'", *name, found);
-        if (found)
+            added = add_folder(overrides, *name, found, folder, err);
+        else if (found)
             *name = found;
-        else if (!workload_overrides_add(overrides, err, "%s", word))
+        else
+            added = workload_overrides_add(overrides, err, "%s", word);
+        if (!added)
             return false;
     }
     for (size_t i = 0; i < set->count; i++)

@@ -8,10 +8,13 @@
 #include "feed/workload/workload.h"
 
 /* Fields struct rh_list workload, set; bool strict. */
-#define OPTION_WORKLOAD(request)                                                                             \
+#define WORKLOAD_WORDS "a built-in workload or a YAML file; then overrides, KEY=VALUE or ++workload.KEY=VALUE"
+#define WORKLOAD_WORDS_FOLDER                                                                                \
+    "a built-in workload or a YAML file; then the folder or s3://BUCKET/PREFIX of its data, and overrides, " \
+    "KEY=VALUE or ++workload.KEY=VALUE"
+#define OPTION_WORKLOAD(request, words)                                                                      \
     OPTION(request, workload, OPTION_TEXT, "workload", .repeats = true, .is_operand = true,                  \
-           .argument = "WORKLOAD",                                                                           \
-           .help = "a built-in workload or a YAML file; then overrides, KEY=VALUE or ++workload.KEY=VALUE")
+           .argument = "WORKLOAD", .help = (words))
 #define OPTION_WORKLOAD_SET(request)                                                                         \
     OPTION(request, set, OPTION_TEXT, "set", .repeats = true, .argument = "KEY=VALUE",                       \
            .help = "set a key of the workload, such as reader.read_threads=8")
@@ -30,9 +33,13 @@ struct workload_overrides {
 bool workload_overrides_add(struct workload_overrides *overrides, struct error *err, const char *format, ...)
     PRINTF_LIKE(3, 4);
 
+/* Whether a folder may follow the workload: the data set that is read. */
+enum workload_folder { WORKLOAD_FOLDER_NONE, WORKLOAD_FOLDER_READ };
+
 /* Adds those of words, then those of --set. *name is the workload's. */
 bool workload_overrides_of(struct workload_overrides *overrides, const struct rh_list *words,
-                           const struct rh_list *set, const char **name, struct error *err);
+                           const struct rh_list *set, enum workload_folder folder, const char **name,
+                           struct error *err);
 void workload_overrides_release(struct workload_overrides *overrides);
 
 /* workload_open that gives the caller the workload's warnings; `call` NULL: it does not. */

@@ -54,7 +54,7 @@ const struct command command_dataset_generate = {
         "that are there. FOLDER/dataset.json holds the parameters of the data set.",
     .options = generate_table,
     .options_size = sizeof(struct generate_command),
-    .operands = OPERANDS_WORKLOAD(generate_command, 1),
+    .operands = OPERANDS_WORKLOAD(generate_command, 1, WORKLOAD_WORDS),
     .examples = generate_examples,
     .run = run_generate,
 };

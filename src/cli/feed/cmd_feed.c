@@ -45,6 +45,8 @@ static const struct option_spec table[] = {
 
 static const struct command_example examples[] = {
     {"rehearse feed unet3d_h100 --accelerators 4", "do four emulated H100s stay busy?"},
+    {"rehearse feed unet3d_h100 data/mine --accelerators 4",
+     "the same from the folder of 'rehearse dataset generate -o data/mine'"},
     {"rehearse feed unet3d_h100 --find-max-accelerators", "how many emulated H100s stay busy?"},
     {"mpirun -n 4 rehearse feed resnet50_h100 -a 8 -o results",
      "from several hosts, with DLIO's result files"},
@@ -66,7 +68,7 @@ const struct command command_feed = {
         "from memory, and the run came to its end; else 1. 'rehearse dataset generate' makes the data.",
     .options = table,
     .options_size = sizeof(struct feed_command),
-    .operands = OPERANDS_WORKLOAD(feed_command, 0),
+    .operands = OPERANDS_WORKLOAD(feed_command, 0, WORKLOAD_WORDS_FOLDER),
     .examples = examples,
     .run = run,
 };

@@ -2,11 +2,12 @@
 #ifndef REHEARSE_CLI_FEED_OPERANDS_H
 #define REHEARSE_CLI_FEED_OPERANDS_H
 
-#define OPERANDS_WORKLOAD(type, count)                                                                       \
+#include "api/data/workload.h"
+
+#define OPERANDS_WORKLOAD(type, count, words_help)                                                           \
     {                                                                                                        \
-        .name = "WORKLOAD",                                                                                  \
-        .help = "a built-in workload or a YAML file; then overrides, KEY=VALUE or ++workload.KEY=VALUE",     \
-        .min = (count), .max = 0, .at = offsetof(struct type, words)                                         \
+        .name = "WORKLOAD", .help = (words_help), .min = (count), .max = 0,                                  \
+        .at = offsetof(struct type, words)                                                                   \
     }
 
 #endif
