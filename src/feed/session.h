@@ -161,14 +161,17 @@ struct session_max {
     bool bounded;     /* `fails_at` missed the target; else the search ended at its limit */
     int fails_at;
     bool certain; /* both are further from the target than twice their errors */
+    /* number per process of the probe that ended the search, as it could not be judged; 0: there was none */
+    int unjudged_at;
+    char unjudged[512]; /* why */
     struct session_probe probes[SESSION_MAX_PROBES];
     int probe_count;
 };
 
 /* Doubles the number of accelerators until AU misses its target, then bisects; runs both ends of the final
  * interval a second time. One epoch per probe; at most `limit` accelerators per process. A probe without a
- * verdict (it measured memory, or the host could not keep up) ends the search with the error of
- * session_passed. */
+ * verdict (it measured memory, no step counts, or the host could not keep up) ends the search: *found keeps
+ * what the probes before it found. If it was the first one, the error is that of session_passed. */
 bool session_find_max(struct session *session, int limit, struct session_max *found, struct error *err);
 
 /* Returns true if checks, AU and rules passed; else the error says which failed. On rank 0. */

@@ -5,6 +5,8 @@
 #include "core/json.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 struct search {
     struct session *session;
@@ -27,45 +29,71 @@ static double error_of(const struct metrics *metrics)
     return count > 1 && variance > 0 ? sqrt(variance / (count - 1)) : 0;
 }
 
-/* Judges the probe on rank 0, which tells the others. */
-static bool measure(struct session *session, struct session_probe *probe, struct error *err)
+/* What rank 0 tells the others of a probe. */
+struct judgement {
+    struct session_probe probe;
+    char unjudged[sizeof((struct session_max *)0)->unjudged]; /* why there is no verdict; "": there is one */
+};
+
+/* A miss is a measurement, too; any other failure is none. False: not enough memory. */
+static bool judge(struct session *session, struct judgement *to, struct error *err)
 {
     struct metrics_figures figures;
-    struct comm *comm = session->options.run.comm;
     const struct metrics *whole = &session->run.whole;
-    bool ok = session_judge(session, err);
-    if (ok && comm_rank(comm) == 0) {
-        /* A miss is a measurement, too; any other failure is none. */
-        ok = session->verdict == SESSION_TOO_SLOW || session_passed(session, err);
-        ok = ok && metrics_figures(whole, METRICS_TRAIN, METRICS_RUN, &figures, err);
-        if (ok) {
-            probe->au = figures.au;
-            probe->error = error_of(whole);
-            probe->met = figures.met;
-        }
+    if ((session->verdict != SESSION_TOO_SLOW && !session_passed(session, err)) ||
+        !metrics_figures(whole, METRICS_TRAIN, METRICS_RUN, &figures, err)) {
+        snprintf(to->unjudged, sizeof to->unjudged, "%.511s", err->text);
+        return !error_is_memory(err);
     }
-    return comm_agree(comm, ok, "a probe", err) && comm_broadcast(comm, probe, sizeof *probe, "a probe", err);
+    to->probe.au = figures.au;
+    to->probe.error = error_of(whole);
+    to->probe.met = figures.met;
+    return true;
 }
 
+/* Judges the probe on rank 0, which tells the others. */
+static bool measure(struct session *session, struct judgement *to, struct error *err)
+{
+    struct comm *comm = session->options.run.comm;
+    bool ok = session_judge(session, err) && (comm_rank(comm) > 0 || judge(session, to, err));
+    return comm_agree(comm, ok, "a probe", err) && comm_broadcast(comm, to, sizeof *to, "a probe", err);
+}
+
+/* Notes a probe without a verdict. The error is that of a search that has found nothing. */
+static bool unjudged(struct session_max *found, int accelerators, const char *why, struct error *err)
+{
+    found->unjudged_at = accelerators;
+    snprintf(found->unjudged, sizeof found->unjudged, "%.511s", why);
+    return error_set(err, ERROR_FAILED, "with %d accelerator%s: %s", accelerators,
+                     accelerators == 1 ? "" : "s", found->unjudged);
+}
+
+/* False, too, if the probe cannot be judged: search->found says so. */
 static bool probe(struct search *search, int accelerators, struct session_probe *to, struct error *err)
 {
+    struct judgement judgement = {.probe = {.accelerators = accelerators}};
+    struct session_max *found = search->found;
     struct session *session = search->session;
     struct run_options options = session->options.run;
     options.accelerators = accelerators;
     options.epochs = 1;
     options.checkpoint = NULL;
     options.each = NULL;
-    *to = (struct session_probe){.accelerators = accelerators};
-    if (!session_run_with(session, &options, err))
-        return false;
+    if (!session_run_with(session, &options, err)) {
+        /* The same files were read before: there are too few for so many. */
+        bool too_few = err->kind == ERROR_INPUT && found->probe_count > 0;
+        const struct error cause = *err;
+        return too_few && unjudged(found, accelerators, cause.text, err);
+    }
     if (!session->run.complete)
         return error_set(err, ERROR_FAILED, "stopped before the maximum number of accelerators was found");
-    if (!measure(session, to, err))
-        return error_is_memory(err) ? false
-                                    : error_set(err, err->kind, "with %d accelerator%s: %s", accelerators,
-                                                accelerators == 1 ? "" : "s", err->text);
-    if (search->found->probe_count < SESSION_MAX_PROBES)
-        search->found->probes[search->found->probe_count++] = *to;
+    if (!measure(session, &judgement, err))
+        return false;
+    if (*judgement.unjudged)
+        return unjudged(found, accelerators, judgement.unjudged, err);
+    *to = judgement.probe;
+    if (found->probe_count < SESSION_MAX_PROBES)
+        found->probes[found->probe_count++] = *to;
     return true;
 }
 
@@ -131,19 +159,16 @@ bool session_find_max(struct session *session, int limit, struct session_max *fo
                          limit);
     if (!workload->workflow.train)
         return error_set(err, ERROR_INPUT, "the workload does not train: there is no AU");
-    if (!gallop(&search, limit, &good, &bad, err))
-        return false;
+    bool ended = gallop(&search, limit, &good, &bad, err) &&
+                 (bad.accelerators == 0 || halve(&search, &good, &bad, err)) &&
+                 (good.accelerators == 0 || repeat(&search, &good, err)) &&
+                 (bad.accelerators == 0 || repeat(&search, &bad, err));
     found->bounded = bad.accelerators > 0;
-    if (found->bounded && !halve(&search, &good, &bad, err))
-        return false;
-    if ((good.accelerators > 0 && !repeat(&search, &good, err)) ||
-        (found->bounded && !repeat(&search, &bad, err)))
-        return false;
     found->accelerators = good.accelerators;
     found->fails_at = bad.accelerators;
-    found->certain = (good.accelerators == 0 || (good.met && is_certain(&good, target))) &&
+    found->certain = ended && (good.accelerators == 0 || (good.met && is_certain(&good, target))) &&
                      (!found->bounded || (!bad.met && is_certain(&bad, target)));
-    return true;
+    return ended || (found->unjudged_at > 0 && found->probe_count > 0);
 }
 
 void session_write_max(const struct session_max *max, double target, int processes, struct text *out)
@@ -155,6 +180,10 @@ void session_write_max(const struct session_max *max, double target, int process
     if (max->bounded)
         json_integer(&json, "fails_at", (int64_t)max->fails_at * processes);
     json_bool(&json, "certain", max->certain);
+    if (max->unjudged_at > 0) {
+        json_integer(&json, "unjudged_at", (int64_t)max->unjudged_at * processes);
+        json_string(&json, "unjudged", max->unjudged);
+    }
     json_open(&json, "probes", '[');
     for (int i = 0; i < max->probe_count; i++) {
         json_open_flat(&json, NULL, '{');

@@ -218,8 +218,12 @@ bool report_max(struct report_part *part, struct error *err)
     html_fact_share(&part->out, "AU target", report_number(root, "au_target"));
     if (isfinite(report_number(root, "fails_at")))
         html_fact(&part->out, "fails at", "%g", report_number(root, "fails_at"));
-    html_fact(&part->out, "certain", "%s",
-              report_flag(root, "certain") ? "yes" : "no: runs are within the noise");
+    const char *unjudged = report_string(root, "unjudged");
+    html_fact(&part->out, "certain", "%s%s",
+              report_flag(root, "certain") ? "yes"
+              : unjudged                   ? "no, at least that many: "
+                                           : "no: runs are within the noise",
+              unjudged ? unjudged : "");
     html_facts_end(&part->out);
     report_rows(&part->out, "Probes", report_list(root, "probes"));
     return true;

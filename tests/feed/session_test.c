@@ -456,10 +456,13 @@ static void a_search_on_a_starved_host_has_no_verdict(void **state)
     struct error err;
     (void)state;
     starved = true;
-    assert_false(find(12, &found, &err));
-    assert_int_equal(err.kind, ERROR_FAILED);
-    assert_non_null(strstr(err.text, "no verdict: the host could not keep up; give the run more processors"));
-    assert_memory_equal(err.text, "with ", 5);
+    bool some = find(12, &found, &err);
+    assert_true(some == (found.probe_count > 0)); /* the first may have missed it, too */
+    assert_false(found.certain);
+    assert_true(!some || found.accelerators > 0);
+    assert_in_range(found.unjudged_at, found.accelerators + 1, 12);
+    assert_non_null(
+        strstr(found.unjudged, "no verdict: the host could not keep up; give the run more processors"));
     for (int i = 0; i < found.probe_count; i++)
         assert_true(found.probes[i].met);
 }

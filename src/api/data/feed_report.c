@@ -215,10 +215,16 @@ void feed_report_max(const struct session_max *max, double target, int processes
         text_format(out, "%12d  %7.1f %%  +- %.1f  %s\n", probe->accelerators * processes, 100.0 * probe->au,
                     100.0 * probe->error, probe->met ? "" : "missed");
     }
-    text_format(out, "\n%d accelerator%s kept %.0f %% busy or more", max->accelerators * processes,
+    bool again = max->unjudged_at == max->accelerators || max->unjudged_at == max->fails_at;
+    text_format(out, "\n%s%d accelerator%s kept %.0f %% busy or more",
+                max->unjudged_at > 0 && !again ? "at least " : "", max->accelerators * processes,
                 plural((int64_t)max->accelerators * processes), 100.0 * target);
     if (max->bounded)
         text_format(out, ", %d not", max->fails_at * processes);
-    text_format(out, "%s\n",
-                max->certain || !max->bounded ? "" : "; both are too close to the target to be certain");
+    if (max->unjudged_at > 0)
+        text_format(out, "; the search ended at %s%d, which cannot be judged: %s",
+                    again ? "the second run of " : "", max->unjudged_at * processes, max->unjudged);
+    else if (max->bounded && !max->certain)
+        text_add(out, "; both are too close to the target to be certain");
+    text_add(out, "\n");
 }

@@ -59,6 +59,8 @@ void feed_add_max(const struct session_max *max, double target, int processes, r
     api_add_count(handle, "accelerators", (int64_t)max->accelerators * processes);
     api_add_flag(handle, "bounded", max->bounded);
     api_add_flag(handle, "certain", max->certain);
+    api_add_count(handle, "unjudged_at", (int64_t)max->unjudged_at * processes);
+    api_add_string(handle, "unjudged", max->unjudged_at > 0 ? max->unjudged : NULL);
     api_add_number(handle, "target", target);
     API_COLUMN(handle, "probes.accelerators", 'i', probes, max->probe_count, accelerators);
     API_COLUMN(handle, "probes.au", 'd', probes, max->probe_count, au);
