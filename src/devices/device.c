@@ -1,5 +1,7 @@
 #include "devices/device.h"
 
+#include "devices/product_name.h"
+
 #include <string.h>
 
 /* Wide enough for anything real, narrow enough that no product of them overflows. */
@@ -176,6 +178,7 @@ const struct table_kind cost_device_kind = {
     .size = sizeof(struct cost_device),
     .fields = device_fields,
     .field_count = sizeof device_fields / sizeof *device_fields,
+    .may_mean = product_may_mean,
     .read = read_device,
 };
 

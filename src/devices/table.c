@@ -29,6 +29,28 @@ void *table_find(const struct table *table, const char *name)
     return NULL;
 }
 
+static bool may_mean(const struct table_kind *kind, const char *name, const char *known)
+{
+    return !kind->may_mean || kind->may_mean(name, known);
+}
+
+static const char *nearest_alias(const struct table_kind *kind, const struct table_entry *entry,
+                                 const char *name)
+{
+    const char *aliases[TABLE_MAX_ALIASES];
+    size_t count = 0;
+    for (int i = 0; i < entry->alias_count; i++)
+        if (may_mean(kind, name, entry->aliases[i]))
+            aliases[count++] = entry->aliases[i];
+    return text_nearest(name, aliases, count);
+}
+
+static bool begins_alike(const char *a, const char *b)
+{
+    size_t a_length = strlen(a), b_length = strlen(b);
+    return strncmp(a, b, a_length < b_length ? a_length : b_length) == 0;
+}
+
 const char *table_nearest(const struct table *first, const struct table *second, const char *name)
 {
     const struct table *tables[] = {first, second};
@@ -37,16 +59,15 @@ const char *table_nearest(const struct table *first, const struct table *second,
     for (size_t t = 0; t < 2; t++)
         for (int i = 0; tables[t] && i < tables[t]->count; i++) {
             const struct table_entry *entry = entry_at(tables[t], i);
-            const char *alias = text_nearest(name, entry->aliases, (size_t)entry->alias_count);
-            names[count++] = entry->name;
+            const char *alias = nearest_alias(tables[t]->kind, entry, name);
+            if (may_mean(tables[t]->kind, name, entry->name))
+                names[count++] = entry->name;
             if (alias)
                 aliases[alias_count++] = alias;
         }
     const char *own = text_nearest(name, names, count), *other = text_nearest(name, aliases, alias_count);
-    /* an alias is a guess worth more than a name where one of the two texts begins the other: "h1000" is h100 */
-    bool begins =
-        other && strncmp(name, other, strlen(name) < strlen(other) ? strlen(name) : strlen(other)) == 0;
-    return own && !begins ? own : other;
+    /* an alias is a guess worth more than a name where it alone begins as the text does */
+    return own && (begins_alike(name, own) || !other || !begins_alike(name, other)) ? own : other;
 }
 
 /* ---- an entry ---- */

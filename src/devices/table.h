@@ -87,6 +87,9 @@ struct table_kind {
     /* Returns whether two names are equal. NULL: ignoring case. */
     bool (*same)(const char *a, const char *b);
 
+    /* Returns whether an unknown name may be a misspelling of a known one. NULL: any that is near. */
+    bool (*may_mean)(const char *name, const char *known);
+
     /* Returns whether an entry may have this name. NULL: any. */
     bool (*check_name)(struct table_reader *r, const struct doc_node *node, const char *name);
 

@@ -1,6 +1,7 @@
 #include "devices/tables.h"
 
 #include "core/once.h"
+#include "devices/device_name.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -51,8 +52,11 @@ const struct table *tables_known(enum table_of which)
 
 static const void *find(const struct tables *tables, enum table_of which, const char *name)
 {
-    const void *found = tables ? table_find(&tables->added[which], name) : NULL;
-    return found ? found : table_find(tables_known(which), name);
+    const struct table *added = tables ? &tables->added[which] : NULL;
+    const void *found = table_find(added, name);
+    if (!found)
+        found = table_find(tables_known(which), name);
+    return found || which != TABLE_DEVICES ? found : device_named(added, &built_in[which], name);
 }
 
 static const struct calibration *calibration_of(const struct tables *tables, const char *generation)

@@ -27,7 +27,7 @@ void tables_release(struct tables *tables);
 bool tables_ready(struct error *err);
 const struct table *tables_known(enum table_of which);
 
-/* Lookups by name or alias; NULL: none. */
+/* Lookups by name or alias, of devices also by the many spellings of devices/device_name.h; NULL: none. */
 const struct cost_device *tables_device(const struct tables *tables, const char *name);
 const struct cost_link *tables_link(const struct tables *tables, const char *name);
 const struct architecture *architecture_find(const char *name); /* built in */
@@ -51,11 +51,5 @@ bool tables_unknown(enum table_of which, const char *option, const char *name, s
 bool tables_read(struct table *table, enum table_of which, const char *path, struct error *err);
 bool tables_parse(struct table *table, enum table_of which, const char *path, const char *data, size_t length,
                   struct error *err);
-
-/* Finds names such as "NVIDIA A100 - PCIe - 80 GB", "Tesla V100-SXM2-32GB", "H100-96GB-HBM2e (500W)": the
- * words of a device's name, title or alias in any order, separated by spaces or dashes, with or without the
- * vendor, the form factor's number, the size (the device's) and kind of memory. The text before a bracket
- * counts, else the text in it. NULL: unknown; an additional word means another product. */
-const struct cost_device *device_named(const struct tables *tables, const char *text);
 
 #endif

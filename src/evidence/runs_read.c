@@ -215,7 +215,7 @@ static bool read_device(struct reader *r)
     struct run *run = r->run;
     struct job *job = &run->job;
     const struct validation_defaults *defaults = r->defaults;
-    job->device = device_named(defaults->tables, run->gpu);
+    job->device = tables_device(defaults->tables, run->gpu);
     if (!job->device)
         return cannot(r, "device '%s' is not in the table", run->gpu);
     job->calibration = tables_calibration(defaults->tables, job->device);

@@ -419,35 +419,6 @@ static void takes_the_clusters_own_nodes(void **state)
     has_reason("model,tp,pp,across", "llama-3-8b,1,1,string", "across: link 'string' is not known");
 }
 
-static void knows_devices_by_their_many_names(void **state)
-{
-    (void)state;
-    static const char *const names[][2] = {
-        {"NVIDIA H100 PCIe", "h100-pcie"},
-        {"H100 PCIe", "h100-pcie"},
-        {"A100 40GB PCIe", "a100-pcie-40gb"},
-        {"NVIDIA A100 80GB PCIe", "a100-pcie-80gb"},
-        {"NVIDIA A100 - PCIe - 80 GB", "a100-pcie-80gb"},
-        {"Tesla V100-SXM2-32GB", "v100-32gb"},
-        {"NVIDIA GeForce RTX 4090", "rtx-4090"},
-        {"NVIDIA RTX A6000", "a6000"},
-        {"Tesla T4", "t4"},
-        {"NVIDIA Blackwell GPU (B200-SXM-180GB)", "b200"},
-        {"AMD Instinct MI300X 192GB HBM3", "mi300x"},
-    };
-    static const char *const strangers[] = {
-        "H100 GARBAGE", "A100 banana 3", "H100 NVL", "A100-SXM4-64GB", "NVIDIA", "", "80GB"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const struct cost_device *device = device_named(NULL, names[i][0]);
-        if (!device)
-            fail_msg("'%s' is not known", names[i][0]);
-        assert_string_equal(device->name, names[i][1]);
-    }
-    for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++)
-        if (device_named(NULL, strangers[i]))
-            fail_msg("'%s' is known", strangers[i]);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -472,7 +443,6 @@ int main(void)
         cmocka_unit_test(batches_need_not_split_evenly),
         cmocka_unit_test(models_of_images_have_no_vocabulary),
         cmocka_unit_test(takes_the_clusters_own_nodes),
-        cmocka_unit_test(knows_devices_by_their_many_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

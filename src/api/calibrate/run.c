@@ -73,7 +73,7 @@ static bool read_job(struct calibrate_run *run, const struct rh_calibrate_reques
 
 static const char *device_of(const struct calibrate_run *run, const struct rh_calibrate_request *given)
 {
-    const struct cost_device *named = run->log.gpu ? device_named(NULL, run->log.gpu) : NULL;
+    const struct cost_device *named = run->log.gpu ? tables_device(NULL, run->log.gpu) : NULL;
     return given->device ? given->device : named ? named->name : NULL;
 }
 

@@ -29,7 +29,7 @@ static bool check_defaults(const struct tables *tables, const struct rh_validate
     struct text_hint hint;
     if (!tables_ready(err))
         return false;
-    if (given->gpu && !device_named(tables, given->gpu))
+    if (given->gpu && !tables_device(tables, given->gpu))
         return tables_unknown(TABLE_DEVICES, "--gpu: ", given->gpu, err);
     if (given->across && !tables_link(tables, given->across))
         return tables_unknown(TABLE_LINKS, "--across: ", given->across, err);
@@ -168,7 +168,7 @@ static bool run_schedules(const struct rh_validate_request *given, struct api_re
     bool done =
         add_tables(&tables, given, err) && check_defaults(&tables, given, err) &&
         validate_schedules(&(struct validate_schedules){.table = given->table,
-                                                        .device = device_named(&tables, gpu),
+                                                        .device = tables_device(&tables, gpu),
                                                         .across = tables_link(&tables, across),
                                                         .software = software_named(software, "", "").software,
                                                         .rows = given->rows},
