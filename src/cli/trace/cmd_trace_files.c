@@ -92,7 +92,7 @@ const struct command command_trace_export = {
     .name = "trace export",
     .summary = "write a trace for other tools",
     .description = "Writes a trace (rehearse trace, rehearse trace import) in the format of another tool. "
-                   "docs/trace-store.md describes the formats.",
+                   "docs/trace-export.md describes the formats.",
     .options = export_table,
     .options_size = sizeof(struct export_command),
     .operands = {"DB", "the trace", NULL, 1, 1, offsetof(struct export_command, store)},
@@ -138,7 +138,7 @@ const struct command command_trace_phases = {
     .description =
         "Finds the phases of a training job from its reads and writes, without a log: the rule looks for "
         "the files that hold data, the beginning of a new round through them, reads of other data, and "
-        "large writes. docs/trace-store.md has the rule and its limits. If the trace has phases from a "
+        "large writes. docs/trace-phases.md has the rule and its limits. If the trace has phases from a "
         "log, each kind is compared with those.",
     .options = phases_table,
     .options_size = sizeof(struct phases_command),

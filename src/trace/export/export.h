@@ -31,7 +31,7 @@ bool trace_export_csv(struct trace_reader *reader, const char *path,
 bool trace_export_csv_blocks(struct trace_reader *reader, const char *path,
                              const struct trace_export_options *options, struct error *err);
 
-/* Writes the study's processed layout, a folder for its plotting scripts; docs/trace-store.md lists the
+/* Writes the study's processed layout, a folder for its plotting scripts; docs/trace-export.md lists the
  * differences from its own scripts' output. Makes the folder (its parent must exist). */
 bool trace_export_study(struct trace_reader *reader, const char *folder,
                         const struct trace_export_options *options, struct error *err);

@@ -214,7 +214,7 @@ static bool take_disk(const char *at, const char **disk, size_t *length, bool *w
 }
 
 /* TS PID COMM DISK R|W BYTES SECTOR LAT; the variant `explore` has the time from queueing in SECTOR's place,
- * but no header tells them apart: see docs/trace-store.md */
+ * but no header tells them apart: see docs/trace-import.md */
 static bool take_bio(struct import *import, const char *line, struct error *err)
 {
     struct trace_block block = {.queue_ns = TRACE_NONE};

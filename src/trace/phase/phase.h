@@ -20,7 +20,7 @@
  *   6. INIT lasts from the first event to the first phase. A phase lasts until the next begins; the last one
  *      until its reading processes have ended their work, or until a checkpoint that no reading follows.
  *
- * Its limits: docs/trace-store.md. */
+ * Its limits: docs/trace-phases.md. */
 #ifndef REHEARSE_TRACE_PHASE_PHASE_H
 #define REHEARSE_TRACE_PHASE_PHASE_H
 

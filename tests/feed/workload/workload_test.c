@@ -434,7 +434,7 @@ static void secrets_are_not_printed(void **state)
     workload_release(&w);
 }
 
-/* docs/workloads.md has the table between two lines. REHEARSE_UPDATE=1 writes it there. */
+/* docs/tables/workload-keys.md has the table between two lines. REHEARSE_UPDATE=1 writes it there. */
 static void the_documented_table_is_this_one(void **state)
 {
     static const char begin[] = "<!-- keys of workloads -->\n", end[] = "<!-- end of keys -->";
@@ -444,7 +444,7 @@ static void the_documented_table_is_this_one(void **state)
     struct error err = {0};
     struct text table = {0};
     (void)state;
-    snprintf(path, sizeof path, "%s/docs/workloads.md", root ? root : ".");
+    snprintf(path, sizeof path, "%s/docs/tables/workload-keys.md", root ? root : ".");
     if (!file_read(path, 1 << 20, &page, &length, &err))
         fail_msg("%s", err.text);
     char *start = strstr(page, begin), *stop = strstr(page, end);
@@ -463,7 +463,7 @@ static void the_documented_table_is_this_one(void **state)
     text_release(&table);
     free(page);
     if (!same)
-        fail_msg("the table in docs/workloads.md is stale; run this test with REHEARSE_UPDATE=1");
+        fail_msg("the table in docs/tables/workload-keys.md is stale; run this test with REHEARSE_UPDATE=1");
 }
 
 int main(void)
