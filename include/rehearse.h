@@ -443,6 +443,7 @@ struct rh_trace_request {
     int64_t pid;
     double buffer, interval, after;
     bool system, no_bpf, sched, force;
+    const char *container;
 };
 RH_API rh_report *rh_trace(const struct rh_trace_request *request, const struct rh_call *call,
                            struct rh_error *error);

@@ -22,10 +22,4 @@ int64_t host_delay_of(const char *schedstat);
 /* Returns throttled_usec, or throttled_time, in nanoseconds. */
 int64_t host_throttled_of(const char *cpu_stat);
 
-/* Find the path of the processor's control group in /proc/self/cgroup's text ("1:cpu,cpuacct:/a/b",
- * "0::/a/b"), and its mount in /proc/self/mountinfo's. `version` 1 or 2. False: there is none. */
-#define HOST_PATH 4096
-bool host_group_of(const char *cgroup, int version, char path[HOST_PATH]);
-bool host_mount_of(const char *mountinfo, int version, char root[HOST_PATH], char point[HOST_PATH]);
-
 #endif

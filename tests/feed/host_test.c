@@ -33,45 +33,11 @@ static void throttling_is_counted_by_both_versions(void **state)
     assert_true(host_throttled() >= 0);
 }
 
-static void groups_of_both_versions_are_found(void **state)
-{
-    (void)state;
-    char path[HOST_PATH];
-    static const char both[] = "12:cpuset:/\n4:cpu,cpuacct:/a/b\n1:name=systemd:/x\n0::/user.slice/c\n";
-    assert_true(host_group_of(both, 1, path));
-    assert_string_equal(path, "/a/b");
-    assert_true(host_group_of(both, 2, path));
-    assert_string_equal(path, "/user.slice/c");
-    assert_false(host_group_of("3:cpuset:/\n0::/\n", 1, path));
-    assert_false(host_group_of("", 2, path));
-    assert_false(host_group_of("0:", 2, path));
-}
-
-static void mounts_of_both_versions_are_found(void **state)
-{
-    (void)state;
-    char root[HOST_PATH], point[HOST_PATH];
-    static const char both[] =
-        "22 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n"
-        "30 22 0:26 / /sys/fs/cgroup/cpuset rw shared:9 - cgroup cgroup rw,cpuset\n"
-        "31 22 0:27 /docker/1 /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
-        "32 22 0:28 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw,nsdelegate\n";
-    assert_true(host_mount_of(both, 1, root, point));
-    assert_string_equal(root, "/docker/1");
-    assert_string_equal(point, "/sys/fs/cgroup/cpu,cpuacct");
-    assert_true(host_mount_of(both, 2, root, point));
-    assert_string_equal(point, "/sys/fs/cgroup/unified");
-    assert_false(host_mount_of("22 1 254:0 / / rw - ext4 /dev/vda rw\n", 2, root, point));
-    assert_false(host_mount_of("x - cgroup2 y z", 2, root, point));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_delay_is_the_second_number),
         cmocka_unit_test(throttling_is_counted_by_both_versions),
-        cmocka_unit_test(groups_of_both_versions_are_found),
-        cmocka_unit_test(mounts_of_both_versions_are_found),
     };
     return cmocka_run_group_tests_name("feed: the host", tests, NULL, NULL);
 }

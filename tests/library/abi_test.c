@@ -292,6 +292,7 @@ static const struct {
     FIELD(rh_trace_request, no_bpf, 81, 1),
     FIELD(rh_trace_request, sched, 82, 1),
     FIELD(rh_trace_request, force, 83, 1),
+    FIELD(rh_trace_request, container, 88, 8),
     FIELD(rh_trace_show_request, size, 0, 8),
     FIELD(rh_trace_show_request, trace, 8, 8),
     FIELD(rh_trace_show_request, path, 16, 8),

@@ -4,8 +4,10 @@
 #include "core/child.h"
 #include "core/json.h"
 #include "trace/capture/capture.h"
+#include "trace/capture/container.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +24,11 @@ const struct option_spec api_trace_options[] = {
            .max = 4194304,
            .help = "trace a process that runs already and its children, instead of a command"),
     OPTION(rh_trace_request, cgroup, OPTION_FILE, "cgroup", .argument = "FOLDER",
-           .help = "trace all processes in a control group (version 2) and below it"),
+           .help = "trace all processes in a control group and below it, whoever started them; with a "
+                   "command, until that "
+                   "ends"),
+    OPTION(rh_trace_request, container, OPTION_TEXT, "container", .argument = "NAME",
+           .help = "trace all processes of a running container, by its name or id, until it ends"),
     OPTION(rh_trace_request, system, OPTION_FLAG, "system",
            .help = "trace all processes, with or without a command"),
     OPTION(rh_trace_request, no_bpf, OPTION_FLAG, "no-bpf",
@@ -42,27 +48,44 @@ const struct option_spec api_trace_options[] = {
 
 static bool check(const struct rh_trace_request *asked, struct error *err)
 {
-    int ways = (asked->command.count > 0) + (asked->pid > 0) + (asked->cgroup != NULL);
+    int ways = (asked->command.count > 0 && !asked->cgroup) + (asked->pid > 0) + (asked->cgroup != NULL) +
+               (asked->container != NULL);
     if (ways > 1)
-        return error_set(err, ERROR_USAGE, "trace: a command, --pid and --cgroup exclude each other");
-    if (asked->system && (asked->pid > 0 || asked->cgroup))
+        return error_set(err, ERROR_USAGE,
+                         "trace: give one of a command, --pid, --cgroup and --container (only --cgroup goes "
+                         "with a command)");
+    if (asked->system && (asked->pid > 0 || asked->cgroup || asked->container))
         return error_set(err, ERROR_USAGE, "trace: --system is all processes already");
     if (ways == 0 && !asked->system)
-        return error_set(
-            err, ERROR_USAGE,
-            "trace: what is to be traced? rehearse trace -o run.db -- COMMAND…, or --pid, --cgroup, "
-            "--system");
+        return error_set(err, ERROR_USAGE,
+                         "trace: what is to be traced? rehearse trace -o run.db -- COMMAND…, or --pid, "
+                         "--cgroup, --container, "
+                         "--system");
     if (asked->user && asked->command.count == 0)
         return error_set(err, ERROR_USAGE, "trace: --user is for a command");
     return true;
 }
 
-static void write_json(const struct rh_trace_request *asked, const struct trace_capture_report *report,
-                       struct text *out)
+/* Writes lines as a list. */
+static void write_lines(struct json *json, const char *key, const char *lines)
+{
+    char line[512];
+    json_open(json, key, '[');
+    for (; *lines; lines += strcspn(lines, "\n"), lines += *lines == '\n') {
+        snprintf(line, sizeof line, "%.*s", (int)strcspn(lines, "\n"), lines);
+        json_string(json, NULL, line);
+    }
+    json_close(json);
+}
+
+static void write_json(const struct rh_trace_request *asked, const char *cgroup,
+                       const struct trace_capture_report *report, struct text *out)
 {
     struct json json = {.out = out};
     json_open_document(&json, "rehearse-trace-recording/1");
     json_string(&json, "trace", asked->output);
+    if (cgroup)
+        json_string(&json, "cgroup", cgroup);
     json_integer(&json, "rows", report->rows);
     json_integer(&json, "lost", report->lost);
     json_number(&json, "seconds", report->seconds);
@@ -72,31 +95,35 @@ static void write_json(const struct rh_trace_request *asked, const struct trace_
     if (asked->command.count > 0)
         json_integer(&json, "status", report->status);
     json_string(&json, "notes", text_within(&report->notes, out));
+    write_lines(&json, "not_followed", text_within(&report->clients, out));
     json_close(&json);
+}
+
+static void print_lines(const char *lines, struct text *out)
+{
+    for (; *lines; lines += strcspn(lines, "\n"), lines += *lines == '\n')
+        text_format(out, "rehearse: %s%.*s\n",
+                    text_starts_with(lines, "lost:") ? "" : "not recorded: ", (int)strcspn(lines, "\n"),
+                    lines);
 }
 
 static void print(const struct rh_trace_request *asked, const struct trace_capture_report *report,
                   struct text *out)
 {
-    const char *notes = text_within(&report->notes, out);
     text_format(out,
                 "rehearse: %s: %" PRId64 " events in %.1f s, %" PRId64
                 " lost; the tracer took %.2f s of a processor\n",
                 asked->output, report->rows, report->seconds, report->lost, report->cpu_seconds);
-    while (*notes) {
-        size_t length = strcspn(notes, "\n");
-        bool lost = text_starts_with(notes, "lost:");
-        text_format(out, "rehearse: %s%.*s\n", lost ? "" : "not recorded: ", (int)length, notes);
-        notes += length + (notes[length] != '\0');
-    }
+    print_lines(text_within(&report->clients, out), out);
+    print_lines(text_within(&report->notes, out), out);
 }
 
-static void answer(const struct rh_trace_request *asked, const struct trace_capture_report *found,
-                   bool complete, struct api_report *report)
+static void answer(const struct rh_trace_request *asked, const char *cgroup,
+                   const struct trace_capture_report *found, bool complete, struct api_report *report)
 {
     rh_handle *handle = &report->base;
     if (complete) {
-        write_json(asked, found, &report->json);
+        write_json(asked, cgroup, found, &report->json);
         print(asked, found, &report->text);
     }
     api_add_string(handle, "trace", asked->output);
@@ -105,12 +132,15 @@ static void answer(const struct rh_trace_request *asked, const struct trace_capt
     api_add_count(handle, "lost", found->lost);
     api_add_count(handle, "gpus", found->gpus);
     api_add_number(handle, "seconds", found->seconds);
+    if (cgroup)
+        api_add_string(handle, "cgroup", cgroup);
+    api_add_string(handle, "not_followed", text_within(&found->clients, &report->text));
     if (asked->command.count > 0)
         api_add_count(handle, "status", found->status);
 }
 
 /* Records. A command that went on without its trace is an answer, too: its status counts. */
-static bool record(const struct rh_trace_request *asked, const struct child_user *user,
+static bool record(const struct rh_trace_request *asked, const struct child_user *user, const char *cgroup,
                    const struct api_call *call, struct api_report *report, struct error *err)
 {
     char **words = calloc(asked->command.count + 1, sizeof *words);
@@ -125,7 +155,8 @@ static bool record(const struct rh_trace_request *asked, const struct child_user
         .user = user,
         .command = asked->command.count > 0 ? words : NULL,
         .pid = (int)asked->pid,
-        .cgroup = asked->cgroup,
+        .cgroup = cgroup,
+        .ends_with_cgroup = asked->container != NULL,
         .system = asked->system,
         .no_bpf = asked->no_bpf,
         .off_cpu = asked->sched,
@@ -140,7 +171,7 @@ static bool record(const struct rh_trace_request *asked, const struct child_user
     if (!done && ran)
         caller_warn("%s; the trace was cut off within %.1f s, the command went on", err->text, found.seconds);
     if (done || ran)
-        answer(asked, &found, done, report);
+        answer(asked, cgroup, &found, done, report);
     trace_capture_report_release(&found);
     free(words);
     return done || ran;
@@ -152,7 +183,11 @@ static bool trace(const struct rh_trace_request *asked, const struct api_call *c
     struct child_user user = {0};
     if (!check(asked, err) || (asked->user && !child_user_find(&user, asked->user, err)))
         return false;
-    bool done = record(asked, asked->user ? &user : NULL, call, report, err);
+    struct text folder = {0};
+    bool done = (!asked->container || capture_container_find(asked->container, &folder, err)) &&
+                record(asked, asked->user ? &user : NULL, asked->container ? folder.data : asked->cgroup,
+                       call, report, err);
+    text_release(&folder);
     child_user_release(&user);
     return done;
 }

@@ -116,6 +116,23 @@ struct signal_struct {
     int group_exit_code;
 };
 
+struct kernfs_node {
+    __u64 id;
+};
+
+struct cgroup {
+    struct kernfs_node *kn;
+};
+
+struct cgroup_subsys_state {
+    struct cgroup *cgroup;
+    struct cgroup_subsys_state *parent;
+};
+
+struct css_set {
+    struct cgroup_subsys_state *subsys[1]; /* more in the kernel */
+};
+
 struct task_struct {
     int pid, tgid;
     unsigned in_iowait : 1; /* it sleeps until a disk is done */
@@ -126,6 +143,7 @@ struct task_struct {
     struct fs_struct *fs;
     struct files_struct *files;
     struct signal_struct *signal;
+    struct css_set *cgroups;
 };
 
 struct linux_binprm {

@@ -29,10 +29,13 @@
 #define REQ_OP_WRITE  1
 #define MAX_VECTORS   1024 /* UIO_MAXIOV */
 #define MAX_EVENTS    1024 /* of one io_submit or io_getevents */
+#define MAX_GROUPS    64   /* a control group and those above it */
 
 /* Set before the programs are loaded. */
 const volatile int scope;
-const volatile __u32 own_pid; /* the tracer's, never traced */
+const volatile __u64 old_group; /* id of a control group of version 1; 0: `cgroups` has one of version 2 */
+const volatile __u32 old_controller; /* number of a controller of its hierarchy */
+const volatile __u32 own_pid;        /* the tracer's, never traced */
 const volatile __u32 page_bits = 12;
 const volatile __u32 direct_flag; /* O_DIRECT */
 const volatile __u32 head_flag;   /* 1 << PG_head */
@@ -173,6 +176,27 @@ static __always_inline struct thread *new_thread(struct task_struct *task)
     return thread;
 }
 
+/* Returns whether this thread is in the control group of version 1 or in one below it. */
+__noinline int in_old_group(void)
+{
+    struct css_set *set = BPF_CORE_READ(bpf_get_current_task_btf(), cgroups);
+    struct cgroup_subsys_state *at = NULL;
+    bpf_probe_read_kernel(&at, sizeof at,
+                          (void **)((char *)set + bpf_core_field_offset(struct css_set, subsys)) +
+                              old_controller);
+    for (int i = 0; i < MAX_GROUPS && at; i++) {
+        if (BPF_CORE_READ(at, cgroup, kn, id) == old_group)
+            return 1;
+        at = BPF_CORE_READ(at, parent);
+    }
+    return 0;
+}
+
+static __always_inline bool in_group(void)
+{
+    return old_group ? in_old_group() : bpf_current_task_under_cgroup(&cgroups, 0) == 1;
+}
+
 /* Returns the state of this thread; NULL if it is not traced. Each program calls it first, for all
  * processes of the machine, so it must be quick for those that are not traced. */
 static __always_inline struct thread *traced(struct task_struct *task)
@@ -183,8 +207,7 @@ static __always_inline struct thread *traced(struct task_struct *task)
         if (thread || !bpf_task_storage_get(&threads, task->group_leader, NULL, 0))
             return thread;
     } else {
-        if (task->tgid == own_pid ||
-            (scope == CAPTURE_CGROUP && bpf_current_task_under_cgroup(&cgroups, 0) != 1))
+        if (task->tgid == own_pid || (scope == CAPTURE_CGROUP && !in_group()))
             return NULL;
         if (thread)
             return thread;

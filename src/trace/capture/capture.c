@@ -2,6 +2,7 @@
 
 #include "core/clock.h"
 #include "core/unit.h"
+#include "trace/capture/clients.h"
 #include "trace/capture/command.h"
 #include "trace/capture/kernel.h"
 #include "trace/capture/rows.h"
@@ -31,6 +32,7 @@ struct capture {
     struct capture_rows rows;
     struct sampler *sampler;
     struct capture_command command;
+    struct capture_clients clients;
     int *pids; /* that are sampled */
     size_t pid_count;
     int64_t to_utc; /* added to CLOCK_MONOTONIC */
@@ -86,7 +88,7 @@ static bool set_meta(struct capture *capture, struct error *err)
     if (options->pid)
         text_format(&words, "--pid %d", options->pid);
     else if (options->cgroup)
-        text_format(&words, "--cgroup %s", options->cgroup);
+        text_format(&words, options->command ? " (--cgroup %s)" : "--cgroup %s", options->cgroup);
     else if (options->system)
         text_add(&words, "--system");
     snprintf(number, sizeof number, "%ld", sysconf(_SC_NPROCESSORS_ONLN));
@@ -132,6 +134,8 @@ static void refresh_pids(struct capture *capture, bool second)
         capture->pids = pids;
     } else if (second)
         find_pids(capture);
+    for (size_t i = 0; options->no_bpf && second && i < capture->pid_count; i++)
+        capture_clients_look(&capture->clients, capture->pids[i], clock_nanoseconds());
 }
 
 /* ---- beginning ---- */
@@ -155,9 +159,9 @@ static bool begin_kernel(struct capture *capture, struct error *err)
             err, ERROR_FAILED,
             "inside a container processes have other numbers than in the kernel: trace from the host, "
             "or use --cgroup");
-    capture_rows_init(&capture->rows, capture->writer, capture->to_utc);
+    capture_rows_init(&capture->rows, capture->writer, &capture->clients, capture->to_utc);
     capture->rows_ready = true;
-    if (capture->command.pid)
+    if (capture->command.pid && kernel.scope != CAPTURE_CGROUP)
         capture_rows_command(&capture->rows, (int)capture->command.pid, options->command[0]);
     capture->kernel =
         capture_kernel_new(&kernel, capture_rows_add, &capture->rows, &capture->report->notes, err);
@@ -186,16 +190,16 @@ static bool check_cgroup(const char *folder, struct error *err)
     if (path.failed)
         error_memory(err);
     else if (!found)
-        error_set(err, ERROR_INPUT, "%s: expected the folder of a control group of version 2", folder);
+        error_set(err, ERROR_INPUT, "%s: not the folder of a control group", folder);
     text_release(&path);
     return found;
 }
 
-/* Gives the trace of a user's command to the user; a trace of all processes stays root's. */
+/* Gives the trace of a user's command to the user; a trace of other processes stays root's. */
 static bool give_away(struct capture *capture, struct error *err)
 {
     const struct child_user *user = capture->options->user;
-    return !user || capture->options->system ||
+    return !user || capture->options->system || capture->options->cgroup ||
            trace_writer_give(capture->writer, user->user, user->group, err);
 }
 
@@ -234,6 +238,8 @@ static bool begin(struct capture *capture, struct error *err)
         atomic_store(options->begun, true);
     if (options->command && !capture_command_go(&capture->command, options->command[0], err))
         return false;
+    if (options->command && options->no_bpf && !options->cgroup)
+        capture_clients_look(&capture->clients, (int)capture->command.pid, capture->begun);
     if (capture->rows_ready)
         capture_rows_started(&capture->rows, clock_nanoseconds());
     capture->report->began = true;
@@ -332,7 +338,8 @@ static bool is_over(struct capture *capture, int64_t now, int64_t *end)
         return *end != 0 && now >= *end;
     }
     struct pollfd ended = {.fd = capture->end, .events = POLLIN};
-    return stopped(capture) || poll(&ended, 1, 0) == 1;
+    return stopped(capture) || poll(&ended, 1, 0) == 1 ||
+           (capture->options->ends_with_cgroup && capture->pid_count == 0);
 }
 
 /* Waits until the next sample, or the end of the traced process. A buffer of 64 MiB holds the events of
@@ -361,6 +368,7 @@ static bool record(struct capture *capture, struct error *err)
             *err = capture->rows.err;
             return false;
         }
+        capture_clients_tell(&capture->clients, now);
         if (over)
             return true;
         if (read < RECORDS_A_TURN / 100)
@@ -395,18 +403,29 @@ static bool end_kernel(struct capture *capture, struct error *err)
     return true;
 }
 
+/* Keeps in the trace and in the report which traced programs have left the work to others. */
+static bool note_clients(struct capture *capture, struct error *err)
+{
+    struct text *lines = &capture->report->clients;
+    capture_clients_list(&capture->clients, lines);
+    if (lines->failed)
+        return error_memory(err);
+    return lines->length == 0 || trace_set_meta(capture->writer, "not_followed", lines->data, err);
+}
+
 bool trace_capture(const struct trace_capture_options *options, struct trace_capture_report *report,
                    struct error *err)
 {
     struct capture capture = {.options = options,
                               .report = report,
                               .command = {.gate = -1, .failure = -1},
+                              .clients = {.system = options->system},
                               .cpu = clock_processor(),
                               .end = -1};
     struct error late;
     *report = (struct trace_capture_report){.status = 0};
-    bool done =
-        begin(&capture, err) && record(&capture, err) && (!capture.kernel || end_kernel(&capture, err));
+    bool done = begin(&capture, err) && record(&capture, err) &&
+                (!capture.kernel || end_kernel(&capture, err)) && note_clients(&capture, err);
     capture_kernel_free(capture.kernel); /* before waiting, so that the command is not slowed down */
     report->seconds = capture.begun ? (double)(clock_nanoseconds() - capture.begun) / 1e9 : 0;
     if (capture.writer)
@@ -434,4 +453,5 @@ bool trace_capture(const struct trace_capture_options *options, struct trace_cap
 void trace_capture_report_release(struct trace_capture_report *report)
 {
     text_release(&report->notes);
+    text_release(&report->clients);
 }

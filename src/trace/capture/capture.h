@@ -18,10 +18,11 @@
 struct trace_capture_options {
     const char *store;             /* the file to write */
     bool replace;                  /* replace an older trace of this name */
-    char *const *command;          /* ends with NULL; or one of the next three */
+    char *const *command;          /* ends with NULL */
     int pid;                       /* 0: none */
     const struct child_user *user; /* runs the command as this user; NULL: as the current user */
-    const char *cgroup;            /* folder of a control group of version 2 */
+    const char *cgroup;            /* folder of a control group; beside a command, that only ends the trace */
+    bool ends_with_cgroup;         /* the trace ends when no process is left in it */
     bool system;                   /* all processes but this one */
     bool no_bpf;                   /* samples only */
     bool off_cpu;                  /* also record when threads are off the processor */
@@ -43,6 +44,7 @@ struct trace_capture_report {
     double load_seconds; /* processor seconds for loading the programs into the kernel */
     double cpu_seconds;  /* processor seconds while recording */
     struct text notes;   /* data that could not be recorded, and losses by type; one line each */
+    struct text clients; /* traced programs whose work is done by others; one line each */
 };
 
 /* Returns false if the trace could not begin or be written to the end; rows written until then are kept.

@@ -1,5 +1,7 @@
 #include "trace/capture/kernel.h"
 
+#include "core/file.h"
+#include "core/system/cgroup.h"
 #include "trace/capture.skel.h"
 #include "trace/capture/calls.h"
 
@@ -7,13 +9,16 @@
 #include <bpf/btf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define CGROUP2_MAGIC 0x63677270 /* linux/magic.h */
+#define MAX_MOUNTS ((size_t)16 << 20) /* bytes of /proc/self/mountinfo */
 
 struct capture_kernel {
     struct capture_bpf *programs;
@@ -156,15 +161,59 @@ int capture_kernel_read(struct capture_kernel *kernel, int max)
 
 /* ---- life ---- */
 
-static bool set_cgroup(struct capture_kernel *kernel, const char *folder, struct error *err)
+/* Finds the number of a controller of the hierarchy that a file of this device lies in, of version 1. The kernel calls blkio
+ * "io". -1: the hierarchy has none (systemd's own). */
+static int old_controller_of(const struct btf *btf, dev_t device)
+{
+    struct cgroup_mount mount;
+    struct error ignored;
+    char *mounts, name[64], *at = mount.options;
+    size_t length;
+    int found = -1;
+    if (!file_read("/proc/self/mountinfo", MAX_MOUNTS, &mounts, &length, &ignored))
+        return -1;
+    if (!cgroup_mount_on(mounts, major(device), minor(device), &mount))
+        at = NULL;
+    for (char *word = at ? strtok_r(at, ",", &at) : NULL; word && found < 0;
+         word = strtok_r(NULL, ",", &at)) {
+        snprintf(name, sizeof name, "%.40s_cgrp_id", strcmp(word, "blkio") == 0 ? "io" : word);
+        found = enumerator(btf, "cgroup_subsys_id", name);
+    }
+    free(mounts);
+    return found;
+}
+
+/* Opens the folder; before the programs are loaded, as those for version 1 are others. */
+static bool open_cgroup(struct capture_kernel *kernel, const struct btf *btf, const char *folder,
+                        struct error *err)
 {
     struct statfs info;
-    uint32_t zero = 0;
+    struct stat status;
     kernel->cgroup = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (kernel->cgroup < 0)
         return error_set(err, ERROR_INPUT, "%s: %s", folder, strerror(errno));
-    if (fstatfs(kernel->cgroup, &info) != 0 || info.f_type != CGROUP2_MAGIC)
-        return error_set(err, ERROR_INPUT, "%s: expected the folder of a control group of version 2", folder);
+    if (fstatfs(kernel->cgroup, &info) != 0 || fstat(kernel->cgroup, &status) != 0 ||
+        (info.f_type != CGROUP2_SUPER_MAGIC && info.f_type != CGROUP_SUPER_MAGIC))
+        return error_set(err, ERROR_INPUT, "%s: not the folder of a control group", folder);
+    if (info.f_type == CGROUP2_SUPER_MAGIC)
+        return true;
+    int controller = old_controller_of(btf, status.st_dev);
+    if (controller < 0)
+        return error_set(
+            err, ERROR_INPUT,
+            "%s: no controller in this hierarchy of version 1: give the group's folder in another, such as "
+            "/sys/fs/cgroup/pids/…",
+            folder);
+    kernel->programs->rodata->old_group = status.st_ino;
+    kernel->programs->rodata->old_controller = (__u32)controller;
+    return true;
+}
+
+static bool set_cgroup(struct capture_kernel *kernel, const char *folder, struct error *err)
+{
+    uint32_t zero = 0;
+    if (kernel->programs->rodata->old_group)
+        return true;
     int code =
         bpf_map_update_elem(bpf_map__fd(kernel->programs->maps.cgroups), &zero, &kernel->cgroup, BPF_ANY);
     return code == 0 || refused(err, folder, code);
@@ -186,7 +235,10 @@ static bool load(struct capture_kernel *kernel, const struct capture_kernel_opti
     }
     choose(kernel->programs, btf, options->off_cpu, missing);
     configure(kernel->programs, btf, options);
+    bool opened = options->scope != CAPTURE_CGROUP || open_cgroup(kernel, btf, options->cgroup, err);
     btf__free(btf);
+    if (!opened)
+        return false;
     int code = capture_bpf__load(kernel->programs);
     if (code != 0)
         return refused(err, "cannot load the eBPF programs", code);

@@ -9,10 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void capture_rows_init(struct capture_rows *rows, struct trace_writer *writer, int64_t to_utc)
+void capture_rows_init(struct capture_rows *rows, struct trace_writer *writer,
+                       struct capture_clients *clients, int64_t to_utc)
 {
     size_t count;
-    *rows = (struct capture_rows){.writer = writer, .to_utc = to_utc};
+    *rows = (struct capture_rows){.writer = writer, .clients = clients, .to_utc = to_utc};
     capture_files_init(&rows->files, writer);
     const struct capture_call *calls = capture_calls(&count);
     for (size_t i = 0; i < count; i++) {
@@ -130,6 +131,7 @@ static bool exec_row(struct capture_rows *rows, const struct capture_record *rec
         if (command[i] == '\0')
             command[i] = ' ';
     command[bytes < sizeof command ? bytes : sizeof command - 1] = '\0';
+    capture_clients_note(rows->clients, record->pid, text, command, (int64_t)record->start);
     int64_t before = process_of(rows, record->pid, record->pid);
     int64_t id = trace_process(rows->writer, record->pid, record->pid, name, strnlen(name, record->texts[1]));
     hash_map_set(&rows->threads, thread_key(record->pid, record->pid), id);

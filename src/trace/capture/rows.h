@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "trace/capture/calls.h"
+#include "trace/capture/clients.h"
 #include "trace/capture/files.h"
 #include "trace/store/store.h"
 
@@ -26,11 +27,13 @@ struct capture_rows {
     int64_t call_ids[CAPTURE_CALLS], opcode_ids[CAPTURE_OPCODES];
     int64_t fault_ids[2], off_cpu_id, second_id; /* names of calls */
     enum trace_class classes[CAPTURE_CALLS], opcode_classes[CAPTURE_OPCODES];
-    struct error err; /* of the first row that could not be written */
+    struct capture_clients *clients; /* the clients among the executed programs */
+    struct error err;                /* of the first row that could not be written */
     bool failed;
 };
 
-void capture_rows_init(struct capture_rows *rows, struct trace_writer *writer, int64_t to_utc);
+void capture_rows_init(struct capture_rows *rows, struct trace_writer *writer,
+                       struct capture_clients *clients, int64_t to_utc);
 void capture_rows_release(struct capture_rows *rows);
 
 /* A capture_handler; context is a struct capture_rows. False if a row could not be written. */

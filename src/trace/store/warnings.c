@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 static const char *after(struct unit_texts *texts, int64_t first_ns, int64_t time_ns)
 {
@@ -53,4 +54,7 @@ void trace_add_warnings(const struct trace_reader *reader, struct text *out)
                     timed ? ", between " : "", timed ? after(&texts, first, losses[i].from_ns) : "",
                     timed ? " and " : "", timed ? after(&texts, first, losses[i].to_ns) : "");
     }
+    const char *at = trace_meta(reader, "not_followed"); /* a line for each program whose work others do */
+    for (; at && *at; at += strcspn(at, "\n"), at += *at == '\n')
+        text_format(out, "missing: %.*s\n", (int)strcspn(at, "\n"), at);
 }

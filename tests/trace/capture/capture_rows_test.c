@@ -9,12 +9,14 @@
 static struct capture_rows rows;
 static struct trace_writer *writer;
 static struct trace_reader *reader;
+static struct capture_clients clients;
 
 static int setup(void **state)
 {
     int failed = folder_setup(state);
     writer = make_trace("run.db", TRACE_STORE_WHOLE);
-    capture_rows_init(&rows, writer, TO_UTC);
+    clients = (struct capture_clients){0};
+    capture_rows_init(&rows, writer, &clients, TO_UTC);
     return failed;
 }
 

@@ -1,5 +1,8 @@
 /* Whose events `rehearse trace` records. */
+#include "core/file.h"
+#include "core/system/cgroup.h"
 #include "support/capture_run.h"
+#include "trace/capture/container.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -165,43 +168,45 @@ static void its_threads_that_run_already_are_traced(void **state)
     trace_running("thread later");
 }
 
-/* Those of version 2 are mounted somewhere, with others beside them. */
-static bool new_group(char *group, size_t size)
+/* Makes a group of a hierarchy ("": of version 2) and one below it; skips the test where that cannot be done. */
+static void new_groups(const char *hierarchy, const char *name, char *group, char *below, size_t size)
 {
-    char line[512], place[256], kind[32];
-    bool found = false;
-    FILE *mounts = fopen("/proc/self/mounts", "r");
-    while (!found && mounts && fgets(line, sizeof line, mounts))
-        found = sscanf(line, "%*s %255s %31s", place, kind) == 2 && strcmp(kind, "cgroup2") == 0;
-    if (mounts)
-        fclose(mounts);
-    snprintf(group, size, "%.200s/rehearse-test-%d", place, getpid());
-    return found && mkdir(group, 0755) == 0;
+    struct cgroup_mount mount;
+    struct error err;
+    char *mounts;
+    size_t length;
+    assert_true(file_read("/proc/self/mountinfo", 1 << 24, &mounts, &length, &err));
+    bool found = cgroup_mount_of(mounts, hierarchy, &mount);
+    free(mounts);
+    snprintf(group, size, "%.200s/%s", mount.point, name);
+    snprintf(below, size, "%.280s/below", group);
+    if (!found || mkdir(group, 0755) != 0) {
+        print_message("# skipped: no control group '%s' can be made here\n", hierarchy);
+        skip();
+    }
+    assert_int_equal(mkdir(below, 0755), 0);
 }
 
-static void a_control_group_is_traced_with_those_below_it(void **state)
+/* Traces three processes' acts by a group that holds the second, and in a group below it the third. */
+static void trace_group(const char *hierarchy)
 {
     struct capture_run runs[3];
     struct waiting waiting[3];
-    char group[256], below[300], members[320];
-    (void)state;
+    char name[64], group[300], below[300], members[320];
     capture_need_bpf();
-    if (!new_group(group, sizeof group)) {
-        print_message("# skipped: no control group of version 2 can be made here\n");
-        skip();
-    }
-    snprintf(below, sizeof below, "%s/below", group);
-    assert_int_equal(mkdir(below, 0755), 0);
+    snprintf(name, sizeof name, "rehearse-test-%d", getpid());
+    new_groups(hierarchy, name, group, below, sizeof group);
     waiting[0] = start_waiting(&runs[0], "waiting", NULL); /* outside */
     snprintf(members, sizeof members, "%s/cgroup.procs", group);
     waiting[1] = start_waiting(&runs[1], "waiting", members);
     snprintf(members, sizeof members, "%s/cgroup.procs", below);
     waiting[2] = start_waiting(&runs[2], "waiting", members);
-    struct background trace = {.options = {.store = runs[0].store, .cgroup = group}};
+    struct background trace = {
+        .options = {.store = runs[0].store, .cgroup = group, .ends_with_cgroup = true}};
     begin_background(&trace);
     for (int i = 0; i < 3; i++)
         let_act(&waiting[i]);
-    end_background(&trace, true);
+    end_background(&trace, false); /* it ends with the last process in it */
     for (int i = 0; i < 3; i++) {
         memcpy(runs[i].store, runs[0].store, sizeof runs[i].store);
         capture_read_events(&runs[i]);
@@ -212,6 +217,72 @@ static void a_control_group_is_traced_with_those_below_it(void **state)
     }
     for (int i = 0; i < 3; i++)
         capture_remove(&runs[i]);
+    assert_int_equal(rmdir(below), 0);
+    assert_int_equal(rmdir(group), 0);
+}
+
+static void a_control_group_is_traced_with_those_below_it(void **state)
+{
+    (void)state;
+    trace_group("");
+}
+
+static void a_control_group_of_version_1_is_traced_with_those_below_it(void **state)
+{
+    (void)state;
+    trace_group("pids");
+}
+
+static void assert_found(const char *name, const char *group)
+{
+    struct text folder = {0};
+    struct error err;
+    if (!capture_container_find(name, &folder, &err))
+        fail_msg("%s", err.text);
+    assert_string_equal(folder.data, group);
+    text_release(&folder);
+}
+
+/* Writes a program of this name, first in PATH, that knows the container 'web'. */
+static void write_docker(const struct capture_run *run, const char *id)
+{
+    char path[300], with[4096];
+    snprintf(path, sizeof path, "%s/docker", run->data);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "#!/bin/sh\nfor name; do :; done; [ \"$name\" = web ] && echo %s\n", id);
+    fclose(file);
+    assert_int_equal(chmod(path, 0755), 0);
+    snprintf(with, sizeof with, "%s:%s", run->data, getenv("PATH"));
+    setenv("PATH", with, 1);
+}
+
+static void a_container_is_found_by_id_and_by_name(void **state)
+{
+    char id[80], name[128], group[300], below[300], members[320];
+    struct capture_run run, other;
+    struct text folder = {0};
+    struct error err;
+    (void)state;
+    snprintf(id, sizeof id, "%064x", (unsigned)getpid());
+    memcpy(id, "5eed", 4);
+    snprintf(name, sizeof name, "docker-%s.scope", id);
+    new_groups("", name, group, below, sizeof group);
+    capture_make(&other);
+    write_docker(&other, id);
+    assert_false(capture_container_find("web", &folder, &err)); /* nobody is in it */
+    assert_non_null(strstr(err.text, "has no process on this host"));
+    snprintf(members, sizeof members, "%s/cgroup.procs", below);
+    struct waiting waiting = start_waiting(&run, "waiting", members);
+    assert_found(id, group);
+    assert_found("web", group);
+    id[12] = '\0';
+    assert_found(id, group);
+    assert_false(capture_container_find("below", &folder, &err));
+    assert_non_null(strstr(err.text, "no container 'below' runs on this host"));
+    let_act(&waiting);
+    capture_remove(&run);
+    capture_remove(&other);
     assert_int_equal(rmdir(below), 0);
     assert_int_equal(rmdir(group), 0);
 }
@@ -247,6 +318,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_running_process_is_traced_from_then_on),
         cmocka_unit_test(its_threads_that_run_already_are_traced),
         cmocka_unit_test(a_control_group_is_traced_with_those_below_it),
+        cmocka_unit_test(a_control_group_of_version_1_is_traced_with_those_below_it),
+        cmocka_unit_test(a_container_is_found_by_id_and_by_name),
         cmocka_unit_test(all_processes_are_traced_with_system),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
