@@ -55,7 +55,7 @@ static void name_missing(const struct comm *comm, const bool *here, char *text, 
     if (missing > NAMED && length < size)
         snprintf(text + length, size - length, " and %d more", missing - NAMED);
     if (missing == 0)
-        snprintf(text, size, "none of the ranks: all wait, and the network between them carries nothing");
+        snprintf(text, size, "messages: all ranks wait, but none reaches another over the network");
 }
 
 /* Finds the missing ranks and tells the others. On rank 0. */
@@ -108,7 +108,7 @@ static bool give_up(struct comm *comm, double started, const char *what, struct 
     for (double end = clock_now() + 3 * GRACE; clock_now() < end; clock_sleep(MAX_SLEEP))
         if (listen(comm, started, what, err))
             return false;
-    return error_set(err, ERROR_FAILED, "%s: waited %.0f s; rank 0 (%s) did not come and does not answer",
+    return error_set(err, ERROR_FAILED, "%s: waited %.0f s; rank 0 (%s) did not arrive and does not answer",
                      what, clock_now() - started, comm_host(comm, 0));
 }
 

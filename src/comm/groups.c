@@ -111,7 +111,7 @@ bool comm_spin(struct comm *comm, void *request, const char *what, struct error 
 bool comm_may_lose(const struct comm *comm, struct error *err)
 {
     const char *why = !comm->calls                ? "there is one rank"
-                      : !comm->calls->cannot_lose ? "this module of MPI cannot tell"
+                      : !comm->calls->cannot_lose ? "this MPI module does not report lost ranks"
                                                   : comm->calls->cannot_lose();
     return !why || error_set(err, ERROR_FAILED, "ranks cannot be lost one by one: %s", why);
 }

@@ -52,7 +52,7 @@ const struct comm_calls *comm_load_module(struct error *err)
     const struct comm_calls *calls = dlsym(module, COMM_MODULE_SYMBOL);
     if (calls && calls->version == COMM_MODULE_VERSION)
         return calls;
-    error_set(err, ERROR_FAILED, "%s is of another version of rehearse", MODULE);
+    error_set(err, ERROR_FAILED, "%s belongs to another version of rehearse", MODULE);
     return NULL;
 }
 

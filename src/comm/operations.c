@@ -85,11 +85,10 @@ struct comm *comm_open(double timeout, struct error *err)
     const struct comm_calls *calls = comm_load_module(err);
     struct comm *comm = calls ? comm_open_with(calls, timeout, err) : NULL;
     if (comm && comm->size != launched) {
-        error_set(
-            err, ERROR_FAILED,
-            "the launcher started %d processes, but MPI knows of %d: it is another MPI's launcher, or srun "
-            "wants --mpi=pmix",
-            launched, comm->size);
+        error_set(err, ERROR_FAILED,
+                  "the launcher started %d processes, but MPI sees %d: use the launcher of this MPI, or srun "
+                  "--mpi=pmix",
+                  launched, comm->size);
         comm_close(comm);
         return NULL;
     }
@@ -262,6 +261,6 @@ bool comm_same(struct comm *comm, const void *bytes, size_t length, const char *
     uint64_t own = hash_bytes(0, bytes, length), first = own;
     if (!comm_broadcast(comm, &first, sizeof first, what, err))
         return false;
-    bool same = own == first || error_set(err, ERROR_INPUT, "%s is not that of rank 0", what);
+    bool same = own == first || error_set(err, ERROR_INPUT, "%s differs from rank 0's", what);
     return comm_agree(comm, same, what, err);
 }

@@ -74,14 +74,12 @@ bool program_find(char path[PATH_MAX], struct error *err)
     if (given && *given) {
         snprintf(path, PATH_MAX, "%s", given);
         return is_program(path) ||
-               error_set(err, ERROR_FAILED, "REHEARSE_PROGRAM: there is no program '%.300s'", given);
+               error_set(err, ERROR_FAILED, "REHEARSE_PROGRAM: no program '%.300s'", given);
     }
     if (program_library_folder(folder) &&
         (is_at(path, folder, PATH_MAX, "") || is_at(path, folder, PATH_MAX, REHEARSE_BIN_FROM_LIB)))
         return true;
-    return find_in_path(path) ||
-           error_set(
-               err, ERROR_FAILED,
-               "several ranks are processes of the program rehearse, which is neither installed with the "
-               "library nor in PATH: REHEARSE_PROGRAM names it");
+    return find_in_path(path) || error_set(err, ERROR_FAILED,
+                                           "several ranks need the program rehearse, which is neither beside "
+                                           "the library nor in PATH: set REHEARSE_PROGRAM to it");
 }

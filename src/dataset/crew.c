@@ -53,7 +53,7 @@ bool dataset_crew_run(struct dataset_crew *crew, int64_t count, struct error *er
     pthread_mutex_destroy(&crew->lock);
     if (crew->work->stop && atomic_load(crew->work->stop))
         return error_set(err, ERROR_FAILED,
-                         "stopped; what is whole is kept, the same command goes on from there");
+                         "stopped: complete files are kept; run the same command again to continue");
     if (atomic_load(&crew->failed)) {
         *err = crew->error;
         return false;

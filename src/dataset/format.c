@@ -93,7 +93,7 @@ bool dataset_locate(const struct dataset_format *format, struct dataset_index *i
 {
     *index = (struct dataset_index){0};
     if (format->missing)
-        return error_set(err, ERROR_FAILED, "this rehearse was built without %s, which %s files take",
+        return error_set(err, ERROR_FAILED, "this rehearse was built without %s, which %s files need",
                          format->missing, format->name);
     if (format->locate(index, path, parts, err))
         return true;
@@ -134,5 +134,6 @@ bool dataset_index_check(const struct dataset_index *index, const struct dataset
                 (!known || same_dims(index, &expected));
     if (known)
         dataset_index_release(&expected);
-    return same || error_set(err, ERROR_INPUT, "%s: its samples are of another type or shape", path);
+    return same ||
+           error_set(err, ERROR_INPUT, "%s: its samples have another type or shape than the data set", path);
 }

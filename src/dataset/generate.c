@@ -27,7 +27,7 @@ static bool write_part(struct dataset_crew *crew, const struct dataset_file *fil
     const struct dataset_sink sink = dataset_crew_watch(&watched);
     bool written = dataset_write(file, part, NULL, &sink, err);
     if (written && expected >= 0 && watched.bytes != expected)
-        written = error_set(err, ERROR_FAILED, "%s: wrote %lld bytes where %lld were computed", path,
+        written = error_set(err, ERROR_FAILED, "%s: wrote %lld bytes, expected %lld", path,
                             (long long)watched.bytes, (long long)expected);
     if (!written) {
         place->discard(place->context, &watched.to);
@@ -113,7 +113,7 @@ bool dataset_manifest_write(const struct dataset_layout *layout, const struct da
         if (written && strcmp(ours.data, theirs.data) != 0)
             written = error_set(
                 err, ERROR_INPUT,
-                "%s: there is another data set, as its %s says: remove it, or choose another folder",
+                "%s: the folder has another data set (see its %s): remove it, or choose another folder",
                 place->name ? place->name : "folder", DATASET_MANIFEST);
     }
     text_release(&ours);

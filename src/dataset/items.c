@@ -54,8 +54,8 @@ static bool visit(struct listing *listing, FTS *folders, FTSENT *entry)
                          entry->fts_path);
     case FTS_D:
         return entry->fts_level <= MAX_DEPTH ||
-               error_set(listing->err, ERROR_INPUT, "'%s': folders lie more than %d deep", entry->fts_path,
-                         MAX_DEPTH);
+               error_set(listing->err, ERROR_INPUT, "'%s': folders are nested more than %d deep",
+                         entry->fts_path, MAX_DEPTH);
     case FTS_F:
         return add_path(listing, below + strspn(below, "/"));
     default:

@@ -120,7 +120,7 @@ static bool check_record(const struct dataset_layout *layout, struct error *err)
     if (layout->dims_count == 0 && !layout->dlio_sizes && layout->record_bytes_stdev == 0 &&
         llround(layout->record_bytes) % unit != 0)
         return error_set(err, ERROR_INPUT,
-                         "dataset.record_length_bytes: %lld is no multiple of the %" PRId64 " bytes of %s",
+                         "dataset.record_length_bytes: %lld is not a multiple of the %" PRId64 " bytes of %s",
                          llround(layout->record_bytes), unit, dataset_element_name(layout->element));
     if (max_bytes(layout) * (double)layout->samples_per_file > (double)MAX_PAYLOAD)
         return error_set(err, ERROR_INPUT, "dataset: a file would have more than %" PRId64 " bytes",
@@ -134,12 +134,12 @@ static bool check_format(const struct dataset_layout *layout, struct error *err)
 {
     const struct dataset_format *format = layout->format;
     if (format->missing)
-        return error_set(err, ERROR_FAILED, "this rehearse was built without %s, which %s files take",
+        return error_set(err, ERROR_FAILED, "this rehearse was built without %s, which %s files need",
                          format->missing, format->name);
     if (layout->prefix[0] == '\0' || strchr(layout->prefix, '/') ||
         text_valid_utf8(layout->prefix, strlen(layout->prefix)) < strlen(layout->prefix))
         return error_set(err, ERROR_INPUT,
-                         "dataset.file_prefix: expected the begin of a file name, found '%s'",
+                         "dataset.file_prefix: expected the beginning of a file name, found '%s'",
                          layout->prefix);
     if (!(layout->compressibility >= 0 && layout->compressibility <= 1))
         return error_set(err, ERROR_INPUT, "compressibility: expected a number from 0 to 1, found %g",
@@ -154,7 +154,7 @@ static bool check_format(const struct dataset_layout *layout, struct error *err)
                          dataset_compression_name(layout->compression));
     if (layout->compression != DATASET_NONE && dataset_pack_missing())
         return error_set(err, ERROR_FAILED,
-                         "this rehearse was built without %s, which compressed %s files take",
+                         "this rehearse was built without %s, which compressed %s files need",
                          dataset_pack_missing(), format->name);
     return !format->check || format->check(layout, err);
 }
@@ -168,7 +168,7 @@ static bool check_total(struct dataset_layout *layout, struct error *err)
                          MAX_PAYLOAD, layout->total_bytes);
     if (!layout->format->fit)
         return error_set(err, ERROR_INPUT,
-                         "total_bytes: the size of %s files is said by their number and record_length_bytes",
+                         "total_bytes: not for %s files, whose size is num_files_train x record_length_bytes",
                          layout->format->name);
     return layout->format->fit(layout, err);
 }
@@ -196,7 +196,7 @@ bool dataset_layout_check(struct dataset_layout *layout, struct error *err)
 {
     layout->dlio_dims = NULL;
     if (!layout->format)
-        return error_set(err, ERROR_INPUT, "dataset.format: none is given");
+        return error_set(err, ERROR_INPUT, "dataset.format is missing");
     if (!check_counts(layout, err) || !check_total(layout, err) || !check_record(layout, err) ||
         !check_format(layout, err))
         return false;

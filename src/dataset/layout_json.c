@@ -116,7 +116,7 @@ static bool read_words(const struct manifest *m, struct dataset_layout *layout)
     if (!doc_string(&m->doc, format, &text, m->err))
         return false;
     if (!(layout->format = dataset_format_find(text)))
-        return doc_error(&m->doc, format, m->err, "expected a format of data sets, found '%s'", text);
+        return doc_error(&m->doc, format, m->err, "expected a data set format, found '%s'", text);
     if (!doc_string(&m->doc, prefix, &text, m->err))
         return false;
     if (strlen(text) >= sizeof layout->prefix)
@@ -125,7 +125,7 @@ static bool read_words(const struct manifest *m, struct dataset_layout *layout)
     if (!doc_string(&m->doc, element, &text, m->err))
         return false;
     if (!dataset_element_find(text, &layout->element))
-        return doc_error(&m->doc, element, m->err, "expected a type of numpy, found '%s'", text);
+        return doc_error(&m->doc, element, m->err, "expected a numpy type, found '%s'", text);
     if (!doc_string(&m->doc, compression, &text, m->err))
         return false;
     if (!dataset_compression_find(text, &layout->compression))

@@ -104,8 +104,8 @@ bool dataset_unpack(const char *path, const unsigned char *from, size_t n, enum 
     if (state == Z_STREAM_END || (state == Z_OK && !whole))
         return true;
     return error_set(err, ERROR_INPUT, "%s: %s", path,
-                     out > capacity         ? "more compressed data than its header says"
-                     : state == Z_BUF_ERROR ? "compressed data end too early"
+                     out > capacity         ? "more compressed data than its header announces"
+                     : state == Z_BUF_ERROR ? "compressed data are truncated"
                      : state == Z_MEM_ERROR ? "out of memory"
                                             : "compressed data are damaged");
 }
@@ -119,7 +119,7 @@ const char *dataset_pack_missing(void)
 
 static bool missing(struct error *err)
 {
-    return error_set(err, ERROR_FAILED, "this rehearse was built without zlib, which compressed files take");
+    return error_set(err, ERROR_FAILED, "this rehearse was built without zlib, which compressed files need");
 }
 
 bool dataset_pack_begin(struct dataset_packing *packing, struct dataset_writer *to, int level,

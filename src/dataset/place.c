@@ -139,8 +139,7 @@ static bool read_all(void *context, int64_t offset, void *to, size_t n, struct e
         if (got < 0)
             return cannot("read", input->path, errno, err);
         if (got == 0)
-            return error_set(err, ERROR_FAILED,
-                             "'%s' ends at byte %" PRId64 ", before what should be read of it", input->path,
+            return error_set(err, ERROR_FAILED, "'%s' is truncated: it ends at byte %" PRId64, input->path,
                              offset);
         at += got;
         offset += got;
@@ -194,9 +193,9 @@ static bool posix_size(void *context, const char *path, int64_t *bytes, struct e
         if (S_ISREG(state.st_mode))
             *bytes = state.st_size;
         else
-            known = error_set(err, ERROR_INPUT, "'%s' is no regular file", joined);
+            known = error_set(err, ERROR_INPUT, "'%s' is not a regular file", joined);
     } else if (errno != ENOENT && errno != ENOTDIR) {
-        known = cannot("look at", joined, errno, err);
+        known = cannot("stat", joined, errno, err);
     }
     free(joined);
     return known;

@@ -19,10 +19,10 @@ const uint32_t criteo_categories[CRITEO_CATEGORIES] = {
 bool units_check(const struct dataset_layout *layout, struct error *err)
 {
     if (layout->dims_count > 0 || layout->record_bytes_stdev > 0)
-        return error_set(err, ERROR_INPUT,
-                         "dataset: %s files have samples of their own shape: leave out record_dims and "
-                         "record_length_bytes_stdev",
-                         layout->format->name);
+        return error_set(
+            err, ERROR_INPUT,
+            "dataset: %s samples have a fixed shape: remove record_dims and record_length_bytes_stdev",
+            layout->format->name);
     return true;
 }
 

@@ -77,8 +77,8 @@ static bool report(struct dataset_crew *crew, const struct dataset_file *file, c
     };
     if (d->found < 0 || d->expected < 0)
         return add_fault(crew, fault, path,
-                         d->sample < 0 ? "it ends or should end at byte %" PRId64
-                                       : "a sample ends or should end at byte %" PRId64,
+                         d->sample < 0 ? "wrong end of the file: found or expected at byte %" PRId64
+                                       : "wrong end of a sample: found or expected at byte %" PRId64,
                          d->offset);
     if (d->sample >= 0)
         return add_fault(crew, fault, path, "sample %" PRId64 ", byte %" PRId64 " is %d, expected %d",

@@ -45,15 +45,15 @@ bool feed_demand_check(const struct feed_demand *demand, const struct plan *plan
     if (!workload->workflow.train)
         return true;
     if (demand->whole && demand->batch == 0 && !says(workload, "reader.batch_size"))
-        return error_set(err, ERROR_INPUT,
-                         "%s: neither the plan nor the workload says a batch: --set reader.batch_size=N is "
-                         "needed",
-                         plan->path);
+        return error_set(
+            err, ERROR_INPUT,
+            "%s: neither the plan nor the workload has a batch size: add --set reader.batch_size=N",
+            plan->path);
     return demand->seconds > 0 || workload->train.computation_model != WORKLOAD_COMPUTATION_TIME ||
            says(workload, "train.computation_time") ||
            error_set(err, ERROR_INPUT,
-                     "%s: neither the plan nor the workload says how long a step takes: --set "
-                     "train.computation_time=SECONDS is needed",
+                     "%s: neither the plan nor the workload has a step time: add --set "
+                     "train.computation_time=SECONDS",
                      plan->path);
 }
 
@@ -63,8 +63,8 @@ int64_t feed_demand_accelerators(const struct feed_demand *demand, const struct 
     if (demand->readers % processes == 0 && demand->readers / processes <= MAX_ACCELERATORS)
         return demand->readers / processes;
     error_set(err, ERROR_USAGE,
-              "%s: %" PRId64 " devices read, which %d processes cannot emulate evenly: --accelerators N is "
-              "needed",
+              "%s: the %" PRId64
+              " devices that read cannot be divided evenly among %d processes: add --accelerators N",
               plan->path, demand->readers, processes);
     return 0;
 }

@@ -13,12 +13,12 @@ const char *origin_name(enum origin_evidence evidence)
 const char *origin_words(enum origin_evidence evidence)
 {
     static const char *const words[] = {
-        "this file system does not tell where its bytes come from",
-        "objects come over the network",
-        "O_DIRECT goes around the page cache",
-        "as this program made the device read",
-        "what was not in the page cache before",
-        "the file system is memory",
+        "this file system does not report where bytes come from",
+        "objects over the network",
+        "O_DIRECT bypasses the page cache",
+        "device reads of this process",
+        "page-cache misses",
+        "an in-memory file system",
     };
     return words[evidence];
 }

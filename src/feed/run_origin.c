@@ -95,7 +95,7 @@ static bool add_rank(void *context, int rank, const char *bytes, size_t length, 
     const char *name = comm_host(run->options->comm, rank);
     int at = 0;
     if (length != sizeof message + count_bytes(run))
-        return error_set(err, ERROR_FAILED, "rank %d is another version of this program", rank);
+        return error_set(err, ERROR_FAILED, "rank %d runs another version of rehearse", rank);
     memcpy(&message, bytes, sizeof message);
     while (at < hosts->count && strcmp(hosts->each[at].name, name) != 0)
         at++;

@@ -58,7 +58,7 @@ static bool find_layout(struct session *session, struct error *err)
     if (found.format != session->layout.format) {
         char *path = storage_path(session->storage, DATASET_MANIFEST, err);
         if (path)
-            error_set(err, ERROR_INPUT, "%s: its files are %s, the workload reads %s", path,
+            error_set(err, ERROR_INPUT, "%s: the data set has %s files, the workload reads %s", path,
                       found.format->name, session->layout.format->name);
         free(path);
         dataset_layout_release(&found);
@@ -85,10 +85,9 @@ static bool check_present(struct session *session, struct error *err)
                 place.size(place.context, path.data, &bytes, err);
     if (done && bytes < 0) {
         char *missing = storage_path(session->storage, path.data, err);
-        done = missing && error_set(err, ERROR_INPUT,
-                                    "%s: there is no such file; 'rehearse dataset generate' makes the data "
-                                    "set of a workload",
-                                    missing);
+        done = missing &&
+               error_set(err, ERROR_INPUT,
+                         "%s: no such file: make the data set with 'rehearse dataset generate'", missing);
         free(missing);
     }
     text_release(&path);

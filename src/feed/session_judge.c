@@ -68,7 +68,7 @@ static bool add_rank(void *context, int rank, const char *bytes, size_t length, 
     struct rank_facts facts;
     int at = 0;
     if (length != sizeof facts)
-        return error_set(err, ERROR_FAILED, "rank %d is another version of this program", rank);
+        return error_set(err, ERROR_FAILED, "rank %d runs another version of rehearse", rank);
     memcpy(&facts, bytes, sizeof facts);
     while (at < session->host_count && *session->hosts[at].name &&
            strcmp(session->hosts[at].name, facts.host.name) != 0)
@@ -169,16 +169,16 @@ static void say_left_out(const struct run_result *run, struct session_check *che
         return;
     if (order->steps < run->full_steps)
         say(check,
-            "but %" PRId64 " of %" PRId64 " are left out of each epoch, which ends after %" PRId64
-            " of %" PRId64 " steps",
+            "%" PRId64 " of %" PRId64 " samples skipped per epoch, which ends after %" PRId64 " of %" PRId64
+            " steps",
             order->dropped, all, order->steps, run->full_steps);
     else
         say(check,
-            "but %" PRId64 " of %" PRId64
-            " (%.3g %%) are left out of each epoch, %s: they do not fill a batch of "
-            "%" PRId64 " on %d accelerator%s",
+            "%" PRId64 " of %" PRId64
+            " samples (%.3g %%) skipped per epoch, %s: last batch incomplete (%" PRId64
+            " x %d accelerator%s)",
             order->dropped, all, 100.0 * (double)order->dropped / (double)all,
-            others ? "others each time" : "always the same", order->options.batch,
+            others ? "different ones each time" : "always the same ones", order->options.batch,
             order->options.accelerators, order->options.accelerators == 1 ? "" : "s");
 }
 
@@ -231,8 +231,8 @@ static bool check_host(struct session *session, const struct metrics_figures *fi
                                             (int64_t)llround(1e6 * host.au_at_best));
     if (!kept_up)
         say(check,
-            "deadlines were noticed late by %.1f %% of the time, readers waited for a processor %.1f %% of "
-            "theirs, control groups held the run back %.1f %%; without, AU is up to %.1f %%",
+            "timers fired late %.1f %% of the time, readers waited for a CPU %.1f %%, cgroups throttled the "
+            "run %.1f %%; without these, AU could reach %.1f %%",
             100.0 * host.late, 100.0 * host.delayed, 100.0 * host.throttled, 100.0 * host.au_at_best);
     return kept_up;
 }
@@ -250,11 +250,11 @@ static bool check_origin(struct session *session, const char *name, const struct
     if (origin->needed == 0)
         return true;
     if (isnan(share))
-        say(check, "of %s an unknown part (%s)%s", size, origin_words(origin->evidence),
-            warm ? "; warm caches were asked for" : "");
+        say(check, "unknown share of %s (%s)%s", size, origin_words(origin->evidence),
+            warm ? "; warm caches requested (--warm)" : "");
     else
         say(check, "%.3g %% of %s (%s)%s%s", 100.0 * share, size, origin_words(origin->evidence),
-            cold ? "" : ", the rest from memory", warm ? "; warm caches were asked for" : "");
+            cold ? "" : ", the rest from memory", warm ? "; warm caches requested (--warm)" : "");
     return cold || warm;
 }
 
@@ -291,10 +291,9 @@ static void check_utilisation(struct session *session, const struct metrics_figu
     struct session_check *check = add_check(session, CHECK_AU, state, (int64_t)llround(1e6 * target),
                                             (int64_t)llround(1e6 * figures->au));
     if (!judged)
-        say(check, "%.1f %%, which says nothing about the storage", 100.0 * figures->au);
+        say(check, "%.1f %%, no measure of the storage", 100.0 * figures->au);
     else if (!figures->met)
-        say(check, "AU is %.1f %%, below the %.0f %% that the workload asks for", 100.0 * figures->au,
-            100.0 * target);
+        say(check, "AU %.1f %% is below the target of %.0f %%", 100.0 * figures->au, 100.0 * target);
 }
 
 /* A storage that is too slow even with the help of memory is too slow; one that is fast enough may not be. */
@@ -354,10 +353,11 @@ static void put_into_words(struct session *session, bool restored)
         snprintf(text, size, "%s%s", text_of(session, CHECK_AU), warm);
         return;
     case SESSION_HOST:
-        snprintf(text, size, "no verdict: the host could not keep up; give the run more processors");
+        snprintf(text, size, "no verdict: the host could not keep up; give the run more CPUs");
         return;
     case SESSION_FROM_MEMORY:
-        snprintf(text, size, "no verdict, from memory: %s: %s; see --drop-caches, --direct and --warm",
+        snprintf(text, size,
+                 "no verdict, from memory: %s: %s; use --drop-caches or --direct, or accept it with --warm",
                  of_memory, text_of(session, of_memory));
         return;
     default:
@@ -406,7 +406,7 @@ bool session_passed(const struct session *session, struct error *err)
     if (session->verdict != SESSION_OK)
         return error_set(err, ERROR_FAILED, "%s", session->verdict_text);
     if (session->has_rules && session->rules.category == RULES_INVALID)
-        return error_set(err, ERROR_FAILED, "MLPerf Storage: %d rule%s not kept", session->rules.failed,
-                         session->rules.failed == 1 ? " is" : "s are");
+        return error_set(err, ERROR_FAILED, "MLPerf Storage: %d rule%s broken", session->rules.failed,
+                         session->rules.failed == 1 ? "" : "s");
     return true;
 }

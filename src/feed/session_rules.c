@@ -109,7 +109,7 @@ static bool is_closed(const char *name, const char *value, bool unet3d, char why
     if (!contains(closed, COUNT(closed), name))
         snprintf(why, 192, "%s may not be changed, neither in CLOSED nor in OPEN", name);
     else if (strcmp(name, "reader.prefetch_size") == 0 && !is_prefetch_allowed(value))
-        snprintf(why, 192, "reader.prefetch_size is %.16s, allowed are 0, 1 and 2", value);
+        snprintf(why, 192, "reader.prefetch_size is %.16s, expected 0, 1 or 2", value);
     else if (strcmp(name, "reader.odirect") == 0 && !unet3d)
         snprintf(why, 192, "reader.odirect may be changed for unet3d only");
     else
@@ -146,10 +146,10 @@ static void check_parameters(const struct session_options *options, bool unet3d,
     else if (wrong == 1)
         find(report, "parameters", "10", RULES_FAIL, "%s", first);
     else if (opened[0])
-        find(report, "parameters", "10.2", RULES_PASS, "%s may be changed in OPEN only", opened);
+        find(report, "parameters", "10.2", RULES_PASS, "%s may only be changed in OPEN", opened);
     else
-        find(report, "parameters", "10.1", RULES_PASS,
-             "%d parameters were changed, all of which CLOSED allows", options->override_count);
+        find(report, "parameters", "10.1", RULES_PASS, "%d parameters changed, all allowed in CLOSED",
+             options->override_count);
 }
 
 static void check_dataset(const struct session *session, struct rules_report *report)
@@ -164,7 +164,7 @@ static void check_dataset(const struct session *session, struct rules_report *re
     double by_memory = MEMORY_RATIO * memory / workload->dataset.record_length_bytes;
     int64_t min = (int64_t)ceil(fmax(by_steps, by_memory) / samples);
     find(report, "dataset-size", "7", pass_if(files >= min),
-         "%lld files, at least %lld are needed: the greater of %d steps of %lld samples on %d accelerators "
+         "%lld files, at least %lld needed: the larger of %d steps of %lld samples on %d accelerators "
          "and %d times the %.1f GiB of the hosts' memory",
          (long long)files, (long long)min, MIN_STEPS, (long long)batch, accelerators, MEMORY_RATIO,
          memory / GIB);
@@ -186,13 +186,13 @@ static void check_hosts(const struct session *session, struct rules_report *repo
     }
     if (other != hosts)
         find(report, "equal-hosts", "9", RULES_FAIL,
-             "%d accelerators on %s and %d on %s: must be as many on every host", hosts[0].accelerators,
+             "%d accelerators on %s and %d on %s: every host needs the same number", hosts[0].accelerators,
              hosts[0].name, other->accelerators, other->name);
     else
         find(report, "equal-hosts", "9", RULES_PASS, "%d accelerators on each of %d hosts",
              hosts[0].accelerators, session->host_count);
     find(report, "host-memory", "8", pass_if(min >= 0.5),
-         "%.2f GiB of memory per accelerator on %s, 0.5 are needed", min, poorest->name);
+         "%.2f GiB of memory per accelerator on %s, 0.5 needed", min, poorest->name);
 }
 
 /* What one run cannot show is unknown. */
@@ -202,14 +202,14 @@ static void check_runs(const struct session *session, const struct known_workloa
     struct metrics_figures figures = {0};
     struct error ignored;
     metrics_figures(&session->run.whole, METRICS_TRAIN, METRICS_RUN, &figures, &ignored);
-    find(report, "warm-up", "6.6", RULES_UNKNOWN, "not known whether there was a run before the first");
-    find(report, "runs", "3", RULES_UNKNOWN,
-         "1 of %d runs: the result is the mean of %d, one after the other", RUNS, RUNS);
-    find(report, "seeds", "6.6", RULES_UNKNOWN, "the seed must change from run to run, and there is 1");
+    find(report, "warm-up", "6.6", RULES_UNKNOWN, "one run cannot show whether a warm-up run preceded it");
+    find(report, "runs", "3", RULES_UNKNOWN, "1 of %d runs: the result is the mean of %d consecutive runs",
+         RUNS, RUNS);
+    find(report, "seeds", "6.6", RULES_UNKNOWN, "one run cannot show whether the seed changes between runs");
     if (known)
         find(report, "au", "4", pass_if(figures.au >= known->au),
-             "AU of run 1 is %.2f %%, at least %.0f %% is needed", 100 * figures.au, 100 * known->au);
-    find(report, "replicable", "6.7", RULES_UNKNOWN, "one run does not tell whether others are within 5 %%");
+             "AU of run 1 is %.2f %%, at least %.0f %% needed", 100 * figures.au, 100 * known->au);
+    find(report, "replicable", "6.7", RULES_UNKNOWN, "one run cannot show whether all are within 5 %%");
 }
 
 /* "8b" is the model of "llama_8b_zero3" and "llama3-8b", not of "llama_108b". */
@@ -240,14 +240,15 @@ static void check_processes(const struct session *session, const struct known_mo
     if (model && !subset && processes > wanted && processes % model->unit == 0) {
         report->category = RULES_OPEN;
         find(report, "processes", "2.2.5", RULES_PASS,
-             "%d processes, a multiple of %d, may be in OPEN; CLOSED has %d", processes, model->unit, wanted);
+             "%d processes (a multiple of %d) are allowed in OPEN; CLOSED needs %d", processes, model->unit,
+             wanted);
     } else if (model) {
         find(report, "processes", "2.2.1", pass_if(processes == wanted),
-             "%d processes save %s, in %s mode %d are needed", processes, model->name,
-             subset ? "subset" : "default", wanted);
+             "%d processes save %s; %s mode needs %d", processes, model->name, subset ? "subset" : "default",
+             wanted);
     }
     find(report, "processes-per-host", "2.2.5", pass_if(fewest->accelerators >= 4),
-         "%d processes on %s, at least 4 are needed", fewest->accelerators, fewest->name);
+         "%d processes on %s, at least 4 needed", fewest->accelerators, fewest->name);
 }
 
 static void check_checkpoints(const struct session *session, const char *name, struct rules_report *report)
@@ -260,9 +261,9 @@ static void check_checkpoints(const struct session *session, const char *name, s
          model ? "" : "not ");
     check_parameters(&session->options, false, report);
     check_processes(session, model, report);
-    find(report, "writes", "2.2.5", pass_if(writes == CHECKPOINTS), "%lld checkpoints written, %d are needed",
+    find(report, "writes", "2.2.5", pass_if(writes == CHECKPOINTS), "%lld checkpoints written, %d needed",
          (long long)(writes > 0 ? writes : 0), CHECKPOINTS);
-    find(report, "reads", "2.2.5", pass_if(reads == CHECKPOINTS), "%lld checkpoints read, %d are needed",
+    find(report, "reads", "2.2.5", pass_if(reads == CHECKPOINTS), "%lld checkpoints read, %d needed",
          (long long)(reads > 0 ? reads : 0), CHECKPOINTS);
     find(report, "fsync", "2.2.2", pass_if(checkpoint->fsync), "%s: fsync after each write",
          checkpoint->fsync ? "yes" : "no");

@@ -36,7 +36,7 @@ static bool add_share(void *context, int rank, const char *bytes, size_t length,
     struct share share;
     (void)rank;
     if (length != sizeof share)
-        return error_set(err, ERROR_FAILED, "another version of this program runs on another host");
+        return error_set(err, ERROR_FAILED, "another host runs another version of rehearse");
     memcpy(&share, bytes, sizeof share);
     for (size_t i = 0; i < sums->count; i++) {
         struct share *sum = &sums->shares[i];

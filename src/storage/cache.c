@@ -99,7 +99,7 @@ static bool look(const char *path, int fd, const struct stat *info, struct stora
     if (pages < 0)
         pages = ask_mincore(fd, info->st_size);
     if (pages < 0)
-        return cannot(err, path, "see what is in the page cache");
+        return cannot(err, path, "read the page cache's state");
     cached->resident = pages > info->st_size / page ? info->st_size : pages * page;
     return true;
 }
@@ -164,10 +164,10 @@ bool storage_drop_system(struct error *err)
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0)
         return error_set(
-            err, ERROR_FAILED, "%s: cannot drop the machine's caches: %s%s", path, strerror(errno),
-            errno == EACCES || errno == EPERM ? "; it takes root, dropping single files does not" : "");
+            err, ERROR_FAILED, "%s: cannot drop the system's page cache: %s%s", path, strerror(errno),
+            errno == EACCES || errno == EPERM ? "; it needs root, dropping single files does not" : "");
     sync(); /* only clean pages go */
-    bool ok = write(fd, "3", 1) == 1 || cannot(err, path, "drop the machine's caches");
+    bool ok = write(fd, "3", 1) == 1 || cannot(err, path, "drop the system's page cache");
     close(fd);
     return ok;
 }

@@ -91,7 +91,7 @@ bool storage_is_s3(const char *path)
 static bool check_options(const struct storage_options *options, struct error *err)
 {
     if ((unsigned)options->method >= (unsigned)KINDS)
-        return error_set(err, ERROR_USAGE, "storage method %d: there is none", (int)options->method);
+        return error_set(err, ERROR_USAGE, "unknown storage method %d", (int)options->method);
     const struct storage_method *method = methods[options->method];
     const char *name = kind_names[options->method];
     if (!method)
@@ -101,7 +101,7 @@ static bool check_options(const struct storage_options *options, struct error *e
         return error_set(err, ERROR_USAGE, "storage method '%s' always goes through %s, not direct", name,
                          options->method == STORAGE_S3 ? "the network" : "the page cache");
     if (options->method != STORAGE_S3 && storage_is_s3(options->root)) /* no folder "s3:" */
-        return error_set(err, ERROR_USAGE, "%s: storage method '%s' takes folders; 's3' takes buckets",
+        return error_set(err, ERROR_USAGE, "%s: storage method '%s' reads folders; buckets need method s3",
                          options->root, name);
     if (options->request != 0 &&
         (options->request < STORAGE_MIN_REQUEST || options->request > STORAGE_MAX_REQUEST))
@@ -281,7 +281,7 @@ bool storage_remove(struct storage *storage, const char *name, struct error *err
     char *path = storage_path(storage, name, err);
     bool root = path && !*name; /* also where it is empty */
     if (root)
-        error_set(err, ERROR_FAILED, "%s: cannot remove: the data lie below it", path);
+        error_set(err, ERROR_FAILED, "%s: cannot remove: it contains the data", path);
     bool ok = path && !root && storage->method->remove(storage, path, err);
     free(path);
     return ok;

@@ -92,7 +92,7 @@ bool storage_facts(const char *path, struct storage_facts *facts, struct error *
     struct stat info;
     *facts = (struct storage_facts){.file_system = "unknown", .device = "unknown"};
     if (stat(path, &info) != 0)
-        return error_set(err, error_of_input(errno), "%s: cannot look at: %s", path, strerror(errno));
+        return error_set(err, error_of_input(errno), "%s: cannot stat: %s", path, strerror(errno));
     if (!find_type(path, facts, err) || !find_device(info.st_dev, facts, err))
         return false;
     facts->backing = storage_backing_of(facts->file_system, strcmp(facts->device, "unknown") != 0);

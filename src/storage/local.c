@@ -23,7 +23,7 @@ static bool cannot_open(struct error *err, const char *path)
 static bool no_file(struct error *err, const char *path, bool directory)
 {
     return error_set(err, ERROR_INPUT, "%s: %s, expected a file", path,
-                     directory ? "a directory" : "no regular file");
+                     directory ? "a directory" : "not a regular file");
 }
 
 /* Explains why O_DIRECT was refused: by the file system, or because this is no file. */
@@ -32,7 +32,7 @@ static bool not_direct(struct error *err, const char *path)
     struct stat info;
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
         return no_file(err, path, S_ISDIR(info.st_mode));
-    return error_set(err, ERROR_FAILED, "%s: the file system cannot read directly (O_DIRECT)", path);
+    return error_set(err, ERROR_FAILED, "%s: the file system does not support direct reads (O_DIRECT)", path);
 }
 
 /* Sets the block size of O_DIRECT, which the file system tells since Linux 6.1. */
@@ -42,7 +42,7 @@ static bool find_alignment(struct storage_file *file, const struct statx *info, 
 #ifdef STATX_DIOALIGN
     if (info->stx_mask & STATX_DIOALIGN) {
         if (info->stx_dio_offset_align == 0)
-            return error_set(err, ERROR_FAILED, "%s: this file cannot be read directly (O_DIRECT)",
+            return error_set(err, ERROR_FAILED, "%s: this file does not support direct reads (O_DIRECT)",
                              file->path);
         file->alignment = info->stx_dio_offset_align;
         if (info->stx_dio_mem_align > info->stx_dio_offset_align)
@@ -53,8 +53,9 @@ static bool find_alignment(struct storage_file *file, const struct statx *info, 
 #endif
     if (file->alignment > LARGEST_BLOCK)
         return error_set(err, ERROR_FAILED,
-                         "%s: direct reads of blocks of %" PRId64 " bytes: at most %" PRId64, file->path,
-                         file->alignment, LARGEST_BLOCK);
+                         "%s: direct reads need blocks of %" PRId64 " bytes, at most %" PRId64
+                         " are supported",
+                         file->path, file->alignment, LARGEST_BLOCK);
     return true;
 }
 
@@ -67,7 +68,7 @@ static bool look_at(struct storage_file *file, struct error *err)
         wanted |= STATX_DIOALIGN;
 #endif
     if (statx(file->fd, "", AT_EMPTY_PATH, wanted, &info) != 0)
-        return error_set(err, ERROR_FAILED, "%s: cannot look at: %s", file->path, strerror(errno));
+        return error_set(err, ERROR_FAILED, "%s: cannot stat: %s", file->path, strerror(errno));
     if (!S_ISREG(info.stx_mode))
         return no_file(err, file->path, S_ISDIR(info.stx_mode));
     file->size = (int64_t)info.stx_size;

@@ -105,7 +105,7 @@ static bool map_read(struct storage_reader *reader, struct storage_file *file, s
 {
     int64_t size = size_now(file);
     if (size < 0)
-        return error_set(err, ERROR_FAILED, "%s: cannot look at: %s", file->path, strerror(errno));
+        return error_set(err, ERROR_FAILED, "%s: cannot stat: %s", file->path, strerror(errno));
     for (int i = 0; i < count; i++) {
         if (extents[i].length > 0 && extents[i].offset + extents[i].length > size)
             return truncated(file, extents[i].offset, extents[i].length, size, err);

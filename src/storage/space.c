@@ -107,7 +107,7 @@ bool storage_space(const char *path, struct storage_space *space, struct error *
         if (system.f_files > 0)
             space->files = product(system.f_favail, 1);
     } else {
-        error_set(err, ERROR_FAILED, "cannot look at '%s': %s", there, strerror(errno));
+        error_set(err, ERROR_FAILED, "cannot stat '%s': %s", there, strerror(errno));
     }
     free(there);
     return found;
@@ -125,7 +125,7 @@ static bool add_entries(FTS *walk, const char *folder, const atomic_bool *stop, 
         }
     }
     /* fts_read has set it to 0 where that was all */
-    return errno == 0 || error_set(err, ERROR_FAILED, "%s: cannot look at: %s", folder, strerror(errno));
+    return errno == 0 || error_set(err, ERROR_FAILED, "%s: cannot stat: %s", folder, strerror(errno));
 }
 
 bool storage_space_used(const char *folder, const atomic_bool *stop, int64_t *bytes, int64_t *files,
@@ -147,13 +147,13 @@ bool storage_space_check(const struct storage_space *space, int64_t bytes, int64
     struct unit_texts texts = {0};
     const char *at = space->mount[0] ? space->mount : "its file system";
     if (space->bytes >= 0 && bytes > space->bytes)
-        return error_set(err, ERROR_FAILED, "needs %s, %s are free on '%s' (--force to try all the same)",
+        return error_set(err, ERROR_FAILED, "needs %s, but only %s are free on '%s' (--force writes anyway)",
                          unit_text(&texts, (double)bytes, UNIT_BYTES),
                          unit_text(&texts, (double)space->bytes, UNIT_BYTES), at);
     if (space->files >= 0 && files > space->files)
         return error_set(err, ERROR_FAILED,
-                         "needs %" PRId64 " files, %" PRId64
-                         " more can be made on '%s' (--force to try all the same)",
+                         "needs %" PRId64 " files, but only %" PRId64
+                         " more fit on '%s' (--force writes anyway)",
                          files, space->files, at);
     return true;
 }

@@ -27,7 +27,7 @@ struct ring {
 static bool refused(struct error *err, int result)
 {
     return error_set(err, ERROR_FAILED, "cannot make an io_uring: %s%s", strerror(-result),
-                     result == -EPERM || result == -ENOSYS ? "; does the kernel allow it?" : "");
+                     result == -EPERM || result == -ENOSYS ? "; the kernel may forbid it" : "");
 }
 
 /* liburing maps and unmaps memory behind libc's back. The lock tells the thread sanitizer that a ring that
@@ -192,7 +192,8 @@ static bool wait_some(struct ring *ring, const struct storage_file *file, struct
     if (result >= 0 || result == -EINTR || result == -EAGAIN || result == -EBUSY)
         return true;
     ring->broken = true;
-    return error_set(err, ERROR_FAILED, "%s: io_uring takes no requests: %s", file->path, strerror(-result));
+    return error_set(err, ERROR_FAILED, "%s: io_uring accepts no requests: %s", file->path,
+                     strerror(-result));
 }
 
 /* Requests that the kernel has, and whose memory it may write to. */
@@ -206,7 +207,7 @@ static bool uring_read(struct storage_reader *reader, struct storage_file *file,
 {
     struct ring *ring = reader->state;
     if (ring->broken)
-        return error_set(err, ERROR_FAILED, "%s: io_uring takes no requests since a failure", file->path);
+        return error_set(err, ERROR_FAILED, "%s: io_uring accepts no requests after a failure", file->path);
     struct storage_cut cut = storage_cut_start(extents, count, file->alignment, ring->request, ring->request);
     bool ok = true;
     for (;;) {

@@ -262,10 +262,10 @@ static void a_damaged_record_is_named(void **state)
     parts.blobs[0].bytes[index.first + index.stride + 40] ^= 1;
     assert_false(layout.format->decode(&index, 1, parts.blobs[0].bytes + index.stride, (size_t)index.length,
                                        to, sizeof to, &length, &err));
-    assert_string_equal(err.text, "record 1: the sum of its data is wrong");
+    assert_string_equal(err.text, "record 1: wrong checksum of its data");
     parts.blobs[0].bytes[index.first + index.stride] ^= 1;
     assert_false(dataset_locate(layout.format, &index, "test", parts.list, &err));
-    assert_non_null(strstr(err.text, "the sum of its length is wrong"));
+    assert_non_null(strstr(err.text, "wrong checksum of its length"));
     parts_release(&parts);
 }
 

@@ -231,7 +231,7 @@ static void what_cannot_be_made_is_refused(void **state)
     refused("dataset.num_samples_per_file", no_samples);
     refused("dataset.record_length_bytes", no_bytes);
     refused("a file would have more", too_many);
-    refused("no multiple of the 4 bytes of float32", odd_bytes);
+    refused("not a multiple of the 4 bytes of float32", odd_bytes);
     refused("dataset.compression", wrong_compression);
     refused("dataset.file_prefix", folder_as_prefix);
     refused("dataset.record_dims", dims_overflow);

@@ -96,9 +96,8 @@ static void readers_are_shared_by_processes(void **state)
     assert_int_equal(feed_demand_accelerators(&demand, &plan, 1, &err), 11);
     assert_int_equal(feed_demand_accelerators(&demand, &plan, 11, &err), 1);
     assert_int_equal(feed_demand_accelerators(&demand, &plan, 2, &err), 0);
-    assert_string_equal(
-        err.text,
-        "plan.json: 11 devices read, which 2 processes cannot emulate evenly: --accelerators N is needed");
+    assert_string_equal(err.text, "plan.json: the 11 devices that read cannot be divided evenly among 2 "
+                                  "processes: add --accelerators N");
     plan_release(&plan);
 }
 
@@ -135,11 +134,10 @@ static void what_is_missing_is_named(void **state)
         "{\"pipelines\": [{\"stages\": [{\"layers\": [0, 3], \"device_type\": \"a\"}]}]}";
     static const char timed[] = "{\"iteration_time\": 2, \"pipelines\": [{\"stages\": [{\"layers\": [0, 3], "
                                 "\"device_type\": \"a\"}]}]}";
-    static const char no_time[] =
-        "plan.json: neither the plan nor the workload says how long a step takes: --set "
-        "train.computation_time=SECONDS is needed";
-    static const char no_batch[] = "plan.json: neither the plan nor the workload says a batch: --set "
-                                   "reader.batch_size=N is needed";
+    static const char no_time[] = "plan.json: neither the plan nor the workload has a step time: add --set "
+                                  "train.computation_time=SECONDS";
+    static const char no_batch[] = "plan.json: neither the plan nor the workload has a batch size: add --set "
+                                   "reader.batch_size=N";
     (void)state;
     missing(bare, NULL, false, no_time);
     missing(bare, "train.computation_time=1", false, NULL);

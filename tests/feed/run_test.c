@@ -156,7 +156,7 @@ static void test_too_few_samples_for_a_step_are_said(void **state)
     struct error err;
     CONFIGURE("reader.batch_size=40");
     assert_false(run_workload(&options, &result, &err));
-    assert_non_null(strstr(err.text, "no step would be run"));
+    assert_non_null(strstr(err.text, "no step would run"));
 }
 
 static void test_a_stop_leaves_a_part(void **state)

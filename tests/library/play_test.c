@@ -263,7 +263,7 @@ static void what_is_wrong_is_said(void **state)
     request.ranks = 2;
     refused(&request, RH_INPUT, "no-such.json: cannot open: No such file or directory");
     setenv("REHEARSE_PROGRAM", "/no/such", 1);
-    refused(&request, RH_FAILED, "REHEARSE_PROGRAM: there is no program '/no/such'");
+    refused(&request, RH_FAILED, "REHEARSE_PROGRAM: no program '/no/such'");
     setenv("REHEARSE_PROGRAM", "/bin/true", 1);
     struct rh_error error;
     assert_null(rh_play(&request, NULL, &error));

@@ -151,7 +151,7 @@ static void a_missing_module_is_named(void **state)
     setenv("REHEARSE_DNNL_MODULE", getenv("REHEARSE_NO_PLUGIN"), 1);
     assert_null(kernel_calls_load(&err));
     if (!strstr(err.text, "was built without oneDNN"))
-        assert_string_equal(err.text, "rehearse-dnnl.so is of another version of rehearse");
+        assert_string_equal(err.text, "rehearse-dnnl.so belongs to another version of rehearse");
     if (before)
         setenv("REHEARSE_DNNL_MODULE", before, 1);
     else

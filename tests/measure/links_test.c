@@ -179,7 +179,7 @@ static void test_ranks_with_other_sizes_are_refused(void **state)
     char folder[] = "/tmp/links-XXXXXX", first[64], other[64];
     if (!ranks_run(2, "sizes", ""))
         skip();
-    ranks_require("its version, one of its options or its --profile is not that of rank 0>");
+    ranks_require("its version, one of its options or its --profile differs from rank 0's>");
     assert_non_null(mkdtemp(folder));
     snprintf(first, sizeof first, "%s/first.json", folder);
     snprintf(other, sizeof other, "%s/other.json", folder);
@@ -191,7 +191,7 @@ static void test_ranks_with_other_sizes_are_refused(void **state)
     unlink(first);
     unlink(other);
     rmdir(folder);
-    ranks_require("its version, one of its options or its --profile is not that of rank 0>");
+    ranks_require("its version, one of its options or its --profile differs from rank 0's>");
 }
 
 /* ---- A study of known times ---- */

@@ -210,7 +210,7 @@ static void no_file(struct storage *storage, struct storage_reader *reader)
     assert_int_equal(err.kind, ERROR_INPUT);
     require_text(&err, "/folder: a directory, expected a file");
     assert_null(storage_open(reader, "pipe", &err)); /* and does not wait for a writer */
-    require_text(&err, "/pipe: no regular file, expected a file");
+    require_text(&err, "/pipe: not a regular file, expected a file");
 }
 
 static void test_a_folder_and_a_pipe_are_no_files(void **state)

@@ -218,10 +218,10 @@ static void test_refusals_are_not_tried_again(void **state)
 static void test_bytes_that_do_not_fit_the_request_are_refused(void **state)
 {
     (void)state;
-    require_failure("fewer/a", "the server sends fewer bytes than it was asked for");
-    require_failure("more/a", "the server sends more bytes than it was asked for");
-    require_failure("other/a", "the server sends another range");
-    require_failure("norange/a", "the server does not send ranges");
+    require_failure("fewer/a", "the server sent fewer bytes than requested");
+    require_failure("more/a", "the server sent more bytes than requested");
+    require_failure("other/a", "the server sent another range than requested");
+    require_failure("norange/a", "the server does not support range requests");
 }
 
 static void test_an_object_that_is_replaced_is_refused(void **state)
@@ -271,10 +271,10 @@ static void test_lists_that_make_no_sense_are_refused(void **state)
     static const struct {
         const char *folder, *expected;
     } cases[] = {
-        {"broken", "s3://bucket/broken: cannot list: the server sends not the XML of S3: it ends too early"},
+        {"broken", "s3://bucket/broken: cannot list: the server sent not S3's XML: it is truncated"},
         {"document", "a document type"},
-        {"foreign", "a name that was not asked for"},
-        {"forever", "the server sends a page again (http://127.0.0.1:"},
+        {"foreign", "a name outside the requested prefix"},
+        {"forever", "the server sent the same page twice (http://127.0.0.1:"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error err;
@@ -379,20 +379,20 @@ static void test_options_that_make_no_sense_are_refused(void **state)
     (void)state;
     struct storage_s3_options s3 = {.access_key = "KEY", .secret_key = "hidden", .endpoint = endpoint};
     require_refused(&s3, "data", "'data': expected s3://BUCKET");
-    require_refused(&s3, "s3://b", "'b' is no bucket");
-    require_refused(&s3, "s3://bu cket/a", "'bu cket' is no bucket");
+    require_refused(&s3, "s3://b", "'b' is not a bucket name");
+    require_refused(&s3, "s3://bu cket/a", "'bu cket' is not a bucket name");
     s3.endpoint = "http://user:hidden@127.0.0.1:1";
     require_refused(&s3, "s3://bucket", "the endpoint has a user or password");
     s3.endpoint = "http://127.0.0.1:1/path";
     require_refused(&s3, "s3://bucket", "the endpoint has a path");
     s3.endpoint = "ftp://127.0.0.1";
-    require_refused(&s3, "s3://bucket", "the endpoint is no address of HTTP");
+    require_refused(&s3, "s3://bucket", "the endpoint is not an HTTP address");
     s3.endpoint = endpoint;
     s3.region = "us-east-1\r\nX: y";
     require_refused(&s3, "s3://bucket", "expected letters, digits");
     s3.region = NULL;
     s3.secret_key = "hidden\r\n";
-    require_refused(&s3, "s3://bucket", "the secret access key has characters that none can have");
+    require_refused(&s3, "s3://bucket", "the secret access key has invalid characters");
     s3.secret_key = "hidden";
     s3.attempts = -1;
     require_refused(&s3, "s3://bucket", "S3 attempts: expected 1 to");
@@ -404,7 +404,8 @@ static void test_credentials_come_from_the_environment(void **state)
     struct storage_s3_options s3 = {.endpoint = endpoint};
     unsetenv("AWS_ACCESS_KEY_ID");
     unsetenv("AWS_SECRET_ACCESS_KEY");
-    require_refused(&s3, "s3://bucket", "no access key id: give it as an option or in AWS_ACCESS_KEY_ID");
+    require_refused(&s3, "s3://bucket",
+                    "no access key id: set storage.storage_options.access_key_id or AWS_ACCESS_KEY_ID");
     setenv("AWS_ACCESS_KEY_ID", "KEY", 1);
     require_refused(&s3, "s3://bucket", "no secret access key");
     setenv("AWS_SECRET_ACCESS_KEY", SECRET, 1);

@@ -144,16 +144,16 @@ static void test_names_do_not_climb(void **state)
     static const char *const names[] = {"..", "../a", "a/../b", "a/.."};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         assert_null(storage_create(storage, names[i], NULL, &err));
-        require_text(&err, "not a name of S3: it has '..'");
+        require_text(&err, "not an S3 object name: it has '..'");
         assert_int_equal(err.kind, ERROR_USAGE);
         assert_null(storage_open(reader, names[i], &err));
         assert_false(storage_list(storage, names[i], note, &(struct listed){0}, &err));
         assert_false(storage_remove(storage, names[i], &err));
-        require_text(&err, "not a name of S3: it has '..'");
+        require_text(&err, "not an S3 object name: it has '..'");
     }
     struct storage_options options = {.method = STORAGE_S3, .root = "s3://rehearse/../other"};
     assert_null(storage_new(&options, &err));
-    require_text(&err, "s3://rehearse/../other: not a name of S3: it has '..'");
+    require_text(&err, "s3://rehearse/../other: not an S3 object name: it has '..'");
 }
 
 static void test_many_extents_in_one_call(void **state)

@@ -80,7 +80,7 @@ static void test_entities_that_are_no_characters_are_refused(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char xml[100];
         snprintf(xml, sizeof xml, "<A>%s</A>", wrong[i]);
-        require_refused(xml, "an entity that is not known");
+        require_refused(xml, "an unknown entity");
     }
 }
 
@@ -93,18 +93,18 @@ static void test_document_types_are_refused(void **state)
 static void test_what_is_not_closed_is_refused(void **state)
 {
     (void)state;
-    require_refused("<A><B></B>", "it ends too early");
-    require_refused("<A><B></A>", "ends an element that is not open");
-    require_refused("<A></A></A>", "ends an element that is not open");
-    require_refused("<A b='>", "a tag without an end");
-    require_refused("<A><!-- ", "a comment without an end");
-    require_refused("<A><![CDATA[", "CDATA without an end");
-    require_refused("<?xml", "an instruction without an end");
+    require_refused("<A><B></B>", "it is truncated");
+    require_refused("<A><B></A>", "a closing tag without its opening tag");
+    require_refused("<A></A></A>", "a closing tag without its opening tag");
+    require_refused("<A b='>", "an unterminated tag");
+    require_refused("<A><!-- ", "an unterminated comment");
+    require_refused("<A><![CDATA[", "an unterminated CDATA section");
+    require_refused("<?xml", "an unterminated processing instruction");
     require_refused("", "it is empty");
     struct error err;
     assert_false(s3_xml_read(NULL, 0, NULL, NULL, &err));
     assert_non_null(strstr(err.text, "it is empty"));
-    require_refused(" ", "it ends too early");
+    require_refused(" ", "it is truncated");
 }
 
 static void test_one_element_is_outermost(void **state)
@@ -129,7 +129,7 @@ static void test_bytes_that_are_no_text_are_refused(void **state)
 {
     (void)state;
     struct error err;
-    require_refused("<A>\xff</A>", "bytes that are no text");
+    require_refused("<A>\xff</A>", "bytes that are not text");
     assert_false(s3_xml_read("<A>\0</A>", 8, note, NULL, &err));
 }
 

@@ -73,11 +73,11 @@ static void what_does_not_fit_is_said(void **state)
     assert_true(storage_space(root, &space, &err));
     assert_true(storage_space_check(&space, SIZE, 60, &err));
     assert_false(storage_space_check(&space, 2 * SIZE, 1, &err));
-    snprintf(text, sizeof text, "needs 8.00 MiB, 4.00 MiB are free on '%s' (--force to try all the same)",
+    snprintf(text, sizeof text, "needs 8.00 MiB, but only 4.00 MiB are free on '%s' (--force writes anyway)",
              root);
     assert_string_equal(err.text, text);
     assert_false(storage_space_check(&space, 1, 100, &err));
-    snprintf(text, sizeof text, "needs 100 files, 63 more can be made on '%s' (--force to try all the same)",
+    snprintf(text, sizeof text, "needs 100 files, but only 63 more fit on '%s' (--force writes anyway)",
              root);
     assert_string_equal(err.text, text);
 }

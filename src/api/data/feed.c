@@ -23,10 +23,10 @@ enum { FEED_WORKLOAD, FEED_FROM, FEED_KEEP, FEED_ACCELERATORS, FEED_METHOD, FEED
 const struct option_spec api_feed_options[] = {
     [FEED_WORKLOAD] = OPTION_WORKLOAD(rh_feed_request, WORKLOAD_WORDS_FOLDER),
     [FEED_FROM] = OPTION(rh_feed_request, from, OPTION_HANDLE, "from",
-                         .help = "a plan that was found or loaded before, as --plan is one by its file"),
+                         .help = "a plan found or loaded earlier (--plan reads one from a file)"),
     [FEED_KEEP] =
         OPTION(rh_feed_request, keep_steps, OPTION_FLAG, "keep-steps", .of_callers = true,
-               .help = "also answer the times of all steps as lists: steps.load, steps.compute, ..."),
+               .help = "also return the times of all steps as lists: steps.load, steps.compute, ..."),
     [FEED_ACCELERATORS] =
         OPTION(rh_feed_request, accelerators, OPTION_INTEGER, "accelerators", .letter = 'a', .argument = "N",
                .initial = "1", .min = 1, .max = 1000000,
@@ -58,7 +58,7 @@ const struct option_spec api_feed_options[] = {
            .help = "number of epochs, instead of the workload's train.epochs; 0 keeps that number"),
     OPTION(rh_feed_request, plan, OPTION_FILE, "plan", .letter = 'p', .argument = "FILE",
            .help = "take step time and checkpoint sizes from a plan of any kind ('rehearse plan -o'), or "
-                   "from one of a set of templates (--nodes)"),
+                   "from a set of templates (--nodes)"),
     OPTION(rh_feed_request, nodes, OPTION_INTEGER, "nodes", .argument = "N", .initial = "0", .max = 1 << 24,
            .help = "with --plan of a set of templates ('rehearse templates -o'): use the plan for N nodes; "
                    "0: the file is one plan"),
@@ -66,17 +66,18 @@ const struct option_spec api_feed_options[] = {
            .help = "with --plan: emulate all readers of the plan's job with its batch, and save the\n"
                    "checkpoints of all its devices; -a, KEY=VALUE and --set override the plan"),
     OPTION(rh_feed_request, copy_rate, OPTION_QUANTITY, "copy-rate", .unit = UNIT_RATE, .argument = "RATE",
-           .max = 1e15, .help = "rate of copies from host to accelerator; by default copies take no time"),
+           .max = 1e15, .help = "bandwidth of host-to-accelerator copies; by default copies take no time"),
     OPTION(rh_feed_request, no_barrier, OPTION_FLAG, "no-barrier",
            .help = "accelerators do not wait for each other after each step"),
     OPTION(rh_feed_request, decode, OPTION_FLAG, "decode",
-           .help = "decode every sample; its processor time is reported separately"),
+           .help = "decode every sample; its CPU time is reported separately"),
     OPTION(rh_feed_request, verify, OPTION_FLAG, "verify",
            .help = "compare all bytes that are read or restored with the generated ones"),
     OPTION(rh_feed_request, find_max_accelerators, OPTION_FLAG, "find-max-accelerators",
            .help = "search for the maximum number of accelerators that meet the target"),
     OPTION(rh_feed_request, max, OPTION_INTEGER, "max", .argument = "N", .initial = "4096", .min = 1,
-           .max = 1000000, .help = "accelerators per process at which that search ends"),
+           .max = 1000000,
+           .help = "largest number of accelerators per process that --find-max-accelerators tries"),
     OPTION(rh_feed_request, rules, OPTION_WORD, "rules", .argument = "RULES", .words = rule_sets,
            .initial = "none",
            .help = "mlperf: check the rules of MLPerf Storage and list those that are broken"),
@@ -144,7 +145,7 @@ static void show(void *context, const struct watch_view *seen)
                  100.0 * view.laggards[0].wait);
     progress_show(progress,
                   "%s %d of %d, step %" PRId64 " of %" PRId64
-                  ": AU %.1f %%, %s, %d batches to be read, %d ready%s%s",
+                  ": AU %.1f %%, %s, %d batches queued, %d ready%s%s",
                   view.phase == METRICS_EVAL ? "evaluation of epoch" : "epoch", view.epoch, view.epochs,
                   view.step, view.steps, 100.0 * view.au, unit_text(&texts, view.bytes_per_second, UNIT_RATE),
                   view.queue, view.ready, slow, view.saving ? "; saving a checkpoint" : "");
@@ -241,7 +242,7 @@ static bool feed_workload(struct feed_job *job, struct error *err)
     struct progress progress;
     bool drops_caches = strcmp(asked->drop_caches, drops[RUN_DROP_NOTHING]) != 0;
     if (asked->warm && job->call->given[FEED_DROP] && drops_caches)
-        return error_set(err, ERROR_USAGE, "--warm keeps caches, --drop-caches does not");
+        return error_set(err, ERROR_USAGE, "--warm and --drop-caches exclude each other");
     if (asked->timeline && !folder)
         return error_set(err, ERROR_USAGE, "--timeline needs a folder: --results FOLDER");
     if (!comm_agree(job->comm, !folder || make_folder(folder, err), "the results' folder", err))

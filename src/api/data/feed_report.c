@@ -84,7 +84,7 @@ static void report_phase(const struct session *session, enum metrics_phase phase
     if (f.accelerators > 1 && f.last_range.max > 0)
         text_format(
             out, "  %-12s accelerator %d waited longest for data (%s); accelerator %d was last %.0f times\n",
-            "laggards", f.load_range.max_at, unit_text(&texts, f.load_range.max, UNIT_TIME),
+            "stragglers", f.load_range.max_at, unit_text(&texts, f.load_range.max, UNIT_TIME),
             f.last_range.max_at, f.last_range.max);
 }
 
@@ -134,7 +134,7 @@ static void report_resident(const struct session *session, struct text *out)
 {
     static const char *const drops[] = {[RUN_DROP_NOTHING] = "",
                                         [RUN_DROP_FILES] = "; dropped before each epoch",
-                                        [RUN_DROP_SYSTEM] = "; the whole machine's dropped"};
+                                        [RUN_DROP_SYSTEM] = "; dropped system-wide"};
     const struct run_resident *resident = &session->run.resident;
     struct unit_texts texts = {0};
     if (!resident->before.known || resident->before.bytes == 0)
@@ -157,7 +157,7 @@ static void report_cache(const struct session *session, struct text *out)
     text_add(out, "host\n");
     report_resident(session, out);
     if (session->device_read >= 0 && read > 0.0)
-        text_format(out, "  %-12s %s delivered; the device read %s for the whole machine\n", "device",
+        text_format(out, "  %-12s %s delivered; the device read %s (system-wide)\n", "device",
                     unit_text(&texts, (double)bytes_of(session), UNIT_BYTES),
                     unit_text(&texts, (double)session->device_read, UNIT_BYTES));
     text_format(out, "  %-12s %s", "processor", unit_text(&texts, processor, UNIT_TIME));
@@ -169,7 +169,7 @@ static void report_cache(const struct session *session, struct text *out)
         text_format(out, ", verifying %.3g s/GB", run->counts.verify_cpu / read * 1e9);
     text_format(out, "; memory %s", unit_text(&texts, (double)run->memory, UNIT_BYTES));
     if (run->late.count > 0)
-        text_format(out, "; deadlines met within %s (p99)",
+        text_format(out, "; timers up to %s late (p99)",
                     unit_text(&texts, metrics_percentiles(&run->late).p99, UNIT_TIME));
     text_add(out, "\n");
 }

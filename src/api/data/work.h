@@ -25,7 +25,7 @@ void data_place_release(struct data_place *data);
 /* What every request that writes files has. */
 #define DATA_WRITE_OPTIONS(request)                                                                          \
     OPTION(request, sync, OPTION_FLAG, "sync",                                                               \
-           .help = "sync every file to the device before it gets its name (fsync)"),                         \
+           .help = "fsync every file before renaming it to its final name"),                                 \
         OPTION(request, force, OPTION_FLAG, "force", .help = "write even if there is too little free space")
 
 static inline const char *data_plural(int64_t count)

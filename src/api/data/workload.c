@@ -42,11 +42,11 @@ static bool add_folder(struct workload_overrides *overrides, const char *workloa
         return error_set(err, ERROR_USAGE, "'%s' is a folder: write the data set to it with -o %s", word,
                          word);
     if (folder == WORKLOAD_FOLDER_READ)
-        return error_set(err, ERROR_USAGE,
-                         "'%s' is no folder with the data of workload '%s': 'rehearse dataset generate %s -o "
-                         "%s' makes it",
-                         word, workload, workload, word);
-    return error_set(err, ERROR_USAGE, "two workloads: '%s' and '%s'", workload, word);
+        return error_set(
+            err, ERROR_USAGE,
+            "'%s' has no data of workload '%s': make them with 'rehearse dataset generate %s -o %s'", word,
+            workload, workload, word);
+    return error_set(err, ERROR_USAGE, "expected one workload, found '%s' and '%s'", workload, word);
 }
 
 bool workload_overrides_of(struct workload_overrides *overrides, const struct rh_list *words,
@@ -69,7 +69,8 @@ bool workload_overrides_of(struct workload_overrides *overrides, const struct rh
     for (size_t i = 0; i < set->count; i++)
         if (!workload_overrides_add(overrides, err, "%s", set->items[i]))
             return false;
-    return *name || error_set(err, ERROR_USAGE, "which workload? see 'rehearse feed --list'");
+    return *name ||
+           error_set(err, ERROR_USAGE, "no workload given: 'rehearse feed --list' prints the built-in ones");
 }
 
 void workload_overrides_release(struct workload_overrides *overrides)

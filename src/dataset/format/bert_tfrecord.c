@@ -210,7 +210,7 @@ static bool bert_fit(struct dataset_layout *layout, struct error *err)
             break;
     }
     if (layout->files_train == 0)
-        return error_set(err, ERROR_INPUT, "total_bytes: %" PRId64 " are not enough for a record",
+        return error_set(err, ERROR_INPUT, "total_bytes: %" PRId64 " bytes are too few for one record",
                          layout->total_bytes);
     return layout->files_train < MAX_FILES ||
            error_set(err, ERROR_INPUT, "total_bytes: more than %" PRId64 " files", MAX_FILES);

@@ -26,7 +26,7 @@ static bool criteo_check(const struct dataset_layout *layout, struct error *err)
 {
     if (layout->files_eval > 1)
         return error_set(err, ERROR_INPUT,
-                         "dataset.num_files_eval: criteo_text has one file of evaluation, found %" PRId64,
+                         "dataset.num_files_eval: criteo_text has one evaluation file, found %" PRId64,
                          layout->files_eval);
     return units_check(layout, err);
 }
@@ -42,7 +42,7 @@ static int64_t share_of(const struct dataset_layout *layout, int64_t index)
 static bool criteo_fit(struct dataset_layout *layout, struct error *err)
 {
     if (layout->files_train == 0 || share_of(layout, layout->files_train - 1) < (int64_t)LAST * ROW)
-        return error_set(err, ERROR_INPUT, "total_bytes: a file has %d bytes or more", LAST * ROW);
+        return error_set(err, ERROR_INPUT, "total_bytes: a file has at least %d bytes", LAST * ROW);
     return true;
 }
 

@@ -29,7 +29,7 @@ static bool dlrm_check(const struct dataset_layout *layout, struct error *err)
 {
     if (layout->files_train > 1 || layout->files_eval > 1)
         return error_set(err, ERROR_INPUT,
-                         "dataset: dlrm_binary has one file of training and at most one of evaluation, found "
+                         "dataset: dlrm_binary has one training file and at most one evaluation file, found "
                          "%" PRId64 " and %" PRId64,
                          layout->files_train, layout->files_eval);
     return units_check(layout, err);
@@ -42,7 +42,8 @@ static bool dlrm_fit(struct dataset_layout *layout, struct error *err)
     layout->last[0] = layout->total_bytes / ROW;
     if (layout->samples_per_file == 1)
         layout->samples_per_file = BLOCK;
-    return layout->last[0] > 0 || error_set(err, ERROR_INPUT, "total_bytes: a row has %d bytes", ROW);
+    return layout->last[0] > 0 ||
+           error_set(err, ERROR_INPUT, "total_bytes: less than one row of %d bytes", ROW);
 }
 
 static void dlrm_shape(struct dataset_file *file)
@@ -160,7 +161,8 @@ static bool dlrm_locate(struct dataset_index *index, const char *path,
 {
     int64_t size = parts[0]->size;
     if (size == 0 || size % ROW != 0)
-        return error_set(err, ERROR_INPUT, "%s: %" PRId64 " bytes are no rows of %d", path, size, ROW);
+        return error_set(err, ERROR_INPUT, "%s: %" PRId64 " bytes are not a whole number of %d-byte rows",
+                         path, size, ROW);
     dataset_index_bytes(index, ROW);
     index->element = DATASET_INT32;
     index->dims[0] = COLUMNS;

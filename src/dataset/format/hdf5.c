@@ -140,7 +140,7 @@ static bool place_all(struct image *image, const void *anything, struct error *e
     if (!placed)
         hdf5_error("HDF5", "cannot lay out a file", err);
     if (file >= 0 && H5Fclose(file) < 0 && placed)
-        placed = hdf5_error("HDF5", "cannot end a file", err);
+        placed = hdf5_error("HDF5", "cannot close a file", err);
     hdf5_end(&session);
     return placed;
 }
@@ -236,7 +236,7 @@ static bool pack_all(struct image *image, struct gather *gather, struct error *e
     if (image->file->payload_bytes > MAX_PACKED)
         return error_set(err, ERROR_INPUT,
                          "dataset.compression: an HDF5 file of %" PRId64
-                         " bytes before it is compressed, over the limit of %" PRId64,
+                         " bytes before compression exceeds the limit of %" PRId64,
                          image->file->payload_bytes, MAX_PACKED);
     image->packed = calloc((size_t)count, sizeof *image->packed);
     if (!image->packed)
@@ -322,7 +322,7 @@ static bool hdf5_check(const struct dataset_layout *layout, struct error *err)
                          dataset_element_name(layout->element));
     if (layout->records_per_sample > 1 && layout->dims_count == 0)
         return error_set(err, ERROR_INPUT,
-                         "dataset.hdf5.num_dset_per_record: more than one takes dataset.record_dims");
+                         "dataset.hdf5.num_dset_per_record: more than one needs dataset.record_dims");
     dataset_file_init(&file, layout, 0);
     return hdf5_shape_of(&shape, &file, err);
 }

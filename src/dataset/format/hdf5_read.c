@@ -51,7 +51,7 @@ static bool read_filters(struct hdf5_input *r, hid_t creation, const char *name)
         else if (filter == H5Z_FILTER_DEFLATE && i == count - 1)
             r->deflate_mask = 1u << i;
         else
-            return refuse(r, name, "expected no filters but shuffle and gzip");
+            return refuse(r, name, "expected no filters other than shuffle and gzip");
     }
     r->shape.shuffled = r->shuffle_mask != 0;
     r->shape.deflated = r->deflate_mask != 0;
@@ -66,11 +66,11 @@ static bool read_layout(struct hdf5_input *r, hid_t set, const char *name)
     if (layout == H5D_CHUNKED)
         read = H5Pget_chunk(creation, HDF5_MAX_RANK, r->shape.chunk) == r->shape.rank
                    ? read_filters(r, creation, name)
-                   : refuse(r, name, "its chunks have another rank");
+                   : refuse(r, name, "its chunks have another number of dimensions");
     else if (layout == H5D_CONTIGUOUS && H5Pget_external_count(creation) == 0)
         read = true;
     else
-        refuse(r, name, "expected one piece or chunks, in this file");
+        refuse(r, name, "expected a contiguous or chunked layout, in this file");
     H5Pclose(creation);
     return read;
 }
@@ -147,7 +147,7 @@ static bool find_name(const struct hdf5_input *r, hid_t file, char name[MAX_NAME
         if (set >= 0)
             return true;
     }
-    return error_set(r->err, ERROR_INPUT, "%s: no data set 'records', 'records_0' or other of numbers",
+    return error_set(r->err, ERROR_INPUT, "%s: no numeric data set, such as 'records' or 'records_0'",
                      r->path);
 }
 
@@ -175,7 +175,7 @@ static bool begin_index(struct hdf5_input *r)
     if (!shape->chunk[0] && shape->records == 1)
         return true;
     if ((double)index->samples * (double)index->per_sample > (double)MAX_EXTENTS)
-        return error_set(r->err, ERROR_INPUT, "%s: more than %" PRId64 " pieces of samples", r->path,
+        return error_set(r->err, ERROR_INPUT, "%s: more than %" PRId64 " extents of samples", r->path,
                          MAX_EXTENTS);
     size_t count = (size_t)(index->samples * index->per_sample);
     index->extents = calloc(count, sizeof *index->extents);
@@ -220,7 +220,7 @@ static bool check_chunk(const struct hdf5_input *r, const char *name, haddr_t of
     if (length > (hsize_t)r->file_bytes || offset > (haddr_t)r->file_bytes - length)
         return refuse(r, name, "the file ends within a chunk");
     if (deflated ? bytes / MAX_EXPANSION > (int64_t)length : bytes != (int64_t)length)
-        return refuse(r, name, "a chunk has another size than its elements");
+        return refuse(r, name, "a chunk's size differs from that of its elements");
     return true;
 }
 
@@ -282,7 +282,7 @@ static bool read_set(struct hdf5_input *r, hid_t file, const char *name, int64_t
     bool read = read_shape(r, set, name);
     r->shape.records = records;
     if (read && record > 0 && !is_like(&first, &r->shape))
-        read = refuse(r, name, "it is not like the first");
+        read = refuse(r, name, "its type, shape or layout differs from the first data set's");
     read = read && (record > 0 || begin_index(r)) &&
            (r->shape.chunk[0] ? add_chunks(r, set, name, record) : add_whole(r, set, name, record));
     H5Dclose(set);
@@ -314,7 +314,7 @@ bool hdf5_locate(struct dataset_index *index, const char *path, const struct dat
         .store = &store, .path = path, .file_bytes = parts[0]->size, .index = index, .err = err};
     hdf5_begin(&session);
     hid_t file = hdf5_open(&store);
-    bool located = file >= 0 ? read_file(&reading, file) : hdf5_error(path, "no HDF5 file", err);
+    bool located = file >= 0 ? read_file(&reading, file) : hdf5_error(path, "not an HDF5 file", err);
     if (file >= 0)
         H5Fclose(file);
     hdf5_end(&session);
@@ -355,7 +355,7 @@ bool hdf5_labels(const struct dataset_file *file, const char *path, const struct
         H5Fclose(in);
     hdf5_end(&session);
     return zeros ||
-           error_set(err, ERROR_INPUT, "%s: its labels are not %" PRId64 " zeros", path, file->samples);
+           error_set(err, ERROR_INPUT, "%s: expected %" PRId64 " labels, all 0", path, file->samples);
 }
 
 /* Copies one sample's part of a chunk. */
@@ -398,7 +398,7 @@ static bool unpack_chunk(const struct chunked *chunked, unsigned mask, const uns
     else if (!dataset_unpack("HDF5", raw, n, DATASET_WRAP_ZLIB, to, bytes, true, &length, err))
         return false;
     if (length != bytes)
-        return error_set(err, ERROR_INPUT, "HDF5: a chunk of %zu bytes where %zu should be", length, bytes);
+        return error_set(err, ERROR_INPUT, "HDF5: a chunk has %zu bytes, expected %zu", length, bytes);
     if (shuffled)
         unshuffle(spare, out, bytes, (size_t)chunked->shape.element_bytes);
     return true;

@@ -34,11 +34,10 @@ static bool set_chunk(struct hdf5_shape *shape, const struct dataset_layout *lay
     double bytes = (double)shape->element_bytes;
     if (layout->chunk_dims_count > 0) {
         if (layout->chunk_dims_count != shape->rank)
-            return error_set(
-                err, ERROR_INPUT,
-                "dataset.hdf5.chunk_dims: expected %d numbers, the samples and the dimensions of "
-                "each, found %d",
-                shape->rank, layout->chunk_dims_count);
+            return error_set(err, ERROR_INPUT,
+                             "dataset.hdf5.chunk_dims: expected %d numbers (samples, then the dimensions of "
+                             "a sample), found %d",
+                             shape->rank, layout->chunk_dims_count);
         for (int i = 0; i < shape->rank; i++)
             shape->chunk[i] = (hsize_t)layout->chunk_dims[i];
     } else if (layout->chunked && layout->chunk_bytes > 0) {
@@ -58,7 +57,7 @@ static bool set_chunk(struct hdf5_shape *shape, const struct dataset_layout *lay
                              i, (uint64_t)shape->chunk[i], (uint64_t)shape->max[i]);
     }
     if (bytes > MAX_CHUNK)
-        return error_set(err, ERROR_INPUT, "dataset: an HDF5 chunk of %g bytes; it may have 4 GiB", bytes);
+        return error_set(err, ERROR_INPUT, "dataset: an HDF5 chunk of %g bytes exceeds 4 GiB", bytes);
     return true;
 }
 

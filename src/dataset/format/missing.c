@@ -8,7 +8,7 @@
     const struct dataset_format dataset_format_##format = {                                                  \
         .name = #format, .extension = #format, .parts = 1, .missing = (library)}
 
-MISSING(parquet, "a Parquet library (Debian packages none for C; take format 'raw' for the same bytes)");
+MISSING(parquet, "a Parquet library (Debian packages none for C; use format 'raw' for the same bytes)");
 #ifndef REHEARSE_HAVE_HDF5
 MISSING(hdf5, "HDF5");
 #endif

@@ -170,7 +170,7 @@ static bool check_member(const struct zip_member *member, const struct numpy_arr
                          struct error *err)
 {
     if (member->size != array->header_bytes + array->bytes)
-        return error_set(err, ERROR_INPUT, "%s: member '%s' has %" PRId64 " bytes, its array takes %" PRId64,
+        return error_set(err, ERROR_INPUT, "%s: member '%s' has %" PRId64 " bytes, its array needs %" PRId64,
                          path, member->name, member->size, array->header_bytes + array->bytes);
     if (member->deflated && member->size / MAX_EXPANSION > member->packed)
         return error_set(err, ERROR_INPUT, "%s: member '%s' cannot expand to %" PRId64 " bytes", path,
@@ -209,7 +209,7 @@ static bool check_begin(const struct dataset_source *source, const char *path, s
     unsigned char magic[4];
     return dataset_read(source, path, 0, magic, sizeof magic, "its first bytes", err) &&
            (dataset_little(magic, 4) == 0x04034b50 ||
-            error_set(err, ERROR_INPUT, "%s: no npz file: it does not begin with PK\\3\\4", path));
+            error_set(err, ERROR_INPUT, "%s: not an npz file: it does not begin with PK\\3\\4", path));
 }
 
 /* Locates the samples: in x.npy, or in the first member of an archive without it. */
@@ -230,8 +230,7 @@ static bool npz_locate(struct dataset_index *index, const char *path,
 static bool check_sum(const struct dataset_index *index, uint32_t sum, struct error *err)
 {
     const struct sums *sums = index->detail;
-    return !sums || sum == sums->whole ||
-           error_set(err, ERROR_INPUT, "the sum (CRC-32) of its member of the archive is wrong");
+    return !sums || sum == sums->whole || error_set(err, ERROR_INPUT, "wrong CRC-32 of the archive member");
 }
 
 static bool npz_decode(const struct dataset_index *index, int64_t sample, const unsigned char *raw,
@@ -250,8 +249,8 @@ static bool npz_decode(const struct dataset_index *index, int64_t sample, const 
     bool done = dataset_unpack("npz", raw, raw_length, DATASET_WRAP_NONE, whole, (size_t)index->unpacked,
                                true, &unpacked, err);
     if (done && unpacked != (size_t)index->unpacked)
-        done = error_set(err, ERROR_INPUT, "npz: compressed data of %zu bytes where %" PRId64 " should be",
-                         unpacked, index->unpacked);
+        done = error_set(err, ERROR_INPUT, "npz: compressed data have %zu bytes, expected %" PRId64, unpacked,
+                         index->unpacked);
     if (done)
         done = check_sum(index, dataset_crc32(0, whole, unpacked), err) &&
                npy_pick(index, sample, whole + header, array_bytes, to, capacity, length, err);
@@ -279,7 +278,7 @@ static unsigned char *read_member(const struct dataset_source *source, const cha
     }
     if (!bytes || (length == size && dataset_crc32(0, bytes, length) == member->sum))
         return bytes;
-    error_set(err, ERROR_INPUT, "%s: the sum (CRC-32) of member '%s' is wrong", path, member->name);
+    error_set(err, ERROR_INPUT, "%s: wrong CRC-32 of member '%s'", path, member->name);
     free(bytes);
     return NULL;
 }
@@ -304,8 +303,7 @@ static bool npz_labels(const struct dataset_file *file, const char *path,
     for (size_t i = 0; i < zeros && same; i++)
         same = bytes[header + i] == 0;
     free(bytes);
-    return same ||
-           error_set(err, ERROR_INPUT, "%s: its labels are not %" PRId64 " zeros", path, file->samples);
+    return same || error_set(err, ERROR_INPUT, "%s: expected %" PRId64 " labels, all 0", path, file->samples);
 }
 
 const struct dataset_format dataset_format_npz = {

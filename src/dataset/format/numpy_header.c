@@ -112,9 +112,8 @@ static bool scan_description(struct scan *scan, struct numpy_array *array)
             return true;
         }
     }
-    return error_set(scan->err, ERROR_INPUT,
-                     "%s: no array of numbers in little-endian order, but of type '%.*s'", scan->path,
-                     (int)(length < 40 ? length : 40), text);
+    return error_set(scan->err, ERROR_INPUT, "%s: expected little-endian numbers, found type '%.*s'",
+                     scan->path, (int)(length < 40 ? length : 40), text);
 }
 
 static bool scan_dimension(struct scan *scan, int64_t *value)
@@ -182,7 +181,7 @@ static bool scan_map(struct scan *scan, struct numpy_array *array)
             return wrong(scan, "expected '}'");
     }
     if (peek(scan) != '\0' || scan->at < scan->end)
-        return wrong(scan, "something behind '}'");
+        return wrong(scan, "unexpected text after '}'");
     return seen == 7 ? true : wrong(scan, "missing keys");
 }
 
@@ -204,7 +203,7 @@ bool numpy_header_read(struct numpy_array *array, const char *path, const char *
     const unsigned char *b = (const unsigned char *)bytes;
     *array = (struct numpy_array){0};
     if (length < PREFIX || memcmp(bytes, magic, sizeof magic) != 0)
-        return error_set(err, ERROR_INPUT, "%s: no array of numpy: it does not begin with \\x93NUMPY", path);
+        return error_set(err, ERROR_INPUT, "%s: not a numpy array: it does not begin with \\x93NUMPY", path);
     size_t prefix = b[6] == 1 ? PREFIX : 12;
     if (b[6] < 1 || b[6] > 3 || b[7] != 0 || length < prefix)
         return wrong(&scan, "expected version 1, 2 or 3");

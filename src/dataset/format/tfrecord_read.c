@@ -48,7 +48,7 @@ static bool walk_records(struct walk *walk, struct dataset_builder *builder)
             return false;
         uint64_t length = dataset_little(header, 8);
         if (dataset_little(header + 8, 4) != tfrecord_mask(dataset_crc32c(0, header, 8)))
-            return damaged(walk, offset, "the sum of its length is wrong");
+            return damaged(walk, offset, "wrong checksum of its length");
         if (length > (uint64_t)(size - offset - TFRECORD_FRAME))
             return damaged(walk, offset, "the file ends within it");
         if (!dataset_index_add(builder, offset, (int64_t)length + TFRECORD_FRAME, walk->err))
@@ -190,13 +190,13 @@ bool tfrecord_decode(const struct dataset_index *index, int64_t sample, const un
     const unsigned char *image;
     (void)index;
     if (raw_length < TFRECORD_FRAME || dataset_little(raw, 8) != raw_length - TFRECORD_FRAME)
-        return error_set(err, ERROR_INPUT, "record %" PRId64 ": its length is wrong", sample);
+        return error_set(err, ERROR_INPUT, "record %" PRId64 ": wrong length", sample);
     if (dataset_little(raw + 8, 4) != tfrecord_mask(dataset_crc32c(0, raw, 8)))
-        return error_set(err, ERROR_INPUT, "record %" PRId64 ": the sum of its length is wrong", sample);
+        return error_set(err, ERROR_INPUT, "record %" PRId64 ": wrong checksum of its length", sample);
     size_t data = raw_length - TFRECORD_FRAME;
     if (dataset_little(raw + TFRECORD_HEADER + data, 4) !=
         tfrecord_mask(dataset_crc32c(0, raw + TFRECORD_HEADER, data)))
-        return error_set(err, ERROR_INPUT, "record %" PRId64 ": the sum of its data is wrong", sample);
+        return error_set(err, ERROR_INPUT, "record %" PRId64 ": wrong checksum of its data", sample);
     image_of(raw + TFRECORD_HEADER, data, &image, length);
     if (*length > capacity)
         return error_set(err, ERROR_FAILED, "record %" PRId64 " has %zu bytes, there is room for %zu", sample,

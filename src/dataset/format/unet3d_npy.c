@@ -59,7 +59,7 @@ static bool unet3d_check(const struct dataset_layout *layout, struct error *err)
 {
     if (layout->samples_per_file != 1)
         return error_set(err, ERROR_INPUT,
-                         "dataset.num_samples_per_file: a file of unet3d_npy is one case, found %" PRId64,
+                         "dataset.num_samples_per_file: a unet3d_npy file holds one case, found %" PRId64,
                          layout->samples_per_file);
     return units_check(layout, err);
 }
@@ -87,7 +87,7 @@ static bool unet3d_fit(struct dataset_layout *layout, struct error *err)
     int64_t left = layout->total_bytes, depth, side;
     if (left < MIN_BYTES)
         return error_set(err, ERROR_INPUT,
-                         "total_bytes: a case has %" PRId64 " bytes or more, found %" PRId64, MIN_BYTES,
+                         "total_bytes: a case has at least %" PRId64 " bytes, found %" PRId64, MIN_BYTES,
                          left);
     for (layout->files_train = 0; layout->files_train < MAX_CASES; layout->files_train++) {
         case_sides(layout, layout->files_train, &depth, &side);
@@ -223,7 +223,7 @@ static bool unet3d_locate(struct dataset_index *index, const char *path,
     if (arrays[IMAGE].dims_count != arrays[LABELS].dims_count ||
         memcmp(arrays[IMAGE].dims, arrays[LABELS].dims,
                (size_t)arrays[IMAGE].dims_count * sizeof *arrays[IMAGE].dims) != 0)
-        return error_set(err, ERROR_INPUT, "%s: image and labels have other dimensions", path);
+        return error_set(err, ERROR_INPUT, "%s: image and labels differ in dimensions", path);
     return set_index(index, arrays, err);
 }
 

@@ -29,8 +29,7 @@ struct archive {
 
 static bool wrong(const struct archive *archive, const char *what)
 {
-    return error_set(archive->err, ERROR_INPUT, "%s: no zip archive that can be read: %s", archive->path,
-                     what);
+    return error_set(archive->err, ERROR_INPUT, "%s: not a readable zip archive: %s", archive->path, what);
 }
 
 /* Finds the last record, which lies before a comment of any length. */
@@ -59,7 +58,7 @@ static bool find_end(struct archive *archive, int64_t *offset, unsigned char end
         }
     }
     free(tail);
-    return found ? true : wrong(archive, "there is no directory at its end");
+    return found ? true : wrong(archive, "no central directory at its end");
 }
 
 static bool find_directory(struct archive *archive)
@@ -77,11 +76,11 @@ static bool find_directory(struct archive *archive)
         if (dataset_little(locator, 4) == 0x07064b50) {
             at -= LOCATOR64 + END64;
             if (at < 0 || dataset_little(locator + 8, 8) != (uint64_t)at)
-                return wrong(archive, "its 64-bit end is not where it should be");
+                return wrong(archive, "its zip64 end record is misplaced");
             if (!dataset_read(archive->source, archive->path, at, end64, END64, "its end", archive->err))
                 return false;
             if (dataset_little(end64, 4) != 0x06064b50)
-                return wrong(archive, "its 64-bit end is not where it should be");
+                return wrong(archive, "its zip64 end record is misplaced");
             disks |= dataset_little(locator + 4, 4) | (dataset_little(locator + 16, 4) > 1) |
                      dataset_little(end64 + 16, 8);
             count = dataset_little(end64 + 32, 8);
@@ -90,7 +89,7 @@ static bool find_directory(struct archive *archive)
         }
     }
     if (disks != 0)
-        return wrong(archive, "it is one of several");
+        return wrong(archive, "it is one part of a multi-part archive");
     if (bytes > MAX_DIRECTORY || offset > (uint64_t)at || bytes != (uint64_t)at - offset)
         return wrong(archive, "its directory is out of bounds");
     archive->count = count;
@@ -196,7 +195,7 @@ static bool take_member(const struct archive *archive, const struct entry *entry
     };
     memcpy(member->name, entry->name, entry->name_length);
     if (!member->deflated && entry->size != entry->packed)
-        return wrong(archive, "a stored member has two sizes");
+        return wrong(archive, "a stored member has two different sizes");
     return place_data(archive, member);
 }
 

@@ -54,7 +54,7 @@ static bool check_size(const struct checkpoint_crew *crew, const struct checkpoi
         return false;
     if (size == expected)
         return true;
-    return error_set(err, ERROR_INPUT, "%s: %s: %lld bytes, of which " CHECKPOINT_MANIFEST " says %lld", path,
+    return error_set(err, ERROR_INPUT, "%s: %s: %lld bytes, but " CHECKPOINT_MANIFEST " says %lld", path,
                      size < expected ? "truncated" : "too long", (long long)size, (long long)expected);
 }
 
@@ -157,7 +157,7 @@ static bool not_complete(const struct checkpoint *checkpoint, const char *folder
 {
     char *path = storage_path(checkpoint->options.storage, folder, err);
     if (path)
-        error_set(err, ERROR_INPUT, "%s: no complete checkpoint: there is no " CHECKPOINT_MANIFEST, path);
+        error_set(err, ERROR_INPUT, "%s: incomplete checkpoint: no " CHECKPOINT_MANIFEST, path);
     free(path);
     return false;
 }
@@ -176,8 +176,9 @@ static bool read_manifest(const struct checkpoint *checkpoint, const char *folde
     if (manifest->epoch == moment->epoch && manifest->step == moment->step)
         return true;
     error_set(err, ERROR_INPUT,
-              "%s/" CHECKPOINT_MANIFEST ": of epoch %lld, step %lld, which the folder's name is not", folder,
-              (long long)manifest->epoch, (long long)manifest->step);
+              "%s/" CHECKPOINT_MANIFEST
+              ": written for epoch %lld, step %lld, which differs from the folder's name",
+              folder, (long long)manifest->epoch, (long long)manifest->step);
     checkpoint_manifest_release(manifest);
     return false;
 }

@@ -129,7 +129,7 @@ static bool read_whole(struct storage_reader *reader, struct storage_file *file,
     if (!storage_file_size(reader, file, &size, err))
         return false;
     if (size > (int64_t)DOC_MAX_BYTES)
-        return error_set(err, ERROR_INPUT, "%s: %lld bytes are too many for a manifest", name,
+        return error_set(err, ERROR_INPUT, "%s: a manifest of %lld bytes is too large", name,
                          (long long)size);
     *data = malloc((size_t)size + 1);
     if (!*data)
@@ -180,7 +180,7 @@ static bool read_name(const struct doc *doc, const struct doc_node *map, char *n
     if (!node || !doc_string(doc, node, &text, err))
         return false;
     if (strchr(text, '/') || *text == '.' || text_starts_with(text, "checkpoint."))
-        return doc_error(doc, node, err, "'%s' is no name of a shard", text);
+        return doc_error(doc, node, err, "'%s' is not a shard name", text);
     size_t length = strlen(text);
     if (length >= size)
         return doc_error(doc, node, err, "a name of %zu bytes; at most %zu", length, size - 1);
@@ -198,7 +198,7 @@ static bool read_file(const struct doc *doc, const struct doc_node *node,
         !read_integer(doc, node, "bytes", 0, &file->shard.bytes, err))
         return false;
     if (file->rank >= manifest->ranks)
-        return doc_error(doc, node, err, "rank %lld of %lld", (long long)file->rank,
+        return doc_error(doc, node, err, "rank %lld, but there are %lld ranks", (long long)file->rank,
                          (long long)manifest->ranks);
     return true;
 }
@@ -227,7 +227,7 @@ static bool read_files(const struct doc *doc, struct checkpoint_manifest *manife
         manifest->count++;
     }
     if (sum != bytes)
-        return doc_error(doc, list, err, "the shards have %lld bytes, the checkpoint %lld", (long long)sum,
+        return doc_error(doc, list, err, "the shards have %lld bytes in all, expected %lld", (long long)sum,
                          (long long)bytes);
     return true;
 }

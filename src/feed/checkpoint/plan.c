@@ -39,17 +39,19 @@ static bool find_degrees(struct checkpoint_of_plan *of, const struct plan *plan,
     const struct plan_pipeline *pipeline = &plan->pipelines[0];
     const struct plan_stage *first = &pipeline->stages[0];
     if (plan->pipeline_count > 1)
-        return not_sized(of, "it has pipelines that differ: who saves what is not known");
+        return not_sized(of, "its pipelines differ, so each rank's share of a checkpoint is unknown");
     for (int s = 0; s < pipeline->stage_count; s++) {
         const struct plan_stage *stage = &pipeline->stages[s];
         if (stage->type != first->type)
-            return not_sized(of, "it is of devices of several kinds, whose stages are not alike");
+            return not_sized(
+                of,
+                "its stages run on different device types, so each rank's share of a checkpoint is unknown");
         if (stage->tensor != first->tensor || stage->context != first->context ||
             stage->expert != first->expert || stage->data != first->data)
             return not_sized(of, "its stages differ in their parallel degrees");
     }
     if (!plan->model || !plan->precision)
-        return not_sized(of, "it says how layers are divided, not how large the model is");
+        return not_sized(of, "it names no model or no precision, so the size of a checkpoint is unknown");
     if (of->devices > MAX_RANKS)
         return not_sized(of, "it uses more than %lld devices", (long long)MAX_RANKS);
     *degrees = (struct degrees){
@@ -69,7 +71,7 @@ static bool element_bytes(const struct plan *plan, int64_t *weight, int64_t *sta
 {
     enum cost_type type = COST_BF16;
     if (strcmp(plan->precision, "mixed") != 0 && !cost_type_find(plan->precision, &type))
-        return error_set(err, ERROR_INPUT, "%s: precision: '%.80s' is no type of number", name_of(plan),
+        return error_set(err, ERROR_INPUT, "%s: precision: unknown number format '%.80s'", name_of(plan),
                          plan->precision);
     *weight = (int64_t)fmax(cost_type_bytes(type), 2);
     *states = *weight == 2 ? 12 : 8;
@@ -145,14 +147,14 @@ static bool size(struct checkpoint_of_plan *of, const struct plan *plan, const s
     if (!element_bytes(plan, &weight, &states, err) || !tables_ready(err))
         return false;
     if (degrees->expert > stage)
-        return error_set(err, ERROR_INPUT, "%s: ep is %lld, tp x dp x cp %lld", name_of(plan),
+        return error_set(err, ERROR_INPUT, "%s: ep %lld exceeds tp x dp x cp = %lld", name_of(plan),
                          (long long)degrees->expert, (long long)stage);
     if (!model)
         model = architecture_find(plan->model);
     if (!model)
-        not_sized(of, "there is no built-in model '%.80s'; give its file", plan->model);
+        not_sized(of, "unknown model '%.80s': give its file", plan->model);
     else if (degrees->expert > 1 && degrees->zero == 0)
-        not_sized(of, "expert parallelism without ZeRO: who saves which experts' states is not known");
+        not_sized(of, "expert parallelism without ZeRO: each rank's share of expert states is unknown");
     else {
         split(of, degrees, model, weight, states);
         sum_up(of);
@@ -172,7 +174,7 @@ bool checkpoint_of_plan(struct checkpoint_of_plan *of, const struct plan *plan, 
     if (!of->sized || ranks == 0)
         return true;
     if (ranks < 0 || ranks > of->devices)
-        return error_set(err, ERROR_USAGE, "%s: %lld ranks; the plan uses %lld devices", name_of(plan),
+        return error_set(err, ERROR_USAGE, "%s: %lld ranks, but the plan uses %lld devices", name_of(plan),
                          (long long)ranks, (long long)of->devices);
     of->shards.ranks = ranks;
     return true;

@@ -122,7 +122,7 @@ static bool add_laggard(void *context, int rank, const char *bytes, size_t lengt
     struct watch_view *view = context;
     struct watch_laggard laggard = {.rank = rank};
     if (length != sizeof laggard.wait)
-        return error_set(err, ERROR_FAILED, "rank %d is of another version", rank);
+        return error_set(err, ERROR_FAILED, "rank %d runs another version of rehearse", rank);
     memcpy(&laggard.wait, bytes, length);
     int at = view->laggard_count < WATCH_LAGGARDS ? view->laggard_count++ : WATCH_LAGGARDS;
     for (; at > 0 && view->laggards[at - 1].wait < laggard.wait; at--)

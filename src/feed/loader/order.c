@@ -65,10 +65,10 @@ static bool check(const struct order_options *o, struct error *err)
         return error_set(err, ERROR_INPUT,
                          "files, samples per file, batch size and accelerators must be positive");
     if (__builtin_mul_overflow(o->files, o->samples_per_file, &samples) || samples > LARGEST)
-        return error_set(err, ERROR_INPUT, "%lld files of %lld samples are more than can be counted",
+        return error_set(err, ERROR_INPUT, "%lld files of %lld samples exceed the supported range",
                          (long long)o->files, (long long)o->samples_per_file);
     if (o->batch > LARGEST / o->accelerators)
-        return error_set(err, ERROR_INPUT, "a batch of %lld on %d accelerators is more than can be counted",
+        return error_set(err, ERROR_INPUT, "a batch of %lld on %d accelerators exceeds the supported range",
                          (long long)o->batch, o->accelerators);
     return true;
 }
@@ -80,13 +80,11 @@ bool order_init(struct order *order, const struct order_options *options, struct
     *order = (struct order){.options = *options, .samples = options->files * options->samples_per_file};
     order->steps = samples_of(order, options->accelerators - 1) / options->batch;
     order->dropped = order->samples - order->steps * options->batch * options->accelerators;
-    return order->steps > 0 ||
-           error_set(
-               err, ERROR_INPUT,
-               "%lld samples in %lld files do not fill one batch of %lld on each of %d accelerators: no "
-               "step would be run",
-               (long long)order->samples, (long long)options->files, (long long)options->batch,
-               options->accelerators);
+    return order->steps > 0 || error_set(err, ERROR_INPUT,
+                                         "%lld samples in %lld files are fewer than one batch of %lld on "
+                                         "each of %d accelerators, so no step would run: use more files",
+                                         (long long)order->samples, (long long)options->files,
+                                         (long long)options->batch, options->accelerators);
 }
 
 /* Returns the key of a shuffle; two shuffles of one epoch differ by their stream. */

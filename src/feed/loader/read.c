@@ -282,7 +282,8 @@ static bool verify(struct loader_thread *thread, const struct loader_file *file,
     if (!d.differs)
         return true;
     if (d.found < 0)
-        return error_set(err, ERROR_INPUT, "%s: sample %" PRId64 " ends or should end at byte %" PRId64,
+        return error_set(err, ERROR_INPUT,
+                         "%s: sample %" PRId64 ": wrong end, found or expected at byte %" PRId64,
                          shown(thread, file), sample, d.offset);
     return error_set(err, ERROR_INPUT, "%s: sample %" PRId64 ": byte %" PRId64 " is %d, expected %d",
                      shown(thread, file), sample, d.offset, d.found, d.expected);
@@ -343,7 +344,7 @@ bool loader_read_sample(struct loader_thread *thread, const struct order_place *
     if (!file)
         return false;
     if (place->sample >= file->index.samples)
-        return error_set(err, ERROR_INPUT, "%s: has %" PRId64 " samples, sample %" PRId64 " is to be read",
+        return error_set(err, ERROR_INPUT, "%s: has %" PRId64 " samples, but sample %" PRId64 " is needed",
                          shown(thread, file), file->index.samples, place->sample);
     if (!make_room(thread, DATASET_MAX_OPEN + file->index.per_sample, err))
         return false;

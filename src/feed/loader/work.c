@@ -192,7 +192,7 @@ static bool read_piece(struct loader_thread *thread, const struct piece *piece, 
     struct order_place place;
     for (int64_t i = piece->first; i < piece->first + piece->count; i++) {
         if (atomic_load(&loader->failed)) /* another thread failed */
-            return error_set(err, ERROR_FAILED, "reading was given up");
+            return error_set(err, ERROR_FAILED, "reading was stopped");
         if (!order_at(loader->pass.order, loader->pass.epoch, loader->options.first + slot->accelerator,
                       slot->step, i, &place))
             return error_set(err, ERROR_FAILED, "step %" PRId64 " has no sample %" PRId64, slot->step, i);
@@ -276,8 +276,7 @@ static bool make_once(struct loader *loader, struct error *err)
     if (__builtin_mul_overflow(dataset_files(layout), layout->samples_per_file, &samples) ||
         samples > MAX_ONCE)
         return error_set(err, ERROR_INPUT,
-                         "reader.read_type: memory: at most %" PRId64 " samples can be kept count of",
-                         MAX_ONCE);
+                         "reader.read_type: memory: at most %" PRId64 " samples are supported", MAX_ONCE);
     loader->once = calloc((size_t)(samples / 64 + 1), sizeof *loader->once);
     return loader->once || error_memory(err);
 }
@@ -385,7 +384,7 @@ bool loader_give_up(struct loader *loader, int64_t patience)
     struct error err;
     int64_t until = clock_nanoseconds() + patience;
     struct timespec end = clock_timespec(until);
-    error_set(&err, ERROR_FAILED, "reading was given up");
+    error_set(&err, ERROR_FAILED, "reading was stopped");
     fail(loader, &err);
     pthread_mutex_lock(&queue->lock);
     queue->count = 0;

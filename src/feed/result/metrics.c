@@ -26,7 +26,7 @@ static bool check(const struct metrics_options *options, int first, int count, s
         return error_set(err, ERROR_INPUT, "accelerators %d to %d are not among the %d of the run", first,
                          first + count - 1, options->accelerators);
     if ((int64_t)count * options->epochs > (int64_t)1 << 26)
-        return error_set(err, ERROR_INPUT, "%d accelerators × %d epochs are more than are kept", count,
+        return error_set(err, ERROR_INPUT, "%d accelerators × %d epochs exceed the supported range", count,
                          options->epochs);
     return true;
 }

@@ -113,13 +113,24 @@ static bool nothing_counted(const struct metrics *metrics, enum metrics_phase ph
     const struct metrics_options *options = &metrics->options;
     const char *what = phase == METRICS_TRAIN ? "training" : "evaluation";
     if (figures->all_steps == 0)
-        return error_set(err, ERROR_FAILED, "no %s step was run", what);
+        return error_set(err, ERROR_FAILED, "no %s step ran", what);
     char where[32] = "";
     if (epoch != METRICS_RUN)
         snprintf(where, sizeof where, " of epoch %d", epoch + 1);
-    return error_set(err, ERROR_FAILED,
-                     "no %s step%s counts: of %lld per epoch the first %d and the last %d are excluded", what,
-                     where, (long long)options->steps[phase], options->exclude_start, options->exclude_end);
+    int64_t steps = options->steps[phase], dropped = (int64_t)options->exclude_start + options->exclude_end;
+    if (steps == 1 && options->exclude_start > 0)
+        return error_set(err, ERROR_FAILED, "one %s step per epoch, dropped as warm-up: use more files",
+                         what);
+    if (steps <= dropped)
+        return error_set(err, ERROR_FAILED,
+                         "all %lld %s steps per epoch are dropped, the first %d as warm-up and the last %d: "
+                         "use more files",
+                         (long long)steps, what, options->exclude_start, options->exclude_end);
+    return error_set(
+        err, ERROR_FAILED,
+        "no %s step%s counts yet: of %lld per epoch the first %d are dropped as warm-up, and the "
+        "last %d",
+        what, where, (long long)steps, options->exclude_start, options->exclude_end);
 }
 
 bool metrics_figures(const struct metrics *metrics, enum metrics_phase phase, int epoch,

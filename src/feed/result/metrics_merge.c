@@ -59,13 +59,11 @@ static bool fits(const struct metrics *into, const struct header *from, struct e
 {
     int last = from->first + from->count - 1;
     if (from->accelerators != into->options.accelerators || from->epochs != into->options.epochs)
-        return error_set(err, ERROR_FAILED,
-                         "metrics of %d accelerators and %d epochs do not go with %d and %d",
+        return error_set(err, ERROR_FAILED, "metrics of %d accelerators and %d epochs do not match %d and %d",
                          from->accelerators, from->epochs, into->options.accelerators, into->options.epochs);
     if (from->first < into->first || last >= into->first + into->count)
-        return error_set(err, ERROR_FAILED,
-                         "metrics of accelerators %d to %d do not go into those of %d to %d", from->first,
-                         last, into->first, into->first + into->count - 1);
+        return error_set(err, ERROR_FAILED, "metrics of accelerators %d to %d lie outside %d to %d",
+                         from->first, last, into->first, into->first + into->count - 1);
     const struct metrics_row *rows = metrics_row(into, from->first, 0, METRICS_TRAIN);
     for (size_t i = 0; i < row_count(from); i++)
         if (rows[i].blocks > 0)

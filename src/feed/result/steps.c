@@ -37,8 +37,7 @@ bool result_steps_init(struct result_steps *steps, const char *folder, int first
         return true;
     free(steps->tracks);
     steps->tracks = NULL;
-    return error_set(err, ERROR_FAILED, "%s: cannot make a file for the times of steps: %s", folder,
-                     strerror(errno));
+    return error_set(err, ERROR_FAILED, "%s: cannot make a file for step times: %s", folder, strerror(errno));
 }
 
 void result_steps_release(struct result_steps *steps)
@@ -59,7 +58,7 @@ static bool write_chunk(int fd, const char *data, size_t length, int64_t offset,
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0)
-            return error_set(err, ERROR_FAILED, "cannot keep the times of steps: %s", strerror(errno));
+            return error_set(err, ERROR_FAILED, "cannot store step times: %s", strerror(errno));
         data += written;
         offset += written;
         length -= (size_t)written;
@@ -124,7 +123,7 @@ bool result_steps_read(const struct result_steps *steps, int accelerator, int64_
     for (int64_t done = 0; done < count;) {
         int64_t some = read_some(steps, track, index + done, count - done, to + done);
         if (some < 0)
-            return error_set(err, ERROR_FAILED, "cannot read back the times of steps: %s", strerror(errno));
+            return error_set(err, ERROR_FAILED, "cannot read back step times: %s", strerror(errno));
         done += some;
     }
     return true;

@@ -81,10 +81,10 @@ static bool unknown(const char *name, struct error *err)
         if (length > 0 && strncasecmp(table.names[i], name, length) == 0)
             text_format(&begun, "%s%s", begun.length ? ", " : "", table.names[i]);
     if (begun.data)
-        error_set(err, ERROR_USAGE, "there is no workload '%.100s'; there are %s", name, begun.data);
+        error_set(err, ERROR_USAGE, "unknown workload '%.100s': expected %s", name, begun.data);
     else
-        error_set(err, ERROR_USAGE, "there is no workload '%.100s'%s", name,
-                  text_suggest(&hint, near, "; a file's name ends in .yaml"));
+        error_set(err, ERROR_USAGE, "unknown workload '%.100s'%s", name,
+                  text_suggest(&hint, near, " (the name of a workload file ends in .yaml)"));
     text_release(&begun);
     return false;
 }

@@ -32,10 +32,11 @@ static bool check_files(const struct workload *workload, struct error *err)
     double train = (double)data->num_files_train * (double)data->num_samples_per_file;
     double eval = (double)data->num_files_eval * (double)workload_eval_samples_per_file(workload);
     if (flow->train && data->num_files_train == 0)
-        return wrong(workload, "dataset.num_files_train", err, "there is nothing to train on");
+        return wrong(workload, "dataset.num_files_train", err,
+                     "expected at least 1, or workflow.train=false");
     if (flow->evaluation && data->num_files_eval == 0)
         return wrong(workload, "dataset.num_files_eval", err,
-                     "workflow.evaluation is on and there are no files to evaluate");
+                     "expected at least 1, or workflow.evaluation=false");
     if (train + eval > MAX_SAMPLES || (train + eval) * data->record_length_bytes > MAX_BYTES)
         return wrong(workload, "dataset.num_samples_per_file", err, "more than 2^62 bytes in all");
     return true;
@@ -71,13 +72,13 @@ static bool check_dims(const struct workload *workload, struct error *err)
         return true;
     if (data->record_length_bytes_stdev > 0)
         return wrong(workload, "dataset.record_dims", err,
-                     "samples of one shape have no record_length_bytes_stdev");
+                     "samples of one shape need record_length_bytes_stdev=0");
     if (data->record_dims.values[0] % data->num_dset_per_record != 0)
         return wrong(workload, "dataset.hdf5.num_dset_per_record", err,
-                     "%lld data sets do not divide the first of record_dims, %lld",
+                     "%lld does not divide the first of record_dims, %lld",
                      (long long)data->num_dset_per_record, (long long)data->record_dims.values[0]);
     if (is_image(workload) && data->record_dims.count > 2)
-        return wrong(workload, "dataset.record_dims", err, "an image has at most 2, not %d",
+        return wrong(workload, "dataset.record_dims", err, "an image has at most 2 dimensions, found %d",
                      data->record_dims.count);
     if (product_of(&data->record_dims) * (double)workload_element_bytes(data->record_element_type) >
         MAX_BYTES)
@@ -89,10 +90,9 @@ static bool check_dataset(const struct workload *workload, struct error *err)
 {
     const struct workload_dataset *data = &workload->dataset;
     if (is_image(workload) && strcmp(data->record_element_type, "uint8") != 0)
-        return wrong(workload, "dataset.record_element_type", err, "%s has uint8 alone", data->format);
+        return wrong(workload, "dataset.record_element_type", err, "%s files need uint8", data->format);
     if (data->enable_chunking && data->chunk_size == 0 && data->chunk_dims.count == 0)
-        return wrong(workload, "dataset.enable_chunking", err,
-                     "neither chunk_size nor hdf5.chunk_dims is given");
+        return wrong(workload, "dataset.enable_chunking", err, "set chunk_size or hdf5.chunk_dims");
     return check_files(workload, err) && check_dims(workload, err) && check_transformed(workload, err);
 }
 
@@ -105,7 +105,7 @@ static bool check_reader(const struct workload *workload, struct error *err)
                      tensorflow ? "tensorflow" : "pytorch");
     if (workload->storage.storage_type == WORKLOAD_STORAGE_AISTORE)
         return wrong(workload, "storage.storage_type", err,
-                     "aistore is not supported; its S3 interface is: s3");
+                     "aistore is not supported: use its S3 interface (s3)");
     return true;
 }
 
@@ -116,7 +116,7 @@ static bool check_ranks(const struct workload *workload, int64_t ranks, struct e
     double replica = (double)model->tensor * (double)model->pipeline;
     if (workload->checkpoint.mode == WORKLOAD_CHECKPOINT_SUBSET) {
         if ((double)ranks > replica * (double)model->data)
-            return wrong(workload, "model.parallelism.data", err, "%lld ranks are no subset of %.0f x %lld",
+            return wrong(workload, "model.parallelism.data", err, "%lld ranks exceed the job's %.0f x %lld",
                          (long long)ranks, replica, (long long)model->data);
         return true;
     }
@@ -132,17 +132,18 @@ bool workload_check_parallelism(const struct workload *workload, int64_t ranks, 
     const struct workload_model *model = &workload->model;
     bool subset = workload->checkpoint.mode == WORKLOAD_CHECKPOINT_SUBSET;
     if (model->num_layers > 0 && model->num_layers < model->pipeline)
-        return wrong(workload, "model.parallelism.pipeline", err, "%lld stages for %lld layers",
+        return wrong(workload, "model.parallelism.pipeline", err, "%lld stages exceed the %lld layers",
                      (long long)model->pipeline, (long long)model->num_layers);
     if (model->zero_stage == 3 && model->pipeline > 1)
-        return wrong(workload, "model.parallelism.zero_stage", err, "stage 3 has no pipeline");
+        return wrong(workload, "model.parallelism.zero_stage", err,
+                     "ZeRO stage 3 excludes pipeline parallelism");
     if (model->data == 0)
         return wrong(workload, "model.parallelism.data", err, "expected -1 or at least 1");
     if (subset && model->data < 1)
-        return wrong(workload, "model.parallelism.data", err, "checkpoint.mode subset needs it");
+        return wrong(workload, "model.parallelism.data", err, "required with checkpoint.mode=subset");
     if (!subset && model->data > 0)
         return wrong(workload, "model.parallelism.data", err,
-                     "it follows from the ranks; or is checkpoint.mode subset meant?");
+                     "derived from the number of ranks: remove it, or set checkpoint.mode=subset");
     if ((double)model->tensor * (double)model->pipeline * (double)model->data > WORKLOAD_MAX_INTEGER)
         return wrong(workload, "model.parallelism.tensor", err, "more than 2^53 ranks");
     if (workload_is_transformer(workload) && model->num_attention_heads > model->hidden_size)
@@ -157,7 +158,7 @@ static bool check_checkpoint(const struct workload *workload, int64_t ranks, str
     if (!workload->workflow.checkpoint)
         return true;
     if (writes > 0 && reads > writes)
-        return wrong(workload, "checkpoint.num_checkpoints_read", err, "%lld, and only %lld are written",
+        return wrong(workload, "checkpoint.num_checkpoints_read", err, "%lld, but only %lld are written",
                      (long long)reads, (long long)writes);
     return workload_check_parallelism(workload, ranks, err);
 }

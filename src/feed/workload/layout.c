@@ -22,8 +22,7 @@ static bool take_format(struct dataset_layout *layout, const struct workload_dat
 {
     layout->format = dataset_format_find(strcmp(data->format, "bin") == 0 ? "raw" : data->format);
     return layout->format ||
-           error_set(err, ERROR_FAILED, "dataset.format: this rehearse does not make or read '%s' files",
-                     data->format);
+           error_set(err, ERROR_FAILED, "dataset.format: '%s' files are not supported", data->format);
 }
 
 static bool take_words(struct dataset_layout *layout, const struct workload_dataset *data, struct error *err)
@@ -33,10 +32,10 @@ static bool take_words(struct dataset_layout *layout, const struct workload_data
                          sizeof layout->prefix - 1);
     snprintf(layout->prefix, sizeof layout->prefix, "%s", data->file_prefix);
     if (!dataset_element_find(data->record_element_type, &layout->element))
-        return error_set(err, ERROR_INPUT, "dataset.record_element_type: '%s' is not known to data sets",
+        return error_set(err, ERROR_INPUT, "dataset.record_element_type: '%s' is not supported",
                          data->record_element_type);
     if (!dataset_compression_find(data->compression, &layout->compression))
-        return error_set(err, ERROR_INPUT, "dataset.compression: '%s' is for Parquet alone",
+        return error_set(err, ERROR_INPUT, "dataset.compression: '%s' is for Parquet only",
                          data->compression);
     return true;
 }

@@ -140,12 +140,12 @@ static bool unknown_key(struct tree_reader *reader, const struct doc_node *node,
     const char *end = text_suggest(&hint, nearest_key(path), "");
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
         if (strcmp(path, ignored[i]) == 0)
-            return workload_warn(reader->workload, err, "%s:%u:%u: '%s' is not looked at", reader->doc->path,
+            return workload_warn(reader->workload, err, "%s:%u:%u: '%s' is ignored", reader->doc->path,
                                  node->line, node->column, path);
     if (reader->strict)
         return doc_error(reader->doc, node, err, "unknown key%s", end);
-    return workload_warn(reader->workload, err, "%s:%u:%u: %s: unknown key, not looked at%s",
-                         reader->doc->path, node->line, node->column, path, end);
+    return workload_warn(reader->workload, err, "%s:%u:%u: %s: unknown key, ignored%s", reader->doc->path,
+                         node->line, node->column, path, end);
 }
 
 static bool apply_value(struct tree_reader *reader, const struct workload_key *key,
@@ -154,7 +154,7 @@ static bool apply_value(struct tree_reader *reader, const struct workload_key *k
     struct workload *workload = reader->workload;
     int index = workload_key_index(key);
     if (reader->seen[index])
-        return doc_error(reader->doc, node, err, "given twice: it is another name of '%s'", key->path);
+        return doc_error(reader->doc, node, err, "given twice: '%s' is the same key", key->path);
     reader->seen[index] = true;
     if (node->type == DOC_NULL)
         return set_default(workload, key, err);
@@ -256,7 +256,7 @@ static bool read_override(struct workload *workload, const char *text, struct er
     if (!equals || equals == start || equals - start >= LONGEST_PATH)
         return error_set(err, ERROR_USAGE, "override '%.100s': expected SECTION.KEY=VALUE", text);
     if (equals[1 + strspn(equals + 1, " ")] == 0)
-        return error_set(err, ERROR_USAGE, "override '%.100s': there is no value", text);
+        return error_set(err, ERROR_USAGE, "override '%.100s': the value is missing", text);
     char path[LONGEST_PATH], where[LONGEST_PATH + 16];
     snprintf(path, sizeof path, "%.*s", (int)(equals - start), start);
     snprintf(where, sizeof where, "override '%s'", path);
@@ -275,8 +275,8 @@ static bool take_stdev(const struct workload *workload, struct distribution *tim
     if (*stdev == 0)
         return true;
     if (time->type > DISTRIBUTION_NORMAL)
-        return error_set(err, ERROR_INPUT, "%s: %s_stdev: %s has a distribution of its own", workload->name,
-                         path, path);
+        return error_set(err, ERROR_INPUT, "%s: %s_stdev: not allowed, as %s is already a distribution",
+                         workload->name, path, path);
     time->type = DISTRIBUTION_NORMAL;
     time->second = *stdev;
     *stdev = 0;
@@ -357,7 +357,7 @@ static bool check_is_workload(const struct doc *doc, struct error *err)
     for (const struct doc_node *node = doc->root->first_child; node; node = node->next)
         if (strcmp(node->key, "workload") == 0 || workload_key_find(node->key) || is_section(node->key))
             return true;
-    return doc_error(doc, doc->root, err, "not a workload: none of its keys is one of a workload's");
+    return doc_error(doc, doc->root, err, "not a workload: it has no key of a workload");
 }
 
 static bool read_text(struct workload *workload, const char *path, const char *text, size_t length,

@@ -228,7 +228,7 @@ bool workload_set(struct workload *workload, const struct workload_key *key, con
 {
     void *field = workload_field(workload, key);
     if (is_unresolved(node))
-        return doc_error(doc, node, err, "'%.60s' stands for a value that is not given here", node->text);
+        return doc_error(doc, node, err, "unresolved variable '%.60s': write its value", node->text);
     switch (key->type) {
     case WORKLOAD_TEXT:
         return set_text(workload, key, doc, node, err);

@@ -40,7 +40,7 @@ struct storage *workload_storage_open(const struct workload *workload, const cha
     };
     if (given->storage_type == WORKLOAD_STORAGE_AISTORE) {
         error_set(err, ERROR_USAGE,
-                  "storage.storage_type: aistore is not supported; its S3 interface is, as s3");
+                  "storage.storage_type: aistore is not supported: use its S3 interface (s3)");
         return NULL;
     }
     char *root = workload_storage_root(workload, folder);

@@ -35,8 +35,8 @@ char *s3_element(const struct s3_call *call, const char *path, struct error *err
         return NULL;
     }
     if (!element.text)
-        error_set(err, ERROR_FAILED, "%s: %s: the server's answer has no %s", call->place->name, call->doing,
-                  path);
+        error_set(err, ERROR_FAILED, "%s: %s: the server's response has no %s", call->place->name,
+                  call->doing, path);
     return element.text;
 }
 
@@ -76,7 +76,7 @@ static void take_headers(struct s3_call *call)
     else if (take_header(call, "Location", value, sizeof value))
         snprintf(call->elsewhere, sizeof call->elsewhere, "%.*s", 100, value);
     if (!take_content_range(call) && !call->refused)
-        call->refused = "the server sends another range";
+        call->refused = "the server sent another range than requested";
 }
 
 /* Returns 0, which makes curl give up. */
@@ -89,11 +89,11 @@ static size_t refuse(struct s3_call *call, const char *why)
 static size_t take_range(struct s3_call *call, const char *bytes, size_t length, long status)
 {
     if (call->done == 0 && !take_content_range(call))
-        return refuse(call, "the server sends another range");
+        return refuse(call, "the server sent another range than requested");
     if (status != 206)
-        return refuse(call, "the server does not send ranges");
+        return refuse(call, "the server does not support range requests");
     if ((int64_t)length > call->length - call->done)
-        return refuse(call, "the server sends more bytes than it was asked for");
+        return refuse(call, "the server sent more bytes than requested");
     if (call->to)
         memcpy(call->to + call->done, bytes, length);
     call->done += (int64_t)length;
@@ -110,7 +110,7 @@ size_t s3_take_bytes(char *bytes, size_t size, size_t count, void *context)
     if (call->length > 0 && status / 100 == 2)
         return take_range(call, bytes, length, status);
     if (length > MAX_ANSWER - call->answer.length)
-        return refuse(call, "the server's answer is too long");
+        return refuse(call, "the server's response is too long");
     text_add_bytes(&call->answer, bytes, length);
     return call->answer.failed ? refuse(call, "out of memory") : length;
 }
@@ -149,7 +149,7 @@ static const char *meaning(const struct s3_call *call)
         return "not allowed";
     if (call->status == 404)
         return "not found";
-    return call->status >= 500 ? "" : "not the answer of a server of S3";
+    return call->status >= 500 ? "" : "not a response of an S3 server";
 }
 
 /* Sets call->code and the server's message; both to "" if it has none. */
@@ -247,15 +247,15 @@ static bool judge_answer(const struct s3_config *config, struct s3_call *call, b
         return fail_short(call);
     if (call->length > 0 && call->status == 206) {
         *again = call->done < call->length;
-        return !*again || fail(config, call, "the server sends fewer bytes than it was asked for");
+        return !*again || fail(config, call, "the server sent fewer bytes than requested");
     }
     read_failure(config, call,
                  message); /* S3 completes uploads with "200 OK" and then says that they failed */
     if (call->status / 100 == 2 && !*call->code && call->length > 0)
-        return fail(config, call, "the server does not send ranges");
+        return fail(config, call, "the server does not support range requests");
     if (call->status / 100 == 2 && !*call->code)
         return is_from_s3(call) ||
-               fail(config, call, "not the answer of a server of S3: the object has no ETag");
+               fail(config, call, "not a response of an S3 server: the object has no ETag");
     *again = is_passing_status(call);
     return fail_http(config, call, message);
 }
@@ -275,12 +275,12 @@ bool s3_judge(const struct s3_config *config, struct s3_call *call, int code, bo
         return judge_answer(config, call, again);
     *again = is_passing((CURLcode)code);
     if (code == CURLE_OPERATION_TIMEDOUT)
-        return fail(config, call, "the server stands still");
+        return fail(config, call, "the server sends nothing");
     if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY)
-        return fail(config, call, "the server does not answer in HTTP");
+        return fail(config, call, "the server does not speak HTTP");
     if (strstr(call->curl_error, "wrong version number")) {
         *again = false;
-        return fail(config, call, "the server does not answer in TLS");
+        return fail(config, call, "the server does not speak TLS");
     }
     return fail(config, call, *call->curl_error ? call->curl_error : curl_easy_strerror((CURLcode)code));
 }

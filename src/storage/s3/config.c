@@ -44,7 +44,7 @@ static bool is_word(const char *value)
 static bool copy_word(char **to, const char *value, const char *what, struct error *err)
 {
     if (!is_word(value))
-        return error_set(err, ERROR_USAGE, "S3: the %s has characters that none can have", what);
+        return error_set(err, ERROR_USAGE, "S3: the %s has invalid characters", what);
     *to = strdup(value);
     return *to || error_memory(err);
 }
@@ -59,8 +59,9 @@ static bool read_credentials(struct s3_config *config, const struct storage_s3_o
     if (!token && !options->access_key)
         token = setting(NULL, "AWS_SESSION_TOKEN", NULL);
     if (!access || !secret)
-        return error_set(err, ERROR_USAGE, "S3: no %s: give it as an option or in %s",
+        return error_set(err, ERROR_USAGE, "S3: no %s: set storage.storage_options.%s or %s",
                          access ? "secret access key" : "access key id",
+                         access ? "secret_access_key" : "access_key_id",
                          access ? "AWS_SECRET_ACCESS_KEY" : "AWS_ACCESS_KEY_ID");
     return copy_word(&config->access_key, access, "access key id", err) &&
            copy_word(&config->secret_key, secret, "secret access key", err) &&
@@ -115,7 +116,7 @@ static bool take_endpoint(struct s3_config *config, CURLU *url, struct error *er
     curl_free(whole);
     curl_free(host);
     if (!ok)
-        return wrong_endpoint(err, "is no address of HTTP");
+        return wrong_endpoint(err, "is not an HTTP address");
     if (!config->endpoint)
         return error_memory(err);
     config->host = strstr(config->endpoint, "://") + 3;
@@ -132,7 +133,7 @@ static bool read_endpoint(struct s3_config *config, const struct storage_s3_opti
     CURLU *url = curl_url();
     bool ok = url || error_memory(err);
     if (ok && curl_url_set(url, CURLUPART_URL, endpoint ? endpoint : amazon, 0) != CURLUE_OK)
-        ok = wrong_endpoint(err, "is no URL");
+        ok = wrong_endpoint(err, "is not a URL");
     ok = ok && take_endpoint(config, url, err);
     curl_url_cleanup(url);
     free(amazon);
@@ -150,7 +151,7 @@ static bool read_authorities(struct s3_config *config, const struct storage_s3_o
     FILE *opened = fopen(file, "r");
     bool readable = opened && fgetc(opened) != EOF;
     if (!readable)
-        error_set(err, ERROR_INPUT, "%s: cannot read certificates of S3: %s", file,
+        error_set(err, ERROR_INPUT, "%s: cannot read the S3 certificates: %s", file,
                   errno ? strerror(errno) : "the file is empty");
     if (opened)
         fclose(opened);
@@ -224,8 +225,7 @@ bool s3_config_start(struct storage *storage, struct error *err)
     const struct storage_s3_options *options = storage->options.s3 ? storage->options.s3 : &none;
     pthread_once(&started, start_curl);
     if (start_result != CURLE_OK)
-        return error_set(err, ERROR_FAILED, "S3: libcurl does not start: %s",
-                         curl_easy_strerror(start_result));
+        return error_set(err, ERROR_FAILED, "S3: cannot start libcurl: %s", curl_easy_strerror(start_result));
     if (!take_root(storage, err))
         return false;
     struct s3_config *config = calloc(1, sizeof *config);

@@ -8,7 +8,7 @@
 static bool list_fails(const struct s3_client *client, const struct s3_place *place, const char *what,
                        struct error *err)
 {
-    return error_set(err, ERROR_FAILED, "%s: cannot list: the server sends %s (%s)", place->name, what,
+    return error_set(err, ERROR_FAILED, "%s: cannot list: the server sent %s (%s)", place->name, what,
                      s3_client_config(client)->endpoint);
 }
 
@@ -34,7 +34,7 @@ static bool list_page(struct s3_client *client, const struct s3_place *place, co
         !s3_parse_list(prefix, call.answer.data, call.answer.length, visit, context, &next, ended, &why))
         ok = list_fails(client, place, why.text, err);
     if (ok && next.length > 0 && token->data && strcmp(next.data, token->data) == 0)
-        ok = list_fails(client, place, "a page again", err);
+        ok = list_fails(client, place, "the same page twice", err);
     s3_call_release(&call);
     text_release(token);
     *token = next;

@@ -57,7 +57,7 @@ static bool visit_name(struct list *list, const char *text, int64_t size, struct
     if (list->name.failed)
         return error_memory(err);
     if (!valid || !text_starts_with(list->name.data, list->prefix))
-        return error_set(err, ERROR_FAILED, "a name that was not asked for");
+        return error_set(err, ERROR_FAILED, "a name outside the requested prefix");
     char *name = list->name.data + list->prefix_length;
     size_t length = strlen(name);
     if (size < 0 && length > 0)
@@ -89,7 +89,7 @@ static bool visit_element(void *context, const char *path, const char *text, str
     if (strcmp(path, "Contents/Key") == 0)
         set_text(&list->key, text);
     else if (strcmp(path, "Contents/Size") == 0 && !is_size(text, &list->size))
-        return error_set(err, ERROR_FAILED, "a size that is no number");
+        return error_set(err, ERROR_FAILED, "a size that is not a number");
     else if (strcmp(path, "Contents") == 0)
         return visit_object(list, err);
     else if (strcmp(path, "CommonPrefixes/Prefix") == 0)
@@ -111,7 +111,7 @@ bool s3_parse_list(const char *prefix, const char *data, size_t length, storage_
     if (ok && (list.token.failed || token->failed))
         ok = error_memory(err);
     if (ok && list.truncated && list.token.length == 0)
-        ok = error_set(err, ERROR_FAILED, "a list that goes on, but not where");
+        ok = error_set(err, ERROR_FAILED, "a truncated list without a continuation token");
     *ended = list.ended;
     text_release(&list.key);
     text_release(&list.name);

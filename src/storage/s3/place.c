@@ -68,9 +68,10 @@ bool s3_place_init(struct s3_place *place, const char *path, struct error *err)
     struct text key = {0}, whole = {0}, name = {0};
     *place = (struct s3_place){0};
     if (!is_bucket(bucket, length))
-        return error_set(err, ERROR_USAGE,
-                         "%.*s: '%.*s' is no bucket: expected 3 to 63 letters, digits, '-', '.' and '_'",
-                         MAX_SHOWN, path, length > 80 ? 80 : (int)length, bucket);
+        return error_set(
+            err, ERROR_USAGE,
+            "%.*s: '%.*s' is not a bucket name: expected 3 to 63 letters, digits, '-', '.' and '_'",
+            MAX_SHOWN, path, length > 80 ? 80 : (int)length, bucket);
     text_add(&key, "");
     bool climbs = !add_key(&key, bucket + length);
     text_format(&whole, STORAGE_S3_SCHEME "%.*s%s%s", (int)length, bucket, key.length > 0 ? "/" : "",
@@ -86,7 +87,7 @@ bool s3_place_init(struct s3_place *place, const char *path, struct error *err)
     if (failed || name.failed || !place->bucket)
         error_memory(err);
     else if (fault)
-        error_set(err, ERROR_USAGE, "%s: not a name of S3: %s", name.data, fault);
+        error_set(err, ERROR_USAGE, "%s: not an S3 object name: %s", name.data, fault);
     else
         return true;
     s3_place_release(place);

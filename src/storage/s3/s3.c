@@ -122,7 +122,7 @@ static bool s3_size(struct storage_reader *reader, struct storage_file *file, in
     ok = ok && same_object(s3, &call, err);
     s3_call_release(&call);
     if (ok && call.size < 0)
-        return error_set(err, ERROR_FAILED, "%s: the server does not say its size", s3->place.name);
+        return error_set(err, ERROR_FAILED, "%s: the server's response has no size", s3->place.name);
     *size = call.size;
     return ok;
 }

@@ -104,7 +104,7 @@ static void abort_upload(struct upload *upload)
 {
     struct error ignored;
     struct s3_pair pair = {"uploadId", upload->id};
-    struct s3_call call = {.verb = "DELETE", .place = &upload->place, .doing = "cannot give up"};
+    struct s3_call call = {.verb = "DELETE", .place = &upload->place, .doing = "cannot abort the upload"};
     s3_abandon(upload->client);
     s3_query(&call.query, &pair, 1);
     (void)s3_run(upload->client, &call, &ignored);
@@ -154,7 +154,7 @@ static bool take_part(struct upload *upload, struct error *err)
         return false;
     }
     if (!*call->etag)
-        return error_set(err, ERROR_FAILED, "%s: cannot write: the server gives part %d no ETag",
+        return error_set(err, ERROR_FAILED, "%s: cannot write: the server's response for part %d has no ETag",
                          upload->place.name, part->number);
     memcpy(upload->etags[part->number - 1], call->etag, S3_MAX_ETAG);
     return true;

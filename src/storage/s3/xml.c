@@ -17,7 +17,7 @@ struct reader {
 
 static bool wrong(const char *what, struct error *err)
 {
-    return error_set(err, ERROR_INPUT, "not the XML of S3: %s", what);
+    return error_set(err, ERROR_INPUT, "not S3's XML: %s", what);
 }
 
 static bool starts(const struct reader *reader, const char *with)
@@ -103,7 +103,7 @@ static bool read_start(struct reader *reader, struct error *err)
         reader->text.data[0] = 0;
     reader->at += length;
     if (!skip_attributes(reader))
-        return wrong("a tag without an end", err);
+        return wrong("an unterminated tag", err);
     bool empty = reader->at[-1] == '/';
     reader->at++;
     return !empty || end_element(reader, err);
@@ -116,12 +116,12 @@ static bool read_end(struct reader *reader, struct error *err)
     const char *slash = strrchr(reader->path, '/');
     const char *open = slash ? slash + 1 : reader->path;
     if (length == 0 || strlen(open) != length || memcmp(open, reader->at, length) != 0)
-        return wrong("a tag ends an element that is not open", err);
+        return wrong("a closing tag without its opening tag", err);
     reader->at += length;
     while (reader->at < reader->end && is_space(*reader->at))
         reader->at++;
     if (!starts(reader, ">"))
-        return wrong("a tag without an end", err);
+        return wrong("an unterminated tag", err);
     reader->at++;
     return end_element(reader, err);
 }
@@ -161,7 +161,7 @@ static bool read_entity(struct reader *reader, struct error *err)
     }
     uint32_t value = starts(reader, "#") ? numbered(reader) : 0;
     if (value == 0)
-        return wrong("an entity that is not known", err);
+        return wrong("an unknown entity", err);
     char bytes[4];
     text_add_bytes(&reader->text, bytes, text_encode(bytes, value));
     return true;
@@ -186,7 +186,7 @@ static bool read_cdata(struct reader *reader, struct error *err)
     const char *start = reader->at + strlen("<![CDATA[");
     reader->at = start;
     if (reader->path_length == 0 || !skip_past(reader, "]]>"))
-        return wrong("a piece of CDATA without an end", err);
+        return wrong("an unterminated CDATA section", err);
     text_add_bytes(&reader->text, start, (size_t)(reader->at - start) - strlen("]]>"));
     return true;
 }
@@ -200,9 +200,9 @@ static bool read_next(struct reader *reader, struct error *err)
     if (starts(reader, "<![CDATA["))
         return read_cdata(reader, err);
     if (starts(reader, "<!--"))
-        return skip_past(reader, "-->") || wrong("a comment without an end", err);
+        return skip_past(reader, "-->") || wrong("an unterminated comment", err);
     if (starts(reader, "<?"))
-        return skip_past(reader, "?>") || wrong("an instruction without an end", err);
+        return skip_past(reader, "?>") || wrong("an unterminated processing instruction", err);
     if (starts(reader, "<!"))
         return wrong("a document type", err);
     return read_start(reader, err);
@@ -214,12 +214,12 @@ bool s3_xml_read(const char *data, size_t length, s3_xml_visit *visit, void *con
         return wrong("it is empty", err);
     struct reader reader = {.at = data, .end = data + length, .visit = visit, .context = context};
     if (memchr(data, 0, length) || text_valid_utf8(data, length) != length)
-        return wrong("bytes that are no text", err);
+        return wrong("bytes that are not text", err);
     bool ok = true;
     while (ok && reader.at < reader.end)
         ok = read_next(&reader, err);
     text_release(&reader.text);
     if (ok && (reader.path_length > 0 || !reader.rooted))
-        return wrong("it ends too early", err);
+        return wrong("it is truncated", err);
     return ok;
 }

@@ -132,7 +132,7 @@ static void killed(int write, int sync, bool complete, bool clean)
     if (complete)
         require_load(checkpoint, 1);
     else
-        refuse_load(checkpoint, "no complete checkpoint");
+        refuse_load(checkpoint, "incomplete checkpoint");
     if (clean) {
         assert_true(checkpoint_clean(checkpoint, &err));
         assert_true(count_files("global_epoch1_step1") <= (complete ? 11 : 1));
@@ -167,7 +167,7 @@ static void a_killed_replacement_is_no_checkpoint(void **state)
         if (at == 1)
             load_once(options_of(NULL, small_shards()), NULL);
         else
-            load_once(options_of(NULL, small_shards()), "no complete checkpoint");
+            load_once(options_of(NULL, small_shards()), "incomplete checkpoint");
     }
 }
 
@@ -262,7 +262,7 @@ static void files_of_another_size_are_named(void **state)
     path_of(path, "global_epoch1_step1/" OPTIMIZER);
     assert_int_equal(truncate(path, 250003), 0);
     load_once(options_of(NULL, small_shards()),
-              OPTIMIZER ": truncated: 250003 bytes, of which checkpoint.json says 250004");
+              OPTIMIZER ": truncated: 250003 bytes, but checkpoint.json says 250004");
     assert_int_equal(truncate(path, 250005), 0);
     load_once(options_of(NULL, small_shards()), OPTIMIZER ": too long: 250005 bytes");
     assert_int_equal(unlink(path), 0);
@@ -291,12 +291,12 @@ static void a_wrong_manifest_is_named(void **state)
     (void)state;
     refuse_manifest("a.pt", "a.pt", "/a.pt"); /* it is good, and there is no such file */
     refuse_manifest("checkpoint/1", "checkpoint/2", "checkpoint.json:1:");
-    refuse_manifest("\"epoch\": 1", "\"epoch\": 2", "of epoch 2, step 1");
-    refuse_manifest("a.pt", "../a.pt", "is no name of a shard");
-    refuse_manifest("a.pt", "checkpoint.json", "is no name of a shard");
-    refuse_manifest("\"rank\": 0", "\"rank\": 1", "rank 1 of 1");
+    refuse_manifest("\"epoch\": 1", "\"epoch\": 2", "for epoch 2, step 1");
+    refuse_manifest("a.pt", "../a.pt", "is not a shard name");
+    refuse_manifest("a.pt", "checkpoint.json", "is not a shard name");
+    refuse_manifest("\"rank\": 0", "\"rank\": 1", "rank 1, but there are 1 ranks");
     refuse_manifest("\"bytes\": 8}", "\"bytes\": 9}", "more than the 8 bytes");
-    refuse_manifest("\"bytes\": 8}", "\"bytes\": 7}", "the shards have 7 bytes, the checkpoint 8");
+    refuse_manifest("\"bytes\": 8}", "\"bytes\": 7}", "the shards have 7 bytes in all, expected 8");
     refuse_manifest("\"bytes\": 8}", "\"bytes\": -8}", "shards[0].bytes");
     refuse_manifest("\"model\"", "\"weights\"", "expected 'model' or 'optimizer'");
     refuse_manifest("\"seed\": 7, ", "", "seed");

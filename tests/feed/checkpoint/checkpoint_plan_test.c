@@ -177,7 +177,7 @@ static void fewer_ranks_save_their_part(void **state)
     for (int rank = 0; rank < 3; rank++)
         bytes += checkpoint_shards_rank_bytes(&all.shards, rank);
     assert_true(checkpoint_shards_bytes(&of.shards) == bytes);
-    refuse("", "", 17, "plan.json: 17 ranks; the plan uses 16 devices");
+    refuse("", "", 17, "plan.json: 17 ranks, but the plan uses 16 devices");
 }
 
 static void without_sizes(const char *old, const char *new, const char *why)
@@ -194,25 +194,25 @@ static void a_plan_without_sizes_says_why(void **state)
         "\"first_layer\": 0, \"last_layer\": 3, \"device_type\": \"a\", \"devices\": 1";
     char shape[512];
     (void)state;
-    without_sizes("llama-3-8b", "ours", "no built-in model 'ours'");
+    without_sizes("llama-3-8b", "ours", "unknown model 'ours'");
     without_sizes(
         "\"ep\": 1, \"vp\": 1, \"mbs\": 1, \"microbatches\": 64, \"stage_blocks\": [16, 16], \"zero\": 1",
         "\"ep\": 4, \"vp\": 1, \"mbs\": 1, \"microbatches\": 64, \"stage_blocks\": [16, 16], \"zero\": 0",
         "expert parallelism");
-    without_sizes("\"precision\": \"bf16\", ", "", "not how large the model is");
+    without_sizes("\"precision\": \"bf16\", ", "", "no model or no precision");
     snprintf(shape, sizeof shape,
              "\"device_types\": [{\"device_type\": \"a\"}], \"pipelines\": ["
              "{\"copies\": 1, \"stages\": [{%s}]}, {\"copies\": 1, \"stages\": [{%s}]}], \"plans\"",
              stage, stage);
-    without_sizes("\"plans\"", shape, "pipelines that differ");
+    without_sizes("\"plans\"", shape, "its pipelines differ");
 }
 
 static void wrong_plans_are_refused(void **state)
 {
     (void)state;
     refuse("\"tp\": 2", "\"tp\": 4", 0, "tp x pp x dp x cp is 32, devices 16");
-    refuse("\"ep\": 1", "\"ep\": 16", 0, "ep is 16, tp x dp x cp 8");
-    refuse("bf16", "bf17", 0, "'bf17' is no type");
+    refuse("\"ep\": 1", "\"ep\": 16", 0, "ep 16 exceeds tp x dp x cp = 8");
+    refuse("bf16", "bf17", 0, "unknown number format 'bf17'");
 }
 
 int main(void)

@@ -242,7 +242,7 @@ static void ranks_that_do_not_divide_are_an_error(void **state)
     assert_refused("llama_70b", NULL, 0, 8,
                    "8 ranks do not divide into replicas of 8 tensor x 4 pipeline ranks");
     assert_refused("llama_405b", NULL, 0, 300, "300 ranks do not divide");
-    assert_refused("llama_70b", subset, 2, 64, "64 ranks are no subset of 32 x 1");
+    assert_refused("llama_70b", subset, 2, 64, "64 ranks exceed the job's 32 x 1");
     assert_refused("llama_70b", NULL, 0, 0, "at least one rank");
 }
 

@@ -107,13 +107,13 @@ static void test_decoding_reads_the_container(void **state)
     assert_int_equal(set_take_all(1).samples, 48); /* nobody looks */
     options.decode = true;
     begin(&options);
-    require_failure("img_05_of_12.npz: no npz file: it does not begin with PK\\3\\4");
+    require_failure("img_05_of_12.npz: not an npz file: it does not begin with PK\\3\\4");
     change_byte(5, 0);
     options.decode = false;
     options.verify = true;
     change_byte(5, -1);
     begin(&options);
-    require_failure("img_05_of_12.npz: no zip archive that can be read: ");
+    require_failure("img_05_of_12.npz: not a readable zip archive: ");
 }
 
 static void test_a_sample_that_cannot_be_decoded_is_named(void **state)

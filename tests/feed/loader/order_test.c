@@ -341,7 +341,7 @@ static void no_step_is_an_error(void **state)
     options.batch = 31;
     assert_false(order_init(&order, &options, &err));
     assert_int_equal(err.kind, ERROR_INPUT);
-    assert_non_null(strstr(err.text, "91 samples in 7 files do not fill one batch of 31 on each of 3"));
+    assert_non_null(strstr(err.text, "91 samples in 7 files are fewer than one batch of 31 on each of 3"));
 }
 
 static void numbers_out_of_range_are_errors(void **state)

@@ -226,8 +226,20 @@ static void no_step_is_an_error(void **state)
     ok(metrics_dlio(&metrics, METRICS_TRAIN, &dlio, &err));
     assert_true(dlio.throughput_mean == 0 && dlio.au_mean == 0);
     assert_false(metrics_figures(&metrics, METRICS_TRAIN, METRICS_RUN, &f, &err));
-    assert_string_equal(err.text, "no training step was run");
+    assert_string_equal(err.text, "no training step ran");
     metrics_dlio_release(&dlio);
+    metrics_release(&metrics);
+}
+
+static void a_single_step_is_warm_up(void **state)
+{
+    struct metrics metrics;
+    struct metrics_figures f;
+    (void)state;
+    init(&metrics, 2, 1, 1, 1, 0);
+    play_block(&metrics, METRICS_TRAIN, 0, 1, 2, 1, uneven, 0);
+    assert_false(metrics_figures(&metrics, METRICS_TRAIN, METRICS_RUN, &f, &err));
+    assert_string_equal(err.text, "one training step per epoch, dropped as warm-up: use more files");
     metrics_release(&metrics);
 }
 
@@ -240,8 +252,8 @@ static void nothing_left_to_count_is_an_error(void **state)
     play_block(&metrics, METRICS_TRAIN, 0, 1, 2, 4, uneven, 0);
     assert_false(metrics_figures(&metrics, METRICS_TRAIN, 0, &f, &err));
     assert_string_equal(err.text,
-                        "no training step of epoch 1 counts: of 4 per epoch the first 2 and the last 2 are "
-                        "excluded");
+                        "all 4 training steps per epoch are dropped, the first 2 as warm-up and the last 2: "
+                        "use more files");
     metrics_release(&metrics);
 }
 
@@ -456,7 +468,7 @@ static void metrics_of_another_run_are_refused(void **state)
     struct text bytes = {0};
     metrics_pack(&other, &bytes);
     assert_false(metrics_merge(&one, bytes.data, bytes.length, &err));
-    assert_non_null(strstr(err.text, "do not go with"));
+    assert_non_null(strstr(err.text, "do not match"));
     text_release(&bytes);
     metrics_release(&one);
     metrics_release(&other);
@@ -479,6 +491,7 @@ int main(void)
         cmocka_unit_test(throughput_counts_the_steps_that_the_time_covers),
         cmocka_unit_test(two_steps_have_a_throughput),
         cmocka_unit_test(no_step_is_an_error),
+        cmocka_unit_test(a_single_step_is_warm_up),
         cmocka_unit_test(nothing_left_to_count_is_an_error),
         cmocka_unit_test(evaluation_is_not_divided_by_the_ranks),
         cmocka_unit_test(bytes_are_those_that_were_read),

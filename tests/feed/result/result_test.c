@@ -482,7 +482,7 @@ static void a_run_without_steps_is_not_passed(void **state)
     ok(metrics_init(&session.run.whole, &options, 0, 2, &err));
     own(&doc);
     assert_false(at(&doc, "passed")->boolean);
-    assert_string_equal(at(&doc, "training/error")->text, "no training step was run");
+    assert_string_equal(at(&doc, "training/error")->text, "no training step ran");
     doc_release(&doc);
 }
 

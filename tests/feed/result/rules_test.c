@@ -97,9 +97,9 @@ static void a_run_that_keeps_to_the_rules_is_closed(void **state)
     (void)state;
     assert_category(RULES_CLOSED, 0, 4);
     assert_finding("runs", RULES_UNKNOWN, "1 of 5 runs");
-    assert_finding("seeds", RULES_UNKNOWN, "there is 1");
+    assert_finding("seeds", RULES_UNKNOWN, "whether the seed changes");
     assert_finding("replicable", RULES_UNKNOWN, "one run");
-    assert_finding("warm-up", RULES_UNKNOWN, "not known");
+    assert_finding("warm-up", RULES_UNKNOWN, "cannot show");
 }
 
 static void checkpoints_that_keep_to_the_rules_are_closed(void **state)
@@ -112,7 +112,7 @@ static void the_data_set_is_large_enough_by_steps(void **state)
 {
     (void)state;
     session.layout.files_train = 27999;
-    assert_finding("dataset-size", RULES_FAIL, "27999 files, at least 28000 are needed");
+    assert_finding("dataset-size", RULES_FAIL, "27999 files, at least 28000 needed");
     assert_category(RULES_INVALID, 1, 4);
 }
 
@@ -193,7 +193,7 @@ static void parameters_decide_on_the_category(void **state)
     assert_category(RULES_CLOSED, 0, 4);
     override("++workload.dataset.format=hdf5", "unet3d");
     assert_category(RULES_OPEN, 0, 4);
-    assert_finding("parameters", RULES_PASS, "dataset.format may be changed in OPEN only");
+    assert_finding("parameters", RULES_PASS, "dataset.format may only be changed in OPEN");
     override("train.computation_time=0.1", "unet3d");
     assert_category(RULES_INVALID, 1, 4);
     assert_finding("parameters", RULES_FAIL, "train.computation_time may not be changed");

@@ -35,10 +35,10 @@ static void unknown_names_say_what_there_is(void **state)
 {
     static const struct {
         const char *name, *message;
-    } cases[] = {{"cosmoflow", "there are cosmoflow_v100, cosmoflow_a100, cosmoflow_h100"},
-                 {"unet3d_h10", "there are unet3d_h100"},
+    } cases[] = {{"cosmoflow", "expected cosmoflow_v100, cosmoflow_a100, cosmoflow_h100"},
+                 {"unet3d_h10", "expected unet3d_h100"},
                  {"resnet5_h100", "did you mean 'resnet50_h100'?"},
-                 {"_unet3d", "there is no workload"},
+                 {"_unet3d", "unknown workload"},
                  {"./nowhere", "./nowhere"},
                  {"nowhere.yaml", "nowhere.yaml"}};
     (void)state;
