@@ -277,15 +277,9 @@ static bool has_one_copy(const struct elastic_kit *kit, int faults, struct error
     if (!elastic_exists_once(kit) || faults == 0)
         return true;
     return error_set(err, ERROR_INFEASIBLE,
-                     "no node may be lost: the plan shards %s over %d pipelines (ZeRO), so that each shard "
-                     "exists once and a "
-                     "checkpoint is needed; a loss is survived by a plan whose shards have replicas "
-                     "(HSDP)%s; with '--faults 0' "
-                     "it is answered by a checkpoint",
-                     kit->sharded, kit->sharded_over,
-                     kit->sharded == elastic_all_states
-                         ? ""
-                         : ", or with '--optimizer replicated', which keeps all of them in every pipeline");
+                     "each shard of the %s exists once, over %d pipelines (ZeRO): a loss needs a checkpoint "
+                     "('--faults 0'); %s",
+                     kit->sharded, kit->sharded_over, elastic_ways_to_survive(kit));
 }
 
 bool elastic_instances(struct elastic_set *set, const struct elastic_kit *kit, const int *nodes, int faults,

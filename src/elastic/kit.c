@@ -79,3 +79,10 @@ bool elastic_exists_once(const struct elastic_kit *kit)
 {
     return kit->sharded != NULL && kit->shard_groups < 2;
 }
+
+const char *elastic_ways_to_survive(const struct elastic_kit *kit)
+{
+    return kit->replicable ? ELASTIC_PLAN_COPIES
+               ", or keep all of them in each pipeline with '--optimizer replicated'"
+                           : ELASTIC_PLAN_COPIES;
+}

@@ -104,6 +104,7 @@ struct elastic_kit {
     const char *sharded;
     int sharded_over; /* pipelines of a group that together holds everything once */
     int shard_groups; /* such groups (HSDP); 1: each shard exists once, and no set of pipelines has a copy */
+    bool replicable;  /* a plan's devices have room for ELASTIC_OPTIMIZER_REPLICATED */
 };
 
 enum elastic_optimizer {
@@ -140,6 +141,11 @@ int elastic_kind_of(const struct elastic_kit *kit, int node);
 /* Returns whether states are sharded over all pipelines, so that each shard exists once. */
 bool elastic_exists_once(const struct elastic_kit *kit);
 extern const char elastic_all_states[]; /* `sharded` of ZeRO 3 */
+
+/* The ways to survive a loss where each shard exists once, for messages. */
+#define ELASTIC_PLAN_COPIES                                                                                  \
+    "to survive a loss, plan with '--fix zero=3,replicate=2' (HSDP: two copies of all states)"
+const char *elastic_ways_to_survive(const struct elastic_kit *kit);
 
 /* Seconds of one pipeline of a line with m micro-batches; 0 for none. */
 double elastic_line_seconds(const struct elastic_line *line, int64_t microbatches);

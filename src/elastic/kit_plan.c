@@ -296,11 +296,30 @@ static bool add_shapes(struct elastic_maker *maker, const struct elastic_line *l
     return true;
 }
 
+/* Returns a stage whose devices have no room for all of its optimizer states, or NULL. */
+static const struct plan_stage *short_of_room(const struct plan *plan, double *needed, double *memory)
+{
+    for (int p = 0; p < plan->pipeline_count; p++)
+        for (int s = 0; s < plan->pipelines[p].stage_count; s++) {
+            const struct plan_stage *stage = &plan->pipelines[p].stages[s];
+            int64_t over = sharded_over(plan, &plan->pipelines[p], stage);
+            *memory =
+                (double)plan->types[stage->type].memory * (isfinite(plan->headroom) ? 1 - plan->headroom : 1);
+            *needed = stage->bytes.total + stage->bytes.optimizer * (double)(over - 1);
+            if (over >= 2 && *memory > 0 && *needed > *memory)
+                return stage;
+        }
+    return NULL;
+}
+
 /* Where all pipelines keep all optimizer states, a device needs room for them. A plan whose devices have
  * none is left out. */
 static bool has_room(struct elastic_maker *maker, bool *room, struct error *err)
 {
     const struct plan *plan = maker->plan;
+    double needed, memory;
+    const struct plan_stage *stage = short_of_room(plan, &needed, &memory);
+    maker->kit->replicable |= !stage && plan->sharding < 3;
     *room = true;
     if (maker->options->optimizer != ELASTIC_OPTIMIZER_REPLICATED)
         return true;
@@ -309,24 +328,16 @@ static bool has_room(struct elastic_maker *maker, bool *room, struct error *err)
                          "%s: ZeRO stage 3 shards parameters over all pipelines, too: no pipeline can keep "
                          "everything; plan with a lower stage ('--fix zero=1')",
                          plan->path);
-    for (int p = 0; p < plan->pipeline_count; p++)
-        for (int s = 0; s < plan->pipelines[p].stage_count; s++) {
-            const struct plan_stage *stage = &plan->pipelines[p].stages[s];
-            int64_t over = sharded_over(plan, &plan->pipelines[p], stage);
-            double memory =
-                (double)plan->types[stage->type].memory * (isfinite(plan->headroom) ? 1 - plan->headroom : 1);
-            double needed = stage->bytes.total + stage->bytes.optimizer * (double)(over - 1);
-            if (over < 2 || !(memory > 0) || !(needed > memory))
-                continue;
-            char all[32], have[32];
-            unit_format(all, sizeof all, needed, UNIT_BYTES, 3);
-            unit_format(have, sizeof have, memory, UNIT_BYTES, 3);
-            *room = false;
-            error_set(&maker->small, ERROR_INFEASIBLE,
-                      "%s: with all optimizer states in each pipeline, a device of layers %d to %d needs %s, "
-                      "of which %s may be used",
-                      plan->path, stage->first_layer, stage->last_layer, all, have);
-        }
+    if (!stage)
+        return true;
+    char all[32], have[32];
+    unit_format(all, sizeof all, needed, UNIT_BYTES, 3);
+    unit_format(have, sizeof have, memory, UNIT_BYTES, 3);
+    *room = false;
+    error_set(&maker->small, ERROR_INFEASIBLE,
+              "%s: with all optimizer states in each pipeline, a device of layers %d to %d needs %s, "
+              "of which %s may be used; " ELASTIC_PLAN_COPIES,
+              plan->path, stage->first_layer, stage->last_layer, all, have);
     return true;
 }
 

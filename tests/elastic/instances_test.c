@@ -343,7 +343,11 @@ static void sharded_states_exist_once(void **unused)
     assert_false(elastic_instances(&set, &kit, nodes, 1, &err));
     assert_int_equal(err.kind, ERROR_INFEASIBLE);
     assert_non_null(strstr(err.text, "optimizer states"));
-    assert_non_null(strstr(err.text, "replicas (HSDP), or with"));
+    assert_non_null(strstr(err.text, "(HSDP: two copies of all states)"));
+    assert_null(strstr(err.text, "--optimizer replicated"));
+    kit.replicable = true; /* only then is it a way out */
+    assert_false(elastic_instances(&set, &kit, nodes, 1, &err));
+    assert_non_null(strstr(err.text, "or keep all of them in each pipeline with '--optimizer replicated'"));
     kit.shard_groups = 2; /* two groups have everything */
     if (!elastic_instances(&set, &kit, nodes, 1, &err))
         fail_msg("%s", err.text);

@@ -224,13 +224,30 @@ static bool load(struct elastic_report *report, const struct rh_elastic_request 
     return ok;
 }
 
-static bool answer(struct elastic_report *report, const struct rh_elastic_request *given, struct error *err)
+enum { ELASTIC_FAULTS = 3 }; /* its row in the table */
+
+/* Without --faults, a plan that cannot survive a loss is answered for none. */
+static bool find_instances(struct elastic_report *report, const int *nodes, bool faults_given,
+                           struct error *err)
+{
+    if (elastic_instances(&report->set, &report->kit, nodes, report->faults, err))
+        return true;
+    if (faults_given || err->kind != ERROR_INFEASIBLE)
+        return false;
+    report->limited = true;
+    report->limit = *err;
+    report->faults = 0;
+    return elastic_instances(&report->set, &report->kit, nodes, 0, err);
+}
+
+static bool answer(struct elastic_report *report, const struct rh_elastic_request *given, bool faults_given,
+                   struct error *err)
 {
     int nodes[ELASTIC_MAX_KINDS];
     for (int k = 0; k < report->kit.kind_count; k++)
         nodes[k] = report->kit.kinds[k].nodes;
     bool events = given->lose.count + given->back.count > 0;
-    return elastic_instances(&report->set, &report->kit, nodes, report->faults, err) &&
+    return find_instances(report, nodes, faults_given, err) &&
            elastic_state_start(&report->state, &report->kit, &report->set, err) &&
            ((events && !given->losses) ||
             elastic_single_losses(&report->state, report->method, report->faults, &report->losses,
@@ -317,6 +334,8 @@ static bool deliver(const struct elastic_report *report, const struct rh_elastic
 {
     struct json json = {.out = &made->json};
     add_set(&report->set, &made->base);
+    api_add_count(&made->base, "faults", report->faults);
+    api_add_string(&made->base, "faults_limit", report->limited ? report->limit.text : NULL);
     add_events(report, &made->base);
     if (report->losses)
         add_losses(report, &made->base);
@@ -375,7 +394,7 @@ static bool find(const struct rh_elastic_request *given, const struct api_call *
                                     .method =
                                         (enum elastic_method)option_index(elastic_methods, given->method)};
     bool ok = (!given->figure || figure_can_write(given->figure, err)) && load(&report, given, err) &&
-              answer(&report, given, err) && deliver(&report, given, made, err);
+              answer(&report, given, call->given[ELASTIC_FAULTS], err) && deliver(&report, given, made, err);
     release(&report);
     return ok;
 }
@@ -394,8 +413,10 @@ const struct option_spec api_elastic_options[] = {
            .help = "plans that were found or loaded before, and reports of templates"),
     OPTION(rh_elastic_request, cluster, OPTION_FILE, "cluster", .letter = 'c', .argument = "FILE",
            .help = "the nodes there are, rehearse-cluster/1; without it, those of the plan"),
-    OPTION(rh_elastic_request, faults, OPTION_INTEGER, "faults", .argument = "F", .initial = "1", .max = 1000,
-           .help = "lost nodes that leave a copy of every layer, whichever they are"),
+    [ELASTIC_FAULTS] = OPTION(
+        rh_elastic_request, faults, OPTION_INTEGER, "faults", .argument = "F", .initial = "1", .max = 1000,
+        .help = "lost nodes that leave a copy of every layer, whichever they are; not given, and no copy is "
+                "left: 0, each loss is answered from a checkpoint"),
     OPTION(rh_elastic_request, microbatches, OPTION_INTEGER, "microbatches", .letter = 'n', .argument = "N",
            .initial = "0", .max = ELASTIC_MAX_BATCH,
            .help = "micro-batches of an iteration over all pipelines; 0 takes the plan's, or a template's"),

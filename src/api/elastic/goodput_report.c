@@ -70,9 +70,31 @@ static void print_expectation(const struct goodput_rows *answer, struct text *ou
     }
 }
 
+/* A policy that mostly waits for nodes says nothing of the policy: it needs more of them than there are. */
+#define MOSTLY_WAITS 0.25
+
+static void print_waits(const struct goodput_rows *answer, struct text *out)
+{
+    const struct goodput_row *worst = NULL;
+    for (int i = 0; i < answer->count; i++)
+        if (answer->rows[i].goodput.share[ELASTIC_WAIT] >
+            (worst ? worst->goodput.share[ELASTIC_WAIT] : MOSTLY_WAITS))
+            worst = &answer->rows[i];
+    if (!worst)
+        return;
+    const struct policy_setup *setup = &worst->variant.setup;
+    int need = setup->need > 0 ? setup->need : answer->rates.nodes - setup->spares;
+    text_format(
+        out,
+        "\n%s waits %.1f %% of the time until %d of %d nodes are there: hold some back with --spares N "
+        "or '--spares best', or go on with fewer, --need N\n",
+        worst->variant.policy->name, 100 * worst->goodput.share[ELASTIC_WAIT], need, answer->rates.nodes);
+}
+
 static void print_notes(const struct goodput_rows *answer, struct text *out)
 {
     struct unit_texts units = {0};
+    print_waits(answer, out);
     if (answer->copies > 0)
         text_format(out, "\nreconfigurations copy layers for %s on average, beside --reconfigure\n",
                     unit_text(&units, answer->copies, UNIT_TIME));

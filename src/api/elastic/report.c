@@ -66,7 +66,9 @@ static void print_head(const struct elastic_report *report, struct text *out)
         plus = " + ";
     }
     text_format(out, " nodes, %lld micro-batches per iteration; ", (long long)kit->batch);
-    if (report->faults == 0)
+    if (report->limited)
+        text_add(out, "no loss is survived without a checkpoint\n\n");
+    else if (report->faults == 0)
         text_add(out, "no loss need be survived\n\n");
     else
         text_format(out, "a copy of every layer survives any %d lost node%s\n\n", report->faults,
@@ -262,12 +264,11 @@ static void print_losses(const struct elastic_report *report, struct text *out)
     if (sum.checkpoints > 0)
         text_format(out, "the loss of each of %d node%s of %d needs a checkpoint\n", sum.checkpoints,
                     sum.checkpoints == 1 ? "" : "s", sum.nodes);
-    if (elastic_exists_once(&report->kit))
-        text_format(
-            out,
-            "the %s exist once, sharded over %d pipelines (ZeRO); '--optimizer replicated' keeps them "
-            "in each\n",
-            report->kit.sharded, report->kit.sharded_over);
+    if (report->limited)
+        text_format(out, "no loss is survived: %s\n", report->limit.text);
+    else if (elastic_exists_once(&report->kit))
+        text_format(out, "the %s exist once, sharded over %d pipelines (ZeRO); %s\n", report->kit.sharded,
+                    report->kit.sharded_over, elastic_ways_to_survive(&report->kit));
     else if (report->kit.sharded)
         text_format(out,
                     "the %s are sharded over the %d pipelines of a group; each of %d groups has all (HSDP)\n",

@@ -16,6 +16,8 @@ struct elastic_event {
 struct elastic_report {
     struct elastic_kit kit;
     int faults;
+    bool limited; /* nobody said how many faults, and the usual one cannot be survived: `faults` is 0, */
+    struct error limit; /* and this is why */
     double setup;
     enum elastic_method method;
     struct elastic_set set;

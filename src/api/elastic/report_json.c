@@ -188,6 +188,7 @@ bool elastic_report_json(const struct elastic_report *report, struct json *json,
     json_string(json, "model", report->kit.model);
     json_integer(json, "layers", report->kit.layer_count);
     json_integer(json, "faults", report->faults);
+    json_string(json, "faults_limit", report->limited ? report->limit.text : NULL);
     json_integer(json, "microbatches", report->kit.batch);
     json_number(json, "setup", report->setup);
     json_string(json, "method", elastic_methods[report->method]);
