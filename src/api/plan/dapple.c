@@ -182,6 +182,8 @@ enum column {
     PLAIN,
     OVERLAP,
     PRIORITY,
+    LAYERS,
+    PLACES,
     COLUMNS
 };
 
@@ -197,6 +199,8 @@ static const struct sweep_column columns[COLUMNS] = {
     [PLAIN] = {"data_parallel", "data parallel", SWEEP_NUMBER, "data parallel"},
     [OVERLAP] = {"data_parallel_overlap", "overlapped", SWEEP_NUMBER, "data parallel, overlapped"},
     [PRIORITY] = {"data_parallel_priority", "P3", SWEEP_NUMBER, "data parallel, P3"},
+    [LAYERS] = {"stage_layers", "layers of stages", SWEEP_TEXT, NULL},
+    [PLACES] = {"stage_devices", "on devices", SWEEP_TEXT, NULL},
 };
 
 static bool answer_point(const void *context, const int *at, struct sweep_cell *cells, struct error *err)
@@ -210,7 +214,7 @@ static bool answer_point(const void *context, const int *at, struct sweep_cell *
     double memory = dapple_max_memory(&answer.problem, plan);
     cells[SPEEDUP].number = plan->speedup;
     cells[ITERATION].number = plan->latency;
-    dapple_shape(plan, cells[SHAPE].text, sizeof cells[SHAPE].text);
+    dapple_add_shape(plan, &cells[SHAPE].more);
     cells[REPLICAS].number = plan->replicas;
     cells[USED].number = plan->device_count - dapple_idle(plan);
     cells[MEMORY].number = memory;
@@ -219,8 +223,11 @@ static bool answer_point(const void *context, const int *at, struct sweep_cell *
     cells[PLAIN].number = answer.report.data.plain;
     cells[OVERLAP].number = answer.report.data.overlap;
     cells[PRIORITY].number = answer.report.data.priority;
+    dapple_add_layers(plan, &cells[LAYERS].more);
+    dapple_add_devices(plan, &cells[PLACES].more);
+    bool whole = !cells[SHAPE].more.failed && !cells[LAYERS].more.failed && !cells[PLACES].more.failed;
     release_answer(&answer);
-    return true;
+    return whole || error_memory(err);
 }
 
 static const char *search_name(const struct dapple_request *asking)

@@ -32,6 +32,11 @@ struct sweep_cell *sweep_cells(const struct sweep_answers *answers, int64_t poin
     return &answers->cells[point * answers->sweep->column_count];
 }
 
+const char *sweep_text(const struct sweep_cell *cell)
+{
+    return cell->more.data ? cell->more.data : cell->text;
+}
+
 const char *sweep_value(const struct sweep_axis *axis, int at, char buffer[static 24])
 {
     if (axis->words)
@@ -169,6 +174,8 @@ rh_handle *sweep_answer(const struct sweep *sweep, const struct sweep_output *ou
                 answer_all(&answers, output->threads, err) && deliver(&answers, output, err);
     rh_handle *made = done ? sweep_handle(&answers, err) : NULL;
     sweep_log_close(&answers, done);
+    for (int64_t i = 0; answers.cells && i < answers.count * sweep->column_count; i++)
+        text_release(&answers.cells[i].more);
     pthread_mutex_destroy(&answers.lock);
     arena_release(&answers.arena);
     return made;

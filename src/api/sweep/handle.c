@@ -97,7 +97,7 @@ static void add_column(rh_handle *handle, const struct sweep_answers *answers, i
         if (values)
             values[i] = found ? cell->number : NAN;
         else
-            words[i] = found ? arena_string(&handle->arena, cell->text) : NULL;
+            words[i] = found ? arena_string(&handle->arena, sweep_text(cell)) : NULL;
         handle->failed = handle->failed || (words && found && !words[i]);
     }
     api_add_column(handle, name, is_text ? 's' : 'd', words ? (void *)words : (void *)values, answers->count,

@@ -30,6 +30,9 @@ struct sweep_answers {
     atomic_llong done;
 };
 
+/* Returns a cell's text; "" if it has none. */
+const char *sweep_text(const struct sweep_cell *cell);
+
 struct sweep_cell *sweep_cells(const struct sweep_answers *answers, int64_t point);
 void sweep_locate(const struct sweep *sweep, int64_t point, int *at);
 

@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #define LOG_FORMAT "rehearse sweep, answers 1"
-#define MAX_LINE   4096
 
 static void head_line(const struct sweep *sweep, char *line, size_t size)
 {
@@ -46,26 +45,24 @@ static void write_text(FILE *out, const char *text)
     fputc('"', out);
 }
 
-/* Reads a text in quotes into `text`. Returns the place after it; NULL: there is none. */
-static const char *read_text(const char *at, char *text, size_t size)
+/* Reads a text in quotes. Returns the place after it; NULL: there is none. */
+static const char *read_text(const char *at, struct text *text)
 {
-    size_t length = 0;
     if (strncmp(at, " \"", 2) != 0)
         return NULL;
     for (at += 2; *at != '"'; at++) {
         at += *at == '\\';
-        if (*at == '\0' || length + 1 >= size)
+        if (*at == '\0')
             return NULL;
-        text[length++] = *at;
+        text_add_bytes(text, at, 1);
     }
-    text[length] = '\0';
-    return at + 1;
+    return text->failed ? NULL : at + 1;
 }
 
 static const char *read_cell(const struct sweep_column *column, const char *at, struct sweep_cell *cell)
 {
     if (column->kind == SWEEP_TEXT)
-        return read_text(at, cell->text, sizeof cell->text);
+        return read_text(at, &cell->more);
     char *end = NULL;
     cell->number = strtod(at, &end);
     return *at == ' ' && end > at + 1 ? end : NULL;
@@ -78,39 +75,57 @@ static bool read_cells(const struct sweep *sweep, const char *at, struct sweep_c
     return at && strcmp(at, "\n") == 0;
 }
 
+static bool take_found(struct sweep_answers *answers, int64_t point, const char *at)
+{
+    struct sweep_cell cells[SWEEP_MAX_COLUMNS] = {{.number = NAN}};
+    int count = answers->sweep->column_count;
+    if (read_cells(answers->sweep, at, cells)) {
+        memcpy(sweep_cells(answers, point), cells, (size_t)count * sizeof *cells);
+        answers->states[point] = SWEEP_FOUND;
+        return true;
+    }
+    for (int i = 0; i < count; i++)
+        text_release(&cells[i].more);
+    return false;
+}
+
+static bool take_none(struct sweep_answers *answers, int64_t point, const char *at)
+{
+    struct text reason = {0};
+    const char *end = read_text(at, &reason);
+    bool whole = end && strcmp(end, "\n") == 0;
+    if (whole) {
+        answers->reasons[point] = arena_copy(&answers->arena, reason.data ? reason.data : "", reason.length);
+        answers->states[point] = SWEEP_NONE;
+    }
+    text_release(&reason);
+    return whole;
+}
+
 /* Takes one line over. False: it is not whole. */
 static bool take(struct sweep_answers *answers, const char *line)
 {
-    struct sweep_cell cells[SWEEP_MAX_COLUMNS] = {{.number = NAN}};
-    char reason[sizeof((struct error *)0)->text], *at = NULL;
+    char *at = NULL;
     long long point = strtoll(line, &at, 10);
-    if (at == line || point < 0 || point >= answers->count || answers->states[point] != SWEEP_OPEN)
-        return false;
-    if (strncmp(at, " found", 6) == 0) {
-        if (!read_cells(answers->sweep, at + 6, cells))
-            return false;
-        memcpy(sweep_cells(answers, point), cells, (size_t)answers->sweep->column_count * sizeof *cells);
-        answers->states[point] = SWEEP_FOUND;
-    } else {
-        const char *end = strncmp(at, " none", 5) == 0 ? read_text(at + 5, reason, sizeof reason) : NULL;
-        if (!end || strcmp(end, "\n") != 0)
-            return false;
-        answers->reasons[point] = arena_copy(&answers->arena, reason, strlen(reason));
-        answers->states[point] = SWEEP_NONE;
-    }
-    answers->kept++;
-    return true;
+    bool fits = at > line && point >= 0 && point < answers->count && answers->states[point] == SWEEP_OPEN;
+    bool taken = fits && (text_starts_with(at, " found")
+                              ? take_found(answers, point, at + 6)
+                              : text_starts_with(at, " none") && take_none(answers, point, at + 5));
+    answers->kept += taken;
+    return taken;
 }
 
 /* Returns the number of bytes that hold good. */
 static long take_all(struct sweep_answers *answers, const char *head)
 {
-    char line[MAX_LINE];
-    if (!fgets(line, sizeof line, answers->log) || strcmp(line, head) != 0)
-        return 0;
-    long good = ftell(answers->log);
-    while (fgets(line, sizeof line, answers->log) && take(answers, line))
-        good = ftell(answers->log);
+    char *line = NULL;
+    size_t room = 0;
+    long good = 0;
+    if (getline(&line, &room, answers->log) > 0 && strcmp(line, head) == 0)
+        do
+            good = ftell(answers->log);
+        while (getline(&line, &room, answers->log) > 0 && take(answers, line));
+    free(line);
     return good;
 }
 
@@ -174,7 +189,7 @@ void sweep_log_add(struct sweep_answers *answers, int64_t point)
         fprintf(answers->log, "%lld found", (long long)point);
         for (int i = 0; i < sweep->column_count; i++)
             if (sweep->columns[i].kind == SWEEP_TEXT)
-                write_text(answers->log, cells[i].text);
+                write_text(answers->log, sweep_text(&cells[i]));
             else
                 fprintf(answers->log, " %a", cells[i].number);
     }

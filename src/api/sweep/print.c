@@ -4,12 +4,26 @@
 #include <math.h>
 #include <stdio.h>
 
+#define MAX_WIDTH 32 /* characters of a text of any length */
+
+/* A long text is cut for people: CSV and JSON have all of it. */
+static const char *text_of(const struct sweep_cell *cell, char *buffer, size_t size)
+{
+    if (cell->more.length <= MAX_WIDTH)
+        return *sweep_text(cell) ? sweep_text(cell) : "-";
+    size_t length = MAX_WIDTH - 1;
+    while (text_continues(cell->more.data[length]))
+        length--;
+    snprintf(buffer, size, "%.*s…", (int)length, cell->more.data);
+    return buffer;
+}
+
 /* Returns `buffer`; "-" where there is nothing. */
 static const char *cell_text(const struct sweep_column *column, const struct sweep_cell *cell, char *buffer,
                              size_t size)
 {
     if (column->kind == SWEEP_TEXT)
-        return *cell->text ? cell->text : "-";
+        return text_of(cell, buffer, size);
     if (isnan(cell->number))
         return "-";
     switch (column->kind) {

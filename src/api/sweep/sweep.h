@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/json.h"
+#include "core/text.h"
 #include "rehearse.h"
 
 #include <stdbool.h>
@@ -41,6 +42,7 @@ struct sweep_column {
 struct sweep_cell {
     double number; /* seconds, bytes, a share of 1, 0 or 1; NAN: there is none */
     char text[64];
+    struct text more; /* a text of any length, instead of that; the sweep releases it */
 };
 
 /* Fills the cells of one point; at[i] is the index of its value on axis i. Several threads call it at once. */

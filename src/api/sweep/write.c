@@ -24,7 +24,7 @@ static void write_csv_row(const struct sweep_answers *answers, int64_t point, st
         if (answers->states[point] != SWEEP_FOUND)
             continue;
         if (sweep->columns[j].kind == SWEEP_TEXT)
-            add_quoted(out, cell->text);
+            add_quoted(out, sweep_text(cell));
         else if (isfinite(cell->number))
             text_format(out, "%.17g", cell->number);
     }
@@ -50,7 +50,7 @@ void sweep_write_csv(const struct sweep_answers *answers, struct text *out)
 static void write_cell(const struct sweep_column *column, const struct sweep_cell *cell, struct json *json)
 {
     if (column->kind == SWEEP_TEXT)
-        json_string(json, column->key, *cell->text ? cell->text : NULL);
+        json_string(json, column->key, *sweep_text(cell) ? sweep_text(cell) : NULL);
     else if (column->kind == SWEEP_FLAG)
         json_bool(json, column->key, cell->number != 0);
     else if (column->kind == SWEEP_INTEGER && isfinite(cell->number))

@@ -62,23 +62,38 @@ const char *dapple_rules_name(enum dapple_rules rules)
     return rules == DAPPLE_FIXED ? "dapple-fixed" : "dapple";
 }
 
-char *dapple_shape(const struct dapple_split *plan, char *buffer, size_t size)
+void dapple_add_shape(const struct dapple_split *plan, struct text *out)
 {
-    char tail[32];
-    size_t length = 0, room = size - sizeof tail;
-    buffer[0] = '\0';
+    for (int s = 0; s < plan->stage_count; s++)
+        text_format(out, "%s%d", s > 0 ? ":" : "", plan->stages[s].devices);
+}
+
+void dapple_add_layers(const struct dapple_split *plan, struct text *out)
+{
     for (int s = 0; s < plan->stage_count; s++) {
-        char item[16];
-        int more = snprintf(item, sizeof item, "%s%d", s > 0 ? ":" : "", plan->stages[s].devices);
-        if (length + (size_t)more >= room) {
-            snprintf(tail, sizeof tail, " … %d stages", plan->stage_count);
-            memcpy(buffer + length, tail, strlen(tail) + 1);
-            break;
-        }
-        memcpy(buffer + length, item, (size_t)more + 1);
-        length += (size_t)more;
+        const struct dapple_stage *stage = &plan->stages[s];
+        text_format(out, "%s%d", s > 0 ? ":" : "", stage->first_layer);
+        if (stage->last_layer > stage->first_layer)
+            text_format(out, "-%d", stage->last_layer);
     }
-    return buffer;
+}
+
+void dapple_add_devices(const struct dapple_split *plan, struct text *out)
+{
+    for (int s = 0; s < plan->stage_count; s++) {
+        const char *before = s > 0 ? ":" : "";
+        for (int i = 0, last; i < plan->device_count; i = last + 1) {
+            last = i;
+            if (plan->stage_of[i] != s)
+                continue;
+            while (last + 1 < plan->device_count && plan->stage_of[last + 1] == s)
+                last++;
+            text_format(out, "%s%d", before, i);
+            if (last > i)
+                text_format(out, "-%d", last);
+            before = "+";
+        }
+    }
 }
 
 static const char *plural(int64_t count)
