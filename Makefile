@@ -9,7 +9,7 @@ WITH_CEPH    ?=
 
 SOURCES = $(shell find src tests fuzz bench include -name '*.[ch]' 2>/dev/null)
 
-.PHONY: all demo test bench fuzz soak install dist deb check-packages format lint clean help
+.PHONY: all demo test bench fuzz soak install wheel dist deb check-packages format lint clean help
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) $(if $(VERBOSE),-v) installed
@@ -23,7 +23,7 @@ demo:
 	@scripts/demo $(BUILD)/rehearse
 
 test:
-	@WITH_CEPH=$(WITH_CEPH) scripts/bootstrap.sh
+	@WITH_CEPH=$(WITH_CEPH) scripts/bootstrap.sh check
 	@scripts/test
 
 bench: $(BUILD)/build.ninja
@@ -54,6 +54,10 @@ install: $(BUILD)/build.ninja
 	@meson configure $(BUILD) --prefix $(PREFIX)
 	@$(MAKE) --no-print-directory all
 	@DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild --quiet
+	@[ -n "$(DESTDIR)" ] || scripts/after-install $(PREFIX)
+
+wheel:
+	@scripts/make-wheel build-packages/wheels
 
 dist:
 	@scripts/make-dist build-packages
@@ -82,6 +86,7 @@ help:
 	@echo "make fuzz       every fuzz target, FUZZ_SECONDS each (default 60)"
 	@echo "make soak       tests that take hours: all random cases, each call of every command refused once, the simulator against its second one, prices of emitted plans, a feed of SOAK_MINUTES (default 30)"
 	@echo "make install    program, library, header, man pages, completion: PREFIX, DESTDIR"
+	@echo "make wheel      the package for Python, with the program, for every Python from 3.9 on: build-packages/wheels/"
 	@echo "make dist       the sources as one archive, the same bytes wherever it is made: build-packages/"
 	@echo "make deb        Debian's packages from that archive, offline: build-packages/"
 	@echo "make check-packages   builds the packages twice, installs them in a bare Debian and removes them (half an hour)"

@@ -2,30 +2,78 @@
 # Installs with apt-get what is missing to build, demonstrate and test rehearse. Says and does nothing when all is there;
 # else it says first what will come, and how much. Nothing that comes is started, now or when the machine starts.
 #
-#     scripts/bootstrap.sh          everything
-#     scripts/bootstrap.sh demo     only what 'make demo' needs
-#     scripts/bootstrap.sh --list [demo]     only says what is missing
+#     scripts/bootstrap.sh LEVEL            installs what that level needs
+#     scripts/bootstrap.sh --list LEVEL     only says what is missing
+#     scripts/bootstrap.sh --features       the line that installs what the program can do without, and what each package is for
+#
+# Levels: demo (what 'make demo' needs), test, check (everything). Each has what the one before it has.
 set -eu
 
 missing=''
 list=no
 [ "${1-}" != --list ] || { list=yes; shift; }
+level=${1-check}
+case $level in
+demo | test | check | --features) ;;
+*)
+    echo "bootstrap: unknown level '$level': demo, test or check" >&2
+    exit 2
+    ;;
+esac
 
-need_command()
+# need LEVEL PACKAGES USE TEST…: names the packages where the test fails, from that level on. USE says what an optional library brings
+# ('' for what is always needed): --features prints it.
+need()
 {
-    command -v "$1" >/dev/null 2>&1 || missing="$missing $2"
+    need_level=$1 packages=$2 use=$3
+    shift 3
+    case $level in
+    --features) [ -n "$use" ] || return 0 ;;
+    demo) [ "$need_level" = demo ] || return 0 ;;
+    test) [ "$need_level" != check ] || return 0 ;;
+    esac
+    ! "$@" || return 0
+    missing="$missing $packages"
+    [ -z "$use" ] || uses="$uses    $packages: $use
+"
+}
+uses=''
+
+has_command()
+{
+    PATH=$PATH:/usr/sbin:/sbin command -v "$1" >/dev/null 2>&1
+}
+
+has_compiler()
+{
+    has_command gcc && echo '#include <stdio.h>' | gcc -E - >/dev/null 2>&1
 }
 
 # A library: without pkg-config there is no telling, so it is asked for as well.
-need_library()
+has_library()
 {
-    pkg-config --exists "$1" 2>/dev/null || missing="$missing $2"
+    pkg-config --exists "$1" 2>/dev/null
 }
 
 # A module of Debian's own Python: other Pythons do not see Debian's packages.
-need_python()
+has_python()
 {
-    /usr/bin/python3 -c "import $1" 2>/dev/null || missing="$missing $2"
+    /usr/bin/python3 -c "import $1" 2>/dev/null
+}
+
+has_python_headers()
+{
+    has_python 'os, sysconfig; assert os.path.exists(sysconfig.get_path("include") + "/Python.h")'
+}
+
+has_file()
+{
+    [ -e "$1" ]
+}
+
+has_bpf()
+{
+    has_command clang && has_library libbpf && has_command bpftool
 }
 
 # What a package brings to run is neither started nor set up to be: its scripts find, before the programs that would do so,
@@ -98,64 +146,68 @@ install_missing()
     missing=''
 }
 
-need_command gcc 'gcc libc6-dev'
-need_command meson meson
-need_command ninja ninja-build
-need_command pkg-config pkg-config
-need_command gnuplot gnuplot-nox
-need_command dot graphviz
-need_library yaml-0.1 libyaml-dev
-need_library zlib zlib1g-dev
-need_library hdf5 libhdf5-dev
-need_library libpng libpng-dev
-need_library libjpeg libjpeg62-turbo-dev
-need_library liburing liburing-dev
-need_library libcurl libcurl4-openssl-dev
-need_library sqlite3 libsqlite3-dev
-need_library libcrypto libssl-dev
-need_command mpicc 'libopenmpi-dev openmpi-bin'
-need_library hwloc libhwloc-dev
-[ -e /usr/include/oneapi/dnnl/dnnl.h ] || missing="$missing libdnnl-dev"
+# The table: from which level on, packages, what an optional library is for, how it is known to be there.
+need demo 'gcc libc6-dev' '' has_compiler
+need demo meson '' has_command meson
+need demo ninja-build '' has_command ninja
+need demo pkg-config '' has_command pkg-config
+need demo libyaml-dev '' has_library yaml-0.1
+need demo gnuplot-nox 'figures (svg, png, pdf)' has_command gnuplot
+need demo zlib1g-dev 'tables and traces that gzip packed' has_library zlib
+need demo libsqlite3-dev 'traces' has_library sqlite3
+need demo libpng-dev 'data sets of PNG images' has_library libpng
+need demo libjpeg62-turbo-dev 'data sets of JPEG images' has_library libjpeg
+need demo liburing-dev 'reading with io_uring' has_library liburing
+need demo libpython3-dev 'the package for Python' has_python_headers
+need test libhdf5-dev 'data sets of HDF5 files' has_library hdf5
+need test 'libcurl4-openssl-dev libssl-dev' 'reading from S3' has_library libcurl
+need test libhwloc-dev 'describing nodes whose links are measured' has_library hwloc
+need test libdnnl-dev 'measuring layers on this processor' has_file /usr/include/oneapi/dnnl/dnnl.h
+need test graphviz 'drawing plans as graphs (--dot)' has_command dot
+need check 'libopenmpi-dev openmpi-bin' 'loading storage from many hosts with mpirun' has_command mpicc
 # What runs in the kernel is built by clang.
-need_command clang clang
-need_library libbpf libbpf-dev
-[ -x /usr/sbin/bpftool ] || need_command bpftool bpftool
+need check 'clang libbpf-dev bpftool' "recording from the kernel ('rehearse trace')" has_bpf
 
-if [ "${1-all}" = all ]; then
-    need_command git git
-    need_command python3 python3
-    need_command clang-format clang-format
-    need_command clang-tidy clang-tidy
-    need_command mandoc mandoc
-    need_command mold mold
-    need_command curl curl
-    # For packages of PyPI that tests use, which scripts/python-environment installs below build-test/.
-    need_python ensurepip python3-venv
-    if [ -n "${WITH_CEPH-}" ]; then # another one, as a vendor has it (scripts/s3-ceph): 62 MB to fetch
-        need_command ceph-mon ceph-mon
-        need_command ceph-osd ceph-osd
-        need_command radosgw radosgw
-    fi
-    need_command abidiff abigail-tools # 2 MB: compares the library with its first release
-    need_command mypy mypy             # the stubs of the package for Python
-    need_library cmocka libcmocka-dev
-    need_library python3 python3-dev # its headers, for the package
-    # Hosts and Slurm on one machine (tests/hosts/run); nothing of it is started as a service.
-    [ -x /sbin/ip ] || [ -x /usr/sbin/ip ] || need_command ip iproute2
-    [ -x /usr/sbin/munged ] || need_command munged munge
-    [ -x /usr/sbin/slurmctld ] || need_command slurmctld slurmctld
-    [ -x /usr/sbin/slurmd ] || need_command slurmd 'slurmd slurm-client'
-    # Readers that others wrote, for the tests of what we write.
-    need_python numpy python3-numpy
-    need_python h5py python3-h5py
-    need_python PIL python3-pil
-    need_python pandas python3-pandas
+# Tools of the tests.
+need test git '' has_command git
+need test python3 '' has_command python3
+need test libcmocka-dev '' has_library cmocka
+need test mold '' has_command mold
+need test mandoc '' has_command mandoc
+need check clang-format '' has_command clang-format
+need check clang-tidy '' has_command clang-tidy
+need check curl '' has_command curl
+# For packages of PyPI that tests use, which scripts/python-environment installs below build-test/.
+need check python3-venv '' has_python ensurepip
+need check abigail-tools '' has_command abidiff # 2 MB: compares the library with its first release
+need check mypy '' has_command mypy             # the stubs of the package for Python
+need check debootstrap '' has_command debootstrap # scripts/check-door
+# Hosts and Slurm on one machine (tests/hosts/run); nothing of it is started as a service.
+need check iproute2 '' has_command ip
+need check munge '' has_command munged
+need check slurmctld '' has_command slurmctld
+need check 'slurmd slurm-client' '' has_command slurmd
+# Readers that others wrote, for the tests of what we write.
+need check python3-numpy '' has_python numpy
+need check python3-h5py '' has_python h5py
+need check python3-pil '' has_python PIL
+need check python3-pandas '' has_python pandas
+if [ -n "${WITH_CEPH-}" ]; then # another one, as a vendor has it (scripts/s3-ceph): 62 MB to fetch
+    need check ceph-mon '' has_command ceph-mon
+    need check ceph-osd '' has_command ceph-osd
+    need check radosgw '' has_command radosgw
+fi
+
+if [ "$level" = --features ]; then
+    [ -n "$missing" ] || exit 0
+    printf 'To build in what is missing: apt-get install%s\n%s' "$missing" "$uses"
+    exit 0
 fi
 install_missing
 
 # The runtimes of clang's sanitizers and fuzzer lie in a package named after clang's version.
-if [ "${1-all}" = all ]; then
-    command -v clang >/dev/null 2>&1 || exit 0 # only listed
+if [ "$level" = check ]; then
+    has_command clang || exit 0 # only listed
     set -- "$(clang --print-resource-dir)"/lib/*/libclang_rt.fuzzer*
     [ -e "$1" ] || missing="libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
     install_missing

@@ -2,6 +2,7 @@
 #include "comm/internal.h"
 #include "comm/load.h"
 #include "comm/module.h"
+#include "core/features.h"
 
 #include <dlfcn.h>
 #include <limits.h>

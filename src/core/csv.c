@@ -1,5 +1,6 @@
 #include "core/csv.h"
 
+#include "core/features.h"
 #include "core/file.h"
 #include "core/stop.h"
 #include "core/text.h"

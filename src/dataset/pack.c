@@ -1,5 +1,7 @@
 #include "dataset/pack.h"
 
+#include "core/features.h"
+
 #include <stdlib.h>
 #include <string.h>
 

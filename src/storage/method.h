@@ -2,6 +2,7 @@
 #ifndef REHEARSE_STORAGE_METHOD_H
 #define REHEARSE_STORAGE_METHOD_H
 
+#include "core/features.h"
 #include "storage/storage.h"
 
 struct storage_method {

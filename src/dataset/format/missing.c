@@ -4,6 +4,8 @@
  * there, and the format (Thrift, encodings, several compressors) is no small one. */
 #include "dataset/format.h"
 
+#include "core/features.h"
+
 #define MISSING(format, library)                                                                             \
     const struct dataset_format dataset_format_##format = {                                                  \
         .name = #format, .extension = #format, .parts = 1, .missing = (library)}

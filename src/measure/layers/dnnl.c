@@ -1,15 +1,16 @@
-/* The module `rehearse-dnnl.so`: the table of kernel_module.h over oneDNN 2.x. Arrays are row-major, as a framework's. */
+/* The module `rehearse-dnnl.so`: the table of kernel_module.h over oneDNN 2 or 3. Arrays are row-major, as a framework's. */
+#include "measure/layers/dnnl2.h"
 #include "measure/layers/kernel_module.h"
 
-#include <oneapi/dnnl/dnnl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #define MAX_STEPS  8
-#define MAX_MEMORY 8
+#define MAX_MEMORY 9 /* of the backward pass of a norm */
 #define MAX_ARRAYS 32
+#define MAX_DESCS  32
 #define MAX_BYTES                                                                                            \
     ((size_t)1 << 42) /* of an array: no machine has more, and oneDNN divides by zero for some */
 #define EPSILON     1e-5F
@@ -26,8 +27,9 @@ struct step {
 struct made {
     dnnl_stream_t stream;
     dnnl_data_type_t type;
-    int step_count, array_count;
+    int step_count, array_count, desc_count;
     struct step steps[MAX_STEPS];
+    array_desc descs[MAX_DESCS];
     dnnl_memory_t arrays[MAX_ARRAYS];
     void *data[MAX_ARRAYS];
     struct block {
@@ -59,11 +61,10 @@ static bool ok(struct made *made, dnnl_status_t status, const char *call)
     return !made->failed;
 }
 
-/* Describes a row-major array; `flipped`: its last two dimensions are stored the other way round. */
-static dnnl_memory_desc_t describe(struct made *made, dnnl_data_type_t type, int rank, const dnnl_dim_t *dims,
-                                   bool flipped)
+/* Describes a row-major array; `flipped`: its last two dimensions are stored the other way round. NULL after a failure. */
+static array_desc describe(struct made *made, dnnl_data_type_t type, int rank, const dnnl_dim_t *dims,
+                           bool flipped)
 {
-    dnnl_memory_desc_t desc;
     dnnl_dims_t sizes = {0}, strides = {0}; /* the library's prototype names arrays of the highest rank */
     dnnl_dim_t stride = 1;
     for (int i = rank - 1; i >= 0; i--) {
@@ -72,8 +73,13 @@ static dnnl_memory_desc_t describe(struct made *made, dnnl_data_type_t type, int
         strides[at] = stride;
         stride *= dims[at];
     }
-    memset(&desc, 0, sizeof desc);
-    ok(made, dnnl_memory_desc_init_by_strides(&desc, rank, sizes, type, strides), "describe an array");
+    array_desc desc = NULL;
+    if (made->desc_count == MAX_DESCS)
+        ok(made, dnnl_out_of_memory, "describe an array");
+    else if (!made->failed &&
+             ok(made, dnnl_memory_desc_create_with_strides(&desc, rank, sizes, type, strides),
+                "describe an array"))
+        made->descs[made->desc_count++] = desc;
     return desc;
 }
 
@@ -92,13 +98,13 @@ static void *place(struct block *block, size_t bytes)
 }
 
 /* Returns the number of a new array with random contents. */
-static int add_array(struct made *made, const dnnl_memory_desc_t *desc)
+static int add_array(struct made *made, dnnl_data_type_t type, array_desc desc)
 {
     int number = made->array_count;
     if (made->failed)
         return 0;
     size_t bytes = dnnl_memory_desc_get_size(desc);
-    bool narrow = desc->data_type == dnnl_bf16;
+    bool narrow = type == dnnl_bf16;
     void *data = number < MAX_ARRAYS && bytes <= MAX_BYTES ? place(&made->blocks[number], bytes) : NULL;
     if (!data) {
         ok(made, dnnl_out_of_memory, "allocate an array");
@@ -118,19 +124,13 @@ static void add_argument(struct made *made, int argument, int array)
         step->arguments[step->count++] = (dnnl_exec_arg_t){argument, made->arrays[array]};
 }
 
-/* Makes the primitive of an operation's description; *of (may be NULL) keeps what a backward pass needs. */
-static void add_step(struct made *made, const void *operation, const_dnnl_primitive_desc_t hint,
-                     dnnl_primitive_desc_t *of)
+/* Adds the primitive of a description, which it frees, unless there was a failure. */
+static void add_step(struct made *made, dnnl_primitive_desc_t desc)
 {
-    dnnl_primitive_desc_t desc = NULL;
-    if (made->failed)
-        return;
-    if (ok(made, dnnl_primitive_desc_create(&desc, operation, NULL, engine, hint), "choose a primitive") &&
+    if (!made->failed &&
         ok(made, dnnl_primitive_create(&made->steps[made->step_count].primitive, desc), "make a primitive"))
         made->step_count++;
-    if (of)
-        *of = desc;
-    else if (desc)
+    if (desc)
         dnnl_primitive_desc_destroy(desc);
 }
 
@@ -143,32 +143,32 @@ static void add_product(struct made *made, const struct kernel_task *task, const
     int rank = task->batch > 1 ? ANY_BATCHES : ANY_BATCHES - 1, skip = ANY_BATCHES - rank;
     const dnnl_dim_t left[] = {task->batch, size[0], size[2]}, right[] = {task->batch, size[2], size[1]},
                      result[] = {task->batch, size[0], size[1]};
-    dnnl_memory_desc_t descs[] = {
+    array_desc descs[] = {
         describe(made, made->type, rank, left + skip, flipped[0]),
         describe(made, made->type, rank, right + skip, flipped[1]),
         describe(made, made->type, rank, result + skip, false),
     };
     static const int arguments[] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST};
-    dnnl_matmul_desc_t matmul;
-    if (!ok(made, dnnl_matmul_desc_init(&matmul, &descs[0], &descs[1], NULL, &descs[2]),
-            "describe a product"))
-        return;
     int numbers[3];
     for (int i = 0; i < 3; i++) {
         if (arrays[i] < 0) {
-            numbers[i] = add_array(made, &descs[i]);
+            numbers[i] = add_array(made, made->type, descs[i]);
             continue;
         }
         /* another view of the same bytes, which may be transposed */
         if (made->failed || made->array_count >= MAX_ARRAYS ||
             !ok(made,
-                dnnl_memory_create(&made->arrays[made->array_count], &descs[i], engine,
-                                   made->data[arrays[i]]),
+                dnnl_memory_create(&made->arrays[made->array_count], descs[i], engine, made->data[arrays[i]]),
                 "view an array"))
             return;
         numbers[i] = made->array_count++;
     }
-    add_step(made, &matmul, NULL, NULL);
+    dnnl_primitive_desc_t product = NULL;
+    if (!made->failed &&
+        ok(made,
+           dnnl_matmul_primitive_desc_create(&product, engine, descs[0], descs[1], NULL, descs[2], NULL),
+           "describe a product"))
+        add_step(made, product);
     for (int i = 0; i < 3 && !made->failed; i++)
         add_argument(made, arguments[i], numbers[i]);
 }
@@ -183,17 +183,16 @@ static void make_product(struct made *made, const struct kernel_task *task)
 static void add_softmax(struct made *made, dnnl_dim_t rows, dnnl_dim_t width, bool backward, int from, int to)
 {
     const dnnl_dim_t dims[] = {rows, width};
-    dnnl_memory_desc_t desc = describe(made, made->type, 2, dims, false);
-    dnnl_softmax_v2_desc_t forward, back;
-    dnnl_primitive_desc_t hint = NULL;
+    array_desc desc = describe(made, made->type, 2, dims, false);
+    dnnl_primitive_desc_t forward = NULL, back = NULL;
     int own[3];
     for (int i = 0; i < 3; i++) {
         int shared = i == 0 ? from : i == 1 ? to : -1;
         if (shared < 0) {
-            own[i] = i < 2 || backward ? add_array(made, &desc) : 0;
+            own[i] = i < 2 || backward ? add_array(made, made->type, desc) : 0;
         } else if (!made->failed && made->array_count < MAX_ARRAYS &&
                    ok(made,
-                      dnnl_memory_create(&made->arrays[made->array_count], &desc, engine, made->data[shared]),
+                      dnnl_memory_create(&made->arrays[made->array_count], desc, engine, made->data[shared]),
                       "view an array")) {
             own[i] = made->array_count++;
         } else {
@@ -201,27 +200,28 @@ static void add_softmax(struct made *made, dnnl_dim_t rows, dnnl_dim_t width, bo
             own[i] = 0;
         }
     }
-    if (!ok(made,
-            dnnl_softmax_v2_forward_desc_init(&forward, dnnl_forward_training, dnnl_softmax_accurate, &desc,
-                                              &desc, 1),
+    if (made->failed ||
+        !ok(made,
+            dnnl_softmax_forward_primitive_desc_create(&forward, engine, dnnl_forward_training,
+                                                       dnnl_softmax_accurate, desc, desc, 1, NULL),
             "describe a softmax"))
         return;
     if (!backward) {
-        add_step(made, &forward, NULL, NULL);
+        add_step(made, forward);
         add_argument(made, DNNL_ARG_SRC, own[0]);
         add_argument(made, DNNL_ARG_DST, own[1]);
         return;
     }
-    if (ok(made, dnnl_primitive_desc_create(&hint, &forward, NULL, engine, NULL), "choose a primitive") &&
-        ok(made, dnnl_softmax_v2_backward_desc_init(&back, dnnl_softmax_accurate, &desc, &desc, &desc, 1),
+    if (ok(made,
+           dnnl_softmax_backward_primitive_desc_create(&back, engine, dnnl_softmax_accurate, desc, desc, desc,
+                                                       1, forward, NULL),
            "describe a softmax")) {
-        add_step(made, &back, hint, NULL);
+        add_step(made, back);
         add_argument(made, DNNL_ARG_DST, own[2]);
         add_argument(made, DNNL_ARG_DIFF_DST, own[0]);
         add_argument(made, DNNL_ARG_DIFF_SRC, own[1]);
     }
-    if (hint)
-        dnnl_primitive_desc_destroy(hint);
+    dnnl_primitive_desc_destroy(forward);
 }
 
 /* Forwards P = softmax(Q K'), O = P V. Backwards P again, dV = P' dO, dP = dO V', dS of the softmax, dQ = dS K, dK = dS' Q. */
@@ -233,8 +233,8 @@ static void make_attention(struct made *made, const struct kernel_task *task)
     const dnnl_dim_t *dims[ARRAYS] = {queries, keys, keys, queries, scores, scores};
     int at[ARRAYS];
     for (int i = 0; i < ARRAYS; i++) {
-        dnnl_memory_desc_t desc = describe(made, made->type, ANY_BATCHES, dims[i], false);
-        at[i] = add_array(made, &desc);
+        array_desc desc = describe(made, made->type, ANY_BATCHES, dims[i], false);
+        at[i] = add_array(made, made->type, desc);
     }
     const int64_t m = task->m, n = task->n, k = task->k;
     add_product(made, task, (const int64_t[]){m, n, k}, (const bool[]){false, true},
@@ -258,89 +258,102 @@ static void make_attention(struct made *made, const struct kernel_task *task)
 
 static void make_norm(struct made *made, const struct kernel_task *task)
 {
-    const dnnl_dim_t dims[] = {task->m, task->n}, pair[] = {2, task->n};
-    dnnl_memory_desc_t data = describe(made, made->type, 2, dims, false);
-    dnnl_memory_desc_t rows = describe(made, dnnl_f32, 1, dims, false),
-                       scale = describe(made, dnnl_f32, 2, pair, false);
-    dnnl_layer_normalization_desc_t forward, back;
-    dnnl_primitive_desc_t hint = NULL;
-    int x = add_array(made, &data), y = add_array(made, &data), mean = add_array(made, &rows),
-        variance = add_array(made, &rows), shift = add_array(made, &scale);
-    if (!ok(made,
-            dnnl_layer_normalization_forward_desc_init(&forward, dnnl_forward_training, &data, &rows, EPSILON,
-                                                       dnnl_use_scaleshift),
+    const dnnl_dim_t dims[] = {task->m, task->n};
+    array_desc data = describe(made, made->type, 2, dims, false),
+               rows = describe(made, dnnl_f32, 1, dims, false),
+               weights = describe(made, dnnl_f32, 1, &task->n, false);
+    const unsigned flags = dnnl_use_scale | dnnl_use_shift;
+    dnnl_primitive_desc_t forward = NULL, back = NULL;
+    int x = add_array(made, made->type, data), y = add_array(made, made->type, data),
+        mean = add_array(made, dnnl_f32, rows), variance = add_array(made, dnnl_f32, rows),
+        scale = add_array(made, dnnl_f32, weights), shift = add_array(made, dnnl_f32, weights);
+    if (made->failed ||
+        !ok(made,
+            dnnl_layer_normalization_forward_primitive_desc_create(&forward, engine, dnnl_forward_training,
+                                                                   data, data, rows, EPSILON, flags, NULL),
             "describe a norm"))
         return;
-    add_step(made, &forward, NULL, &hint);
+    bool described =
+        !task->is_backward ||
+        ok(made,
+           dnnl_layer_normalization_backward_primitive_desc_create(&back, engine, dnnl_backward, data, data,
+                                                                   data, rows, EPSILON, flags, forward, NULL),
+           "describe a norm");
+    add_step(made, forward);
     add_argument(made, DNNL_ARG_SRC, x);
     add_argument(made, DNNL_ARG_DST, y);
     add_argument(made, DNNL_ARG_MEAN, mean);
     add_argument(made, DNNL_ARG_VARIANCE, variance);
-    add_argument(made, DNNL_ARG_SCALE_SHIFT, shift);
-    if (task->is_backward && !made->failed) {
-        /* the forward pass, whose results it reads, is run once, now */
-        struct step *first = &made->steps[0];
-        ok(made, dnnl_primitive_execute(first->primitive, made->stream, first->count, first->arguments),
-           "run a norm");
-        dnnl_stream_wait(made->stream);
-        dnnl_primitive_destroy(first->primitive);
-        memset(first, 0, sizeof *first);
-        made->step_count = 0;
-        int gradient = add_array(made, &data), shifts = add_array(made, &scale);
-        if (ok(made,
-               dnnl_layer_normalization_backward_desc_init(&back, dnnl_backward, &data, &data, &rows, EPSILON,
-                                                           dnnl_use_scaleshift),
-               "describe a norm"))
-            add_step(made, &back, hint, NULL);
-        add_argument(made, DNNL_ARG_SRC, x);
-        add_argument(made, DNNL_ARG_DIFF_DST, y);
-        add_argument(made, DNNL_ARG_MEAN, mean);
-        add_argument(made, DNNL_ARG_VARIANCE, variance);
-        add_argument(made, DNNL_ARG_SCALE_SHIFT, shift);
-        add_argument(made, DNNL_ARG_DIFF_SRC, gradient);
-        add_argument(made, DNNL_ARG_DIFF_SCALE_SHIFT, shifts);
+    add_argument(made, DNNL_ARG_SCALE, scale);
+    add_argument(made, DNNL_ARG_SHIFT, shift);
+    if (!task->is_backward || !described || made->failed) {
+        if (back)
+            dnnl_primitive_desc_destroy(back);
+        return;
     }
-    if (hint)
-        dnnl_primitive_desc_destroy(hint);
+    /* the forward pass, whose results it reads, is run once, now */
+    struct step *first = &made->steps[0];
+    ok(made, dnnl_primitive_execute(first->primitive, made->stream, first->count, first->arguments),
+       "run a norm");
+    dnnl_stream_wait(made->stream);
+    dnnl_primitive_destroy(first->primitive);
+    memset(first, 0, sizeof *first);
+    made->step_count = 0;
+    int gradient = add_array(made, made->type, data), scales = add_array(made, dnnl_f32, weights),
+        shifts = add_array(made, dnnl_f32, weights);
+    add_step(made, back);
+    add_argument(made, DNNL_ARG_SRC, x);
+    add_argument(made, DNNL_ARG_DIFF_DST, y);
+    add_argument(made, DNNL_ARG_MEAN, mean);
+    add_argument(made, DNNL_ARG_VARIANCE, variance);
+    add_argument(made, DNNL_ARG_SCALE, scale);
+    add_argument(made, DNNL_ARG_SHIFT, shift);
+    add_argument(made, DNNL_ARG_DIFF_SRC, gradient);
+    add_argument(made, DNNL_ARG_DIFF_SCALE, scales);
+    add_argument(made, DNNL_ARG_DIFF_SHIFT, shifts);
 }
 
 static void make_activation(struct made *made, const struct kernel_task *task)
 {
-    dnnl_memory_desc_t data = describe(made, made->type, 1, &task->m, false);
-    dnnl_eltwise_desc_t forward, back;
-    dnnl_primitive_desc_t hint = NULL;
-    int x = add_array(made, &data), y = add_array(made, &data),
-        gradient = task->is_backward ? add_array(made, &data) : 0;
-    if (!ok(made,
-            dnnl_eltwise_forward_desc_init(&forward, dnnl_forward_training, dnnl_eltwise_gelu_tanh, &data,
-                                           0.0F, 0.0F),
+    array_desc data = describe(made, made->type, 1, &task->m, false);
+    dnnl_primitive_desc_t forward = NULL, back = NULL;
+    int x = add_array(made, made->type, data), y = add_array(made, made->type, data),
+        gradient = task->is_backward ? add_array(made, made->type, data) : 0;
+    if (made->failed ||
+        !ok(made,
+            dnnl_eltwise_forward_primitive_desc_create(&forward, engine, dnnl_forward_training,
+                                                       dnnl_eltwise_gelu_tanh, data, data, 0.0F, 0.0F, NULL),
             "describe an activation"))
         return;
     if (!task->is_backward) {
-        add_step(made, &forward, NULL, NULL);
+        add_step(made, forward);
         add_argument(made, DNNL_ARG_SRC, x);
         add_argument(made, DNNL_ARG_DST, y);
         return;
     }
-    if (ok(made, dnnl_primitive_desc_create(&hint, &forward, NULL, engine, NULL), "choose a primitive") &&
-        ok(made, dnnl_eltwise_backward_desc_init(&back, dnnl_eltwise_gelu_tanh, &data, &data, 0.0F, 0.0F),
+    if (ok(made,
+           dnnl_eltwise_backward_primitive_desc_create(&back, engine, dnnl_eltwise_gelu_tanh, data, data,
+                                                       data, 0.0F, 0.0F, forward, NULL),
            "describe an activation")) {
-        add_step(made, &back, hint, NULL);
+        add_step(made, back);
         add_argument(made, DNNL_ARG_SRC, x);
         add_argument(made, DNNL_ARG_DIFF_DST, y);
         add_argument(made, DNNL_ARG_DIFF_SRC, gradient);
     }
-    if (hint)
-        dnnl_primitive_desc_destroy(hint);
+    dnnl_primitive_desc_destroy(forward);
 }
 
 static void make_pointwise(struct made *made, const struct kernel_task *task)
 {
-    dnnl_memory_desc_t data = describe(made, made->type, 1, &task->m, false);
-    dnnl_binary_desc_t sum;
-    int a = add_array(made, &data), b = add_array(made, &data), c = add_array(made, &data);
-    if (ok(made, dnnl_binary_desc_init(&sum, dnnl_binary_add, &data, &data, &data), "describe a sum"))
-        add_step(made, &sum, NULL, NULL);
+    array_desc data = describe(made, made->type, 1, &task->m, false);
+    dnnl_primitive_desc_t sum = NULL;
+    int a = add_array(made, made->type, data), b = add_array(made, made->type, data),
+        c = add_array(made, made->type, data);
+    if (made->failed ||
+        !ok(made, dnnl_binary_primitive_desc_create(&sum, engine, dnnl_binary_add, data, data, data, NULL),
+            "describe a sum"))
+        return;
+    add_step(made, sum);
     add_argument(made, DNNL_ARG_SRC_0, a);
     add_argument(made, DNNL_ARG_SRC_1, b);
     add_argument(made, DNNL_ARG_DST, c);
@@ -360,6 +373,8 @@ static void end(void *context)
         if (made->blocks[i].start)
             munmap(made->blocks[i].start, made->blocks[i].size);
     }
+    for (int i = 0; i < made->desc_count; i++)
+        dnnl_memory_desc_destroy(made->descs[i]);
     if (made->stream)
         dnnl_stream_destroy(made->stream);
     free(made);

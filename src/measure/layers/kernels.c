@@ -2,6 +2,7 @@
 
 #include "comm/load.h"
 #include "core/clock.h"
+#include "core/features.h"
 #include "core/vector.h"
 #include "measure/host.h"
 #include "measure/layers/fill.h"

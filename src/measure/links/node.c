@@ -1,5 +1,6 @@
 #include "measure/links/node.h"
 
+#include "core/features.h"
 #include "measure/host.h"
 
 #include <stdio.h>

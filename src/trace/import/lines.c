@@ -1,5 +1,6 @@
 #include "trace/import/lines.h"
 
+#include "core/features.h"
 #include "core/stop.h"
 #include "trace/import/import.h"
 
