@@ -30,8 +30,8 @@ int main(int argc, char **argv)
 
     printf("%g iterations of %g devices, schedule %s\n", rh_number(run, "iterations"),
            rh_number(run, "devices"), rh_string(run, "schedule"));
-    printf("%g tasks as scheduled, %g messages, %g collectives with the right sums\n",
-           rh_number(run, "tasks"), rh_number(run, "messages"), rh_number(run, "collectives_checked"));
+    printf("%g tasks as scheduled, %g messages, %g collectives with correct sums\n", rh_number(run, "tasks"),
+           rh_number(run, "messages"), rh_number(run, "collectives_checked"));
     fprintf(stderr, "planned %.4f s, simulated %.4f s, played %.4f s\n", rh_number(run, "planned"),
             rh_number(run, "simulated"), rh_number(run, "played"));
     rh_free(run);

@@ -29,7 +29,7 @@ static struct expected expect(const struct engine_system *system, const struct e
 
 static bool differs(int device, const char *what, int64_t found, int64_t expected, struct error *err)
 {
-    return error_set(err, ERROR_FAILED, "device %d: %s: %" PRId64 " where the schedule has %" PRId64, device,
+    return error_set(err, ERROR_FAILED, "device %d: %s: %" PRId64 ", but the schedule has %" PRId64, device,
                      what, found, expected);
 }
 
@@ -58,8 +58,8 @@ bool player_check(const struct player *player, const int64_t *peaks, struct erro
         if (!check_device(player, device, err))
             return false;
         if (peaks && device->peak != peaks[device->number])
-            return differs(device->number, "bytes of activations at the fullest moment", device->peak,
-                           peaks[device->number], err);
+            return differs(device->number, "peak bytes of activations", device->peak, peaks[device->number],
+                           err);
     }
     for (int c = 0; c < player->system->channel_count; c++) {
         const struct player_channel *channel = &player->channels[c];

@@ -116,8 +116,8 @@ static bool add_template(struct compute *compute, const struct sim_tasks *tasks,
             continue;
         if (kernels.layer < 0)
             return error_set(err, ERROR_INPUT,
-                             "--compute kernels: schedule %s cuts layers otherwise than the plan: only whole "
-                             "layers of the plan's stages are computed",
+                             "--compute kernels: schedule %s splits layers differently from the plan, whose "
+                             "stages' whole layers can be computed",
                              tasks->schedule);
         lists[place] =
             find_list(compute, &kernels, tasks->system->labels[template->tasks[place].label].kind, plan, err);
@@ -146,11 +146,10 @@ static bool check_model(const struct run_kernels *kernels, const struct plan *pl
             last = plan->pipelines[p].stages[s].last_layer > last ? plan->pipelines[p].stages[s].last_layer
                                                                   : last;
     return last + 1 == layers ||
-           error_set(
-               err, ERROR_INPUT,
-               "--compute kernels: the plan has %d layers, but %s has %d (embedding, blocks, head): plan "
-               "by a profile of 'rehearse measure layers'",
-               last + 1, kernels->model->name, layers);
+           error_set(err, ERROR_INPUT,
+                     "--compute kernels: the plan has %d layers, but %s has %d (embedding, blocks, head): "
+                     "plan with a profile of 'rehearse measure layers'",
+                     last + 1, kernels->model->name, layers);
 }
 
 /* ---- what is computed ---- */

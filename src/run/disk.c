@@ -111,7 +111,7 @@ static bool count_readers(struct disk *disk, double load_bytes, int64_t *batch, 
         if (disk->all_readers > 0 && samples != *batch)
             return error_set(err, ERROR_INPUT,
                              "--data: device %d loads %" PRId64 " samples, others %" PRId64
-                             ": they must be as many",
+                             ": all must load the same number",
                              d, samples, *batch);
         *batch = samples;
         disk->first_reader += d < disk->first;
@@ -383,7 +383,7 @@ bool disk_check(struct disk *disk, struct error *err)
     for (int d = 0; d < disk->count; d++)
         if (disk->devices[d].mark != disk->devices[d].expected)
             return error_set(err, ERROR_FAILED,
-                             "device %d: the samples that were read are not those of its turn",
+                             "device %d: read other samples than the schedule assigns to it",
                              disk->first + d);
     return true;
 }

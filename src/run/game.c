@@ -141,8 +141,7 @@ static bool compare_tasks(void *context, int rank, const void *bytes, size_t len
     if (length == sizeof greeting)
         memcpy(&greeting, bytes, length);
     if (length != sizeof greeting || greeting.hash != greeted->hash)
-        return error_set(err, ERROR_INPUT, "rank %d plays another plan than rank 0, or with other options",
-                         rank);
+        return error_set(err, ERROR_INPUT, "rank %d runs another plan or other options than rank 0", rank);
     return need_add(&greeted->sum, &greeting.need, err);
 }
 
@@ -195,7 +194,7 @@ static bool set_ranks(const struct game *game, struct run_result *result, struct
         return error_set(err, ERROR_INPUT, "a plan of %d devices: a run plays at most %d", devices,
                          MAX_DEVICES);
     if (size > devices)
-        return error_set(err, ERROR_USAGE, "%d ranks for %d devices: a rank plays at least one", size,
+        return error_set(err, ERROR_USAGE, "%d ranks for %d devices: each rank needs at least one", size,
                          devices);
     int per_rank = game->options->per_rank > 0 ? game->options->per_rank : (devices + size - 1) / size;
     if ((int64_t)per_rank * size < devices)

@@ -62,11 +62,10 @@ bool message_init(struct player *player, struct error *err)
         if (is_at(player, player->channels[c].from) && player->channels[c].longest > longest)
             longest = player->channels[c].longest;
     if (longest > WIRE_MAX_BYTES)
-        return error_set(
-            err, ERROR_INPUT,
-            "a message of %.3g GB between stages: at most %.3g GB are sent at once (--byte-share 0.1 "
-            "moves a tenth of all bytes)",
-            (double)longest / 1e9, (double)WIRE_MAX_BYTES / 1e9);
+        return error_set(err, ERROR_INPUT,
+                         "a message of %.3g GB between stages exceeds the limit of %.3g GB: --byte-share 0.1 "
+                         "sends a tenth of all bytes",
+                         (double)longest / 1e9, (double)WIRE_MAX_BYTES / 1e9);
     player->outgoing = pool_take(&player->pool, longest + 8, err);
     for (int64_t i = 0; player->outgoing && i < longest / 8; i++)
         player->outgoing[i] = word_at(i);

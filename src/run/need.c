@@ -108,8 +108,8 @@ bool need_check(const struct need_sum *sum, struct error *err)
         const struct need *need = &sum->hosts[i];
         ok = need->there == 0 || need->needed <= need->there ||
              error_set(err, ERROR_INPUT,
-                       "host %.63s: messages and collectives need about %s of memory, of which %s are free: "
-                       "--byte-share 0.1 moves a tenth of all bytes, and more hosts have more memory",
+                       "host %.63s: messages and collectives need about %s of memory, but %s are free: "
+                       "--byte-share 0.1 sends a tenth of all bytes, or use more hosts",
                        need->host, unit_format(a, sizeof a, (double)need->needed, UNIT_BYTES, 3),
                        unit_format(b, sizeof b, (double)need->there, UNIT_BYTES, 3));
     }

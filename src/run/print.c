@@ -31,17 +31,17 @@ void run_print(const struct run_result *result, struct text *out)
     text_format(out, "%d iteration%s of %d devices on %d rank%s, schedule %s\n\n", result->iterations,
                 result->iterations == 1 ? "" : "s", result->devices, result->ranks,
                 result->ranks == 1 ? "" : "s", result->schedule);
-    text_format(out, "an iteration takes%s, and how much more than simulated:\n",
+    text_format(out, "time of an iteration%s, and its difference from the simulation:\n",
                 result->iterations > 1 ? " (median)" : "");
     print_beside(out, "planned", result->planned, NAN);
     print_beside(out, "simulated", result->simulated, NAN);
     print_beside(out, "played", result->played, result->simulated);
     if (!result->computed && result->played > KEEPS_UP * result->simulated)
-        text_add(out, "  slower: this host's processors or network did not keep up; --byte-share 0.1 moves a "
-                      "tenth of the bytes, --priority keeps other programs out\n");
-    text_format(out, "\n%" PRId64 " tasks, as scheduled; %" PRId64 " activations kept and freed\n",
+        text_add(out, "  slower: this host's processors or network did not keep up; --byte-share 0.1\n  "
+                      "sends a tenth of the bytes, --priority runs ranks before other programs\n");
+    text_format(out, "\n%" PRId64 " tasks, as scheduled; %" PRId64 " activations stored and freed\n",
                 result->tasks, result->kept);
-    text_format(out, "%" PRId64 " messages of %s between devices; %s between ranks, %s copied within them\n",
+    text_format(out, "%" PRId64 " messages of %s between devices; %s across ranks, %s within ranks\n",
                 result->messages, bytes(a, (double)result->bytes), bytes(b, (double)result->wire_bytes),
                 bytes(c, (double)result->copied_bytes));
     if (result->samples > 0)
@@ -51,20 +51,19 @@ void run_print(const struct run_result *result, struct text *out)
         text_format(out, "%" PRId64 " files of checkpoints written, %s\n", result->files,
                     bytes(a, (double)result->file_bytes));
     if (result->computed)
-        text_format(out, "kernels computed by %s: %s, of a processor %s, where the plan has %s\n",
-                    result->computed, seconds(a, result->kernels_wall), seconds(b, result->kernels_processor),
+        text_format(out, "kernels computed by %s: %s (CPU %s), planned %s\n", result->computed,
+                    seconds(a, result->kernels_wall), seconds(b, result->kernels_processor),
                     seconds(c, result->kernels_planned));
-    text_format(out, "%" PRId64 " collectives with the right sums\n", result->collectives_checked);
-    text_format(out, "tasks end %s late (median; 99 %%: %s; at most %s)\n", seconds(a, result->late_median),
+    text_format(out, "%" PRId64 " collectives with correct sums\n", result->collectives_checked);
+    text_format(out, "tasks end %s late (median; p99 %s, max %s)\n", seconds(a, result->late_median),
                 seconds(b, result->late_p99), seconds(c, result->late_max));
     if (result->ranks > 1)
         text_format(out, "clocks of ranks agree within %s", seconds(a, result->clock_error));
     if (result->clock_drift > 0.0)
-        text_format(out, "; one that went %.3g us a second apart is corrected", 1e6 * result->clock_drift);
+        text_format(out, "; a drift of %.3g us per second was corrected", 1e6 * result->clock_drift);
     if (result->ranks > 1)
         text_add(out, "\n");
-    text_format(out,
-                "%.2g %% of a processor and %s for each device, beside buffers of %s in the fullest rank\n",
+    text_format(out, "each device: %.2g %% of a CPU and %s of memory; buffers of at most %s per rank\n",
                 100 * result->processor / result->wall / result->devices, bytes(a, (double)result->memory),
                 bytes(b, (double)result->buffers));
 }

@@ -114,7 +114,7 @@ static bool read_part(void *to, size_t length, const char **at, const char *end)
 
 static bool is_incomplete(int rank, struct error *err)
 {
-    return error_set(err, ERROR_FAILED, "what rank %d says about its run is incomplete", rank);
+    return error_set(err, ERROR_FAILED, "the results of rank %d are incomplete", rank);
 }
 
 static bool read_tasks(struct story *story, int rank, const struct words *words, const char **at,

@@ -35,7 +35,7 @@ static bool take_text(const char **text, struct arena *arena, const char **at, c
 static bool unpack(struct run_result *result, const char *at, const char *end, struct error *err)
 {
     struct arena own = {0};
-    error_set(err, ERROR_FAILED, "what rank 0 says of the run is incomplete");
+    error_set(err, ERROR_FAILED, "the results of rank 0 are incomplete");
     if ((size_t)(end - at) < sizeof *result)
         return false;
     memcpy(result, at, sizeof *result);

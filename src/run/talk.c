@@ -168,7 +168,7 @@ bool talk_tell(struct talk *talk, void *bytes, size_t length, double timeout, st
         memcpy(bytes, blob.bytes, length);
     free(blob.bytes);
     return right ||
-           error_set(err, ERROR_FAILED, "rank 0 tells something else than rank %d expects", talk->wire->rank);
+           error_set(err, ERROR_FAILED, "rank 0 sent another message than rank %d expects", talk->wire->rank);
 }
 
 /* Rank 0 asks each rank some times what its clock says; the answer that came soonest counts. */

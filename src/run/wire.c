@@ -21,10 +21,9 @@ bool wire_send(struct wire *wire, struct wire_head *head, const void *bytes, int
     head->from = wire->rank;
     head->check = wire_check_of(head);
     if (head->length > WIRE_MAX_BYTES)
-        return error_set(
-            err, ERROR_INPUT,
-            "a message of %lld bytes: at most %lld can be sent at once (--byte-share 0.1 sends a tenth)",
-            (long long)head->length, (long long)WIRE_MAX_BYTES);
+        return error_set(err, ERROR_INPUT,
+                         "a message of %lld bytes exceeds the limit of %lld: --byte-share 0.1 sends a tenth",
+                         (long long)head->length, (long long)WIRE_MAX_BYTES);
     wire->sent_bytes += head->length;
     wire->sent_messages++;
     return wire->calls->send(wire, head, bytes, pending, err);
@@ -35,8 +34,8 @@ bool wire_head_is_right(const struct wire *wire, const struct wire_head *head, i
     bool right = head->magic == MAGIC && head->check == wire_check_of(head) && head->from == from &&
                  head->to == wire->rank && head->kind > 0 && head->kind < WIRE_KINDS && head->length >= 0 &&
                  head->length <= WIRE_MAX_BYTES;
-    return right || error_set(err, ERROR_FAILED,
-                              "a message from rank %d is corrupted: its head does not add up", from);
+    return right ||
+           error_set(err, ERROR_FAILED, "a message from rank %d is corrupted: inconsistent header", from);
 }
 
 bool wire_sleep(const struct wire *wire, double seconds)

@@ -245,14 +245,14 @@ static void what_is_wrong_is_said(void **state)
     request.plans = (struct rh_list){nothing, 1};
     refused(&request, RH_INPUT, "no-such.json: cannot open: No such file or directory");
     request.save_waits = "writes";
-    refused(&request, RH_USAGE, "--save-waits: expected --save-every");
+    refused(&request, RH_USAGE, "--save-waits needs --save-every");
     request.save_waits = NULL;
     request.software = "fsdp";
-    refused(&request, RH_USAGE, "--software is of --compute kernels");
+    refused(&request, RH_USAGE, "--software needs --compute kernels");
     request.software = NULL;
     request.hosts = "a";
     request.hostfile = "b";
-    refused(&request, RH_USAGE, "hosts and hostfile: expected one of them");
+    refused(&request, RH_USAGE, "hosts and hostfile exclude each other");
     request.hosts = request.hostfile = NULL;
     request.kill = (struct rh_list){kill, 1};
     refused(&request, RH_INPUT, "no-such.json: cannot open: No such file or directory");

@@ -98,13 +98,13 @@ static void one_drill_is_told(void **state)
     (void)state;
     struct drill_results results = {.drills = 0};
     add(&results, 0, a_restart());
-    expect_text(&results, "1 drill, 3 nodes lost, 0 changes of who trains\n"
+    expect_text(&results, "1 drill, 3 nodes lost, 0 membership changes\n"
                           "\n"
                           "     1  right\n"
                           "        checkpoint 8 is corrupted\n"
                           "\n"
-                          "320 samples trained once, 12 layer parts as in a training without losses\n"
-                          "2 restarts from a checkpoint, 7 iterations trained again\n"
+                          "320 samples trained once each, 12 layer shards as in a run without losses\n"
+                          "2 restarts from a checkpoint, 7 iterations repeated\n"
                           "\n"
                           "                   median         90 %         99 %\n"
                           "restart            500 ms       500 ms       500 ms\n"
@@ -118,12 +118,12 @@ static void several_drills_are_told(void **state)
     struct drill_results results = {.drills = 0};
     add(&results, 0, a_recovery());
     add(&results, 1, a_restart());
-    expect_text(&results, "2 drills, 5 nodes lost, 2 changes of who trains\n"
+    expect_text(&results, "2 drills, 5 nodes lost, 2 membership changes\n"
                           "\n"
                           "     2  right\n"
                           "\n"
-                          "960 samples trained once, 36 layer parts as in a training without losses\n"
-                          "2 restarts from a checkpoint, 7 iterations trained again\n"
+                          "960 samples trained once each, 36 layer shards as in a run without losses\n"
+                          "2 restarts from a checkpoint, 7 iterations repeated\n"
                           "\n"
                           "                   median         90 %         99 %\n"
                           "detection         10.0 ms      10.0 ms      10.0 ms\n"
@@ -136,7 +136,7 @@ static void several_drills_are_told(void **state)
                           "restart            500 ms       500 ms       500 ms\n"
                           "... load           250 ms       250 ms       250 ms\n"
                           "\n"
-                          "recovery takes +25.0 % against simulated (median of 1; 90 %: +25.0 %)\n");
+                          "recovery takes +25.0 % compared to the simulation (median of 1; p90 +25.0 %)\n");
     expect_in_document(
         &results,
         (const char *const[]){"\"format\": \"rehearse-drills/1\"", "\"drills\": 2", "\"seed\": 7",

@@ -109,7 +109,7 @@ static void words_show_what_was_trained(void **state)
     assert_int_equal(train_compare(&train, &err), 2);
     train.cells[1].now[3] ^= 1;
     assert_int_equal(train_compare(&train, &err), -1);
-    assert_string_equal(err.text, "node 0: layers 2 to 2 differ from a training without losses");
+    assert_string_equal(err.text, "node 0: layers 2 to 2 differ from a run without losses");
     train.cells[1].now[3] ^= 1;
 
     /* sample 5 twice instead of sample 6: as many, but not the same */
@@ -121,7 +121,7 @@ static void words_show_what_was_trained(void **state)
             train_add(&train, c, words, parts[p].until - parts[p].first, train_ids(&train, &parts[p]));
         }
     assert_false(train_step(&train, &err));
-    assert_string_equal(err.text, "iteration 3, layers 0 to 1: 16 samples of 16, some lost or doubled");
+    assert_string_equal(err.text, "iteration 3, layers 0 to 1: 16 samples of 16, some lost or duplicated");
     free(shares);
     elastic_state_release(&first);
     elastic_set_release(&set);

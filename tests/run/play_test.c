@@ -189,7 +189,7 @@ static void ranks_with_other_plans_are_named(void **state)
     struct run_result result;
     char said[1024] = "";
     play_on_ranks(&plan, &playing, said, sizeof said, &result);
-    assert_string_equal(said, "rank 1 plays another plan than rank 0, or with other options");
+    assert_string_equal(said, "rank 1 runs another plan or other options than rank 0");
     plan_release(&plan);
 }
 
@@ -246,7 +246,7 @@ static void a_result_is_sent(void **state)
     run_result_pack(&result, &bytes);
     for (size_t length = 0; length < bytes.length; length++) {
         assert_false(run_result_unpack(&got, bytes.data, length, &err));
-        assert_string_equal(err.text, "what rank 0 says of the run is incomplete");
+        assert_string_equal(err.text, "the results of rank 0 are incomplete");
     }
     assert_true(run_result_unpack(&got, bytes.data, bytes.length, &err));
     assert_int_equal(got.ranks, 2);

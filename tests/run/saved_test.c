@@ -115,18 +115,18 @@ static void what_is_corrupted_is_named(void **state)
     overwrite("iteration-5/part-1.bin", 9, "x");
     assert_true(saved_read_part(&saved, folder, 0, got, &err));
     assert_false(saved_read_part(&saved, folder, 1, got, &err));
-    assert_why(&err, "iteration-5/part-1.bin", "is corrupted: its checksum is not that of its checkpoint");
+    assert_why(&err, "iteration-5/part-1.bin", "is corrupted: wrong checksum");
     snprintf(path, sizeof path, "%s/iteration-5/part-0.bin", folder);
     assert_int_equal(truncate(path, 16), 0);
     assert_false(saved_read_part(&saved, folder, 0, got, &err));
-    assert_why(&err, "iteration-5/part-0.bin", "has 16 bytes, not the 24 of its checkpoint");
+    assert_why(&err, "iteration-5/part-0.bin", "has 16 bytes, expected 24");
     saved_release(&saved);
     snprintf(path, sizeof path, "%s/iteration-5", folder);
     char other[200];
     snprintf(other, sizeof other, "%s/iteration-6", folder);
     assert_int_equal(rename(path, other), 0);
     assert_false(saved_read(&saved, folder, 6, &err));
-    assert_why(&err, "iteration-6/checkpoint.json", "is of iteration 5");
+    assert_why(&err, "iteration-6/checkpoint.json", "belongs to iteration 5");
 }
 
 static void manifests_are_checked(void **state)

@@ -130,7 +130,7 @@ static void a_corrupted_head_is_named(void **state)
         ((unsigned char *)&wrong)[bit / 8] ^= (unsigned char)(1u << bit % 8);
         assert_false(wire_head_is_right(pair.wires[1], &wrong, 0, &err));
     }
-    assert_string_equal(err.text, "a message from rank 0 is corrupted: its head does not add up");
+    assert_string_equal(err.text, "a message from rank 0 is corrupted: inconsistent header");
     head.to = 0; /* a right one for another rank */
     head.check = wire_check_of(&head);
     assert_false(wire_head_is_right(pair.wires[1], &head, 0, &err));

@@ -93,7 +93,7 @@ static bool read_failures(struct drill_options *options, const char *path, struc
     bool ok = failures_load(&trace, path, nodes, 1, err);
     if (ok && trace.present < nodes)
         ok = error_set(err, ERROR_INPUT,
-                       "%s: %d of the %d nodes are there at the beginning; a drill needs all", path,
+                       "%s: only %d of the %d nodes are available at the beginning; a drill needs all", path,
                        trace.present, nodes);
     for (int i = 0; ok && i < trace.count; i++)
         ok = add_fate(options, trace.events[i].returned ? DRILL_RETURN : DRILL_KILL, trace.events[i].node,
@@ -163,8 +163,8 @@ static bool open_drills(struct elastic_kit *kit, struct drill_options *options,
     double seconds;
     if (!given->checkpoints != (given->save_every == 0))
         return error_set(err, ERROR_USAGE, "%s",
-                         given->checkpoints ? "--checkpoints: expected --save-every"
-                                            : "--save-every: in a drill, expected --checkpoints");
+                         given->checkpoints ? "--checkpoints needs --save-every"
+                                            : "--save-every: in a drill, it needs --checkpoints");
     if (given->drill >= given->random && given->random > 0)
         return error_set(err, ERROR_USAGE, "--drill: there are drills 0 to %lld",
                          (long long)given->random - 1);
@@ -295,8 +295,7 @@ static bool be_one_of_mpi(struct drill_options *options, const struct rh_play_re
     if (ok && given->random > 0 && given->drill < 0)
         ok = error_set(
             err, ERROR_USAGE,
-            "--random: under mpirun there is one drill, as lost ranks stay lost and mpirun starts no "
-            "others: --drill K says which");
+            "--random: mpirun cannot restart lost ranks, so it runs one drill: choose it with --drill K");
     ok = ok && (given->random > 0 ? draw(options, given, (int)given->drill, &folder, err)
                                   : read_all_fates(options, given, &places, err));
     ok = ok && drill_check_size(options, err);
@@ -306,8 +305,7 @@ static bool be_one_of_mpi(struct drill_options *options, const struct rh_play_re
     if (ok && comm_size(comm) < drill_ranks(options))
         ok = error_set(
             err, ERROR_USAGE,
-            "this drill has %d ranks, one for each node and one for each that returns; the launcher has "
-            "started %d",
+            "this drill needs %d ranks (one per node, one per return), but the launcher has started %d",
             drill_ranks(options), comm_size(comm));
     int rank = comm ? comm_rank(comm) : 0;
     answer->wire = ok ? wire_over_mpi(comm, given->silence, err) : NULL;

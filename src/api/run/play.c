@@ -186,7 +186,7 @@ static _Noreturn void be_launched(const struct rh_play_request *given, struct er
         run_result_pack(&result, &bytes);
         ok = bytes.failed ? error_memory(err)
                           : launch_tell_result(bytes.data, bytes.length) ||
-                                error_set(err, ERROR_FAILED, "the launcher does not hear rank 0");
+                                error_set(err, ERROR_FAILED, "rank 0 cannot reach the launcher");
         text_release(&bytes);
     }
     if (ok)
@@ -222,19 +222,18 @@ static bool check_drill(const struct rh_play_request *given, const struct api_ca
     bool drill = play_asks_drills(given);
     for (size_t i = 0; drill && i < sizeof of_plans / sizeof *of_plans; i++)
         if (is_given(call, of_plans[i]))
-            return error_set(err, ERROR_USAGE, "--%s is of a plan that is played, not of a drill",
-                             of_plans[i]);
+            return error_set(err, ERROR_USAGE, "--%s is for plans, not for drills", of_plans[i]);
     for (size_t i = 0; !drill && i < sizeof of_drills / sizeof *of_drills; i++)
         if (is_given(call, of_drills[i]))
-            return error_set(err, ERROR_USAGE,
-                             "--%s is of drills: expected --kill, --cut, --return, --failures, --random or "
-                             "--survive",
-                             of_drills[i]);
+            return error_set(
+                err, ERROR_USAGE,
+                "--%s is for drills: add --kill, --cut, --return, --failures, --random or --survive",
+                of_drills[i]);
     for (size_t i = 0; given->random > 0 && i < sizeof of_fates / sizeof *of_fates; i++)
         if (is_given(call, of_fates[i]))
-            return error_set(err, ERROR_USAGE, "--%s and --random: expected one of them", of_fates[i]);
+            return error_set(err, ERROR_USAGE, "--%s and --random exclude each other", of_fates[i]);
     if (given->random == 0 && given->drill >= 0)
-        return error_set(err, ERROR_USAGE, "--drill: expected --random");
+        return error_set(err, ERROR_USAGE, "--drill needs --random");
     return true;
 }
 
@@ -244,16 +243,16 @@ static bool check(const struct rh_play_request *given, const struct api_call *ca
     static const char *const of_saves[] = {"checkpoints", "copy-rate", "save-rate", "save-waits"};
     for (int i = 0; i < 4 && strcmp(given->compute, "kernels") != 0; i++)
         if (is_given(call, of_kernels[i]))
-            return error_set(err, ERROR_USAGE, "--%s is of --compute kernels", of_kernels[i]);
+            return error_set(err, ERROR_USAGE, "--%s needs --compute kernels", of_kernels[i]);
     for (int i = 0; i < 4 && given->save_every == 0; i++)
         if (is_given(call, of_saves[i]))
-            return error_set(err, ERROR_USAGE, "--%s: expected --save-every", of_saves[i]);
+            return error_set(err, ERROR_USAGE, "--%s needs --save-every", of_saves[i]);
     if (given->hosts && given->hostfile)
-        return error_set(err, ERROR_USAGE, "hosts and hostfile: expected one of them");
+        return error_set(err, ERROR_USAGE, "hosts and hostfile exclude each other");
     if (!check_drill(given, call, err))
         return false;
     if (!play_asks_drills(given) && given->plans.count > 1)
-        return error_set(err, ERROR_USAGE, "run: one plan is played; several are for drills");
+        return error_set(err, ERROR_USAGE, "run: expected one plan; several are for drills only");
     return true;
 }
 
@@ -296,73 +295,73 @@ const struct option_spec api_play_options[] = {
            .help =
                "start N ranks on this host; under mpirun or srun there are as many as these have started"),
     OPTION(rh_play_request, devices_per_rank, OPTION_INTEGER, "devices-per-rank", .argument = "N", .min = 1,
-           .max = 65536, .help = "devices that a rank plays; as many as needed if not given"),
+           .max = 65536, .help = "devices that each rank emulates; by default as many as needed"),
     OPTION(rh_play_request, iterations, OPTION_INTEGER, "iterations", .letter = 'i', .argument = "N",
-           .initial = "3", .min = 1, .max = 10000, .help = "play so many iterations"),
+           .initial = "3", .min = 1, .max = 10000, .help = "number of iterations to play"),
     OPTION(rh_play_request, schedule, OPTION_TEXT, "schedule", .argument = "NAME",
            .help = "play this schedule instead of the plan's"),
     OPTION(rh_play_request, chunks, OPTION_INTEGER, "chunks", .argument = "N", .min = 1, .max = 1024,
            .help = "chunks of the model on each device, for the schedules that have them"),
     OPTION(rh_play_request, link, OPTION_TEXT, "link", .argument = "LINK", .initial = "plan",
-           .help = "what transfers take at least: what the plan says (plan); latency=20us,bandwidth=10GB/s; "
-                   "or only what "
-                   "the hosts' network takes (host)"),
+           .help = "minimum time of transfers: that of the plan (plan), of latency=20us,bandwidth=10GB/s, or "
+                   "none beside the hosts' network (host)"),
     OPTION(rh_play_request, byte_share, OPTION_NUMBER, "byte-share", .argument = "SHARE", .initial = "1",
-           .max = 1, .help = "move this share of the plan's bytes, such as 0.01 on a laptop"),
+           .max = 1, .help = "send this share of the plan's bytes, such as 0.01 on a laptop"),
     OPTION(rh_play_request, compute, OPTION_WORD, "compute", .argument = "WAY", .words = computes,
            .initial = "deadline",
-           .help =
-               "kernels end when the plan says (deadline), or are computed by oneDNN, as 'rehearse measure "
-               "layers' does (kernels)"),
+           .help = "kernels wait for their planned end (deadline), or are computed by oneDNN, as by "
+                   "'rehearse measure layers' (kernels)"),
     OPTION(rh_play_request, model, OPTION_TEXT, "model", .letter = 'm', .argument = "MODEL",
-           .topic = "kernels", .help = "the model whose layers the plan has; by default the plan's"),
-    OPTION(
-        rh_play_request, sequence, OPTION_INTEGER, "sequence", .argument = "N", .max = 16777216,
-        .topic = "kernels", .initial = "0",
-        .help =
-            "tokens of a sequence, as they were measured; 0: the plan's, and the model's if it names none"),
+           .topic = "kernels",
+           .help = "the model that the plan is for; by default the one named in the plan"),
+    OPTION(rh_play_request, sequence, OPTION_INTEGER, "sequence", .argument = "N", .max = 16777216,
+           .topic = "kernels", .initial = "0",
+           .help = "tokens of a measured sequence; 0: the plan's, or the model's if the plan names none"),
     OPTION(rh_play_request, type, OPTION_WORD, "type", .argument = "TYPE", .words = types, .topic = "kernels",
-           .initial = "plan", .help = "number format; 'plan': the plan's, and fp32 if it names none"),
+           .initial = "plan", .help = "number format; 'plan': the plan's, or fp32 if it names none"),
     OPTION(rh_play_request, software, OPTION_TEXT, "software", .argument = "NAME", .topic = "kernels",
-           .initial = "fsdp", .help = "training software, whose kernels the layers have"),
+           .initial = "fsdp", .help = "training software whose kernels are computed"),
     OPTION(rh_play_request, pin, OPTION_FLAG, "pin",
-           .help = "keep each rank on a processor of its own, in turn if there are fewer"),
+           .help = "pin each rank to one CPU, round robin if there are fewer CPUs than ranks"),
     OPTION(rh_play_request, jitter, OPTION_NUMBER, "jitter", .argument = "SHARE", .max = 10,
            .help = "standard deviation of the time of kernels, such as 0.02; simulated in the same way"),
     OPTION(rh_play_request, seed, OPTION_INTEGER, "seed", .argument = "N", .initial = "1",
            .max = 9007199254740992.0, .help = "seed of the jitter, and of random drills"),
     OPTION(rh_play_request, timeout, OPTION_QUANTITY, "timeout", .argument = "TIME", .initial = "60s",
-           .min = 0.1, .max = 1e6, .unit = UNIT_TIME, .help = "give up if nothing has happened for so long"),
+           .min = 0.1, .max = 1e6, .unit = UNIT_TIME, .help = "give up after this time without progress"),
     OPTION(rh_play_request, priority, OPTION_FLAG, "priority",
-           .help = "ask the system to run ranks before all others, so that deadlines are met on a busy host"),
+           .help =
+               "run ranks with real-time priority (SCHED_FIFO), so that they meet deadlines on a busy host"),
     OPTION(rh_play_request, data, OPTION_FILE, "data", .topic = "hosts", .argument = "FOLDER",
            .help = "read the samples of each iteration from this data set of 'rehearse dataset generate'"),
     OPTION(rh_play_request, storage, OPTION_FILE, "storage", .topic = "hosts", .argument = "FILE",
            .help = "load training data as fast as a storage run did (result.json of rehearse feed)"),
     OPTION(rh_play_request, save_every, OPTION_INTEGER, "save-every", .topic = "hosts", .argument = "N",
-           .max = 10000, .help = "save a checkpoint every N iterations, beside the next ones; 0: never"),
+           .max = 10000,
+           .help = "save a checkpoint every N iterations, overlapped with the next ones; 0: never"),
     OPTION(rh_play_request, checkpoints, OPTION_FILE, "checkpoints", .topic = "hosts", .argument = "FOLDER",
-           .help =
-               "--save-every: write them here; a drill loads the last one after losses that memory cannot "
-               "heal"),
+           .help = "--save-every: write them here; a drill restarts from the last one when no copy is left "
+                   "in memory"),
     OPTION(rh_play_request, copy_rate, OPTION_QUANTITY, "copy-rate", .unit = UNIT_RATE, .topic = "hosts",
            .argument = "RATE", .max = 1e15,
-           .help = "--save-every: how fast a device copies to its host; 0: at once"),
+           .help = "--save-every: bandwidth of copies from device to host; 0: copies take no time"),
     OPTION(rh_play_request, save_rate, OPTION_QUANTITY, "save-rate", .unit = UNIT_RATE, .topic = "hosts",
            .argument = "RATE", .max = 1e15,
-           .help = "--save-every: how fast all hosts together write, as simulated, and played without "
-                   "--checkpoints; 0: at once"),
-    OPTION(rh_play_request, save_waits, OPTION_WORD, "save-waits", .topic = "hosts", .argument = "WHAT",
-           .words = simulate_save_waits, .initial = "copies",
-           .help = "--save-every: passes wait until all devices have copied to their hosts; until all hosts "
-                   "have written; or only the next optimizer waits for the copies of its device"),
+           .help = "--save-every: write bandwidth of all hosts together, for the simulation and without "
+                   "--checkpoints; 0: writes take no time"),
+    OPTION(
+        rh_play_request, save_waits, OPTION_WORD, "save-waits", .topic = "hosts", .argument = "WHAT",
+        .words = simulate_save_waits, .initial = "copies",
+        .help =
+            "--save-every: the next passes wait for the copies of all devices to their hosts, for the writes "
+            "of all hosts, or not at all: only the next optimizer step waits for its device's copy"),
     OPTION(rh_play_request, csv, OPTION_FILE, "csv", .topic = "output", .argument = "FILE",
            .help = "also write all tasks as a table: device, kind, micro-batch, begin, end"),
     OPTION(rh_play_request, trace, OPTION_FILE, "trace", .topic = "output", .argument = "FILE",
            .help = "also write the tasks as a Chrome trace, for Perfetto; a name that ends in / is a folder "
                    "with a file for each device, one that ends in .db a trace for 'rehearse compare'"),
     OPTION(rh_play_request, simulated, OPTION_FILE, "simulated", .topic = "output", .argument = "FILE",
-           .help = "also write the tasks as they are simulated, as --trace does"),
+           .help = "also write the simulated tasks, in the formats of --trace"),
     OPTION(rh_play_request, chakra, OPTION_FILE, "chakra", .topic = "output", .argument = "PREFIX",
            .help = "also write the tasks of device N as Chakra's execution trace PREFIX.N.et"),
     OPTION(rh_play_request, figure, OPTION_FILE, "figure", .topic = "output", .argument = "FILE",
@@ -370,45 +369,45 @@ const struct option_spec api_play_options[] = {
     OPTION(rh_play_request, style, OPTION_WORD, "style", .topic = "output", .argument = "STYLE",
            .words = figure_style_names, .initial = "screen", .help = "look of the picture"),
     OPTION(rh_play_request, kill, OPTION_TEXT, "kill", .topic = "drills", .argument = "NODE@TIME",
-           .repeats = true, .help = "kill the rank of a node so many seconds after the beginning: 2@1.5s"),
+           .repeats = true, .help = "kill a node's rank at a time after the start: 2@1.5s"),
     OPTION(rh_play_request, cut, OPTION_TEXT, "cut", .topic = "drills", .argument = "NODE@TIME",
-           .repeats = true, .help = "cut a node off: nothing comes from it or goes to it any more"),
+           .repeats = true, .help = "disconnect a node: nothing is received from it or sent to it any more"),
     OPTION(rh_play_request, back, OPTION_TEXT, "return", .topic = "drills", .argument = "NODE@TIME",
-           .repeats = true, .help = "a new process comes in the place of a lost node"),
+           .repeats = true, .help = "start a new process in place of a lost node"),
     OPTION(rh_play_request, failures, OPTION_FILE, "failures", .topic = "drills", .argument = "FILE",
-           .help = "losses and returns of a table (t_s,event,node), as 'rehearse elastic' takes it"),
+           .help = "read losses and returns from a table (t_s,event,node), as 'rehearse elastic' does"),
     OPTION(rh_play_request, random, OPTION_INTEGER, "random", .topic = "drills", .argument = "N", .min = 1,
-           .max = 100000, .help = "run N drills that are drawn by --seed"),
+           .max = 100000, .help = "run N random drills, drawn with --seed"),
     OPTION(rh_play_request, drill, OPTION_INTEGER, "drill", .topic = "drills", .argument = "N",
-           .initial = "-1", .min = -1, .max = 100000, .help = "of the random drills, only number N"),
+           .initial = "-1", .min = -1, .max = 100000, .help = "run only number N of the random drills"),
     OPTION(rh_play_request, survive, OPTION_FLAG, "survive", .topic = "drills",
-           .help = "a drill whose losses come from elsewhere: whoever is lost, the others go on"),
+           .help = "inject no losses; when a rank is lost from outside, the others go on"),
     OPTION(rh_play_request, faults, OPTION_INTEGER, "faults", .topic = "drills", .argument = "F",
-           .initial = "1", .max = 1000, .help = "lost nodes that leave a copy of every layer"),
+           .initial = "1", .max = 1000, .help = "lost nodes after which every layer still has a copy"),
     OPTION(rh_play_request, cluster, OPTION_FILE, "cluster", .letter = 'c', .topic = "drills",
-           .argument = "FILE", .help = "the nodes there are; without it, those of the plan"),
+           .argument = "FILE", .help = "the nodes of the cluster; by default those of the plan"),
     OPTION(rh_play_request, time_share, OPTION_NUMBER, "time-share", .topic = "drills", .argument = "SHARE",
-           .initial = "1", .max = 1e6, .help = "an iteration takes this share of its seconds"),
+           .initial = "1", .max = 1e6, .help = "an iteration takes this share of its planned time"),
     OPTION(rh_play_request, silence, OPTION_QUANTITY, "silence", .topic = "drills", .argument = "TIME",
            .initial = "1s", .min = 0.05, .max = 3600, .unit = UNIT_TIME,
-           .help = "a rank from which nothing comes for so long is lost"),
+           .help = "a rank that is silent for this time counts as lost"),
     OPTION(rh_play_request, from, OPTION_HANDLE, "from", .repeats = true, .of_callers = true,
-           .help = "plans, and sets of templates, that were found before"),
+           .help = "plans and sets of templates found or loaded earlier"),
     OPTION(rh_play_request, hosts, OPTION_TEXT, "hosts", .argument = "HOSTS", .of_callers = true,
-           .help = "where ranks are started: a,b or, with how many ranks fit there, a:2,b:2"),
+           .help = "hosts to start ranks on: a,b or, with the number of ranks on each, a:2,b:2"),
     OPTION(rh_play_request, hostfile, OPTION_FILE, "hostfile", .argument = "FILE", .of_callers = true,
-           .help = "the same from a file with a host on each line"),
+           .help = "a file that lists the hosts, one per line"),
     OPTION(rh_play_request, agent, OPTION_TEXT, "agent", .argument = "PROGRAM", .of_callers = true,
-           .help = "program that runs words on a host, as ssh does; 'none': all hosts are this one"),
+           .help = "program that starts commands on a host, called like ssh; 'none': run all on this host"),
     OPTION(rh_play_request, program, OPTION_TEXT, "program", .argument = "PATH", .of_callers = true,
-           .help = "rehearse on the hosts, if it has another path there"),
+           .help = "path of rehearse on the hosts, if it differs from the path here"),
     OPTION(rh_play_request, network, OPTION_TEXT, "network", .argument = "NETWORK", .of_callers = true,
-           .help = "ranks have the address of their host in this network, such as 10.0.0.0/24"),
+           .help = "network whose addresses ranks use, such as 10.0.0.0/24"),
     OPTION(rh_play_request, connect, OPTION_QUANTITY, "connect", .argument = "TIME", .initial = "30s",
            .min = 0.1, .max = 3600, .unit = UNIT_TIME, .of_callers = true,
-           .help = "give up if the ranks on hosts are not connected by then"),
+           .help = "give up if the ranks on hosts are not connected after this time"),
     OPTION(rh_play_request, own_process, OPTION_FLAG, "own-process", .of_callers = true,
-           .help = "under mpirun a rank beside the first ends this process where the run fails"),
+           .help = "under mpirun, ranks other than the first exit the process when the run fails"),
     OPTION_END,
 };
 

@@ -89,9 +89,10 @@ static bool play_kernels(struct wire *wire, struct plan *plan, const struct run_
     if (strcmp(given->compute, "deadline") == 0)
         return play(wire, plan, asked, given, result, err);
     if (given->jitter > 0.0)
-        return error_set(err, ERROR_USAGE, "--jitter is of kernels that wait for deadlines");
+        return error_set(err, ERROR_USAGE,
+                         "--jitter is for kernels that wait for deadlines, not for --compute kernels");
     if (!name)
-        return error_set(err, ERROR_USAGE, "--compute kernels: the plan names no model: expected --model");
+        return error_set(err, ERROR_USAGE, "--compute kernels: the plan names no model: add --model");
     if (of_plan)
         kernels.is_bf16 = plan->precision && strcmp(plan->precision, "fp32") != 0;
     bool ok = tables_ready(err) && cost_choose_model(&chosen, name, err);
@@ -166,7 +167,8 @@ bool play_set_priority(const struct rh_play_request *given, struct error *err)
     const struct sched_param first = {.sched_priority = 1};
     if (!given->priority || sched_setscheduler(0, SCHED_FIFO, &first) == 0)
         return true;
-    return error_set(err, ERROR_FAILED, "--priority: the system does not allow it: %s", strerror(errno));
+    return error_set(err, ERROR_FAILED, "--priority: the system refuses real-time priority: %s",
+                     strerror(errno));
 }
 
 /* Pins this thread to the processor of its place among the host's ranks. */

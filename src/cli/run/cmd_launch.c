@@ -15,23 +15,21 @@ struct launch_given {
 
 static const struct option_spec options[] = {
     OPTION(launch_given, hosts, OPTION_TEXT, "hosts", .argument = "HOSTS",
-           .help = "where ranks are started: a,b or, with how many ranks fit there, a:2,b:2"),
+           .help = "hosts to start ranks on: a,b or, with the number of ranks on each, a:2,b:2"),
     OPTION(launch_given, hostfile, OPTION_FILE, "hostfile", .argument = "FILE",
-           .help = "the same from a file with a host on each line: 'a', 'a:2' or 'a slots=2'"),
+           .help = "a file that lists the hosts, one per line: 'a', 'a:2' or 'a slots=2'"),
     OPTION(launch_given, agent, OPTION_TEXT, "agent", .argument = "PROGRAM",
-           .help = "program that runs words on a host, called as PROGRAM HOST WORD...; 'none': all hosts are "
-                   "this one "
-                   "(default: ssh)"),
+           .help = "program that starts commands on a host, called like ssh (PROGRAM HOST WORD...); 'none': "
+                   "run all on this host (default: ssh)"),
     OPTION(launch_given, program, OPTION_TEXT, "program", .argument = "PATH",
-           .help = "rehearse on the hosts, if it has another path there"),
+           .help = "path of rehearse on the hosts, if it differs from the path here"),
     OPTION(launch_given, network, OPTION_TEXT, "network", .argument = "NETWORK",
-           .help = "ranks have the address of their host in this network, such as 10.0.0.0/24; without it, "
-                   "that of the "
+           .help = "network whose addresses ranks use, such as 10.0.0.0/24; by default the address of the "
                    "host's name"),
     OPTION(launch_given, timeout, OPTION_QUANTITY, "timeout", .argument = "TIME", .initial = "30s",
            .min = 0.1, .max = 3600, .unit = UNIT_TIME,
-           .help = "give up if the ranks are not connected by then"),
-    OPTION(launch_given, node, OPTION_FLAG, "node", .help = "for agents: be a host's node"),
+           .help = "give up if the ranks are not connected after this time"),
+    OPTION(launch_given, node, OPTION_FLAG, "node", .help = "for agents: run the node process of a host"),
     OPTION_END,
 };
 

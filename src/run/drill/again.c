@@ -196,7 +196,7 @@ static void name_last(const struct drill_options *options, struct drill_outcome 
     outcome->verdict = DRILL_NO_SHAPE;
     outcome->found_at = now;
     snprintf(outcome->text, sizeof outcome->text, "%s",
-             left == 0 ? "no node is left" : "more nodes are silent than are left: all leave");
+             left == 0 ? "no node is left" : "most nodes are silent, so the others stop");
 }
 
 static bool run_attempt(struct drill_options *options, struct drill_outcome *outcome, struct error *err)

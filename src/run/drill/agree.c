@@ -237,7 +237,7 @@ void drill_hear_view(struct drill_rank *rank, const void *bytes, size_t length)
         return;
     if (view->instance_count < 0 || view->instance_count > DRILL_MAX_NODES || view->node_count < 1 ||
         view->node_count > DRILL_MAX_NODES) {
-        drill_finish(rank, DRILL_WRONG, "a view that does not hold together");
+        drill_finish(rank, DRILL_WRONG, "an inconsistent membership view");
         return;
     }
     bool joins = !rank->in_view[rank->self];
@@ -266,7 +266,7 @@ void drill_hear_view(struct drill_rank *rank, const void *bytes, size_t length)
     void *kept = malloc(length);
     if (!kept || !read_state(rank, view, length)) {
         free(kept);
-        drill_finish(rank, DRILL_WRONG, "a view that does not hold together");
+        drill_finish(rank, DRILL_WRONG, "an inconsistent membership view");
         return;
     }
     memcpy(kept, bytes, length);

@@ -45,7 +45,8 @@ bool drill_check_size(const struct drill_options *options, struct error *err)
 {
     int ranks = drill_ranks(options);
     return ranks <= DRILL_MAX_NODES ||
-           error_set(err, ERROR_INPUT, "a drill of %d nodes: at most %d, with those that return", ranks,
+           error_set(err, ERROR_INPUT,
+                     "a drill of %d nodes exceeds the limit of %d (returning nodes included)", ranks,
                      DRILL_MAX_NODES);
 }
 

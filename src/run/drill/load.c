@@ -39,15 +39,14 @@ static bool is_of_this_training(const struct drill_options *options, const struc
     for (int c = 0; same && c < train->cell_count; c++)
         same = saved->parts[c].words == train->words[c];
     if (!same)
-        return error_set(err, ERROR_USAGE, "%s: has a checkpoint of another training: give another folder",
+        return error_set(err, ERROR_USAGE, "%s: has checkpoints of another run: choose another folder",
                          options->checkpoints);
     if (saved->iteration > options->iterations)
         return error_set(err, ERROR_USAGE,
-                         "%s: has a checkpoint of %" PRId64 " iterations already, and --iterations is %d",
+                         "%s: already has a checkpoint of %" PRId64 " iterations, but --iterations is %d",
                          options->checkpoints, saved->iteration, options->iterations);
     return (!options->fresh || options->again.attempt > 0) ||
-           error_set(err, ERROR_USAGE,
-                     "%s: has checkpoints already: random drills need a folder of their own",
+           error_set(err, ERROR_USAGE, "%s: already has checkpoints: random drills need an empty folder",
                      options->checkpoints);
 }
 

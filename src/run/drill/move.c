@@ -82,7 +82,7 @@ void drill_hear_copy(struct drill_rank *rank, int cell, const void *bytes, size_
     struct copy_head head;
     if (cell < 0 || cell >= train->cell_count ||
         length != sizeof head + (size_t)train->words[cell] * sizeof(uint64_t)) {
-        drill_finish(rank, DRILL_WRONG, "a copy of another length than its layers have");
+        drill_finish(rank, DRILL_WRONG, "a copy whose length differs from its layers'");
         return;
     }
     memcpy(&head, bytes, sizeof head);
@@ -92,7 +92,7 @@ void drill_hear_copy(struct drill_rank *rank, int cell, const void *bytes, size_
         return;
     }
     if (train_checksum(train, cell) != head.checksum) {
-        drill_finish(rank, DRILL_WRONG, "a copy's checksum is not that of its layers");
+        drill_finish(rank, DRILL_WRONG, "a copy whose checksum differs from its layers'");
         return;
     }
     if (rank->outcome.event_count > 0)

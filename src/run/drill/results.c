@@ -69,7 +69,7 @@ static double share_of(const struct drill_results *results, int which, double sh
 void drill_results_print(const struct drill_results *results, struct text *out)
 {
     char a[32], b[32], c[32];
-    text_format(out, "%d drill%s, %d nodes lost, %d changes of who trains\n\n", results->drills,
+    text_format(out, "%d drill%s, %d nodes lost, %d membership changes\n\n", results->drills,
                 results->drills == 1 ? "" : "s", results->lost, results->views);
     for (int v = DRILL_VERDICTS - 1; v >= 0; v--)
         if (results->verdicts[v] > 0)
@@ -78,10 +78,10 @@ void drill_results_print(const struct drill_results *results, struct text *out)
         text_format(out, "        %s\n", results->last.text);
     if (results->drills == 1 && results->last.note[0])
         text_format(out, "        %s\n", results->last.note);
-    text_format(out, "\n%lld samples trained once, %lld layer parts as in a training without losses\n",
+    text_format(out, "\n%lld samples trained once each, %lld layer shards as in a run without losses\n",
                 (long long)results->samples, (long long)results->cells);
     if (results->restarts > 0)
-        text_format(out, "%d restart%s from a checkpoint, %d iterations trained again\n", results->restarts,
+        text_format(out, "%d restart%s from a checkpoint, %d iterations repeated\n", results->restarts,
                     results->restarts == 1 ? "" : "s", results->repeated);
     text_format(out, "\n%-12s %12s %12s %12s\n", "", "median", "90 %", "99 %");
     for (int t = 0; t < DRILL_TIMES; t++)
@@ -91,7 +91,8 @@ void drill_results_print(const struct drill_results *results, struct text *out)
                         unit_format(b, sizeof b, share_of(results, t, 0.9), UNIT_TIME, 3),
                         unit_format(c, sizeof c, share_of(results, t, 0.99), UNIT_TIME, 3));
     if (results->times[DRILL_RATIO].count > 0)
-        text_format(out, "\nrecovery takes %+.1f %% against simulated (median of %zu; 90 %%: %+.1f %%)\n",
+        text_format(out,
+                    "\nrecovery takes %+.1f %% compared to the simulation (median of %zu; p90 %+.1f %%)\n",
                     100 * (share_of(results, DRILL_RATIO, 0.5) - 1), results->times[DRILL_RATIO].count,
                     100 * (share_of(results, DRILL_RATIO, 0.9) - 1));
 }

@@ -236,7 +236,7 @@ void drill_save(struct drill_rank *rank)
         (void)place_of(rank, rank->train.iteration);
     struct save *save = keeper->waiting < MAX_WAITING ? copy_words(rank) : NULL;
     if (!save) {
-        drill_note(rank, "a checkpoint was left out: those before it were still being written");
+        drill_note(rank, "a checkpoint was skipped: earlier ones were still being written");
         tell(rank, rank->train.iteration, NULL, 0);
     } else if (save->count > 0) {
         ask(keeper, save);

@@ -271,7 +271,7 @@ bool saved_read(struct saved *saved, const char *folder, int64_t iteration, stru
     free(text);
     if (!ok || saved->iteration == iteration)
         return ok;
-    error_set(err, ERROR_INPUT, "%s: is of iteration %" PRId64, path, saved->iteration);
+    error_set(err, ERROR_INPUT, "%s: belongs to iteration %" PRId64, path, saved->iteration);
     saved_release(saved);
     return false;
 }
@@ -298,12 +298,10 @@ bool saved_read_part(const struct saved *saved, const char *folder, int part, ui
         !file_read(path, size + MORE, &bytes, &length, err))
         return false;
     bool ok =
-        length == size ||
-        error_set(err, ERROR_INPUT, "%s: has %zu bytes, not the %zu of its checkpoint", path, length, size);
+        length == size || error_set(err, ERROR_INPUT, "%s: has %zu bytes, expected %zu", path, length, size);
     if (ok)
         memcpy(words, bytes, size);
     free(bytes);
     return ok && (saved_checksum(part, words, wanted->words) == wanted->checksum ||
-                  error_set(err, ERROR_INPUT, "%s: is corrupted: its checksum is not that of its checkpoint",
-                            path));
+                  error_set(err, ERROR_INPUT, "%s: is corrupted: wrong checksum", path));
 }

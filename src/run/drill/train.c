@@ -154,7 +154,7 @@ bool train_split(const struct train *train, const struct elastic_state *state, s
     }
     *seconds = set.seconds;
     if (ok && next != train->kit->batch)
-        ok = error_set(err, ERROR_FAILED, "%" PRId64 " of %" PRId64 " micro-batches were shared out", next,
+        ok = error_set(err, ERROR_FAILED, "only %" PRId64 " of %" PRId64 " micro-batches were assigned", next,
                        train->kit->batch);
     elastic_set_release(&set);
     free(lines);
@@ -212,7 +212,7 @@ bool train_step(struct train *train, struct error *err)
         if (cell->samples != train->batch || cell->ids != ids)
             return error_set(
                 err, ERROR_FAILED,
-                "iteration %d, layers %d to %d: %" PRId64 " samples of %" PRId64 ", some lost or doubled",
+                "iteration %d, layers %d to %d: %" PRId64 " samples of %" PRId64 ", some lost or duplicated",
                 train->iteration, train->kit->segment_from[c / train->kit->units],
                 train->kit->segment_from[c / train->kit->units + 1] - 1, cell->samples, train->batch);
         for (int64_t w = 0; w < train->words[c]; w++)
@@ -279,7 +279,7 @@ int64_t train_compare(const struct train *train, struct error *err)
         bool same = memcmp(words, now, (size_t)train->words[c] * sizeof *words) == 0;
         free(words);
         if (!same) {
-            error_set(err, ERROR_FAILED, "node %d: layers %d to %d differ from a training without losses",
+            error_set(err, ERROR_FAILED, "node %d: layers %d to %d differ from a run without losses",
                       train->node, train->kit->segment_from[c / train->kit->units],
                       train->kit->segment_from[c / train->kit->units + 1] - 1);
             return -1;

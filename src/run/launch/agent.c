@@ -27,8 +27,7 @@ static bool find_program(const struct launch *launch, char path[PATH_MAX], struc
     else if (!program_find(path, err))
         return false;
     return launch->local || is_plain(path) ||
-           error_set(err, ERROR_USAGE, "--program: '%s' has characters that a shell would not leave alone",
-                     path);
+           error_set(err, ERROR_USAGE, "--program: '%s' has characters that are special to a shell", path);
 }
 
 /* Nodes are started without an agent. */
@@ -78,11 +77,10 @@ bool launch_agent_check(const struct launch *launch, char path[PATH_MAX], struct
     const char *agent = launch->agent ? launch->agent : "ssh";
     if (launch->local || strcmp(agent, "none") == 0 || is_in_path(agent))
         return true;
-    return error_set(
-        err, ERROR_USAGE,
-        "--agent: there is no program '%.200s'%s: it is called as '%.200s HOST WORD...', as ssh is; "
-        "with 'none' all hosts are this one",
-        agent, strchr(agent, '/') ? "" : " in PATH", agent);
+    return error_set(err, ERROR_USAGE,
+                     "--agent: no program '%.200s'%s: expected one that is called like ssh ('%.200s HOST "
+                     "WORD...'), or 'none' to run all on this host",
+                     agent, strchr(agent, '/') ? "" : " in PATH", agent);
 }
 
 /* Shells say 126 and 127 for a program that cannot be run, ssh says 255 for a host that it does not reach. */
@@ -93,15 +91,14 @@ void launch_agent_ending(const struct launch *launch, int code, char *text, size
         snprintf(text, size, "it ended with exit code %d", code);
     else if (code == 126 || code == 127)
         snprintf(text, size,
-                 "its agent '%.100s' ended with exit code %d, so rehearse does not run there: --program says "
-                 "where it is on the hosts",
+                 "its agent '%.100s' ended with exit code %d, so rehearse was not found there: give its path "
+                 "on the hosts with --program",
                  agent, code);
     else if (code == 255)
-        snprintf(
-            text, size,
-            "its agent '%.100s' ended with exit code 255, as ssh does where it cannot log in: see whether "
-            "'%.100s HOST true' works without a question",
-            agent, agent);
+        snprintf(text, size,
+                 "its agent '%.100s' ended with exit code 255, as ssh does when it cannot log in: check that "
+                 "'%.100s HOST true' runs without a prompt",
+                 agent, agent);
     else
         snprintf(text, size, "its agent '%.100s' ended with exit code %d", agent, code);
 }

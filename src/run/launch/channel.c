@@ -50,7 +50,7 @@ bool channel_send(struct channel *channel, enum frame_kind kind, int rank, const
     if (channel->out < 0)
         return true;
     if (length > LAUNCH_MAX_FRAME)
-        return error_set(err, ERROR_FAILED, "%zu bytes at once are more than a frame may have", length);
+        return error_set(err, ERROR_FAILED, "a frame of %zu bytes is too large", length);
     if (channel->queue_first > AT_ONCE) {
         channel->queue_count -= channel->queue_first;
         memmove(channel->queue, channel->queue + channel->queue_first, channel->queue_count);
@@ -126,7 +126,7 @@ bool channel_next(struct channel *channel, struct frame *frame, bool *there, str
         return true;
     memcpy(&head, channel->got + channel->got_first, sizeof head);
     if (head.magic != MAGIC || head.kind == 0 || head.kind >= FRAME_KINDS || head.length > LAUNCH_MAX_FRAME)
-        return error_set(err, ERROR_FAILED, "what comes is not what a rehearse says");
+        return error_set(err, ERROR_FAILED, "it sends data of another protocol");
     if (here < sizeof head + head.length)
         return true;
     *frame = (struct frame){(enum frame_kind)head.kind, head.rank,

@@ -229,7 +229,8 @@ static bool read_network(struct network *network, const char *text, struct error
         ok = inet_pton(network->family, address, network->bytes) == 1;
     }
     network->bits = (int)bits;
-    return ok || error_set(err, ERROR_USAGE, "--network: expected 10.0.0.0/24 or the like, found '%s'", text);
+    return ok ||
+           error_set(err, ERROR_USAGE, "--network: expected a network such as 10.0.0.0/24, found '%s'", text);
 }
 
 static bool is_within(const struct network *network, const struct sockaddr *address)
@@ -297,8 +298,7 @@ bool launch_address_find(struct launch_address *address, const char *host, const
     if (code != 0)
         return error_set(
             err, ERROR_FAILED,
-            "no address is known for the name '%s' (%s): --network 10.0.0.0/24 says which of its "
-            "addresses ranks have",
+            "host name '%s' has no address (%s): name the network that ranks use with --network 10.0.0.0/24",
             host, gai_strerror(code));
     for (const struct addrinfo *one = all; one && !found; one = one->ai_next) {
         if (one->ai_family != AF_INET && one->ai_family != AF_INET6)
@@ -308,7 +308,7 @@ bool launch_address_find(struct launch_address *address, const char *host, const
     }
     freeaddrinfo(all);
     return found || error_set(err, ERROR_FAILED,
-                              "host '%s' does not have the address of its name: --network 10.0.0.0/24 says "
-                              "which of its addresses ranks have",
+                              "host '%s' does not have the address that its name resolves to: name the "
+                              "network that ranks use with --network 10.0.0.0/24",
                               host);
 }

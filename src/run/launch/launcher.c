@@ -128,8 +128,8 @@ static bool check_addresses(const struct launch_job *job, struct error *err)
             outside = job->host_of[rank];
     return inside < 0 || outside < 0 ||
            error_set(err, ERROR_FAILED,
-                     "the name of host '%s' is an address that only it can reach: --network 10.0.0.0/24 says "
-                     "which one ranks have",
+                     "host name '%s' resolves to a loopback address: name the network that ranks use with "
+                     "--network 10.0.0.0/24",
                      host_name(job, inside));
 }
 
@@ -347,7 +347,7 @@ static void listen_to(struct launch_job *job, int host, short events)
     while (ok && there) {
         ok = channel_next(channel, &frame, &there, &said);
         if (ok && there && !hear(job, host, &frame))
-            ok = error_set(&said, ERROR_FAILED, "what its node says is out of place");
+            ok = error_set(&said, ERROR_FAILED, "its node sent an unexpected message");
     }
     if (!ok)
         lose_node(job, host, said.text);

@@ -55,7 +55,7 @@ static const char *take_text(const char **at, const char *end)
 
 static bool broken_job(struct error *err)
 {
-    return error_set(err, ERROR_FAILED, "the launcher's job does not hold together");
+    return error_set(err, ERROR_FAILED, "the launcher's job description is inconsistent");
 }
 
 static bool read_job(struct node *node, const struct frame *frame, struct error *err)
@@ -67,7 +67,7 @@ static bool read_job(struct node *node, const struct frame *frame, struct error 
     memcpy(&head, frame->bytes, sizeof head);
     head.version[sizeof head.version - 1] = 0;
     if (strcmp(head.version, REHEARSE_VERSION) != 0 || head.sizes != JOB_SIZES)
-        return error_set(err, ERROR_FAILED, "rehearse is version %s there, and another build or %s here",
+        return error_set(err, ERROR_FAILED, "rehearse is version %s there, but another build or %s here",
                          REHEARSE_VERSION, head.version);
     if (head.ranks < 1 || head.ranks > WIRE_MAX_RANKS || head.words < 1 || head.words > LAUNCH_MAX_WORDS ||
         frame->length < sizeof head + (size_t)head.ranks * sizeof(struct job_rank))

@@ -145,7 +145,7 @@ static bool go_on(struct caller *caller, int self, int rank, const struct seat_k
         return true;
     *answered = is_same(caller->bytes, key->answer);
     return *answered ||
-           error_set(err, ERROR_FAILED, "who answers at the address of rank %d is not of this run", rank);
+           error_set(err, ERROR_FAILED, "a process of another run answers at the address of rank %d", rank);
 }
 
 /* ---- higher ranks, and strangers ---- */
@@ -256,7 +256,7 @@ static bool note_comer(const struct frame *frame, struct error *err)
 {
     struct comer comer = {.caller = {.file = -1}};
     if (frame->length != sizeof comer.card)
-        return error_set(err, ERROR_FAILED, "what the launcher says of a rank does not hold together");
+        return error_set(err, ERROR_FAILED, "the launcher's data about a rank are inconsistent");
     memcpy(&comer.card, frame->bytes, sizeof comer.card);
     return VECTOR_ADD(attended.comers, attended.count, attended.capacity, comer) || error_memory(err);
 }
@@ -296,7 +296,7 @@ static bool take_card(struct seating *seating, const struct frame *frame, struct
          frame->length == sizeof card + (size_t)card.size * sizeof *seating->others +
                               (size_t)card.hosts * LAUNCH_NAME + (size_t)card.note;
     if (!ok)
-        return error_set(err, ERROR_FAILED, "the seat of this rank does not hold together");
+        return error_set(err, ERROR_FAILED, "the start data of this rank are inconsistent");
     size_t size = (size_t)card.size;
     *seat = (struct launch_seat){
         .rank = card.rank, .size = card.size, .number = card.number, .note_length = (size_t)card.note};
