@@ -26,6 +26,29 @@ void interval_write(const struct interval *interval, struct json *json)
     json_bool(json, "extrapolates", interval->extrapolates);
 }
 
+#define DIFFERENCES 3 /* of a plan */
+
+bool estimate_nearest(const struct estimate *estimate, struct arena *arena, struct plan_nearest *nearest,
+                      struct error *err)
+{
+    const struct residual *run = estimate->nearest;
+    struct text differs = {0};
+    *nearest = (struct plan_nearest){.id = NULL};
+    if (!run)
+        return true;
+    likeness_differences(&run->likeness, &estimate->job, DIFFERENCES, &differs);
+    *nearest = (struct plan_nearest){
+        .id = run->id,
+        .source = run->source,
+        .model = run->model,
+        .device = run->likeness.device,
+        .devices = run->likeness.devices,
+        .differs = differs.failed ? NULL : arena_string(arena, differs.data ? differs.data : ""),
+    };
+    text_release(&differs);
+    return nearest->differs || error_memory(err);
+}
+
 /* ---- the runs ---- */
 
 #define NAMED 8 /* of the runs; the others are summed up */
@@ -41,7 +64,7 @@ static void print_run(const struct neighbour *neighbour, struct text *out)
 {
     const struct residual *row = neighbour->row;
     text_format(out, "  %-16.16s  %-28.28s  %-10.10s %6d  %-12.12s  %6.2f  %+6.1f %%  %+6.1f %%\n", row->id,
-                row->source, row->likeness.device, row->devices, row->model, neighbour->correlation,
+                row->source, row->likeness.device, row->likeness.devices, row->model, neighbour->correlation,
                 100.0 * expm1(row->log_ratio), 100.0 * expm1(neighbour->moved));
 }
 
@@ -50,10 +73,11 @@ void estimate_print_factors(const struct estimate *estimate, double formula, dou
     struct unit_texts texts = {0};
     if (factor == 1.0)
         return;
-    text_format(out, " = %s by formula x %.3f by known runs", unit_text(&texts, formula, UNIT_TIME),
+    text_format(out, " (%s by formula x %.3f by known runs", unit_text(&texts, formula, UNIT_TIME),
                 factor / estimate->own);
     if (estimate->own != 1.0)
         text_format(out, " x %.3f by your run", estimate->own);
+    text_add(out, ")");
 }
 
 void estimate_print(const struct estimate *estimate, struct text *out)

@@ -5,6 +5,7 @@
 #include "core/json.h"
 #include "core/text.h"
 #include "evidence/neighbours.h"
+#include "plan/plan.h"
 
 struct interval {
     double low, high;  /* seconds: the 80 % interval of the measured time */
@@ -20,7 +21,11 @@ bool interval_holds(const struct interval *interval, double seconds);
 /* Writes low, high and extrapolates into a map that is open. */
 void interval_write(const struct interval *interval, struct json *json);
 
-/* Appends " = 10.4 s by formula x 0.996 by known runs", and the part of a run of the user's own; nothing if `factor` is 1. */
+/* Sets *nearest to the nearest similar run of an estimate, or to none, with strings in `arena`. */
+bool estimate_nearest(const struct estimate *estimate, struct arena *arena, struct plan_nearest *nearest,
+                      struct error *err);
+
+/* Appends " (10.4 s by formula x 0.996 by known runs)", and the part of a run of the user's own; nothing if `factor` is 1. */
 void estimate_print_factors(const struct estimate *estimate, double formula, double factor, struct text *out);
 
 /* Appends the known runs that moved the estimate most, and by how much. */

@@ -18,7 +18,6 @@ struct residual residual_of(const struct run *run)
         .id = run->id,
         .source = run->source,
         .model = run->model_name,
-        .devices = run->job.devices,
         .seconds = run->seconds,
     };
     double release = likeness_date(run->framework);
@@ -64,7 +63,8 @@ static bool is_left_out(const struct residual *row, const void *context)
     default:
         break;
     }
-    return row->devices == run->devices && fabs(row->seconds - run->seconds) <= EQUAL * run->seconds &&
+    return row->likeness.devices == run->likeness.devices &&
+           fabs(row->seconds - run->seconds) <= EQUAL * run->seconds &&
            same_text(row->likeness.device, run->likeness.device) && same_model(row, run);
 }
 

@@ -30,6 +30,11 @@ static int bits_of(enum cost_type type)
     return bytes < 1.0 ? 4 : bytes < 2.0 ? 8 : 16;
 }
 
+static enum likeness_kind kind_of(const struct architecture *model)
+{
+    return model->experts > 0 ? LIKENESS_EXPERTS : model->causal ? LIKENESS_DENSE : LIKENESS_ENCODER;
+}
+
 struct likeness likeness_of(const struct job *job, const struct job_time *time)
 {
     return (struct likeness){
@@ -42,6 +47,9 @@ struct likeness likeness_of(const struct job *job, const struct job_time *time)
         .recompute = job->recompute,
         .sharding = job->sharding,
         .recipe = (enum number_recipe)job->technique.recipe,
+        .kind = kind_of(job->model),
+        .devices = job->devices,
+        .active = log2(fmax(architecture_active_parameters(job->model), 1.0)),
         .sizes =
             {
                 [LIKENESS_PARAMETERS] = log2(fmax(architecture_parameters(job->model), 1.0)),
@@ -109,6 +117,114 @@ double likeness_distance(const struct likeness *a, const struct likeness *b, dou
         sum += OTHER_DEVICE + (same(a->generation, b->generation) ? 0.0 : OTHER_GENERATION);
     return sum + distance_of_software(a, b);
 }
+
+/* ---- similar jobs ---- */
+
+/* Of log2 of a size: what a table rounds away. Models of one size within that are one model. */
+#define EQUAL 0.005
+
+static double gap(const struct likeness *a, const struct likeness *b, enum likeness_size size)
+{
+    return fabs(a->sizes[size] - b->sizes[size]);
+}
+
+/* As log2; 0 where a job has no number of devices yet. */
+static double gap_of_devices(const struct likeness *run, const struct likeness *job)
+{
+    return job->devices > 0 && run->devices > 0 ? fabs(log2((double)run->devices / job->devices)) : 0.0;
+}
+
+bool likeness_is_similar(const struct likeness *run, const struct likeness *job)
+{
+    return run->kind == job->kind && strcmp(run->generation, job->generation) == 0 &&
+           gap(run, job, LIKENESS_PARAMETERS) <= log2(SIMILAR_PARAMETERS) &&
+           fabs(run->active - job->active) <= log2(SIMILAR_PARAMETERS) &&
+           gap_of_devices(run, job) <= log2(SIMILAR_DEVICES);
+}
+
+enum { KEYS = 5 };
+
+static void keys_of(const struct likeness *run, const struct likeness *job, double *keys)
+{
+    keys[0] = gap(run, job, LIKENESS_PARAMETERS) > EQUAL;
+    keys[1] = run->frozen != job->frozen;
+    keys[2] = strcmp(run->device, job->device) != 0;
+    keys[3] = gap_of_devices(run, job);
+    keys[4] = likeness_distance(run, job, INFINITY);
+}
+
+bool likeness_is_nearer(const struct likeness *run, const struct likeness *than, const struct likeness *job)
+{
+    double a[KEYS], b[KEYS];
+    keys_of(run, job, a);
+    keys_of(than, job, b);
+    for (int i = 0; i < KEYS; i++)
+        if (a[i] != b[i])
+            return a[i] < b[i];
+    return false;
+}
+
+/* ---- what differs ---- */
+
+struct differences {
+    struct text *out;
+    int most, count;
+};
+
+static bool is_named(struct differences *d)
+{
+    bool named = d->count++ < d->most;
+    if (named && d->count > 1)
+        text_add(d->out, ", ");
+    return named;
+}
+
+static void add_word(struct differences *d, const char *what, const char *run, const char *job)
+{
+    if (strcmp(run, job) != 0 && is_named(d))
+        text_format(d->out, "%s%s instead of %s", what, run, job);
+}
+
+static void add_size(struct differences *d, const char *what, double run, double job)
+{
+    if (fabs(run - job) > EQUAL && is_named(d))
+        text_format(d->out, "%s %.0f instead of %.0f", what, exp2(run), exp2(job));
+}
+
+static const char *width_name(int bits)
+{
+    return bits == 4 ? "fp4" : bits == 8 ? "fp8" : "bf16";
+}
+
+static const char *training_name(bool frozen)
+{
+    return frozen ? "LoRA" : "full training";
+}
+
+void likeness_differences(const struct likeness *of, const struct likeness *job, int most, struct text *out)
+{
+    static const struct {
+        enum likeness_size size;
+        const char *name;
+    } sizes[] = {{LIKENESS_TENSOR, "tensor"},
+                 {LIKENESS_PIPELINE, "pipeline"},
+                 {LIKENESS_CONTEXT, "context"},
+                 {LIKENESS_EXPERT, "expert"},
+                 {LIKENESS_TOKENS, "micro-batch tokens"}};
+    struct differences d = {out, most, 0};
+    add_word(&d, "", training_name(of->frozen), training_name(job->frozen));
+    add_word(&d, "", width_name(of->bits), width_name(job->bits));
+    add_word(&d, "", of->software, job->software);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        add_size(&d, sizes[i].name, of->sizes[sizes[i].size], job->sizes[sizes[i].size]);
+    add_word(&d, "recomputation ", recompute_name(of->recompute), recompute_name(job->recompute));
+    if (of->sharding != job->sharding && is_named(&d))
+        text_format(out, "ZeRO stage %d instead of %d", of->sharding, job->sharding);
+    if (d.count > d.most)
+        text_format(out, ", and %d more", d.count - d.most);
+}
+
+/* ---- dates ---- */
 
 static int digits(const char *text, int count)
 {

@@ -6,6 +6,7 @@
 #ifndef REHEARSE_EVIDENCE_LIKENESS_H
 #define REHEARSE_EVIDENCE_LIKENESS_H
 
+#include "core/text.h"
 #include "plan/split/job.h"
 
 enum likeness_size {
@@ -19,6 +20,9 @@ enum likeness_size {
     LIKENESS_SIZES
 };
 
+/* Kinds of models, whose training differs in more than size. */
+enum likeness_kind { LIKENESS_DENSE, LIKENESS_EXPERTS, LIKENESS_ENCODER, LIKENESS_KINDS };
+
 /* The features of a job. */
 struct likeness {
     const char *generation, *device, *software;
@@ -31,6 +35,10 @@ struct likeness {
     int sharding;              /* ZeRO stage */
     enum number_recipe recipe; /* of products in 8 and 4 bits */
     double sizes[LIKENESS_SIZES];
+    /* These add nothing to the distance; they tell similar jobs. */
+    enum likeness_kind kind;
+    int devices;   /* 0: not known yet */
+    double active; /* log2 of the parameters that a token uses */
 };
 
 /* Returns the features of a job and its predicted time. `framework` and `released` are left open. */
@@ -38,6 +46,23 @@ struct likeness likeness_of(const struct job *job, const struct job_time *time);
 
 /* Returns d; 0 for equal features. Not more than about `enough` is added up. */
 double likeness_distance(const struct likeness *a, const struct likeness *b, double enough);
+
+/* Similar jobs, in the words of a reader. The distance multiplies all differences of settings, release and framework, none of which a
+ * plan shares with any run in full: it weighs runs, and says little about whether one is similar. A job is called similar if it
+ * trains a model of the same kind and nearly the size, on nearly as many devices of the same generation: at most so many times the
+ * parameters (all, and those that a token uses) or devices, and at least that fraction. All else is a difference to be named. */
+#define SIMILAR_PARAMETERS 2.0
+#define SIMILAR_DEVICES    4.0
+
+bool likeness_is_similar(const struct likeness *run, const struct likeness *job);
+
+/* Returns whether a similar run is nearer to a job than another one: the same model counts first, then the same training, the same
+ * device, the number of devices, and then the distance. */
+bool likeness_is_nearer(const struct likeness *run, const struct likeness *than, const struct likeness *job);
+
+/* Appends the settings of a run that differ from the job's, "fp8 instead of bf16, pipeline 8 instead of 4", at most `most` of them and
+ * how many more there are; nothing if none differs. */
+void likeness_differences(const struct likeness *run, const struct likeness *job, int most, struct text *out);
 
 /* Returns whether two names are one but for their versions, which are dates: "NeMo 24.07" and "NeMo" are. */
 bool likeness_same_framework(const char *a, const char *b);

@@ -23,7 +23,6 @@
  * than that of all. */
 #define UNSEEN_WEIGHT 1.0
 #define SHARE         0.77
-#define UNLIKE        0.9 /* share of the variance that is unexplained */
 
 /* ---- the nearest ---- */
 
@@ -72,9 +71,14 @@ static void find_nearest(struct estimate *estimate, const struct residuals *know
         dated.released = newest(known, likeness);
     for (int i = 0; i < known->count; i++) {
         const struct residual *row = &known->rows[i];
+        if (left_out && left_out(row, context))
+            continue;
         double distance = likeness_distance(&dated, &row->likeness, FAR);
-        if (distance < FAR && !(left_out && left_out(row, context)))
+        if (distance < FAR)
             insert(estimate, row, exp(-distance));
+        if (likeness_is_similar(&row->likeness, &dated) &&
+            (!estimate->nearest || likeness_is_nearer(&row->likeness, &estimate->nearest->likeness, &dated)))
+            estimate->nearest = row;
     }
 }
 
@@ -193,14 +197,14 @@ static double half_width(const struct estimate *estimate, const struct residuals
 struct estimate neighbours_estimate(const struct residuals *known, const struct likeness *likeness,
                                     residual_filter *left_out, const void *context)
 {
-    struct estimate estimate = {.count = 0};
+    struct estimate estimate = {.job = *likeness};
     find_nearest(&estimate, known, likeness, left_out, context);
     double error = expect(&estimate), half = half_width(&estimate, known);
     estimate.factor = exp(error);
     estimate.own = 1.0;
     estimate.low = exp(error - half);
     estimate.high = exp(error + half);
-    estimate.extrapolates = estimate.unexplained > UNLIKE;
+    estimate.extrapolates = !estimate.nearest;
     return estimate;
 }
 
@@ -216,8 +220,8 @@ bool residual_same_source(const struct residual *a, const struct residual *b)
 
 bool residual_same_job(const struct residual *a, const struct residual *b)
 {
-    return a->devices == b->devices && strcmp(a->model, b->model) == 0 && residual_same_source(a, b) &&
-           strcmp(a->likeness.device, b->likeness.device) == 0;
+    return a->likeness.devices == b->likeness.devices && strcmp(a->model, b->model) == 0 &&
+           residual_same_source(a, b) && strcmp(a->likeness.device, b->likeness.device) == 0;
 }
 
 static bool of_job(const struct residual *row, const void *context)

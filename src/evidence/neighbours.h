@@ -24,7 +24,6 @@
 struct residual {
     struct likeness likeness;
     const char *id, *source, *model;
-    int devices;
     double seconds;   /* measured, per iteration */
     double rate;      /* measured flops of the model per second and device */
     double log_ratio; /* ln(measured / predicted) */
@@ -50,7 +49,9 @@ struct estimate {
     double low, high; /* 80 % interval, as shares of the predicted time */
     double
         unexplained; /* variance that is left, as a share of that without known runs: 1 where none is near */
-    bool extrapolates; /* no similar run */
+    const struct residual *nearest; /* the nearest similar run (likeness.h); NULL: none */
+    bool extrapolates;              /* no similar run, neither a published one nor the user's own */
+    struct likeness job;
     int count;
     struct neighbour neighbours[NEIGHBOURS_MAX]; /* the nearest first */
 };

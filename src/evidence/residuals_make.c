@@ -38,11 +38,10 @@ static void add_row(struct text *out, const struct residual *row)
                 (int)likeness->recompute, likeness->sharding, (int)likeness->recipe);
     for (int i = 0; i < LIKENESS_SIZES; i++)
         text_format(out, "%.4f, ", likeness->sizes[i]);
-    text_add(out, "}}, ");
+    text_format(out, "}, %d, %d, %.4f}, ", (int)likeness->kind, likeness->devices, likeness->active);
     for (int i = 0; i < 3; i++)
         add_string(out, names[i]);
-    text_format(out, "%d, %.9g, %.6g, %.5f, %.5f},\n", row->devices, row->seconds, row->rate, row->log_ratio,
-                row->left);
+    text_format(out, "%.9g, %.6g, %.5f, %.5f},\n", row->seconds, row->rate, row->log_ratio, row->left);
 }
 
 static void add_table(struct text *out, const struct residuals *residuals)

@@ -62,11 +62,13 @@ static void print_head(const struct job_search_report *report, struct text *out)
     struct unit_texts texts = {0};
     double factor = report->no_neighbours ? 1.0 : report->estimate.factor;
     double seconds = factor * plan->time.seconds, tokens = (double)job->batch * (double)job->sequence;
-    text_format(out, "iteration %s", unit_text(&texts, seconds, UNIT_TIME));
+    text_format(out, "iteration %s %s", unit_text(&texts, seconds, UNIT_TIME),
+                factor == 1.0 ? "by formula" : "expected");
     estimate_print_factors(&report->estimate, plan->time.seconds, factor, out);
-    text_format(out, "; 80 %% interval %s to %s%s\n", unit_text(&texts, interval.low, UNIT_TIME),
+    text_format(out, "\n80 %% interval %s to %s%s\n", unit_text(&texts, interval.low, UNIT_TIME),
                 unit_text(&texts, interval.high, UNIT_TIME),
                 interval.extrapolates ? " (extrapolated: no similar published run)" : "");
+    plan_print_nearest(report->nearest, out);
     text_format(out, "%.4g tokens/s, %.4g per device; %.1f %% of the devices' peak\n", tokens / seconds,
                 tokens / seconds / job->devices, 100.0 * job_utilisation(job, &plan->time) / factor);
     print_proof(report, out);
@@ -139,7 +141,7 @@ static void print_parts(const struct job_time *time, struct text *out)
         "host time and waiting for the slowest node",
     };
     struct unit_texts texts = {0};
-    text_add(out, "\niteration time by part\n");
+    text_add(out, "\ntime by formula, by part\n");
     for (int i = 0; i < JOB_TIME_PARTS; i++) {
         double part = field_get(time, &job_time_parts[i]);
         if (part > 0.0)
@@ -264,7 +266,7 @@ static void print_plans_head(const struct job_search_report *report, struct text
 {
     const struct plan_budget *budget = report->budget;
     text_add(out,
-             "    iteration  slower    tp  cp  ep   pp    dp  mbs  vp  zero  recompute  devices     memory");
+             "   by formula  slower    tp  cp  ep   pp    dp  mbs  vp  zero  recompute  devices     memory");
     if (budget && budget->seconds > 0.0)
         text_add(out, "       days");
     if (budget && budget->dollars_per_hour >= 0.0)
@@ -313,7 +315,7 @@ static void print_sensitivity(const struct job_search_report *report, struct tex
     double now = report->answer.search->plans[0].time.seconds;
     if (!results)
         return;
-    text_format(out, "\niteration time with %.0f %% more of\n", 100.0 * report->answer.more);
+    text_format(out, "\ntime by formula with %.0f %% more of\n", 100.0 * report->answer.more);
     for (int r = 0; r < JOB_ALL_MEMORY; r++) {
         text_format(out, "  %-20s %10s  %5.1f %% less", job_resource_name((enum job_resource)r),
                     unit_text(&texts, results[r].seconds, UNIT_TIME),
@@ -324,8 +326,7 @@ static void print_sensitivity(const struct job_search_report *report, struct tex
     }
     double freed = 1.0 - results[JOB_ALL_MEMORY].seconds / now;
     if (freed > 1e-9)
-        text_format(out,
-                    "memory is a limit: with unlimited memory the iteration would take %s, %.1f %% less\n",
+        text_format(out, "memory is a limit: with unlimited memory the formula gives %s, %.1f %% less\n",
                     unit_text(&texts, results[JOB_ALL_MEMORY].seconds, UNIT_TIME), 100.0 * freed);
     else
         text_add(out, "memory is not a limit: no split that needs more is faster\n");

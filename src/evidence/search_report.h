@@ -7,8 +7,9 @@
 
 struct job_search_report {
     struct job_answer answer;
-    struct estimate estimate;         /* of the best plan: one factor for all plans of an answer */
-    bool no_neighbours;               /* its factor is not used */
+    struct estimate estimate; /* of the best plan: one factor for all plans of an answer */
+    bool no_neighbours;       /* its factor is not used */
+    const struct plan_nearest *nearest;
     bool explain;                     /* name its known runs */
     const struct plan_budget *budget; /* of the best plan; NULL: not asked for */
     const struct job_choice *simpler; /* a plan that is hardly slower; NULL: none */

@@ -4,6 +4,7 @@
 
 #include "core/json.h"
 #include "launch/launch.h"
+#include "plan/plan.h"
 
 struct launch_price {
     struct launch_options *options;
@@ -14,6 +15,7 @@ struct launch_price {
     double own;       /* the part of it of a run of the user's own; 1: none */
     double low, high; /* the 80 % interval of the time */
     bool extrapolates;
+    struct plan_nearest nearest;
     const struct job_choice *planned; /* NULL: not asked for, or none */
     const char *not_planned;          /* why there is none; NULL: not asked for */
     double headroom;                  /* of the planned job */

@@ -140,7 +140,7 @@ static void print_parts(const struct launch_price *price, struct text *out)
     struct unit_texts texts = {0};
     const struct job_choice *planned = price->planned;
     text_format(out, "\n%-12s %14s%s\n", "", "as it stands", planned ? "  planned freely" : "");
-    text_format(out, "%-12s %14s", "iteration", unit_text(&texts, price->time.seconds, UNIT_TIME));
+    text_format(out, "%-12s %14s", "by formula", unit_text(&texts, price->time.seconds, UNIT_TIME));
     text_format(out, planned ? "  %14s\n" : "\n",
                 planned ? unit_text(&texts, planned->time.seconds, UNIT_TIME) : "");
     for (int i = 0; i < TIMES; i++) {
@@ -172,16 +172,17 @@ static void print_fit(const struct launch_price *price, struct text *out)
     int largest = largest_part(&price->memory);
     text_add(out, "\n");
     if (price->factor != 1.0)
-        text_format(out, "expected as it stands: %s = %s by formula x %.3f by known runs",
+        text_format(out, "expected as it stands: %s (%s by formula x %.3f by known runs",
                     unit_text(&texts, price->factor * price->time.seconds, UNIT_TIME),
                     unit_text(&texts, price->time.seconds, UNIT_TIME), price->factor / price->own);
     if (price->own != 1.0)
         text_format(out, " x %.3f by your run", price->own);
-    text_add(out, price->factor != 1.0 ? "\n" : "");
+    text_add(out, price->factor != 1.0 ? ")\n" : "");
     text_format(out, "80 %% interval %s to %s%s; %.1f %% of the devices' peak\n",
                 unit_text(&texts, price->low, UNIT_TIME), unit_text(&texts, price->high, UNIT_TIME),
                 price->extrapolates ? " (extrapolated: no similar published run)" : "",
                 100 * job_utilisation(&price->job, &price->time) / price->factor);
+    plan_print_nearest(&price->nearest, out);
     if (launch_price_fits(price))
         text_format(out, "fits: %.0f %% of %s\n", 100 * price->memory.total / limit,
                     unit_text(&texts, limit, UNIT_BYTES));
@@ -346,6 +347,7 @@ void launch_price_write(const struct launch_price *price, struct json *json)
     json_number(json, "low", price->low);
     json_number(json, "high", price->high);
     json_bool(json, "extrapolates", price->extrapolates);
+    plan_write_nearest(&price->nearest, json);
     json_close(json);
     json_number(json, "device_memory_bytes", (double)job->device->memory);
     json_bool(json, "fits", launch_price_fits(price));

@@ -254,7 +254,7 @@ void budget_print(const struct plan *plan, struct text *out)
     char tokens[32];
     if (budget->tokens > 0.0) {
         unit_format(tokens, sizeof tokens, budget->tokens, UNIT_COUNT, 3);
-        text_format(out, "\ntraining on %s%stokens: %.4g %s, %.4g device-hours\n", tokens,
+        text_format(out, "\ntraining on %s%stokens, by formula: %.4g %s, %.4g device-hours\n", tokens,
                     tokens[strlen(tokens) - 1] == ' ' ? "" : " ",
                     budget->seconds / (budget->seconds < 2.0 * SECONDS_PER_DAY ? HOUR : SECONDS_PER_DAY),
                     budget->seconds < 2.0 * SECONDS_PER_DAY ? "hours" : "days", budget->device_hours);

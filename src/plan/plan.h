@@ -188,6 +188,14 @@ struct plan_budget {
         watt_hours_computing; /* at the boards' limits for the whole time, and while they compute */
 };
 
+/* A published run that is similar to a plan. */
+struct plan_nearest {
+    const char *id; /* in the table of runs; NULL: no run is similar */
+    const char *source, *model, *device;
+    int devices;
+    const char *differs; /* "fp8 instead of bf16, pipeline 8 instead of 4"; "": nothing */
+};
+
 struct plan {
     struct arena arena; /* owns everything below */
     const char *path;   /* of the input file, for messages; NULL: none */
@@ -234,7 +242,8 @@ struct plan {
     double expected;       /* seconds: iteration_time, corrected by similar measured runs; NAN: unknown */
     double low, high;      /* 80 % interval of similar measured runs; NAN: unknown */
     bool extrapolates;     /* there is no similar measured run */
-    int part_count;        /* they add up to iteration_time */
+    struct plan_nearest nearest;
+    int part_count; /* they add up to iteration_time */
     struct plan_figure parts[PLAN_MAX_PARTS];
     int bottleneck_pipeline, bottleneck_stage; /* the slowest stage; -1: not known */
     bool bottleneck_sends; /* the transfer behind that stage is the slowest, not the stage itself */
@@ -260,6 +269,18 @@ struct plan {
     int fleet_count;
     struct plan_fleet *fleets; /* fastest first, this plan's own among them */
 };
+
+/* Returns whether the plan is that of a training job, whose time is that of the formula. */
+bool plan_is_of_job(const struct plan *plan);
+
+/* Appends "60.16 s expected (60.68 s by formula)", "60.68 s by formula", or of another plan "60.68 s", with so many digits. */
+void plan_add_time(const struct plan *plan, int digits, struct text *out);
+
+/* Appends "V0569, LLAMA3_70B on 64 x h100-sxm: fp8 instead of bf16"; nothing if there is no run. */
+void plan_add_nearest(const struct plan_nearest *nearest, struct text *out);
+
+/* The same as lines of at most 80 columns. */
+void plan_print_nearest(const struct plan_nearest *nearest, struct text *out);
 
 /* Makes *plan empty; the caller releases it with plan_release. */
 void plan_init(struct plan *plan);
@@ -332,6 +353,9 @@ bool plan_check_layout(const struct plan *plan, struct error *err);
 
 /* Writes the plan as rehearse-plan/2: the next value of `json`, with `key` as there. */
 void plan_write_json(const struct plan *plan, struct json *json, const char *key);
+
+/* Writes the map `nearest`; nothing if no run is similar. */
+void plan_write_nearest(const struct plan_nearest *nearest, struct json *json);
 
 /* Reads rehearse-plan/2 and rehearse-plan/1, also hand-made: a stage needs only layers, device type and
  * devices. On failure *plan holds nothing; on success the caller releases it with plan_release. */

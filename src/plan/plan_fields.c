@@ -68,6 +68,15 @@ static const struct field iteration[] = {
     BOOL(struct plan, extrapolates, "extrapolates"),
 };
 
+static const struct field nearest[] = {
+    TEXT(struct plan_nearest, id, "id"),
+    TEXT(struct plan_nearest, source, "source"),
+    TEXT(struct plan_nearest, model, "model"),
+    TEXT(struct plan_nearest, device, "device"),
+    INT(struct plan_nearest, devices, "devices", 0, 1 << 24),
+    TEXT(struct plan_nearest, differs, "differs"),
+};
+
 static const struct field bottleneck[] = {
     INT(struct plan, bottleneck_pipeline, "pipeline", -1, PLAN_MAX_PIPELINES),
     INT(struct plan, bottleneck_stage, "stage", -1, PLAN_MAX_STAGES),
@@ -206,6 +215,7 @@ static const struct {
     [PLAN_MAP_SCHEDULE] = MAP(schedule),
     [PLAN_MAP_ITERATION] = MAP(iteration),
     [PLAN_MAP_BOTTLENECK] = MAP(bottleneck),
+    [PLAN_MAP_NEAREST] = MAP(nearest),
     [PLAN_MAP_BUDGET] = MAP(budget),
     [PLAN_MAP_TYPE] = MAP(device_type),
     [PLAN_MAP_LINK] = MAP(link),

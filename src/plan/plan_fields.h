@@ -18,6 +18,7 @@ enum plan_map {
     PLAN_MAP_SCHEDULE,    /* struct plan */
     PLAN_MAP_ITERATION,   /* struct plan */
     PLAN_MAP_BOTTLENECK,  /* struct plan */
+    PLAN_MAP_NEAREST,     /* struct plan_nearest */
     PLAN_MAP_BUDGET,      /* struct plan_budget */
     PLAN_MAP_TYPE,        /* struct plan_device_type */
     PLAN_MAP_LINK,        /* struct plan_link */

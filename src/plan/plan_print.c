@@ -138,12 +138,65 @@ static void print_question(const struct plan *plan, struct text *out)
     text_add(out, plan->global_batch > 0 ? "\n\n" : "\n");
 }
 
+bool plan_is_of_job(const struct plan *plan)
+{
+    return plan->objective && strcmp(plan->objective, "iteration") == 0;
+}
+
+void plan_add_time(const struct plan *plan, int digits, struct text *out)
+{
+    char formula[32], expected[32];
+    unit_format(formula, sizeof formula, plan->iteration_time, UNIT_TIME, digits);
+    unit_format(expected, sizeof expected, plan->expected, UNIT_TIME, digits);
+    if (isfinite(plan->expected) && plan->expected != plan->iteration_time)
+        text_format(out, "%s expected (%s by formula)", expected, formula);
+    else
+        text_format(out, plan_is_of_job(plan) ? "%s by formula" : "%s", formula);
+}
+
+static void add_run(const struct plan_nearest *nearest, struct text *out)
+{
+    text_format(out, "%s, %s on %d x %s", nearest->id, nearest->model ? nearest->model : "?",
+                nearest->devices, nearest->device ? nearest->device : "?");
+}
+
+void plan_add_nearest(const struct plan_nearest *nearest, struct text *out)
+{
+    if (!nearest->id)
+        return;
+    add_run(nearest, out);
+    if (nearest->differs && *nearest->differs)
+        text_format(out, ": %s", nearest->differs);
+}
+
+#define COLUMNS 80
+
+void plan_print_nearest(const struct plan_nearest *nearest, struct text *out)
+{
+    static const char comma[] = ", ";
+    if (!nearest->id)
+        return;
+    text_add(out, "nearest: ");
+    add_run(nearest, out);
+    int column = COLUMNS; /* the first difference begins a line */
+    for (const char *at = nearest->differs ? nearest->differs : ""; *at;) {
+        const char *end = strstr(at, comma);
+        int length = end ? (int)(end - at) : (int)strlen(at);
+        bool wraps = column + 2 + length >= COLUMNS;
+        text_format(out, wraps ? "%s\n  %.*s" : "%s %.*s", at == nearest->differs ? "" : ",", length, at);
+        column = (wraps ? 1 : column + 2) + length;
+        at = end ? end + 2 : at + length;
+    }
+    text_add(out, "\n");
+}
+
 static void print_time(const struct plan *plan, struct text *out)
 {
     struct unit_texts texts = {0};
     if (plan->iteration_time <= 0)
         return;
-    text_format(out, "iteration %s", unit_text(&texts, plan->iteration_time, UNIT_TIME));
+    text_add(out, "iteration ");
+    plan_add_time(plan, 4, out);
     if (plan->proven_optimal)
         text_add(out, "; no plan takes less\n");
     else if (plan->lower_bound > 0)

@@ -335,11 +335,12 @@ static bool read_pipelines(struct plan_reader *r)
 
 static bool read_iteration(struct plan_reader *r)
 {
-    static const char *const others[] = {"parts", "bottleneck", NULL};
+    static const char *const others[] = {"nearest", "parts", "bottleneck", NULL};
     const struct doc_node *map = doc_find(r->doc.root, "iteration");
     if (!map || map->type == DOC_NULL)
         return true;
     return plan_read_fields(r, map, PLAN_MAP_ITERATION, r->plan, others) &&
+           read_map(r, map, "nearest", PLAN_MAP_NEAREST, &r->plan->nearest) &&
            read_figures(r, map, "parts", PLAN_MAX_PARTS, &r->plan->part_count, r->plan->parts) &&
            read_map(r, map, "bottleneck", PLAN_MAP_BOTTLENECK, r->plan);
 }

@@ -14,6 +14,12 @@ static void write_map(struct json *json, const char *key, enum plan_map map, con
     json_close(json);
 }
 
+void plan_write_nearest(const struct plan_nearest *nearest, struct json *json)
+{
+    if (nearest->id)
+        write_map(json, "nearest", PLAN_MAP_NEAREST, nearest);
+}
+
 static void write_figures(struct json *json, const char *key, int count, const struct plan_figure *figures)
 {
     json_open_flat(json, key, '{');
@@ -177,6 +183,7 @@ void plan_write_json(const struct plan *plan, struct json *json, const char *key
     write_map(json, "schedule", PLAN_MAP_SCHEDULE, plan);
     json_open(json, "iteration", '{');
     write_fields(json, PLAN_MAP_ITERATION, plan);
+    plan_write_nearest(&plan->nearest, json);
     write_figures(json, "parts", plan->part_count, plan->parts);
     write_map(json, "bottleneck", PLAN_MAP_BOTTLENECK, plan);
     json_close(json);

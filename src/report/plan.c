@@ -23,11 +23,14 @@ static int take_parts(const struct plan_figure *from, int count, struct html_par
     return count;
 }
 
-static void say_time(struct report_part *part, double seconds, bool proven)
+/* What is expected of an iteration, or else its time by formula. */
+static void say_time(struct report_part *part, double expected, double formula, bool proven)
 {
     struct unit_texts texts = {0};
-    if (seconds > 0)
-        text_format(&part->says, "%s an iteration", unit_text(&texts, seconds, UNIT_TIME));
+    if (formula > 0)
+        text_format(&part->says, "%s an iteration%s",
+                    unit_text(&texts, isfinite(expected) ? expected : formula, UNIT_TIME),
+                    isfinite(expected) ? ", expected" : "");
     if (proven)
         text_add(&part->says, ", proven optimal");
 }
@@ -98,9 +101,10 @@ static void add_proof(const struct plan *plan, struct text *out)
 static void add_tokens(struct report_part *part, const struct plan *plan)
 {
     char grouped[48];
-    if (plan->global_batch <= 0 || plan->sequence <= 0 || !(plan->iteration_time > 0))
+    double seconds = isfinite(plan->expected) ? plan->expected : plan->iteration_time;
+    if (plan->global_batch <= 0 || plan->sequence <= 0 || !(seconds > 0))
         return;
-    html_grouped(grouped, (double)plan->global_batch * (double)plan->sequence / plan->iteration_time);
+    html_grouped(grouped, (double)plan->global_batch * (double)plan->sequence / seconds);
     html_fact(&part->out, "tokens/s", "%s", grouped);
     text_format(&part->says, ", %s tokens/s", grouped);
 }
@@ -126,17 +130,28 @@ static void add_figures(const struct plan *plan, struct text *out)
     }
 }
 
+static void add_nearest(const struct plan_nearest *nearest, struct text *out)
+{
+    struct text run = {0};
+    plan_add_nearest(nearest, &run);
+    if (run.length > 0)
+        html_fact(out, "nearest published run", "%s", text_within(&run, out));
+    text_release(&run);
+}
+
 static void add_head(struct report_part *part, const struct plan *plan)
 {
     struct text *out = &part->out;
     bool alike = plan->pipeline_count == 1;
     html_facts(out);
-    html_fact_quantity(out, "iteration", positive(plan->iteration_time), UNIT_TIME);
-    html_fact_quantity(out, "expected", plan->expected, UNIT_TIME);
+    html_fact_quantity(out, "expected iteration", plan->expected, UNIT_TIME);
+    html_fact_quantity(out, plan_is_of_job(plan) ? "iteration by formula" : "iteration",
+                       positive(plan->iteration_time), UNIT_TIME);
     html_fact_quantity(out, "80 % interval from", plan->low, UNIT_TIME);
     html_fact_quantity(out, "to", plan->high, UNIT_TIME);
     if (plan->extrapolates)
         html_fact(out, "interval", "extrapolated: no similar published run");
+    add_nearest(&plan->nearest, out);
     add_tokens(part, plan);
     add_proof(plan, out);
     add_count(out, "global batch", plan->global_batch);
@@ -372,7 +387,7 @@ bool report_plan(struct report_part *part, struct error *err)
         return false;
     if (plan.model)
         text_format(&part->says, "%.80s: ", plan.model);
-    say_time(part, plan.iteration_time, plan.proven_optimal);
+    say_time(part, plan.expected, plan.iteration_time, plan.proven_optimal);
     add_plan(part, &plan);
     plan_release(&plan);
     return true;
@@ -436,6 +451,7 @@ static bool add_check(struct report_part *part, const struct doc_node *check, st
         return false;
     html_element(&part->out, "h4", NULL, "%s", file ? file : "?");
     html_facts(&part->out);
+    html_fact_quantity(&part->out, "expected iteration", report_number(check, "expected"), UNIT_TIME);
     html_fact_quantity(&part->out, "iteration", report_number(check, "iteration_time"), UNIT_TIME);
     html_fact_share(&part->out, "above the best plan", report_number(check, "excess"));
     if (has_best)
@@ -456,7 +472,7 @@ bool report_check(struct report_part *part, struct error *err)
 {
     const struct doc_node *root = part->doc->root;
     const struct doc_node *first = root->type == DOC_LIST ? root->first_child : root;
-    say_time(part, report_number(first, "iteration_time"), false);
+    say_time(part, report_number(first, "expected"), report_number(first, "iteration_time"), false);
     for (const struct doc_node *check = first; check; check = root->type == DOC_LIST ? check->next : NULL)
         if (!add_check(part, check, err))
             return false;

@@ -306,7 +306,8 @@ bool run_play(struct wire *wire, struct plan *plan, const struct run_options *op
               struct run_result *result, struct error *err)
 {
     struct game *game = calloc(1, sizeof *game);
-    *result = (struct run_result){.planned = plan->iteration_time > 0.0 ? plan->iteration_time : NAN};
+    *result = (struct run_result){.planned = plan->iteration_time > 0.0 ? plan->iteration_time : NAN,
+                                  .expected = plan->expected};
     if (!game)
         return error_memory(err);
     game->wire = wire;

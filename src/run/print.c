@@ -33,7 +33,9 @@ void run_print(const struct run_result *result, struct text *out)
                 result->ranks == 1 ? "" : "s", result->schedule);
     text_format(out, "time of an iteration%s, and its difference from the simulation:\n",
                 result->iterations > 1 ? " (median)" : "");
-    print_beside(out, "planned", result->planned, NAN);
+    if (isfinite(result->expected))
+        print_beside(out, "expected", result->expected, NAN);
+    print_beside(out, "formula", result->planned, NAN);
     print_beside(out, "simulated", result->simulated, NAN);
     print_beside(out, "played", result->played, result->simulated);
     if (!result->computed && result->played > KEEPS_UP * result->simulated)
@@ -87,6 +89,7 @@ void run_write_json(const struct run_result *result, struct json *json)
     json_integer(json, "devices_per_rank", result->per_rank);
     json_integer(json, "iterations", result->iterations);
     json_open_flat(json, "seconds", '{');
+    json_number(json, "expected", result->expected);
     json_number(json, "planned", result->planned);
     json_number(json, "simulated", result->simulated);
     json_number(json, "played", result->played);

@@ -66,7 +66,8 @@ struct run_result {
     const char *model; /* the plan's; NULL: it names none */
     const char *schedule;
     const char *computed; /* by this library; NULL: kernels ended at deadlines */
-    double planned;       /* NAN: the plan does not say */
+    double planned;       /* by the plan's formula; NAN: the plan does not say */
+    double expected;      /* by the formula and known runs; NAN: likewise */
     double simulated, played;
     double *ends[2]; /* of each iteration, from the beginning: simulated, played */
     double kernels_planned, kernels_wall, kernels_processor; /* seconds of all kernels that were computed */

@@ -48,6 +48,7 @@ static struct likeness random_likeness(void)
         .recompute = draw() < 0.5 ? RECOMPUTE_NONE : RECOMPUTE_FULL,
         .recipe = draw() < 0.5 ? RECIPE_USUAL : RECIPE_MXFP8,
     };
+    likeness.devices = 8;
     likeness.generation = likeness.device[0] == 'h' ? "hopper" : "ampere";
     for (int i = 0; i < LIKENESS_SIZES; i++)
         likeness.sizes[i] = draw();
@@ -65,7 +66,6 @@ static struct residuals random_runs(struct residual *rows, int count)
             .id = "run",
             .source = one_of(sources, 3),
             .model = one_of(models, 2),
-            .devices = 8,
             .seconds = 1.0,
             .rate = 1.0,
             .log_ratio = 0.6 * (draw() - 0.5),

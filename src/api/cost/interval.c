@@ -19,7 +19,6 @@ static struct interval interval_on(const struct architecture *model, const struc
         .device = device,
         .calibration = tables_calibration(options->tables, device),
         .software = options->software,
-        .devices = options->devices_per_node > 0 ? options->devices_per_node : 1,
         .pipeline = 1,
         .microbatch = options->microbatch,
         .sequence = options->sequence ? options->sequence : model->sequence,
@@ -49,7 +48,7 @@ struct interval cost_interval_of_device(const struct cost_device *device)
     }
     struct estimate estimate = neighbours_estimate(&residuals_known, &middle, NULL, NULL);
     struct interval interval = interval_of(&estimate, 1.0);
-    interval.extrapolates = interval.extrapolates || count == 0;
+    interval.extrapolates = count == 0;
     return interval;
 }
 

@@ -20,12 +20,13 @@ static const char *const rules[] = {"plan", "dapple", "dapple-fixed", NULL};
 
 static void print(const char *path, const struct score *score, struct text *out)
 {
-    char mine[32], optimum[32];
+    char optimum[32];
     double excess = score_excess(score);
     const char *best = score->best.proven_optimal ? "the optimum" : "the best plan found";
-    unit_format(mine, sizeof mine, score->plan.iteration_time, UNIT_TIME, 6);
     unit_format(optimum, sizeof optimum, score->best.iteration_time, UNIT_TIME, 6);
-    text_format(out, "%s: %s, ", path, mine);
+    text_format(out, "%s: ", path);
+    plan_add_time(&score->plan, 6, out);
+    text_add(out, ", ");
     if (isnan(excess))
         text_format(out, "and no plan to compare with: %s", score->none.text);
     else if (excess > 1e-9)
@@ -67,6 +68,7 @@ static void write_json(const char *path, const struct score *score, struct json 
     write_parts(plan, json);
     json_number(json, "memory", plan->memory);
     json_bool(json, "fits", !score->misfit.text[0]);
+    json_number(json, "expected", plan->expected);
     json_number(json, "excess", score_excess(score));
     if (score->best.pipeline_count > 0)
         plan_write_json(&score->best, json, "optimum");
@@ -78,7 +80,7 @@ static void write_json(const char *path, const struct score *score, struct json 
 /* What callers can ask of each plan. */
 struct row {
     const char *file;
-    double iteration_time, excess;
+    double iteration_time, expected, excess;
     bool fits;
 };
 
@@ -105,6 +107,7 @@ static bool check_one(struct check *check, size_t at, struct error *err)
         check->rows[at] = (struct row){
             .file = arena_string(&check->report->base.arena, path),
             .iteration_time = score.plan.iteration_time,
+            .expected = score.plan.expected,
             .excess = score_excess(&score),
             .fits = !score.misfit.text[0],
         };
@@ -129,6 +132,7 @@ static bool check_all(struct check *check, const struct api_call *call, struct e
     json_close(&check->json);
     API_COLUMN(handle, "file", 's', check->rows, count, file);
     API_COLUMN(handle, "iteration_time", 'd', check->rows, count, iteration_time);
+    API_COLUMN(handle, "expected", 'd', check->rows, count, expected);
     API_COLUMN(handle, "excess", 'd', check->rows, count, excess);
     API_COLUMN(handle, "fits", '?', check->rows, count, fits);
     return ok;

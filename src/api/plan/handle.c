@@ -138,6 +138,17 @@ static void add_names(rh_handle *handle, const struct plan *plan)
     api_add_string(handle, "schedule", plan->schedule);
 }
 
+/* The run as a sentence; the document has its parts. */
+void api_plan_add_nearest(rh_handle *handle, const struct plan_nearest *nearest)
+{
+    struct text text = {0};
+    plan_add_nearest(nearest, &text);
+    const char *kept = text.data ? arena_string(&handle->arena, text.data) : NULL;
+    handle->failed = handle->failed || text.failed || (text.data && !kept);
+    api_add_string(handle, "nearest", kept);
+    text_release(&text);
+}
+
 static void add_numbers(rh_handle *handle, const struct plan *plan)
 {
     api_add_number(handle, "iteration_time", plan->iteration_time);
@@ -145,6 +156,7 @@ static void add_numbers(rh_handle *handle, const struct plan *plan)
     api_add_number(handle, "low", plan->low);
     api_add_number(handle, "high", plan->high);
     api_add_flag(handle, "extrapolates", plan->extrapolates);
+    api_plan_add_nearest(handle, &plan->nearest);
     api_add_number(handle, "lower_bound", plan->lower_bound);
     api_add_number(handle, "gap", plan_gap(plan));
     api_add_flag(handle, "proven", plan->proven_optimal);

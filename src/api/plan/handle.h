@@ -16,6 +16,8 @@ struct api_plan {
 struct api_plan *api_plan_new(struct error *err);
 
 /* Ends its making, as api_made: what callers can ask is added here. */
+void api_plan_add_nearest(rh_handle *handle, const struct plan_nearest *nearest);
+
 rh_handle *api_plan_made(struct api_plan *made, bool done, struct error *err);
 
 /* Copies the plan of a handle, which may be of another kind. The caller releases it with plan_release. */

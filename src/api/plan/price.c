@@ -2,6 +2,7 @@
 #include "launch/price.h"
 #include "api/command.h"
 #include "api/plan/deliver.h"
+#include "api/plan/handle.h"
 #include "api/plan/launched.h"
 #include "core/progress.h"
 #include "evidence/interval.h"
@@ -141,6 +142,7 @@ static void add_values(rh_handle *handle, const struct launch_price *price)
     api_add_number(handle, "low", price->low);
     api_add_number(handle, "high", price->high);
     api_add_flag(handle, "extrapolates", price->extrapolates);
+    api_plan_add_nearest(handle, &price->nearest);
     api_add_number(handle, "utilisation", job_utilisation(job, &price->time));
     api_add_number(handle, "memory", price->memory.total);
     api_add_number(handle, "device_memory", (double)job->device->memory);
@@ -163,6 +165,11 @@ static bool save_plan(const struct rh_price_request *given, const struct launch_
     plan_init(&plan);
     if (!plan_of_one_job(&plan, &price->job, price->job.devices, err))
         return false;
+    plan.expected = price->factor * price->time.seconds;
+    plan.low = price->low;
+    plan.high = price->high;
+    plan.extrapolates = price->extrapolates;
+    plan.nearest = price->nearest;
     bool saved = plan_save(&plan, given->plan, err);
     plan_release(&plan);
     return saved;
@@ -199,7 +206,8 @@ static bool price_it(const struct rh_price_request *given, const struct api_call
     price.low = interval.low;
     price.high = interval.high;
     price.extrapolates = interval.extrapolates;
-    bool ok = (given->alone || plan_freely(given, call, &price, &search, &why, err)) &&
+    bool ok = estimate_nearest(&estimate, &report->base.arena, &price.nearest, err) &&
+              (given->alone || plan_freely(given, call, &price, &search, &why, err)) &&
               answer(given, &price, &estimate, report, err);
     job_search_release(&search);
     return ok;

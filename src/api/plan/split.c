@@ -8,6 +8,7 @@
 #include "core/stop.h"
 #include "cost/model_profile.h"
 #include "devices/tables.h"
+#include "evidence/interval.h"
 #include "evidence/own_run.h"
 #include "evidence/search_report.h"
 #include "plan/split/advice/advice.h"
@@ -208,8 +209,13 @@ static bool deliver(const struct split *split, const struct job_search_report *r
     plan.extrapolates = interval.extrapolates;
     if (!plan_of_job(&plan, &report->answer, err))
         return false;
+    if (!estimate_nearest(&report->estimate, &plan.arena, &plan.nearest, err)) {
+        plan_release(&plan);
+        return false;
+    }
     struct job_search_report with_budget = *report;
     with_budget.budget = split->options->price || split->options->tokens > 0.0 ? &plan.budget : NULL;
+    with_budget.nearest = &plan.nearest;
     const struct report whole = {&with_budget, &plan};
     const struct plan_delivery delivery = {
         .plan = &plan, .print = print, .job = &report->answer.search->plans[0].job, .context = &whole};

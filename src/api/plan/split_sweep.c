@@ -2,16 +2,30 @@
 #include "api/plan/deliver.h"
 #include "api/plan/split.h"
 #include "core/unit.h"
+#include "evidence/own_run.h"
 #include "plan/split/plan.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum column { TIME, TOKENS, UTILISATION, USED, SPLIT, MICROBATCH, CHUNKS, ZERO, RECOMPUTE, MEMORY, COLUMNS };
+enum column {
+    TIME,
+    TOKENS,
+    UTILISATION,
+    USED,
+    SPLIT,
+    MICROBATCH,
+    CHUNKS,
+    ZERO,
+    RECOMPUTE,
+    MEMORY,
+    EXPECTED,
+    COLUMNS
+};
 
 static const struct sweep_column columns[COLUMNS] = {
-    [TIME] = {"iteration_time", "iteration", SWEEP_TIME, NULL},
+    [TIME] = {"iteration_time", "formula", SWEEP_TIME, NULL},
     [TOKENS] = {"tokens_per_second", "tokens/s", SWEEP_NUMBER, "best split"},
     [UTILISATION] = {"utilisation", "of peak", SWEEP_SHARE, NULL},
     [USED] = {"devices_used", "used", SWEEP_INTEGER, NULL},
@@ -21,6 +35,7 @@ static const struct sweep_column columns[COLUMNS] = {
     [ZERO] = {"zero", "zero", SWEEP_INTEGER, NULL},
     [RECOMPUTE] = {"recompute", "recompute", SWEEP_TEXT, NULL},
     [MEMORY] = {"memory", "memory", SWEEP_BYTES, NULL},
+    [EXPECTED] = {"expected", "expected", SWEEP_TIME, NULL},
 };
 
 /* ---- money ---- */
@@ -85,6 +100,8 @@ static bool answer_point(const void *context, const int *at, struct sweep_cell *
         return false;
     const struct job_choice *plan = &search.plans[0];
     const struct job *job = &plan->job;
+    double factor = split->options->no_neighbours ? 1.0 : own_run_estimate(job, &plan->time).factor;
+    cells[EXPECTED].number = factor * plan->time.seconds;
     cells[TIME].number = plan->time.seconds;
     cells[TOKENS].number = (double)job->batch * (double)job->sequence / plan->time.seconds;
     cells[UTILISATION].number = job_utilisation(job, &plan->time);

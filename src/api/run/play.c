@@ -25,6 +25,7 @@ static void add_values(rh_handle *handle, const struct run_result *result)
         double value;
     } numbers[] = {
         {"planned", result->planned},
+        {"expected", result->expected},
         {"simulated", result->simulated},
         {"played", result->played},
         {"late.median", result->late_median},

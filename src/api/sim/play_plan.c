@@ -72,13 +72,14 @@ static bool write_files(struct plan *plan, const struct sim_options *options, co
 }
 
 /* What callers can ask. Lists are copied: the result ends before the handle. */
-static void add_values(const struct sim_result *result, struct api_report *report)
+static void add_values(const struct sim_result *result, const struct plan *plan, struct api_report *report)
 {
     rh_handle *handle = &report->base;
     size_t count = (size_t)result->device_count;
     struct sim_device *devices = ARENA_ARRAY(&handle->arena, count + 1, struct sim_device);
     api_add_string(handle, "schedule", result->schedule);
     api_add_number(handle, "iteration_time", result->seconds);
+    api_add_number(handle, "expected", plan->expected);
     api_add_number(handle, "makespan", result->makespan);
     api_add_number(handle, "bubble", result->bubble);
     api_add_number(handle, "formula", result->formula);
@@ -114,7 +115,7 @@ static bool deliver(struct plan *plan, const struct sim_options *options,
         struct json json = {.out = &given->report->json};
         sim_write_json(&result, plan, &json);
         sim_print(&result, plan, &given->report->text);
-        add_values(&result, given->report);
+        add_values(&result, plan, given->report);
     }
     sim_result_release(&result);
     return ok;

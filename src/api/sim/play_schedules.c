@@ -95,9 +95,11 @@ static void print(const struct plan *plan, const struct played *planned, const s
 {
     text_format(out, "%s, played by %s\n", plan->model ? plan->model : "a plan",
                 planned->level == SIM_LAYERS ? "layers" : "passes");
-    if (plan->iteration_time > 0.0)
-        text_format(out, "formula of the plan %s\n",
-                    unit_text(&(struct unit_texts){0}, plan->iteration_time, UNIT_TIME));
+    if (plan->iteration_time > 0.0) {
+        text_add(out, "the plan: ");
+        plan_add_time(plan, 4, out);
+        text_add(out, "\n");
+    }
     text_format(out, "\n%-14s  %10s  %8s  %10s  %8s  %11s\n", "schedule", "iteration", "", "alone", "bubble",
                 "peak memory");
     print_row("as planned", planned, planned, out);
@@ -114,6 +116,7 @@ static void write(const struct plan *plan, const struct played *planned, const s
     json_open_document(&json, "rehearse-played-schedules/1");
     json_string(&json, "model", plan->model);
     json_number(&json, "formula", plan->iteration_time > 0.0 ? plan->iteration_time : NAN);
+    json_number(&json, "expected", plan->expected);
     json_number(&json, "planned", planned->done ? planned->seconds : NAN);
     json_open(&json, "schedules", '[');
     for (int i = 0; i < count; i++) {

@@ -106,6 +106,23 @@ static const char *find_other_link(const struct plan *plan, const struct plan *s
     return NULL;
 }
 
+static bool copy_texts(struct plan *to, const struct plan *from)
+{
+    const char *const texts[] = {from->planner,        from->search,        from->nearest.id,
+                                 from->nearest.source, from->nearest.model, from->nearest.device,
+                                 from->nearest.differs};
+    const char **const places[] = {&to->planner,        &to->search,        &to->nearest.id,
+                                   &to->nearest.source, &to->nearest.model, &to->nearest.device,
+                                   &to->nearest.differs};
+    to->nearest = from->nearest;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        *places[i] = texts[i] ? arena_string(&to->arena, texts[i]) : NULL;
+        if (texts[i] && !*places[i])
+            return false;
+    }
+    return true;
+}
+
 /* What only the search and the given plan know. */
 static bool complete(struct score *score, const struct plan *plan, struct error *err)
 {
@@ -117,14 +134,12 @@ static bool complete(struct score *score, const struct plan *plan, struct error 
     scored->proven_optimal = within && scored->iteration_time - scored->lower_bound <= tolerance;
     scored->proof_over = score->best.proof_over;
     scored->planning_seconds = NAN;
-    scored->expected = plan->iteration_time == scored->iteration_time ? plan->expected : NAN;
-    scored->low = plan->iteration_time == scored->iteration_time ? plan->low : NAN;
-    scored->high = plan->iteration_time == scored->iteration_time ? plan->high : NAN;
+    bool same = fabs(plan->iteration_time - scored->iteration_time) <= tolerance;
+    scored->expected = same ? plan->expected : NAN;
+    scored->low = same ? plan->low : NAN;
+    scored->high = same ? plan->high : NAN;
     scored->extrapolates = plan->extrapolates;
-    scored->planner = plan->planner ? arena_string(&scored->arena, plan->planner) : NULL;
-    scored->search = plan->search ? arena_string(&scored->arena, plan->search) : NULL;
-    return (!plan->planner || scored->planner) && (!plan->search || scored->search) ? true
-                                                                                    : error_memory(err);
+    return copy_texts(scored, plan) || error_memory(err);
 }
 
 static bool score_and_search(struct score *score, struct score_request *scoring,

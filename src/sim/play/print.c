@@ -26,7 +26,7 @@ static void print_head(const struct sim_result *result, const struct plan *plan,
     struct unit_texts texts = {0};
     text_format(out, "%s, schedule %s, played by %s\n", plan->model ? plan->model : "a plan",
                 result->schedule, result->level == SIM_LAYERS ? "layers" : "passes");
-    text_format(out, "iteration %s", unit_text(&texts, result->seconds, UNIT_TIME));
+    text_format(out, "iteration %s simulated", unit_text(&texts, result->seconds, UNIT_TIME));
     if (result->makespan > result->seconds * (1.0 + 1e-9))
         text_format(out, " in the steady state, %s alone", unit_text(&texts, result->makespan, UNIT_TIME));
     if (isfinite(result->samples))
@@ -45,6 +45,9 @@ static void print_head(const struct sim_result *result, const struct plan *plan,
                     100.0 * result->reasons[i].seconds / result->formula);
     if (isfinite(result->formula))
         text_add(out, "\n");
+    if (isfinite(plan->expected) && plan->expected != result->formula)
+        text_format(out, "expected %s by formula and known runs\n",
+                    unit_text(&texts, plan->expected, UNIT_TIME));
     text_format(out, "devices wait for other stages %.1f %% of the time\n", 100.0 * result->bubble);
 }
 
@@ -225,6 +228,7 @@ void sim_write_json(const struct sim_result *result, const struct plan *plan, st
     json_string(json, "schedule", result->schedule);
     json_string(json, "level", result->level == SIM_LAYERS ? "layers" : "passes");
     json_number(json, "iteration_time", result->seconds);
+    json_number(json, "expected", plan->expected);
     json_number(json, "makespan", result->makespan);
     json_number(json, "samples_per_second", result->samples);
     json_number(json, "tokens_per_second", result->tokens);
