@@ -417,6 +417,8 @@ struct rh_feed_request {
     bool direct, warm, as_planned, no_barrier, decode, verify, find_max_accelerators, timeline, force, strict;
     bool list, show;
     bool keep_steps; /* steps.load_ns, … as lists */
+    struct rh_list
+        vary; /* "accelerators=1,2,4", "batch=1,2": a grid, whose answer has a value for each point */
 };
 RH_API rh_report *rh_feed(const struct rh_feed_request *request, const struct rh_call *call,
                           struct rh_error *error);

@@ -29,6 +29,7 @@ struct session_options {
     bool rules;              /* check the rules of MLPerf Storage */
     const char *record;      /* folder that keeps every step's times for DLIO's R_output.json; NULL: none */
     bool timeline;           /* session_save also writes R_timeline.pfw */
+    const char *digest;      /* identifies all that was asked, for result.json; NULL: nobody looks for it */
 };
 
 /* A host of the run. */
@@ -43,6 +44,7 @@ struct session_host {
 };
 
 #define SESSION_MAX_CHECKS 8
+#define SESSION_RAN        "ran to its end" /* the check that a run was not stopped */
 
 enum session_state {
     SESSION_FAILED,

@@ -144,7 +144,7 @@ static void check_complete(struct session *session)
 {
     bool complete = session->run.complete;
     struct session_check *check =
-        add_check(session, "ran to its end", complete ? SESSION_PASSED : SESSION_FAILED, 1, complete);
+        add_check(session, SESSION_RAN, complete ? SESSION_PASSED : SESSION_FAILED, 1, complete);
     if (!complete)
         say(check, "the run was stopped before its end");
 }

@@ -40,6 +40,7 @@ const struct report_kind report_kinds[] = {
     {.format = "rehearse-dataset-verification/1", .keys = "folder faults listed", .name = "verified data set", .group = REPORT_DATA, .write = report_document},
     {.format = "rehearse-dataset-scaling/1", .keys = "folder items bytes_kept", .name = "scaled data set", .group = REPORT_DATA, .write = report_document},
     {.format = "rehearse-feed-result/1", .name = "storage run", .group = REPORT_FEEDS, .write = report_feed},
+    {.format = "rehearse-feed-grid/1", .name = "grid of storage runs", .group = REPORT_FEEDS, .write = report_document},
     {.format = "rehearse-max-accelerators/1", .keys = "accelerators au_target probes", .name = "most accelerators", .group = REPORT_FEEDS, .write = report_max},
     {.format = "rehearse-checkpoint/1", .name = "checkpoint", .group = REPORT_FEEDS, .write = report_document},
     {.keys = "num_accelerators num_hosts metric", .name = "DLIO's summary", .group = REPORT_FEEDS, .write = report_document},

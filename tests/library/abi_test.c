@@ -440,6 +440,7 @@ static const struct {
     FIELD(rh_feed_request, list, 186, 1),
     FIELD(rh_feed_request, show, 187, 1),
     FIELD(rh_feed_request, keep_steps, 188, 1),
+    FIELD(rh_feed_request, vary, 192, 16),
 #include "abi_measured.h"
 };
 

@@ -18,8 +18,6 @@ static const char *const methods[] = {"posix", "uring", "mmap", "s3", NULL}; /* 
 static const char *const drops[] = {"none", "file", "system", NULL};         /* enum run_drop */
 static const char *const rule_sets[] = {"none", "mlperf", NULL};
 
-enum { FEED_WORKLOAD, FEED_FROM, FEED_KEEP, FEED_ACCELERATORS, FEED_METHOD, FEED_TARGET, FEED_DROP };
-
 const struct option_spec api_feed_options[] = {
     [FEED_WORKLOAD] = OPTION_WORKLOAD(rh_feed_request, WORKLOAD_WORDS_FOLDER),
     [FEED_FROM] = OPTION(rh_feed_request, from, OPTION_HANDLE, "from",
@@ -84,6 +82,9 @@ const struct option_spec api_feed_options[] = {
     OPTION(rh_feed_request, results, OPTION_FILE, "results", .letter = 'o', .argument = "FOLDER",
            .help = "write result.json and DLIO's summary.json, R_per_epoch_stats.json and R_output.json\n"
                    "to FOLDER, instead of the workload's output.folder"),
+    OPTION(rh_feed_request, vary, OPTION_TEXT, "vary", .repeats = true, .argument = "KEY=LIST",
+           .help = "run each combination into a folder below FOLDER: accelerators=1,2,4,8 with batch=1,2,4\n"
+                   "(or any key of the workload); points that are there are kept"),
     OPTION(rh_feed_request, timeline, OPTION_FLAG, "timeline",
            .help = "also write R_timeline.pfw to FOLDER: every step as spans, for 'rehearse trace import'\n"
                    "and Perfetto"),
@@ -190,6 +191,7 @@ static struct session_options options_of(const struct feed_job *job, const char 
         .rules = option_index(rule_sets, asked->rules) != 0,
         .record = folder,
         .timeline = asked->timeline,
+        .digest = job->point ? job->digest : NULL,
     };
     if (!folder && asked->keep_steps)
         options.record = temporary && *temporary ? temporary : "/tmp"; /* it has no name there */
@@ -320,16 +322,18 @@ static bool open_workload(struct feed_job *job, struct error *err)
         .ranks = asked->accelerators * comm_size(job->comm),
     };
     job->has_workload = workload_given_open(&job->workload, name, &options,
-                                            comm_rank(job->comm) == 0 ? job->call : NULL, err);
+                                            comm_rank(job->comm) == 0 && !job->quiet ? job->call : NULL, err);
     return job->has_workload &&
            (!job->has_plan || feed_demand_check(&job->demand, &job->plan, &job->workload, err));
 }
 
 /* A rank that fails tells the others, which would wait for it. */
-static bool feed_together(struct feed_job *job, struct error *err)
+bool feed_together(struct feed_job *job, struct error *err)
 {
-    bool done = comm_agree(job->comm, open_workload(job, err), "the workload", err);
-    if (done)
+    bool kept = false, done = comm_agree(job->comm, open_workload(job, err), "the workload", err);
+    if (done && job->point)
+        done = feed_grid_look(job, &kept, err);
+    if (done && !kept)
         done = job->asked.show ? show_workload(job, err) : feed_workload(job, err);
     if (job->abandoned)
         return done;
@@ -340,15 +344,10 @@ static bool feed_together(struct feed_job *job, struct error *err)
     return done;
 }
 
-static bool feed(const struct rh_feed_request *asked, const struct api_call *call, struct api_report *report,
-                 struct error *err)
+static bool feed(struct feed_job *job, struct error *err)
 {
-    struct feed_job *job = calloc(1, sizeof *job);
-    if (!job)
-        return error_memory(err);
-    *job = (struct feed_job){
-        .asked = *asked, .call = call, .report = report, .comm = comm_open(asked->time_out, err)};
-    bool done = job->comm && feed_together(job, err);
+    const struct api_call *call = job->call;
+    bool done = feed_together(job, err);
     comm_close(job->comm);
     if (job->abandoned)
         api_keep_stop(call); /* and the job: threads that wait for storage use them until the program ends */
@@ -357,14 +356,32 @@ static bool feed(const struct rh_feed_request *asked, const struct api_call *cal
     return done;
 }
 
+static rh_handle *make_report(const struct rh_feed_request *asked, const struct api_call *call,
+                              struct comm *comm, struct error *err)
+{
+    struct api_report *report = api_report_new(err);
+    struct feed_job *job = report && !asked->list ? calloc(1, sizeof *job) : NULL;
+    if (job)
+        *job = (struct feed_job){.asked = *asked, .call = call, .report = report, .comm = comm};
+    else
+        comm_close(comm);
+    if (!report)
+        return NULL;
+    bool done = asked->list ? list_workloads(report, err) : job ? feed(job, err) : error_memory(err);
+    return api_made(&report->base, done, err);
+}
+
 static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
 {
     const struct rh_feed_request *asked = request;
-    struct api_report *report = api_report_new(err);
-    if (!report)
+    struct comm *comm = asked->list ? NULL : comm_open(asked->time_out, err);
+    if (!comm && !asked->list)
         return NULL;
-    bool done = asked->list ? list_workloads(report, err) : feed(asked, call, report, err);
-    return api_made(&report->base, done, err);
+    if (asked->vary.count == 0 || asked->list)
+        return make_report(asked, call, comm, err);
+    rh_handle *made = feed_grid(asked, call, comm, err);
+    comm_close(comm);
+    return made;
 }
 
 const struct api_command api_feed = {

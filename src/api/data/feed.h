@@ -19,11 +19,33 @@ struct feed_job {
     struct feed_demand demand;
     int savers; /* ranks per process that save checkpoints; 0: as many as accelerators */
     bool has_plan, has_workload, abandoned;
+    bool quiet;                     /* the workload's warnings were given before */
+    const struct feed_point *point; /* of a grid; NULL: it is none */
+    char digest[32];                /* of that point: all that was asked */
     struct workload workload;
     struct workload_overrides overrides;
     struct session session;
     struct watch watch;
 };
+
+/* The rows of its table that are looked at by number. */
+enum { FEED_WORKLOAD, FEED_FROM, FEED_KEEP, FEED_ACCELERATORS, FEED_METHOD, FEED_TARGET, FEED_DROP };
+
+/* A point of a grid. Its run is kept where it is there already. */
+struct feed_point {
+    const char *folder;
+    bool *kept;
+};
+
+/* Runs what job->asked asks for. All that it takes is released, unless job->abandoned. */
+bool feed_together(struct feed_job *job, struct error *err);
+
+/* Looks for the result of a point, with the workload open, and sets job->digest and *kept. Fails if another run's result is there. */
+bool feed_grid_look(struct feed_job *job, bool *kept, struct error *err);
+
+/* Runs each point of asked->vary into a folder of its own. Returns the table, or NULL and an error. */
+rh_handle *feed_grid(const struct rh_feed_request *asked, const struct api_call *call, struct comm *comm,
+                     struct error *err);
 
 /* Adds what callers can ask of a run that was judged, on rank 0: passed, verdict, and figures of training and
  * evaluation. */

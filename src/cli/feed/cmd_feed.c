@@ -6,8 +6,21 @@
 struct feed_command {
     struct rh_feed_request request;
     struct rh_list words;
-    bool json;
+    bool json, csv;
 };
+
+/* The exit status of a grid: 1 where a run is missing or did not pass. */
+static bool all_passed(const rh_report *report, struct error *err)
+{
+    double points = rh_number(report, "points"), failed = rh_number(report, "points_failed"),
+           not_passed = rh_number(report, "points_not_passed");
+    if (failed > 0.0)
+        return error_set(err, ERROR_FAILED,
+                         "%.0f of %.0f runs have no result: see the table, then give the same command again",
+                         failed, points);
+    return !(not_passed > 0.0) ||
+           error_set(err, ERROR_FAILED, "%.0f of %.0f runs did not pass: see the table", not_passed, points);
+}
 
 /* The exit status: 1 where the storage, or the run, did not pass; 4 where it keeps no accelerator busy. */
 static bool passed(const rh_report *report, struct error *err)
@@ -24,6 +37,8 @@ static bool run(void *context, struct error *err)
     struct feed_command *given = context;
     struct rh_error error;
     struct rh_call call;
+    if (given->csv && given->request.vary.count == 0)
+        return error_set(err, ERROR_USAGE, "--csv is for the table of --vary");
     if (!answer_stoppable(&call, 0, err))
         return false;
     given->request.size = sizeof given->request;
@@ -31,7 +46,13 @@ static bool run(void *context, struct error *err)
     rh_report *report = rh_feed(&given->request, &call, &error);
     if (!report)
         return answer_error(&error, err);
-    bool done = answer_write(report, given->json ? "json" : "text", NULL, err) && passed(report, err);
+    bool grid = given->request.vary.count > 0;
+    bool done = answer_write(report,
+                             given->json  ? "json"
+                             : given->csv ? "csv"
+                                          : "text",
+                             NULL, err) &&
+                (grid ? all_passed(report, err) : passed(report, err));
     rh_free(report);
     return done;
 }
@@ -40,6 +61,7 @@ static const struct option_spec table[] = {
     OPTION_REQUEST(feed_command, request, api_feed_options),
     OPTION(feed_command, json, OPTION_FLAG, "json",
            .help = "print result.json instead of a report for people"),
+    OPTION(feed_command, csv, OPTION_FLAG, "csv", .help = "with --vary: print the table as CSV"),
     OPTION_END,
 };
 
@@ -48,6 +70,8 @@ static const struct command_example examples[] = {
     {"rehearse feed unet3d_h100 data/mine --accelerators 4",
      "the same from the folder of 'rehearse dataset generate -o data/mine'"},
     {"rehearse feed unet3d_h100 --find-max-accelerators", "how many emulated H100s stay busy?"},
+    {"rehearse feed unet3d_h100 --vary accelerators=1,2,4,8 --vary batch=1,2,4 -o grid",
+     "12 runs in one table; 'rehearse figure steps grid' draws their steps"},
     {"mpirun -n 4 rehearse feed resnet50_h100 -a 8 -o results",
      "from several hosts, with DLIO's result files"},
     {"rehearse feed llama_8b_zero3 -a 8 --set checkpoint.checkpoint_folder=/mnt/ckpt", "checkpoints"},

@@ -312,6 +312,8 @@ static void write_run(struct json *json, const struct session *session)
     write_time(json, "end", session->run.end + session->run.realtime);
     write_bits(json, "seed", (uint64_t)workload->train.seed);
     write_bits(json, "entropy", session->options.run.entropy);
+    if (session->options.digest)
+        json_string(json, "digest", session->options.digest);
     json_integer(json, "accelerators", options->accelerators);
     json_integer(json, "exclude_start_steps", options->exclude_start);
     json_integer(json, "exclude_end_steps", options->exclude_end);

@@ -157,8 +157,11 @@ bool result_save(const struct session *session, const char *folder, struct error
         done = save_accelerator(session, folder, a, err);
     if (comm_rank(comm) == 0)
         done = done && save_document(session, folder, "summary.json", result_dlio_summary, err) &&
-               save_document(session, folder, "result.json", result_json, err) &&
                save_configuration(session, folder, err);
     done = done && (!session->options.timeline || result_timeline(session, folder, err));
+    if (!comm_agree(comm, done, "the results", err))
+        return false;
+    /* the last: where it is, all are */
+    done = comm_rank(comm) > 0 || save_document(session, folder, "result.json", result_json, err);
     return comm_agree(comm, done, "the results", err);
 }
