@@ -44,6 +44,7 @@ static bool check_counts(const struct dataset_layout *layout, struct error *err)
         {"num_subfolders_train", layout->subfolders_train, 0, DATASET_MAX_FILES},
         {"num_subfolders_eval", layout->subfolders_eval, 0, DATASET_MAX_FILES},
         {"num_samples_per_file", layout->samples_per_file, 1, MAX_SAMPLES},
+        {"eval_num_samples_per_file", layout->eval_samples_per_file, 0, MAX_SAMPLES},
         {"compression_level", layout->compression_level, 0, 9},
         {"chunk_size", layout->chunk_bytes, 0, DATASET_MAX_RECORD},
         {"num_dset_per_record", layout->records_per_sample, 1, 65536},
@@ -122,10 +123,13 @@ static bool check_record(const struct dataset_layout *layout, struct error *err)
         return error_set(err, ERROR_INPUT,
                          "dataset.record_length_bytes: %lld is not a multiple of the %" PRId64 " bytes of %s",
                          llround(layout->record_bytes), unit, dataset_element_name(layout->element));
-    if (max_bytes(layout) * (double)layout->samples_per_file > (double)MAX_PAYLOAD)
+    double train = (double)dataset_samples_per_file(layout, false),
+           eval = (double)dataset_samples_per_file(layout, true);
+    if (max_bytes(layout) * fmax(train, layout->files_eval > 0 ? eval : 0) > (double)MAX_PAYLOAD)
         return error_set(err, ERROR_INPUT, "dataset: a file would have more than %" PRId64 " bytes",
                          MAX_PAYLOAD);
-    if (max_bytes(layout) * (double)layout->samples_per_file * (double)dataset_files(layout) > 0x1p60)
+    if (max_bytes(layout) * (train * (double)layout->files_train + eval * (double)layout->files_eval) >
+        0x1p60)
         return error_set(err, ERROR_INPUT, "dataset: it would have more than 2^60 bytes");
     return true;
 }
@@ -216,6 +220,12 @@ int64_t dataset_files(const struct dataset_layout *layout)
     return layout->files_train + layout->files_eval;
 }
 
+int64_t dataset_samples_per_file(const struct dataset_layout *layout, bool eval)
+{
+    return eval && layout->eval_samples_per_file > 0 ? layout->eval_samples_per_file
+                                                     : layout->samples_per_file;
+}
+
 void dataset_square(int64_t n, int64_t *small, int64_t *large)
 {
     int64_t side = (int64_t)sqrt((double)n);
@@ -268,8 +278,8 @@ void dataset_file_init(struct dataset_file *file, const struct dataset_layout *l
         .layout = layout,
         .number = number,
         .eval = number >= layout->files_train,
-        .samples = layout->samples_per_file,
     };
+    file->samples = dataset_samples_per_file(layout, file->eval);
     file->index = file->eval ? number - layout->files_train : number;
     shape(file);
     if (layout->format->shape)

@@ -22,6 +22,9 @@ void dataset_layout_release(struct dataset_layout *layout);
 
 int64_t dataset_files(const struct dataset_layout *layout);
 
+/* Returns the samples of each training or evaluation file, but for a last one that is shorter. */
+int64_t dataset_samples_per_file(const struct dataset_layout *layout, bool eval);
+
 /* Gets file `number` of a checked layout. */
 void dataset_file_init(struct dataset_file *file, const struct dataset_layout *layout, int64_t number);
 

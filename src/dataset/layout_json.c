@@ -40,6 +40,9 @@ static const struct field dataset_fields[] = {
     WHOLE("num_dset_per_record", records_per_sample),
 };
 
+/* Left out where evaluation files have as many samples as the others. */
+static const struct field eval_samples = WHOLE("eval_num_samples_per_file", eval_samples_per_file);
+
 #define COUNT(fields) (sizeof(fields) / sizeof *(fields))
 
 static void write_list(struct json *json, const char *key, const int64_t *values, int count)
@@ -59,6 +62,8 @@ bool dataset_layout_write(const struct dataset_layout *layout, struct text *text
     json_string(&json, "format", layout->format->name);
     json_string(&json, "file_prefix", layout->prefix);
     fields_write(layout, dataset_fields, COUNT(dataset_fields), &json);
+    if (layout->eval_samples_per_file > 0)
+        fields_write(layout, &eval_samples, 1, &json);
     write_list(&json, "record_dims", layout->dims, layout->dims_count);
     json_string(&json, "record_element_type", dataset_element_name(layout->element));
     json_string(&json, "compression", dataset_compression_name(layout->compression));
@@ -142,6 +147,7 @@ static bool read_manifest(struct manifest *m, struct dataset_layout *layout)
     m->map = need(m, "dataset");
     return m->map && doc_is_map(&m->doc, m->map, m->err) && read_words(m, layout) &&
            read_fields(m, layout, dataset_fields, COUNT(dataset_fields)) &&
+           field_read(layout, &eval_samples, &m->doc, m->map, m->err) &&
            read_list(m, "record_dims", 1, layout->dims, &layout->dims_count) &&
            read_list(m, "chunk_dims", 1, layout->chunk_dims, &layout->chunk_dims_count) &&
            read_list(m, "max_shape", -1, layout->max_shape, &layout->max_shape_count);

@@ -44,6 +44,7 @@ struct dataset_layout {
     int64_t files_train, files_eval;
     int64_t subfolders_train, subfolders_eval; /* 0 and 1: none */
     int64_t samples_per_file;
+    int64_t eval_samples_per_file; /* of evaluation files; 0: as many */
 
     /* Bytes per sample, rounded; with a deviation each file has its own size. Unused if there are dims. */
     double record_bytes, record_bytes_stdev;

@@ -32,7 +32,7 @@ static int64_t leave_short_file(const struct dataset_layout *layout, bool eval, 
 {
     struct dataset_file last;
     dataset_file_init(&last, layout, layout->files_train + (eval ? layout->files_eval : 0) - 1);
-    *samples = layout->samples_per_file;
+    *samples = dataset_samples_per_file(layout, eval);
     if (last.samples == *samples)
         return 0;
     if (*files == 1) {

@@ -13,6 +13,32 @@ static const char *path_of(const struct dataset_layout *layout, int64_t number, 
     return text->data;
 }
 
+static void evaluation_files_may_have_other_samples(void **state)
+{
+    struct dataset_layout layout, back;
+    struct dataset_file train, eval;
+    struct text text = {0};
+    struct error err;
+    (void)state;
+    dataset_layout_init(&layout);
+    layout.format = dataset_format_find("raw");
+    layout.files_train = layout.files_eval = 2;
+    layout.samples_per_file = 5;
+    layout.eval_samples_per_file = 3;
+    layout.record_bytes = 100;
+    assert_true(dataset_layout_check(&layout, &err));
+    assert_int_equal(dataset_layout_bytes(&layout), 2 * 500 + 2 * 300);
+    assert_true(dataset_layout_write(&layout, &text, &err));
+    assert_true(dataset_layout_read(&back, "dataset.json", text.data, text.length, &err));
+    dataset_file_init(&train, &back, 1);
+    dataset_file_init(&eval, &back, 2);
+    assert_int_equal(train.samples, 5);
+    assert_int_equal(eval.samples, 3);
+    text_release(&text);
+    dataset_layout_release(&layout);
+    dataset_layout_release(&back);
+}
+
 static void names_are_those_of_dlio(void **state)
 {
     struct dataset_layout layout;
@@ -265,6 +291,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_those_of_dlio),
+        cmocka_unit_test(evaluation_files_may_have_other_samples),
         cmocka_unit_test(indexes_lie_where_readers_look),
         cmocka_unit_test(samples_have_exactly_the_bytes_asked_for),
         cmocka_unit_test(sides_are_nearly_equal),

@@ -66,12 +66,21 @@ static bool make_layout(struct dataset_layout *layout, const struct rh_dataset_g
 static void print_layout(const struct dataset_layout *layout, const char *root, struct text *out)
 {
     struct unit_texts texts = {0};
-    struct dataset_file first;
-    int64_t bytes = dataset_layout_bytes(layout);
+    struct dataset_file first, eval;
+    int64_t bytes = dataset_layout_bytes(layout), train_files = layout->files_train,
+            eval_files = layout->files_eval;
     dataset_file_init(&first, layout, 0);
-    text_format(out, "%s: %" PRId64 " training and %" PRId64 " evaluation files of %" PRId64 " sample%s, %s",
-                root, layout->files_train, layout->files_eval, first.samples, data_plural(first.samples),
-                layout->format->name);
+    dataset_file_init(&eval, layout, train_files);
+    if (eval_files > 0 && layout->eval_samples_per_file > 0)
+        text_format(out,
+                    "%s: %" PRId64 " training file%s of %" PRId64 " sample%s and %" PRId64
+                    " evaluation file%s of %" PRId64 ", %s",
+                    root, train_files, data_plural(train_files), first.samples, data_plural(first.samples),
+                    eval_files, data_plural(eval_files), eval.samples, layout->format->name);
+    else
+        text_format(
+            out, "%s: %" PRId64 " training and %" PRId64 " evaluation files of %" PRId64 " sample%s, %s",
+            root, train_files, eval_files, first.samples, data_plural(first.samples), layout->format->name);
     if (bytes >= 0)
         text_format(out, ", %" PRId64 " bytes (%s)", bytes, unit_text(&texts, (double)bytes, UNIT_BYTES));
     text_add(out, "\n");
@@ -101,6 +110,7 @@ static void write_generated(const struct dataset_layout *layout, const char *roo
     json_integer(&json, "files_train", layout->files_train);
     json_integer(&json, "files_eval", layout->files_eval);
     json_integer(&json, "samples_per_file", layout->samples_per_file);
+    json_integer(&json, "eval_samples_per_file", dataset_samples_per_file(layout, true));
     json_integer(&json, "bytes", dataset_layout_bytes(layout));
     if (made) {
         json_integer(&json, "files_written", made->files_written);
@@ -133,6 +143,7 @@ static void answer(const struct generating *job, const struct dataset_generated 
     api_add_count(handle, "files_train", layout->files_train);
     api_add_count(handle, "files_eval", layout->files_eval);
     api_add_count(handle, "samples_per_file", layout->samples_per_file);
+    api_add_count(handle, "eval_samples_per_file", dataset_samples_per_file(layout, true));
     api_add_count(handle, "bytes", dataset_layout_bytes(layout));
     if (made) {
         api_add_count(handle, "files_written", made->files_written);

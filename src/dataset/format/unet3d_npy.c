@@ -57,7 +57,7 @@ static void unet3d_shape(struct dataset_file *file)
 
 static bool unet3d_check(const struct dataset_layout *layout, struct error *err)
 {
-    if (layout->samples_per_file != 1)
+    if (layout->samples_per_file != 1 || layout->eval_samples_per_file > 1)
         return error_set(err, ERROR_INPUT,
                          "dataset.num_samples_per_file: a unet3d_npy file holds one case, found %" PRId64,
                          layout->samples_per_file);

@@ -110,6 +110,9 @@ struct loader {
 };
 
 /* Reads a sample of a pass, in a thread of the loader; *bytes gets the number of bytes read. */
+/* Returns how many numbers each file has of those that samples are counted by, training files or not. */
+int64_t loader_numbers_per_file(const struct dataset_layout *layout);
+
 bool loader_read_sample(struct loader_thread *thread, const struct order_place *place, int64_t *bytes,
                         struct error *err);
 

@@ -338,7 +338,7 @@ bool loader_read_sample(struct loader_thread *thread, const struct order_place *
     int64_t number = place->file + (thread->loader->pass.eval ? options->layout->files_train : 0);
     int64_t before = delivered(thread);
     *bytes = 0;
-    if (read_before(thread->loader, number * options->layout->samples_per_file + place->sample))
+    if (read_before(thread->loader, number * loader_numbers_per_file(options->layout) + place->sample))
         return true;
     struct loader_file *file = open_file(thread, number, err);
     if (!file)

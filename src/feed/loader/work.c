@@ -267,13 +267,19 @@ static bool check(const struct loader_options *options, struct error *err)
     return true;
 }
 
+int64_t loader_numbers_per_file(const struct dataset_layout *layout)
+{
+    int64_t train = dataset_samples_per_file(layout, false), eval = dataset_samples_per_file(layout, true);
+    return train > eval ? train : eval;
+}
+
 static bool make_once(struct loader *loader, struct error *err)
 {
     const struct dataset_layout *layout = loader->options.layout;
     int64_t samples;
     if (!loader->options.once)
         return true;
-    if (__builtin_mul_overflow(dataset_files(layout), layout->samples_per_file, &samples) ||
+    if (__builtin_mul_overflow(dataset_files(layout), loader_numbers_per_file(layout), &samples) ||
         samples > MAX_ONCE)
         return error_set(err, ERROR_INPUT,
                          "reader.read_type: memory: at most %" PRId64 " samples are supported", MAX_ONCE);

@@ -112,7 +112,7 @@ static const struct workload_key keys[] = {
     BOOL("workflow.checkpoint", workflow.checkpoint, "false", "write checkpoints"),
     BOOL("workflow.profiling", workflow.profiling, "false",
          "no effect: the profilers' figures are always measured"),
-    BOOL("workflow.debug", workflow.debug, "false", "no effect"),
+    BOOL("workflow.debug", workflow.debug, "false", "no effect: there is no log"),
 
     TEXT("dataset.data_folder", dataset.data_folder, "\"./data\"", "with `train/` and `valid/` in it"),
     NAMED("dataset.format", dataset.format, "\"tfrecord\"", formats,
@@ -150,10 +150,12 @@ static const struct workload_key keys[] = {
     WHOLE("dataset.hdf5.num_dset_per_record", dataset.num_dset_per_record, "1", 1, 100000,
           "divides the first of `record_dims`"),
     WHOLE("dataset.parquet.row_group_size", dataset.row_group_size, "0", 0, 1e12,
-          "rows; 0: the writer's choice"),
-    NAMED("dataset.parquet.read_mode", dataset.read_mode, "\"row_group\"", read_modes, ""),
+          "no effect: Parquet is not modelled"),
+    NAMED("dataset.parquet.read_mode", dataset.read_mode, "\"row_group\"", read_modes,
+          "no effect: Parquet is not modelled"),
     {"dataset.parquet.columns", WORKLOAD_COLUMNS, 0, AT(dataset.columns), "[]", 1, LIST, NULL, false,
-     "list of {name, dtype, size, read, count}; `count`: number of equal columns"},
+     "no effect: Parquet is not modelled; list of {name, dtype, size, read, count}; `count`: number of equal "
+     "columns"},
     NUMBER("dataset.compressibility", 0, dataset.compressibility, "0", 0, 1,
            "ours: share of the content that a compressor can remove; 0: random bytes"),
     WHOLE("dataset.seed", dataset.seed, "123", 0, MAX_INTEGER, "ours: of sizes and content"),
@@ -174,7 +176,8 @@ static const struct workload_key keys[] = {
          "order of samples; values as for `file_shuffle`"),
     WHOLE("reader.shuffle_size", reader.shuffle_size, "1024", 0, 1e9, "no effect: all samples are shuffled"),
     WORD("reader.read_type", reader.read_type, "\"on_demand\"", read_types, "`memory`: read once, then kept"),
-    NAMED("reader.file_access", reader.file_access, "\"multi\"", file_accesses, "no effect (nor in DLIO)"),
+    NAMED("reader.file_access", reader.file_access, "\"multi\"", file_accesses,
+          "no effect: each thread opens its files, in DLIO too"),
     BYTES("reader.transfer_size", reader.transfer_size, "0", 0,
           "of one read request, without `--request`; 0: the storage's choice"),
     TIMES("reader.preprocess_time", reader.preprocess_time, "of a sample"),
@@ -247,17 +250,20 @@ static const struct workload_key keys[] = {
     BOOL("checkpoint.randomize_tensor", checkpoint.randomize_tensor, "true", "false: all bytes are equal"),
     WHOLE("checkpoint.ksm.madv_mergeable_id", checkpoint.madv_mergeable_id, "12", 0, MAX_INTEGER,
           "no effect: nothing is kept in memory"),
-    NUMBER("checkpoint.ksm.high_ram_trigger", 0, checkpoint.high_ram_trigger, "30", 0, 100, "no effect"),
-    NUMBER("checkpoint.ksm.low_ram_exit", 0, checkpoint.low_ram_exit, "15", 0, 100, "no effect"),
-    WHOLE("checkpoint.ksm.await_time", checkpoint.await_time, "200", 0, MAX_INTEGER, "no effect"),
+    NUMBER("checkpoint.ksm.high_ram_trigger", 0, checkpoint.high_ram_trigger, "30", 0, 100,
+           "no effect: nothing is kept in memory"),
+    NUMBER("checkpoint.ksm.low_ram_exit", 0, checkpoint.low_ram_exit, "15", 0, 100,
+           "no effect: nothing is kept in memory"),
+    WHOLE("checkpoint.ksm.await_time", checkpoint.await_time, "200", 0, MAX_INTEGER,
+          "no effect: nothing is kept in memory"),
     NUMBER("checkpoint.ckpt_write_sz_q1", WORKLOAD_BYTES, checkpoint.write_size_q1, "0", 0, MAX_INTEGER,
            "no effect: writes are of one size"),
     NUMBER("checkpoint.ckpt_write_sz_mean", WORKLOAD_BYTES, checkpoint.write_size_mean, "0", 0, MAX_INTEGER,
-           "no effect"),
+           "no effect: writes are of one size"),
     NUMBER("checkpoint.ckpt_write_sz_std", WORKLOAD_BYTES, checkpoint.write_size_std, "0", 0, MAX_INTEGER,
-           "no effect"),
+           "no effect: writes are of one size"),
     NUMBER("checkpoint.ckpt_write_sz_min", WORKLOAD_BYTES, checkpoint.write_size_min, "0", 0, MAX_INTEGER,
-           "no effect"),
+           "no effect: writes are of one size"),
 
     WORD("storage.storage_type", storage.storage_type, "\"local_fs\"", storage_types,
          "`parallel_fs`: the same as `local_fs`"),
@@ -308,6 +314,12 @@ const struct workload_key *workload_keys(int *count)
 {
     *count = KEY_COUNT;
     return keys;
+}
+
+const char *workload_key_idle(const struct workload_key *key)
+{
+    static const char idle[] = "no effect: ";
+    return text_starts_with(key->meaning, idle) ? key->meaning + sizeof idle - 1 : NULL;
 }
 
 int workload_key_index(const struct workload_key *key)

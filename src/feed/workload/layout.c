@@ -47,6 +47,7 @@ static void take_numbers(struct dataset_layout *layout, const struct workload_da
     layout->subfolders_train = data->num_subfolders_train;
     layout->subfolders_eval = data->num_subfolders_eval;
     layout->samples_per_file = data->num_samples_per_file;
+    layout->eval_samples_per_file = data->eval_num_samples_per_file;
     layout->record_bytes = data->record_length_bytes;
     layout->record_bytes_stdev = data->record_length_bytes_stdev;
     layout->compression_level = (int)data->compression_level;

@@ -334,6 +334,38 @@ static bool override_and_check(struct workload *workload, const struct workload_
     return finish(workload, err) && workload_check(workload, options->ranks, err);
 }
 
+/* --- keys without effect -------------------------------------------------------------------------------------- */
+
+static bool is_default(const struct workload *workload, const struct workload_key *key)
+{
+    struct text value = {0};
+    struct json json = {.out = &value};
+    workload_write_value(workload, key, &json, NULL);
+    bool same = !value.failed && strncmp(value.data, key->default_json, strlen(key->default_json)) == 0;
+    text_release(&value);
+    return same;
+}
+
+/* Warns of the keys that the user set, in a file or by overrides, to no avail. */
+static bool warn_of_idle_keys(struct workload *workload, bool is_builtin, struct error *err)
+{
+    int count;
+    const struct workload_key *keys = workload_keys(&count);
+    struct text list = {0};
+    for (int i = 0; i < count; i++) {
+        const char *reason = workload_key_idle(&keys[i]), *place = workload->given[i];
+        bool theirs = place && (!is_builtin || text_starts_with(place, "override "));
+        if (reason && theirs && !is_default(workload, &keys[i]))
+            text_format(&list, "%s%s (%.*s)", list.length ? ", " : "", keys[i].path,
+                        (int)strcspn(reason, ";"), reason);
+    }
+    bool ok = !list.failed || error_memory(err);
+    ok = ok && (list.length == 0 ||
+                workload_warn(workload, err, "%s: keys without effect: %s", workload->name, list.data));
+    text_release(&list);
+    return ok;
+}
+
 /* --- opening -------------------------------------------------------------------------------------------------- */
 
 static bool begin(struct workload *workload, const char *name, struct error *err)
@@ -377,7 +409,7 @@ bool workload_parse(struct workload *workload, const char *path, const char *tex
     static const struct workload_options none;
     options = options ? options : &none;
     bool ok = begin(workload, path, err) && read_text(workload, path, text, length, options->strict, err) &&
-              override_and_check(workload, options, err);
+              override_and_check(workload, options, err) && warn_of_idle_keys(workload, false, err);
     if (!ok)
         workload_release(workload);
     return ok;
@@ -387,7 +419,7 @@ static bool open_builtin(struct workload *workload, const char *name, const stru
                          struct error *err)
 {
     bool ok = begin(workload, name, err) && workload_apply_builtin(workload, name, err) &&
-              override_and_check(workload, options, err);
+              override_and_check(workload, options, err) && warn_of_idle_keys(workload, true, err);
     if (!ok)
         workload_release(workload);
     return ok;

@@ -299,6 +299,9 @@ const struct workload_key *workload_keys(int *count);
 /* Finds a key, also by an alias: "data_reader.batch_size", "model.model_size". NULL: unknown. */
 const struct workload_key *workload_key_find(const char *path);
 
+/* Returns why the key has no effect; NULL: it has one. */
+const char *workload_key_idle(const struct workload_key *key);
+
 /* Returns an override without Hydra's prefix: "reader.batch_size=8" of "++workload.reader.batch_size=8". */
 const char *workload_override_plain(const char *text);
 
