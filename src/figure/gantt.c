@@ -350,7 +350,7 @@ bool gantt_draw(struct gantt *gantt, const char *path, struct error *err)
     double line = figure_line_height(style), memory = 0;
     double row = gantt->rows <= 16 ? 24 : fmax(8, 400.0 / gantt->rows);
     if (gantt->bar_count == 0)
-        return error_set(err, ERROR_INFEASIBLE, "'%s': there is nothing to draw", path);
+        return error_set(err, ERROR_INFEASIBLE, "'%s': nothing to draw", path);
     if (gantt->point_count > 0)
         memory = style->legends ? 110 : 80;
     double top = style->legends ? 3.4 * line : 0.6 * line, bars = row * gantt->rows;
@@ -393,9 +393,9 @@ bool gantt_draw_all(struct gantt *const *gantts, int count, const char *path, st
 {
     for (int i = 0; i < count; i++)
         if (gantts[i]->bar_count == 0)
-            return error_set(err, ERROR_INFEASIBLE, "'%s': there is nothing to draw", path);
+            return error_set(err, ERROR_INFEASIBLE, "'%s': nothing to draw", path);
     if (count == 0)
-        return error_set(err, ERROR_INFEASIBLE, "'%s': there is nothing to draw", path);
+        return error_set(err, ERROR_INFEASIBLE, "'%s': nothing to draw", path);
     const struct figure_style *style = gantts[0]->options.style;
     double line = figure_line_height(style), most = ALL_ROW;
     if (gantts[0]->options.row_names != NULL) /* no numbers in a row: room for each of them */

@@ -255,9 +255,9 @@ bool figure_plan(const char *path, const struct plan *plan, const struct figure_
     bool iteration = options->kind == FIGURE_PLAN_ITERATION ||
                      (options->kind == FIGURE_PLAN_AUTO && parts && (plan->alternative_count > 0 || !stages));
     if (iteration ? !parts : !stages)
-        return error_set(err, ERROR_INPUT, "%s: the plan does not say %s: there is nothing to draw",
+        return error_set(err, ERROR_INPUT, "%s: the plan has no %s: nothing to draw",
                          plan->path ? plan->path : "the plan",
-                         iteration ? "where its iteration goes" : "how long its stages take");
+                         iteration ? "breakdown of its iteration" : "stage times");
     write_title(plan, chart.title, sizeof chart.title);
     bool ok = (iteration ? chart_splits : chart_stages)(plan, &chart) ? draw(path, &chart, options, err)
                                                                       : error_memory(err);

@@ -69,8 +69,7 @@ bool figure_sweep(const char *path, const struct figure_sweep *sweep, struct err
 {
     struct text script = {0};
     if (!has_values(sweep))
-        return error_set(err, ERROR_INFEASIBLE,
-                         "'%s': there is nothing to draw: no point has a value of '%s'", path,
+        return error_set(err, ERROR_INFEASIBLE, "'%s': nothing to draw: no point has a value of '%s'", path,
                          sweep->y_title);
     bool drawn = gnuplot_set_terminal(path, WIDTH, HEIGHT, figure_screen.points, &script, err);
     if (drawn) {

@@ -56,7 +56,7 @@ bool host_cores(cpu_set_t *cores, struct error *err)
 {
     CPU_ZERO(cores);
     return sched_getaffinity(0, sizeof *cores, cores) == 0 ||
-           error_set(err, ERROR_FAILED, "cannot see which cores may be used: %s", strerror(errno));
+           error_set(err, ERROR_FAILED, "cannot read which cores may be used: %s", strerror(errno));
 }
 
 bool host_read_cores(cpu_set_t *cores, const char *list, struct error *err)
@@ -93,7 +93,8 @@ bool host_read_cores(cpu_set_t *cores, const char *list, struct error *err)
 bool host_pin(const cpu_set_t *cores, struct error *err)
 {
     return sched_setaffinity(0, sizeof *cores, cores) == 0 ||
-           error_set(err, ERROR_FAILED, "cannot stay on the cores of --cores: %s", strerror(errno));
+           error_set(err, ERROR_FAILED, "cannot pin the process to the cores of --cores: %s",
+                     strerror(errno));
 }
 
 void host_write_cores(const cpu_set_t *cores, struct text *out)

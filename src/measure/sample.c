@@ -392,7 +392,7 @@ void sample_notes_print(const struct sample_result *result, struct text *out)
     } words[] = {
         {SAMPLE_LIMIT, "time limit"},
         {SAMPLE_FEW, "too few samples for an interval"},
-        {SAMPLE_UNSTEADY, "never steady"},
+        {SAMPLE_UNSTEADY, "never reached a steady state"},
         {SAMPLE_SLOWING, "slower towards the end: throttling or other load"},
     };
     if (result->notes & SAMPLE_BIMODAL)
@@ -403,7 +403,7 @@ void sample_notes_print(const struct sample_result *result, struct text *out)
             text_format(out, "%s%s", out->length > before ? "; " : "", words[i].text);
     const char *separator = out->length > before ? "; " : "";
     if (result->notes & SAMPLE_DISTURBED)
-        text_format(out, "%s%d disturbed samples left out", separator, result->disturbed);
+        text_format(out, "%s%d disturbed samples dropped", separator, result->disturbed);
     if (result->notes & SAMPLE_OTHER_LOAD)
         text_format(out, "%sother load disturbed %d of %d samples", separator, result->disturbed,
                     result->count);

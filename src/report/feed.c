@@ -10,8 +10,9 @@
 static void take_shares(const struct doc_node *shares, struct html_part parts[SHARES])
 {
     static const char *const keys[SHARES] = {"compute", "load", "barrier", "copy", "late", "other"};
-    static const char *const names[SHARES] = {"compute", "waiting for data",        "waiting for others",
-                                              "copying", "late (the host's fault)", "other"};
+    static const char *const names[SHARES] = {
+        "compute", "waiting for data", "waiting for others", "copying", "late (the host was too slow)",
+        "other"};
     static const int colours[SHARES] = {0, 5, 1, 4, 3, 6};
     for (int i = 0; i < SHARES; i++)
         parts[i] = (struct html_part){names[i], report_number(shares, keys[i]), figure_colour(colours[i])};
@@ -222,7 +223,7 @@ bool report_max(struct report_part *part, struct error *err)
     html_fact(&part->out, "certain", "%s%s",
               report_flag(root, "certain") ? "yes"
               : unjudged                   ? "no, at least that many: "
-                                           : "no: runs are within the noise",
+                                           : "no: the runs differ by less than the noise",
               unjudged ? unjudged : "");
     html_facts_end(&part->out);
     report_rows(&part->out, "Probes", report_list(root, "probes"));

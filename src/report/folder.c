@@ -42,7 +42,7 @@ static bool read_stream(DIR *stream, const char *path, struct arena *arena, stru
             continue;
         if (names->count == REPORT_MAX_FILES)
             return error_set(err, ERROR_INPUT,
-                             "%s: more than %d files: a report is of a folder of results, not of data", path,
+                             "%s: more than %d files: expected a folder of results, not of data", path,
                              REPORT_MAX_FILES);
         const char *name = arena_string(arena, entry->d_name);
         if (!name || !VECTOR_ROOM(names->items, names->capacity, names->count + 1))

@@ -54,7 +54,7 @@ static bool unknown_document(const struct doc *doc, struct error *err)
     const char *format = report_string(map, "format");
     if (format)
         return error_set(err, ERROR_INPUT, "unknown format '%s'", format);
-    return error_set(err, ERROR_INPUT, "no 'format', and no keys of a document that rehearse writes");
+    return error_set(err, ERROR_INPUT, "not a document that rehearse writes: no 'format'");
 }
 
 /* Sets item->kind first, so that a fault in the content leaves it known. */
@@ -114,7 +114,7 @@ static bool fits(struct builder *builder, const struct report_part *part, struct
     if (builder->shown == REPORT_MAX_SECTIONS)
         return error_set(err, ERROR_INPUT, "not shown: the page has %d files already", REPORT_MAX_SECTIONS);
     if (part->out.length > REPORT_MAX_PAGE - builder->bytes)
-        return error_set(err, ERROR_INPUT, "not shown: the page would pass %zu MiB", REPORT_MAX_PAGE >> 20);
+        return error_set(err, ERROR_INPUT, "not shown: the page would exceed %zu MiB", REPORT_MAX_PAGE >> 20);
     builder->shown++;
     builder->bytes += part->out.length;
     return true;
@@ -231,7 +231,7 @@ static void write_overview(const struct builder *builder, struct text *page)
     html_table_end(page);
     if (others > MAX_LINES) {
         struct unit_texts texts = {0};
-        html_element(page, "p", "soft", "And %zu files of no known kind, %s.", others - MAX_LINES,
+        html_element(page, "p", "soft", "And %zu files of unknown kinds, %s.", others - MAX_LINES,
                      unit_text(&texts, bytes, UNIT_BYTES));
     }
 }
@@ -249,7 +249,7 @@ static void write_problems(const struct builder *builder, struct text *page)
     static const char *const titles[] = {"<file", "<why", NULL};
     if (count_problems(builder) == 0)
         return;
-    text_add(page, "<section class=\"problems\" id=\"problems\">\n<h3>Not understood or not read</h3>\n");
+    text_add(page, "<section class=\"problems\" id=\"problems\">\n<h3>Not recognised or not readable</h3>\n");
     html_table(page, NULL, titles);
     for (size_t i = 0; i < builder->folder.count; i++) {
         const struct item *item = &builder->items[i];
@@ -295,7 +295,7 @@ static void write_page(const struct builder *builder, struct text *page)
     html_element(page, "h1", NULL, "%s", title);
     html_element(page, "p", "soft", "%zu files, of which %zu are shown and %zu only linked%s",
                  builder->folder.count, builder->shown, builder->folder.count - builder->shown - problems,
-                 problems > 0 ? "; the others could not be understood or read:" : ".");
+                 problems > 0 ? "; the others could not be recognised or read:" : ".");
     write_problems(builder, page);
     text_add(page, "<section id=\"files\">\n<h2>Files</h2>\n");
     write_overview(builder, page);
@@ -384,7 +384,7 @@ static bool make(struct builder *builder, struct error *err)
     size_t count = builder->folder.count;
     bool understood = false;
     if (count == 0)
-        return error_set(err, ERROR_INPUT, "%s: there is nothing in this folder to report", path);
+        return error_set(err, ERROR_INPUT, "%s: this folder contains nothing to report", path);
     builder->items = ARENA_ARRAY(&builder->report->arena, count, struct item);
     builder->order = ARENA_ARRAY(&builder->report->arena, count, size_t);
     if (!builder->items || !builder->order)
@@ -399,9 +399,8 @@ static bool make(struct builder *builder, struct error *err)
     }
     const struct item *first = &builder->items[0];
     if (!understood)
-        return error_set(err, ERROR_INPUT, "%s: of %zu files there is none that a report knows: %s%s%s", path,
-                         count, first->file->path, first->problem ? ": " : "",
-                         first->problem ? first->problem : "");
+        return error_set(err, ERROR_INPUT, "%s: none of the %zu files can be reported: %s%s%s", path, count,
+                         first->file->path, first->problem ? ": " : "", first->problem ? first->problem : "");
     sort_items(builder);
     write_page(builder, &builder->report->page);
     return (!builder->report->page.failed || error_memory(err)) && list_entries(builder, err);

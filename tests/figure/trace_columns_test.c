@@ -337,7 +337,7 @@ static void parts_that_are_not_there_are_named(void **state)
     check_no_zoom(reader, (struct trace_zoom){.phase = "EVAL:x"},
                   "--phase: expected NAME or NAME:N with a number from 1, found 'EVAL:x'", ERROR_USAGE);
     check_no_zoom(reader, (struct trace_zoom){.from = 601, .to = NAN},
-                  "run.db: nothing there to draw: the run takes 600.0 s", ERROR_INPUT);
+                  "run.db: nothing to draw in this window: the run takes 600.0 s", ERROR_INPUT);
     trace_reader_free(reader);
 }
 

@@ -231,9 +231,9 @@ static void more_traces_than_colours_are_refused(void **state)
     distribution.kinds[DISTRIBUTION_SIZE] = distribution.streams[TRACE_READ] = true;
     throughput.streams[TRACE_READ] = true;
     assert_false(figure_distribution(picture(), traces, FIGURE_MAX_TRACES + 1, &distribution, &err));
-    assert_string_equal(err.text, "9 traces: at most 8 can be told apart");
+    assert_string_equal(err.text, "9 traces: at most 8 can be drawn");
     assert_false(figure_throughput(picture(), traces, FIGURE_MAX_TRACES + 1, &throughput, &err));
-    assert_string_equal(err.text, "9 traces: at most 8 can be told apart");
+    assert_string_equal(err.text, "9 traces: at most 8 can be drawn");
     assert_false(figure_distribution("picture.gif", traces, 1, &distribution, &err));
     assert_int_equal(err.kind, ERROR_USAGE);
 }

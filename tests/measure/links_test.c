@@ -132,7 +132,7 @@ static void test_what_is_missing_for_nccl_is_said(void **state)
     ranks_run(2, "nccl", "");
     unsetenv("FAKE_GPUS");
     assert_int_equal(ranks_count("rank 1 ("), 2);
-    ranks_require("the host has 1 GPU, but this is its 2. rank: start one for each>");
+    ranks_require("the host has 1 GPU, but rank 2 of it was started: start one rank per GPU>");
 }
 
 static void test_a_failing_call_of_nccl_is_named(void **state)
@@ -158,7 +158,7 @@ static void test_a_stream_that_never_ends_is_given_up_after_the_time_out(void **
     unsetenv("FAKE_NCCL_FAIL");
     if (!ran)
         skip();
-    ranks_require("NCCL: nothing has ended for 3 s: a rank is lost or hangs>");
+    ranks_require("NCCL: no operation has completed for 3 s: a rank is lost or hangs>");
 }
 
 static void write_profile(const char *path, int bytes)

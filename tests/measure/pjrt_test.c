@@ -108,7 +108,7 @@ static void other_versions_are_used_as_far_as_they_go(void **state)
     assert_true(costs.flops == 1024.0);
     works("calls=59", &costs, &memory);
     fails("calls=58,minor=3", "has 58 calls of PJRT (version 0.3), expected at least 59", ERROR_INPUT);
-    fails("major=1", "speaks version 1.81 of PJRT, expected 0.x", ERROR_INPUT);
+    fails("major=1", "version 1.81 of PJRT, expected 0.x", ERROR_INPUT);
     fails("table=8", "its table of calls has 8 bytes", ERROR_INPUT);
     fails("nothing", "its GetPjrtApi returns nothing", ERROR_INPUT);
 }
@@ -194,7 +194,7 @@ static void other_files_are_no_plugins(void **state)
     assert_null(pjrt_open("meson.build", &err));
     assert_non_null(strstr(err.text, "meson.build: cannot load the plugin: "));
     assert_null(pjrt_open(getenv("REHEARSE_NO_PLUGIN"), &err));
-    assert_non_null(strstr(err.text, "is no PJRT plugin: it has no function GetPjrtApi"));
+    assert_non_null(strstr(err.text, "not a PJRT plugin: it has no function GetPjrtApi"));
 }
 
 static void types_that_it_lacks_are_refused(void **state)

@@ -253,7 +253,7 @@ static void test_traces_are_summed_up(void **state)
     struct report report = made(NULL);
     assert_null(entry_of(&report, "run.db")->problem);
     assert_true(says(&report, "22 events in 1.902 s, 19.5 KiB read, cut off, 7 lost"));
-    assert_true(says(&report, "Incomplete: unfinished: the recording was cut off 1.9"));
+    assert_true(says(&report, "Incomplete: unfinished: the recording ends 1.9"));
     assert_true(says(&report, "<th scope=\"row\">read, pipe</th><td class=\"n\">1</td>"));
     assert_true(says(&report, "python &lt;train&gt;.py"));
     assert_true(says(&report, "reads from the page cache</dt><dd>80.0 %"));
@@ -266,7 +266,7 @@ static void test_traces_are_summed_up(void **state)
                  "<td class=\"n\">3.000 ms</td>"));
     assert_true(says(&report, "<th scope=\"row\">TRAINING</th>"));
     assert_true(says(&report, "/data/&lt;b&gt;sample&lt;/b&gt;.npz"));
-    assert_true(says(&report, "Incomplete: lost: 7 of read."));
+    assert_true(says(&report, "Incomplete: lost: 7 read events."));
     report_release(&report);
 }
 
@@ -457,11 +457,11 @@ static void test_folders_without_anything_are_bad_input(void **state)
     assert_int_equal(err.kind, ERROR_INPUT);
     assert_false(report_make(&report, &options, &err));
     assert_int_equal(err.kind, ERROR_INPUT);
-    assert_non_null(strstr(err.text, "nothing in this folder"));
+    assert_non_null(strstr(err.text, "this folder contains nothing to report"));
     put("a.xyz", "");
     assert_false(report_make(&report, &options, &err));
     assert_int_equal(err.kind, ERROR_INPUT);
-    assert_non_null(strstr(err.text, "none that a report knows"));
+    assert_non_null(strstr(err.text, "none of the 1 files can be reported"));
 }
 
 /* What has every key of a format, but all of the wrong type, is shown without numbers, not read wrongly. */

@@ -138,7 +138,7 @@ static void test_processes_with_numbers_that_cannot_be(void **state)
                 "{\"ph\": \"X\", \"name\": \"e\", \"ts\": 1, \"dur\": 2, \"pid\": -1}]\n");
     assert_int_equal(report.rows, 1);
     assert_int_equal(report.malformed, 4);
-    assert_string_equal(report.places.list[0].what, "the number of a process is none that can be");
+    assert_string_equal(report.places.list[0].what, "an impossible process number");
     assert_int_equal(trace_process_info(reader, event_at(0).process)->pid, -1);
 }
 

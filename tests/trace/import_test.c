@@ -327,10 +327,10 @@ static void test_strace_with_times_since_the_line_before(void **state)
     check_strace("     0.000000 close(3) = 0 <0.000011>\n"
                  "     0.000250 close(4) = 0 <0.000011>\n"
                  "     0.0000465 close(5) = 0 <0.000011>\n",
-                 since, "since the line before");
+                 since, "relative times");
     check_strace("7      0.000000 close(3) = 0\n8      0.000100 read(4,  <unfinished ...>\n"
                  "7      0.000150 close(4) = 0\n8      0.0000465 close(5) = 0\n",
-                 since, "since the line before");
+                 since, "relative times");
     const int64_t micros[] = {clock + 73464000, clock + 73508000, clock + INT64_C(1073508000)};
     check_strace(
         "29573 13:29:04.073464 (+     0.000234) close(3) = 0\n29573 13:29:04.073508 (+     0.000040) "
@@ -433,10 +433,9 @@ static void test_a_trace_without_rows_is_refused(void **state)
     (void)state;
     const struct trace_import_options options = {.zone = "UTC"};
     write_file("bad.out", "Attaching 6 probes...\nTIMESTAMP PID OFFSET RET (B) LAT(ns) FILENAME\nx y\n1 z\n");
-    check_refused(in_folder("bad.out"), &options,
-                  "holds nothing that can be read: 2 malformed lines, such as bad.out:3: x y");
+    check_refused(in_folder("bad.out"), &options, "has no valid line: 2 malformed, such as bad.out:3: x y");
     write_file("none.out", "Attaching 6 probes...\nTIMESTAMP PID OFFSET RET (B) LAT(ns) FILENAME\n");
-    check_refused(in_folder("none.out"), &options, "holds no event, sample or phase");
+    check_refused(in_folder("none.out"), &options, "contains no event, sample or phase");
 }
 
 /* A folder holds the log of a GPU twice: the first file by name is read, and folders in it are not. */
@@ -469,10 +468,10 @@ static void test_unknown_files_and_options_are_refused(void **state)
                                       date = {.date = "2026"};
     write_file("notes.txt", "hello\n");
     write_file("empty.out", "");
-    check_refused(in_folder("notes.txt"), &options, "is no trace of a known kind");
-    check_refused(in_folder("empty.out"), &options, "is no trace of a known kind");
+    check_refused(in_folder("notes.txt"), &options, "is not a trace of a known format");
+    check_refused(in_folder("empty.out"), &options, "is not a trace of a known format");
     check_refused(in_folder("absent"), &options, "No such file");
-    check_refused(folder.path, &options, "holds no trace of a known kind");
+    check_refused(folder.path, &options, "contains no trace of a known format");
     check_refused(in_folder("notes.txt"), &zone, "found 'Mars'");
     check_refused(in_folder("notes.txt"), &date, "found '2026'");
 }

@@ -9,8 +9,7 @@
 const struct option_spec api_figure_plan_options[] = {
     OPTION(rh_figure_plan_request, plan, OPTION_FILE, "plan", .is_operand = true, .argument = "PLAN",
            .help = "the plan"),
-    OPTION(rh_figure_plan_request, from, OPTION_HANDLE, "from",
-           .help = "a plan that was found or loaded before"),
+    OPTION(rh_figure_plan_request, from, OPTION_HANDLE, "from", .help = "a plan found or loaded earlier"),
     OPTION(rh_figure_plan_request, kind, OPTION_WORD, "kind", .letter = 'k', .words = figure_plan_kinds,
            .argument = "KIND", .initial = "auto",
            .help = "stages: seconds of each; iteration: its parts, in this plan and its alternatives; auto:\n"

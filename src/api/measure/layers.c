@@ -43,14 +43,13 @@ static bool read_options(const struct rh_measure_layers_request *given, struct s
     if (given->model && given->files.count > 0)
         return error_set(err, ERROR_USAGE, "files and --model exclude each other");
     if (given->output && !given->model && given->files.count == 0)
-        return error_set(err, ERROR_USAGE,
-                         "--output writes a profile, which has layers: expected files or --model");
+        return error_set(err, ERROR_USAGE, "--output writes a profile of layers: give files or --model");
     if (!given->pjrt && !given->model && !given->products && given->files.count == 0)
         return error_set(err, ERROR_USAGE, "expected files, --model or --products");
     if (given->compile_options && !given->pjrt)
-        return error_set(err, ERROR_USAGE, "--compile-options goes with --pjrt");
+        return error_set(err, ERROR_USAGE, "--compile-options needs --pjrt");
     if (given->pjrt && (given->model || given->products || given->dims.count > 0))
-        return error_set(err, ERROR_USAGE, "--pjrt runs files of fixed sizes: it does not go with --%s",
+        return error_set(err, ERROR_USAGE, "--pjrt runs files of static shapes: it excludes --%s",
                          given->model      ? "model"
                          : given->products ? "products"
                                            : "dim");
@@ -134,7 +133,8 @@ static bool show_plugin(const struct rh_measure_layers_request *given, const str
     const struct pjrt_facts *facts = pjrt_facts_of(pjrt);
     struct json json = {.out = &report->json};
     if (given->output)
-        return error_set(err, ERROR_USAGE, "expected files to measure: without, only the plugin is shown");
+        return error_set(err, ERROR_USAGE,
+                         "expected files to measure (without files, only the plugin is shown)");
     text_format(&report->text, "%s: PJRT %d.%d, %s%s%s, %d device%s: %s\n", facts->path, facts->major,
                 facts->minor, facts->platform, *facts->version ? ", " : "", facts->version,
                 facts->device_count, facts->device_count == 1 ? "" : "s", facts->device);
@@ -289,13 +289,13 @@ const struct option_spec api_measure_layers_options[] = {
     OPTION(rh_measure_layers_request, files, OPTION_FILE, "file", .repeats = true, .is_operand = true,
            .argument = "FILE", .help = "layers, StableHLO or HLO"),
     OPTION(rh_measure_layers_request, command, OPTION_TEXT, "command", .of_callers = true,
-           .initial = "rh_measure_layers", .help = "what files record as the command that measured"),
+           .initial = "rh_measure_layers", .help = "the measuring command that files record"),
     OPTION(rh_measure_layers_request, pjrt, OPTION_FILE, "pjrt", .argument = "PLUGIN",
            .help = "run files of StableHLO by this PJRT plugin; without files, show the plugin"),
-    OPTION(rh_measure_layers_request, compile_options, OPTION_FILE, "compile-options", .argument = "FILE",
-           .help =
-               "how the plugin compiles: a serialized CompileOptionsProto, such as JAX's; by default as the "
-               "plugin does by itself"),
+    OPTION(
+        rh_measure_layers_request, compile_options, OPTION_FILE, "compile-options", .argument = "FILE",
+        .help =
+            "compile options: a serialized CompileOptionsProto, such as JAX's; by default the plugin's own"),
     OPTION(rh_measure_layers_request, model, OPTION_TEXT, "model", .letter = 'm', .argument = "MODEL",
            .help = "the layers of this model, a name of 'rehearse cost --list' or a file, by oneDNN"),
     OPTION(rh_measure_layers_request, products, OPTION_FLAG, "products",
@@ -307,27 +307,27 @@ const struct option_spec api_measure_layers_options[] = {
     OPTION(rh_measure_layers_request, sequence, OPTION_INTEGER, "sequence", .argument = "N", .max = 16777216,
            .initial = "0", .help = "tokens of a sequence of --model; 0 is the model's"),
     OPTION(rh_measure_layers_request, software, OPTION_TEXT, "software", .argument = "NAME",
-           .initial = "fsdp", .help = "training software, whose kernels --model has"),
+           .initial = "fsdp", .help = "training software whose kernels --model uses"),
     OPTION(rh_measure_layers_request, dims, OPTION_TEXT, "dim", .argument = "NAME=N", .repeats = true,
-           .help = "the size of an open dimension of files, as for 'rehearse cost'; not for --pjrt"),
+           .help = "size of a dynamic dimension of files, as for 'rehearse cost'; not with --pjrt"),
     OPTION(rh_measure_layers_request, backward, OPTION_FILE, "backward", .argument = "FILE", .repeats = true,
-           .help =
-               "the backward pass of the file at the same place; else it is derived and its time estimated"),
+           .help = "backward pass of the file at the same position; by default it is derived and its time "
+                   "estimated"),
     OPTION(rh_measure_layers_request, first, OPTION_FLAG, "first",
            .help = "derive backward passes without gradients of inputs"),
     OPTION(rh_measure_layers_request, precision, OPTION_TEXT, "precision", .argument = "SHARE",
            .initial = "2%",
-           .help = "repeat until the 95 % interval of the median is that narrow to either side"),
+           .help = "repeat until half of the 95 % interval of the median is this share of it"),
     OPTION(rh_measure_layers_request, limit, OPTION_QUANTITY, "limit", .unit = UNIT_TIME, .argument = "TIME",
            .initial = "20s", .min = 1e-3, .max = 86400,
-           .help = "for each pass, warm-up included; a pass that is less precise then is marked"),
+           .help =
+               "maximum time of each pass, warm-up included; a pass that is less precise by then is marked"),
     OPTION(rh_measure_layers_request, cores, OPTION_TEXT, "cores", .argument = "LIST",
            .help = "use only these cores: 0,2-3"),
     OPTION(rh_measure_layers_request, clock, OPTION_WORD, "clock", .argument = "CLOCK", .words = clocks,
            .initial = "wall",
-           .help =
-               "wall, or CPU seconds of the process, which other load disturbs less; with one core they are "
-               "the time on an idle machine"),
+           .help = "wall-clock time, or CPU seconds of the process: less disturbed by other load, and with "
+                   "one core equal to the time on an idle machine"),
     OPTION(rh_measure_layers_request, name, OPTION_TEXT, "name", .argument = "NAME",
            .help = "name of the device type in the profile; by default that of the plugin's device, or cpu"),
     OPTION(rh_measure_layers_request, output, OPTION_FILE, "output", .letter = 'o', .argument = "FILE",

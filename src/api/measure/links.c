@@ -116,7 +116,7 @@ static bool read_options(struct links_job *job, struct error *err)
         o->sizes[o->size_count++] = (int64_t)bytes;
     }
     if (o->size_count == 0)
-        return error_set(err, ERROR_USAGE, "no multiple of 8 bytes is from --smallest to --largest");
+        return error_set(err, ERROR_USAGE, "no multiple of 8 bytes lies between --smallest and --largest");
     return !given->profile ||
            (profile_load(&job->profile, given->profile, (int)given->microbatch_size, err) &&
             read_layers(job, err));
@@ -291,8 +291,9 @@ static bool measure(struct links_job *job, struct error *err)
 static bool run_ranks(struct links_job *job, struct error *err)
 {
     if (comm_size(job->comm) == 1)
-        return error_set(err, ERROR_USAGE,
-                         "one rank has no link: start several, such as 'mpirun -n 2 rehearse measure links'");
+        return error_set(
+            err, ERROR_USAGE,
+            "one rank has no link to measure: start several, such as 'mpirun -n 2 rehearse measure links'");
     return comm_agree(job->comm, read_options(job, err), "the options", err) && check_same(job, err) &&
            comm_agree(job->comm, check_folder(job, err), "the folder", err) && measure(job, err) &&
            comm_agree(job->comm, deliver(job, err), "the end", err);
@@ -334,13 +335,13 @@ const struct option_spec api_measure_links_options[] = {
            .help = "repeat each measurement until half of its 95 % interval is this share of the median"),
     OPTION(rh_measure_links_request, limit, OPTION_QUANTITY, "limit", .argument = "TIME", .initial = "1 s",
            .unit = UNIT_TIME, .min = 0.01, .max = 3600,
-           .help = "time for one measurement at most; larger sizes are left out where it is too short"),
+           .help = "maximum time of one measurement; larger sizes that need more are skipped"),
     OPTION(rh_measure_links_request, smallest, OPTION_QUANTITY, "smallest", .argument = "BYTES",
            .initial = "1 KiB", .unit = UNIT_BYTES, .min = MIN_BYTES, .max = MAX_BYTES,
-           .help = "the first size"),
+           .help = "smallest message size"),
     OPTION(rh_measure_links_request, largest, OPTION_QUANTITY, "largest", .argument = "BYTES",
            .initial = "16 MiB", .unit = UNIT_BYTES, .min = MIN_BYTES, .max = MAX_BYTES,
-           .help = "the last size"),
+           .help = "largest message size"),
     OPTION(rh_measure_links_request, steps, OPTION_INTEGER, "steps", .argument = "N", .initial = "1",
            .min = 1, .max = MAX_STEPS, .help = "sizes for each power of two"),
     OPTION(rh_measure_links_request, kinds, OPTION_TEXT, "kinds", .argument = "LIST", .initial = "all",
@@ -351,7 +352,7 @@ const struct option_spec api_measure_links_options[] = {
                    "as Oobleck's files"),
     OPTION(rh_measure_links_request, microbatch_size, OPTION_INTEGER, "microbatch-size", .argument = "N",
            .initial = "0", .max = PROFILE_MAX_MICROBATCH,
-           .help = "read mb{N}.json of an Oobleck folder; 0 reads the only one"),
+           .help = "read mb{N}.json of an Oobleck folder; 0: the only one"),
     OPTION(rh_measure_links_request, nccl, OPTION_FILE, "nccl", .argument = "PATH",
            .help = "measure between GPUs by this library, one for each rank: a file, or a name such as "
                    "libnccl.so.2"),
@@ -361,7 +362,7 @@ const struct option_spec api_measure_links_options[] = {
            .help = "device type of the nodes in the written cluster; by default the GPU's name, else cpu"),
     OPTION(rh_measure_links_request, time_out, OPTION_QUANTITY, "time-out", .argument = "TIME",
            .initial = "60 s", .unit = UNIT_TIME, .min = 0.1, .max = 86400,
-           .help = "a rank that does not answer for so long is lost, and named"),
+           .help = "a rank that does not answer for this time is reported as lost"),
     OPTION(rh_measure_links_request, output, OPTION_FILE, "output", .letter = 'o', .argument = "FOLDER",
            .help = "write cluster.yaml, links-inside.yaml, links-across.yaml, collectives.csv and times.json "
                    "into this folder"),

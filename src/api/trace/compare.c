@@ -256,11 +256,12 @@ static bool check_given(const struct rh_compare_request *given, struct similarit
         if (!read_weight(given->weights.items[i], options->weights, err))
             return false;
     if (given->traces.count < 2)
-        return error_set(err, ERROR_USAGE, "compare: expected two traces at least, found one");
+        return error_set(err, ERROR_USAGE, "compare: expected at least two traces, found one");
     if (given->baseline.count > 0 && given->traces.count + given->baseline.count < 4)
-        return error_set(err, ERROR_USAGE, "--baseline: expected two repeats at least, found one");
+        return error_set(err, ERROR_USAGE, "--baseline: expected at least two repeats, found one");
     if (given->figure && many(given))
-        return error_set(err, ERROR_USAGE, "--figure: shows two traces, found %zu; repeats follow --baseline",
+        return error_set(err, ERROR_USAGE,
+                         "--figure: expected two traces, found %zu (list repeats after --baseline)",
                          given->traces.count);
     return !given->breakdown || file_make_directory(given->breakdown, err);
 }
@@ -286,10 +287,10 @@ const struct option_spec api_compare_options[] = {
            .required = true, .argument = "DB",
            .help = "the traces; with --baseline, those after the first two are repeats"),
     OPTION(rh_compare_request, form, OPTION_WORD, "form", .of_callers = true, .words = forms,
-           .initial = "text", .help = "what the files of the breakdown are"),
+           .initial = "text", .help = "files of the breakdown"),
     OPTION(rh_compare_request, baseline, OPTION_FILE, "baseline", .letter = 'b', .repeats = true,
            .argument = "DB",
-           .help = "a repeat of one run, two at least; traces after the first two are repeats, too"),
+           .help = "a repeat of one run (at least two); traces after the first two are repeats, too"),
     OPTION(rh_compare_request, weights, OPTION_TEXT, "weight", .letter = 'w', .repeats = true,
            .argument = "KIND=N",
            .help = "the weight of a kind of component: size=2, latency=1, inter-arrival=1, rate=2, count=2, "
@@ -299,9 +300,9 @@ const struct option_spec api_compare_options[] = {
            .max = 10000, .help = "replicates of the bootstrap; 0: no intervals"),
     OPTION(rh_compare_request, values, OPTION_INTEGER, "values", .argument = "N", .initial = "100000",
            .min = 1000, .max = SIMILARITY_MAX_VALUES,
-           .help = "maximum number of values of a distribution in memory; of more, a sample is kept"),
+           .help = "maximum number of values of a distribution; larger ones are sampled"),
     OPTION(rh_compare_request, seed, OPTION_INTEGER, "seed", .argument = "N", .initial = "1", .max = 0x1p53,
-           .help = "random seed of the bootstrap and of the draws"),
+           .help = "random seed of the bootstrap and of sampling"),
     OPTION(rh_compare_request, breakdown, OPTION_FILE, "breakdown", .argument = "FOLDER",
            .help = "write all components of each pair into FOLDER: A_B.txt, or A_B.json with --json"),
     OPTION(rh_compare_request, figure, OPTION_FILE, "figure", .argument = "FILE",

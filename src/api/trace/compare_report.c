@@ -137,7 +137,7 @@ static void print_shortfall(const struct similarity_trace *trace, struct text *o
 {
     if (trace->shortfall.lost == 0 && trace->shortfall.cut_ns == TRACE_NONE)
         return;
-    text_format(out, "%s tells too little: ", trace->path);
+    text_format(out, "%s is incomplete: ", trace->path);
     trace_shortfall_add(out, trace->shortfall);
     text_add(out, "\n");
 }
@@ -153,8 +153,8 @@ static void print_notes(const struct comparison *comparison, struct text *out)
     for (int i = 0; i < 2; i++)
         print_shortfall(traces[i], out);
     if (drawn > 0)
-        text_format(out, "%d components are of %" PRId64 " values drawn from more (--values, --seed)\n",
-                    drawn, comparison->options->values);
+        text_format(out, "%d components are samples of %" PRId64 " values (--values, --seed)\n", drawn,
+                    comparison->options->values);
 }
 
 /* "latencies differ most in read, the calls from 70 to 80 % of TRAINING: 9.98 times as long (0.6672), repeats
@@ -165,7 +165,7 @@ static void print_window(const struct comparison *comparison, struct text *out)
     if (window->stream < 0 || window->value == 1)
         return;
     bool longer = window->ratio >= 1;
-    text_format(out, "latencies differ most in %s, the calls from %d to %d %% of %s: %.4g times as %s (%.4f)",
+    text_format(out, "latencies differ most in %s, calls %d-%d %% of %s: %.4g times as %s (%.4f)",
                 similarity_stream_name(window->stream), 100 / SIMILARITY_TENTHS * window->tenth,
                 100 / SIMILARITY_TENTHS * (window->tenth + 1),
                 window->part == 0 ? "the run" : similarity_part_names[window->part],
@@ -186,7 +186,7 @@ void comparison_print(const struct comparison *comparison, struct text *out)
     if (comparison->floor)
         text_format(out, ", repeats %.4f or more: %s", result->floor, verdict(result->value, result->floor));
     if (worst)
-        text_format(out, "\ndiffers most in %s of %s: %.4f, which takes %.4f from the whole",
+        text_format(out, "\nlargest difference: %s of %s, %.4f; it lowers the similarity by %.4f",
                     similarity_kind_names[worst->kind], worst->name, worst->value,
                     worst->weight * (1 - worst->value));
     text_add(out, "\n");

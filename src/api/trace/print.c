@@ -67,7 +67,7 @@ static void print_classes(const struct trace_summary *summary, struct text *out)
 {
     text_add(
         out,
-        "\ncalls         number    failed      bytes    time in  median       90 %      99 %  longest\n");
+        "\ncalls         number    failed      bytes total time  median       90 %      99 %  longest\n");
     for (int i = 0; i < TRACE_CLASSES; i++) {
         enum trace_class class = (enum trace_class)i;
         if (class == TRACE_READ || class == TRACE_WRITE)
@@ -76,7 +76,7 @@ static void print_classes(const struct trace_summary *summary, struct text *out)
             print_class(&summary->classes[class], "", trace_class_name(class), false, out);
     }
     if (summary->hits + summary->misses > 0)
-        text_format(out, "of the reads %.1f %% found all in the page cache\n",
+        text_format(out, "page-cache hits: %.1f %% of reads\n",
                     100.0 * (double)summary->hits / (double)(summary->hits + summary->misses));
 }
 
@@ -122,7 +122,7 @@ static void print_phases(const struct trace_reader *reader, const struct trace_s
     int count;
     const struct trace_phase *phases = trace_phases(reader, &count);
     if (count > 0)
-        text_add(out, "\nphases             from       for  known from\n");
+        text_add(out, "\nphases            start  duration  source\n");
     for (int i = 0; i < count; i++)
         text_format(out, "%-12s %10s %9s  %s\n", phases[i].name,
                     unit_text(&texts, trace_seconds(summary->first_ns, phases[i].start_ns), UNIT_TIME),
@@ -152,7 +152,7 @@ static void print_top(const struct trace_reader *reader, const struct trace_summ
     if (summary->file_count > 0)
         text_format(out, "\n%" PRId64 " file%s", summary->files, summary->files == 1 ? "" : "s");
     if (summary->file_count > 0 && summary->no_files > 0)
-        text_format(out, ", and %" PRId64 " pipes and others", summary->no_files);
+        text_format(out, ", %" PRId64 " pipes and others", summary->no_files);
     if (summary->file_count > 0)
         text_add(out, "\n     calls       read    written  path\n");
     for (size_t i = 0; i < summary->file_count; i++) {
@@ -418,8 +418,8 @@ void trace_phases_print(const struct trace_reader *reader, const struct trace_ph
     size_t known;
     struct trace_phase *log = from_a_log(reader, &known, &from);
     int64_t first_ns = count > 0 ? phases[0].start_ns : 0;
-    text_add(out, count > 0 ? "phases             from       for\n"
-                            : "no phases: neither data that are read nor checkpoints\n");
+    text_add(out, count > 0 ? "phases            start  duration\n"
+                            : "no phases found: the trace shows neither data loading nor checkpoints\n");
     for (size_t i = 0; i < count; i++)
         text_format(out, "%-12s %10s %9s\n", phases[i].name,
                     unit_text(&texts, trace_seconds(first_ns, phases[i].start_ns), UNIT_TIME),

@@ -21,8 +21,7 @@ const struct option_spec api_trace_options[] = {
     OPTION(rh_trace_request, user, OPTION_TEXT, "user", .argument = "NAME",
            .help = "run the command as this user instead of root, with the user's groups, HOME and USER"),
     OPTION(rh_trace_request, pid, OPTION_INTEGER, "pid", .letter = 'p', .argument = "PID", .min = 1,
-           .max = 4194304,
-           .help = "trace a process that runs already and its children, instead of a command"),
+           .max = 4194304, .help = "trace a running process and its children, instead of a command"),
     OPTION(rh_trace_request, cgroup, OPTION_FILE, "cgroup", .argument = "FOLDER",
            .help = "trace all processes in a control group and below it, whoever started them; with a "
                    "command, until that "
@@ -32,9 +31,9 @@ const struct option_spec api_trace_options[] = {
     OPTION(rh_trace_request, system, OPTION_FLAG, "system",
            .help = "trace all processes, with or without a command"),
     OPTION(rh_trace_request, no_bpf, OPTION_FLAG, "no-bpf",
-           .help = "only sample /proc and GPUs; needs no rights"),
+           .help = "only sample /proc and GPUs; needs no privileges"),
     OPTION(rh_trace_request, sched, OPTION_FLAG, "sched",
-           .help = "also record when threads are off the processor, and why"),
+           .help = "also record when and why threads are off-CPU"),
     OPTION(rh_trace_request, buffer, OPTION_QUANTITY, "buffer", .unit = UNIT_BYTES, .argument = "BYTES",
            .initial = "64MiB", .min = 4096, .max = 0x1p31,
            .help = "size of the buffer between kernel and program; increase it if events are lost"),
@@ -55,7 +54,7 @@ static bool check(const struct rh_trace_request *asked, struct error *err)
                          "trace: give one of a command, --pid, --cgroup and --container (only --cgroup goes "
                          "with a command)");
     if (asked->system && (asked->pid > 0 || asked->cgroup || asked->container))
-        return error_set(err, ERROR_USAGE, "trace: --system is all processes already");
+        return error_set(err, ERROR_USAGE, "trace: --system already traces all processes");
     if (ways == 0 && !asked->system)
         return error_set(err, ERROR_USAGE,
                          "trace: what is to be traced? rehearse trace -o run.db -- COMMAND…, or --pid, "
@@ -112,7 +111,7 @@ static void print(const struct rh_trace_request *asked, const struct trace_captu
 {
     text_format(out,
                 "rehearse: %s: %" PRId64 " events in %.1f s, %" PRId64
-                " lost; the tracer took %.2f s of a processor\n",
+                " lost; the tracer used %.2f s of CPU time\n",
                 asked->output, report->rows, report->seconds, report->lost, report->cpu_seconds);
     print_lines(text_within(&report->clients, out), out);
     print_lines(text_within(&report->notes, out), out);
@@ -169,7 +168,7 @@ static bool record(const struct rh_trace_request *asked, const struct child_user
     bool done = trace_capture(&options, &found, err);
     bool ran = found.began && found.ended;
     if (!done && ran)
-        caller_warn("%s; the trace was cut off within %.1f s, the command went on", err->text, found.seconds);
+        caller_warn("%s; the trace ends within %.1f s, the command continued", err->text, found.seconds);
     if (done || ran)
         answer(asked, cgroup, &found, done, report);
     trace_capture_report_release(&found);

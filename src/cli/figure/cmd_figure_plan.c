@@ -30,7 +30,7 @@ static const struct command_example examples[] = {
 
 const struct command command_figure_plan = {
     .name = "figure plan",
-    .summary = "draw a plan: the time of its stages, or where its iteration goes",
+    .summary = "draw a plan: the time of its stages, or the breakdown of its iteration",
     .description =
         "Draws a plan of any kind and version (rehearse plan -o, or made by hand), or one of a set of\n"
         "templates: a bar for each stage, coloured by device type, or a bar for the parts of an iteration\n"

@@ -40,7 +40,8 @@ static bool measure(const struct layers_command *given, struct error *err)
     struct rh_error error;
     bool only_plugin = request->pjrt && request->files.count == 0;
     if (only_plugin && given->json)
-        return error_set(err, ERROR_USAGE, "expected files to measure: without, only the plugin is shown");
+        return error_set(err, ERROR_USAGE,
+                         "expected files to measure (without files, only the plugin is shown)");
     if (!output_check(request->output, err))
         return false;
     rh_report *report = rh_measure_layers(request, NULL, &error);

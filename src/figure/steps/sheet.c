@@ -290,7 +290,7 @@ bool figure_steps(const char *path, enum figure_steps_kind kind, const char *eve
     if (!find_event(steps, event, &sheet.event, err))
         return false;
     if (event && kind != FIGURE_STEPS_VIOLIN && kind != FIGURE_STEPS_HISTOGRAM)
-        return error_set(err, ERROR_USAGE, "--event goes with --kind violin or histogram");
+        return error_set(err, ERROR_USAGE, "--event needs --kind violin or histogram");
     sheet.gpus = calloc(2 * count + 1, sizeof *sheet.gpus);
     if (!sheet.gpus)
         return error_memory(err);

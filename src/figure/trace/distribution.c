@@ -330,7 +330,7 @@ static bool read_and_draw(struct drawing *drawing, const char *path, struct erro
     for (int kind = 0; kind < DISTRIBUTION_KINDS; kind++)
         drawing->columns += drawing->options->kinds[kind];
     if (drawing->rows == 0 || drawing->columns == 0)
-        return error_set(err, ERROR_INPUT, "%s: no call of the classes and kinds asked for",
+        return error_set(err, ERROR_INPUT, "%s: no call of the requested classes and kinds",
                          drawing->names[0]);
     return draw(drawing, path, err);
 }

@@ -31,7 +31,7 @@ void figure_name_add(struct text *out, const char *name, struct trace_shortfall 
 bool figure_names_fit(size_t count, struct error *err)
 {
     return count <= FIGURE_MAX_TRACES ||
-           error_set(err, ERROR_USAGE, "%zu traces: at most %d can be told apart", count, FIGURE_MAX_TRACES);
+           error_set(err, ERROR_USAGE, "%zu traces: at most %d can be drawn", count, FIGURE_MAX_TRACES);
 }
 
 void figure_names_draw(struct figure_page *page, double left, const char *const *paths,

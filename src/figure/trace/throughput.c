@@ -76,8 +76,8 @@ static bool choose_windows(struct drawing *drawing, struct error *err)
         drawing->every = 1e-9;
     if (length / drawing->every <= MAX_WINDOWS)
         return true;
-    return error_set(err, ERROR_USAGE, "--every: that would be %.0f rates, %d can be drawn",
-                     length / drawing->every, MAX_WINDOWS);
+    return error_set(err, ERROR_USAGE, "--every: %.0f rates exceed the limit of %d", length / drawing->every,
+                     MAX_WINDOWS);
 }
 
 static bool read_lanes(struct drawing *drawing, struct error *err)
@@ -251,7 +251,7 @@ static bool draw(struct drawing *drawing, const char *path, struct error *err)
     double line = figure_line_height(style), phases = style->legends ? 26 : 20;
     int rates = for_rates(drawing, false), strips = 0;
     if (rates == 0)
-        return error_set(err, ERROR_INPUT, "%s: no call of the classes and kinds asked for",
+        return error_set(err, ERROR_INPUT, "%s: no call of the requested classes and kinds",
                          drawing->names[0]);
     for (int i = 0; i < drawing->count; i++)
         strips += drawing->traces[i].bars.count > 0;

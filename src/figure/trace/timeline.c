@@ -397,7 +397,7 @@ static bool draw(struct drawing *drawing, const char *path, const char *trace, s
     double line = figure_line_height(style), height;
     int panels = count_panels(drawing, &heights, &height);
     if (panels == 0)
-        return error_set(err, ERROR_INPUT, "%s: of the rows asked for, none has anything to draw", trace);
+        return error_set(err, ERROR_INPUT, "%s: nothing to draw in the requested rows", trace);
     drawing->panels = panels;
     drawing->top = style->legends ? 1.6 * line : 2;
     height += drawing->top + panels * (line + GAP) + 1.2 * line;

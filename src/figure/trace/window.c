@@ -126,5 +126,5 @@ bool trace_window_find(struct trace_reader *reader, const char *path, const stru
         return true;
     char length[32];
     unit_format(length, sizeof length, trace_seconds(first, last), UNIT_TIME, 4);
-    return error_set(err, ERROR_INPUT, "%s: nothing there to draw: the run takes %s", path, length);
+    return error_set(err, ERROR_INPUT, "%s: nothing to draw in this window: the run takes %s", path, length);
 }

@@ -47,14 +47,14 @@ static bool read_subject(struct subject *subject, struct error *err)
         return false;
     if (!hlo_is_mlir(subject->text, subject->length))
         return error_set(err, ERROR_INPUT,
-                         "%s: PJRT takes StableHLO, this is no MLIR; HLO is measured without --pjrt",
+                         "%s: not MLIR: PJRT needs StableHLO (HLO is measured without --pjrt)",
                          subject->path);
     if (hlo_parse(&subject->module, subject->path, subject->text, subject->length, err))
         return true;
     char *advice = strstr(err->text, ": give dimension"); /* of other commands, by --dim */
     if (advice)
         snprintf(advice, sizeof err->text - (size_t)(advice - err->text),
-                 "; PJRT runs programs of fixed sizes");
+                 "; PJRT runs programs of static shapes");
     return false;
 }
 

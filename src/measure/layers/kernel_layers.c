@@ -340,10 +340,10 @@ static bool list_fused(struct job *job, struct measured_pass *pass, const struct
     struct kernel_list list = {.count = 0};
     bool ok = true;
     if (fused->unknown_count > 0)
-        return error_set(job->err, ERROR_INPUT, "%s: custom call '%s' is no kernel that could be measured",
-                         path, fused->unknown[0]);
+        return error_set(job->err, ERROR_INPUT, "%s: custom call '%s' cannot be measured", path,
+                         fused->unknown[0]);
     if (fused->transfer_count > 0)
-        return error_set(job->err, ERROR_INPUT, "%s: has collectives, which are no kernels of one device",
+        return error_set(job->err, ERROR_INPUT, "%s: has collectives, which cannot be measured on one device",
                          path);
     for (int i = 0; ok && i < fused->kernel_count; i++)
         ok = add_kernel(job, pass, &list, &fused->kernels[i].kernel, is_backward);

@@ -46,7 +46,7 @@ const struct kernel_calls *kernel_calls_load(struct error *err)
     if (!module)
         error_set(err, ERROR_FAILED, "cannot load oneDNN: %s", why);
     else if (!calls || calls->version != KERNEL_MODULE_VERSION)
-        error_set(err, ERROR_FAILED, "%s is of another version of rehearse", MODULE);
+        error_set(err, ERROR_FAILED, "%s belongs to another version of rehearse", MODULE);
     return calls && calls->version == KERNEL_MODULE_VERSION ? calls : NULL;
 }
 
@@ -55,7 +55,7 @@ const struct kernel_calls *kernel_calls_load(struct error *err)
 const struct kernel_calls *kernel_calls_load(struct error *err)
 {
     error_set(err, ERROR_FAILED,
-              "this rehearse was built without oneDNN (libdnnl-dev): name a plugin with --pjrt");
+              "this rehearse was built without oneDNN (libdnnl-dev): give a plugin with --pjrt");
     return NULL;
 }
 

@@ -179,7 +179,7 @@ static bool load_table(struct pjrt *pjrt, struct error *err)
     }
     void *entry = dlsym(library, PJRT_ENTRY);
     if (!entry)
-        return error_set(err, ERROR_INPUT, "%s: is no PJRT plugin: it has no function %s", path, PJRT_ENTRY);
+        return error_set(err, ERROR_INPUT, "%s: not a PJRT plugin: it has no function %s", path, PJRT_ENTRY);
     const struct pjrt_api *(*get)(void);
     memcpy(&get, &entry, sizeof get);
     pjrt->api = get();
@@ -193,7 +193,7 @@ static bool load_table(struct pjrt *pjrt, struct error *err)
     pjrt->facts.major = pjrt->api->version.major;
     pjrt->facts.minor = pjrt->api->version.minor;
     if (pjrt->facts.major != PJRT_MAJOR)
-        return error_set(err, ERROR_INPUT, "%s: speaks version %d.%d of PJRT, expected %d.x", path,
+        return error_set(err, ERROR_INPUT, "%s: version %d.%d of PJRT, expected %d.x", path,
                          pjrt->facts.major, pjrt->facts.minor, PJRT_MAJOR);
     if (pjrt->call_count < PJRT_SLOTS_NEEDED)
         return error_set(err, ERROR_INPUT, "%s: has %zu calls of PJRT (version %d.%d), expected at least %d",

@@ -15,7 +15,7 @@ static void print_head(const struct measured_layers *measured, struct text *out)
     text_add(out, "cores ");
     host_write_cores(&measured->cores, out);
     text_format(out, ", %s, intervals of 95 %% within %.3g %% wanted\n",
-                measured->options.by_processor ? "CPU seconds of the process" : "seconds of the clock",
+                measured->options.by_processor ? "CPU seconds of the process" : "wall-clock seconds",
                 100.0 * measured->options.precision);
     size_t before = out->length;
     text_add(out, "warning: ");

@@ -158,7 +158,8 @@ static bool finish(const struct over_nccl *over, const struct nccl_group *group,
         if (over->nccl.fault(group->comm, &fault) != 0 || (fault != 0 && fault != NCCL_IN_PROGRESS))
             return nccl_ok(over, fault ? fault : 1, "while messages were under way", err);
         if (now - started > over->timeout)
-            return error_set(err, ERROR_FAILED, "NCCL: nothing has ended for %.3g s: a rank is lost or hangs",
+            return error_set(err, ERROR_FAILED,
+                             "NCCL: no operation has completed for %.3g s: a rank is lost or hangs",
                              over->timeout);
         if (now - started > SPIN)
             clock_sleep(SLEEP);
@@ -280,8 +281,8 @@ static bool open_device(struct over_nccl *over, int ordinal, int64_t bytes, int6
         return false;
     if (ordinal >= count)
         return error_set(err, ERROR_FAILED,
-                         "the host has %d GPU%s, but this is its %d. rank: start one for each", count,
-                         count == 1 ? "" : "s", ordinal + 1);
+                         "the host has %d GPU%s, but rank %d of it was started: start one rank per GPU",
+                         count, count == 1 ? "" : "s", ordinal + 1);
     if (!cuda_ok(over, cuda->device_get(&device, ordinal), "cuDeviceGet", err) ||
         !cuda_ok(over, cuda->device_name(over->title, sizeof over->title, device), "cuDeviceGetName", err) ||
         !cuda_ok(over, cuda->device_memory(&total, device), "cuDeviceTotalMem", err) ||

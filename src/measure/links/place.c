@@ -9,8 +9,7 @@ static bool note_node(void *context, int rank, const char *bytes, size_t length,
 {
     struct study *study = context;
     if (length != sizeof *study->nodes)
-        return error_set(err, ERROR_FAILED, "rank %d describes its node as another version of rehearse does",
-                         rank);
+        return error_set(err, ERROR_FAILED, "rank %d runs another version of rehearse", rank);
     if (study->local_of[rank] == 0)
         memcpy(&study->nodes[study->host_of[rank]], bytes, length);
     return true;

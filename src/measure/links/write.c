@@ -165,7 +165,7 @@ void study_print(const struct study *study, const struct study_fits *fits, const
     print_rows(study, out);
     if (!fits->has_inside && !fits->has_across)
         return;
-    text_format(out, "\n%-28s %-15s %6s   error of rows left out of the fit\n", "", "", "");
+    text_format(out, "\n%-28s %-15s %6s   error of rows held out of the fit\n", "", "", "");
     text_format(out, "%-28s %-15s %6s %10s %10s %10s\n", "fitted", "", "rows", "median", "mean", "p90");
     if (fits->has_inside)
         print_errors(&fits->inside, out);

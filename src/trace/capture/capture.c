@@ -155,10 +155,8 @@ static bool begin_kernel(struct capture *capture, struct error *err)
     ssize_t length = readlink("/proc/self/ns/pid", space, sizeof space - 1);
     /* PROC_PID_INIT_INO: elsewhere the kernel's numbers of processes are not those seen here */
     if (kernel.scope == CAPTURE_TREE && length > 0 && strncmp(space, "pid:[4026531836]", 16) != 0)
-        return error_set(
-            err, ERROR_FAILED,
-            "inside a container processes have other numbers than in the kernel: trace from the host, "
-            "or use --cgroup");
+        return error_set(err, ERROR_FAILED,
+                         "a container has process numbers of its own: trace from the host, or use --cgroup");
     capture_rows_init(&capture->rows, capture->writer, &capture->clients, capture->to_utc);
     capture->rows_ready = true;
     if (capture->command.pid && kernel.scope != CAPTURE_CGROUP)
@@ -292,8 +290,8 @@ static void note_lost(struct capture *capture, const char *name, const struct lo
     unit_format(from, sizeof from, (double)(lost->from - capture->begun) * 1e-9, UNIT_TIME, 4);
     unit_format(to, sizeof to, (double)(lost->to - capture->begun) * 1e-9, UNIT_TIME, 4);
     capture->report->lost += lost->count;
-    text_format(&capture->report->notes, "lost: %" PRId64 " of %s, between %s and %s\n", lost->count, name,
-                from, to);
+    text_format(&capture->report->notes, "lost: %" PRId64 " %s events, between %s and %s\n", lost->count,
+                name, from, to);
 }
 
 /* ---- recording ---- */

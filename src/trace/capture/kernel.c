@@ -70,13 +70,13 @@ static bool refused(struct error *err, const char *what, int code)
 static const struct {
     const char *point, *program, *without;
 } optional[] = {
-    {"page_fault_user", "fault_user", "when page faults begin"},
+    {"page_fault_user", "fault_user", "start times of page faults"},
     {"page_fault_kernel", "fault_kernel", NULL},
     {"mm_filemap_fault", "fault_page", "page faults that copy or write"},
     {"mm_filemap_map_pages", "fault_mapped", "page faults on files"},
     {"io_uring_submit_req", "uring_begin", "io_uring"},
     {"io_uring_complete", "uring_end", NULL},
-    {"mm_filemap_add_to_page_cache", "page_added", "hits of the page cache"},
+    {"mm_filemap_add_to_page_cache", "page_added", "page-cache hits"},
 };
 
 static bool has_point(const struct btf *btf, const char *point)

@@ -50,7 +50,7 @@ static bool complete(struct import *import, struct request *request, struct trac
                      int64_t time_ns, struct error *err)
 {
     if (request->issued_ns == TRACE_NONE && request->queued_ns == TRACE_NONE)
-        return import_malformed(import, "a request is complete that was never issued");
+        return import_malformed(import, "a completion without its request");
     int64_t issued = request->issued_ns == TRACE_NONE ? request->queued_ns : request->issued_ns;
     block->start_ns = request->queued_ns == TRACE_NONE ? issued : request->queued_ns;
     block->queue_ns = request->queued_ns == TRACE_NONE ? TRACE_NONE : issued - request->queued_ns;
@@ -106,7 +106,7 @@ static bool read_blkparse(struct import *import, struct error *err)
 {
     struct blkparse blkparse = {.capacity = 0};
     import->state = &blkparse;
-    import_note(import, "times are since the trace began, not UTC");
+    import_note(import, "times count from the start of the trace, not UTC");
     bool done = import_each_line(import, take_line, err);
     hash_names_release(&blkparse.names);
     free(blkparse.requests);

@@ -38,8 +38,8 @@ static bool fits(struct import *import, bool numbers)
     bool process = !import->no_process;
     import->no_process = false;
     if (!numbers || !process)
-        import_malformed(import, numbers ? "the number of a process is none that can be"
-                                         : "a time, a length or a size is none that can be");
+        import_malformed(import,
+                         numbers ? "an impossible process number" : "an impossible time, length or size");
     return numbers && process;
 }
 
@@ -83,7 +83,7 @@ bool import_each_line(struct import *import, import_line *take, struct error *er
             break;
         case IMPORT_LINE_TOO_LONG:
             import->report->too_long++;
-            import_malformed(import, "a line too long to be one");
+            import_malformed(import, "an overlong line");
             break;
         case IMPORT_LINE_END:
             return true;
@@ -136,8 +136,7 @@ static bool run_format(struct import *import, struct error *err)
     if (format->read)
         return format->read(import, err);
     if (format->monotonic && !import->aligned)
-        import_note(import,
-                    "no trace_time_align.out beside it: times are since the machine started, not UTC");
+        import_note(import, "no trace_time_align.out beside it: times count from boot, not UTC");
     import->state = calloc(1, format->state_bytes + 1);
     bool done = import->state ? import_each_line(import, format->take, err) : error_memory(err);
     free(import->state);
@@ -155,7 +154,7 @@ static bool read_format(struct import *import, struct error *err)
     report->bytes += import->lines->bytes;
     if (import->lines->truncated) {
         report->truncated++;
-        import_note(import, "the packed file ends in the middle; what it held was read");
+        import_note(import, "the gzip file is truncated; its readable part is imported");
     }
     text_format(&report->formats, "%s%s: %s", report->formats.length ? "; " : "", import->name,
                 import->format->words);
@@ -252,7 +251,7 @@ static bool import_listed(struct import *import, const char *folder, const struc
         any |= formats[i] != NULL;
     }
     if (!any)
-        return error_set(err, ERROR_INPUT, "'%s' holds no trace of a known kind", folder);
+        return error_set(err, ERROR_INPUT, "'%s' contains no trace of a known format", folder);
     for (size_t k = 0; k < FIRSTS; k++)
         if (!import_files(import, paths, formats, first_of_all[k], err))
             return false;
@@ -294,7 +293,7 @@ static bool import_file(struct import *import, const char *path, const char *tex
         import->date = day_of_file(path);
     if (!import_one(import, path, text, length, true, err))
         return false;
-    return import->format || error_set(err, ERROR_INPUT, "'%s' is no trace of a known kind", path);
+    return import->format || error_set(err, ERROR_INPUT, "'%s' is not a trace of a known format", path);
 }
 
 /* Ends an import: a trace without a row is useless, and a sign of a mistake. */
@@ -312,10 +311,9 @@ static bool finish(struct import *import, const char *path, const struct trace_i
     while (first < report->places.count && report->places.list[first].line == 0)
         first++; /* said of the whole file */
     if (malformed == 0 || first == report->places.count)
-        return error_set(err, ERROR_INPUT, "'%s' holds no event, sample or phase", path);
+        return error_set(err, ERROR_INPUT, "'%s' contains no event, sample or phase", path);
     const struct import_place *place = &report->places.list[first];
-    return error_set(err, ERROR_INPUT,
-                     "'%s' holds nothing that can be read: %lld malformed lines, such as %s:%lld: %s", path,
+    return error_set(err, ERROR_INPUT, "'%s' has no valid line: %lld malformed, such as %s:%lld: %s", path,
                      (long long)malformed, place->file, (long long)place->line, place->what);
 }
 
@@ -361,10 +359,10 @@ void trace_import_report_print(const struct trace_import_report *report, struct 
     print_count(out, "", report->rows, "row", "rows");
     print_count(out, ", ", report->files, "file", "files");
     print_count(out, ", ", report->lines, "line", "lines");
-    print_count(out, ", ", report->malformed, "malformed line passed over", "malformed lines passed over");
-    print_count(out, ", ", report->too_long, "of them too long", "of them too long");
+    print_count(out, ", ", report->malformed, "malformed line skipped", "malformed lines skipped");
+    print_count(out, ", ", report->too_long, "of them overlong", "of them overlong");
     print_count(out, ", ", report->jumps, "jump of the clock", "jumps of the clock");
-    print_count(out, ", ", report->truncated, "file cut off", "files cut off");
+    print_count(out, ", ", report->truncated, "truncated file", "truncated files");
     text_add(out, "\n");
     for (const char *file = report->formats.data ? report->formats.data : ""; *file;) {
         size_t length = strcspn(file, ";");
@@ -372,6 +370,6 @@ void trace_import_report_print(const struct trace_import_report *report, struct 
         file += length + strspn(file + length, "; ");
     }
     if (report->zone_assumed)
-        text_add(out, "clocks on the wall are taken for this machine's zone; --zone says another\n");
+        text_add(out, "local times are read in this machine's time zone; --zone sets another\n");
     import_places_print(&report->places, "", out);
 }

@@ -24,7 +24,7 @@ static bool open_packed(struct import_lines *lines, struct error *err)
     gzbuffer(lines->gz, 1 << 18);
     return true;
 #else
-    return error_set(err, ERROR_FAILED, "'%s' is packed by gzip, and this program was built without zlib",
+    return error_set(err, ERROR_FAILED, "'%s' is compressed by gzip, but this program was built without zlib",
                      lines->path);
 #endif
 }
@@ -161,7 +161,7 @@ bool import_lines_whole(void *lines, const char **bytes, size_t *length, struct 
     if (!import_lines_raw(lines, bytes, length, err))
         return false;
     return *length > 0 || !from->truncated ||
-           error_set(err, ERROR_INPUT, "%s: damaged: the packed file ends early", from->path);
+           error_set(err, ERROR_INPUT, "%s: damaged: the gzip file is truncated", from->path);
 }
 
 bool import_lines_peek(struct import_lines *lines, const char **bytes, size_t *length, struct error *err)

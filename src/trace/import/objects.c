@@ -95,7 +95,7 @@ static bool take_process(struct import *import, struct objects *objects, const c
     const struct trace_phase life = {"", start_ns == TRACE_NONE ? 0 : start_ns,
                                      end_ns == TRACE_NONE ? 0 : end_ns, ""};
     if (!trace_pid_fits(pid) || !trace_pid_fits(tid) || !trace_pid_fits(parent) || !trace_phase_fits(&life))
-        return import_malformed(import, "a process whose numbers are none that can be");
+        return import_malformed(import, "a process with impossible numbers");
     int64_t process = trace_process(import->writer, pid, tid, name, strlen(name));
     return (set_hash(&objects->processes, hash, process) || error_memory(err)) &&
            trace_process_set(import->writer, process, parent, start_ns, end_ns,
@@ -111,7 +111,7 @@ static bool take_lost(struct import *import, const struct import_object *object,
                  import_object_integer(object, "args", "to_ns", &span.end_ns);
     if (!import_object_integer(object, "args", "value", &count) || count < 0 || count > INT64_MAX / 1024 ||
         !trace_phase_fits(&span))
-        return import_malformed(import, "a number of lost events that cannot be");
+        return import_malformed(import, "an impossible number of lost events");
     return trace_add_lost(import->writer, class, count, timed ? span.start_ns : TRACE_NONE,
                           timed ? span.end_ns : TRACE_NONE, err);
 }
@@ -328,7 +328,7 @@ static bool take_begin(struct import *import, struct objects *objects, bool asyn
         return import_malformed(import, "a span without time or name");
     if (import->no_process) {
         import->no_process = false;
-        return import_malformed(import, "the number of a process is none that can be");
+        return import_malformed(import, "an impossible process number");
     }
     objects->open[objects->open_count++] = span;
     return true;
@@ -346,7 +346,7 @@ static bool take_end(struct import *import, struct objects *objects, bool asynch
                        objects->open[at].asynchronous != asynchronous || objects->open[at].id != id))
         at--;
     if (at < 0 || !take_time(&objects->object, &end_ns) || end_ns < objects->open[at].event.start_ns)
-        return import_malformed(import, "a span ends that did not begin before");
+        return import_malformed(import, "a span ends without a beginning");
     struct trace_event event = objects->open[at].event;
     event.latency_ns = end_ns - event.start_ns;
     memmove(&objects->open[at], &objects->open[at + 1],

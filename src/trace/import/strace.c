@@ -376,10 +376,9 @@ static bool read_strace(struct import *import, struct error *err)
     import->state = strace;
     bool done = import_each_line(import, take_line, err);
     if (strace->since_before)
-        import_note(import,
-                    "times are those since the line before (strace -r): they count from the first line");
+        import_note(import, "relative times (strace -r): they count from the first line");
     else if (strace->whole && strace->begin_ns == TRACE_NONE)
-        import_note(import, "times are whole seconds (strace -t): -tt or -ttt tells more");
+        import_note(import, "times are whole seconds (strace -t): use -tt or -ttt for microseconds");
     hash_names_release(&strace->descriptors);
     free(strace->files);
     free(strace);

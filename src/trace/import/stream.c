@@ -26,9 +26,9 @@ static bool end_object(struct stream *stream, struct error *err)
     stream->object_depth = 0;
     stream->text[stream->length] = '\0';
     if (stream->too_long)
-        return stream->take(stream->context, NULL, "an object too long to be one", err);
+        return stream->take(stream->context, NULL, "an overlong object", err);
     bool whole = strlen(stream->text) == stream->length;
-    return stream->take(stream->context, whole ? stream->text : NULL, "no object of JSON", err);
+    return stream->take(stream->context, whole ? stream->text : NULL, "not a JSON object", err);
 }
 
 static void keep(struct stream *stream, char c)
@@ -63,7 +63,7 @@ static bool cut_off(struct stream *stream, struct error *err)
     stream->depth = stream->object_depth - 1;
     stream->object_depth = 0;
     stream->string = stream->escaped = false;
-    return stream->take(stream->context, NULL, "an object that was cut off", err);
+    return stream->take(stream->context, NULL, "a truncated object", err);
 }
 
 /* Keeps the start of a key; one that is too long is unknown. */

@@ -273,7 +273,7 @@ static bool take_align(struct import *import, const char *line, struct error *er
         align->day += midnight;
         if (step != 1 && !midnight && step != -1) { /* -1: a line of another processor came late */
             import->report->jumps++;
-            import_note(import, "the clock on the wall jumps");
+            import_note(import, "the wall clock jumps");
         } else if (step != -1 && mono - align->mono < align->gap) {
             align->gap = mono - align->mono;
             align->best_mono = mono;
@@ -294,7 +294,7 @@ static bool read_align(struct import *import, struct error *err)
     if (!import_each_line(import, take_align, err))
         return false;
     if (align.gap == INT64_MAX) {
-        import_note(import, "no second begins in it: times are since the machine started, not UTC");
+        import_note(import, "no second begins in it to align its clock: times count from boot, not UTC");
         return true;
     }
     if (import->date == TRACE_NONE)

@@ -177,7 +177,7 @@ static bool take_lists(struct output *output, const struct doc_node *loads, cons
         double loading = number_at(loads, &load), all = number_at(procs, &proc);
         double computing = computes ? number_at(computes, &compute) : all - loading;
         if (!(loading >= 0 && all >= loading && computing >= 0 && all <= MAX_SECONDS)) {
-            steps_malformed(file, "load, proc and compute of a step do not fit together");
+            steps_malformed(file, "load, proc and compute of a step disagree");
             continue;
         }
         if (!take_step(output, events, loading, computing, all, err))
@@ -219,7 +219,7 @@ bool steps_read_output(struct steps_file *file, const struct doc *doc, bool besi
         if (epoch->type == DOC_MAP)
             good = take_epoch(&output, epoch, err);
     if (good && output.barriers.count > 0 && output.barriers.count != output.next)
-        steps_malformed(file, "its R_timeline.pfw tells of another number of steps");
+        steps_malformed(file, "its R_timeline.pfw has another number of steps");
     free(output.barriers.items);
     return good;
 }

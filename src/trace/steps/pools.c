@@ -106,7 +106,7 @@ bool steps_add(struct steps_file *file, enum steps_source source, int event, dou
     if (file->source == STEPS_NOTHING)
         file->source = source;
     if (file->source != source)
-        return steps_malformed(file, "lines of another kind of log than those before");
+        return steps_malformed(file, "lines of another log format than those before");
     file->durations++;
     if (file->skipping) {
         file->steps->skipped++;
@@ -238,8 +238,8 @@ static bool configure(struct steps_file *file, int64_t *gpus, int64_t *batch, st
         *batch = file->global_batch / *gpus;
     if (*gpus == 0 || *batch == 0)
         return error_set(err, ERROR_INPUT,
-                         "'%s': its name does not tell the %s (UNET3D_8g_4b): give --gpus and --batch",
-                         file->path, *gpus == 0 ? "number of GPUs" : "batch");
+                         "'%s': its name lacks the %s (UNET3D_8g_4b): give --gpus and --batch", file->path,
+                         *gpus == 0 ? "number of GPUs" : "batch");
     return true;
 }
 
@@ -253,10 +253,13 @@ static bool agree(struct steps_file *file, struct error *err)
         snprintf(steps->workload, sizeof steps->workload, "%s", file->workload);
     }
     if (steps->source != file->source)
-        return error_set(err, ERROR_INPUT, "'%s' is of kind %s, those before of kind %s: give one at a time",
-                         file->path, steps_source_name(file->source), steps_source_name(steps->source));
+        return error_set(
+            err, ERROR_INPUT,
+            "'%s' is of format %s, but the files before it are of format %s: give one format at a time",
+            file->path, steps_source_name(file->source), steps_source_name(steps->source));
     if (strcmp(steps->workload, file->workload) != 0)
-        return error_set(err, ERROR_INPUT, "'%s' is of %s, those before of %s: give one workload at a time",
+        return error_set(err, ERROR_INPUT,
+                         "'%s' is of %s, but the files before it are of %s: give one workload at a time",
                          file->path, *file->workload ? file->workload : "an unnamed workload",
                          *steps->workload ? steps->workload : "an unnamed one");
     return true;
@@ -315,7 +318,7 @@ bool steps_finish(struct steps *steps, struct error *err)
         return error_set(err, ERROR_INPUT, "no times of steps were found");
     if (steps->value_count == 0)
         return error_set(err, ERROR_INPUT,
-                         "nothing is left: %lld durations are of first steps, %lld of skipped epochs "
+                         "no durations are left: %lld are of first steps, %lld of skipped epochs "
                          "(--skip-epochs), %lld are 0",
                          (long long)steps->first_steps, (long long)steps->skipped, (long long)steps->zeros);
     for (size_t i = 0; i < steps->group_count; i++)

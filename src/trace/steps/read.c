@@ -80,7 +80,7 @@ static bool read_stream(struct steps_file *file, const char *text, size_t length
         good = list || head[at] == '{' ? steps_read_objects(file, &lines, !list, err)
                                        : steps_read_lines(file, &lines, err);
         if (lines.truncated)
-            steps_malformed(file, "the packed file is cut off");
+            steps_malformed(file, "the gzip file is truncated");
         file->steps->lines += file->line;
     }
     import_lines_close(&lines);

@@ -180,7 +180,7 @@ static void print_plane(const char *name, const struct steps_plane *plane, struc
     if (isfinite(plane->mean_error))
         text_format(out, ", off by %.1f %% on average, %.1f %% at most", 100 * plane->mean_error,
                     100 * plane->max_error);
-    text_add(out, plane->unique ? "\n" : "; the configurations lie on a line, other slopes fit as well\n");
+    text_add(out, plane->unique ? "\n" : "; not unique: the configurations lie on a line\n");
 }
 
 static void print_model(const struct steps *steps, const struct steps_model *model, struct text *out)
@@ -216,14 +216,14 @@ static void print_head(const struct steps *steps, struct text *out)
                 steps_source_name(steps->source), steps->value_count);
     if (steps->first_steps + steps->skipped + steps->zeros > 0)
         text_format(out,
-                    "left out: %" PRId64 " of first steps, %" PRId64 " of skipped epochs, %" PRId64
+                    "dropped: %" PRId64 " of first steps, %" PRId64 " of skipped epochs, %" PRId64
                     " of length 0\n",
                     steps->first_steps, steps->skipped, steps->zeros);
     if (steps->other_ranks > 0)
-        text_format(out, "passed over: %" PRId64 " line%s of ranks other than 0\n", steps->other_ranks,
+        text_format(out, "skipped: %" PRId64 " line%s of ranks other than 0\n", steps->other_ranks,
                     plural(steps->other_ranks));
     if (steps->source == STEPS_DLIO_OUTPUT && !has_barrier(steps))
-        text_add(out, "steps end before the barrier: R_output.json does not tell of it\n");
+        text_add(out, "steps end before the barrier, which R_output.json does not record\n");
     if (steps->malformed > 0)
         text_format(out, "malformed: %" PRId64 " line%s\n", steps->malformed, plural(steps->malformed));
     import_places_print(&steps->places, "  ", out);

@@ -192,7 +192,7 @@ static bool check_version(sqlite3 *db, struct store_guard *guard, const char *pa
         !one_number(db, guard, path, "PRAGMA user_version", &version, err))
         return false;
     if (application != TRACE_APPLICATION_ID)
-        return error_set(err, ERROR_INPUT, "'%s' is a database, but no trace", path);
+        return error_set(err, ERROR_INPUT, "'%s' is an SQLite database, but not a trace", path);
     if (version > TRACE_SCHEMA_VERSION)
         return error_set(
             err, ERROR_INPUT,
@@ -211,7 +211,7 @@ bool store_open(const char *path, sqlite3 **db, struct store_guard *guard, int *
     if (access(path, R_OK) < 0 || stat(path, &state) < 0)
         return error_set(err, error_of_input(errno), "cannot read '%s': %s", path, strerror(errno));
     if (!S_ISREG(state.st_mode))
-        return error_set(err, ERROR_INPUT, "'%s' is no file, and so no trace", path);
+        return error_set(err, ERROR_INPUT, "'%s' is not a regular file: expected a trace", path);
     *guard = (struct store_guard){.bytes = state.st_size};
     /* Not read-only: the journal of a killed writer must be played back first. */
     if (sqlite3_open_v2(path, db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
@@ -280,7 +280,7 @@ static bool check_companion(const char *target, const char *ending, bool journal
     bool ok =
         !there || (journal && S_ISREG(info.st_mode) && is_journal(name)) ||
         error_set(err, ERROR_FAILED,
-                  "'%s' is in the way: SQLite would take it for a part of '%s', and remove it", name, target);
+                  "'%s' is in the way: SQLite would take it for a part of '%s' and delete it", name, target);
     free(name);
     return ok;
 }
@@ -303,8 +303,8 @@ bool store_may_take(const char *path, const char *target, bool replace, struct e
     if (stat(target, &info) != 0 || info.st_size == 0)
         return check_companion(target, "-journal", false, err) && check_companion(target, "-wal", false, err);
     if (!is_trace(target))
-        return error_set(err, ERROR_FAILED, "'%s' is there already and is no trace; not overwritten", path);
+        return error_set(err, ERROR_FAILED, "'%s' exists and is not a trace: not overwritten", path);
     if (!replace)
-        return error_set(err, ERROR_FAILED, "'%s' is there already; --force replaces it", path);
+        return error_set(err, ERROR_FAILED, "'%s' exists: --force replaces it", path);
     return may_replace(path, target, err);
 }

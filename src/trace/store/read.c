@@ -470,7 +470,7 @@ bool trace_select(struct trace_reader *reader, const struct trace_selection *sel
     free(reader->selected);
     reader->selected = selected;
     return found ||
-           error_set(err, ERROR_INPUT, "%s: no file's path is like '%s'", reader->path, selection->path);
+           error_set(err, ERROR_INPUT, "%s: no file path matches '%s'", reader->path, selection->path);
 }
 
 static bool is_selected(const struct trace_reader *reader, int64_t file, int of)

@@ -45,12 +45,12 @@ void trace_add_warnings(const struct trace_reader *reader, struct text *out)
     bool spans = trace_span_when_short(reader, &first, &last);
     const struct trace_loss *losses = trace_losses(reader, &count);
     if (trace_unfinished(reader))
-        text_format(out, "unfinished: the recording was cut off %s after its beginning\n",
+        text_format(out, "unfinished: the recording ends %s after its beginning\n",
                     after(&texts, first, last));
     for (int i = 0; i < count; i++) {
         bool timed = spans && losses[i].from_ns != TRACE_NONE && losses[i].to_ns != TRACE_NONE;
         /* at once: a line is there with its end, or not at all */
-        text_format(out, "lost: %" PRId64 " of %s%s%s%s%s\n", losses[i].count, losses[i].class,
+        text_format(out, "lost: %" PRId64 " %s events%s%s%s%s\n", losses[i].count, losses[i].class,
                     timed ? ", between " : "", timed ? after(&texts, first, losses[i].from_ns) : "",
                     timed ? " and " : "", timed ? after(&texts, first, losses[i].to_ns) : "");
     }

@@ -72,7 +72,7 @@ static void people_see_summaries_of_each_configuration(void **state)
     assert_true(steps_print(&steps, &model, &out, &err));
     static const char *const lines[] = {
         "UNET3D: 1 configuration from 1 file (MLLOG), 5 durations\n",
-        "left out: 1 of first steps, 0 of skipped epochs, 0 of length 0\n",
+        "dropped: 1 of first steps, 0 of skipped epochs, 0 of length 0\n",
         "   1        2  step_end                      5         0.3     0.15811        0.15         0.3",
         "   1        2  step_throughput               5", /* 20, 10, 20/3, 5 and 4 a second */
         "9.1333",
@@ -94,7 +94,7 @@ static void planes_are_fitted_to_compute_times(void **state)
     assert_true(steps_print(&steps, &model, &out, &err));
     static const char *const lines[] = {
         "UNET3D: 2 configurations from 2 files (MLLOG), 20 durations\n",
-        "left out: 4 of first steps,",
+        "dropped: 4 of first steps,",
         "compute time within p1 to p99, normal (seconds)\n",
         "   1        1         3        0.15 ",
         "   1        3         3         0.3 ",
@@ -161,7 +161,7 @@ static void people_are_told_what_is_missing(void **state)
     assert_true(steps_print(&steps, &model, &out, &err));
     static const char *const lines[] = {
         "mine: 1 configuration from 1 file (DLIO log), 1 durations\n",
-        "passed over: 2 lines of ranks other than 0\n",
+        "skipped: 2 lines of ranks other than 0\n",
         "   2        4  step_end                      1       0.002           -"};
     expect(lines, sizeof lines / sizeof *lines);
     steps_model_release(&model);
@@ -172,7 +172,7 @@ static void people_are_told_what_is_missing(void **state)
     assert_true(steps_read_text(&steps, "0_output.json", output, sizeof output - 1, &options, &err));
     finish();
     assert_true(steps_print(&steps, &model, &out, &err));
-    assert_non_null(strstr(out.data, "steps end before the barrier: R_output.json does not tell of it\n"));
+    assert_non_null(strstr(out.data, "steps end before the barrier, which R_output.json does not record\n"));
 }
 
 int main(void)

@@ -462,12 +462,13 @@ static void what_cannot_be_used_is_said(void **state)
 {
     (void)state;
     expect_error("UNET3D_1g_1b", "text\n", "no times of steps were found");
-    expect_error("bert", "[INFO] step_end 5\n[INFO] step_end 6\n", "does not tell the number of GPUs");
-    expect_error("8g", "[INFO] step_end 5\n[INFO] step_end 6\n", "does not tell the batch");
-    expect_error("DLRM_1g_1b", "[INFO] step_end 5\n", "nothing is left: 1 durations are of first steps");
-    expect_error("UNET3D_1g_1b", "[INFO] step_end 5\n[INFO] step_end 6\n", "of UNET3D, those before of DLRM");
+    expect_error("bert", "[INFO] step_end 5\n[INFO] step_end 6\n", "lacks the number of GPUs");
+    expect_error("8g", "[INFO] step_end 5\n[INFO] step_end 6\n", "lacks the batch");
+    expect_error("DLRM_1g_1b", "[INFO] step_end 5\n", "no durations are left: 1 are of first steps");
+    expect_error("UNET3D_1g_1b", "[INFO] step_end 5\n[INFO] step_end 6\n",
+                 "of UNET3D, but the files before it are of DLRM");
     expect_error("DLRM_1g_1b", ":::MLLOG {\"key\": \"step_end\", \"value\": {\"duration\": 1}}\n",
-                 "is of kind MLLOG, those before of kind DLIO log");
+                 "is of format MLLOG, but the files before it are of format DLIO log");
 }
 
 static void malformed_lines_are_counted_and_passed_over(void **state)

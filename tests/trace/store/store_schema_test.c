@@ -35,7 +35,7 @@ static void test_files_that_are_no_trace_are_named(void **state)
                           "no: a header of SQLite has a hundred bytes of its own making\n");
     check_refused("text.db", "is not a database");
     run_sql("other.db", "CREATE TABLE a(b)");
-    check_refused("other.db", "but no trace");
+    check_refused("other.db", "but not a trace");
     finish_trace(make_trace("newer.db", TRACE_STORE_KEEP));
     run_sql("newer.db", "PRAGMA user_version = 3");
     check_refused("newer.db", "schema version 3");

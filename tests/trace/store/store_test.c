@@ -300,7 +300,7 @@ static void test_a_trace_is_replaced_another_file_is_not(void **state)
     assert_int_equal(count_events(in_folder("a.db"), TRACE_ALL), 0);
     write_file("notes.txt", "do not lose me, please: I am long enough\n");
     assert_null(trace_writer_new(in_folder("notes.txt"), TRACE_STORE_WHOLE, &err));
-    assert_non_null(strstr(err.text, "is no trace; not overwritten"));
+    assert_non_null(strstr(err.text, "is not a trace: not overwritten"));
     assert_int_equal(access(in_folder("notes.txt"), F_OK), 0);
 }
 
@@ -313,7 +313,7 @@ static void test_a_trace_is_replaced_only_when_that_is_asked_for(void **state)
     add_reads(writer, 10);
     finish_trace(writer);
     assert_null(trace_writer_new(in_folder("a.db"), TRACE_STORE_KEEP, &err));
-    assert_non_null(strstr(err.text, "is there already; --force replaces it"));
+    assert_non_null(strstr(err.text, "exists: --force replaces it"));
     assert_null(trace_writer_new(in_folder("a.db"), TRACE_STORE_WHOLE, &err));
     /* and one that comes meanwhile, too */
     writer = trace_writer_new(in_folder("b.db"), TRACE_STORE_KEEP, &err);
@@ -452,18 +452,18 @@ static void test_an_unfinished_trace_says_so(void **state)
     assert_true(trace_writer_commit(writer, &err));
     publish_trace(writer);
     trace_writer_drop(writer);
-    check_unfinished(true, "unfinished: the recording was cut off 2.500 s after its beginning\n"
-                           "lost: 2 of read, between 1.000 s and 2.000 s\n");
+    check_unfinished(true, "unfinished: the recording ends 2.500 s after its beginning\n"
+                           "lost: 2 read events, between 1.000 s and 2.000 s\n");
     /* and still does when something is added */
     writer = trace_writer_new(in_folder("a.db"), TRACE_STORE_APPEND, &err);
     assert_non_null(writer);
     finish_trace(writer);
-    check_unfinished(true, "unfinished: the recording was cut off 2.500 s after its beginning\n"
-                           "lost: 2 of read, between 1.000 s and 2.000 s\n");
+    check_unfinished(true, "unfinished: the recording ends 2.500 s after its beginning\n"
+                           "lost: 2 read events, between 1.000 s and 2.000 s\n");
     writer = make_trace("a.db", TRACE_STORE_KEEP);
     trace_writer_cut(writer);
     finish_trace(writer);
-    check_unfinished(true, "unfinished: the recording was cut off 0 s after its beginning\n");
+    check_unfinished(true, "unfinished: the recording ends 0 s after its beginning\n");
     finish_trace(make_trace("a.db", TRACE_STORE_KEEP));
     check_unfinished(false, "");
     finish_trace(make_trace("a.db", TRACE_STORE_WHOLE));
