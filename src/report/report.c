@@ -249,7 +249,7 @@ static void write_problems(const struct builder *builder, struct text *page)
     static const char *const titles[] = {"<file", "<why", NULL};
     if (count_problems(builder) == 0)
         return;
-    text_add(page, "<section class=\"problems\" id=\"problems\">\n<h3>Not recognised or not readable</h3>\n");
+    text_add(page, "<section class=\"problems\" id=\"problems\">\n<h3>Not recognised or not read</h3>\n");
     html_table(page, NULL, titles);
     for (size_t i = 0; i < builder->folder.count; i++) {
         const struct item *item = &builder->items[i];
