@@ -358,6 +358,17 @@ static void write_top(struct json *json, const struct trace_reader *reader,
     json_close(json);
 }
 
+void trace_write_lines(struct json *json, const char *key, const char *lines)
+{
+    char line[512];
+    json_open(json, key, '[');
+    for (; *lines; lines += strcspn(lines, "\n"), lines += *lines == '\n') {
+        snprintf(line, sizeof line, "%.*s", (int)strcspn(lines, "\n"), lines);
+        json_string(json, NULL, line);
+    }
+    json_close(json);
+}
+
 void trace_show_write_json(const char *path, const struct trace_reader *reader,
                            const struct trace_summary *summary, struct text *out)
 {
@@ -381,6 +392,8 @@ void trace_show_write_json(const char *path, const struct trace_reader *reader,
     for (int i = 0; i < count; i++)
         json_integer(&json, losses[i].class, losses[i].count);
     json_close(&json);
+    const char *missing = trace_meta(reader, "not_followed");
+    trace_write_lines(&json, "not_followed", missing ? missing : "");
     write_classes(&json, summary);
     write_disks(&json, reader, summary);
     write_series(&json, summary);

@@ -2,9 +2,13 @@
 #ifndef REHEARSE_API_TRACE_PRINT_H
 #define REHEARSE_API_TRACE_PRINT_H
 
+#include "core/json.h"
 #include "core/text.h"
 #include "trace/import/import.h"
 #include "trace/summary.h"
+
+/* Writes lines, each with its end, as a list. */
+void trace_write_lines(struct json *json, const char *key, const char *lines);
 
 void trace_show_print(const char *path, const struct trace_reader *reader,
                       const struct trace_summary *summary, struct text *out);

@@ -1,5 +1,6 @@
 /* rh_trace: how a command, a process or the machine uses files, disks, processors and GPUs. */
 #include "api/command.h"
+#include "api/trace/print.h"
 #include "core/caller.h"
 #include "core/child.h"
 #include "core/json.h"
@@ -7,7 +8,6 @@
 #include "trace/capture/container.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,18 +65,6 @@ static bool check(const struct rh_trace_request *asked, struct error *err)
     return true;
 }
 
-/* Writes lines as a list. */
-static void write_lines(struct json *json, const char *key, const char *lines)
-{
-    char line[512];
-    json_open(json, key, '[');
-    for (; *lines; lines += strcspn(lines, "\n"), lines += *lines == '\n') {
-        snprintf(line, sizeof line, "%.*s", (int)strcspn(lines, "\n"), lines);
-        json_string(json, NULL, line);
-    }
-    json_close(json);
-}
-
 static void write_json(const struct rh_trace_request *asked, const char *cgroup,
                        const struct trace_capture_report *report, struct text *out)
 {
@@ -94,7 +82,7 @@ static void write_json(const struct rh_trace_request *asked, const char *cgroup,
     if (asked->command.count > 0)
         json_integer(&json, "status", report->status);
     json_string(&json, "notes", text_within(&report->notes, out));
-    write_lines(&json, "not_followed", text_within(&report->clients, out));
+    trace_write_lines(&json, "not_followed", text_within(&report->clients, out));
     json_close(&json);
 }
 

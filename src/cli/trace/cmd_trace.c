@@ -99,6 +99,7 @@ static const struct option_spec table[] = {
 static const struct command_example examples[] = {
     {"rehearse trace -o run.db -- python train.py", "file and disk operations of a training job"},
     {"rehearse trace -o feed.db -- rehearse feed unet3d_h100", "the same of its emulation"},
+    {"rehearse trace -o run.db --container web", "a container that runs already, with all its processes"},
     {"rehearse trace -o run.db --pid 4711", "a job that runs already, until it ends or Ctrl-C"},
     {"rehearse trace -o run.db --no-bpf -- ./job",
      "without root: processors, processes, disks, network, GPUs"},

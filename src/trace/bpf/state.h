@@ -179,6 +179,8 @@ static __always_inline struct thread *new_thread(struct task_struct *task)
 /* Returns whether this thread is in the control group of version 1 or in one below it. */
 __noinline int in_old_group(void)
 {
+    if (!bpf_core_field_exists(struct task_struct, cgroups))
+        return 0; /* a kernel without control groups, which checks this function all the same */
     struct css_set *set = BPF_CORE_READ(bpf_get_current_task_btf(), cgroups);
     struct cgroup_subsys_state *at = NULL;
     bpf_probe_read_kernel(&at, sizeof at,
