@@ -382,6 +382,7 @@ struct rh_dataset_generate_request {
     double compressibility;
     int64_t seed;
     bool dlio_sizes, dry_run, strict, sync, force;
+    const char *study; /* NULL, or "unet3d", "bert", "dlrm": instead of the name in `workload` */
 };
 RH_API rh_report *rh_dataset_generate(const struct rh_dataset_generate_request *request,
                                       const struct rh_call *call, struct rh_error *error);

@@ -398,6 +398,7 @@ static const struct {
     FIELD(rh_dataset_generate_request, strict, 74, 1),
     FIELD(rh_dataset_generate_request, sync, 75, 1),
     FIELD(rh_dataset_generate_request, force, 76, 1),
+    FIELD(rh_dataset_generate_request, study, 80, 8),
     FIELD(rh_dataset_verify_request, size, 0, 8),
     FIELD(rh_dataset_verify_request, folder, 8, 8),
     FIELD(rh_dataset_verify_request, quick, 16, 1),

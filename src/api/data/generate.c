@@ -3,14 +3,18 @@
 #include "api/data/work.h"
 #include "api/data/workload.h"
 #include "comm/comm.h"
+#include "core/caller.h"
 #include "core/json.h"
 #include "dataset/format.h"
 #include "feed/workload/layout.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 enum { GENERATE_WORKLOAD, GENERATE_FOLDER, GENERATE_SIZE, GENERATE_SEED, GENERATE_COMPRESSIBILITY };
+
+static const char *const applications[] = {"unet3d", "bert", "dlrm", NULL};
 
 const struct option_spec api_dataset_generate_options[] = {
     [GENERATE_WORKLOAD] = OPTION_WORKLOAD(rh_dataset_generate_request, WORKLOAD_WORDS),
@@ -19,10 +23,11 @@ const struct option_spec api_dataset_generate_options[] = {
         .help = "where to write: a folder or s3://BUCKET/PREFIX, instead of the workload's\n"
                 "dataset.data_folder"),
     [GENERATE_SIZE] =
-        OPTION(rh_dataset_generate_request, data_size, OPTION_QUANTITY, "size", .unit = UNIT_BYTES,
-               .argument = "BYTES", .min = 1, .max = 0x1p60,
+        OPTION(rh_dataset_generate_request, data_size, OPTION_QUANTITY, "size", .letter = 's',
+               .unit = UNIT_BYTES, .argument = "BYTES", .min = 1, .max = 0x1p60,
                .help = "size of all training files, instead of dataset.num_files_train; exact for the\n"
-                       "formats of the VLDB study, else rounded up to a whole file"),
+                       "formats of the VLDB study, else rounded up to a whole file. A size below one file\n"
+                       "makes one file of fewer samples"),
     [GENERATE_SEED] = OPTION(rh_dataset_generate_request, seed, OPTION_INTEGER, "seed", .argument = "N",
                              .max = 0x1p53, .help = "seed of the content, instead of dataset.seed"),
     [GENERATE_COMPRESSIBILITY] = OPTION(
@@ -35,14 +40,31 @@ const struct option_spec api_dataset_generate_options[] = {
     OPTION_WORKLOAD_SET(rh_dataset_generate_request),
     OPTION_WORKLOAD_STRICT(rh_dataset_generate_request),
     DATA_WRITE_OPTIONS(rh_dataset_generate_request),
+    OPTION(rh_dataset_generate_request, study, OPTION_WORD, "study", .letter = 'w', .argument = "NAME",
+           .words = applications,
+           .help = "instead of a workload: the data of an application of the VLDB study, as its\n"
+                   "data_generation.py names it"),
     OPTION_END,
 };
 
-/* Returns the number of files of mean size for --size. */
-static int64_t files_for(const struct workload *workload, double size)
+/* Sets the files of mean size for --size. Files that are larger each get as many samples as fit into it. */
+static bool fit_files(struct workload *workload, double size, struct error *err)
 {
-    double file = workload->dataset.record_length_bytes * (double)workload->dataset.num_samples_per_file;
-    return (int64_t)fmin(fmax(ceil(size / fmax(file, 1.0)), 1.0), (double)DATASET_MAX_FILES);
+    struct workload_dataset *data = &workload->dataset;
+    double record = fmax(data->record_length_bytes, 1.0), file = record * (double)data->num_samples_per_file;
+    struct unit_texts texts = {0};
+    if (size < record)
+        return error_set(err, ERROR_USAGE, "--size: %s is less than one sample of '%s', %s",
+                         unit_text(&texts, size, UNIT_BYTES), workload->name,
+                         unit_text(&texts, record, UNIT_BYTES));
+    if (size < file) {
+        data->num_samples_per_file = (int64_t)(size / record);
+        if (data->eval_num_samples_per_file > data->num_samples_per_file)
+            data->eval_num_samples_per_file = data->num_samples_per_file;
+        file = size;
+    }
+    data->num_files_train = (int64_t)fmin(ceil(size / file), (double)DATASET_MAX_FILES);
+    return true;
 }
 
 static bool make_layout(struct dataset_layout *layout, const struct rh_dataset_generate_request *asked,
@@ -57,8 +79,8 @@ static bool make_layout(struct dataset_layout *layout, const struct rh_dataset_g
         const struct dataset_format *format = dataset_format_find(workload->dataset.format);
         if (format && format->fit)
             choice.total_bytes = (int64_t)asked->data_size;
-        else
-            workload->dataset.num_files_train = files_for(workload, asked->data_size);
+        else if (!fit_files(workload, asked->data_size, err))
+            return false;
     }
     return workload_layout(workload, &choice, layout, err);
 }
@@ -202,17 +224,50 @@ static bool generate_layout(struct generating *job, struct error *err)
     return true;
 }
 
+/* Gets the words of the request, with the workload of --study before them. */
+static bool words_of(const struct rh_dataset_generate_request *asked, struct arena *arena,
+                     struct rh_list *words, struct error *err)
+{
+    *words = asked->workload;
+    if (!asked->study)
+        return true;
+    const char **items = ARENA_ARRAY(arena, words->count + 1, const char *);
+    if (!items || !(items[0] = arena_format(arena, "vldb_%s_sleep", asked->study)))
+        return error_memory(err);
+    for (size_t i = 0; i < words->count; i++)
+        items[i + 1] = words->items[i];
+    *words = (struct rh_list){items, words->count + 1};
+    return true;
+}
+
+/* DLIO and the VLDB study mean other files by these names. */
+static void warn_of_name(const char *name)
+{
+    static const char *const notes[][2] = {
+        {"unet3d",
+         "the VLDB study's data, vldb_unet3d_sleep; DLIO's are unet3d_v100, unet3d_a100 and unet3d_h100"},
+        {"bert", "DLIO's data; the VLDB study's are made by '-w bert'"},
+        {"dlrm", "DLIO's data; the VLDB study's are made by '-w dlrm'"},
+    };
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
+        if (strcmp(name, notes[i][0]) == 0)
+            caller_warn("%s: %s", name, notes[i][1]);
+}
+
 static bool open_workload(struct generating *job, struct error *err)
 {
     struct workload_overrides overrides = {0};
     struct workload_options options = {.strict = job->asked->strict};
+    struct rh_list words;
     const char *name;
-    bool open = workload_overrides_of(&overrides, &job->asked->workload, &job->asked->set,
-                                      WORKLOAD_FOLDER_NONE, &name, err);
+    bool open = words_of(job->asked, &overrides.arena, &words, err) &&
+                workload_overrides_of(&overrides, &words, &job->asked->set, WORKLOAD_FOLDER_NONE, &name, err);
     options.overrides = overrides.items;
     options.override_count = overrides.count;
     open = open && workload_given_open(&job->workload, name, &options,
                                        comm_rank(job->comm) == 0 ? job->call : NULL, err);
+    if (open && comm_rank(job->comm) == 0)
+        warn_of_name(name);
     workload_overrides_release(&overrides);
     return open;
 }

@@ -39,6 +39,8 @@ static const struct command_example generate_examples[] = {
     {"rehearse dataset generate unet3d_h100 --set dataset.num_files_train=32 -o data", "32 files of UNET3D"},
     {"rehearse dataset generate resnet50_h100 --size '10 GB' --compressibility 0.5 -o data",
      "10 GB that a compressor halves"},
+    {"rehearse dataset generate -w unet3d -s 30786160607 -o data",
+     "the VLDB study's data, as its datagen is called"},
     {"mpirun -n 4 rehearse dataset generate cosmoflow_h100", "by four processes"},
     {NULL, NULL},
 };
@@ -54,7 +56,7 @@ const struct command command_dataset_generate = {
         "that are there. FOLDER/dataset.json holds the parameters of the data set.",
     .options = generate_table,
     .options_size = sizeof(struct generate_command),
-    .operands = OPERANDS_WORKLOAD(generate_command, 1, WORKLOAD_WORDS),
+    .operands = OPERANDS_WORKLOAD(generate_command, 0, WORKLOAD_WORDS),
     .examples = generate_examples,
     .run = run_generate,
 };
