@@ -110,7 +110,7 @@ static bool fill_cluster(struct reading *reading, int count, struct error *err)
 static bool comes(struct reading *reading, int row, int column, int *known, double time, struct error *err)
 {
     if (*known >= 0)
-        return csv_error(reading->csv, row, column, err, "node '%s' comes, but it is there already",
+        return csv_error(reading->csv, row, column, err, "node '%s' is added, but it is there already",
                          csv_cell(reading->csv, row, column));
     *known = take_number(&reading->numbers);
     if (*known == -1)
@@ -128,8 +128,8 @@ static bool goes(struct reading *reading, int row, int column, int *known, bool 
     if (*known < 0)
         return csv_error(reading->csv, row, column, err,
                          added && reading->all_there
-                             ? "node '%s' goes, but all %d nodes of the cluster have other names"
-                             : "node '%s' goes, but it is not there",
+                             ? "node '%s' is removed, but all %d nodes of the cluster have other names"
+                             : "node '%s' is removed, but it is not there",
                          csv_cell(reading->csv, row, column), reading->numbers.used);
     int node = *known;
     *known = -1;
@@ -164,8 +164,9 @@ static bool read_event(struct reading *reading, int row, int event_column, int n
         return csv_error(csv, row, node_column, err, "expected a node's name");
     if (row == 0 && coming == 0) {
         if (reading->numbers.limit == 0)
-            return csv_error(csv, row, event_column, err,
-                             "the first node goes, so that all are there before: say how many there are");
+            return csv_error(
+                csv, row, event_column, err,
+                "the first event removes a node: give the number of nodes there are before it (--nodes)");
         reading->all_there = true;
         if (!fill_cluster(reading, reading->numbers.limit, err))
             return false;
@@ -249,7 +250,7 @@ static bool read_rows(struct reading *reading, uint64_t seed, struct error *err)
     reading->trace->horizon = last;
     reading->trace->nodes = reading->numbers.limit > 0 ? reading->numbers.limit : reading->numbers.used;
     if (reading->trace->nodes == 0)
-        return error_set(err, ERROR_INPUT, "%s: no node is ever there", csv->path);
+        return error_set(err, ERROR_INPUT, "%s: no node is ever available", csv->path);
     return true;
 }
 

@@ -101,8 +101,8 @@ static bool check_question(const struct elastic_variant *variants, int count,
                          source->seeds);
     for (int i = 0; i < count; i++) {
         if (variants[i].setup.rates->nodes != nodes)
-            return error_set(err, ERROR_INPUT, "elastic: failures of %d nodes, but a job on %d", nodes,
-                             variants[i].setup.rates->nodes);
+            return error_set(err, ERROR_INPUT, "elastic: the failures are of %d nodes, but the job has %d",
+                             nodes, variants[i].setup.rates->nodes);
         if (!elastic_setup_check(&variants[i].setup, err))
             return false;
     }

@@ -254,18 +254,16 @@ static bool no_set(const struct elastic_kit *kit, const int *nodes, int faults, 
     }
     int instances = (faults + best->copies) / best->copies;
     if ((int64_t)instances * best->pipelines > kit->batch)
-        return error_set(
-            err, ERROR_INFEASIBLE,
-            "no instances: %d copies of every layer take %d pipelines, but an iteration has %lld "
-            "micro-batches",
-            faults + 1, instances * best->pipelines, (long long)kit->batch);
+        return error_set(err, ERROR_INFEASIBLE,
+                         "no instances: %d copies of every layer need %d pipelines, but an iteration has "
+                         "only %lld micro-batches",
+                         faults + 1, instances * best->pipelines, (long long)kit->batch);
     struct text there = {0};
     for (int k = 0; k < kit->kind_count; k++)
         text_format(&there, "%s%d x %s", k > 0 ? " + " : "", nodes[k], kit->kinds[k].name);
     error_set(err, ERROR_INFEASIBLE,
-              "no instances: with --faults %d, %d cop%s of every layer must be there, which takes %d "
-              "instance%s of %s "
-              "or more; the nodes are %.400s",
+              "no instances: --faults %d needs %d cop%s of every layer, that is %d instance%s of %s or "
+              "larger, but the nodes are %.400s",
               faults, faults + 1, faults == 0 ? "y" : "ies", instances, instances == 1 ? "" : "s", best->name,
               there.data ? there.data : "none");
     text_release(&there);

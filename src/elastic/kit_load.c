@@ -95,7 +95,7 @@ static bool set_segments(struct elastic_maker *maker, struct error *err)
     for (int i = 0; i < kit->segment_count; i++)
         if (kit->segment_until[i + 1] < kit->segment_until[i])
             return error_set(err, ERROR_INPUT,
-                             "layers %d to %d have less than no bytes of state: all plans "
+                             "layers %d to %d have a negative number of bytes of state: all plans "
                              "must be of one model",
                              kit->segment_from[i], kit->segment_from[i + 1] - 1);
     return true;
@@ -105,10 +105,10 @@ static bool check_links(const struct elastic_kit *kit, struct error *err)
 {
     for (int k = 0; k < kit->kind_count; k++)
         if (!(kit->kinds[k].across > 0))
-            return error_set(err, ERROR_INPUT,
-                             "no bandwidth between nodes of '%s': neither the plan nor a cluster file (-c, "
-                             "inter_node) has one",
-                             kit->kinds[k].name);
+            return error_set(
+                err, ERROR_INPUT,
+                "no bandwidth between nodes of '%s' in the plan: give a cluster file (-c) with inter_node",
+                kit->kinds[k].name);
     return elastic_kit_nodes(kit) <= ELASTIC_MAX_NODES ||
            error_set(err, ERROR_INPUT, "expected at most %d nodes, found %d", ELASTIC_MAX_NODES,
                      elastic_kit_nodes(kit));

@@ -113,7 +113,7 @@ static bool check_stage(const struct elastic_maker *maker, const struct plan_sta
 {
     if (!isfinite(stage->bytes.parameters))
         return at_stage(maker, stage, err,
-                        "expected the stage's bytes of parameters: they say what a lost node takes along");
+                        "expected the stage's parameter bytes, to size the copies after a loss");
     if (!(plan_stage_seconds(stage) > 0))
         return at_stage(maker, stage, err, "expected the stage's seconds");
     if (stage->type < 0 || stage->type >= maker->plan->type_count)
@@ -159,7 +159,7 @@ static bool check_pipeline(const struct elastic_maker *maker, const struct plan_
                          "%s:%d: expected at least one copy and at most %d devices, found %lld",
                          maker->plan->path, pipeline->line, PLAN_MAX_DEVICES, (long long)devices);
     if (pipeline->stage_count % chunks != 0)
-        return error_set(err, ERROR_INPUT, "%s:%d: %d stages cannot be %d chunks of each device",
+        return error_set(err, ERROR_INPUT, "%s:%d: %d stages do not divide into %d chunks per device",
                          maker->plan->path, pipeline->line, pipeline->stage_count, chunks);
     return check_chunks(maker, pipeline, pipeline->stage_count / chunks, err);
 }
@@ -351,12 +351,11 @@ static bool take_batch(struct elastic_maker *maker, struct error *err)
     if (maker->options->batch > 0)
         batch = maker->options->batch;
     if (batch < 1 || batch > ELASTIC_MAX_BATCH)
-        return error_set(err, ERROR_INPUT, "%s: no micro-batches to share: give them with --microbatches",
+        return error_set(err, ERROR_INPUT, "%s: no micro-batches in the plan: give --microbatches N",
                          plan->path);
     if (kit->batch > 0 && kit->batch != batch)
         return error_set(err, ERROR_USAGE,
-                         "%s: plans with %lld and with %lld micro-batches: --microbatches N says how many an "
-                         "iteration has",
+                         "%s: plans with %lld and with %lld micro-batches: choose with --microbatches N",
                          plan->path, (long long)kit->batch, (long long)batch);
     kit->batch = batch;
     kit->microbatch = plan->microbatch;
@@ -372,7 +371,7 @@ static bool same_model(struct elastic_maker *maker, struct error *err)
     int layers = pipeline->stages[pipeline->stage_count - 1].last_layer + 1;
     if (kit->layer_count > 0 && kit->layer_count != layers)
         return error_set(err, ERROR_INPUT,
-                         "%s: a plan of %d layers beside one of %d: all must be of one model", plan->path,
+                         "%s: a plan of %d layers, but another has %d: all must be of one model", plan->path,
                          layers, kit->layer_count);
     kit->layer_count = layers;
     if (!kit->model && plan->model && !(kit->model = arena_string(&kit->arena, plan->model)))

@@ -89,19 +89,19 @@ static bool mark_nodes(struct elastic_state *after, const struct elastic_change 
     for (int i = 0; i < change->lost_count; i++) {
         int node = change->lost[i];
         if (node < 0 || node >= after->node_count)
-            return error_set(err, ERROR_USAGE, "there is no node %d: the cluster has nodes 0 to %d", node,
+            return error_set(err, ERROR_USAGE, "no node %d: the cluster has nodes 0 to %d", node,
                              after->node_count - 1);
         if (after->owner[node] == ELASTIC_GONE)
-            return error_set(err, ERROR_USAGE, "node %d cannot be lost: it is gone already", node);
+            return error_set(err, ERROR_USAGE, "node %d cannot be lost: it is lost already", node);
         after->owner[node] = ELASTIC_GONE;
     }
     for (int i = 0; i < change->returned_count; i++) {
         int node = change->returned[i];
         if (node < 0 || node >= after->node_count)
-            return error_set(err, ERROR_USAGE, "there is no node %d: the cluster has nodes 0 to %d", node,
+            return error_set(err, ERROR_USAGE, "no node %d: the cluster has nodes 0 to %d", node,
                              after->node_count - 1);
         if (after->owner[node] != ELASTIC_GONE)
-            return error_set(err, ERROR_USAGE, "node %d cannot return: it is not gone", node);
+            return error_set(err, ERROR_USAGE, "node %d cannot return: it is not lost", node);
         after->owner[node] = ELASTIC_SPARE;
     }
     return true;

@@ -39,15 +39,16 @@ static void need_checkpoint(struct elastic_transition *out, const struct elastic
 {
     bool once = elastic_exists_once(kit);
     if (once && lost)
-        out->reason = kit->sharded == elastic_all_states
-                          ? "the lost nodes' shards of parameters and optimizer states existed once (ZeRO 3)"
-                          : "the lost nodes' shards of the optimizer states existed once (ZeRO)";
+        out->reason =
+            kit->sharded == elastic_all_states
+                ? "the lost nodes' shards of parameters and optimizer states had no other copy (ZeRO 3)"
+                : "the lost nodes' shards of the optimizer states had no other copy (ZeRO)";
     else if (once)
-        out->reason = "shards of the optimizer states are cut anew for another number of pipelines (ZeRO)";
+        out->reason = "optimizer states must be resharded for another number of pipelines (ZeRO)";
     else if (out->missing.length > 0 && kit->sharded)
-        out->reason = "no group of pipelines still has some shards of these layers (HSDP)";
+        out->reason = "some shards of these layers have no copy left (HSDP)";
     else if (out->missing.length > 0)
-        out->reason = "all copies of some layers are gone";
+        out->reason = "some layers have no copy left";
     if (!out->reason)
         return;
     out->checkpoint = true;

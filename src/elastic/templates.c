@@ -77,8 +77,8 @@ static bool few_mixes(const struct mixes *mixes, int first, int last, struct err
         count = count_mixes(mixes, 0, n, count);
     return count <= TEMPLATES_MAX_MIXES ||
            error_set(err, ERROR_INPUT,
-                     "templates: %d to %d nodes can be more than %d mixes; narrow the range, or plan for the "
-                     "mixes you expect, one cluster file each",
+                     "templates: %d to %d nodes have more than %d mixes of types: narrow the range, or plan "
+                     "the expected mixes, one cluster file each",
                      first, last, TEMPLATES_MAX_MIXES);
 }
 
@@ -164,7 +164,7 @@ bool templates_make(struct template_set *set, const struct plan_problem *problem
     double started = clock_now();
     memset(set, 0, sizeof *set);
     if (first < 1 || last < first)
-        return error_set(err, ERROR_USAGE, "templates: %d to %d nodes are no range", first, last);
+        return error_set(err, ERROR_USAGE, "templates: %d to %d nodes: invalid range", first, last);
     sort_groups(&mixes);
     if (!few_mixes(&mixes, first, last, err))
         return false;

@@ -265,7 +265,7 @@ static void wrong_failures_are_refused(void **state)
     struct rh_elastic_request request = RH_INIT(request);
     struct rh_error error;
     assert_null(rh_elastic(&request, NULL, &error));
-    assert_string_equal(error.text, "elastic: PLAN is missing, or one of --failures, --rate and --mtbf");
+    assert_string_equal(error.text, "elastic: expected a plan, or one of --failures, --rate and --mtbf");
     request.seeds = 3;
     assert_null(rh_elastic(&request, NULL, &error));
     assert_string_equal(error.text, "--seeds needs --failures, --rate or --mtbf");

@@ -22,8 +22,8 @@ static bool add_node(struct elastic_event *event, const struct elastic_state *st
                      const char *option, struct error *err)
 {
     if (node >= state->node_count)
-        return error_set(err, ERROR_USAGE, "%s: there is no node %d: the cluster has nodes 0 to %d", option,
-                         node, state->node_count - 1);
+        return error_set(err, ERROR_USAGE, "%s: no node %d: the cluster has nodes 0 to %d", option, node,
+                         state->node_count - 1);
     for (int i = 0; i < event->count; i++)
         if (event->nodes[i] == node)
             return error_set(err, ERROR_USAGE, "%s: node %d is named twice", option, node);
@@ -50,8 +50,9 @@ static bool add_some(struct elastic_event *event, const struct elastic_state *st
         if (there++ < wanted && !add_node(event, state, n, option, err))
             return false;
     }
-    return there >= wanted || error_set(err, ERROR_USAGE, "%s: %ld nodes of '%s' cannot %s: there are %d",
-                                        option, wanted, type, losing ? "be lost" : "return", there);
+    return there >= wanted ||
+           error_set(err, ERROR_USAGE, "%s: %ld nodes of '%s' cannot %s: there are only %d", option, wanted,
+                     type, losing ? "be lost" : "return", there);
 }
 
 static int ascending(const void *a, const void *b)
@@ -356,12 +357,10 @@ static bool play_failures(const struct rh_elastic_request *given, const struct a
             err, ERROR_USAGE,
             "--lose, --return and --losses show single transitions: not with --failures, --rate or --mtbf");
     if (given->setup > 0)
-        return error_set(
-            err, ERROR_USAGE,
-            "--setup is for single transitions; with failures its parts are --detect and --reconfigure");
-    if (planned && given->nodes > 0)
         return error_set(err, ERROR_USAGE,
-                         "--nodes is for a job without a plan; -c says how many nodes there are");
+                         "--setup is for single transitions: with failures give --detect and --reconfigure");
+    if (planned && given->nodes > 0)
+        return error_set(err, ERROR_USAGE, "--nodes is for a job without a plan: give the nodes with -c");
     if (planned && !load(&report, given, err))
         return false;
     bool ok = goodput_answer(given, call, planned ? &report.kit : NULL, made, err);
@@ -388,7 +387,7 @@ static bool find(const struct rh_elastic_request *given, const struct api_call *
         return false;
     if (given->plans.count + given->from.count == 0)
         return error_set(err, ERROR_USAGE,
-                         "elastic: PLAN is missing, or one of --failures, --rate and --mtbf");
+                         "elastic: expected a plan, or one of --failures, --rate and --mtbf");
     struct elastic_report report = {.faults = (int)given->faults,
                                     .setup = given->setup,
                                     .method =
@@ -410,90 +409,94 @@ const struct option_spec api_elastic_options[] = {
            .argument = "PLAN",
            .help = "plans (rehearse-plan/2) and sets of templates (rehearse-templates/2)"),
     OPTION(rh_elastic_request, from, OPTION_HANDLE, "from", .repeats = true,
-           .help = "plans that were found or loaded before, and reports of templates"),
+           .help = "plans found or loaded earlier, and reports of templates"),
     OPTION(rh_elastic_request, cluster, OPTION_FILE, "cluster", .letter = 'c', .argument = "FILE",
-           .help = "the nodes there are, rehearse-cluster/1; without it, those of the plan"),
+           .help = "the nodes of the cluster (rehearse-cluster/1); by default those of the plan"),
     [ELASTIC_FAULTS] = OPTION(
         rh_elastic_request, faults, OPTION_INTEGER, "faults", .argument = "F", .initial = "1", .max = 1000,
-        .help = "lost nodes that leave a copy of every layer, whichever they are; not given, and no copy is "
-                "left: 0, each loss is answered from a checkpoint"),
+        .help =
+            "lost nodes after which every layer still has a copy; by default 0 if the plan leaves none: each "
+            "loss is then answered from a checkpoint"),
     OPTION(rh_elastic_request, microbatches, OPTION_INTEGER, "microbatches", .letter = 'n', .argument = "N",
            .initial = "0", .max = ELASTIC_MAX_BATCH,
-           .help = "micro-batches of an iteration over all pipelines; 0 takes the plan's, or a template's"),
+           .help = "micro-batches of an iteration over all pipelines; 0: those of the plan or template"),
     OPTION(rh_elastic_request, optimizer, OPTION_WORD, "optimizer", .argument = "WHERE", .initial = "plan",
            .words = elastic_optimizers,
            .help =
                "where optimizer states are: plan is sharded over all pipelines if the plan does so (ZeRO), "
                "replicated is all of them in each pipeline"),
     OPTION(rh_elastic_request, lose, OPTION_TEXT, "lose", .argument = "NODES", .repeats = true,
-           .help =
-               "show the transition when these nodes are lost at once: 3,7 or 4-9; 2@node is the first two, "
-               "2@TYPE of a device type"),
+           .help = "show the transition when these nodes are lost together: 3,7 or 4-9; 2@node: the first "
+                   "two; 2@TYPE: the first two of a device type"),
     OPTION(rh_elastic_request, back, OPTION_TEXT, "return", .argument = "NODES", .repeats = true,
            .help = "then show the transition when these nodes return"),
-    OPTION(
-        rh_elastic_request, method, OPTION_WORD, "method", .argument = "NAME", .initial = "local",
-        .words = elastic_methods,
-        .help =
-            "how instances change: local touches as few as possible (replace, reinstantiate, borrow, merge), "
-            "fastest takes the fastest set of the live nodes"),
+    OPTION(rh_elastic_request, method, OPTION_WORD, "method", .argument = "NAME", .initial = "local",
+           .words = elastic_methods,
+           .help = "how instances change: local changes as few as possible (replace, reinstantiate, borrow, "
+                   "merge), fastest builds the fastest set of the live nodes"),
     OPTION(rh_elastic_request, setup, OPTION_QUANTITY, "setup", .argument = "TIME", .initial = "0",
            .unit = UNIT_TIME, .max = 86400,
            .help = "time to notice a loss and set up communication, part of every downtime"),
     OPTION(rh_elastic_request, losses, OPTION_FLAG, "losses",
            .help = "with --lose or --return: show the table of all single losses, too"),
     GOODPUT_FIELD(failures, OPTION_FILE, "failures", .argument = "FILE",
-                  .help = "play this trace of nodes: a table t_s,event,node (add, remove) or t_s,available"),
+                  .help =
+                      "replay this trace of nodes: a table t_s,event,node (add, remove) or t_s,available"),
     GOODPUT_FIELD(rate, OPTION_TEXT, "rate", .argument = "R",
-                  .help = "draw losses: so many per 1000 node-days, or those of a published system: rsc-1, "
-                          "rsc-2, llama-3, llama-3-all, bloom, aws-p3-spot"),
-    GOODPUT_TIME(mtbf, "mtbf", NULL, "draw losses: mean time between those of one node"),
+                  .help =
+                      "draw losses at this rate per 1000 node-days, or at that of a published system: rsc-1, "
+                      "rsc-2, llama-3, llama-3-all, bloom, aws-p3-spot"),
+    GOODPUT_TIME(mtbf, "mtbf", NULL, "draw losses with this mean time between failures of one node"),
     GOODPUT_TIME(repair, "repair", "0",
-                 "mean time until a lost node, or one in its place, is there; 0 is at once"),
+                 "mean time until a lost node or its replacement is available; 0: at once"),
     GOODPUT_FIELD(together, OPTION_NUMBER, "together", .argument = "N", .initial = "1", .min = 1,
-                  .max = 65536, .help = "mean number of nodes that are lost at once, neighbours"),
+                  .max = 65536, .help = "mean number of neighbouring nodes that are lost together"),
     GOODPUT_FIELD(life, OPTION_WORD, "life", .argument = "NAME", .initial = "exponential",
-                  .words = goodput_lives, .help = "distribution of the time until a node is lost"),
+                  .words = goodput_lives, .help = "distribution of the time to a node's failure"),
     GOODPUT_FIELD(shape, OPTION_NUMBER, "shape", .argument = "K", .initial = "0.7", .min = 0.1, .max = 20,
                   .help = "shape of the Weibull distribution: below 1, young nodes are lost more often"),
     GOODPUT_FIELD(days, OPTION_NUMBER, "days", .argument = "D", .initial = "365", .min = 0.001, .max = 36500,
-                  .help = "length of a run that is drawn"),
+                  .help = "simulated time of a run"),
     GOODPUT_FIELD(seeds, OPTION_INTEGER, "seeds", .argument = "N", .initial = "20", .min = 1,
-                  .max = GOODPUT_MAX_SEEDS, .help = "runs that are drawn, for the 90 % interval"),
+                  .max = GOODPUT_MAX_SEEDS, .help = "number of simulated runs, for the 90 % interval"),
     GOODPUT_FIELD(seed, OPTION_INTEGER, "seed", .argument = "N", .initial = "1", .max = 1e9,
                   .help = "seed of the first run"),
     GOODPUT_FIELD(policies, OPTION_TEXT, "policy", .argument = "NAME,...", .repeats = true,
-                  .help = "play only these policies: restart, restart-async, restart-memory, spares, varuna, "
-                          "bamboo, oobleck, parcae, recycle, torchft; with commas, or repeated"),
-    GOODPUT_FIELD(save_interval, OPTION_TEXT, "save-interval", .argument = "TIME", .initial = "formula",
                   .help =
-                      "training between saves; 'formula' is sqrt(2 w / (N r)), 'best' the best of a search, "
-                      "'none' no saves"),
-    GOODPUT_FIELD(spares, OPTION_TEXT, "spares", .argument = "N", .initial = "0",
-                  .help = "nodes that restarts and spares hold back; 'best' is the best number of a search"),
+                      "simulate only these policies: restart, restart-async, restart-memory, spares, varuna, "
+                      "bamboo, oobleck, parcae, recycle, torchft; with commas, or repeated"),
+    GOODPUT_FIELD(save_interval, OPTION_TEXT, "save-interval", .argument = "TIME", .initial = "formula",
+                  .help = "time between saves; 'formula' is sqrt(2 w / (N r)), 'best' the best found by a "
+                          "search, 'none' no saves"),
+    GOODPUT_FIELD(
+        spares, OPTION_TEXT, "spares", .argument = "N", .initial = "0",
+        .help =
+            "nodes held back as spares by restart and spares policies; 'best' searches for the best number"),
     GOODPUT_FIELD(need, OPTION_INTEGER, "need", .argument = "N", .initial = "0", .max = 65536,
-                  .help = "nodes without which a restart waits; 0 is all but the spares"),
-    GOODPUT_TIME(detect, "detect", "30 s", "time until the job knows of a loss"),
-    GOODPUT_TIME(restart, "restart", "210 s", "new processes and communicators of the job"),
-    GOODPUT_TIME(load, "load", "60 s", "reading a save"),
-    GOODPUT_TIME(swap, "swap", "60 s", "a spare takes a lost node's place"),
+                  .help = "nodes that a restart needs before it begins; 0: all but the spares"),
+    GOODPUT_TIME(detect, "detect", "30 s", "time to detect a loss"),
+    GOODPUT_TIME(restart, "restart", "210 s", "time to start processes and communicators of the job"),
+    GOODPUT_TIME(load, "load", "60 s", "time to read a save"),
+    GOODPUT_TIME(swap, "swap", "60 s", "time until a spare has replaced a lost node"),
     GOODPUT_TIME(reconfigure, "reconfigure", "30 s",
-                 "new pipelines in running processes: oobleck, bamboo; with a plan, its copies are added"),
+                 "time to set up new pipelines in running processes: oobleck, bamboo; with a plan, copies of "
+                 "layers are added"),
     GOODPUT_TIME(migrate, "migrate", "20 s",
-                 "copying a peer's state: parcae, recycle, torchft, restart-memory"),
-    GOODPUT_TIME(reroute, "reroute", "10 s", "peers take over a lost node's work: recycle, bamboo, torchft"),
-    GOODPUT_TIME(notice, "notice", "0", "time that a loss is known in advance (spot instances): parcae"),
-    GOODPUT_TIME(save, "save", "30 s", "training waits for a save to disk: restart, spares"),
+                 "time to copy a peer's state: parcae, recycle, torchft, restart-memory"),
+    GOODPUT_TIME(reroute, "reroute", "10 s",
+                 "time until peers take over a lost node's work: recycle, bamboo, torchft"),
+    GOODPUT_TIME(notice, "notice", "0", "notice before a loss (spot instances): parcae"),
+    GOODPUT_TIME(save, "save", "30 s", "time that a save to disk stalls training: restart, spares"),
     GOODPUT_TIME(copy, "copy", "2 s",
-                 "training waits for the copy of a save that is written behind it: all others"),
-    GOODPUT_TIME(write, "write", "120 s", "until such a copy is on disk"),
+                 "time that an asynchronous save stalls training for its copy: all others"),
+    GOODPUT_TIME(write, "write", "120 s", "time until an asynchronous save is on disk"),
     GOODPUT_FIELD(nodes, OPTION_INTEGER, "nodes", .argument = "N", .max = 65536,
                   .help = "without a plan: nodes of the cluster (0: those of --failures)"),
     GOODPUT_FIELD(stages, OPTION_INTEGER, "stages", .argument = "N", .initial = "1", .min = 1, .max = 65536,
                   .help = "without a plan: nodes of a pipeline or replica"),
-    GOODPUT_TIME(iteration, "iteration", "10 s", "without a plan: an iteration with all nodes"),
+    GOODPUT_TIME(iteration, "iteration", "10 s", "without a plan: time of an iteration with all nodes"),
     GOODPUT_FIELD(timeline, OPTION_FILE, "timeline", .argument = "FILE",
-                  .help = "write the speed over time of the first run to FILE, a table"),
+                  .help = "write the speed of the first run over time to FILE, as a table"),
     OPTION(rh_elastic_request, output, OPTION_FILE, "output", .letter = 'o', .argument = "FILE",
            .help = "also write the answer (rehearse-elastic/1, of failures rehearse-goodput/1) to FILE"),
     OPTION(rh_elastic_request, figure, OPTION_FILE, "figure", .argument = "FILE",

@@ -35,7 +35,7 @@ static bool make_rates(struct goodput_rows *answer, const struct elastic_kit *ki
                elastic_copy_seconds(kit, &answer->copies, &answer->checkpoints, err);
     int nodes = given->nodes > 0 ? (int)given->nodes : answer->traces[0].nodes;
     if (nodes == 0)
-        return error_set(err, ERROR_USAGE, "elastic: without a plan, --nodes says how many nodes there are");
+        return error_set(err, ERROR_USAGE, "elastic: give the number of nodes with --nodes, or a plan");
     if (given->stages > nodes)
         return error_set(err, ERROR_USAGE, "--stages: a pipeline of %lld nodes does not fit %d nodes",
                          (long long)given->stages, nodes);
@@ -91,7 +91,7 @@ static bool read_failures(struct goodput_rows *answer, const struct elastic_kit 
     const struct rh_elastic_request *given = answer->given;
     int asked = (given->failures != NULL) + (given->rate != NULL) + (given->mtbf > 0);
     if (asked != 1)
-        return error_set(err, ERROR_USAGE, "elastic: give one of --failures, --rate and --mtbf");
+        return error_set(err, ERROR_USAGE, "elastic: give exactly one of --failures, --rate and --mtbf");
     if (given->failures)
         return load_traces(answer, kit ? elastic_kit_nodes(kit) : (int)given->nodes, err);
     answer->drawn = true;

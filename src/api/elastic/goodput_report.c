@@ -30,21 +30,38 @@ static struct expectation expectation_of(const struct goodput_rows *answer, cons
 
 /* ---- text ---- */
 
+/* "154 days", "13.9 h", "20 min" */
+static const char *long_time(char text[32], double seconds)
+{
+    bool days = seconds >= 2 * SECONDS_PER_DAY, hours = seconds >= 3600;
+    snprintf(text, 32, "%.3g %s",
+             seconds / (days    ? SECONDS_PER_DAY
+                        : hours ? 3600
+                                : 60),
+             days    ? "days"
+             : hours ? "h"
+                     : "min");
+    return text;
+}
+
 static void print_head(const struct goodput_rows *answer, struct text *out)
 {
     const struct goodput *first = &answer->rows[0].goodput;
-    if (answer->drawn) {
-        text_format(out, "%d nodes, each lost %.4g times per 1000 days", answer->rates.nodes,
-                    answer->model.rate * 1000 * SECONDS_PER_DAY);
-        if (answer->fact)
-            text_format(out, " (%s: %s)", answer->fact->title, answer->fact->source);
-        if (answer->model.repair > 0)
-            text_format(out, ", back after %.4g h\n", answer->model.repair / 3600);
+    const struct failure_model *model = &answer->model;
+    char each[32], any[32], back[32];
+    if (answer->drawn && model->rate > 0) {
+        text_format(out, "%d nodes, each fails every %s; ", answer->rates.nodes,
+                    long_time(each, 1 / model->rate));
+        if (model->repair > 0)
+            text_format(out, "repaired in %s\n", long_time(back, model->repair));
         else
-            text_add(out, ", replaced at once\n");
-        if (answer->model.rate > 0)
-            text_format(out, "a node of the job is lost every %.3g h on average\n",
-                        failure_mttf(answer->rates.nodes, answer->model.rate) / 3600);
+            text_add(out, "replaced at once\n");
+        text_format(out, "a node of the job fails every %s on average\n",
+                    long_time(any, failure_mttf(answer->rates.nodes, model->rate)));
+        if (answer->fact)
+            text_format(out, "rate of %s\n  %s\n", answer->fact->title, answer->fact->source);
+    } else if (answer->drawn) {
+        text_format(out, "%d nodes that never fail\n", answer->rates.nodes);
     } else {
         text_format(out, "%d nodes of %s\n", answer->rates.nodes, answer->given->failures);
     }
@@ -58,14 +75,12 @@ static void print_expectation(const struct goodput_rows *answer, struct text *ou
         struct expectation expectation = expectation_of(answer, &answer->rows[i]);
         if (!expectation.there)
             continue;
-        text_format(out, "\nrestart: E[ETTR] of arXiv 2410.21680 is %.2f %%, played %.2f %%; ",
+        text_format(out, "\nrestart: E[ETTR] of arXiv 2410.21680 is %.2f %%, simulated %.2f %%;\n",
                     100 * expectation.ettr, 100 * answer->rows[i].goodput.mean);
         if (expectation.holds)
-            text_add(out, "its assumption of few losses holds\n");
+            text_add(out, "its assumption of rare losses holds\n");
         else
-            text_format(out,
-                        "its assumption of few losses per restart, interval and save does not hold (exactly: "
-                        "%.2f %%)\n",
+            text_format(out, "its assumption of rare losses does not hold (the exact formula: %.2f %%)\n",
                         100 * expectation.exact);
     }
 }
@@ -84,11 +99,11 @@ static void print_waits(const struct goodput_rows *answer, struct text *out)
         return;
     const struct policy_setup *setup = &worst->variant.setup;
     int need = setup->need > 0 ? setup->need : answer->rates.nodes - setup->spares;
-    text_format(
-        out,
-        "\n%s waits %.1f %% of the time until %d of %d nodes are there: hold some back with --spares N "
-        "or '--spares best', or go on with fewer, --need N\n",
-        worst->variant.policy->name, 100 * worst->goodput.share[ELASTIC_WAIT], need, answer->rates.nodes);
+    text_format(out,
+                "\n%s waits %.1f %% of the time until %d of %d nodes are available:\n"
+                "hold some back with --spares N or '--spares best', or go on with fewer, --need N\n",
+                worst->variant.policy->name, 100 * worst->goodput.share[ELASTIC_WAIT], need,
+                answer->rates.nodes);
 }
 
 static void print_notes(const struct goodput_rows *answer, struct text *out)
@@ -96,48 +111,62 @@ static void print_notes(const struct goodput_rows *answer, struct text *out)
     struct unit_texts units = {0};
     print_waits(answer, out);
     if (answer->copies > 0)
-        text_format(out, "\nreconfigurations copy layers for %s on average, beside --reconfigure\n",
+        text_format(out, "\ncopies of layers add %s on average to each reconfiguration\n",
                     unit_text(&units, answer->copies, UNIT_TIME));
     if (answer->exists_once)
         text_add(out,
-                 "\nstates exist once, sharded over all pipelines (ZeRO): oobleck, recycle and torchft "
-                 "answer each "
-                 "loss by the last save, bamboo that of neighbours, and parcae by its parameter server\n");
+                 "\nstates have a single copy, sharded over all pipelines (ZeRO): after a loss, oobleck,\n"
+                 "recycle and torchft load the last save, bamboo does so if neighbours are lost, and\n"
+                 "parcae reads its parameter server\n");
     else if (answer->checkpoints > 0)
-        text_format(out,
-                    "\nof all single losses, %.3g %% need a checkpoint by this plan: no copy of some layers "
-                    "is left\n",
-                    100 * answer->checkpoints);
+        text_format(
+            out,
+            "\n%.3g %% of single losses need a checkpoint with this plan: some layers have no copy left\n",
+            100 * answer->checkpoints);
     if (answer->mixed)
-        text_add(out, "\nspeeds are those of nodes of all kinds in proportion\n");
+        text_add(out, "\nspeeds assume that losses hit the device types in proportion to their nodes\n");
+}
+
+static void print_policies(const struct goodput_rows *answer, struct text *out)
+{
+    text_format(out, "%-15s %8s  %-17s %11s %6s\n", "policy", "goodput", "90 % interval", "saves every",
+                "spares");
+    for (int i = 0; i < answer->count; i++) {
+        const struct goodput_row *row = &answer->rows[i];
+        struct unit_texts units = {0};
+        char range[48] = "one run", spares[16] = "-";
+        if (row->goodput.seeds > 1)
+            snprintf(range, sizeof range, "%.2f-%.2f %%", 100 * row->goodput.low, 100 * row->goodput.high);
+        if (row->variant.policy->fixed)
+            snprintf(spares, sizeof spares, "%d", row->variant.setup.spares);
+        text_format(out, "%-15s %6.2f %%  %-17s %11s %6s\n", row->variant.policy->name,
+                    100 * row->goodput.mean, range,
+                    isfinite(row->variant.setup.costs.interval)
+                        ? unit_text(&units, row->variant.setup.costs.interval, UNIT_TIME)
+                        : "never",
+                    spares);
+    }
+}
+
+static void print_causes(const struct goodput_rows *answer, struct text *out)
+{
+    text_format(out, "\n%-15s", "% of the time");
+    for (int cause = ELASTIC_LOST; cause < ELASTIC_CAUSE_COUNT; cause++)
+        text_format(out, " %8s", elastic_cause_name((enum elastic_cause)cause));
+    text_add(out, "\n");
+    for (int i = 0; i < answer->count; i++) {
+        text_format(out, "%-15s", answer->rows[i].variant.policy->name);
+        for (int cause = ELASTIC_LOST; cause < ELASTIC_CAUSE_COUNT; cause++)
+            text_format(out, " %8.2f", 100 * answer->rows[i].goodput.share[cause]);
+        text_add(out, "\n");
+    }
 }
 
 void goodput_print(const struct goodput_rows *answer, struct text *out)
 {
     print_head(answer, out);
-    text_format(out, "%-15s %8s  %-17s %10s %6s  %% of the time:", "policy", "goodput", "90 % interval",
-                "saves every", "spares");
-    for (int cause = ELASTIC_LOST; cause < ELASTIC_CAUSE_COUNT; cause++)
-        text_format(out, " %8s", elastic_cause_name((enum elastic_cause)cause));
-    text_add(out, "\n");
-    for (int i = 0; i < answer->count; i++) {
-        const struct goodput_row *row = &answer->rows[i];
-        struct unit_texts units = {0};
-        char range[48] = "one run", spares[16] = "";
-        if (row->goodput.seeds > 1)
-            snprintf(range, sizeof range, "%.2f-%.2f %%", 100 * row->goodput.low, 100 * row->goodput.high);
-        if (row->variant.policy->fixed)
-            snprintf(spares, sizeof spares, "%d", row->variant.setup.spares);
-        text_format(out, "%-15s %6.2f %%  %-17s %11s %6s  %14s", row->variant.policy->name,
-                    100 * row->goodput.mean, range,
-                    isfinite(row->variant.setup.costs.interval)
-                        ? unit_text(&units, row->variant.setup.costs.interval, UNIT_TIME)
-                        : "never",
-                    spares, "");
-        for (int cause = ELASTIC_LOST; cause < ELASTIC_CAUSE_COUNT; cause++)
-            text_format(out, " %8.2f", 100 * row->goodput.share[cause]);
-        text_add(out, "\n");
-    }
+    print_policies(answer, out);
+    print_causes(answer, out);
     print_expectation(answer, out);
     print_notes(answer, out);
 }

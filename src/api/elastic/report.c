@@ -65,13 +65,13 @@ static void print_head(const struct elastic_report *report, struct text *out)
         text_format(out, "%s%d x %s", plus, kit->kinds[k].nodes, kit->kinds[k].name);
         plus = " + ";
     }
-    text_format(out, " nodes, %lld micro-batches per iteration; ", (long long)kit->batch);
+    text_format(out, " nodes, %lld micro-batches per iteration\n", (long long)kit->batch);
     if (report->limited)
         text_add(out, "no loss is survived without a checkpoint\n\n");
     else if (report->faults == 0)
-        text_add(out, "no loss need be survived\n\n");
+        text_add(out, "a loss may need a checkpoint (--faults 0)\n\n");
     else
-        text_format(out, "a copy of every layer survives any %d lost node%s\n\n", report->faults,
+        text_format(out, "after any %d lost node%s every layer still has a copy\n\n", report->faults,
                     report->faults == 1 ? "" : "s");
 }
 
@@ -79,21 +79,19 @@ static void print_time(const struct elastic_report *report, struct text *out)
 {
     const struct elastic_set *set = &report->set;
     struct unit_texts units = {0};
-    text_format(
-        out, "iteration  %s = %s of the slowest pipeline + %s exchange of gradients among %lld pipeline%s\n",
-        unit_text(&units, set->seconds, UNIT_TIME), unit_text(&units, set->slowest, UNIT_TIME),
-        unit_text(&units, set->exchange, UNIT_TIME), (long long)set->pipelines,
-        set->pipelines == 1 ? "" : "s");
+    text_format(out, "iteration  %s = slowest pipeline %s + gradient exchange %s\n",
+                unit_text(&units, set->seconds, UNIT_TIME), unit_text(&units, set->slowest, UNIT_TIME),
+                unit_text(&units, set->exchange, UNIT_TIME));
     if (set->proven)
-        text_format(out, "proof      optimal: no set of these %d shapes takes less\n",
-                    report->kit.shape_count);
+        text_format(out, "proof      optimal for %d shape%s\n", report->kit.shape_count,
+                    report->kit.shape_count == 1 ? "" : "s");
     else
-        text_format(out, "proof      no set of these %d shapes takes less than %s: a gap of %.3g %%\n",
-                    report->kit.shape_count, unit_text(&units, set->bound, UNIT_TIME),
-                    100 * plan_gap_of(set->seconds, set->bound));
+        text_format(out, "proof      %d shapes, lower bound %s: gap %.3g %%\n", report->kit.shape_count,
+                    unit_text(&units, set->bound, UNIT_TIME), 100 * plan_gap_of(set->seconds, set->bound));
     int spare = elastic_kit_nodes(&report->kit) - set->nodes;
-    text_format(out, "nodes      %d in %d instance%s, %d spare\n\n", set->nodes, set->instances,
-                set->instances == 1 ? "" : "s", spare);
+    text_format(out, "nodes      %d in %d instance%s (%lld pipeline%s), %d spare\n\n", set->nodes,
+                set->instances, set->instances == 1 ? "" : "s", (long long)set->pipelines,
+                set->pipelines == 1 ? "" : "s", spare);
 }
 
 static bool print_shares(const struct elastic_report *report, struct text *out, struct error *err)
@@ -103,14 +101,14 @@ static bool print_shares(const struct elastic_report *report, struct text *out, 
     double slowest;
     if (!elastic_set_split(&report->set, &report->kit, &shares, &count, &slowest, err))
         return false;
-    text_add(out, "instances  pipelines  micro-batches each  a pipeline   waits  shape\n");
+    text_add(out, "instances  pipelines  micro-batches each    pipeline    idle  shape\n");
     for (int i = 0; i < count; i++) {
         const struct elastic_share *share = &shares[i];
         struct unit_texts units = {0};
         char each[80];
         double seconds = elastic_line_seconds(share->line, share->each + (share->extra > 0));
         if (share->extra > 0)
-            snprintf(each, sizeof each, "%lld, %lld of them %lld", (long long)share->each,
+            snprintf(each, sizeof each, "%lld (%lld with %lld)", (long long)share->each,
                      (long long)share->extra, (long long)share->each + 1);
         else
             snprintf(each, sizeof each, "%lld", (long long)share->each);
@@ -167,7 +165,7 @@ static void print_copies(const struct elastic_report *report, const struct elast
                 unit_text(&units, way->bytes_across, UNIT_BYTES),
                 unit_text(&units, way->bytes_inside, UNIT_BYTES), unit_text(&units, way->seconds, UNIT_TIME));
     if (way->seconds > way->bound * (1 + 1e-9))
-        text_format(out, " (with other sources not below %s)", unit_text(&units, way->bound, UNIT_TIME));
+        text_format(out, " (at least %s)", unit_text(&units, way->bound, UNIT_TIME));
     text_add(out, "\n");
     for (int i = 0; i < way->copy_count && i < MAX_COPIES; i++) {
         const struct elastic_copy *copy = &way->copies[i];
@@ -208,17 +206,17 @@ static void print_event(const struct elastic_report *report, const struct elasti
     } else {
         print_copies(report, way, out);
         text_format(out, "downtime   %s", unit_text(&units, report->setup + way->seconds, UNIT_TIME));
-        text_add(out, report->setup > 0 ? " with set-up; the iteration in progress is lost\n"
+        text_add(out, report->setup > 0 ? " (--setup included); the iteration in progress is lost\n"
                                         : "; the iteration in progress is lost\n");
     }
     text_format(out, "iteration  %s before, %s after; %d %s of every layer\n",
                 unit_text(&units, way->before, UNIT_TIME), unit_text(&units, way->iteration, UNIT_TIME),
                 way->kept, way->kept == 1 ? "copy" : "copies");
     if (way->kept <= report->faults)
-        text_format(out, "--faults %d asks for %d copies: the next loss may need a checkpoint\n",
-                    report->faults, report->faults + 1);
+        text_format(out, "--faults %d needs %d copies: the next loss may need a checkpoint\n", report->faults,
+                    report->faults + 1);
     if (event->fastest < way->iteration * (1 - 1e-9))
-        text_format(out, "the fastest set of these nodes takes %s: --method fastest\n",
+        text_format(out, "--method fastest would take %s with these nodes\n",
                     unit_text(&units, event->fastest, UNIT_TIME));
     print_instances(&way->after, out);
 }
@@ -257,21 +255,21 @@ static void print_losses(const struct elastic_report *report, struct text *out)
             text_format(out, "node %d of %s\n", loss->position, report->kit.shapes[loss->shape].name);
     }
     if (sum.nodes > sum.checkpoints)
-        text_format(out, "downtime   worst %s, mean %s; iteration afterwards worst %s, mean %s\n",
+        text_format(out, "downtime   worst %s, mean %s\niteration  worst %s, mean %s after the loss\n",
                     unit_text(&units, sum.worst, UNIT_TIME), unit_text(&units, sum.mean, UNIT_TIME),
                     unit_text(&units, sum.worst_iteration, UNIT_TIME),
                     unit_text(&units, sum.mean_iteration, UNIT_TIME));
     if (sum.checkpoints > 0)
-        text_format(out, "the loss of each of %d node%s of %d needs a checkpoint\n", sum.checkpoints,
-                    sum.checkpoints == 1 ? "" : "s", sum.nodes);
+        text_format(out, "for %d of %d nodes, a loss needs a checkpoint\n", sum.checkpoints, sum.nodes);
     if (report->limited)
         text_format(out, "no loss is survived: %s\n", report->limit.text);
     else if (elastic_exists_once(&report->kit))
-        text_format(out, "the %s exist once, sharded over %d pipelines (ZeRO); %s\n", report->kit.sharded,
+        text_format(out, "the %s have one copy, sharded over %d pipelines (ZeRO);\n%s\n", report->kit.sharded,
                     report->kit.sharded_over, elastic_ways_to_survive(&report->kit));
     else if (report->kit.sharded)
         text_format(out,
-                    "the %s are sharded over the %d pipelines of a group; each of %d groups has all (HSDP)\n",
+                    "the %s are sharded over the %d pipelines of a group;\neach of %d groups has a whole "
+                    "copy (HSDP)\n",
                     report->kit.sharded, report->kit.sharded_over, report->kit.shard_groups);
 }
 
