@@ -138,15 +138,17 @@ static bool draw(const char *path, const struct chart *chart, const struct figur
 
 static void write_title(const struct plan *plan, char *line, size_t size)
 {
-    char time[32], proof[64] = "", model[96] = "";
+    char proof[64] = "", model[96] = "";
+    struct text time = {0};
     if (plan->proven_optimal)
         snprintf(proof, sizeof proof, ", proven optimal");
     else if (plan->lower_bound > 0)
         snprintf(proof, sizeof proof, ", at most %.2g %% from the optimum", 100 * plan_gap(plan));
     if (plan->model)
         snprintf(model, sizeof model, "%.80s, ", plan->model);
-    unit_format(time, sizeof time, plan->iteration_time, UNIT_TIME, 4);
-    snprintf(line, size, "%siteration %s%s", model, time, proof);
+    plan_add_time(plan, 4, &time);
+    snprintf(line, size, "%siteration %s%s", model, time.data ? time.data : "", proof);
+    text_release(&time);
 }
 
 /* Device types of one name share a colour: the first one's. */
@@ -232,7 +234,7 @@ static void describe_split(const struct plan *plan, const struct plan_alternativ
 static bool chart_splits(const struct plan *plan, struct chart *chart)
 {
     const struct plan_alternative own = plan_as_alternative(plan);
-    chart->axis = "seconds of an iteration";
+    chart->axis = plan_is_of_job(plan) ? "seconds of an iteration by formula" : "seconds of an iteration";
     chart->rows = ARENA_ARRAY(&chart->arena, (size_t)plan->alternative_count + 1, struct row);
     if (!chart->rows)
         return false;

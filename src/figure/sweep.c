@@ -20,7 +20,8 @@ static void add_axes(const struct figure_sweep *sweep, struct text *script)
     add_label(script, "title", sweep->title);
     add_label(script, "xlabel", sweep->x_title);
     add_label(script, "ylabel", sweep->y_title);
-    text_add(script, "set border 3\nset tics nomirror out\nset grid lc rgb '#dddddd'\nset key left top\n"
+    text_add(script, "set border 3\nset tics nomirror out\nset grid lc rgb '#dddddd'\nset key outside above "
+                     "horizontal maxcols 2 left Left reverse\n"
                      "set datafile missing '?'\nset yrange [0:]\n");
     if (sweep->scaling)
         text_add(script, "set xrange [0:]\n");

@@ -44,7 +44,7 @@ static bool write_files(struct plan *plan, const struct sim_options *options, co
     struct simulate_files files;
     if (!simulate_wants_tasks(given))
         return true;
-    snprintf(title, sizeof title, "%.80s, %.40s: iteration %s, bubble %.3g %%",
+    snprintf(title, sizeof title, "%.80s, %.40s: iteration %s simulated, bubble %.3g %%",
              plan->model ? plan->model : "plan", result->schedule,
              unit_format(time, sizeof time, result->seconds, UNIT_TIME, 4), 100 * result->bubble);
     const struct gantt_options look = {.style = figure_style_at(given->style),

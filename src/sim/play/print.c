@@ -46,7 +46,7 @@ static void print_head(const struct sim_result *result, const struct plan *plan,
     if (isfinite(result->formula))
         text_add(out, "\n");
     if (isfinite(plan->expected) && plan->expected != result->formula)
-        text_format(out, "expected %s by formula and known runs\n",
+        text_format(out, "expected %s of the plan, by formula and known runs\n",
                     unit_text(&texts, plan->expected, UNIT_TIME));
     text_format(out, "devices wait for other stages %.1f %% of the time\n", 100.0 * result->bubble);
 }
