@@ -1,4 +1,4 @@
-"""What calls return: the library's handles with what is pleasant in Python."""
+"""Results of calls: the handles of the library, with Python conveniences."""
 
 from collections.abc import Mapping, Sequence
 
@@ -26,10 +26,10 @@ class Table:
         object.__setattr__(self, "_prefix", prefix)
 
     def __setattr__(self, name, value):
-        raise AttributeError("what a call has returned never changes")
+        raise AttributeError("the result of a call cannot be changed")
 
     def keys(self):
-        """The names of the columns, without what they begin with."""
+        """The names of the columns, without their common prefix."""
         start = self._prefix + "."
         return [name[len(start) :] for name in self._handle.names if name.startswith(start)]
 
@@ -88,7 +88,7 @@ def _attribute(owner, handle, name):
 
 
 class Handle(_rehearse.Handle):
-    """What a call has made: values by name, and texts in every form. It never changes."""
+    """The result of a call: values by name, and texts in every form. It never changes."""
 
     __slots__ = ()
 

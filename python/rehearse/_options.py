@@ -11,7 +11,7 @@ CALL = {
     "threads": ("int", "threads to use; 0 is one per processor, the result is the same"),
     "time_limit": ("float", "seconds after which the best answer so far is returned, with its gap; 0 is no limit"),
     "stop": ("rehearse.Stop", "ends the call from another thread"),
-    "progress": ("Callable[[str, str], object]", "called with what is done and how far it is"),
+    "progress": ("Callable[[str, str], object]", "called with the current step and its progress"),
     "warning": ("Callable[[str], object]", "called with each warning; without it warnings.warn is"),
 }
 TYPES = {"?": "bool", "q": "int", "d": "float", "s": "str", "l": "list of str", "h": "handle", "H": "list of handles"}
@@ -57,7 +57,7 @@ def describe(option):
 
 
 def document(name, options):
-    """The help of a command: what it takes, a paragraph each."""
+    """The help of a command: a paragraph for each option."""
     lines = [f"As the command 'rehearse {name}'; None is the default of every option."]
     lines += ["", *(describe(option) for option in options)]
     for field, (kind, text) in own_options(options).items():

@@ -44,7 +44,7 @@ class Devices:
     def __init__(self, seps: Sequence[int]) -> None:
         self.seps = [int(sep) for sep in seps]
         if not self.seps or any(b <= a for a, b in zip([0, *self.seps], self.seps)):
-            raise ValueError(f"seps: expected numbers above 0, each above the one before, found {list(seps)}")
+            raise ValueError(f"seps: expected increasing numbers above 0, found {list(seps)}")
 
     @property
     def machines(self) -> list[int]:

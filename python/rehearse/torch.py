@@ -1,7 +1,7 @@
 """Layers from PyTorch: a module becomes StableHLO text, which ``rehearse.cost`` prices.
 
 ``torch.export`` records what the module does with inputs of these shapes and breaks it down into PyTorch's core operations;
-each becomes one or a few operations of StableHLO. Values of parameters are not looked at, so that a module on the "meta"
+each becomes one or a few operations of StableHLO. Values of parameters are not read, so that a module on the "meta"
 device, which has no memory, is as good as any.
 """
 

@@ -92,8 +92,7 @@ static PyObject *elements(const struct rh_array *array, int depth, const char *a
 PyObject *column_value(PyObject *owner, const struct rh_array *array)
 {
     if (item_size(array->type) == 0 || array->dimensions < 0 || array->dimensions > 2) {
-        PyErr_Format(PyExc_SystemError, "rehearse: a value of type '%c' is none that this module knows",
-                     array->type);
+        PyErr_Format(PyExc_SystemError, "rehearse: unknown value type '%c'", array->type);
         return NULL;
     }
     if (array->dimensions == 0)
@@ -137,7 +136,7 @@ static PyObject *column_item(PyObject *self, Py_ssize_t index)
 {
     const struct column *column = (struct column *)self;
     if (index < 0 || index >= column->shape[0]) {
-        PyErr_SetString(PyExc_IndexError, "there is no such element");
+        PyErr_SetString(PyExc_IndexError, "index out of range");
         return NULL;
     }
     return elements(&column->array, 1, (const char *)column->array.data + index * column->strides[0]);
@@ -188,7 +187,7 @@ static int column_buffer_get(PyObject *self, struct column_buffer *view, int fla
                    !(flags & (PyBUF_C_ORDER | PyBUF_FORTRAN_ORDER | PyBUF_ANY_ORDER));
     bool by_columns = (flags & PyBUF_FORTRAN_ORDER) && column->shape[0] > 1 && column->shape[1] > 1;
     if ((!strided && !is_contiguous(column)) || by_columns) {
-        PyErr_SetString(PyExc_BufferError, "the elements of this column do not lie side by side");
+        PyErr_SetString(PyExc_BufferError, "the elements of this column are not contiguous");
         return -1;
     }
     view->buf = (void *)(uintptr_t)column->array.data;

@@ -63,7 +63,7 @@ static PyObject *command_new(PyTypeObject *type, PyObject *args, PyObject *keywo
     command->name = strdup(name);
     command->index = PyDict_New();
     if (command->size == 0)
-        PyErr_Format(PyExc_ValueError, "'%s' is no command", name);
+        PyErr_Format(PyExc_ValueError, "unknown command '%s'", name);
     else if (!command->name)
         PyErr_NoMemory();
     else if (command->index && read_options(command))
@@ -248,8 +248,7 @@ static bool fill(struct filling *filling, const struct rh_option *option, PyObje
     case 'h':
         return (*(const rh_handle **)field = handle_of(value, name)) != NULL;
     default:
-        PyErr_Format(PyExc_SystemError, "%s: an option of type '%c' is none that this module knows", name,
-                     option->type);
+        PyErr_Format(PyExc_SystemError, "%s: unknown option type '%c'", name, option->type);
         return false;
     }
 }
@@ -267,7 +266,7 @@ static bool fill_given(struct filling *filling, const char *name, PyObject *valu
         *object = value == Py_None ? NULL : value;
         if (!*object || object == &given->stop || PyCallable_Check(value))
             return true;
-        PyErr_Format(PyExc_TypeError, "%s: expected what can be called, found %R", name, value);
+        PyErr_Format(PyExc_TypeError, "%s: expected a callable, found %R", name, value);
         return false;
     }
     if (strcmp(name, "threads") == 0) {
@@ -329,8 +328,8 @@ static bool fill_positional(struct filling *filling, PyObject *args, PyObject *k
     bool all = command->count > 0 && command->options[0].type == 'l';
     const struct rh_option *option = &command->options[0];
     if (!all && (count > 1 || command->count == 0)) {
-        PyErr_Format(PyExc_TypeError, "%s() takes one argument without a name at most, found %zd",
-                     command->name, count);
+        PyErr_Format(PyExc_TypeError, "%s() takes at most one positional argument, found %zd", command->name,
+                     count);
         return false;
     }
     if (keywords && binding_item(keywords, option->field))

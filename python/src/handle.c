@@ -27,7 +27,7 @@ PyObject *handle_register(PyObject *module, PyObject *args)
         return NULL;
     if (!is_own_interpreter()) {
         PyErr_SetString(PyExc_ImportError,
-                        "rehearse works in one interpreter of a process, and another one has loaded it");
+                        "rehearse is already loaded by another interpreter of this process");
         return NULL;
     }
     if (!PyType_Check(class) || !PyType_IsSubtype((PyTypeObject *)class, handle_type)) {
@@ -64,7 +64,7 @@ rh_handle *handle_of(PyObject *object, const char *name)
 {
     if (PyObject_TypeCheck(object, handle_type))
         return unwrap(object);
-    PyErr_Format(PyExc_TypeError, "%s: expected what a call of rehearse has made, found %R", name, object);
+    PyErr_Format(PyExc_TypeError, "%s: expected the result of a rehearse call, found %R", name, object);
     return NULL;
 }
 
@@ -182,13 +182,13 @@ PyTypeObject *handle_type_new(void)
         {0},
     };
     static PyGetSetDef getters[] = {
-        {"kind", handle_kind, NULL, "What it is: 'profile', 'plan', …", NULL},
+        {"kind", handle_kind, NULL, "The kind of result: 'profile', 'plan', …", NULL},
         {"names", handle_names, NULL, "The names of all values.", NULL},
         {"forms", handle_forms, NULL, "The forms that it can be written in.", NULL},
         {0},
     };
     static PyType_Slot slots[] = {
-        {Py_tp_doc, "What a call has made. It never changes, and any number of threads may read it."},
+        {Py_tp_doc, "The result of a call. It never changes, and any number of threads may read it."},
         {Py_tp_new, binding_no_new},
         {Py_tp_dealloc, handle_end},
         {Py_tp_methods, methods},

@@ -58,7 +58,7 @@ PyObject *binding_text(PyObject *value, const char *name)
     char *data = NULL;
     Py_ssize_t length = 0;
     if (PyBytes_AsStringAndSize(bytes, &data, &length) < 0 || strlen(data) != (size_t)length) {
-        PyErr_Format(PyExc_ValueError, "%s: there is a NUL in %R", name, value);
+        PyErr_Format(PyExc_ValueError, "%s: NUL character in %R", name, value);
         Py_CLEAR(bytes);
     }
     return bytes;
@@ -114,16 +114,16 @@ static bool add_exceptions(PyObject *module)
     bool added = add_exception(module, RH_FAILED, NULL, "Error", "rehearse.Error",
                                "A call failed; code is the exit code of the command line.");
     PyObject *value = added ? PyTuple_Pack(2, exceptions[RH_FAILED], PyExc_ValueError) : NULL;
-    added =
-        value &&
-        add_exception(module, RH_USAGE, value, "UsageError", "rehearse.UsageError",
-                      "Options that do not fit together, or a value that an option cannot have.") &&
-        add_exception(module, RH_INPUT, value, "InputError", "rehearse.InputError",
-                      "A file or text that cannot be read, with its place.") &&
-        add_exception(module, RH_INFEASIBLE, exceptions[RH_FAILED], "InfeasibleError",
-                      "rehearse.InfeasibleError", "There is no answer: nothing fits or meets the limits.") &&
-        add_exception(module, RH_STOPPED, exceptions[RH_FAILED], "StoppedError", "rehearse.StoppedError",
-                      "The call was stopped by a Stop.");
+    added = value &&
+            add_exception(module, RH_USAGE, value, "UsageError", "rehearse.UsageError",
+                          "Options that exclude each other, or an invalid value of an option.") &&
+            add_exception(module, RH_INPUT, value, "InputError", "rehearse.InputError",
+                          "A file or text that cannot be read; the message has its place.") &&
+            add_exception(module, RH_INFEASIBLE, exceptions[RH_FAILED], "InfeasibleError",
+                          "rehearse.InfeasibleError",
+                          "No solution: nothing fits in memory or meets the limits.") &&
+            add_exception(module, RH_STOPPED, exceptions[RH_FAILED], "StoppedError", "rehearse.StoppedError",
+                          "The call was stopped by a Stop.");
     Py_XDECREF(value);
     return added;
 }

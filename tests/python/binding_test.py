@@ -79,7 +79,7 @@ class Arguments(unittest.TestCase):
     def test_twice_and_too_many(self):
         with self.assertRaisesRegex(TypeError, "two values for 'path'"):
             rehearse.profile_show("a", path="b")
-        with self.assertRaisesRegex(TypeError, "one argument without a name at most, found 2"):
+        with self.assertRaisesRegex(TypeError, "at most one positional argument, found 2"):
             rehearse.profile_show("a", 2)
 
     def test_a_wrong_number_is_named(self):
@@ -114,15 +114,15 @@ class Arguments(unittest.TestCase):
         plan = rehearse.plan(model="gpt2-xl", device="h100", devices=1, global_batch=8)
         said = set()
         for call in (
-            lambda: rehearse.elastic(plan, from_=plan),
-            lambda: rehearse.elastic(plan, plan, from_=None),
-            lambda: rehearse.elastic(from_=[plan, plan]),
+            lambda: rehearse.elastic(plan, from_=plan, faults=1),
+            lambda: rehearse.elastic(plan, plan, from_=None, faults=1),
+            lambda: rehearse.elastic(from_=[plan, plan], faults=1),
         ):
             with self.assertRaises(rehearse.Error) as raised:
                 call()
             said.add(str(raised.exception))
         self.assertEqual(len(said), 1)
-        with self.assertRaisesRegex(TypeError, "from: expected what a call of rehearse has made, found 'plan.json'"):
+        with self.assertRaisesRegex(TypeError, "from: expected the result of a rehearse call, found 'plan.json'"):
             rehearse.elastic(from_="plan.json")
 
 
