@@ -79,7 +79,7 @@ static void change(struct policy_state *state, const struct policy_change *chang
 const struct elastic_policy policy_oobleck = {
     .name = "oobleck",
     .summary = "builds new pipelines from templates and copies missing layers from replicas",
-    .assumes = "The nodes that are there form the fastest set of pipelines for their number (templates). A "
+    .assumes = "The available nodes form the fastest set of pipelines for their number (templates). A "
                "loss costs the "
                "iteration in progress, its detection and a reconfiguration; so does a return, without the "
                "iteration. If all "

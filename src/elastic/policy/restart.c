@@ -102,7 +102,7 @@ const struct elastic_policy policy_restart_async = {
     .name = "restart-async",
     .summary = "starts again from the last save, which was written behind training",
     .assumes = ASSUMES
-    "Training waits for the copy to the host's memory only; the copy is of use once it is on disk, and "
+    "Training waits for the copy to the host's memory only; the copy counts once it is on disk, and "
     "the next one waits for it.",
     .source = "PyTorch distributed checkpoint, async_save",
     .saving = POLICY_COPIES,
@@ -131,7 +131,7 @@ const struct elastic_policy policy_spares = {
     .name = "spares",
     .summary = "spares that are ready take the place of lost nodes",
     .assumes = ASSUMES
-    "Nodes held back run already: one takes a lost node's place in `swap` seconds instead of a restart. "
+    "Spare nodes are already running: one replaces a lost node in `swap` seconds instead of a restart. "
     "Training waits for saves. Without a spare the job waits.",
     .source = "hot spares as of OPT-175B's and Llama 3's clusters; arXiv 2407.21783",
     .saving = POLICY_SAVES,
