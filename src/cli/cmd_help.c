@@ -1,5 +1,6 @@
 #include "cli/command.h"
 #include "cli/manual.h"
+#include "cli/origins.h"
 #include "cli/output.h"
 #include "cli/usage.h"
 
@@ -19,6 +20,7 @@ static const struct option_spec options[] = {
 static const struct command_example examples[] = {
     {"rehearse help plan", "description and options of 'rehearse plan'"},
     {"rehearse help plan dapple", "the options of one of its topics"},
+    {"rehearse help oobleck", "its commands and ours; so hpgo, dapple, dlio, datagen, bpftrace, xla"},
     {"rehearse help --man plan | man -l -", "the same as a man page"},
     {NULL, NULL},
 };
@@ -51,7 +53,10 @@ static bool run(void *context, struct error *err)
 {
     const struct help_options *given = context;
     struct text text = {0};
-    if (given->words.count > 0) {
+    const struct origin *origin = given->words.count == 1 ? origin_find(given->words.items[0]) : NULL;
+    if (origin) {
+        origin_write(origin, &text);
+    } else if (given->words.count > 0) {
         int used;
         const struct command *command = command_find((int)given->words.count, given->words.items, &used, err);
         const struct command_topic *topic = NULL;
@@ -74,7 +79,7 @@ const struct command command_help = {
     .options = options,
     .options_size = sizeof(struct help_options),
     .operands = {.name = "COMMAND",
-                 .help = "the command to be explained, and one of its topics",
+                 .help = "the command to be explained, and one of its topics; or a system that you come from",
                  .min = 0,
                  .max = 3,
                  .at = offsetof(struct help_options, words)},

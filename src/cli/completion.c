@@ -1,6 +1,7 @@
 #include "cli/completion.h"
 
 #include "cli/command.h"
+#include "cli/origins.h"
 
 #include <string.h>
 
@@ -73,9 +74,11 @@ static void write_quoted(struct text *out, const char *text, const char *escaped
 /* The words that `rehearse help` completes to are the commands themselves. */
 static void write_operand_words(struct text *out, const struct command *command)
 {
-    if (command == &command_help)
+    if (command == &command_help) {
         write_first_words(out);
-    else if (command->operands.words)
+        text_add(out, " ");
+        origin_write_names(out, " ");
+    } else if (command->operands.words)
         option_write_words(command->operands.words, " ", out);
 }
 

@@ -1,5 +1,6 @@
 #include "cli/manual.h"
 
+#include "cli/origins.h"
 #include "cli/usage.h"
 #include "version.h"
 
@@ -152,6 +153,10 @@ void manual_write_all(struct text *out)
         write_roff(out, commands[i]->summary);
         text_add(out, "\n");
     }
+    text_add(out, ".SH COMING FROM ANOTHER SYSTEM\n.B rehearse help\nwith one of these words prints commands "
+                  "of that system and ours: ");
+    origin_write_names(out, ", ");
+    text_add(out, ".\n");
     write_exit_status(out);
 }
 

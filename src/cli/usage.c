@@ -1,5 +1,7 @@
 #include "cli/usage.h"
 
+#include "cli/origins.h"
+
 #include <string.h>
 
 #define WIDTH       80
@@ -183,6 +185,9 @@ void usage_write_all(struct text *out)
         write_wrapped(out, commands[i]->summary, longest + 4, longest + 4);
     }
     text_add(out, "\n'rehearse help COMMAND' or 'rehearse COMMAND --help' describes one of them.\n"
+                  "Coming from another system: 'rehearse help ");
+    origin_write_names(out, "|");
+    text_add(out, "'.\n"
                   "'rehearse --version' prints the version, the compiler and the libraries.\n\n"
                   "exit status: 0 done, 1 failed, 2 wrong usage, 3 bad input, 4 no feasible answer\n");
 }

@@ -1,0 +1,28 @@
+/* Systems that a user may come from: `rehearse help oobleck`. docs/coming-from.md has the whole tables; tests/cli/coming_from
+ * runs every line. */
+#ifndef REHEARSE_CLI_ORIGINS_H
+#define REHEARSE_CLI_ORIGINS_H
+
+#include "core/text.h"
+
+#define ORIGIN_LINES 4
+
+struct origin {
+    const char *name;  /* "oobleck" */
+    const char *title; /* "Oobleck, H-Oobleck and Ditto" */
+    const char *section;
+    struct {
+        const char *command, *there;
+    } lines[ORIGIN_LINES]; /* up to the first without a command */
+};
+
+/* Ended by one without a name. */
+extern const struct origin origins[];
+
+const struct origin *origin_find(const char *name); /* NULL: none */
+void origin_write(const struct origin *origin, struct text *out);
+
+/* Writes the names with `between` between them. */
+void origin_write_names(struct text *out, const char *between);
+
+#endif
