@@ -8,7 +8,7 @@ import rehearse
 
 # What every call takes besides the options of its command.
 CALL = {
-    "threads": ("int", "threads to use; 0 is one per processor, the result is the same"),
+    "threads": ("int", "threads to use; 0: one per processor; the result does not depend on it"),
     "time_limit": ("float", "seconds after which the best answer so far is returned, with its gap; 0 is no limit"),
     "stop": ("rehearse.Stop", "ends the call from another thread"),
     "progress": ("Callable[[str, str], object]", "called with the current step and its progress"),

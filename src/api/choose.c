@@ -97,8 +97,8 @@ bool cost_choose_devices(struct cost_chosen *chosen, const char *list, struct er
         char one[1024];
         size_t length = comma ? (size_t)(comma - name) : strlen(name);
         if (length == 0 || length >= sizeof one)
-            return error_set(err, ERROR_USAGE,
-                             "--device: expected names with commas between them, found '%s'", list);
+            return error_set(err, ERROR_USAGE, "--device: expected names separated by commas, found '%s'",
+                             list);
         if (chosen->table_count == PROFILE_MAX_DEVICES)
             return error_set(err, ERROR_USAGE, "--device: expected at most %d devices", PROFILE_MAX_DEVICES);
         memcpy(one, name, length);

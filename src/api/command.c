@@ -23,12 +23,13 @@ static bool copy_sized(void *own, size_t size, const void *given, const char *wh
     memset(own, 0, size);
     memcpy(&theirs, given, sizeof theirs);
     if (theirs < sizeof theirs || theirs > API_MAX_REQUEST)
-        return error_set(err, ERROR_USAGE, "%s: its size is %zu; begin it with RH_INIT", what, theirs);
+        return error_set(err, ERROR_USAGE, "%s: the request's size is %zu: initialise it with RH_INIT", what,
+                         theirs);
     memcpy(own, given, theirs < size ? theirs : size);
     for (size_t i = size; i < theirs; i++)
         if (((const char *)given)[i])
             return error_set(err, ERROR_USAGE,
-                             "%s: byte %zu is set, and version %s of the library knows only %zu", what, i,
+                             "%s: byte %zu of the request is set, library version %s knows only %zu", what, i,
                              rh_version(), size);
     memcpy(own, &size, sizeof size);
     return true;
@@ -120,7 +121,8 @@ static bool check_plans(const struct api_command *command, const char *request, 
         else if (spec->kind == OPTION_FILE && !spec->repeats && strcmp(spec->field, "plan") == 0)
             memcpy(&file, request + spec->at, sizeof file);
     return !handle || !file ||
-           error_set(err, ERROR_USAGE, "%s: `from` and '%s' are two plans: choose one", command->name, file);
+           error_set(err, ERROR_USAGE, "%s: `from` and '%s' both give a plan: choose one", command->name,
+                     file);
 }
 
 static bool open_request(const struct api_command *command, const void *request, void *own, bool *given,
@@ -292,7 +294,8 @@ static bool set(const char *command, void *request, const char *option, const ch
             continue;
         memcpy(&size, request, sizeof size);
         if (spec->repeats || spec->kind == OPTION_HANDLE)
-            return error_set(err, ERROR_USAGE, "%s: '%s' is no single text: set its field", command, option);
+            return error_set(err, ERROR_USAGE, "%s: '%s' is not a single value: set its field", command,
+                             option);
         if (size < spec->at + width(spec))
             return error_set(err, ERROR_USAGE, "%s: the request has no room for '%s'", command, option);
         if (spec->kind == OPTION_FLAG)

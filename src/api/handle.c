@@ -208,7 +208,7 @@ static const struct api_form *choose_form(const rh_handle *handle, const char *n
 {
     struct text list = {0};
     if (!handle || !name) {
-        error_set(err, ERROR_USAGE, handle ? "no form is named" : "there is no handle to write");
+        error_set(err, ERROR_USAGE, handle ? "no format is given" : "there is no handle to write");
         return NULL;
     }
     for (const struct api_form *form = handle->kind->forms; form->name; form++)
@@ -216,7 +216,7 @@ static const struct api_form *choose_form(const rh_handle *handle, const char *n
             return form;
     for (const struct api_form *form = handle->kind->forms; form->name; form++)
         text_format(&list, "%s%s", list.length > 0 ? ", " : "", form->name);
-    error_set(err, ERROR_USAGE, "a %s has no form '%s'; it has %s", handle->kind->name, name,
+    error_set(err, ERROR_USAGE, "a %s has no format '%s'; it has %s", handle->kind->name, name,
               list.failed ? "others" : list.data);
     text_release(&list);
     return NULL;
@@ -228,7 +228,7 @@ static bool write_form(const rh_handle *handle, const char *name, struct text *t
     if (!form)
         return false;
     if (!form->write)
-        return error_set(err, ERROR_USAGE, "the form '%s' of a %s is a folder: it can be saved", name,
+        return error_set(err, ERROR_USAGE, "format '%s' of a %s is a folder: it can only be saved", name,
                          handle->kind->name);
     text_add(text, ""); /* an empty form is a text, too */
     return form->write(handle, text, err) && (!text->failed || error_memory(err));

@@ -96,7 +96,7 @@ struct option_spec {
     {                                                                                                        \
         .name = "threads", .kind = OPTION_INTEGER, .at = offsetof(type, threads), .argument = "N",           \
         .initial = "0", .max = 1024,                                                                         \
-        .help = "threads to use; 0 is one per processor, the result is the same"                             \
+        .help = "threads to use; 0: one per processor; the result does not depend on it"                     \
     }
 
 /* Goes through a table, the tables in it, too, and leaves out rows that a command line does not have:

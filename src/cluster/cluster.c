@@ -220,8 +220,7 @@ bool cluster_resolve(struct cluster *cluster, const struct tables *tables, const
         struct cluster_group *group = &cluster->groups[g];
         const struct cost_device *type = tables_device(tables, group->device);
         if (!type)
-            return error_set(err, ERROR_INPUT,
-                             "%s.device: '%s' is not a device that is known: see 'rehearse cost --list'",
+            return error_set(err, ERROR_INPUT, "%s.device: unknown device '%s': see 'rehearse cost --list'",
                              group->place, group->device);
         /* what the file says is a node's, a link's bandwidth is a device's when all of them send */
         double share = cluster->inter_node.bandwidth / group->devices_per_node;

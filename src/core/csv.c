@@ -56,7 +56,7 @@ static const char *read_quoted(struct reader *r)
 {
     const char *end = closing_quote(r);
     if (end == r->end) {
-        error_set(r->err, ERROR_INPUT, "%s:%d: a quote that does not end", r->csv->path, r->line);
+        error_set(r->err, ERROR_INPUT, "%s:%d: an unterminated quote", r->csv->path, r->line);
         return NULL;
     }
     char *cell = arena_alloc(&r->csv->arena, 1, (size_t)(end - r->at) + 1), *to = cell;
@@ -112,7 +112,7 @@ static bool read_row(struct reader *r, int *count)
         r->at++;
     if (r->at < r->end) {
         if (*r->at != '\n')
-            return error_set(r->err, ERROR_INPUT, "%s:%d: a carriage return inside of a line", r->csv->path,
+            return error_set(r->err, ERROR_INPUT, "%s:%d: a carriage return within a line", r->csv->path,
                              r->line);
         r->at++;
         r->line++;
@@ -144,7 +144,8 @@ static bool read_header(struct reader *r)
         return error_memory(r->err);
     for (int i = 0; i < count; i++) {
         if (exact_column(&(struct csv){.columns = csv->columns, .column_count = i}, r->cells[i]) >= 0)
-            return error_set(r->err, ERROR_INPUT, "%s:1: column '%s' is there twice", csv->path, r->cells[i]);
+            return error_set(r->err, ERROR_INPUT, "%s:1: column '%s' is listed twice", csv->path,
+                             r->cells[i]);
         csv->columns[i] = r->cells[i];
     }
     r->count = 0;

@@ -170,11 +170,11 @@ static bool is_scalar(const struct doc_node *node)
 bool doc_string(const struct doc *doc, const struct doc_node *node, const char **value, struct error *err)
 {
     if (!is_scalar(node))
-        return unexpected(doc, node, "a text", err);
+        return unexpected(doc, node, "a string", err);
     if (node->length == 0)
-        return doc_error(doc, node, err, "expected a text, found an empty one");
+        return doc_error(doc, node, err, "expected a non-empty string");
     if (strlen(node->text) != node->length)
-        return doc_error(doc, node, err, "expected a text, found one with a NUL in it");
+        return doc_error(doc, node, err, "expected a string without NUL characters");
     *value = node->text;
     return true;
 }

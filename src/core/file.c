@@ -36,8 +36,7 @@ static bool read_all(int fd, const char *path, size_t size_hint, size_t limit, c
         *length += (size_t)got;
         if (*length > limit) {
             free(buffer);
-            return error_set(err, ERROR_INPUT, "%s: larger than the %zu MiB that are read", path,
-                             limit >> 20);
+            return error_set(err, ERROR_INPUT, "%s: larger than the limit of %zu MiB", path, limit >> 20);
         }
         if (got == 0) {
             buffer[*length] = 0;
@@ -59,11 +58,11 @@ bool file_read(const char *path, size_t limit, char **data, size_t *length, stru
     struct stat info;
     bool ok;
     if (fstat(fd, &info) != 0)
-        ok = error_set(err, ERROR_FAILED, "%s: cannot look at: %s", path, strerror(errno));
+        ok = error_set(err, ERROR_FAILED, "%s: cannot access: %s", path, strerror(errno));
     else if (S_ISDIR(info.st_mode))
         ok = error_set(err, ERROR_INPUT, "%s: a directory, expected a file", path);
     else if (S_ISREG(info.st_mode) && (uintmax_t)info.st_size > limit)
-        ok = error_set(err, ERROR_INPUT, "%s: larger than the %zu MiB that are read", path, limit >> 20);
+        ok = error_set(err, ERROR_INPUT, "%s: larger than the limit of %zu MiB", path, limit >> 20);
     else
         ok = read_all(fd, path, S_ISREG(info.st_mode) ? (size_t)info.st_size : 0, limit, data, length, err);
     close(fd);
@@ -77,7 +76,7 @@ bool file_look(const char *path, enum file_kind *kind, struct error *err)
     if (stat(path, &info) == 0)
         *kind = S_ISDIR(info.st_mode) ? FILE_FOLDER : S_ISREG(info.st_mode) ? FILE_REGULAR : FILE_OTHER;
     else if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP && errno != ENAMETOOLONG)
-        return error_set(err, error_of_input(errno), "%s: cannot look at: %s", path, strerror(errno));
+        return error_set(err, error_of_input(errno), "%s: cannot access: %s", path, strerror(errno));
     return true;
 }
 

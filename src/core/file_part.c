@@ -24,10 +24,10 @@ static bool not_opened(const struct file_part *part, bool direct, int code, stru
         return error_set(err, ERROR_FAILED, "%s: the file system cannot write directly (O_DIRECT)",
                          part->path);
     if (code == ELOOP)
-        return error_set(err, ERROR_FAILED, "%s: cannot write: it is a link, which is not followed",
+        return error_set(err, ERROR_FAILED, "%s: cannot write: it is a symbolic link (not followed)",
                          part->name);
     if (code == ENXIO)
-        return error_set(err, ERROR_FAILED, "%s: cannot write: it is no regular file", part->name);
+        return error_set(err, ERROR_FAILED, "%s: cannot write: it is not a regular file", part->name);
     return cannot_write(part, code, err);
 }
 
@@ -57,7 +57,7 @@ static bool empty(const struct file_part *part, const struct stat *ours, struct 
 {
     if (!S_ISREG(ours->st_mode) || ours->st_nlink > 1)
         return error_set(err, ERROR_FAILED, "%s: cannot write: it is %s", part->name,
-                         S_ISREG(ours->st_mode) ? "another file, too" : "no regular file");
+                         S_ISREG(ours->st_mode) ? "also another file (a hard link)" : "not a regular file");
     /* of a new file it would make ext4 write it out when it is closed */
     return ours->st_size == 0 || ftruncate(part->fd, 0) == 0 || cannot_write(part, errno, err);
 }
@@ -91,7 +91,7 @@ static bool may_replace(const struct file_part *part, struct error *err)
     if (lstat(part->path, &old) != 0 || S_ISREG(old.st_mode) || S_ISLNK(old.st_mode))
         return true; /* what cannot be looked at cannot be opened either, which says it better */
     return error_set(err, ERROR_FAILED, "%s: cannot write: it is %s", part->path,
-                     S_ISDIR(old.st_mode) ? "a directory" : "no regular file");
+                     S_ISDIR(old.st_mode) ? "a directory" : "not a regular file");
 }
 
 bool file_part_open(struct file_part *part, const char *path, bool direct, struct error *err)

@@ -71,7 +71,7 @@ static bool check_known(struct layer_job *layer, int count, const char *const *u
 {
     return count == 0 ||
            error_set(&layer->err, ERROR_INPUT,
-                     "%s: custom call '%s' is not in the table of custom calls: its time is not known",
+                     "%s: unknown custom call '%s': its time is not in the table of custom calls",
                      layer->file->path, unknown[0]);
 }
 
@@ -189,7 +189,7 @@ static const char *describe(struct arena *arena, const struct profile_job *m, in
     for (int i = 0; i < count; i++)
         unbounded += m->layers[m->layers[i].same].cost.forward.unbounded_loops;
     if (unbounded > 0.0)
-        text = arena_format(arena, "%s; %.0f loops whose turns cannot be told run once", text, unbounded);
+        text = arena_format(arena, "%s; %.0f loops of unknown trip count, counted once", text, unbounded);
     return text;
 }
 
@@ -234,7 +234,7 @@ static bool check_rules(const struct layer_file *files, int file_count,
                         struct error *err)
 {
     if (rules == COUNT_XLA)
-        return error_set(err, ERROR_USAGE, "the rules xla count and have no times: take xla-gpu");
+        return error_set(err, ERROR_USAGE, "the rules xla only count and have no times: use xla-gpu");
     for (int i = 0; rules == COUNT_XLA_GPU && i < file_count; i++)
         if (!files[i].backward)
             return error_set(err, ERROR_USAGE, "%s: XLA derives no backward pass: name it with --backward",

@@ -30,7 +30,7 @@ bool model_check_precision(const struct cost_device *device, enum model_precisio
     for (int t = 0; t < COST_TYPE_COUNT; t++)
         if (device->peak[t] > 0.0 && t != COST_FP64 && t != COST_INT8)
             text_format(&has, "%s%s", has.length > 0 ? ", " : "", cost_type_name((enum cost_type)t));
-    error_set(err, ERROR_INFEASIBLE, "--precision %s: '%s' has no products in it, only in %s",
+    error_set(err, ERROR_INFEASIBLE, "--precision %s: '%s' has no matrix products in it, only in %s",
               model_precisions[precision], device->name, has.data ? has.data : "fp32");
     text_release(&has);
     return false;

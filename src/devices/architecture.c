@@ -232,7 +232,7 @@ static bool check_facts(const struct architecture *model, const char *place, str
     if (model->qk_norm + model->qk_norm_wide + model->qk_l2_norm > 1)
         return fails(place, err, "expected one of qk_norm, qk_norm_wide and qk_l2_norm, found several");
     if (model->block_norms == 1 && !model->parallel)
-        return fails(place, err, "one norm of a block is for attention and MLP side by side (parallel)");
+        return fails(place, err, "one norm of a block is for parallel attention and MLP (parallel)");
     if ((model->sigmoid_router || model->pre_softmax_router || model->own_router ||
          model->router_scale > 0.0) &&
         !model->experts)

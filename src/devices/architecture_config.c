@@ -22,7 +22,7 @@ static bool unknown_kind(const struct doc *doc, const struct doc_node *node, con
 {
     struct text known = {0};
     config_kinds_list(&known);
-    doc_error(doc, node, err, "kind of model '%.60s' is not known: expected one of %s", type,
+    doc_error(doc, node, err, "unknown kind of model '%.60s': expected one of %s", type,
               known.data ? known.data : "");
     text_release(&known);
     return false;
@@ -71,7 +71,7 @@ static bool check(struct config_reader *r, struct architecture *model, const str
     bool grouped = kind->habits & GATED && !(kind->habits & LATENT);
     if (r->wrong.length > 0 && grouped && !config_find(r, config_kv_heads) && model->heads > 0) {
         snprintf(err.text, sizeof err.text,
-                 "%s: without num_key_value_heads, each of the %" PRId64 " heads has keys of its own",
+                 "%s: without num_key_value_heads, each of the %" PRId64 " heads has its own keys",
                  r->doc->path, model->heads);
         config_complain(r, err.text);
     }

@@ -14,7 +14,7 @@
 
 /* X(name, description, minimum, maximum, default) */
 #define CALIBRATION_PARAMETERS(X)                                                                            \
-    X(gemm, "rate of matrix products in training, of that measured alone", 0.3, 1.2, 0.95)                   \
+    X(gemm, "rate of matrix products in training, relative to that measured alone", 0.3, 1.2, 0.95)          \
     X(gemm_narrow, "the same for 8-bit and narrower products", 0.3, 1.3, 0.95)                               \
     X(bmm, "the same for the batched products of unfused attention", 0.2, 1.2, 0.8)                          \
     X(bmm_odd, "the same where the width of a head is not a multiple of 8", 0.02, 1.0, 0.15)                 \
@@ -23,16 +23,17 @@
     X(flash3, "share of the matrix peak, FlashAttention-3 or cuDNN, forward; backward four fifths", 0.2,     \
       0.85, 0.6)                                                                                             \
     X(flash_ramp, "tokens of a sequence at which flash attention is at half its rate", 1, 4000, 200)         \
-    X(narrow_head, "rate of flash attention with heads of 64, of that with 128", 0.5, 1.2, 0.85)             \
+    X(narrow_head, "rate of flash attention with heads of 64, relative to heads of 128", 0.5, 1.2, 0.85)     \
     X(stream, "share of the memory bandwidth, elementwise kernels", 0.2, 1.0, 0.8)                           \
     X(quantize, "share of the memory bandwidth, casts to 8 bits", 0.1, 3.0, 0.7)                             \
-    X(inside, "bandwidth inside a node in training, of that measured alone", 0.2, 1.5, 0.9)                  \
-    X(across, "bandwidth across nodes in training, of that measured alone", 0.2, 2.0, 0.8)                   \
-    X(exchange, "all-to-all bandwidth between experts in training, of that measured alone", 0.1, 1.5, 0.7)   \
+    X(inside, "bandwidth inside a node in training, relative to that measured alone", 0.2, 1.5, 0.9)         \
+    X(across, "bandwidth across nodes in training, relative to that measured alone", 0.2, 2.0, 0.8)          \
+    X(exchange, "all-to-all bandwidth between experts in training, relative to that measured alone", 0.1,    \
+      1.5, 0.7)                                                                                              \
     X(send, "share of the transfers between stages that is not hidden", 0.0, 3.0, 0.7)                       \
-    X(hide_shards, "share of computing under which gathers and scatters of shards hide", 0.0, 1.0, 0.8)      \
-    X(slow_shards, "time lost per time of hidden gathers and scatters", 0.0, 1.0, 0.05)                      \
-    X(jitter, "share of the computing lost to waiting, per doubling of the nodes", 0.0, 0.05, 0.005)         \
+    X(hide_shards, "share of compute that can overlap gathers and scatters of shards", 0.0, 1.0, 0.8)        \
+    X(slow_shards, "slowdown of compute per second of overlapped gathers and scatters", 0.0, 1.0, 0.05)      \
+    X(jitter, "share of compute time lost to waiting, per doubling of the nodes", 0.0, 0.05, 0.005)          \
     X(step, "seconds of an iteration that are neither kernel nor transfer", 0.0, 0.5, 0.005)
 
 /* A run of the user's own, by which times of jobs like it are corrected (evidence/own_run.h). */

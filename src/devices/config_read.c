@@ -55,7 +55,7 @@ int64_t config_number(struct config_reader *r, const char *const *keys, int64_t 
     if (node && !doc_integer(r->doc, node, 1, max, &value, &err))
         config_complain(r, err.text);
     if (!node && needed) {
-        snprintf(err.text, sizeof err.text, "%s: %s is missing: the class would take another model's",
+        snprintf(err.text, sizeof err.text, "%s: %s is missing: set it, there is no safe default",
                  r->doc->path, *keys);
         config_complain(r, err.text);
     }
@@ -151,8 +151,7 @@ static void read_shared(struct config_reader *r, struct architecture *model)
     if (shared == 0 || model->expert_ffn == 0)
         return;
     if (shared % model->expert_ffn != 0)
-        complain_at(r, config_find(r, widths)->key,
-                    "no multiple of an expert's width, which is not modelled");
+        complain_at(r, config_find(r, widths)->key, "not a multiple of an expert's width: not modelled");
     model->shared_experts = shared / model->expert_ffn;
 }
 
@@ -223,7 +222,7 @@ static int64_t period_of(struct config_reader *r, const struct doc_node *layers)
         windows |= window;
         if (every > 0 && full != (place % every == 0)) {
             doc_error(r->doc, node, &err,
-                      "layer_types: full attention in other than every so many-th block is not modelled");
+                      "layer_types: full attention at irregular intervals is not modelled");
             config_complain(r, err.text);
             return 0;
         }

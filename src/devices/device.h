@@ -33,12 +33,12 @@ double cost_type_bytes(enum cost_type type); /* per number in memory; fp4: 0.5 *
 #define GEMM_PARAMETERS(X)                                                                                   \
     X(efficiency, "share of the peak that large tiles reach, clocks high", 0.05, 2)                          \
     X(small_tile, "edge of the square tile that takes twice the time per product", 0.01, 1000)               \
-    X(throttle, "by how much longer work slows itself down: clocks fall", 1e-4, 2)                           \
-    X(start, "seconds until a block multiplies", 1e-9, 1e-3)                                                 \
-    X(finish, "time to write a tile that nothing hides, in that of its share of the bandwidth", 1e-3, 100)   \
-    X(step, "seconds per element of k at least: latency", 1e-12, 1e-6)                                       \
+    X(throttle, "slowdown of sustained work, as clocks fall", 1e-4, 2)                                       \
+    X(start, "start-up of a block, seconds", 1e-9, 1e-3)                                                     \
+    X(finish, "exposed time to write a tile, relative to that at its share of the bandwidth", 1e-3, 100)     \
+    X(step, "minimum seconds per element of k (latency)", 1e-12, 1e-6)                                       \
     X(split, "seconds to add the parts of a split product", 1e-9, 1e-3)                                      \
-    X(split_least, "elements of k of a part at least, when the parts would fill the device", 1, 1e6)         \
+    X(split_least, "minimum elements of k per part, when the parts would fill the device", 1, 1e6)           \
     X(memory, "share of the memory bandwidth", 0.05, 1.5)                                                    \
     X(floor, "seconds of the smallest product", 1e-7, 1e-3)
 

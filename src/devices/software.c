@@ -369,7 +369,7 @@ const struct software software_all[SOFTWARE_COUNT] = {
     },
     {
         .name = "nanogpt",
-        .text = "scripts of one's own in PyTorch, compiled, with FlashAttention-2: nanoGPT, TinyLlama",
+        .text = "custom PyTorch scripts, compiled, with FlashAttention-2: nanoGPT, TinyLlama",
         FSDP,
         .techniques = SHARDS,
         .middle = 1,

@@ -92,13 +92,13 @@ enum offload_place { PLACE_USUAL, PLACE_HOST, PLACE_NVME };
       "blocks of a chunk whose activations wait in the host's memory")                                       \
     X(DISPATCH, dispatch, "dispatch", "how tokens go to their experts and back")                             \
     X(EXPERT_OVERLAP, expert_overlap, "ep-overlap",                                                          \
-      "exchanges of experts beside the kernels of another micro-batch")                                      \
+      "exchanges of experts, overlapped with the kernels of another micro-batch")                            \
     X(TENSOR_OVERLAP, tensor_overlap, "tp-overlap",                                                          \
-      "exchanges of tensor parallel ranks beside the products they belong to")                               \
+      "exchanges of tensor parallel ranks, overlapped with their matrix products")                           \
     X(EXPERT_TENSOR, expert_tensor, "etp", "tensor parallel degree of the experts")                          \
     X(CONTEXT_KIND, context_kind, "cp-comm", "how context parallel ranks exchange keys and values")          \
     X(SCHEDULE, schedule, "schedule", "order of the passes of a pipeline")                                   \
-    X(IMBALANCE, imbalance, "imbalance", "tokens of the busiest device of experts, per cent of the mean")
+    X(IMBALANCE, imbalance, "imbalance", "tokens on the busiest expert device, per cent of the mean")
 
 enum technique_kind {
 #define X(id, member, name, text) TECHNIQUE_##id,

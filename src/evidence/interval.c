@@ -85,12 +85,11 @@ void estimate_print(const struct estimate *estimate, struct text *out)
     struct estimate sorted = *estimate;
     double others = 0.0;
     if (estimate->count == 0) {
-        text_add(out,
-                 "\nno known run is similar, or the calibration is your own: the formula is not corrected\n");
+        text_add(out, "\nthe formula is not corrected: no similar known run, or your own calibration\n");
         return;
     }
     qsort(sorted.neighbours, (size_t)sorted.count, sizeof *sorted.neighbours, by_moved);
-    text_format(out, "\n%d known runs move the time of the formula by %+.1f %%", sorted.count,
+    text_format(out, "\n%d known runs change the formula's time by %+.1f %%", sorted.count,
                 100.0 * (sorted.factor / sorted.own - 1.0));
     if (sorted.own != 1.0)
         text_format(out, ", and the run of --calibration by %+.1f %%", 100.0 * (sorted.own - 1.0));
@@ -104,6 +103,6 @@ void estimate_print(const struct estimate *estimate, struct text *out)
             others += sorted.neighbours[i].moved;
     if (sorted.count > NAMED)
         text_format(out, "  and %d others %86s %+6.1f %%\n", sorted.count - NAMED, "", 100.0 * expm1(others));
-    text_add(out,
-             "alike: correlation of errors; slower: than the formula said; moves: of the time, multiplied\n");
+    text_add(out, "alike: correlation of errors; slower: measured relative to the formula; effect: on "
+                  "the\nprediction\n");
 }

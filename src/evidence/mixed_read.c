@@ -326,7 +326,7 @@ static void mark_copies(struct mixed_table *table)
             struct mixed_row *a = &table->rows[i], *b = &table->rows[j];
             if (a->measured > 0.0 && a->measured_memory > 0.0 && a->measured == b->measured &&
                 a->measured_memory == b->measured_memory) {
-                a->mark = b->mark = "measured values are those of another plan: one is a copy";
+                a->mark = b->mark = "same measured values as another plan: one is a copy";
             }
         }
 }
@@ -351,7 +351,7 @@ static void predict(struct mixed_table *table)
         if (row->measured > 0.0)
             row->error = row->predicted.seconds / row->measured - 1.0;
         if (!row->mark && row->predicted.launch_bound)
-            row->mark = "launching takes longer than kernels: a lower bound";
+            row->mark = "launches take longer than kernels: only a lower bound";
     }
 }
 

@@ -197,7 +197,7 @@ static bool read_model(struct reader *r)
 static bool read_type(struct reader *r)
 {
     const char *text = cell_or(r, "precision", r->defaults->precision);
-    return run_read_precision(r->run, text) || cannot(r, "no precision that is known: '%s'", text);
+    return run_read_precision(r->run, text) || cannot(r, "unknown precision '%s'", text);
 }
 
 /* The nodes of a run that does not describe them. */

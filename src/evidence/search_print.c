@@ -17,10 +17,8 @@ static void print_question(const struct job_search_report *report, struct text *
     else
         text_format(out, ", one node: %s\n", job->inside->name);
     if (!job->device->fitted && job->device->like)
-        text_format(
-            out,
-            "%s: its own peaks, sizes and links; the shares of them that kernels reach are those of %s\n",
-            job->device->name, job->device->like);
+        text_format(out, "%s: own peaks, sizes and links; kernel efficiency as measured on %s\n",
+                    job->device->name, job->device->like);
     text_format(out, "global batch %" PRId64 " x %" PRId64 " tokens, products in %s, %s\n\n", job->batch,
                 job->sequence, cost_type_name(cost_device_type(job->device, job->type)), job->software->name);
 }
@@ -31,17 +29,15 @@ static void print_proof(const struct job_search_report *report, struct text *out
     struct unit_texts texts = {0};
     double best = search->plans[0].time.seconds;
     if (report->answer.in_time && search->complete)
-        text_format(out,
-                    "proven cheapest: no plan in time has fewer device-hours, among %.0f combinations that "
-                    "satisfy the limits and fit\n",
-                    search->combinations);
-    else if (report->answer.in_time)
         text_format(
             out,
-            "stopped early: the cheapest of %.0f combinations tried; no plan in time is more than %.1f %% "
-            "cheaper\n",
-            search->combinations,
-            100.0 * plan_gap_of(best * search->plans[0].job.devices, search->lower_bound));
+            "proven cheapest: fewest device-hours in time, of %.0f combinations within limits and memory\n",
+            search->combinations);
+    else if (report->answer.in_time)
+        text_format(out,
+                    "stopped early: cheapest of %.0f combinations; no plan in time is > %.1f %% cheaper\n",
+                    search->combinations,
+                    100.0 * plan_gap_of(best * search->plans[0].job.devices, search->lower_bound));
     else if (search->complete)
         text_format(out,
                     "proven optimal: no faster plan among %.0f combinations satisfies the limits and fits\n",

@@ -37,7 +37,7 @@ bool hlo_infer_dims_exist(struct hlo_inference *inference, const char *what, con
             return hlo_contradicts(inference, "%s: no dimension %lld among %d", what, (long long)dims->at[i],
                                    shape->rank);
         if (seen >> dims->at[i] & 1)
-            return hlo_contradicts(inference, "%s: dimension %lld is there twice", what,
+            return hlo_contradicts(inference, "%s: dimension %lld is listed twice", what,
                                    (long long)dims->at[i]);
         seen |= (uint64_t)1 << dims->at[i];
     }

@@ -64,9 +64,9 @@ bool hlo_infer_slice(struct hlo_inference *inference)
     for (int i = 0; i < operand->rank; i++) {
         int64_t start = a->start.at[i], limit = a->limit.at[i], stride = a->stride.at[i];
         if (start < 0 || limit < start || limit > operand->dims[i] || stride < 1)
-            return hlo_contradicts(inference, "[%lld:%lld:%lld] is no slice of dimension %d, which is %lld",
-                                   (long long)start, (long long)limit, (long long)stride, i,
-                                   (long long)operand->dims[i]);
+            return hlo_contradicts(
+                inference, "[%lld:%lld:%lld] is not a slice of dimension %d, which is %lld", (long long)start,
+                (long long)limit, (long long)stride, i, (long long)operand->dims[i]);
         hlo_infer_dim(inference, (limit - start) / stride + ((limit - start) % stride != 0));
     }
     return true;
@@ -112,7 +112,7 @@ bool hlo_infer_pad(struct hlo_inference *inference)
         return hlo_contradicts(inference, "expected padding of %d dimensions, found %d, %d and %d",
                                operand->rank, a->low.count, a->high.count, a->interior.count);
     if (value->rank != 0 || (inference->is_exact && value->type != operand->type))
-        return hlo_contradicts(inference, "the value to pad with is no scalar");
+        return hlo_contradicts(inference, "the padding value is not a scalar");
     hlo_infer_array(inference, operand->type);
     for (int i = 0; i < operand->rank; i++) {
         int64_t low = a->low.at[i], high = a->high.at[i],
@@ -174,7 +174,7 @@ bool hlo_infer_element(struct hlo_inference *inference)
     const struct hlo_shape *tuple = hlo_operand_shape(inference, 0);
     int64_t index = inference->in->attributes->index;
     if (tuple->type != HLO_TYPE_TUPLE)
-        return hlo_contradicts(inference, "the operand is no tuple");
+        return hlo_contradicts(inference, "the operand is not a tuple");
     if (index < 0 || index >= tuple->part_count)
         return hlo_contradicts(inference, "no element %lld in a tuple of %d", (long long)index,
                                tuple->part_count);

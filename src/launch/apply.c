@@ -30,7 +30,7 @@ static bool check_model(const struct launch_options *options, const struct archi
         const struct launch_value *said = sizes[i].said;
         if (said->given && said->value != sizes[i].is && sizes[i].counts)
             return error_set(err, ERROR_INFEASIBLE,
-                             "the arguments are not those of '%s': %s %" PRId64 " in line %d, not %" PRId64,
+                             "the arguments do not match '%s': %s is %" PRId64 " in line %d, not %" PRId64,
                              model->name, sizes[i].name, said->value, said->line, sizes[i].is);
     }
     return true;
@@ -50,7 +50,7 @@ static bool set_degrees(const struct launch_options *options, struct job *job, s
         if (!degrees[i].said->given)
             continue;
         if (degrees[i].said->value > INT_MAX)
-            return error_set(err, ERROR_INFEASIBLE, "line %d: %" PRId64 " is more than there can be",
+            return error_set(err, ERROR_INFEASIBLE, "line %d: %" PRId64 " is too large",
                              degrees[i].said->line, degrees[i].said->value);
         *degrees[i].to = (int)degrees[i].said->value;
     }
@@ -72,7 +72,7 @@ static bool set_chunks(const struct launch_options *options, struct job *job, st
     int64_t blocks = options->chunk_blocks.value;
     if (places % job->pipeline != 0 || places / job->pipeline % blocks != 0)
         return error_set(err, ERROR_INFEASIBLE,
-                         "%" PRId64 " blocks on %d stages are not whole chunks of %" PRId64, places,
+                         "%" PRId64 " blocks on %d stages cannot be divided into chunks of %" PRId64, places,
                          job->pipeline, blocks);
     job->chunks = (int)(places / job->pipeline / blocks);
     return true;
@@ -96,7 +96,7 @@ static bool spread(struct launch_options *options, struct job *job, struct error
         return error_memory(err);
     if (left < 0 || (inside == 0 ? left != 0 : left % inside != 0))
         return error_set(err, ERROR_INFEASIBLE,
-                         "%d blocks do not spread over %d stages as the arguments want it",
+                         "%d blocks cannot be placed on %d stages as the arguments require",
                          job_block_count(job), job->pipeline);
     for (int i = 0; i <= last; i++)
         blocks[i] = inside > 0 ? (int)(left / inside) : 0;
@@ -108,7 +108,7 @@ static bool spread(struct launch_options *options, struct job *job, struct error
     blocks[last] -= options->counts_head.given;
     job->stage_blocks = blocks;
     return (blocks[0] >= 0 && blocks[last] >= 0) ||
-           error_set(err, ERROR_INFEASIBLE, "no block is left for an end of the pipeline");
+           error_set(err, ERROR_INFEASIBLE, "no block is left for the first or last stage");
 }
 
 static bool set_stages(struct launch_options *options, struct job *job, struct error *err)
@@ -186,7 +186,7 @@ static bool fix(struct job_question *question, enum job_dimension dimension, con
     if (!given)
         return true;
     if (range->given && (value < range->min || value > range->max))
-        return error_set(err, ERROR_USAGE, "%s is fixed to something else than the arguments' %" PRId64,
+        return error_set(err, ERROR_USAGE, "%s is fixed to another value than the arguments' %" PRId64,
                          job_dimension_name(dimension), value);
     *range = (struct job_range){value, value, true};
     return true;

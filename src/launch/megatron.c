@@ -334,10 +334,9 @@ static bool arguments_of(const struct job *job, struct megatron_arguments *a)
 static bool check(const struct job *job, struct error *err)
 {
     if (job->model->encoder_layers > 0 || job->model->patch > 0)
-        return error_set(
-            err, ERROR_INFEASIBLE,
-            "'%s' is no language model of one stack: Megatron-LM's arguments for it are not known here",
-            job->model->name);
+        return error_set(err, ERROR_INFEASIBLE,
+                         "'%s' is not a single-stack language model: its Megatron-LM arguments are unknown",
+                         job->model->name);
     if (!megatron_check_facts(job->model, err))
         return false;
     if (job->model->rope_yarn > 0.0 && job->sequence > job->model->sequence && job->model->kv_rank == 0)
@@ -365,10 +364,9 @@ static bool check(const struct job *job, struct error *err)
     int recipe = job->technique.recipe;
     if (job->type == COST_FP8 && (recipe == RECIPE_USUAL || recipe == RECIPE_DELAYED) &&
         job->recompute == RECOMPUTE_SELECTIVE && ((unsigned)job->technique.modules & unscaled))
-        return error_set(
-            err, ERROR_INFEASIBLE,
-            "Megatron-LM does not recompute layernorm and moe_act with delayed scaling: another recipe "
-            "(--fix recipe=tensorwise) or other modules would do");
+        return error_set(err, ERROR_INFEASIBLE,
+                         "Megatron-LM does not recompute layernorm and moe_act with delayed scaling: use "
+                         "another recipe (--fix recipe=tensorwise) or other modules");
     if (job->frozen)
         return error_set(err, ERROR_INFEASIBLE, "Megatron-LM has no arguments for frozen weights (LoRA)");
     if (job->type == COST_FP64 || job->type == COST_INT8)

@@ -124,14 +124,13 @@ void launch_blocks(const struct launch_subject *of, const struct plan_stage *sta
 bool launch_check_job(const struct launch_subject *of, const char *software, struct error *err)
 {
     if (of->is_job && strcmp(of->job->software->name, "ideal") == 0)
-        return error_set(
-            err, ERROR_INFEASIBLE,
-            "'ideal' is no software: plan with one that there is (--software), to write it for %s", software);
-    return of->is_job ||
-           error_set(err, ERROR_INFEASIBLE,
-                     "%s takes a training job whose stages all have the same degrees on one device "
-                     "type, and this plan is not one",
-                     software);
+        return error_set(err, ERROR_INFEASIBLE,
+                         "'ideal' is not real software: plan with --software NAME, to write it for %s",
+                         software);
+    return of->is_job || error_set(err, ERROR_INFEASIBLE,
+                                   "%s needs a training job whose stages all have the same degrees on one "
+                                   "device type: this plan has not",
+                                   software);
 }
 
 bool launch_check_techniques(enum launch_format format, const struct job *job, unsigned can,
@@ -161,6 +160,7 @@ bool launch_check_rounds(const struct job *job, struct error *err)
     if (job->chunks == 1 || job_is_folded(job) || count % (rounds > 1 ? rounds : 1) == 0)
         return true;
     return error_set(err, ERROR_INFEASIBLE,
-                     "%" PRId64 " micro-batches do not go round %d interleaved stages in groups of one size",
+                     "%" PRId64
+                     " micro-batches cannot be divided into equal groups for %d interleaved stages",
                      count, job->pipeline);
 }

@@ -11,7 +11,7 @@ static bool check_stages(const struct launch_subject *of, const struct plan_pipe
         int first, last;
         launch_blocks(of, &pipeline->stages[s], &first, &last);
         if (first >= last)
-            return error_set(err, ERROR_INFEASIBLE, "stage %d has no block to begin with", s);
+            return error_set(err, ERROR_INFEASIBLE, "stage %d begins without a block", s);
     }
     return true;
 }
@@ -19,9 +19,9 @@ static bool check_stages(const struct launch_subject *of, const struct plan_pipe
 static bool check(const struct launch_subject *of, struct error *err)
 {
     if (of->job->pipeline == 1)
-        return error_set(err, ERROR_INFEASIBLE, "one stage is no pipeline: there is nothing to split");
+        return error_set(err, ERROR_INFEASIBLE, "one stage: there is nothing to split");
     if (of->is_job && of->job->model->encoder_layers > 0)
-        return error_set(err, ERROR_INFEASIBLE, "'%s' is not one list of blocks", of->job->model->name);
+        return error_set(err, ERROR_INFEASIBLE, "'%s' is not a single list of blocks", of->job->model->name);
     for (int p = 0; p < of->plan->pipeline_count; p++)
         if (!check_stages(of, &of->plan->pipelines[p], err))
             return false;

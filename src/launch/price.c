@@ -13,16 +13,14 @@ static bool refuse_missing(struct launch_options *options, struct error *err)
     if (!all)
         return error_memory(err);
     int count = options->missing_count;
-    const char *what = count == 1 ? "a value is" : "values are";
     if (strlen(all) + strlen(options->path) < 900)
-        return error_set(err, ERROR_USAGE, "%s: %s missing, none of which is guessed: %s", options->path,
-                         what, all);
+        return error_set(err, ERROR_USAGE, "%s: %s", options->path, all);
     struct text names = {0};
     for (int i = 0; i < count; i++)
         text_format(&names, "%s%s", i > 0 ? ", " : "", options->missing[i].name);
     error_set(err, ERROR_USAGE,
-              "%s: %d %s missing, none of which is guessed (--set NAME=VALUE; $1 is --set 1=VALUE): %s",
-              options->path, count, what, names.data ? names.data : "");
+              "%s: %d values are missing: add --set NAME=VALUE for each ($1 is 1=VALUE): %s", options->path,
+              count, names.data ? names.data : "");
     if (names.failed)
         error_memory(err);
     text_release(&names);
@@ -36,12 +34,12 @@ static bool miss_job(struct launch_options *options)
         const char *name, *give;
     } facts[] = {
         {options->microbatch.given || (options->batch.given && options->accumulation.given),
-         "the micro-batch", "--set with the software's name for it"},
-        {options->batch.given || options->rank_batch.given || options->accumulation.given, "the global batch",
-         "--set with the software's name for it"},
+         "the micro-batch size", "--set NAME=VALUE, with the software's name for it"},
+        {options->batch.given || options->rank_batch.given || options->accumulation.given,
+         "the global batch size", "--set NAME=VALUE, with the software's name for it"},
     };
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
-        if (!facts[i].known && !launch_miss(options, facts[i].name, "no file says it", facts[i].give))
+        if (!facts[i].known && !launch_miss(options, facts[i].name, "is not in the files", facts[i].give))
             return false;
     return true;
 }
@@ -57,8 +55,8 @@ static bool settle_microbatch(struct launch_price *price, struct error *err)
     int64_t passes = data * options->accumulation.value;
     if (passes <= 0 || options->batch.value % passes != 0)
         return error_set(err, ERROR_INFEASIBLE,
-                         "%s: the global batch %" PRId64 " is no multiple of %" PRId64
-                         " data ranks x %" PRId64 " steps of accumulation",
+                         "%s: the global batch %" PRId64 " is not a multiple of %" PRId64
+                         " data ranks x %" PRId64 " accumulation steps",
                          options->path, options->batch.value, data, options->accumulation.value);
     options->microbatch = (struct launch_value){true, options->batch.line, options->batch.value / passes};
     return true;
@@ -70,7 +68,7 @@ static bool check_batch(const struct launch_price *price, struct error *err)
     int64_t pass = job->microbatch * job->data;
     if (job->batch % pass != 0)
         return error_set(err, ERROR_INFEASIBLE,
-                         "%s: the global batch %" PRId64 " is no multiple of %" PRId64
+                         "%s: the global batch %" PRId64 " is not a multiple of %" PRId64
                          " = micro-batch %" PRId64 " x data parallel %d",
                          price->options->path, job->batch, pass, job->microbatch, job->data);
     return true;
@@ -98,14 +96,14 @@ bool launch_price_job(struct launch_price *price, struct error *err)
         return error_set(err, why.kind, "%s: %.900s%s", options->path, why.text,
                          options->devices.given && options->devices.line > 0 &&
                                  job->devices == options->devices.value
-                             ? " (the number of devices is the file's; --devices N replaces it)"
+                             ? " (number of devices from the file; change it with --devices N)"
                              : "");
     if (job->pipeline == 1)
         job->chunks = 1;
     if (options->data.given && options->data.value != job->data)
         return error_set(err, ERROR_INFEASIBLE,
-                         "%s: %" PRId64 " data ranks are written (line %d), and %d devices leave %d",
-                         options->path, options->data.value, options->data.line, job->devices, job->data);
+                         "%s: line %d gives data parallel %" PRId64 ", but %d devices leave %d",
+                         options->path, options->data.line, options->data.value, job->devices, job->data);
     if (!job_check_degrees(job, &why))
         return error_set(err, why.kind, "%s: %.900s", options->path, why.text);
     if (!check_batch(price, err))

@@ -151,7 +151,7 @@ static bool choose_type(struct runs *r)
     r->type = best;
     r->lacking = differ && lacking.data ? arena_string(&r->arena, lacking.data) : NULL;
     if (ok && best == COST_TYPE_COUNT)
-        ok = error_set(r->err, ERROR_INFEASIBLE, "no number format is one of all device types");
+        ok = error_set(r->err, ERROR_INFEASIBLE, "no number format is supported by all device types");
     text_release(&lacking);
     arena_release(&asked.arena);
     return ok;
@@ -180,13 +180,12 @@ static bool check_memory(const struct runs *r, const struct run *run, int number
             *more = fmax(*more, further);
             if (type->memory > 0 && stage->bytes.total + further > (double)type->memory) {
                 struct unit_texts texts = {0};
-                return error_set(
-                    r->err, ERROR_INFEASIBLE,
-                    "run %d of %d does not fit: the plan shares optimizer states over %.0f pipelines, and "
-                    "%s over the run's %d, so that a '%s' needs %s of %s",
-                    number + 1, r->run_count, all, software_of(r->format), run->copies, type->name,
-                    unit_text(&texts, stage->bytes.total + further, UNIT_BYTES),
-                    unit_text(&texts, (double)type->memory, UNIT_BYTES));
+                return error_set(r->err, ERROR_INFEASIBLE,
+                                 "run %d of %d does not fit: the plan shards optimizer states over %.0f "
+                                 "pipelines, %s only over this run's %d: a '%s' needs %s of %s",
+                                 number + 1, r->run_count, all, software_of(r->format), run->copies,
+                                 type->name, unit_text(&texts, stage->bytes.total + further, UNIT_BYTES),
+                                 unit_text(&texts, (double)type->memory, UNIT_BYTES));
             }
         }
     }
@@ -265,14 +264,15 @@ static bool add_notes(struct runs *r, const struct run *run, int number, double 
     bool ok = true;
     if (r->run_count > 1) {
         text_format(&text,
-                    "run %d of %d, a file of its own: %" PRId64 " of the %" PRId64
-                    " samples of each iteration, none of which another run reads",
+                    "run %d of %d, in its own file: reads its own %" PRId64 " of the %" PRId64
+                    " samples of each iteration",
                     number + 1, r->run_count, run->samples, r->samples);
         ok = add_note(r, notes, count, &text);
-        text_format(&text,
-                    "%s does not average gradients over runs: before each step, the mean of all runs' "
-                    "gradients, this one's with weight %" PRId64 "/%" PRId64 ", is up to software of yours",
-                    software, run->samples, r->samples);
+        text_format(
+            &text,
+            "%s does not average gradients over runs: add that before each step (weight of this run: %" PRId64
+            "/%" PRId64 ")",
+            software, run->samples, r->samples);
         ok = ok && add_note(r, notes, count, &text);
     }
     text_add(&text, "ranks ");
@@ -284,11 +284,10 @@ static bool add_notes(struct runs *r, const struct run *run, int number, double 
         ok = add_note(r, notes, count, &text);
     }
     if (ok && more > 0.0) {
-        text_format(
-            &text,
-            "optimizer states are shared over the run's %d pipeline%s, not over all of the plan: up to "
-            "%s more on a device",
-            run->copies, run->copies == 1 ? "" : "s", unit_text(&texts, more, UNIT_BYTES));
+        text_format(&text,
+                    "optimizer states are sharded over this run's %d pipeline%s, not over all of the plan: "
+                    "up to %s more on a device",
+                    run->copies, run->copies == 1 ? "" : "s", unit_text(&texts, more, UNIT_BYTES));
         ok = add_note(r, notes, count, &text);
     }
     text_release(&text);

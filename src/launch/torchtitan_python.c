@@ -47,15 +47,14 @@ static bool check(const struct job *job, struct error *err)
                          job->model->name);
     if (job->technique.recipe == RECIPE_TENSORWISE)
         return error_set(err, ERROR_INFEASIBLE,
-                         "torchtitan has scaled fp8 by rows only since v0.2.2, not by tensors");
+                         "since v0.2.2, torchtitan scales fp8 by rows only, not by tensors");
     if (job->technique.context_kind != CONTEXT_USUAL || job->technique.expert_tensor > 1)
-        return error_set(
-            err, ERROR_INFEASIBLE,
-            "torchtitan has chosen the kind of context parallel exchange and the tensor parallel degree "
-            "of experts by itself since v0.2.2");
+        return error_set(err, ERROR_INFEASIBLE,
+                         "since v0.2.2, torchtitan chooses the context parallel exchange and the tensor "
+                         "parallel degree of experts itself");
     if (job->recompute == RECOMPUTE_FULL && job->technique.method == METHOD_EVERY)
         return error_set(err, ERROR_INFEASIBLE,
-                         "torchtitan has not recomputed one of every %d blocks since v0.2.2",
+                         "since v0.2.2, torchtitan does not recompute one of every %d blocks",
                          job->technique.layers);
     return true;
 }

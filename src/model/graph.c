@@ -380,8 +380,8 @@ static bool finish(const struct reader *r, bool *gone, int *numbers, int *more_n
     struct graph *graph = r->graph;
     int read = graph->read_nodes;
     if (leave_out(r, gone, numbers) == 0)
-        return error_set(r->err, ERROR_INPUT, "%s: no operation, but %d nodes that are inputs or unused",
-                         graph->path, read);
+        return error_set(r->err, ERROR_INPUT, "%s: no operation, only %d inputs or unused nodes", graph->path,
+                         read);
     if (!connect(r, gone, numbers, more_numbers))
         return false;
     close_up(graph, gone, numbers);

@@ -346,9 +346,10 @@ static bool check_all_reached(struct import *im)
         cover(im, &im->states[s]);
     for (int i = 0; i < graph->node_count; i++)
         if (!bits_has(im->set, i))
-            return error_set(im->err, ERROR_INPUT,
-                             "%s:%d:1: HPGO starts at the first source only, and '%s' is not on its way",
-                             graph->path, graph->nodes[i].line, graph->nodes[i].id);
+            return error_set(
+                im->err, ERROR_INPUT,
+                "%s:%d:1: HPGO starts at the first source only, from which '%s' cannot be reached",
+                graph->path, graph->nodes[i].line, graph->nodes[i].id);
     return true;
 }
 

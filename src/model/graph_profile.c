@@ -78,7 +78,7 @@ static bool make_profile(struct profile *profile, const struct graph *graph, con
     for (int first = 0; first < chain->layer_count;) {
         int last = next_cut(chain, first);
         if (last < 0)
-            return error_set(err, ERROR_INPUT, "%s: all forward times together or all backward times are 0",
+            return error_set(err, ERROR_INPUT, "%s: all forward times or all backward times are 0",
                              graph->path);
         if (!fill(profile, profile->layer_count++, chain, first, last))
             return error_memory(err);
@@ -86,7 +86,7 @@ static bool make_profile(struct profile *profile, const struct graph *graph, con
     }
     profile->source =
         arena_format(arena, "graph of %d operations%s", chain->layer_count,
-                     chain->minimal ? "" : ", cut where few bytes cross, though perhaps not the fewest");
+                     chain->minimal ? "" : ", cut where few bytes cross, perhaps not the minimum");
     return profile->source ? true : error_memory(err);
 }
 

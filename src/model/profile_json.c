@@ -132,7 +132,7 @@ static bool read_device(const struct profile_reader *r, const struct doc_node *n
     if (!name && node->parent->count > 1)
         return doc_error(r->doc, node, r->err, "expected a name: there are several devices");
     if (name && profile_find_device(r->profile, name))
-        return doc_error(r->doc, doc_find(node, "name"), r->err, "device '%s' is here twice", name);
+        return doc_error(r->doc, doc_find(node, "name"), r->err, "device '%s' is listed twice", name);
     device->name = name;
     device->path = r->profile->path;
     const struct doc_node *measured = doc_find(node, "measured");

@@ -270,10 +270,10 @@ void budget_print(const struct plan *plan, struct text *out)
         text_add(out, " an hour\n");
     }
     if (budget->watt_hours > 0.0) {
-        text_add(out, "  energy of the boards: ");
+        text_add(out, "  energy: ");
         print_energy(budget->watt_hours_computing, out);
-        text_add(out, " at their limits while they compute, ");
+        text_add(out, " at full board power while computing, ");
         print_energy(budget->watt_hours, out);
-        text_add(out, " if always\n");
+        text_add(out, " all the time\n");
     }
 }

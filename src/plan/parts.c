@@ -13,9 +13,8 @@ static bool unknown(const struct plan *plan, struct error *err, const char *kind
 {
     const char *path = plan->path ? plan->path : "plan";
     if (!name)
-        return error_set(err, ERROR_USAGE, "%s: names no %s: --%s is needed", path, kind, option);
-    return error_set(err, ERROR_USAGE, "%s: %s '%s' is not in the tables: --%s is needed", path, kind, name,
-                     option);
+        return error_set(err, ERROR_USAGE, "%s: no %s in the plan: add --%s", path, kind, option);
+    return error_set(err, ERROR_USAGE, "%s: unknown %s '%s': add --%s", path, kind, name, option);
 }
 
 const struct architecture *plan_model_of(const struct plan *plan, const struct plan_parts *given,

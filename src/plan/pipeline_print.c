@@ -109,8 +109,7 @@ static void print_proof(const struct pipeline *plan, struct text *out)
                     100 * plan_gap_of(plan->iteration_time, plan->lower_bound), (long long)plan->programs,
                     plural(plan->programs), seconds);
     } else
-        text_format(out, "proof      none: '%s' does not say how good its plan is (%s)\n", plan->search,
-                    seconds);
+        text_format(out, "proof      none: search '%s' gives no bound (%s)\n", plan->search, seconds);
 }
 
 void pipeline_print(const struct pipeline *plan, const struct plan_problem *problem, struct text *out)

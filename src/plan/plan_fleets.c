@@ -52,8 +52,8 @@ void plan_print_fleets(const struct plan *plan, struct text *out)
 {
     if (plan->fleet_count == 0)
         return;
-    text_add(out, "\nfastest plan found of each set of devices, way and settings\n"
-                  "    iteration  slower  pipelines  mbs  zero  recompute     memory  devices that work\n");
+    text_add(out, "\nfastest plan found for each set of devices, method and settings\n    iteration  slower  "
+                  "pipelines  mbs  zero  recompute     memory  devices in use\n");
     for (int i = 0; i < plan->fleet_count; i++) {
         const struct plan_fleet *fleet = &plan->fleets[i];
         struct unit_texts texts = {0};

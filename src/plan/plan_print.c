@@ -42,7 +42,7 @@ static void print_between(const struct plan *plan, struct text *out)
         return;
     text_add(out, "between device types: ");
     add_link(plan, slowest, out);
-    text_add(out, ", the slowest of those that work\n");
+    text_add(out, ", the slowest of those in use\n");
 }
 
 static const char *products_of(const struct plan_device_type *type)
@@ -87,10 +87,8 @@ static void print_replacements(const struct plan *plan, const char *wanted, stru
     }
     for (int t = 0; t < plan->type_count; t++)
         if (plan->types[t].like && add_names(plan, t, like_of, out) > 0)
-            text_format(
-                out,
-                ": own peaks, sizes and links; kernels reach the shares of them that were measured on %s\n",
-                plan->types[t].like);
+            text_format(out, ": own peaks, sizes and links; kernel efficiency as measured on %s\n",
+                        plan->types[t].like);
 }
 
 void plan_print_types(const struct plan *plan, const char *wanted, struct text *out)

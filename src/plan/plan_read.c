@@ -394,7 +394,7 @@ static bool read_technique(struct plan_reader *r, const struct doc_node *map)
         bool known = node->type == DOC_STRING && technique_find(node->key, &kind) &&
                      technique_read(node->text, kind, &value, &expected);
         if (!known)
-            doc_error(&r->doc, node, r->err, "expected %s", expected.length ? expected.data : "a text");
+            doc_error(&r->doc, node, r->err, "expected %s", expected.length ? expected.data : "a string");
         text_release(&expected);
         if (!known)
             return false;

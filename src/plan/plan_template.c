@@ -12,13 +12,11 @@ static bool no_nodes(const struct doc *doc, const struct doc_node *list, int nod
                           *to = last ? doc_find(last, "nodes") : NULL;
     if (!from || !to || from->type != DOC_NUMBER || to->type != DOC_NUMBER)
         return doc_error(doc, list, err, "expected templates with a number of nodes each");
-    return nodes > 0
-               ? error_set(err, ERROR_INPUT, "%s: has templates for %s to %s nodes, found %d", doc->path,
-                           from->text, to->text, nodes)
-               : error_set(err, ERROR_INPUT,
-                           "%s: has templates for %s to %s nodes, each a plan of its own: --nodes N says "
-                           "which one",
-                           doc->path, from->text, to->text);
+    return nodes > 0 ? error_set(err, ERROR_INPUT, "%s: has templates for %s to %s nodes, found %d",
+                                 doc->path, from->text, to->text, nodes)
+                     : error_set(err, ERROR_INPUT,
+                                 "%s: has templates for %s to %s nodes: choose one with --nodes N", doc->path,
+                                 from->text, to->text);
 }
 
 static bool read_template(struct plan *plan, const struct doc *doc, const struct doc_node *list, int nodes,
@@ -52,7 +50,7 @@ bool plan_load_template(struct plan *plan, const char *path, int nodes, struct e
     } else if (nodes == 0)
         ok = plan_read(plan, &doc, doc.root, err);
     else
-        error_set(err, ERROR_INPUT, "%s: is no set of templates, of which --nodes could say one", path);
+        error_set(err, ERROR_INPUT, "%s: not a set of templates: leave out --nodes", path);
     doc_release(&doc);
     return ok;
 }

@@ -180,8 +180,8 @@ bool plan_problem_init(struct plan_problem *problem, const struct profile *profi
     problem->layer_count = profile->layer_count;
     if (profile->device_count == 1 && !profile->devices[0].name && !lone_device(&b))
         return error_set(err, ERROR_INPUT,
-                         "%s: does not say what it was measured on, and %s has several device types: add "
-                         "profile: {device: …, speed: …} there",
+                         "%s: the measured device is unknown, and %s has several device types: add profile: "
+                         "{device: …, speed: …} there",
                          profile->path, cluster->path);
     int64_t *parameters = ARENA_ARRAY(&problem->arena, (size_t)profile->layer_count, int64_t);
     int64_t *activations = ARENA_ARRAY(&problem->arena, (size_t)profile->layer_count, int64_t);

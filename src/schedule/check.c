@@ -26,7 +26,7 @@ static bool check_pass(const struct checked *checked, int device, size_t index, 
     if (!ordered || !pass->paired)
         return true;
     if (index + 1 == order->first[device + 1])
-        return check_fault(checked, index, err, " overlaps with a next pass, but is the last one");
+        return check_fault(checked, index, err, " overlaps with the next pass, but is the last one");
     if (next->paired || pass->kind == PASS_WEIGHT || next->kind == PASS_WEIGHT || pass->kind >= PASS_KINDS ||
         next->kind >= PASS_KINDS || (pass->kind == PASS_FORWARD) == (next->kind == PASS_FORWARD))
         return check_fault(checked, index, err,
@@ -53,7 +53,7 @@ static bool check_places(const struct checked *checked, struct error *err)
 
 static bool count_twice(const struct checked *checked, uint32_t index, uint32_t twin, struct error *err)
 {
-    return check_fault(checked, index, err, " is there a second time, first in cell %u",
+    return check_fault(checked, index, err, " is listed twice, first in cell %u",
                        check_cell_number(checked, twin));
 }
 
@@ -74,7 +74,7 @@ static bool count_pass(const struct checked *checked, uint32_t index, struct err
     else if (pass->kind == PASS_BACKWARD && triple->weight != CHECK_NONE)
         twin = triple->weight;
     if (twin != CHECK_NONE)
-        return check_fault(checked, index, err, " is there beside %s in cell %u: expected %s",
+        return check_fault(checked, index, err, " is listed beside %s in cell %u: expected %s",
                            check_name(checked, twin).text, check_cell_number(checked, twin),
                            checked->source->letters == LETTERS_OLDER ? "BW, or B and W" : "B, or I and W");
     *own = index;
@@ -114,8 +114,8 @@ static bool check_passes(const struct checked *checked, int stage, int microbatc
         triple->forward != CHECK_NONE || triple->backward != CHECK_NONE || triple->weight != CHECK_NONE;
     if (!chosen && any)
         return check_fail(checked, err,
-                          "micro-batch %d goes through several chains of stages, also by stage %d",
-                          microbatch, stage);
+                          "micro-batch %d goes through several chains of stages, one by stage %d", microbatch,
+                          stage);
     if (!chosen)
         return true;
     if (triple->forward == CHECK_NONE)

@@ -106,7 +106,7 @@ static bool read_number(struct reader *r, uint32_t max, uint32_t *number, const 
 
 static bool read_action(struct reader *r, struct pass *action)
 {
-    static const char form[] = "is no action: expected stage, kind and micro-batch, such as 3F0";
+    static const char form[] = "is not an action: expected stage, kind and micro-batch, such as 3F0";
     uint32_t stage = 0;
     if (!is_digit(r))
         return refuse(r, form);
@@ -161,7 +161,7 @@ static bool is_backward(const struct pass *action)
 static bool read_pair(struct reader *r)
 {
     static const char form[] =
-        "is no pair: expected a forward and a backward pass, such as (0F7;7B3)OVERLAP_F_B";
+        "is not a pair: expected a forward and a backward pass, such as (0F7;7B3)OVERLAP_F_B";
     struct pass first, second;
     r->at++;
     if (!read_action(r, &first))

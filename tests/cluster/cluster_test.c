@@ -167,7 +167,7 @@ static void a_resolved_group_has_devices_links_and_memory(void **state)
     cluster_release(&cluster);
     parse(&cluster, "c.yaml", "groups:\n  - {device: h1, nodes: 2, devices_per_node: 8}\n");
     assert_false(cluster_resolve(&cluster, NULL, NULL, &err));
-    assert_non_null(strstr(err.text, "c.yaml:2:5: groups[0].device: 'h1' is not a device that is known"));
+    assert_non_null(strstr(err.text, "c.yaml:2:5: groups[0].device: unknown device 'h1'"));
     cluster_release(&cluster);
 }
 
@@ -221,11 +221,11 @@ static const struct {
     {GROUP("device: a, nodes: 1, devices_per_node: 1, colour: red"),
      "c.yaml:2:56: groups[0].colour: unknown key"},
     {GROUP("device: \"\", nodes: 1, devices_per_node: 1"),
-     "c.yaml:2:14: groups[0].device: expected a text, found an empty one"},
+     "c.yaml:2:14: groups[0].device: expected a non-empty string"},
     {GROUP("device: [a], nodes: 1, devices_per_node: 1"),
-     "c.yaml:2:14: groups[0].device: expected a text, found a list"},
+     "c.yaml:2:14: groups[0].device: expected a string, found a list"},
     {GROUP("device: , nodes: 1, devices_per_node: 1"),
-     "c.yaml:2:14: groups[0].device: expected a text, found null"},
+     "c.yaml:2:14: groups[0].device: expected a string, found null"},
     {GROUP("device: a, nodes: 1, devices_per_node: 1, speed: -1"),
      "c.yaml:2:55: groups[0].speed: expected a number from 1e-06 to 1000000, found '-1'"},
     {GROUP("device: a, nodes: 1, devices_per_node: 1, speed: 0"),
@@ -288,7 +288,7 @@ static const struct {
     {GROUP("device: a, nodes: 1, devices_per_node: 1") "groups: []\n",
      "c.yaml:3:9: groups: given twice, first in line 2"},
     {GROUP("device: a, nodes: 1, devices_per_node: 1") "name: \"\"\n",
-     "c.yaml:3:7: name: expected a text, found an empty one"},
+     "c.yaml:3:7: name: expected a non-empty string"},
 };
 
 static void mistakes_are_named_with_place_and_cause(void **state)

@@ -57,8 +57,8 @@ static void refuses_what_is_no_table(void **state)
     refuses("", "t.csv: expected a line of column names, found an empty file");
     refuses("a,b\n1\n", "t.csv:2: expected 2 cells as in the header, found 1");
     refuses("a,b\n1,2,3\n", "t.csv:2: expected 2 cells as in the header, found 3");
-    refuses("a,a\n", "t.csv:1: column 'a' is there twice");
-    refuses("a\n\"1\n", "t.csv:2: a quote that does not end");
+    refuses("a,a\n", "t.csv:1: column 'a' is listed twice");
+    refuses("a\n\"1\n", "t.csv:2: an unterminated quote");
     refuses("a\n\"1\"2\n", "t.csv:2: expected a comma or the end of the line after a quote");
 }
 

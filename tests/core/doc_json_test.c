@@ -105,7 +105,7 @@ static void columns_count_characters(void **state)
     assert_int_equal(doc.root->first_child->next->column, 11);
     doc_release(&doc);
     refuse_bytes("[\"\xc3\xa9\", x]", 9, "f.json:1:7: expected a value, found 'x'");
-    refuse_bytes("[\"\xc3\xa9\\x\"]", 8, "f.json:1:5: unknown escape in a text");
+    refuse_bytes("[\"\xc3\xa9\\x\"]", 8, "f.json:1:5: unknown escape in a string");
     refuse_bytes("[\"\xc3\xa9\",\xff]", 7, "f.json:1:6: not UTF-8 text");
 }
 
@@ -249,22 +249,22 @@ static const struct {
     {"0x10", "f.json:1:2: expected the end of the file, found 'x'"},
     {"[1, 1e999]", "f.json:1:5: '1e999' is too large a number"},
     {"-1e999", "f.json:1:1: '-1e999' is too large a number"},
-    {"NaN", "f.json:1:1: NaN and Infinity are no numbers in JSON"},
-    {"[Infinity]", "f.json:1:2: NaN and Infinity are no numbers in JSON"},
-    {"[-Infinity]", "f.json:1:2: NaN and Infinity are no numbers in JSON"},
-    {"nan", "f.json:1:1: NaN and Infinity are no numbers in JSON"},
-    {"inf", "f.json:1:1: NaN and Infinity are no numbers in JSON"},
-    {"\"a", "f.json:1:3: the file ends within a text"},
-    {"\"a\\", "f.json:1:4: unknown escape in a text"},
-    {"\"a\nb\"", "f.json:1:3: a control character within a text"},
-    {"\"\\t\x01\"", "f.json:1:4: a control character within a text"},
-    {"\"\\x41\"", "f.json:1:3: unknown escape in a text"},
+    {"NaN", "f.json:1:1: NaN and Infinity are not numbers in JSON"},
+    {"[Infinity]", "f.json:1:2: NaN and Infinity are not numbers in JSON"},
+    {"[-Infinity]", "f.json:1:2: NaN and Infinity are not numbers in JSON"},
+    {"nan", "f.json:1:1: NaN and Infinity are not numbers in JSON"},
+    {"inf", "f.json:1:1: NaN and Infinity are not numbers in JSON"},
+    {"\"a", "f.json:1:3: the file ends within a string"},
+    {"\"a\\", "f.json:1:4: unknown escape in a string"},
+    {"\"a\nb\"", "f.json:1:3: a control character within a string"},
+    {"\"\\t\x01\"", "f.json:1:4: a control character within a string"},
+    {"\"\\x41\"", "f.json:1:3: unknown escape in a string"},
     {"\"\\u12\"", "f.json:1:4: expected four hexadecimal digits after \\u"},
     {"\"\\u12g4\"", "f.json:1:4: expected four hexadecimal digits after \\u"},
-    {"\"\\ud83d\"", "f.json:1:8: half of a surrogate pair"},
-    {"\"\\ud83d\\n\"", "f.json:1:8: half of a surrogate pair"},
-    {"\"\\ud83d\\ud83d\"", "f.json:1:8: half of a surrogate pair"},
-    {"\"\\ude00\"", "f.json:1:8: half of a surrogate pair"},
+    {"\"\\ud83d\"", "f.json:1:8: an unpaired surrogate"},
+    {"\"\\ud83d\\n\"", "f.json:1:8: an unpaired surrogate"},
+    {"\"\\ud83d\\ud83d\"", "f.json:1:8: an unpaired surrogate"},
+    {"\"\\ude00\"", "f.json:1:8: an unpaired surrogate"},
 };
 
 static void every_mistake_has_its_message(void **state)
@@ -288,7 +288,7 @@ static void a_nul_in_the_file_is_refused(void **state)
 {
     (void)state;
     refuse_bytes("[1,\0]", 5, "f.json:1:4: expected a value, found ''");
-    refuse_bytes("\"a\0b\"", 5, "f.json:1:3: a control character within a text");
+    refuse_bytes("\"a\0b\"", 5, "f.json:1:3: a control character within a string");
     refuse_bytes("1\0", 2, "f.json:1:2: expected the end of the file, found ''");
 }
 
@@ -442,7 +442,7 @@ static void a_text_over_the_limit_is_refused(void **state)
     assert_true(doc_parse(&doc, DOC_JSON, "f.json", large, DOC_MAX_BYTES, &err));
     doc_release(&doc);
     assert_false(doc_parse(&doc, DOC_JSON, "f.json", large, DOC_MAX_BYTES + 1, &err));
-    assert_string_equal(err.text, "f.json: larger than the 64 MiB that are read");
+    assert_string_equal(err.text, "f.json: larger than the limit of 64 MiB");
     free(large);
 }
 

@@ -68,19 +68,19 @@ static void faults_are_told_with_their_place(void **state)
         {"", "a.json:1:1: expected a value, found the end of the file"},
         {"[1,\n2", "a.json:2:2: expected ',' or ']', found the end of the file"},
         {"{\"a\"", "a.json:1:5: expected ':', found the end of the file"},
-        {"{\"a", "a.json:1:4: the file ends within a text"},
+        {"{\"a", "a.json:1:4: the file ends within a string"},
         {"{\"a\": 1,}", "a.json:1:9: expected a key, found '}'"},
         {"[1,]", "a.json:1:4: expected a value, found ']'"},
         {"[1 2]", "a.json:1:4: expected ',' or ']', found '2'"},
-        {"[01x]", "a.json:1:5: '01x' is no value"},
-        {"[1.]", "a.json:1:4: '1.' is no value"},
-        {"[nul]", "a.json:1:5: 'nul' is no value"},
+        {"[01x]", "a.json:1:5: '01x' is not a value"},
+        {"[1.]", "a.json:1:4: '1.' is not a value"},
+        {"[nul]", "a.json:1:5: 'nul' is not a value"},
         {"[}", "a.json:1:2: expected a value, found '}'"},
         {"{]", "a.json:1:2: expected a key, found ']'"},
         {"{1: 2}", "a.json:1:2: expected a key, found '1'"},
         {"[\"\\x\"]", "a.json:1:4: expected a known escape, found 'x'"},
         {"[\"\\u12g4\"]", "a.json:1:7: expected a hexadecimal digit, found 'g'"},
-        {"[\"\n\"]", "a.json:1:3: a control character within a text"},
+        {"[\"\n\"]", "a.json:1:3: a control character within a string"},
         {"[] []", "a.json:1:4: expected the end of the file, found '['"},
     };
     (void)state;
@@ -130,7 +130,7 @@ static void depth_and_length_have_limits(void **state)
     memset(text, 'a', length);
     text[0] = '"';
     assert_false(pieces_of(text, 4096, out, sizeof out, &err));
-    assert_non_null(strstr(err.text, "a text of more than 1024 KiB"));
+    assert_non_null(strstr(err.text, "a string of more than 1024 KiB"));
     free(text);
 }
 

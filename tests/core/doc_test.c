@@ -99,11 +99,11 @@ static void what_is_no_text_is_refused(void **state)
 {
     static const char *const keys[] = {"null", "empty", "nul", "list", "map"};
     static const char *const messages[] = {
-        "f.json:1:10: null: expected a text, found null",
-        "f.json:1:52: empty: expected a text, found an empty one",
-        "f.json:1:63: nul: expected a text, found one with a NUL in it",
-        "f.json:2:10: list: expected a text, found a list",
-        "f.json:2:37: map: expected a text, found a map",
+        "f.json:1:10: null: expected a string, found null",
+        "f.json:1:52: empty: expected a non-empty string",
+        "f.json:1:63: nul: expected a string without NUL characters",
+        "f.json:2:10: list: expected a string, found a list",
+        "f.json:2:37: map: expected a string, found a map",
     };
     struct doc doc;
     struct error err;

@@ -182,7 +182,7 @@ static void aliases_that_cannot_be_are_refused(void **state)
     static const struct {
         const char *text, *message;
     } cases[] = {
-        {"a: *x\n", "f.yaml:1:4: no anchor 'x' comes before its alias"},
+        {"a: *x\n", "f.yaml:1:4: alias 'x' without an anchor before it"},
         {"a: &x [1, *x]\n", "f.yaml:1:11: 'x' is inside of itself"},
         {"a: &x 1\nb:\n  <<: *x\n", "f.yaml:1:4: b.<<: expected a map to merge"},
         {"&x a: 1\n", "f.yaml:1:1: anchors are not supported here"},

@@ -102,14 +102,14 @@ static void the_limit_is_the_last_that_is_read(void **state)
     folder_write(&folder, "file", "12345678");
     assert_true(file_read(path, 8, &data, &length, &err));
     free(data);
-    require_unread(path, 7, ERROR_INPUT, "/file: larger than the 0 MiB that are read");
-    require_unread(path, 0, ERROR_INPUT, "/file: larger than the 0 MiB that are read");
+    require_unread(path, 7, ERROR_INPUT, "/file: larger than the limit of 0 MiB");
+    require_unread(path, 0, ERROR_INPUT, "/file: larger than the limit of 0 MiB");
 }
 
 static void what_has_no_size_has_a_limit_too(void **state)
 {
     (void)state;
-    require_unread("/dev/zero", 1 << 20, ERROR_INPUT, "/dev/zero: larger than the 1 MiB that are read");
+    require_unread("/dev/zero", 1 << 20, ERROR_INPUT, "/dev/zero: larger than the limit of 1 MiB");
 }
 
 static void files_without_a_size_are_read(void **state)

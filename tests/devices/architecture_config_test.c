@@ -59,14 +59,11 @@ static void names_all_that_is_wrong(void **state)
     refuses("{\"model_type\": \"llama\", \"hidden_size\": -8, \"num_hidden_layers\": \"80\",\n"
             "\"num_attention_heads\": 4, \"vocab_size\": 0, \"hidden_size\": 8}",
             "config.json:2:59: hidden_size: given twice, first in line 1; config.json:1:40: hidden_size: "
-            "expected a whole number "
-            "from 1 to 16777216, found '-8'; config.json:1:65: num_hidden_layers: expected a whole number "
-            "from 1 to 100000, "
-            "found '80'; config.json:2:41: vocab_size: expected a whole number from 1 to 16777216, found "
-            "'0'; config.json: "
-            "intermediate_size is missing: the class would take another model's; config.json: without "
-            "num_key_value_heads, each "
-            "of the 4 heads has keys of its own");
+            "expected a whole number from 1 to 16777216, found '-8'; config.json:1:65: num_hidden_layers: "
+            "expected a whole number from 1 to 100000, found '80'; config.json:2:41: vocab_size: expected a "
+            "whole number from 1 to 16777216, found '0'; config.json: intermediate_size is missing: set it, "
+            "there is no safe default; config.json: without num_key_value_heads, each of the 4 heads has its "
+            "own keys");
     refuses("{\"model_type\": \"llama\", \"hidden_size\": 100, \"num_hidden_layers\": 2, "
             "\"num_attention_heads\": 63,\n"
             "\"num_key_value_heads\": 7, \"intermediate_size\": 64, \"vocab_size\": 100}",

@@ -71,7 +71,7 @@ static void says_why_not(void **state)
         "device 'TPUv4' is not in the table",
         "no layers, hidden or heads are given, and model 'mystery' is not known",
         "offloads to the CPU: 'HF + Full Offload'",
-        "no precision that is known: ''",
+        "unknown precision ''",
         "tensor x pipeline x context parallel does not divide its devices",
         "no sequence, global batch or micro-batch",
     };

@@ -58,13 +58,13 @@ static void syntax_errors_say_what_was_expected(void **state)
     check_operation("%0 = stablehlo.add %a %a : tensor<4x6xf32>", "a.mlir:2:25: expected ',', found '%a'");
     check_operation("%0 = stablehlo.add %a, : tensor<4x6xf32>", "a.mlir:2:26: expected a value, found ':'");
     check_operation("%0 = \"stablehlo.add\"(%a, %a) : tensor<f32>", "a.mlir:2:34: expected '('");
-    check_operation("%0 = \"stablehlo.add(%a, %a)", "a.mlir:2:8: this string does not end");
+    check_operation("%0 = \"stablehlo.add(%a, %a)", "a.mlir:2:8: unterminated string");
     check_operation("%0 = stablehlo.constant dense<[1, 2> : tensor<", "a.mlir:3:3: unknown type 'return'");
-    check_operation("%0 = stablehlo.constant dense<[1, 2", "a.mlir:2:32: what begins here does not end");
+    check_operation("%0 = stablehlo.constant dense<[1, 2", "a.mlir:2:32: unbalanced bracket");
     check_operation("%0 = stablehlo.abs %a {x = [1, 2} : tensor<4x6xf32>",
                     "a.mlir:2:35: expected ']', found '}'");
     check_refused("func.func @f() {\n  %c = stablehlo.constant den", "a.mlir:1:17: this region does not end");
-    check_refused("func.func @f(%a: tensor<f32> {x = [1, 2", "a.mlir:1:35: what begins here does not end");
+    check_refused("func.func @f(%a: tensor<f32> {x = [1, 2", "a.mlir:1:35: unbalanced bracket");
 }
 
 /* A string may hold a zero, with which no name ends. */
@@ -139,7 +139,7 @@ static void attributes_must_agree_with_the_result(void **state)
         "(tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x5xf32>",
         "a.mlir:2:3: stablehlo.dot_general: a dimension that is both batch and contracting");
     check_operation("%0 = stablehlo.transpose %a, dims = [0, 0] : (tensor<4x6xf32>) -> tensor<4x4xf32>",
-                    "a.mlir:2:3: stablehlo.transpose: dimensions: dimension 0 is there twice");
+                    "a.mlir:2:3: stablehlo.transpose: dimensions: dimension 0 is listed twice");
     check_operation("%0 = stablehlo.reshape %a : (tensor<4x6xf32>) -> tensor<5x5xf32>",
                     "a.mlir:2:3: stablehlo.reshape: 24 elements become 25");
     check_operation(
@@ -149,7 +149,7 @@ static void attributes_must_agree_with_the_result(void **state)
                     "tensor<10x6xf32>",
                     "a.mlir:2:3: stablehlo.concatenate: operand 1 does not fit the first");
     check_operation("%0 = stablehlo.slice %a [0:5, 0:6] : (tensor<4x6xf32>) -> tensor<5x6xf32>",
-                    "a.mlir:2:3: stablehlo.slice: [0:5:1] is no slice of dimension 0, which is 4");
+                    "a.mlir:2:3: stablehlo.slice: [0:5:1] is not a slice of dimension 0, which is 4");
     check_operation("%0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0] : "
                     "(tensor<4x6xf32>, tensor<f32>) -> tensor<4xf32>",
                     "a.mlir:2:3: stablehlo.reduce: the operands give f32[6], the shape written is f32[4]");

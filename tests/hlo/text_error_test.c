@@ -42,7 +42,7 @@ static void text_that_is_no_module_is_refused(void **state)
     refuses("ENTRY e", "1:8: expected '{', found the end of the text");
     refuses("ENTRY e {", "1:10: expected an instruction or '}', found the end of the text");
     refuses("ENTRY e {\n}", "2:1: a computation without instructions");
-    refuses("ENTRY e {\n/* x", "2:1: expected an instruction or '}', found a comment that does not end");
+    refuses("ENTRY e {\n/* x", "2:1: expected an instruction or '}', found an unterminated comment");
     refuses("a = f32[] parameter(0)\nb = f32[] negate(a)",
             "2:1: expected the end after a single instruction, found 'b'");
 }
@@ -200,21 +200,21 @@ static void moves_must_fit(void **state)
         const char *line, *message;
     } cases[] = {
         {" b = transpose(a), dimensions={0,0}",
-         "3:2: 'b' (transpose): dimensions: dimension 0 is there twice"},
+         "3:2: 'b' (transpose): dimensions: dimension 0 is listed twice"},
         {" b = transpose(a), dimensions={1}",
          "3:2: 'b' (transpose): expected an order of the 2 dimensions, found 1 numbers"},
         {" b = slice(a), slice={[0:2], [0:4]}",
-         "3:2: 'b' (slice): [0:4:1] is no slice of dimension 1, which is 3"},
+         "3:2: 'b' (slice): [0:4:1] is not a slice of dimension 1, which is 3"},
         {" b = f32[5] reshape(a)", "3:2: 'b' (reshape): 6 elements become 5"},
         {" b = f32[3,2] broadcast(a), dimensions={0,1}",
          "3:2: 'b' (broadcast): dimension 0 of the operand is 2, dimension 0 of the result 3"},
         {" b = concatenate(a, a), dimensions={2}",
          "3:2: 'b' (concatenate): dimensions: no dimension 2 among 2"},
-        {" b = pad(a, a), padding=0_0x0_0", "3:2: 'b' (pad): the value to pad with is no scalar"},
+        {" b = pad(a, a), padding=0_0x0_0", "3:2: 'b' (pad): the padding value is not a scalar"},
         {" b = dynamic-slice(a), dynamic_slice_sizes={3,3}",
          "3:2: 'b' (dynamic-slice): a slice of 3 from dimension 0, which is 2"},
         {" b = reverse(a), dimensions={-1}", "3:2: 'b' (reverse): dimensions: no dimension -1 among 2"},
-        {" b = get-tuple-element(a), index=0", "3:2: 'b' (get-tuple-element): the operand is no tuple"},
+        {" b = get-tuple-element(a), index=0", "3:2: 'b' (get-tuple-element): the operand is not a tuple"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[512];
@@ -297,9 +297,9 @@ static void values_must_fit_their_type(void **state)
 static void attributes_must_be_closed(void **state)
 {
     (void)state;
-    refuses_entry(" a = f32[] parameter(0), metadata={x=\"y}", "2:38: a string that does not end");
+    refuses_entry(" a = f32[] parameter(0), metadata={x=\"y}", "2:38: an unterminated string");
     refuses("ENTRY e {\n a = f32[] parameter(0), x={[}]}\n}", "2:30: expected ']', found '}'");
-    refuses("ENTRY e {\n a = f32[] parameter(0), x={\n", "2:28: a bracket that is not closed");
+    refuses("ENTRY e {\n a = f32[] parameter(0), x={\n", "2:28: an unbalanced bracket");
     refuses_entry(" a = f32[] parameter(0), 5", "3:1: expected '=', found '}'");
 }
 
@@ -312,7 +312,7 @@ static void large_constants_must_end(void **state)
     size_t used = (size_t)snprintf(text, room, "ENTRY e {\n a = c64[30000] constant({(0, 0)");
     for (int i = 1; i < 30000; i++)
         used += (size_t)snprintf(text + used, room - used, ", (%d, -1)", i);
-    refuses(text, "2:26: a constant that does not end");
+    refuses(text, "2:26: an unterminated constant");
     free(text);
 }
 

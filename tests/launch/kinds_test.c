@@ -240,11 +240,9 @@ static void deepspeed(void **state)
         "8,\n\"gradient_accumulation_steps\": 3,\n"
         "\"zero_optimization\": {\"stage\": 4},\n\"fp16\": {\"enabled\": true},\n\"bf16\": {\"enabled\": "
         "true}}",
-        "ds.json:1: train_batch_size: 64 is no multiple of the micro-batch 8 x 3 steps of accumulation, "
-        "for any number of "
-        "devices; ds.json:3: zero_optimization.stage: ZeRO has stages 0 to 3, found '4'; ds.json:5: "
-        "bf16.enabled and "
-        "fp16.enabled (line 4) are both true, which DeepSpeed refuses");
+        "ds.json:1: train_batch_size: 64 is not a multiple of micro-batch 8 x 3 accumulation steps, for any "
+        "number of devices; ds.json:3: zero_optimization.stage: ZeRO has stages 0 to 3, found '4'; "
+        "ds.json:5: bf16.enabled and fp16.enabled (line 4) are both true, which DeepSpeed refuses");
 }
 
 static void neox(void **state)
@@ -438,7 +436,7 @@ static void bridge(void **state)
     is(options.devices, 64);
     is(options.type, COST_FP8);
     assert_string_equal(options.device, "h100");
-    assert_string_equal(options.missing[0].name, "context parallel"); /* of the recipe */
+    assert_string_equal(options.missing[0].name, "the context parallel degree"); /* of the recipe */
     launch_options_release(&options);
     options = text_reads("launch.sh", script, NULL);
     bool required = false;
@@ -477,23 +475,19 @@ static void bridge_in_a_document(void **state)
     assert_string_equal(options.model_name, "llama-3.1-405b");
     is(options.devices, 256);
     is(options.technique[TECHNIQUE_RECIPE], RECIPE_MXFP8);
-    assert_string_equal(options.missing[0].name, "tensor parallel"); /* of the recipe */
+    assert_string_equal(options.missing[0].name, "the tensor parallel degree"); /* of the recipe */
     launch_options_release(&options);
 }
 
 static void other_files_are_refused(void **state)
 {
     (void)state;
-    text_refused(
-        "hello.sh", "echo hello world\n",
-        "hello.sh: no launch description that is known: no setting of a training job was read ('rehearse "
-        "help price' lists "
-        "the kinds)");
-    text_refused(
-        "a.toml", "[a]\nb = 1\n",
-        "a.toml: no launch description that is known: no setting of a training job was read ('rehearse "
-        "help price' lists "
-        "the kinds)");
+    text_refused("hello.sh", "echo hello world\n",
+                 "hello.sh: unknown kind of launch description: no training setting found ('rehearse help "
+                 "price' lists the kinds)");
+    text_refused("a.toml", "[a]\nb = 1\n",
+                 "a.toml: unknown kind of launch description: no training setting found ('rehearse help "
+                 "price' lists the kinds)");
     text_refused("a.toml", "[a]\nb = \n", "a.toml:2:5: expected a value");
     text_refused("a.toml", "[a]\nb = 1\nb = 2\n", "a.toml:3:5: b: given twice, first in line 2");
     text_refused("a.yaml", "- 1\n", "a.yaml: expected a map");

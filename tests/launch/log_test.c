@@ -223,7 +223,7 @@ static void bad_lines_are_named(void **state)
     (void)state;
     refuses("hello\n", "run.log: no iteration with its time");
     refuses("\n iteration 1/ 9 | elapsed time per iteration (ms): quick |\n",
-            "run.log:2: the time of an iteration is no number above 0: 'iteration 1/ 9");
+            "run.log:2: the time of an iteration is not a positive number: 'iteration 1/ 9");
     refuses(" iteration 1/ 9 | elapsed time per iteration (ms): -3 |\n", "run.log:1: ");
     refuses("step: 1 loss: 2 tps: 0\n", "run.log:1: ");
     refuses("step: 1 loss: 2 tps: nan\n", "run.log:1: ");

@@ -99,11 +99,12 @@ static void names_what_is_missing(void **state)
               "  --expert-model-parallel-size $EP --save $FOLDER/x --load $MBS --vocab-file $FOLDER/v");
     assert_int_equal(options.missing_count, 2);
     assert_string_equal(options.missing[0].name, "MBS");
-    assert_string_equal(options.missing[0].why, "not set (run.sh:2), used by --micro-batch-size (run.sh:2)");
+    assert_string_equal(options.missing[0].why,
+                        "is not set (run.sh:2), used by --micro-batch-size (run.sh:2)");
     assert_string_equal(options.missing[0].give, "--set MBS=VALUE");
     assert_string_equal(options.missing[1].name, "RANKS");
     assert_string_equal(options.missing[1].why,
-                        "not set (run.sh:1), used through EP by --expert-model-parallel-size (run.sh:3)");
+                        "is not set (run.sh:1), used through EP by --expert-model-parallel-size (run.sh:3)");
     launch_options_release(&options);
 }
 
@@ -295,7 +296,7 @@ static void refuses_too_many_options_and_binaries(void **state)
     struct launch_options options;
     struct error err;
     assert_false(read_text("--bf16\0", 7, &options, &err));
-    assert_string_equal(err.text, "run.sh: is no text: it holds a NUL");
+    assert_string_equal(err.text, "run.sh: binary, not a script");
     assert_false(read_text("", LAUNCH_MAX_BYTES + 1, &options, &err));
     assert_string_equal(err.text, "run.sh: more than 4194304 bytes");
 }
@@ -358,7 +359,7 @@ static void counts_chunks_by_their_blocks(void **state)
     applies("--pipeline-model-parallel-size 4 --num-layers-per-virtual-pipeline-stage 2", &job);
     assert_int_equal(job.chunks, 4);
     does_not_apply("--pipeline-model-parallel-size 4 --num-layers-per-virtual-pipeline-stage 3",
-                   "32 blocks on 4 stages are not whole chunks of 3");
+                   "32 blocks on 4 stages cannot be divided into chunks of 3");
 }
 
 static void a_rank_batch_becomes_a_global_one(void **state)
@@ -381,16 +382,16 @@ static void ends_of_a_pipeline_have_their_blocks(void **state)
     assert_memory_equal(job.stage_blocks, ((int[]){7, 10, 10, 5}), 4 * sizeof(int));
     launch_options_release(&options);
     does_not_apply("--pipeline-model-parallel-size 4 --decoder-first-pipeline-num-layers 7",
-                   "32 blocks do not spread over 4 stages as the arguments want it");
+                   "32 blocks cannot be placed on 4 stages as the arguments require");
     does_not_apply("--pipeline-model-parallel-size 4 --decoder-first-pipeline-num-layers 70",
-                   "32 blocks do not spread over 4 stages as the arguments want it");
+                   "32 blocks cannot be placed on 4 stages as the arguments require");
 }
 
 static void refuses_what_does_not_fit_the_job(void **state)
 {
     (void)state;
     does_not_apply("--num-layers 96",
-                   "the arguments are not those of 'llama-3-8b': layers 96 in line 1, not 32");
+                   "the arguments do not match 'llama-3-8b': layers is 96 in line 1, not 32");
     does_not_apply("--tensor-model-parallel-size 3",
                    "tensor 3 x pipeline 1 x context 1 parallel does not divide 8 devices");
     does_not_apply("--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout 'Et*3|t*2L'",

@@ -72,8 +72,8 @@ static void assignments_become_arguments(void **state)
     assert_int_equal(options.missing_count, 0);
     bool base = false, helper = false;
     for (int i = 0; i < options.note_count; i++) {
-        base |= strncmp(options.notes[i], "llama31_405b_pretrain_config is not here", 40) == 0;
-        helper |= strncmp(options.notes[i], "_benchmark (line 30) is not here", 32) == 0;
+        base |= strncmp(options.notes[i], "llama31_405b_pretrain_config not found", 38) == 0;
+        helper |= strncmp(options.notes[i], "_benchmark (line 30) not found", 30) == 0;
     }
     assert_true(base && helper);
     launch_options_release(&options);
@@ -96,7 +96,7 @@ static void what_is_computed_is_missing(void **state)
     struct launch_options options = text_reads("a.py", text, given);
     assert_int_equal(options.missing_count, 2);
     assert_string_equal(options.missing[0].name, "model.tensor_model_parallel_size");
-    assert_string_equal(options.missing[0].why, "computed from len, which is not known (a.py:4)");
+    assert_string_equal(options.missing[0].why, "depends on len (a.py:4)");
     assert_string_equal(options.missing[0].give, "--set model.tensor_model_parallel_size=VALUE");
     assert_string_equal(options.missing[1].name, "model.pipeline_model_parallel_size");
     assert_string_equal(options.model_name, "llama-3-8b");
@@ -164,11 +164,10 @@ static void functions_are_chosen(void **state)
     struct error err;
     assert_false(launch_read(&options, &input, &err));
     assert_string_equal(err.text, "a.py: no function 'c'");
-    text_refused(
-        "a.py", "print('hello')\n",
-        "a.py: is Python of no kind that is read (recipes of Megatron-Bridge, NeMo 2 and torchtitan's "
-        "registry): give what it makes, as YAML or as the arguments of the training script");
-    text_refused("a.py", BRIDGE "x = 'open\n", "a.py:2: a text does not end");
+    text_refused("a.py", "print('hello')\n",
+                 "a.py: not a supported recipe (Megatron-Bridge, NeMo 2, torchtitan's registry): give its "
+                 "result as YAML, or the arguments of the training script");
+    text_refused("a.py", BRIDGE "x = 'open\n", "a.py:2: unterminated string");
 }
 
 static void strategies_of_nemo_2(void **state)

@@ -122,9 +122,10 @@ static void unlike_pipelines_are_runs_with_their_parts_of_the_batch(void **state
     assert_int_equal(one.pipeline.value, 2);
     assert_int_equal(one.batch.value, 40);
     assert_int_equal(two.batch.value, 8);
-    assert_non_null(strstr(text, "# run 1 of 2, a file of its own: 40 of the 48 samples of each iteration"));
-    assert_non_null(strstr(text, "this one's with weight 40/48, is up to software of yours"));
-    assert_non_null(strstr(second, "this one's with weight 8/48, is up to software of yours"));
+    assert_non_null(
+        strstr(text, "# run 1 of 2, in its own file: reads its own 40 of the 48 samples of each iteration"));
+    assert_non_null(strstr(text, "(weight of this run: 40/48)"));
+    assert_non_null(strstr(second, "(weight of this run: 8/48)"));
     assert_non_null(strstr(text, "# ranks 0-7 on h100-sxm (nodes of 4)"));
     assert_non_null(strstr(second, "# ranks 0-7 on a100-80gb (nodes of 4)"));
     launch_options_release(&one);
@@ -210,14 +211,13 @@ static void states_are_shared_within_a_run(void **state)
     made.optimizer = 8589934592;
     char *text = written(LAUNCH_MEGATRON);
     assert_non_null(
-        strstr(text, "shared over the run's 2 pipelines, not over all of the plan: up to 4.00 GiB more"));
+        strstr(text, "sharded over this run's 2 pipelines, not over all of the plan: up to 4.00 GiB more"));
     assert_non_null(
-        strstr(text, "shared over the run's 1 pipeline, not over all of the plan: up to 16.0 GiB more"));
+        strstr(text, "sharded over this run's 1 pipeline, not over all of the plan: up to 16.0 GiB more"));
     free(text);
     made.optimizer = 42949672960;
-    refuses(LAUNCH_MEGATRON,
-            "run 2 of 2 does not fit: the plan shares optimizer states over 3 pipelines, and "
-            "Megatron-LM over the run's 1, so that a 'a100-80gb' needs 108 GiB of 80.0 GiB");
+    refuses(LAUNCH_MEGATRON, "run 2 of 2 does not fit: the plan shards optimizer states over 3 pipelines, "
+                             "Megatron-LM only over this run's 1: a 'a100-80gb' needs 108 GiB of 80.0 GiB");
 }
 
 static void deepspeeds_runs_are_a_list(void **state)

@@ -198,46 +198,41 @@ static void other_models_are_refused(void **state)
     text_refused("run.sh",
                  "torchrun pretrain_mamba.py " SIZES "--micro-batch-size 1 --hybrid-override-pattern M-M*-\n",
                  "run.sh:1: --hybrid-override-pattern: Mamba layers are not modelled");
-    text_refused(
-        "run.sh", "torchrun train.py --micro-batch-size 1 --encoder-num-layers 12 --decoder-num-layers 12\n",
-        "run.sh:1: --encoder-num-layers: an encoder-decoder model is not read by its sizes: give it with -m "
-        "(t5-11b)");
+    text_refused("run.sh",
+                 "torchrun train.py --micro-batch-size 1 --encoder-num-layers 12 --decoder-num-layers 12\n",
+                 "run.sh:1: --encoder-num-layers: encoder-decoder model: name it with -m (t5-11b)");
     text_refused(
         "run.sh", "torchrun pretrain_t5.py " SIZES "--decoder-seq-length 128\n",
-        "run.sh: runs pretrain_t5.py, which trains an encoder-decoder model, which is not read by its "
-        "sizes: give it with -m (t5-11b)");
-    text_refused(
-        "run.sh", "torchrun ../tasks/main.py " SIZES "--task MNLI\n",
-        "run.sh: runs ../tasks/main.py, which fine-tunes or evaluates for a task of its own, which is "
-        "not modelled");
+        "run.sh: runs pretrain_t5.py, which trains an encoder-decoder model: name it with -m (t5-11b)");
+    text_refused("run.sh", "torchrun ../tasks/main.py " SIZES "--task MNLI\n",
+                 "run.sh: runs ../tasks/main.py, which fine-tunes or evaluates on a downstream task, which "
+                 "is not modelled");
     text_refused(
         "run.sh", "torchrun main.py --bf16 --epochs 3\n",
-        "run.sh: runs main.py, whose arguments are not known: none is a size of a job in Megatron-LM's "
-        "words (--micro-batch-size, --num-layers, …)");
+        "run.sh: runs main.py without any argument of Megatron-LM (--micro-batch-size, --num-layers, …)");
     text_refused("a.yml",
                  "\"pipe_parallel_size\": 1\n\"model_parallel_size\": 1\n\"num_layers\": 4\n"
                  "\"attention_config\": [[[\"mamba\"], 4]]\n",
                  "a.yml:4:21: attention_config: layers of mamba are not modelled");
     text_refused("run.sh", "python tools/run_text_generation_server.py " SIZES "\n",
-                 "run.sh: runs tools/run_text_generation_server.py, which is no training: nothing to price");
+                 "run.sh: runs tools/run_text_generation_server.py, not a training job: nothing to price");
 }
 
 static void kinds_that_are_not_read(void **state)
 {
     (void)state;
     text_refused("job.yaml", "apiVersion: batch/v1\nkind: Job\nspec: {parallelism: 2}\n",
-                 "job.yaml: is a manifest of Kubernetes: give the training's script, which it runs");
+                 "job.yaml: a Kubernetes manifest: give the training script that it runs");
     text_refused("8B.yaml",
                  "tokenizer: {_component_: torchtune.models.llama3.llama3_tokenizer}\nbatch_size: 2\n",
-                 "8B.yaml: is a recipe of torchtune, which is not read");
-    text_refused(
-        "fsdp.yaml", "distributed_type: FSDP\nnum_processes: 8\n",
-        "fsdp.yaml: is accelerate's configuration, which has no model and no batch: give the training's own");
+                 "8B.yaml: torchtune recipes are not supported");
+    text_refused("fsdp.yaml", "distributed_type: FSDP\nnum_processes: 8\n",
+                 "fsdp.yaml: accelerate's file has no model or batch size: give the training arguments");
     text_refused("olmo.yaml",
                  "model: {d_model: 2048, max_sequence_length: 2048}\nglobal_train_batch_size: 8\n",
-                 "olmo.yaml: is OLMo's configuration, which is not read");
+                 "olmo.yaml: OLMo configurations are not supported");
     text_refused("README.md", "torchrun pretrain_gpt.py " SIZES "\n",
-                 "README.md: is a text, and no launch description");
+                 "README.md: plain text, not a launch description");
 }
 
 /* NeMo's fp8 is on by its own key; what only describes it changes nothing. */
@@ -276,7 +271,7 @@ static void launcher_of_nemo(void **state)
     is(options.context, 2);
     is(options.tensor, 4);
     assert_string_equal(options.notes[0],
-                        "the configuration of 'training=gpt3/5b' was not found: what it sets is not known");
+                        "configuration of 'training=gpt3/5b' not found: its settings are unknown");
     launch_options_release(&options);
 }
 
@@ -317,7 +312,7 @@ static void functional_tests_of_megatron(void **state)
     (void)state;
     static const char *const lists[] = {"\"[mlp moe_act]\"", "mlp moe_act", "\"mlp, moe_act\""};
     text_refused("model_config.yaml", "MODE: inference\nMODEL_ARGS:\n  --num-layers: 4\n",
-                 "model_config.yaml:1:7: MODE: inference, which is no training: nothing to price");
+                 "model_config.yaml:1:7: MODE: inference, not training: nothing to price");
     for (int i = 0; i < 3; i++) {
         char text[512];
         snprintf(text, sizeof text,
@@ -359,9 +354,8 @@ static void names_that_nothing_asks_for(void **state)
     struct launch_names found = {0};
     launch_unasked(&options, &found);
     assert_int_equal(found.count, 2);
-    assert_string_equal(found.items[0], "--set T=2: nothing in the files asks for it");
-    assert_string_equal(found.items[1],
-                        "--set NODS=2: nothing in the files asks for it, did you mean 'NODES'?");
+    assert_string_equal(found.items[0], "--set T=2: not used by any file");
+    assert_string_equal(found.items[1], "--set NODS=2: not used by any file, did you mean 'NODES'?");
     is(options.nodes, 8);
     launch_options_release(&options);
     options = text_reads("t.toml",
@@ -371,7 +365,7 @@ static void names_that_nothing_asks_for(void **state)
     found = (struct launch_names){0};
     launch_unasked(&options, &found);
     assert_int_equal(found.count, 1);
-    assert_string_equal(found.items[0], "--set training.qqq=2: nothing in the files asks for it");
+    assert_string_equal(found.items[0], "--set training.qqq=2: not used by any file");
     launch_options_release(&options);
 }
 
@@ -416,9 +410,9 @@ static void words_of_torchrun(void **state)
     struct launch_options options =
         text_reads("run.sh", "torchrun --nnodes 1:4 --nproc_per_node=gpu pretrain_gpt.py " SIZES "\n", NULL);
     assert_int_equal(options.missing_count, 2);
-    assert_string_equal(options.missing[0].why, "gpu is the machine's number of devices");
+    assert_string_equal(options.missing[0].why, "is 'gpu', which depends on the machine");
     assert_string_equal(options.missing[0].give, "--set nproc_per_node=N");
-    assert_string_equal(options.missing[1].why, "1:4 is an elastic job's");
+    assert_string_equal(options.missing[1].why, "is '1:4', of an elastic job");
     assert_string_equal(options.missing[1].give, "--set nnodes=N");
     launch_options_release(&options);
     const char *const given[] = {"nnodes=3", "nproc_per_node=4", NULL};

@@ -227,7 +227,7 @@ static void megatron_refuses_what_it_has_not(void **state)
     (void)state;
     struct job job = job_of("t5-base", 1, 1, 1, 8);
     refuses(LAUNCH_MEGATRON, &job,
-            "'t5-base' is no language model of one stack: Megatron-LM's arguments for it are not known here");
+            "'t5-base' is not a single-stack language model: its Megatron-LM arguments are unknown");
     job = job_example();
     job.frozen = true;
     refuses(LAUNCH_MEGATRON, &job, "Megatron-LM has no arguments for frozen weights (LoRA)");
@@ -246,7 +246,7 @@ static void megatron_refuses_what_it_has_not(void **state)
     job = job_of("gpt-neox-20b", 1, 1, 1, 8);
     job.sequence = 2048;
     refuses(LAUNCH_MEGATRON, &job,
-            "Megatron-LM's arguments have no attention and MLP side by side, which 'gpt-neox-20b' has");
+            "Megatron-LM's arguments have no parallel attention and MLP, which 'gpt-neox-20b' has");
     job = job_of("gpt-oss-20b", 1, 1, 1, 8);
     job.sequence = 8192;
     refuses(
@@ -408,14 +408,14 @@ static void pipelining_refuses_what_it_has_not(void **state)
 {
     (void)state;
     struct job job = job_example();
-    refuses(LAUNCH_PIPELINING, &job, "one stage is no pipeline: there is nothing to split");
+    refuses(LAUNCH_PIPELINING, &job, "one stage: there is nothing to split");
     job = job_of("llama-3-8b", 1, 4, 2, 8);
     job.batch = 13 * (int64_t)job.data; /* three rounds of 4, and one more */
     refuses(LAUNCH_PIPELINING, &job,
-            "13 micro-batches do not go round 4 interleaved stages in groups of one size");
+            "13 micro-batches cannot be divided into equal groups for 4 interleaved stages");
     job.chunks = 1;
     job.stage_blocks = (const int[]){16, 16, 0, 0};
-    refuses(LAUNCH_PIPELINING, &job, "stage 2 has no block to begin with");
+    refuses(LAUNCH_PIPELINING, &job, "stage 2 begins without a block");
 }
 
 /* ---- Oobleck ---- */
@@ -544,7 +544,7 @@ static void oobleck_refuses_what_it_has_not(void **state)
     refuses(LAUNCH_OOBLECK, &job,
             "a stage of Oobleck's is on one node: tensor parallel 16, nodes of 8 devices");
     job = pipeline_of("t5-base", 1, 2, 8);
-    refuses(LAUNCH_OOBLECK, &job, "'t5-base' is not one list of blocks");
+    refuses(LAUNCH_OOBLECK, &job, "'t5-base' is not a single list of blocks");
 }
 
 /* ---- names ---- */

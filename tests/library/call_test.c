@@ -200,7 +200,7 @@ static void warnings_go_to_the_caller(void **state)
     rh_free(sweep);
     assert_int_equal(heard.warnings, 1);
     assert_int_equal(heard.elsewhere, 0);
-    assert_non_null(strstr(heard.warning, "points.json.sweep: answers of another sweep are dropped"));
+    assert_non_null(strstr(heard.warning, "points.json.sweep: results of another sweep are discarded"));
     call.warning = NULL; /* nobody has to listen */
     rh_free(rh_sweep_plans(&request, &call, &error));
     assert_int_equal(heard.warnings, 1);

@@ -99,7 +99,7 @@ static void files_are_counted_and_explained(void **state)
     rh_text_free(&json);
     assert_false(rh_write(report, "oobleck", &json, &error));
     assert_int_equal(error.code, RH_USAGE);
-    assert_string_equal(error.text, "a report has no form 'oobleck'; it has text, json");
+    assert_string_equal(error.text, "a report has no format 'oobleck'; it has text, json");
     rh_free(report);
 }
 
@@ -239,7 +239,7 @@ static void wrong_sizes_are_refused(void **state)
         struct rh_call call = {.size = sizes[i]};
         assert_refused(&request, RH_USAGE,
                        (snprintf(error.text, sizeof error.text,
-                                 "cost: its size is %zu; begin it with RH_INIT", sizes[i]),
+                                 "cost: the request's size is %zu: initialise it with RH_INIT", sizes[i]),
                         error.text));
         request.size = sizeof request;
         assert_null(rh_cost(&request, &call, &error));

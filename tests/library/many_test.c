@@ -93,7 +93,7 @@ static void wrong_sweeps_are_refused(void **state)
     struct rh_sweep_request request = RH_INIT(request);
     struct rh_error error;
     assert_null(rh_sweep_plans(&request, NULL, &error));
-    assert_string_equal(error.text, "sweep: a PLAN is missing, or '--model NAME'");
+    assert_string_equal(error.text, "sweep: expected a PLAN or --model NAME");
     request = sweep_request();
     request.link = (struct rh_list){slow, 1};
     assert_null(rh_sweep_plans(&request, NULL, &error));

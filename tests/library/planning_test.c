@@ -107,7 +107,7 @@ static void a_job_is_found_and_emitted(void **state)
     again.top = 3;
     again.from = copy;
     assert_null(rh_plan_find(&again, NULL, &error));
-    assert_string_equal(error.text, "plan: '--top' is for searching a plan, and --plan gives one");
+    assert_string_equal(error.text, "plan: '--top' is for searching and cannot be combined with --plan");
     rh_free(copy);
     rh_profile *profile = priced();
     again = (struct rh_plan_request){.size = sizeof again, .from = profile};
@@ -266,13 +266,13 @@ static void two_plans_are_refused(void **state)
     request.from = play.from = sweep.from = feed.from = plan;
     request.plan = play.plan = sweep.plan = feed.plan = "no-file.json";
     assert_null(rh_plan_find(&request, NULL, &error));
-    assert_string_equal(error.text, "plan: `from` and 'no-file.json' are two plans: choose one");
+    assert_string_equal(error.text, "plan: `from` and 'no-file.json' both give a plan: choose one");
     assert_null(rh_simulate(&play, NULL, &error));
-    assert_string_equal(error.text, "simulate: `from` and 'no-file.json' are two plans: choose one");
+    assert_string_equal(error.text, "simulate: `from` and 'no-file.json' both give a plan: choose one");
     assert_null(rh_sweep_plans(&sweep, NULL, &error));
-    assert_string_equal(error.text, "sweep: `from` and 'no-file.json' are two plans: choose one");
+    assert_string_equal(error.text, "sweep: `from` and 'no-file.json' both give a plan: choose one");
     assert_null(rh_feed(&feed, NULL, &error));
-    assert_string_equal(error.text, "feed: `from` and 'no-file.json' are two plans: choose one");
+    assert_string_equal(error.text, "feed: `from` and 'no-file.json' both give a plan: choose one");
     rh_free(plan);
 }
 

@@ -211,8 +211,8 @@ static void two_chains_side_by_side_are_both_there(void **state)
     assert_true(sum_of(&chain) == 2 * 9 * 10); /* one after the other */
     chain_release(&chain);
     assert_false(graph_chain_hpgo(&graph, &chain, &err));
-    assert_string_equal(err.text,
-                        "graph.txt:20:1: HPGO starts at the first source only, and 'n10' is not on its way");
+    assert_string_equal(
+        err.text, "graph.txt:20:1: HPGO starts at the first source only, from which 'n10' cannot be reached");
     assert_null(chain.layers);
     graph_release(&graph);
 }
@@ -450,7 +450,7 @@ static void a_graph_that_takes_no_time_is_no_profile(void **state)
     text_node(&text, 0, 1, 0, 1, 1);
     make_graph(&graph, &text);
     assert_false(graph_profile(&graph, &profile, &err));
-    assert_string_equal(err.text, "graph.txt: all forward times together or all backward times are 0");
+    assert_string_equal(err.text, "graph.txt: all forward times or all backward times are 0");
     graph_release(&graph);
 }
 

@@ -170,7 +170,7 @@ static void what_is_missing_is_named(void **state)
                    "graph.txt:1:103: expected the end of the times and sizes, found 'more=1'");
     assert_refused("a -- x -- " TIMES " -- stage=1",
                    "graph.txt:1:105: expected 'stage_id=', found 'stage=1'");
-    assert_refused("i -- Input0 -- " TIMES, "graph.txt: no operation, but 1 nodes that are inputs or unused");
+    assert_refused("i -- Input0 -- " TIMES, "graph.txt: no operation, only 1 inputs or unused nodes");
 }
 
 static void numbers_are_finite_and_not_negative(void **state)

@@ -239,7 +239,7 @@ static const struct {
     {OOBLECK_TIMES, "[{\"forward\": 0.0, \"backward\": 1, \"mem_required\": [1, 1]}]",
      "p/mb1.json:1:14: [0].forward: expected a positive number, found '0.0'"},
     {OOBLECK_TIMES, "[{\"forward\": NaN, \"backward\": 1, \"mem_required\": [1, 1]}]",
-     "p/mb1.json:1:14: NaN and Infinity are no numbers in JSON"},
+     "p/mb1.json:1:14: NaN and Infinity are not numbers in JSON"},
     {OOBLECK_TIMES, "[{\"forward\": 1, \"backward\": 1e13, \"mem_required\": [1, 1]}]",
      "p/mb1.json:1:29: [0].backward: expected a time from 1 ps to 1e9 s, found '1e13'"},
     {OOBLECK_TIMES, "[{\"forward\": 1, \"backward\": 5e-324, \"mem_required\": [1, 1]}]",

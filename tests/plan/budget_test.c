@@ -91,7 +91,7 @@ static void prices_come_from_a_file(void **state)
         {"h100: 2/d\n",
          "prices.yaml:1:7: h100: expected dollars per device and hour such as 2.10/h, found '2/d'"},
         {"h100: 1\nH100-SXM5-80GB: 2\n", "prices.yaml:2:17: H100-SXM5-80GB: 'h100-sxm' has two prices"},
-        {"h100: {hour: 2}\n", "prices.yaml:1:7: h100: expected a text, found a map"},
+        {"h100: {hour: 2}\n", "prices.yaml:1:7: h100: expected a string, found a map"},
         {"[2]\n", "prices.yaml:1:1: expected a map, found a list"},
         {"{}\n", "prices.yaml:1:1: no prices"},
     };

@@ -164,8 +164,8 @@ static void a_profile_without_a_name_and_several_types(void **state)
                  "groups: [{device: a, nodes: 1, devices_per_node: 1},\n"
                  "         {device: b, nodes: 2, devices_per_node: 1}]\n",
                  ALLREDUCE_PROFILE, ERROR_INPUT,
-                 "p.json: does not say what it was measured on, and c.yaml has several device types: add "
-                 "profile: {device: …, speed: …} there");
+                 "p.json: the measured device is unknown, and c.yaml has several device types: add profile: "
+                 "{device: …, speed: …} there");
 }
 
 static void unknown_types_are_named(void **state)

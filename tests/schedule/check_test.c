@@ -60,17 +60,17 @@ static void each_pass_is_there_once(void **state)
 {
     (void)state;
     assert_checked(2, 2, 1, 1, NULL, TEXTS("0F0 0B0", "1F0 1B0 1F0"),
-                   "rank 1, cell 2: 1F0 is there a second time, first in cell 0");
+                   "rank 1, cell 2: 1F0 is listed twice, first in cell 0");
     assert_checked(1, 1, 1, 1, NULL, TEXTS("0F0 0I0 0W0 0W0"),
-                   "rank 0, cell 3: 0W0 is there a second time, first in cell 2");
+                   "rank 0, cell 3: 0W0 is listed twice, first in cell 2");
     assert_checked(1, 1, 1, 1, NULL, TEXTS("0F0 0B0 0I0"),
-                   "rank 0, cell 2: 0I0 is there beside 0B0 in cell 1: expected B, or I and W");
+                   "rank 0, cell 2: 0I0 is listed beside 0B0 in cell 1: expected B, or I and W");
     assert_checked(1, 1, 1, 1, NULL, TEXTS("0F0 0I0 0B0"),
-                   "rank 0, cell 2: 0B0 is there beside 0I0 in cell 1: expected B, or I and W");
+                   "rank 0, cell 2: 0B0 is listed beside 0I0 in cell 1: expected B, or I and W");
     assert_checked(1, 1, 1, 1, NULL, TEXTS("0F0 0B0 0W0"),
-                   "rank 0, cell 2: 0W0 is there beside 0B0 in cell 1: expected B, or I and W");
+                   "rank 0, cell 2: 0W0 is listed beside 0B0 in cell 1: expected B, or I and W");
     assert_checked(1, 1, 1, 1, NULL, TEXTS("0F0 0W0 0B0"),
-                   "rank 0, cell 2: 0B0 is there beside 0W0 in cell 1: expected B, or I and W");
+                   "rank 0, cell 2: 0B0 is listed beside 0W0 in cell 1: expected B, or I and W");
     assert_checked(2, 2, 1, 2, NULL, TEXTS("0F0 0F1 0B0 0B1", "1F0 1B0 1B1"), "rank 1: 1F1 is missing");
     assert_checked(2, 2, 1, 2, NULL, TEXTS("0F0 0F1 0B0", "1F0 1B0 1F1 1B1"),
                    "rank 0: 0B1 is missing: the memory of the forward pass is never freed");
@@ -86,7 +86,7 @@ static void a_microbatch_takes_one_chain(void **state)
 {
     (void)state;
     assert_checked(2, 4, 2, 1, v_shape, TEXTS("0F0 0B0 3F0 3B0", "1F0 1B0 2F0 2B0"),
-                   "micro-batch 0 goes through several chains of stages, also by stage 0");
+                   "micro-batch 0 goes through several chains of stages, one by stage 0");
     assert_checked(2, 4, 2, 2, v_shape, TEXTS("0F0 0B0 3F1 3B1", "2F1 1F0 1B0 2B1"), NULL);
 }
 
@@ -106,7 +106,7 @@ static void pairs_are_a_forward_and_a_backward_pass(void **state)
         1, 1, 1, 2, NULL, TEXTS("0F0 0F1+0B0+0B1"),
         "rank 0, cell 1: 0F1 overlaps with 0B0: expected a pair of one forward and one backward pass");
     assert_checked(1, 1, 1, 1, NULL, TEXTS("0F0 0B0+"),
-                   "rank 0, cell 1: 0B0 overlaps with a next pass, but is the last one");
+                   "rank 0, cell 1: 0B0 overlaps with the next pass, but is the last one");
     assert_checked(1, 1, 1, 1, NULL, TEXTS("0F0+0B0"),
                    "rank 0, cell 0: 0B0 waits for 0F0, with which it overlaps");
 }

@@ -178,9 +178,9 @@ static void wrong_cells_are_named(void **state)
     } cases[] = {
         {"", "t.csv: no rows: expected one for each rank"},
         {"0F0,F0\n",
-         "t.csv: rank 0, cell 1: 'F0' is no action: expected stage, kind and micro-batch, such as 3F0"},
+         "t.csv: rank 0, cell 1: 'F0' is not an action: expected stage, kind and micro-batch, such as 3F0"},
         {"0F0\n,0f0\n",
-         "t.csv: rank 1, cell 1: '0f0' is no action: expected stage, kind and micro-batch, such as 3F0"},
+         "t.csv: rank 1, cell 1: '0f0' is not an action: expected stage, kind and micro-batch, such as 3F0"},
         {"0X0\n", "t.csv: rank 0, cell 0: '0X0' has an unknown kind (known: F, I, W, B, BW, SEND_F, RECV_F, "
                   "SEND_B, RECV_B, UNSHARD, RESHARD, REDUCE_GRAD)"},
         {"0F\n", "t.csv: rank 0, cell 0: '0F' has no micro-batch"},
@@ -189,14 +189,13 @@ static void wrong_cells_are_named(void **state)
         {"65535F0\n", "t.csv: rank 0, cell 0: '65535F0' has a stage above 65534"},
         {"0F10000000\n", "t.csv: rank 0, cell 0: '0F10000000' has a micro-batch above 9999999"},
         {"0F0\n1F0\r\n", "t.csv:2: the line does not end as those before it (LF, CR LF)"},
-        {"(0F0;1B0)\n",
-         "t.csv: rank 0, cell 0: '(0F0;1B0)' is no pair: expected a forward and a backward pass, such as "
-         "(0F7;7B3)OVERLAP_F_B"},
-        {"(0F0;1F1)OVERLAP_F_B\n", "t.csv: rank 0, cell 0: '(0F0;1F1)OVERLAP_F_B' is no pair: expected a "
+        {"(0F0;1B0)\n", "t.csv: rank 0, cell 0: '(0F0;1B0)' is not a pair: expected a forward and a backward "
+                        "pass, such as (0F7;7B3)OVERLAP_F_B"},
+        {"(0F0;1F1)OVERLAP_F_B\n", "t.csv: rank 0, cell 0: '(0F0;1F1)OVERLAP_F_B' is not a pair: expected a "
                                    "forward and a backward pass, such as (0F7;7B3)OVERLAP_F_B"},
         {"(0F0;1SEND_F0)OVERLAP_F_B\n",
-         "t.csv: rank 0, cell 0: '(0F0;1SEND_F0)OVERLAP_F_B' is no pair: expected a forward and a backward "
-         "pass, such as (0F7;7B3)OVERLAP_F_B"},
+         "t.csv: rank 0, cell 0: '(0F0;1SEND_F0)OVERLAP_F_B' is not a pair: expected a forward and a "
+         "backward pass, such as (0F7;7B3)OVERLAP_F_B"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_string_equal(message_of(cases[i].text), cases[i].message);
@@ -217,9 +216,9 @@ static void wrong_orders_are_named(void **state)
          "t.csv: rank 1, cell 2: 3B0 waits for 3F0, which comes later"},
         {"0F0,0B0\n1B0,1F0\n", "t.csv: rank 1, cell 0: 1B0 waits for 1F0, which comes later"},
         {"0F0,0B0\n0F1,0B1\n", "t.csv: rank 1, cell 0: 0F1: stage 0 is on rank 0"},
-        {"0F0,0F0,0B0\n", "t.csv: rank 0, cell 1: 0F0 is there a second time, first in cell 0"},
+        {"0F0,0F0,0B0\n", "t.csv: rank 0, cell 1: 0F0 is listed twice, first in cell 0"},
         {"0F0,0B0,0W0,0I1\n",
-         "t.csv: rank 0, cell 2: 0W0 is there beside 0B0 in cell 1: expected B, or I and W"},
+         "t.csv: rank 0, cell 2: 0W0 is listed beside 0B0 in cell 1: expected B, or I and W"},
         {"0F0,0B0\n\n", "t.csv: rank 1 has no action"},
         {"0F0,0B0\n,0REDUCE_GRAD\n", "t.csv: rank 1, cell 1: 0REDUCE_GRAD: stage 0 is on rank 0"},
         {"0UNSHARD\n", "t.csv: no rank has a pass"},

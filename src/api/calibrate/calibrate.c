@@ -90,10 +90,10 @@ static bool find_rows(const struct calibrate_report *report, const struct csv *c
         }
     }
     if (*name)
-        return error_set(err, ERROR_INPUT, "%s: no row of '%s'", csv->path, *name);
+        return error_set(err, ERROR_INPUT, "%s: no row for device '%s'", csv->path, *name);
     return error_set(err, ERROR_INPUT,
-                     "%s: no row of '%s'; --rows says what the table calls it ('%s' is its first)", csv->path,
-                     report->device->name, csv->row_count > 0 ? csv_cell(csv, 0, column) : "");
+                     "%s: no row for device '%s'; --rows says what the table calls it ('%s' is its first)",
+                     csv->path, report->device->name, csv->row_count > 0 ? csv_cell(csv, 0, column) : "");
 }
 
 /* ---- matrix products ---- */
@@ -195,13 +195,13 @@ static bool fit_links(struct calibrate_report *report, const struct link_samples
     const struct cost_link *inside = report->device->link ? tables_link(NULL, report->device->link) : NULL;
     const struct cost_link *across = given->across ? tables_link(NULL, given->across) : NULL;
     if (!inside)
-        return error_set(err, ERROR_INPUT, "%s: its link '%s' is not known, see 'rehearse cost --list'",
+        return error_set(err, ERROR_INPUT, "%s: unknown link '%s', see 'rehearse cost --list'",
                          report->device->name, report->device->link ? report->device->link : "");
     if (given->across && !across)
         return tables_unknown(TABLE_LINKS, "--across: ", given->across, err);
     if (!across && !has_rows(samples, false))
         return error_set(err, ERROR_INPUT,
-                         "%s: all rows are of several nodes; --across names the link between them",
+                         "%s: all rows span several nodes: add --across LINK, the link between nodes",
                          samples->path);
     return (!has_rows(samples, false) || fit_link(report, samples, inside, NULL, err)) &&
            (!across || fit_link(report, samples, across, inside, err));
@@ -327,7 +327,8 @@ static bool check_options(const struct rh_calibrate_request *given, struct error
 {
     bool measured = given->gemm || given->collectives || given->runs || given->from;
     if (given->known && (measured || given->output))
-        return error_set(err, ERROR_USAGE, "--known fits nothing: it takes no tables and no --output");
+        return error_set(err, ERROR_USAGE,
+                         "--known fits nothing: it cannot be combined with tables or --output");
     if (!given->known && option_index(left_out_words, given->leave_out) != CALIBRATE_LEAVE_ALL)
         return error_set(err, ERROR_USAGE, "--leave-out needs --known");
     if (given->known)
@@ -339,7 +340,7 @@ static bool check_options(const struct rh_calibrate_request *given, struct error
                          "expected at least one of --gemm, --collectives, --runs and --from");
     if (given->from && given->runs)
         return error_set(err, ERROR_USAGE,
-                         "--from is one run of yours, and --runs a table of many: give one of them");
+                         "--from (the log of one run) and --runs (a table of runs) cannot be combined");
     if (!given->from && (given->jobs.count > 0 || given->set.count > 0 || given->model || given->software ||
                          given->devices > 0 || given->devices_per_node > 0 || given->sequence > 0))
         return error_set(err, ERROR_USAGE, "options of a job need --from, the log of its run");
@@ -450,43 +451,40 @@ const struct option_spec api_calibrate_options[] = {
     OPTION(rh_calibrate_request, runs, OPTION_FILE, "runs", .argument = "TABLE",
            .help = "measured training runs (CSV, as for 'rehearse validate'): fits the device's generation"),
     OPTION(rh_calibrate_request, from, OPTION_FILE, "from", .argument = "LOG",
-           .help =
-               "log of one run of yours, of Megatron-LM, torchtitan or DeepSpeed: what jobs like it take on "
-               "your machines"),
+           .help = "log of one of your runs (Megatron-LM, torchtitan or DeepSpeed), to correct the times of "
+                   "similar jobs on your machines"),
     OPTION(rh_calibrate_request, jobs, OPTION_FILE, "job", .argument = "FILE", .repeats = true,
            .help = "the run's launch description, as 'rehearse price' reads it, if the log does not hold its "
                    "arguments"),
     OPTION(rh_calibrate_request, set, OPTION_TEXT, "set", .argument = "NAME=VALUE", .repeats = true,
            .help = "a variable of that description, or an argument by its name"),
-    OPTION(
-        rh_calibrate_request, model, OPTION_TEXT, "model", .letter = 'm', .argument = "NAME",
-        .help =
-            "the run's model, if nothing describes it: a name, org/name, or a config.json of Hugging Face"),
+    OPTION(rh_calibrate_request, model, OPTION_TEXT, "model", .letter = 'm', .argument = "NAME",
+           .help =
+               "the run's model, if it is not described: a name, org/name, or a config.json of Hugging Face"),
     OPTION(rh_calibrate_request, sequence, OPTION_INTEGER, "sequence", .argument = "N", .initial = "0",
-           .max = 1 << 24, .help = "tokens of a sequence, if nothing says it"),
+           .max = 1 << 24, .help = "tokens of a sequence, if not given otherwise"),
     OPTION(rh_calibrate_request, software, OPTION_TEXT, "software", .argument = "NAME",
            .help =
                "training software that the run is priced as, instead of the log's ('rehearse cost --list')"),
     OPTION(rh_calibrate_request, devices, OPTION_INTEGER, "devices", .argument = "N", .initial = "0",
-           .max = 1048576, .help = "number of devices of the run; 0 is what the log says"),
+           .max = 1048576, .help = "number of devices of the run; 0: as in the log"),
     OPTION(rh_calibrate_request, devices_per_node, OPTION_INTEGER, "devices-per-node", .argument = "N",
            .initial = "0", .max = 1024,
-           .help = "devices of a node; 0 is what the log says, or the usual number for the device type"),
+           .help = "devices of a node; 0: as in the log, or the usual number for the device type"),
     OPTION(rh_calibrate_request, rows, OPTION_TEXT, "rows", .argument = "NAME",
            .help =
                "the device's name in the tables' column gpu or device, if it differs from its known names"),
     OPTION(rh_calibrate_request, type, OPTION_WORD, "type", .argument = "TYPE", .initial = "bf16",
            .words = types, .help = "number format of the matrix products, if the table has no column dtype"),
     OPTION(rh_calibrate_request, launch, OPTION_QUANTITY, "launch", .argument = "TIME", .unit = UNIT_TIME,
-           .help = "how much of each time in --gemm is launch and not product: it is taken off (2.7 us)"),
+           .help = "launch overhead in each time of --gemm, which is subtracted (2.7 us)"),
     OPTION(rh_calibrate_request, known, OPTION_FLAG, "known",
-           .help = "print how well the products and collectives that come with the program are predicted: by "
-                   "the formula alone, and with the nearest other ones"),
+           .help = "print how well the included matrix products and collectives are predicted: by the "
+                   "formula alone, and with the nearest other measurements"),
     OPTION(rh_calibrate_request, leave_out, OPTION_WORD, "leave-out", .argument = "PART", .initial = "all",
            .words = left_out_words,
-           .help =
-               "what --known leaves out: a fifth of the rows at a time, all rows of a size, of a number of "
-               "devices, or a whole GPU, of which only the data sheet is known"),
+           .help = "what --known leaves out: a fifth of the rows at a time, all rows of one size or number "
+                   "of devices, or a whole GPU (predicted from its data sheet alone)"),
     OPTION(rh_calibrate_request, across, OPTION_TEXT, "across", .argument = "LINK",
            .help = "also fit this link between nodes, to the rows of several nodes"),
     OPTION(rh_calibrate_request, name, OPTION_TEXT, "name", .argument = "NEW",

@@ -9,8 +9,8 @@ static void print_head(const char *what, bool known, struct text *out)
 {
     int width = known ? KNOWN_NAME : NAME;
     text_format(out, "%-17s %-*s %6s   %-27s   %s\n", "", width, "", "",
-                known ? "error of the formula" : "error before",
-                known ? "of what was left out" : "after, of rows left out");
+                known ? "formula error" : "error before",
+                known ? "error of rows left out" : "after, of rows left out");
     text_format(out, "%-17s %-*s %6s   %8s %8s %8s    %8s %8s %8s\n", what, width, "", "rows", "median",
                 "mean", "p90", "median", "mean", "p90");
 }
@@ -55,10 +55,10 @@ void calibrate_print(const struct calibrate_report *report, struct text *out)
     print_head("fitted", false, out);
     print_lines(report, 0, report->line_count, out);
     if (report->fitted.name && report->fitted.pace > 0.0)
-        text_format(
-            out,
-            "\npace: %.3f of its kind's products, clocks and limit of power; what is known of these stays\n",
-            report->fitted.pace);
+        text_format(out,
+                    "\npace: %.3f (factor on the matrix products, clocks and power limit of its GPU type, "
+                    "which are kept)\n",
+                    report->fitted.pace);
 }
 
 static void write_errors(struct json *json, const char *key, const struct error_score *errors)

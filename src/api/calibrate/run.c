@@ -59,9 +59,10 @@ static bool read_job(struct calibrate_run *run, const struct rh_calibrate_reques
     if (given->jobs.count > 0)
         return launched_read(&run->read, given->jobs.items, given->jobs.count, run->sets, err);
     if (!log->job)
-        return error_set(err, ERROR_INPUT,
-                         "%s: %s's arguments are not in it: --job FILE gives the run's launch description",
-                         log->path, log->software);
+        return error_set(
+            err, ERROR_INPUT,
+            "%s: the log does not hold %s's arguments: add --job FILE, the run's launch description",
+            log->path, log->software);
     const struct launch_input input = {.path = log->path,
                                        .syntax = log->job_syntax,
                                        .data = log->job,
@@ -127,7 +128,7 @@ static bool judge(struct calibrate_run *run, struct calibrate_report *report, st
     if (!(run->own.ratio >= 0.02 && run->own.ratio <= 50))
         return error_set(
             err, ERROR_INPUT,
-            "%s: an iteration takes %.4g s, and %.4g s are expected: that is another job than the log's",
+            "%s: measured %.4g s per iteration, expected %.4g s: the description is of another job",
             run->log.path, run->pace.seconds, expected);
     return own_run_score(&run->score, OWN_LABS_ALL, OWN_SHARE, OWN_REACH, err);
 }
@@ -205,9 +206,10 @@ static void print_times(const struct calibrate_run *run, struct text *out)
     text_format(out, "; 80 %% interval %s to %s\n", unit_text(&texts, interval.low, UNIT_TIME),
                 unit_text(&texts, interval.high, UNIT_TIME));
     if (run->silicon != 1.0)
-        text_format(out,
-                    "silicon    x %.3f: the job with the products of --gemm, of that with the known device\n",
-                    run->silicon);
+        text_format(
+            out,
+            "silicon    x %.3f: the job's time with the products of --gemm over that with the known device\n",
+            run->silicon);
     text_format(out, "%s x %.3f: measured over expected, %s the interval\n\n",
                 run->silicon != 1.0 ? "the lab   " : "together  ", run->own.ratio,
                 inside ? "within" : "outside");
@@ -223,10 +225,9 @@ void calibrate_run_print(const struct calibrate_report *report, struct text *out
     struct estimate same = {.factor = 1.0, .own = 1.0, .low = 1.0, .high = 1.0};
     struct likeness likeness = likeness_of(&run->price.job, &run->price.time);
     own_run_apply(&same, &run->own, &likeness, 0.0);
-    text_format(out,
-                "corrects   x %.3f the same job, x %.3f one that differs a little, others the less the less "
-                "they are like it\n",
-                run->own.ratio, same.own);
+    text_format(
+        out, "corrects   x %.3f the same job, x %.3f one that differs a little, less similar jobs by less\n",
+        run->own.ratio, same.own);
     text_format(out,
                 "worth      mean error of jobs near one known run of their lab %.1f %%, without it %.1f %%; "
                 "%.0f %% within their "

@@ -50,7 +50,7 @@ static rh_handle *price_model(const struct rh_cost_request *given, struct cost_c
         .tables = &chosen->added,
     };
     if (!given->devices) {
-        error_set(err, ERROR_USAGE, "--device is needed; 'rehearse cost --list' shows what there is");
+        error_set(err, ERROR_USAGE, "--device is missing; 'rehearse cost --list' lists the devices");
         return NULL;
     }
     if (!options.software) {
@@ -99,7 +99,7 @@ static bool read_parameters(const char *list, struct price_request *pricing, str
         }
         if (!read || (*end && *end != ',') || first > last || last >= MAX_ARGUMENTS)
             return error_set(err, ERROR_USAGE,
-                             "--parameters: expected numbers of arguments such as 2-17,20; found '%s'", list);
+                             "--parameters: expected argument numbers such as 2-17,20; found '%s'", list);
         for (long i = first; i <= last; i++)
             if (!VECTOR_ADD(pricing->parameters, options->parameter_count, pricing->parameter_capacity,
                             (int)i))
@@ -141,12 +141,11 @@ static bool begin_pricing(struct price_request *pricing, const struct rh_cost_re
                          given->files.count, given->backward.count);
     if (given->backward.count && (recompute != RECOMPUTE_NONE || given->keep_all))
         return error_set(err, ERROR_USAGE,
-                         "--%s is for backward passes that are derived: it does not go with --backward",
+                         "--%s is for derived backward passes and cannot be combined with --backward",
                          given->keep_all ? "keep-all" : "recompute");
     if (recompute == RECOMPUTE_SELECTIVE)
         return error_set(err, ERROR_USAGE,
-                         "--recompute selective is for --model: files that keep no scores have "
-                         "--attention flash2");
+                         "--recompute selective is for --model; for files, use --attention flash2");
     if (!pricing->options.layer.across)
         return unknown_link(given, err);
     for (size_t i = 0; i < given->files.count; i++) {
@@ -223,7 +222,8 @@ static rh_handle *report_files(const struct rh_cost_request *given, const struct
                                const struct api_call *call, struct error *err)
 {
     if (pricing && has_other_rules(given)) {
-        error_set(err, ERROR_USAGE, "--explain shows our own times: it does not go with --rules %s",
+        error_set(err, ERROR_USAGE,
+                  "--explain shows rehearse's own times and cannot be combined with --rules %s",
                   given->rules);
         return NULL;
     }
@@ -297,7 +297,7 @@ static rh_handle *price_files(const struct rh_cost_request *given, struct cost_c
 static rh_handle *list(const struct rh_cost_request *given, struct error *err)
 {
     if (given->files.count > 0 || given->model || given->devices) {
-        error_set(err, ERROR_USAGE, "--list shows all tables: it does not go with %s",
+        error_set(err, ERROR_USAGE, "--list shows all tables and cannot be combined with %s",
                   given->files.count > 0 ? "files"
                   : given->model         ? "--model"
                                          : "--device");
@@ -336,14 +336,14 @@ static bool check_options(const struct rh_cost_request *given, struct error *err
     bool prices = given->devices || given->explain;
     for (size_t i = 0; i < sizeof of_models / sizeof *of_models; i++)
         if (!given->model && of_models[i].set)
-            return error_set(err, ERROR_USAGE, "--%s is for --model: files say it themselves",
+            return error_set(err, ERROR_USAGE, "--%s is for --model; files already define it",
                              of_models[i].name);
     for (size_t i = 0; i < sizeof of_files / sizeof *of_files; i++)
         if (of_files[i].set && given->model)
-            return error_set(err, ERROR_USAGE, "--%s is for files: it does not go with --model",
+            return error_set(err, ERROR_USAGE, "--%s is for files and cannot be combined with --model",
                              of_files[i].name);
         else if (of_files[i].set && !prices && i < priced)
-            return error_set(err, ERROR_USAGE, "--%s needs --device: without, files are only counted",
+            return error_set(err, ERROR_USAGE, "--%s needs --device (without it, files are only counted)",
                              of_files[i].name);
     return true;
 }
@@ -369,9 +369,8 @@ static bool check(const struct rh_cost_request *given, struct error *err)
     if (given->model && given->files.count > 0)
         return error_set(err, ERROR_USAGE, "expected files or --model, found both");
     if (!given->model && given->files.count == 0)
-        return error_set(
-            err, ERROR_USAGE,
-            "expected --model or files of HLO; 'rehearse cost --list' shows what models there are");
+        return error_set(err, ERROR_USAGE,
+                         "expected --model or files of HLO; 'rehearse cost --list' lists the models");
     return check_options(given, err);
 }
 
@@ -426,17 +425,15 @@ const struct option_spec api_cost_options[] = {
                "the backward pass of a file, once for each file in the same order; by default it is derived"),
     OPTION(rh_cost_request, parameters, OPTION_TEXT, "parameters", .argument = "N,...",
            .help = "the arguments of files that are parameters, by number from 0: 2-17,20; by default "
-                   "factors of products, tables that are looked up in, and arguments of one dimension"),
+                   "operands of matrix products, lookup tables, and one-dimensional arguments"),
     OPTION(rh_cost_request, dims, OPTION_TEXT, "dim", .repeats = true, .argument = "NAME=N",
-           .help = "the size of a dimension that files leave open (`?`): a symbol of jax.export (b=8), or an "
+           .help = "the size of a dynamic dimension (`?`) of files: a symbol of jax.export (b=8), or an "
                    "argument and its dimension, both from 0 (2.0=8)"),
     OPTION(rh_cost_request, custom_calls, OPTION_FILE, "custom-calls", .argument = "FILE",
-           .help = "the costs of your own custom calls in files (rehearse-custom-calls/1); an entry comes "
-                   "before those of the "
-                   "built-in table"),
+           .help = "the costs of your own custom calls in files (rehearse-custom-calls/1); an entry "
+                   "overrides the built-in table"),
     OPTION(rh_cost_request, attention, OPTION_WORD, "attention", .argument = "KIND", .initial = "unfused",
-           .words = attentions,
-           .help = "how attention found in files runs: as it is written, or as one kernel"),
+           .words = attentions, .help = "how attention in files runs: as written, or as one fused kernel"),
     OPTION(rh_cost_request, keep_all, OPTION_FLAG, "keep-all",
            .help = "keep all tensors that the backward pass of files reads; by default elementwise work is "
                    "recomputed where that takes less memory"),
@@ -464,8 +461,8 @@ const struct option_spec api_cost_options[] = {
            .help = "the result of 'rehearse calibrate', which replaces the built-in calibration"),
     OPTION(rh_cost_request, rules, OPTION_WORD, "rules", .argument = "NAME", .initial = "rehearse",
            .words = cost_rules,
-           .help = "the rules by which files are counted and, with --device, timed: xla-gpu are XLA's (needs "
-                   "--backward), xla-fork those of its fork of April 2024, xla only counts"),
+           .help = "rules for counting files and, with --device, timing them: xla-gpu: XLA's (needs "
+                   "--backward); xla-fork: those of its fork of April 2024; xla: counts only"),
     OPTION(rh_cost_request, explain, OPTION_FLAG, "explain",
            .help = "show the time of files by kernel, the bound of each, and the memory; on " EXPLAINED_DEVICE
                    " unless --device names others"),

@@ -43,7 +43,7 @@ bool cost_dims_check(const struct hlo_dims *dims, struct error *err)
 {
     for (size_t i = 0; i < dims->count; i++)
         if (!atomic_load(&dims->at[i].used))
-            return error_set(err, ERROR_USAGE, "--dim: no file leaves the size '%.*s' open",
+            return error_set(err, ERROR_USAGE, "--dim: no file has a dynamic size '%.*s'",
                              (int)dims->at[i].length, dims->at[i].name);
     return true;
 }

@@ -299,10 +299,10 @@ static void print_unknown(const struct layer_cost *layer, struct text *out)
     const struct fused *passes[] = {&layer->forward, &layer->backward};
     for (int p = 0; p < 2; p++) {
         for (int i = 0; i < passes[p]->unknown_count; i++)
-            text_format(out, "  %s: custom call '%s' is not known and not in the times\n", pass_names[p],
+            text_format(out, "  %s: unknown custom call '%s', not in the times\n", pass_names[p],
                         passes[p]->unknown[i]);
         if (passes[p]->unbounded_loops > 0.0)
-            text_format(out, "  %s: %.0f loops whose turns cannot be told run once\n", pass_names[p],
+            text_format(out, "  %s: %.0f loops of unknown trip count, counted once\n", pass_names[p],
                         passes[p]->unbounded_loops);
     }
 }
@@ -358,7 +358,7 @@ static void print_neighbours(const struct rows *rows, bool transfers, struct tex
         if (!row->nearest || row->is_transfer != transfers || is_named_before(rows, i))
             continue;
         if (printed++ == 0)
-            text_format(out, "  %s lean on the nearest measured ones (time, of the formula's):\n",
+            text_format(out, "  %s corrected by the nearest measurements (factor on the formula):\n",
                         transfers ? "collectives" : "products");
         text_format(out, "    %-40.*s %.2f by %s\n", product_length(row), row->what, row->of_formula,
                     row->nearest);
@@ -390,7 +390,7 @@ static void print_interval(const struct layer_cost *layer, const struct rows *ro
 {
     text_add(out, "  80 % interval of whole training runs: ");
     if (isinf(rows->interval.high))
-        text_format(out, "at least %.2f of these times, which lack what is named above", rows->interval.low);
+        text_format(out, "at least %.2f of these times, without the parts named above", rows->interval.low);
     else
         text_format(out, "%.2f to %.2f of these times", rows->interval.low, rows->interval.high);
     text_add(out, rows->interval.extrapolates ? ", extrapolated\n" : "\n");
@@ -574,8 +574,7 @@ void cost_counts_print(const struct hlo_module *module, const struct module_coun
     text_format(out, "%15.0f %15.0f %15.0f %12d  %s\n", count->flops, count->transcendentals, count->bytes,
                 instructions, module->path);
     for (int i = 0; i < count->unknown_count; i++)
-        text_format(out, "%15s custom call '%s' is not known and not in the sums\n", "", count->unknown[i]);
+        text_format(out, "%15s unknown custom call '%s', not in the sums\n", "", count->unknown[i]);
     if (count->unbounded_loops > 0)
-        text_format(out, "%15s %d loops whose number of turns cannot be told are counted once\n", "",
-                    count->unbounded_loops);
+        text_format(out, "%15s %d loops of unknown trip count, counted once\n", "", count->unbounded_loops);
 }

@@ -28,7 +28,7 @@ static void print(const char *path, const struct score *score, struct text *out)
     plan_add_time(&score->plan, 6, out);
     text_add(out, ", ");
     if (isnan(excess))
-        text_format(out, "and no plan to compare with: %s", score->none.text);
+        text_format(out, "not compared: %s", score->none.text);
     else if (excess > 1e-9)
         text_format(out, "%.3g %% more than %s (%s)", 100 * excess, best, optimum);
     else if (excess < -1e-9)
@@ -36,12 +36,11 @@ static void print(const char *path, const struct score *score, struct text *out)
     else if (score->best.proven_optimal)
         text_add(out, "optimal");
     else
-        text_format(out, "as good as %s; no plan takes less than %.6g s", best, score->best.lower_bound);
+        text_format(out, "equal to %s; no plan takes less than %.6g s", best, score->best.lower_bound);
     if (score->misfit.text[0])
         text_format(out, "; it does not fit: %s", score->misfit.text);
     if (score->other_link)
-        text_format(out, "; link '%s' is scored as --cluster gives it, not as the plan does",
-                    score->other_link);
+        text_format(out, "; link '%s' is taken from --cluster, not from the plan", score->other_link);
     text_add(out, "\n");
 }
 
@@ -194,11 +193,9 @@ static rh_handle *make(const void *request, const struct api_call *call, struct 
 const struct option_spec api_check_plan_options[] = {
     OPTION(rh_check_request, plans, OPTION_FILE, "plan", .repeats = true, .is_operand = true,
            .required = true, .argument = "PLAN", .help = "plan files"),
-    OPTION(
-        rh_check_request, profile, OPTION_FILE, "profile", .letter = 'p', .argument = "P",
-        .help =
-            "layer times, which plans of pipelines and DAPPLE's need: a rehearse-profile/1 file, an Oobleck "
-            "profile folder, a folder of such folders named by device type, or a graph of operations"),
+    OPTION(rh_check_request, profile, OPTION_FILE, "profile", .letter = 'p', .argument = "P",
+           .help = "layer times, needed for pipeline and DAPPLE plans: a rehearse-profile/1 file, an Oobleck "
+                   "profile folder, a folder of such folders named by device type, or a graph of operations"),
     OPTION(
         rh_check_request, cluster, OPTION_FILE, "cluster", .letter = 'c', .argument = "FILE",
         .help =
@@ -218,9 +215,8 @@ const struct option_spec api_check_plan_options[] = {
     PLANNING_ALLREDUCE(rh_check_request),
     OPTION(rh_check_request, memory, OPTION_WORD, "memory", .argument = "MODEL", .initial = "plan",
            .words = memories,
-           .help =
-               "activations that a stage of a pipeline must hold: those of every micro-batch in flight, or "
-               "of one, as in Oobleck's formula; plan is what the file says, or else in-flight"),
+           .help = "activations that a pipeline stage must hold: of every micro-batch in flight, or of one, "
+                   "as in Oobleck's formula (reference); plan: as in the file, or else in-flight"),
     OPTION(rh_check_request, microbatches, OPTION_INTEGER, "microbatches", .letter = 'n', .argument = "N",
            .initial = "-1", .min = -1, .max = PLAN_MAX_MICROBATCHES,
            .help = "micro-batches per iteration; -1 takes the plan's number"),
@@ -228,8 +224,7 @@ const struct option_spec api_check_plan_options[] = {
            .max = 1 << 30, .help = "dapple, iteration: samples of an iteration; 0 takes the plan's number"),
     OPTION(rh_check_request, headroom, OPTION_NUMBER, "headroom", .argument = "PERCENT", .initial = "-1",
            .min = -1, .max = 90,
-           .help =
-               "iteration: share of the memory that the optimum keeps free; -1 takes the plan's, or else 5"),
+           .help = "iteration: share of memory that the optimum keeps free; -1: the plan's, or else 5"),
     OPTION(rh_check_request, rules, OPTION_WORD, "rules", .argument = "NAME", .initial = "plan",
            .words = rules, .help = "dapple: the rules; plan takes those of the file, or else dapple"),
     OPTION(rh_check_request, profile_batch, OPTION_INTEGER, "profile-batch", .argument = "N", .initial = "0",

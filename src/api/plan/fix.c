@@ -81,7 +81,7 @@ static bool read_choices(const struct fixer *f, enum job_dimension dimension, ch
         dimension == JOB_TECHNIQUE + TECHNIQUE_MODULES)
         return error_set(f->err, ERROR_USAGE, "--%s: %s: expected one value%s, found '%s'", f->option,
                          job_dimension_name(dimension),
-                         job_dimension_is_number(dimension) ? " or LEAST..MOST" : "", text);
+                         job_dimension_is_number(dimension) ? " or MIN..MAX" : "", text);
     for (char *word; (word = strsep(&text, "/"));) {
         if (!read_value(f, dimension, word, &range->min))
             return false;
@@ -100,14 +100,14 @@ static bool read_part(const struct fixer *f, char *part)
     enum job_dimension dimension;
     char *equals = strchr(part, '=');
     if (!equals)
-        return error_set(f->err, ERROR_USAGE, "--%s: expected NAME=VALUE or NAME=LEAST..MOST, found '%s'",
+        return error_set(f->err, ERROR_USAGE, "--%s: expected NAME=VALUE or NAME=MIN..MAX, found '%s'",
                          f->option, part);
     *equals = '\0';
     if (!find_dimension(f, part, &dimension))
         return false;
     struct job_range *range = &f->ranges[dimension];
     if (range->given)
-        return error_set(f->err, ERROR_USAGE, "--%s: %s is said twice", f->option, part);
+        return error_set(f->err, ERROR_USAGE, "--%s: %s is given twice", f->option, part);
     if (strchr(equals + 1, '/'))
         return read_choices(f, dimension, equals + 1);
     char *max = strstr(equals + 1, "..");

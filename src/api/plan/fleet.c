@@ -47,7 +47,7 @@ static bool refuse(const struct plan_options *given, struct error *err)
     static const char *const others[] = {"flags", "pareto", "csv", "deadline"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (plan_is_given(given, others[i]))
-            return error_set(err, ERROR_USAGE, "--%s is for devices that are all alike", others[i]);
+            return error_set(err, ERROR_USAGE, "--%s needs a cluster of one device type", others[i]);
     return true;
 }
 
@@ -104,7 +104,7 @@ static bool plan_model(const struct plan_options *given, const struct split *spl
 static bool one_software(const struct split *split, struct error *err)
 {
     return split->software_count == 1 ||
-           error_set(err, ERROR_USAGE, "--software all is for devices that are all alike");
+           error_set(err, ERROR_USAGE, "--software all needs a cluster of one device type");
 }
 
 static bool plan_on(const struct plan_options *given, struct cluster *cluster, int64_t batch,
@@ -179,7 +179,7 @@ static bool one_batch(const struct plan_options *given, int64_t *batch, struct e
     *batch = range.values[0];
     bool one = range.count == 1;
     range_release(&range);
-    return one || error_set(err, ERROR_USAGE, "--global-batch: a sweep is for devices that are all alike");
+    return one || error_set(err, ERROR_USAGE, "--global-batch: a sweep needs a cluster of one device type");
 }
 
 bool plan_by_fleet(const struct plan_options *options, struct error *err)

@@ -39,7 +39,7 @@ static bool write_emitted(const rh_handle *handle, struct text *out, struct erro
 {
     return of(handle)->emitted.length > 0
                ? copy(&of(handle)->emitted, out, err)
-               : error_set(err, ERROR_USAGE, "no format was asked for: set `emit` in the request");
+               : error_set(err, ERROR_USAGE, "no format is given: set `emit` in the request");
 }
 
 static void release(rh_handle *handle)

@@ -15,8 +15,7 @@ bool launched_read(struct launch_options *read, const char *const *files, size_t
     }
     if (!read->reader)
         return error_set(err, ERROR_USAGE,
-                         "%s describes a model, and no job: give a launch description, too, or use "
-                         "'rehearse plan -m %s'",
+                         "%s describes only a model: add a launch description, or use 'rehearse plan -m %s'",
                          read->path, read->path);
     struct launch_names unasked = {0};
     launch_unasked(read, &unasked);
@@ -39,14 +38,13 @@ static bool choose_model(const struct launched_request *given, struct split *spl
         return false;
     if (!known) {
         char why[256];
-        snprintf(why, sizeof why,
-                 read->model_name ? "the sizes of '%.150s' are not known" : "no file says its sizes",
+        snprintf(why, sizeof why, read->model_name ? "'%.150s' is unknown" : "is not in the files",
                  read->model_name);
         return launch_miss(read, "the model", why, "-m NAME or -m config.json") || error_memory(err);
     }
     job->sequence = read->sequence.given ? read->sequence.value : given->sequence > 0 ? given->sequence : 0;
     if (job->sequence == 0)
-        return launch_miss(read, "the sequence", "no file says its tokens", "--sequence N") ||
+        return launch_miss(read, "the sequence length", "is not in the files", "--sequence N") ||
                error_memory(err);
     return true;
 }
@@ -92,9 +90,9 @@ static bool choose_machine(const struct launched_request *given, struct split *s
     if (given->device)
         read->device_said = NULL;
     int64_t devices = given->devices > 0 ? given->devices : read->devices.given ? read->devices.value : 0;
-    if (devices == 0 && !launch_miss(read, "the number of devices", "no file says it", "--devices N"))
+    if (devices == 0 && !launch_miss(read, "the number of devices", "is not in the files", "--devices N"))
         return error_memory(err);
-    if (!asked->device && !launch_miss(read, "the device type", "no file says it", "-d NAME"))
+    if (!asked->device && !launch_miss(read, "the GPU type", "is not in the files", "-d h100"))
         return error_memory(err);
     if (devices > LAUNCHED_MAX_DEVICES)
         return error_set(err, ERROR_INFEASIBLE, "%s: more than %d devices", read->path, LAUNCHED_MAX_DEVICES);

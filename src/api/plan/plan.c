@@ -23,14 +23,14 @@ const struct option_spec api_plan_options[] = {
         .help =
             "the cluster (rehearse-cluster/1); for dapple its machines and rates (examples/dapple/a.yaml)"),
     OPTION(rh_plan_request, objective, OPTION_WORD, "objective", .argument = "NAME", .words = plan_objectives,
-           .help = "the minimised time, see above; by default the other options select it"),
+           .help = "time to minimise, see above; by default chosen by the other options"),
     OPTION(rh_plan_request, microbatch_size, OPTION_INTEGER, "microbatch-size", .topic = "pipeline",
            .argument = "N", .max = PROFILE_MAX_MICROBATCH,
            .help = "pipeline, oobleck: read mb{N}.json of an Oobleck folder, needed where there are several; "
                    "dapple: samples of a micro-batch of one replica (1 if not given)"),
     OPTION(rh_plan_request, microbatches, OPTION_INTEGER, "microbatches", .letter = 'n', .argument = "N",
            .max = PLAN_MAX_MICROBATCHES,
-           .help = "pipeline, oobleck: micro-batches of an iteration; 0 is three for each stage"),
+           .help = "pipeline, oobleck: micro-batches of an iteration; 0: three per stage"),
     OPTION(
         rh_plan_request, global_batch, OPTION_TEXT, "global-batch", .argument = "RANGE",
         .help =
@@ -41,22 +41,19 @@ const struct option_spec api_plan_options[] = {
     PLANNING_MEMORY(rh_plan_request),
     OPTION(rh_plan_request, search, OPTION_WORD, "search", .topic = "pipeline", .argument = "METHOD",
            .initial = "exact", .words = plan_searches,
-           .help =
-               "how the plan is found: exact proves the optimum; the others are methods of the reference, to "
-               "compare with"),
+           .help = "search method: exact proves the optimum; the others are those of the original papers, "
+                   "for comparison"),
     PLANNING_JOB(rh_plan_request),
     OPTION(rh_plan_request, fix, OPTION_TEXT, "fix", .topic = "job", .repeats = true,
            .argument = "NAME=N,...",
-           .help = "fixed values, ranges, or words to choose from: tp=8,pp=2..16,moments=fp32/bf16; of tp, "
-                   "pp, dp, cp, ep (degrees), mbs "
-                   "(micro-batch), vp (chunks of a stage), zero, recompute"),
+           .help = "fixed values, ranges, or alternatives: tp=8,pp=2..16,moments=fp32/bf16; of tp, pp, dp, "
+                   "cp, ep (degrees), mbs (micro-batch), vp (chunks of a stage), zero, recompute"),
     OPTION(rh_plan_request, top, OPTION_INTEGER, "top", .topic = "job", .argument = "N", .initial = "1",
            .min = 1, .max = 1000,
            .help = "show the N fastest splits, each with the best choice of everything else"),
     OPTION(rh_plan_request, pareto, OPTION_FLAG, "pareto", .topic = "job",
            .help =
-               "show the --top fastest plans (20 if not given) of those that no other plan beats in time, "
-               "memory and devices at once"),
+               "show the --top fastest Pareto-optimal plans by time, memory and devices (20 if not given)"),
     OPTION(rh_plan_request, tokens, OPTION_QUANTITY, "tokens", .topic = "job", .unit = UNIT_COUNT,
            .argument = "N", .min = OPTION_POSITIVE, .max = 1e18,
            .help = "tokens of the whole training (15T): also show its days, device-hours and energy"),
@@ -65,17 +62,16 @@ const struct option_spec api_plan_options[] = {
                    "or a YAML file of them): also show the money"),
     OPTION(rh_plan_request, deadline, OPTION_QUANTITY, "deadline", .topic = "job", .unit = UNIT_DURATION,
            .argument = "TIME", .min = OPTION_POSITIVE,
-           .help = "longest time of the training on --tokens (30d): on at most --devices, with a "
-                   "--global-batch given, "
-                   "plan the cheapest that makes it"),
+           .help = "deadline for the training on --tokens (30d): find the cheapest plan that meets it with "
+                   "at most --devices and the given --global-batch"),
     OPTION(rh_plan_request, explain, OPTION_FLAG, "explain", .topic = "job",
            .help =
                "show the gain of 10 % more of each resource, whether memory is the limit, and the known runs "
                "that correct the formula"),
     OPTION(rh_plan_request, no_neighbours, OPTION_FLAG, "no-neighbours", .topic = "job",
-           .help = "the formula alone, not corrected by known runs"),
+           .help = "use the formula alone, without correction by known runs"),
     OPTION(rh_plan_request, plan, OPTION_FILE, "plan", .topic = "output", .argument = "FILE",
-           .help = "print, draw, convert or emit this plan instead of searching one"),
+           .help = "print, draw, convert or emit this plan instead of searching for one"),
     OPTION(rh_plan_request, emit, OPTION_WORD, "emit", .topic = "output", .argument = "FORMAT",
            .words = launch_format_names,
            .help =
@@ -85,7 +81,7 @@ const struct option_spec api_plan_options[] = {
                "is planned for the software that reads the format"),
     OPTION(rh_plan_request, flags, OPTION_FILE, "flags", .topic = "job", .argument = "FILE",
            .help = "launch description (a script of Megatron-LM, MLPerf's exports, TOML of torchtitan, ...): "
-                   "what it sets is fixed, "
+                   "its settings are fixed, "
                    "the rest is chosen"),
     OPTION(rh_plan_request, rules, OPTION_WORD, "rules", .topic = "dapple", .argument = "NAME",
            .initial = "dapple", .words = rules,
@@ -110,8 +106,8 @@ const struct option_spec api_plan_options[] = {
            .unit = UNIT_BYTES, .argument = "BYTES", .initial = "0",
            .help = "activations of one sample through the whole model (350 MB); 0: as in the graph"),
     OPTION(rh_plan_request, fold_exact_factors, OPTION_FLAG, "fold-exact-factors", .topic = "pipeline",
-           .help = "fold-*: count a node of another type as its exact worth (2.15 nodes) instead of a "
-                   "rounded one (2)"),
+           .help = "fold-*: count a node of another type by its exact relative speed (2.15 nodes) instead of "
+                   "rounding it (2)"),
     OPTION(
         rh_plan_request, fold_longest_only, OPTION_FLAG, "fold-longest-only", .topic = "pipeline",
         .help =
@@ -124,7 +120,7 @@ const struct option_spec api_plan_options[] = {
     OPTION(rh_plan_request, from, OPTION_HANDLE, "from",
            .help = "a plan that was found or loaded before, instead of searching one"),
     OPTION(rh_plan_request, form, OPTION_WORD, "form", .of_callers = true, .words = forms,
-           .help = "the form that will be asked for: refused at once where the answer does not have it"),
+           .help = "output format wanted later: refused at once if the plan cannot have it"),
     OPTION_END,
 };
 
@@ -151,7 +147,7 @@ bool plan_is_given(const struct plan_options *options, const char *name)
 static bool check_files(const struct plan_options *given, struct error *err)
 {
     if (given->output && given->figure && strcmp(given->output, given->figure) == 0)
-        return error_set(err, ERROR_USAGE, "--output and --figure both want '%s': choose two names",
+        return error_set(err, ERROR_USAGE, "--output and --figure both write '%s': choose two names",
                          given->output);
     return !given->figure || figure_can_write(given->figure, err);
 }
@@ -167,8 +163,8 @@ static bool check_given_plan(const struct plan_options *given, struct error *err
         while (others[i] && strcmp(others[i], name) != 0)
             i++;
         if (!others[i] && plan_is_given(given, name))
-            return error_set(err, ERROR_USAGE, "plan: '--%s' is for searching a plan, and --plan gives one",
-                             name);
+            return error_set(err, ERROR_USAGE,
+                             "plan: '--%s' is for searching and cannot be combined with --plan", name);
     }
     return true;
 }

@@ -128,7 +128,7 @@ static const struct planner *choose(const struct plan_options *given, struct err
     if (!last)
         wrong_search(given, err);
     else
-        error_set(err, ERROR_USAGE, "plan: '--%s' does not go with '--%s': leave one of them out",
+        error_set(err, ERROR_USAGE, "plan: '--%s' cannot be combined with '--%s': leave one of them out",
                   first_refused(last, given), refused);
     return NULL;
 }
@@ -137,7 +137,7 @@ static const struct planner *choose(const struct plan_options *given, struct err
 static bool check_layers(const struct plan_options *given, struct error *err)
 {
     if (given->model.name && given->planning.profile)
-        return error_set(err, ERROR_USAGE, "plan: --model and --profile are two models: choose one");
+        return error_set(err, ERROR_USAGE, "plan: --model and --profile both give the model: choose one");
     return given->model.name || given->planning.profile ||
            error_set(err, ERROR_USAGE,
                      "plan: expected a model and devices (-m llama-3-70b -d h100 --devices 64 --global-batch "

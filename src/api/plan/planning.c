@@ -21,12 +21,11 @@ bool model_choose(const struct model_given *given, struct cost_chosen *chosen, s
     if (!pricing->software)
         return software_unknown(given->software, err);
     if (pricing->sequence < 1)
-        return error_set(err, ERROR_USAGE,
-                         "--sequence N is missing, '%s' does not say how many tokens it is trained on",
+        return error_set(err, ERROR_USAGE, "--sequence N is missing: the sequence length of '%s' is unknown",
                          chosen->model->name);
     if (chosen->model->positions > 0 && pricing->sequence > chosen->model->positions)
         return error_set(err, ERROR_INFEASIBLE,
-                         "--sequence: %" PRId64 " tokens are more than the %" PRId64 " positions of '%s'",
+                         "--sequence: %" PRId64 " tokens exceed the %" PRId64 " positions of '%s'",
                          pricing->sequence, chosen->model->positions, chosen->model->name);
     return true;
 }

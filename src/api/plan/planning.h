@@ -35,7 +35,7 @@ bool planning_open_given(struct planning *planning, struct planning_options opti
         OPTION(type, precision, OPTION_WORD, "precision", .topic = "job", .argument = "NAME",                \
                .initial = "mixed", .words = model_precisions,                                                \
                .help =                                                                                       \
-                   "number format of the products: mixed is bf16 (fp16 where there is no bf16), fp32 is "    \
+                   "number format of matrix products: mixed is bf16 (fp16 where there is no bf16), fp32 is " \
                    "tf32 where there is tf32"),                                                              \
         OPTION(type, software, OPTION_TEXT, "software", .topic = "job", .argument = "NAME",                  \
                .initial = "megatron-core",                                                                   \
@@ -60,7 +60,7 @@ bool planning_open_given(struct planning *planning, struct planning_options opti
                .initial = "5", .max = 90, .help = "share of each device's memory to keep free"),             \
         OPTION(type, imbalance, OPTION_NUMBER, "imbalance", .topic = "job", .argument = "X", .initial = "1", \
                .min = 1, .max = 100,                                                                         \
-               .help = "tokens of the busiest device of experts, of the mean: 1 is balanced routing")
+               .help = "tokens on the busiest expert device, relative to the mean; 1: balanced routing")
 
 #define PLANNING_ALLREDUCE(type)                                                                             \
     OPTION(type, allreduce, OPTION_WORD, "allreduce", .topic = "pipeline", .argument = "FROM",               \

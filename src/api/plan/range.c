@@ -65,14 +65,13 @@ static bool read_item(struct reader *r)
             if (!read_whole(r, &step))
                 return false;
             if (step == 0)
-                return error_set(r->err, ERROR_USAGE, "--%s: a step of 0 in '%s' leads nowhere", r->option,
-                                 r->text);
+                return error_set(r->err, ERROR_USAGE, "--%s: '%s' has a step of 0", r->option, r->text);
         }
     }
     if (first < r->min || last > r->max)
         return expected(r, "whole numbers");
     if (first > last)
-        return error_set(r->err, ERROR_USAGE, "--%s: '%s' ends before it begins", r->option, r->text);
+        return error_set(r->err, ERROR_USAGE, "--%s: the end of '%s' is below its start", r->option, r->text);
     return add_all(r, first, last, step);
 }
 

@@ -245,12 +245,11 @@ static bool check_deadline(const struct split *split, struct error *err)
 {
     const struct plan_options *given = split->options;
     if (given->tokens == 0.0)
-        return error_set(err, ERROR_USAGE, "--deadline: '--tokens N' is missing: how long the training is");
+        return error_set(err, ERROR_USAGE, "--deadline needs --tokens N, the tokens of the whole training");
     if (split->software_count > 1)
-        return error_set(err, ERROR_USAGE,
-                         "--deadline is for one software, and --software all compares them");
+        return error_set(err, ERROR_USAGE, "--deadline needs one software, not --software all");
     return (!given->explain && !given->csv) ||
-           error_set(err, ERROR_USAGE, "--%s does not go with --deadline, which answers with one plan",
+           error_set(err, ERROR_USAGE, "--%s cannot be combined with --deadline, which gives one plan",
                      given->explain ? "explain" : "csv");
 }
 

@@ -87,7 +87,7 @@ static bool open_and_find(const struct rh_templates_request *asked, const struct
                                       .precision = option_index(model_precisions, asked->precision)};
     if (!asked->model == !asked->profile)
         return error_set(err, ERROR_USAGE,
-                         asked->model ? "templates: --model and --profile are two models: choose one"
+                         asked->model ? "templates: --model and --profile both give the model: choose one"
                                       : "templates: '--profile P' or '--model NAME' is missing");
     bool ok = planning_open_given(&planning, options, &model, &chosen, err);
     if (ok) {
@@ -120,10 +120,10 @@ const struct option_spec api_templates_options[] = {
     PLANNING_ALLREDUCE(rh_templates_request),
     PLANNING_MEMORY(rh_templates_request),
     OPTION(rh_templates_request, nodes, OPTION_TEXT, "nodes", .argument = "A..B",
-           .help = "the numbers of nodes to plan for; by default all"),
+           .help = "numbers of nodes to plan for (default: all)"),
     OPTION(rh_templates_request, microbatches, OPTION_INTEGER, "microbatches", .letter = 'n', .argument = "N",
            .initial = "0", .max = PLAN_MAX_MICROBATCHES,
-           .help = "micro-batches per iteration; 0 is the reference's default, three for each stage"),
+           .help = "micro-batches per iteration; 0: Oobleck's default, three per stage"),
     OPTION(rh_templates_request, objective, OPTION_WORD, "objective", .argument = "NAME",
            .initial = "pipeline", .words = objectives,
            .help = "the minimised time: pipeline is the sum of stage times + (N - 1) x the slowest; oobleck "

@@ -170,9 +170,10 @@ static bool play_with_file(const struct sim_options *asked, const struct simulat
     struct pass_order order;
     struct plan plan;
     if (given->compare || options.chunks > 0 || options.memory > 0 || given->write_schedule != NULL)
-        return error_set(err, ERROR_USAGE,
-                         "--compare, --chunks, --memory and --write-schedule: '%s' has an order of its own",
-                         given->schedule);
+        return error_set(
+            err, ERROR_USAGE,
+            "--compare, --chunks, --memory and --write-schedule: '%s' defines its own order of passes",
+            given->schedule);
     if (!schedule_csv_load(&csv, given->schedule, err))
         return false;
     bool ok = schedule_csv_order(&csv, &order, err);

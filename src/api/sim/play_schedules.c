@@ -105,8 +105,9 @@ static void print(const struct plan *plan, const struct played *planned, const s
     print_row("as planned", planned, planned, out);
     for (int i = 0; i < count; i++)
         print_row(entries[i].schedule->name, &played[i], planned, out);
-    text_add(out, "\niteration: in the steady state, and against the plan's own schedule; alone: with all of "
-                  "its beginning and end\n");
+    text_add(
+        out,
+        "\niteration: in steady state, and relative to the plan's schedule; alone: with fill and drain\n");
 }
 
 static void write(const struct plan *plan, const struct played *planned, const struct simulate_entry *entries,

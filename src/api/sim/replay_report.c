@@ -61,8 +61,7 @@ static void print_head(const struct replay_report *report, struct text *out)
                 replay->path, replay->count, replay->stream_count, replay->stream_count > 1 ? "s" : "",
                 devices, devices > 1 ? "s" : "", replay->call_count, replay->events);
     if (replay->played)
-        text_add(out,
-                 "an execution trace: it tells causes and durations, from which the starts were played\n");
+        text_add(out, "execution trace: dependencies and durations are recorded, starts are simulated\n");
     if (replay->no_launch > 0 && replay->call_count > 0)
         text_format(out, "no launch was recorded for %zu activities\n", replay->no_launch);
     if (replay->no_activity > 0)
@@ -84,10 +83,10 @@ static int64_t left_out(const struct replay_result *result)
 static void print_left_out(const struct replay_result *result, struct text *out)
 {
     static const char *const names[CAUSE_KINDS] = {
-        [CAUSE_STALL_GRAPH] = "beside launched graphs, of which only some activities are recorded",
-        [CAUSE_STALL_SAMPLED] = "between calls of which only a sample is recorded",
-        [CAUSE_STALL_LAUNCH] = "for a launch that is not recorded",
-        [CAUSE_STALL_EVENT] = "for an event of a stream on which nothing is recorded then",
+        [CAUSE_STALL_GRAPH] = "beside launched graphs of which only some activities are recorded",
+        [CAUSE_STALL_SAMPLED] = "between calls that are only sampled",
+        [CAUSE_STALL_LAUNCH] = "for a launch that was not recorded",
+        [CAUSE_STALL_EVENT] = "for an event of a stream without records at that time",
     };
     int64_t sum = left_out(result), whole = critical_length(result);
     const char *before = ": ";
@@ -110,13 +109,12 @@ static void print_spans(const struct replay_report *report, struct text *out)
     text_format(out, "\nspan          %.3f ms, %s\n", milliseconds(span),
                 played ? "as played" : "as recorded");
     if (!played)
-        text_format(
-            out,
-            "typical lags  %.3f ms (%+.2f %%): only causes, durations, and the usual lags between them\n"
-            "unexplained   %.3f ms of the critical path (%.1f %%): waits for something that the trace does "
-            "not tell\n",
-            milliseconds(typical->span), 100 * share(typical->span - span, span), milliseconds(stalls),
-            100 * share(stalls, critical_length(recorded)));
+        text_format(out,
+                    "typical lags  %.3f ms (%+.2f %%): from dependencies, durations and typical lags "
+                    "alone\nunexplained   %.3f ms of the critical path (%.1f %%): waits whose cause is not "
+                    "in the trace\n",
+                    milliseconds(typical->span), 100 * share(typical->span - span, span),
+                    milliseconds(stalls), 100 * share(stalls, critical_length(recorded)));
     print_left_out(recorded, out);
     if (!report->changed)
         return;

@@ -74,7 +74,7 @@ void simulate_print(const struct trial *trial, const struct simulate_source *sou
     if (trial->formula.text != NULL)
         text_format(out, "formula       %.6g s = %s", trial->formula.makespan, trial->formula.text);
     if (trial->formula.text != NULL && !trial->formula.exact)
-        text_format(out, "; it would be exact for %s", trial->formula.condition);
+        text_format(out, "; exact for %s", trial->formula.condition);
     text_add(out, trial->formula.text != NULL ? "\n" : "");
     if (isfinite(trial->period))
         text_format(
@@ -213,8 +213,8 @@ void simulate_print_all(const struct simulate_entry *entries, int count,
                     trial->chunks, trial->timing.makespan, gap, trial->timing.span, 100 * trial->bubble,
                     trial->timing.peak, trial->order.weight_versions);
     }
-    text_add(out, "\ngap: at most so much faster is any order of these stages in this memory; peak: "
-                  "activations in micro-batches\nof a device; weights: versions that it holds\n");
+    text_add(out, "\ngap: how much faster any order in this memory can be at most; peak: activations of "
+                  "a\ndevice, in micro-batches; weights: versions it holds\n");
 }
 
 void simulate_write_all(const struct simulate_entry *entries, int count,

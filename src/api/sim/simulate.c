@@ -18,11 +18,11 @@ static const char *const reshards[] = {"planned", "forward", "backward", "iterat
 
 const struct option_spec api_simulate_options[] = {
     OPTION(rh_simulate_request, plan, OPTION_FILE, "plan", .is_operand = true, .argument = "PLAN",
-           .help = "the plan to play; without one, the schedule"),
+           .help = "the plan to play; without one, a schedule is played"),
     OPTION(rh_simulate_request, from, OPTION_HANDLE, "from",
            .help = "a plan that was found or loaded before"),
     OPTION(rh_simulate_request, keep_tasks, OPTION_FLAG, "keep-tasks", .of_callers = true,
-           .help = "also answer all tasks as lists: tasks.device, tasks.begin, tasks.end, ..."),
+           .help = "also return all tasks as lists: tasks.device, tasks.begin, tasks.end, ..."),
     OPTION(rh_simulate_request, schedule, OPTION_TEXT, "schedule", .letter = 's', .argument = "NAME",
            .help =
                "the schedule by name; several, separated by commas, or 'all' are compared; or a FILE.csv of "
@@ -40,50 +40,42 @@ const struct option_spec api_simulate_options[] = {
         .help =
             "forward pass of a micro-batch on a device; or a list for each device, or each stage: 1,1,1.5"),
     OPTION(rh_simulate_request, backward, OPTION_TEXT, "backward", .letter = 'b', .argument = "SECONDS",
-           .initial = "1", .help = "the part of the backward pass for the gradient of the inputs, likewise"),
+           .initial = "1", .help = "input-gradient part of the backward pass, likewise"),
     OPTION(rh_simulate_request, weight, OPTION_TEXT, "weight", .letter = 'w', .argument = "SECONDS",
-           .initial = "1",
-           .help = "the part of the backward pass for the gradients of the weights, likewise"),
+           .initial = "1", .help = "weight-gradient part of the backward pass, likewise"),
     OPTION(rh_simulate_request, comm, OPTION_TEXT, "comm", .argument = "SECONDS", .initial = "0",
            .help = "sending a micro-batch's activations or gradients to the next device, likewise"),
     OPTION(rh_simulate_request, send_blocks, OPTION_FLAG, "send-blocks",
            .help = "sends occupy both devices, as Megatron-LM's default does, instead of only taking time"),
     OPTION(rh_simulate_request, hidden, OPTION_NUMBER, "hidden", .argument = "SHARE", .initial = "0",
-           .max = 1,
-           .help = "share of the shorter pass that the two passes of a DualPipe pair hide of each other"),
-    OPTION(
-        rh_simulate_request, memory, OPTION_QUANTITY, "memory", .argument = "N", .unit = UNIT_BYTES,
-        .initial = "0",
-        .help =
-            "limit for a device's activations, for schedules that fill it: in those of a micro-batch, of a "
-            "plan in bytes (20 GiB); 0: as the schedule is defined"),
+           .max = 1, .help = "overlap of the two passes of a DualPipe pair, as a share of the shorter one"),
+    OPTION(rh_simulate_request, memory, OPTION_QUANTITY, "memory", .argument = "N", .unit = UNIT_BYTES,
+           .initial = "0",
+           .help = "activation memory limit of a device, for schedules that fill it: in micro-batches, for a "
+                   "plan in bytes (20 GiB); 0: as the schedule defines"),
     OPTION(rh_simulate_request, compare, OPTION_FLAG, "compare",
            .help = "a table of all schedules for this plan or shape, or of those that --schedule names"),
-    OPTION(
-        rh_simulate_request, level, OPTION_WORD, "level", .topic = "plan", .argument = "LEVEL",
-        .words = levels, .initial = "auto",
-        .help =
-            "passes: each pass is a task, with what its formula shows of communication; layers: a pass is "
-            "its "
-            "layers with their collectives on streams and shared links; auto: passes, unless another option "
-            "needs layers"),
+    OPTION(rh_simulate_request, level, OPTION_WORD, "level", .topic = "plan", .argument = "LEVEL",
+           .words = levels, .initial = "auto",
+           .help = "passes: a pass is one task, with its exposed communication by formula; layers: a pass is "
+                   "its layers, with their collectives on streams and shared links; auto: passes, unless "
+                   "another option needs layers"),
     OPTION(rh_simulate_request, no_symmetry, OPTION_FLAG, "no-symmetry", .topic = "plan",
-           .help = "play devices that are alike one by one, too, by layers; the result is the same"),
+           .help = "also simulate identical devices one by one, with layers; the result is the same"),
     OPTION(rh_simulate_request, jitter, OPTION_NUMBER, "jitter", .topic = "plan", .argument = "SHARE",
            .initial = "0", .max = 1, .help = "standard deviation of the time of kernels, as a share of it"),
     OPTION(rh_simulate_request, seed, OPTION_INTEGER, "seed", .topic = "plan", .argument = "N",
-           .initial = "1", .help = "of the jitter: the same seed gives the same run"),
+           .initial = "1", .help = "seed of the jitter: the same seed gives the same run"),
     OPTION(rh_simulate_request, straggler, OPTION_TEXT, "straggler", .topic = "plan",
            .argument = "DEVICE=FACTOR",
            .help = "a device, by its number from 0, whose kernels take FACTOR times as long: 5=1.2"),
     OPTION(rh_simulate_request, collective_share, OPTION_NUMBER, "collective-share", .topic = "plan",
            .argument = "SHARE", .initial = "0", .max = 0.99,
-           .help =
-               "share of a device that hidden collectives take from the kernels beside them (0.15: 20 of 132 "
-               "multiprocessors)"),
+           .help = "share of a device that overlapped collectives take from concurrent kernels (0.15: 20 of "
+                   "132 multiprocessors)"),
     OPTION(rh_simulate_request, prefetch, OPTION_INTEGER, "prefetch", .topic = "plan", .argument = "N",
            .initial = "-1", .min = -1, .max = PLAN_MAX_LAYERS,
-           .help = "blocks whose sharded parameters are gathered ahead, by layers; -1: as planned"),
+           .help = "blocks of sharded parameters to prefetch, with layers; -1: as planned"),
     OPTION(rh_simulate_request, reshard, OPTION_WORD, "reshard", .topic = "plan", .words = reshards,
            .argument = "WHEN", .initial = "planned",
            .help = "gathered parameters are freed after each pass (forward), after the backward pass, or at "
@@ -95,10 +87,10 @@ const struct option_spec api_simulate_options[] = {
            .initial = "0", .help = "save a checkpoint every N iterations, beside the next ones; 0: never"),
     OPTION(rh_simulate_request, copy_rate, OPTION_QUANTITY, "copy-rate", .topic = "plan", .argument = "RATE",
            .unit = UNIT_RATE, .initial = "0",
-           .help = "--save-every: how fast a device copies to its host; 0: at once"),
+           .help = "--save-every: rate of a device's copy to its host; 0: no time"),
     OPTION(rh_simulate_request, save_rate, OPTION_QUANTITY, "save-rate", .topic = "plan", .argument = "RATE",
            .unit = UNIT_RATE, .initial = "0",
-           .help = "--save-every: how fast all hosts together write; the next save waits for it; 0: at once"),
+           .help = "--save-every: write rate of all hosts together; the next save waits for it; 0: no time"),
     OPTION(rh_simulate_request, save_waits, OPTION_WORD, "save-waits", .topic = "plan",
            .words = simulate_save_waits, .argument = "WHAT", .initial = "copies",
            .help =
@@ -114,8 +106,8 @@ const struct option_spec api_simulate_options[] = {
                    "messages"),
     OPTION(rh_simulate_request, write_schedule, OPTION_FILE, "write-schedule", .topic = "output",
            .argument = "FILE",
-           .help =
-               "also write the order of passes as PyTorch's schedule CSV; one that was read stays as it was"),
+           .help = "also write the order of passes as PyTorch's schedule CSV; a CSV that was read is written "
+                   "unchanged"),
     OPTION(rh_simulate_request, with_sends, OPTION_FLAG, "with-sends", .topic = "output",
            .help =
                "--write-schedule: with SEND and RECV, as PyTorch's runtime takes it; a weight gradient right "
@@ -207,7 +199,7 @@ static bool play_file(const struct simulate_options *given, const struct simulat
     static const char *const shapes[] = {"stages", "microbatches", "chunks", "memory", "compare"};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         if (simulate_is_given(given, shapes[i]))
-            return error_set(err, ERROR_USAGE, "--%s: '%s' has an order of its own", shapes[i],
+            return error_set(err, ERROR_USAGE, "--%s: '%s' defines its own order of passes", shapes[i],
                              given->schedule);
     struct schedule_csv csv;
     struct trial trial;
@@ -324,7 +316,7 @@ static bool check_replay(const struct simulate_options *given, struct error *err
 {
     static const char *const taken[] = {"replay", "what-if", "csv", "trace", "figure", "style"};
     if (given->plan || given->from)
-        return error_set(err, ERROR_USAGE, "--replay plays a recorded trace: there is no plan '%s' to play",
+        return error_set(err, ERROR_USAGE, "--replay plays a recorded trace: leave out the plan '%s'",
                          given->plan ? given->plan : "from");
     for (const struct option_spec *spec = api_simulate_options; spec->name; spec++) {
         bool fits = !given->call->given[spec - api_simulate_options];

@@ -28,7 +28,7 @@ static bool open_given(struct sweep_base *base, const struct plan_options *given
     int64_t samples = plan_samples(&base->given);
     snprintf(own, sizeof own, "%" PRId64, samples > 0 ? samples : 1);
     if (batches && samples == 0)
-        return error_set(err, ERROR_USAGE, "--global-batch: '%s' does not say how many samples its batch has",
+        return error_set(err, ERROR_USAGE, "--global-batch: '%s' gives no number of samples for its batch",
                          given->plan ? given->plan : "from");
     return range_parse("global-batch", batches ? batches : own, 1, MAX_BATCH, &base->split.batches, err);
 }
@@ -80,8 +80,8 @@ static bool with_batch(const struct plan *plan, int64_t batch, struct plan *copy
         if (microbatches * batch % samples != 0) {
             arena_release(&copy->arena);
             return error_set(err, ERROR_INFEASIBLE,
-                             "a batch of %" PRId64 " cannot be divided as that of %" PRId64
-                             " is, into %" PRId64 " micro-batches of pipeline %d",
+                             "a batch of %" PRId64 " cannot be divided like that of %" PRId64
+                             ", into %" PRId64 " micro-batches of pipeline %d",
                              batch, samples, microbatches, i);
         }
     }

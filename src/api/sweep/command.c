@@ -65,7 +65,7 @@ static int cut(struct asking *asking, const char *option, const char *list, cons
     for (const char *at = list;; at++) {
         size_t length = strcspn(at, ",");
         if (length == 0 || count == MAX_VALUES) {
-            error_set(err, ERROR_USAGE, "--%s: expected 1 to %d values with commas between them, found '%s'",
+            error_set(err, ERROR_USAGE, "--%s: expected 1 to %d values separated by commas, found '%s'",
                       option, MAX_VALUES, list);
             return 0;
         }
@@ -321,7 +321,7 @@ static bool check(const struct rh_sweep_request *asked, struct error *err)
 {
     bool given = asked->plan || asked->from;
     if (!given && !asked->model)
-        return error_set(err, ERROR_USAGE, "sweep: a PLAN is missing, or '--model NAME'");
+        return error_set(err, ERROR_USAGE, "sweep: expected a PLAN or --model NAME");
     if (given && (asked->model || asked->device || asked->devices || asked->fix.count > 0))
         return error_set(err, ERROR_USAGE,
                          "sweep: --model, --device, --devices and --fix are for sweeps without a PLAN");
@@ -403,8 +403,7 @@ const struct option_spec api_sweep_options[] = {
     OPTION(rh_sweep_request, global_batch, OPTION_TEXT, "global-batch", .argument = "RANGE",
            .help = "samples of an iteration: 32..4096, 32..4096+64, 16,48,64 (a PLAN's own if not given)"),
     OPTION(rh_sweep_request, schedule, OPTION_TEXT, "schedule", .letter = 's', .argument = "NAMES",
-           .initial = "plan",
-           .help = "schedules by name, with commas between them; 'plan' is the plan's own"),
+           .initial = "plan", .help = "schedules by name, separated by commas; 'plan' is the plan's own"),
     OPTION(rh_sweep_request, link, OPTION_TEXT, "link", .repeats = true, .argument = "NAME=FACTORS",
            .help = "factors of a link's bandwidth, by its name, or 'inside' and 'across': across=0.5,1,2"),
     PLANNING_JOB(rh_sweep_request),
@@ -420,9 +419,8 @@ const struct option_spec api_sweep_options[] = {
     OPTION(rh_sweep_request, figure, OPTION_FILE, "figure", .argument = "FILE",
            .help = "also draw the rates; the ending is .svg, .png or .pdf (needs gnuplot)"),
     OPTION(rh_sweep_request, output, OPTION_FILE, "output", .letter = 'o', .argument = "FILE",
-           .help = "also write the sweep (rehearse-sweep/1) to FILE; a sweep that was killed goes on with "
-                   "the answers "
-                   "in FILE.sweep"),
+           .help = "also write the sweep (rehearse-sweep/1) to FILE; an interrupted sweep continues from "
+                   "FILE.sweep"),
     OPTION_END,
 };
 

@@ -105,7 +105,7 @@ static bool check_answers(const struct sweep_answers *answers, struct error *err
         if (answers->states[i] == SWEEP_FOUND)
             return true;
     return error_set(err, ERROR_INFEASIBLE, "%s",
-                     answers->reasons[0] ? answers->reasons[0] : "no point has an answer");
+                     answers->reasons[0] ? answers->reasons[0] : "no point has a result");
 }
 
 static bool go_on(void *context)

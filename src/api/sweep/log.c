@@ -160,13 +160,13 @@ bool sweep_log_open(struct sweep_answers *answers, const char *path, struct erro
     if (!lock(answers->log)) {
         fclose(answers->log);
         answers->log = NULL;
-        return error_set(err, ERROR_FAILED, "%s: another program sweeps into this file", answers->log_path);
+        return error_set(err, ERROR_FAILED, "%s: another sweep is writing this file", answers->log_path);
     }
     rewind(answers->log);
     head_line(answers->sweep, head, sizeof head);
     long good = take_all(answers, head);
     if (good == 0 && fseek(answers->log, 0, SEEK_END) == 0 && ftell(answers->log) > 0)
-        caller_warn("%s: answers of another sweep are dropped", answers->log_path);
+        caller_warn("%s: results of another sweep are discarded", answers->log_path);
     if (ftruncate(fileno(answers->log), good) != 0)
         return cannot(answers, "cannot write", err);
     clearerr(answers->log);

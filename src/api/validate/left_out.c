@@ -24,8 +24,8 @@ void validate_print_left_out(const struct validate_report *report, struct text *
     for (int i = 0; i < report->left_out_count; i++)
         print_part(&report->left_out[i], out);
     text_format(out,
-                "each %s is predicted as if no run of it were known; inside: within the 80 %% intervals;\n"
-                "+/-: half of their width, at the median; new: runs like none that is known\n",
+                "each %s is predicted without its own runs; inside: within the 80 %% intervals;\n+/-: half "
+                "of their width, at the median; new: runs without a similar known run\n",
                 run_part_names[report->part]);
 }
 

@@ -98,10 +98,11 @@ static void print_memory(const struct validation *validation, struct text *out)
         text_format(out, "%d of %d runs that ran with known settings are predicted to run out of memory\n",
                     score.wrongly_refused, score.ran);
     if (score.open > 0)
-        text_format(out, "%d of %d runs that ran and leave settings open fit with no value of these\n",
+        text_format(out,
+                    "%d of %d runs that ran with unknown settings fit with none of their possible values\n",
                     score.open_refused, score.open);
     if (score.ran_out > 0)
-        text_format(out, "%d of %d runs that ran out of memory are predicted to\n", score.caught,
+        text_format(out, "%d of %d runs that ran out of memory are predicted to run out\n", score.caught,
                     score.ran_out);
 }
 
@@ -141,9 +142,8 @@ static void print_rows(const struct validate_report *report, struct text *out)
                     fits(run), measured, run->expected, error, interval->low, interval->high,
                     interval->extrapolates ? " *" : "");
     }
-    text_add(out,
-             "times are seconds of an iteration; near: fits within the estimate's error; open: fits with "
-             "another value of what the table leaves open; *: extrapolated\n");
+    text_add(out, "times are seconds of an iteration; near: fits within the estimate's error; open: fits "
+                  "with another value of a setting that the table does not give; *: extrapolated\n");
 }
 
 static void print_reasons(const struct validation *validation, struct text *out)
@@ -282,14 +282,13 @@ static void print_best(const struct validate_report *report, struct text *out)
     if (count == 0)
         return;
     sort_doubles(gains, count);
-    text_format(out,
-                "\nbest plans of %d runs on their own devices: predicted to be %.1f %% faster at the median, "
-                "%.1f %% at p90\n"
-                "%d plans equal the published layout, %d are predicted to be slower, for %d runs no plan "
-                "fits\n"
-                "%d published layouts (*) ran, but are predicted to exceed the memory: so may their plans\n",
-                count, 100.0 * quantile_of(gains, count, 0.5), 100.0 * quantile_of(gains, count, 0.9), same,
-                slower, none, over);
+    text_format(
+        out,
+        "\nbest plans of %d runs on their own devices: predicted to be %.1f %% faster at the median, %.1f %% "
+        "at p90\n%d plans equal the published layout, %d are predicted to be slower, for %d runs no plan "
+        "fits\n%d published layouts (*) ran, but are predicted to exceed the memory, as their plans may\n",
+        count, 100.0 * quantile_of(gains, count, 0.5), 100.0 * quantile_of(gains, count, 0.9), same, slower,
+        none, over);
     if (has_sources(report))
         print_gains(report, out);
 }

@@ -30,7 +30,7 @@ static const struct option_spec options[] = {
 
 static const struct command_example examples[] = {
     {"rehearse calibrate --device h100 --gemm gemm.csv --name my-h100 -o my-h100.yaml",
-     "a device as measured here"},
+     "a device fitted to measurements on this machine"},
     {"rehearse cost --model gpt2-xl --device my-h100.yaml", "and its use"},
     {"rehearse calibrate --device h100 --collectives nccl.csv --across ib-400g -o links/",
      "links inside a node and between nodes"},

@@ -75,7 +75,7 @@ static const struct command_example examples[] = {
 
 const struct command command_cost = {
     .name = "cost",
-    .summary = "make a profile from HLO or from published numbers of a model and of devices",
+    .summary = "make a profile from HLO, or from published numbers of a model and devices",
     .description =
         "Computes the time of each layer of a model on each device type: that of every kernel of its forward "
         "and backward pass, from tiles and waves of matrix products, memory traffic and launches, with "

@@ -41,7 +41,7 @@ static const struct option_spec show_table[] = {
 };
 
 static const struct command_example show_examples[] = {
-    {"rehearse profile show profile.json", "what each layer takes on each device type"},
+    {"rehearse profile show profile.json", "the time of each layer on each device type"},
     {"rehearse profile show --microbatch-size 4 profiles/gpt2-xl",
      "an Oobleck folder with several mb{N}.json"},
     {NULL, NULL},

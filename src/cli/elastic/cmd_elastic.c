@@ -35,13 +35,13 @@ static const struct command_topic topics[] = {
 
 static const struct command_example examples[] = {
     {"rehearse elastic templates.json -c cluster.yaml --faults 2",
-     "the fastest set of pipelines that any two losses leave a copy of, and all single losses"},
+     "the fastest set of pipelines that survives any two lost nodes, and every single loss"},
     {"rehearse elastic templates.json -c cluster.yaml --lose 3,7 --return 3",
      "who copies which layers from whom, and how long that takes"},
     {"rehearse elastic templates.json -c cluster.yaml --rate rsc-1 --repair 6h",
-     "a year of failures under each policy: goodput, and the loss of time by cause"},
+     "a year of failures under each policy: goodput, and time lost by cause"},
     {"rehearse elastic --nodes 2048 --rate 6.5 --policy restart --save 60s --save-interval best",
-     "the best interval of saves for a job of 2,048 nodes"},
+     "the best interval between saves for a job of 2,048 nodes"},
     {NULL, NULL},
 };
 
@@ -49,18 +49,14 @@ const struct command command_elastic = {
     .name = "elastic",
     .summary = "choose pipelines that survive lost nodes, and show each reconfiguration",
     .description =
-        "Reads plans of any kind and sets of templates of one model. Finds the set of instances with the "
-        "shortest iteration on the nodes there are, such that any F lost nodes leave a copy of every layer, "
-        "and "
-        "the exact split of the batch over its unequal pipelines.\n\n"
-        "Then shows the answer to lost and returned nodes: which instances change, which device copies which "
-        "layers from which, the bytes and seconds of that, and the iteration time afterwards; or that a "
-        "checkpoint is needed, and why.\n\n"
-        "With --failures, --rate or --mtbf it plays policies over losses and returns of nodes instead: "
-        "restart "
+        "Reads plans of any kind and sets of templates of one model. Finds the set of pipelines with the "
+        "shortest iteration on the available nodes in which every layer survives any F lost nodes, and the "
+        "exact split of the batch over unequal pipelines.\n\nThen shows the answer to lost and returned "
+        "nodes: which instances change, which device copies which layers from which, the bytes and seconds "
+        "of that, and the iteration time afterwards; or that a checkpoint is needed, and why.\n\nWith "
+        "--failures, --rate or --mtbf it plays policies over losses and returns of nodes instead: restart "
         "from saves on disk or in memory, spares, and the ways of Varuna, Bamboo, Oobleck, Parcae, ReCycle "
-        "and "
-        "torchft, all on the same losses; the answer is their goodput, and the loss of time by cause.",
+        "and torchft, all on the same losses; prints their goodput and the time lost by cause.",
     .options = options,
     .options_size = sizeof(struct elastic_command),
     .operands = {.name = "PLAN",

@@ -51,9 +51,9 @@ const struct command command_dataset_generate = {
     .description =
         "Writes the files that a workload reads: docs/formats.md lists the formats, docs/workloads.md the "
         "workloads. Every byte follows from the seed, the file and the offset, so any number of threads and "
-        "processes writes the same files, and 'rehearse dataset verify' needs no copy.\n\n"
-        "A file gets its name only when it is whole. A stopped run can be started again: it keeps the files "
-        "that are there. FOLDER/dataset.json holds the parameters of the data set.",
+        "processes writes the same files, and 'rehearse dataset verify' needs no copy.\n\nA file gets its "
+        "name only when it is complete. A stopped run can be started again: it keeps complete files. "
+        "FOLDER/dataset.json holds the parameters of the data set.",
     .options = generate_table,
     .options_size = sizeof(struct generate_command),
     .operands = OPERANDS_WORKLOAD(generate_command, 0, WORKLOAD_WORDS),

@@ -83,13 +83,11 @@ const struct command command_feed = {
     .summary = "load the real storage with emulated accelerators, and report whether they stay busy",
     .description =
         "Reads the data set of a workload (a DLIO configuration, or a built-in one: --list) as a training "
-        "job "
-        "would: shuffled, ahead of time, by threads. An emulated accelerator waits until its step is over. "
-        "The "
-        "report says how busy the accelerators were (AU), where their time went, how much came from the "
-        "storage and how much from memory, and how long checkpoints took.\n\n"
-        "The exit status is 0 when AU met its target, every sample was read once, from the storage and not "
-        "from memory, and the run came to its end; else 1. 'rehearse dataset generate' makes the data.",
+        "job would: shuffled, ahead of time, by threads. An emulated accelerator sleeps for the compute time "
+        "of a step. Reports accelerator utilisation (AU), stalls by cause, throughput from storage and from "
+        "the page cache, and checkpoint times.\n\nThe exit status is 0 when AU met its target, every sample "
+        "was read once, from storage and not from the page cache, and the run completed; else 1. 'rehearse "
+        "dataset generate' makes the data.",
     .options = table,
     .options_size = sizeof(struct feed_command),
     .operands = OPERANDS_WORKLOAD(feed_command, 0, WORKLOAD_WORDS_FOLDER),

@@ -28,8 +28,7 @@ static const struct option_spec options[] = {
 };
 
 static const struct command_example examples[] = {
-    {"rehearse check-plan plan.json",
-     "a training job that 'rehearse plan -m' wrote, perhaps changed by hand"},
+    {"rehearse check-plan plan.json", "a training job from 'rehearse plan -m', perhaps edited by hand"},
     {"rehearse check-plan -p profile.json -c cluster.yaml mine.json",
      "the excess of a plan over the optimum"},
     {"rehearse check-plan -m llama-3-8b --global-batch 256 mine.json -o complete.json",
@@ -41,11 +40,10 @@ const struct command command_check_plan = {
     .name = "check-plan",
     .summary = "score a plan of any origin and compare it with the optimum",
     .description =
-        "Reads plans of any kind (rehearse-plan/2; by hand, each stage needs layers, device_type and its "
-        "degrees), checks that they can be run, and prints the time of an iteration and its excess over the "
-        "optimum for the same question.\n\n"
-        "A training job is made again from the names and numbers in the plan. Plans of pipelines and "
-        "DAPPLE's need the profile and the cluster that they are for.",
+        "Reads plans of any kind (rehearse-plan/2; written by hand, each stage needs layers, device_type and "
+        "its degrees), checks that they can run, and prints the time of an iteration and its excess over the "
+        "optimum for the same question.\n\nA training job is rebuilt from the names and numbers in the plan. "
+        "Plans of pipelines and DAPPLE plans need their profile and cluster.",
     .options = options,
     .options_size = sizeof(struct check_command),
     .operands = {.name = "PLAN",

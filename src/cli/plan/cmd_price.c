@@ -39,20 +39,16 @@ static const struct command_example examples[] = {
 
 const struct command command_price = {
     .name = "price",
-    .summary = "what a launch script or configuration costs as it stands",
+    .summary = "predict the time and memory of a launch script or configuration",
     .description =
         "Reads the launch description of a training job without running anything, and predicts seconds per "
-        "iteration, "
-        "tokens per second and the memory of each device, as it stands; then plans the same job freely and "
-        "shows the "
-        "difference. What a file leaves open has the default of its software.\n\n"
-        "Known are Megatron-LM's arguments in shell scripts (with arrays, conditions, defaults and sourced "
-        "files) and in "
-        "YAML, MLPerf's exports, scripts with DeepSpeed's JSON, torchtitan's TOML, DeepSpeed's JSON, NeMo's "
-        "and "
-        "Megatron-Bridge's YAML, and those of GPT-NeoX, nanotron, axolotl, LLaMA-Factory, llm-foundry and "
-        "Primus. Every "
-        "argument is read, without effect on the price, not modelled, or not understood; --json lists all.",
+        "iteration, tokens per second and the memory of each device, as it stands; then searches for the "
+        "best plan of the same job and shows the difference. Settings that a file does not give have the "
+        "default of its software.\n\nKnown are Megatron-LM's arguments in shell scripts (with arrays, "
+        "conditions, defaults and sourced files) and in YAML, MLPerf's exports, scripts with DeepSpeed's "
+        "JSON, torchtitan's TOML, DeepSpeed's JSON, NeMo's and Megatron-Bridge's YAML, and those of "
+        "GPT-NeoX, nanotron, axolotl, LLaMA-Factory, llm-foundry and Primus. Every argument is counted as "
+        "read, without effect on the price, not modelled, or not understood; --json lists all.",
     .options = options,
     .options_size = sizeof(struct price_command),
     .operands = {.name = "FILE",

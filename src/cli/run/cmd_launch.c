@@ -56,8 +56,8 @@ static bool run(void *context, struct error *err)
         return api_be_node(err);
     if (given->words.count == 0 || strcmp(given->words.items[0], "run") != 0)
         return error_set(err, ERROR_USAGE,
-                         "launch: expected 'run' and its options after '--', as only it has ranks: "
-                         "rehearse launch --hosts a,b -- run plan.json");
+                         "launch: expected 'run' after '--', the only command with ranks: rehearse launch "
+                         "--hosts a,b -- run plan.json");
     if (given->words.count > MAX_WORDS)
         return error_set(err, ERROR_USAGE, "launch: more than %d words", MAX_WORDS);
     if (!given->hosts == !given->hostfile)

@@ -35,7 +35,7 @@ static const struct option_spec options[] = {
 };
 
 static const struct command_example examples[] = {
-    {"rehearse simulate plan.json", "what an iteration of a plan does, and what limits it"},
+    {"rehearse simulate plan.json", "an iteration of a plan: time by cause, and its bottlenecks"},
     {"rehearse simulate plan.json --schedule zb-h1 --figure run.svg",
      "the same with another schedule, drawn"},
     {"rehearse simulate --schedule interleaved --stages 8 --microbatches 32",
@@ -45,7 +45,7 @@ static const struct command_example examples[] = {
     {"rehearse simulate --schedule mine.csv --forward 1,1,1.5,1",
      "a schedule of PyTorch, with unequal stages"},
     {"rehearse simulate --replay trace.json.gz --what-if 'nccl*=0.5'",
-     "a recorded run, if its exchanges took half the time"},
+     "a recorded run, if its collectives took half the time"},
     {NULL, NULL},
 };
 
@@ -59,19 +59,14 @@ static const struct command_topic topics[] = {
 const struct command command_simulate = {
     .name = "simulate",
     .summary = "play a plan, or a pipeline schedule: time, bubbles, memory",
-    .description =
-        "Plays the passes of a pipeline schedule, by name or from PyTorch's schedule CSV, with "
-        "the given times of "
-        "passes and sends: makespan, idle time and memory of each device, and a closed formula "
-        "beside it where "
-        "one holds.\n\n"
-        "These times and memory are those of a device for one micro-batch. Where a device holds several "
-        "chunks of the "
-        "model, each takes its part.",
+    .description = "Plays the passes of a pipeline schedule, by name or from PyTorch's schedule CSV, with "
+                   "the given times of passes and sends: makespan, idle time and memory of each device, and "
+                   "a closed formula beside it where one holds.\n\nTimes and memory are those of a device "
+                   "for one micro-batch; several chunks on a device share them.",
     .options = options,
     .options_size = sizeof(struct simulate_command),
     .operands = {.name = "PLAN",
-                 .help = "the plan to play; without one, the schedule",
+                 .help = "the plan to play; without one, a schedule is played",
                  .max = 1,
                  .at = offsetof(struct simulate_command, plans)},
     .topics = topics,

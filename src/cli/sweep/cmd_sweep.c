@@ -45,11 +45,10 @@ static const struct command_example examples[] = {
 const struct command command_sweep = {
     .name = "sweep",
     .summary = "simulate plans for ranges of GPUs, batches, schedules and links",
-    .description =
-        "Plays a plan, or the best plans of a model for several numbers of devices, for every combination of "
-        "global batch, schedule and bandwidth of links.\n\n"
-        "All processors work on the points. With --output, answers are kept in FILE.sweep as they come: the "
-        "same command after a kill goes on where it ended, with the same result.",
+    .description = "Plays a plan, or the best plans of a model for several numbers of devices, for every "
+                   "combination of global batch, schedule and bandwidth of links.\n\nPoints are computed on "
+                   "all processors. With --output, results are saved in FILE.sweep as they are computed: "
+                   "after an interruption, the same command continues there, with the same result.",
     .options = options,
     .options_size = sizeof(struct sweep_command),
     .operands = {.name = "PLAN",

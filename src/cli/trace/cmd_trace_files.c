@@ -45,13 +45,11 @@ const struct command command_trace_import = {
     .summary = "read traces of other tools",
     .description =
         "Converts files and folders of other tracers to a trace. The first lines of a file determine its "
-        "format: texts of the VLDB study's scripts (raw or processed), mpstat, nvidia-smi pmon, iostat, "
-        "logs of MLPerf and DLIO, DFTracer and other Chrome traces, strace -ttt -T, blkparse; compressed by "
-        "gzip or not.\n\n"
-        "Malformed lines are skipped and counted, and the first ones are shown. A compressed file that is "
-        "cut off gives the rows before the cut. The trace appears as a whole, or not at all. If no log has "
-        "the "
-        "phases, they are found from the I/O ('rehearse help trace phases').",
+        "format: texts of the VLDB study's scripts (raw or processed), mpstat, nvidia-smi pmon, iostat, logs "
+        "of MLPerf and DLIO, DFTracer and other Chrome traces, strace -ttt -T, blkparse; compressed by gzip "
+        "or not.\n\nMalformed lines are skipped and counted, and the first ones are shown. A truncated "
+        "compressed file gives the rows before the cut. The trace is written completely or not at all. If no "
+        "log has the phases, they are found from the I/O ('rehearse help trace phases').",
     .options = import_table,
     .options_size = sizeof(struct import_command),
     .operands = {"PATH", "files, and folders of one run", NULL, 1, 0, offsetof(struct import_command, paths)},

@@ -61,7 +61,7 @@ static bool read_unicode(struct reader *r, char *out, size_t *length)
     if (code >= 0xd800 && code < 0xe000) {
         long low = r->at[0] == '\\' && r->at[1] == 'u' ? hex4(r->at + 2) : -1;
         if (code >= 0xdc00 || low < 0xdc00 || low > 0xdfff)
-            return doc_syntax_error(r->builder, place(r), "half of a surrogate pair");
+            return doc_syntax_error(r->builder, place(r), "an unpaired surrogate");
         r->at += 6;
         code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
     }
@@ -79,7 +79,7 @@ static bool read_escape(struct reader *r, char *out, size_t *length)
     }
     const char *name = *r->at ? strchr(names, *r->at) : NULL;
     if (!name)
-        return doc_syntax_error(r->builder, place(r), "unknown escape in a text");
+        return doc_syntax_error(r->builder, place(r), "unknown escape in a string");
     out[(*length)++] = values[name - names];
     r->at++;
     return true;
@@ -101,9 +101,9 @@ static bool read_string(struct reader *r, const char **text, size_t *length)
     *length = (size_t)(r->at - start);
     while (*r->at != '"') {
         if (r->at == r->end)
-            return doc_syntax_error(r->builder, place(r), "the file ends within a text");
+            return doc_syntax_error(r->builder, place(r), "the file ends within a string");
         if ((unsigned char)*r->at < ' ')
-            return doc_syntax_error(r->builder, place(r), "a control character within a text");
+            return doc_syntax_error(r->builder, place(r), "a control character within a string");
         if (*r->at == '\\' && !read_escape(r, start, length))
             return false;
         char *run = r->at;
@@ -160,7 +160,7 @@ static bool read_word(struct reader *r)
     }
     if (is_word(r, "NaN") || is_word(r, "Infinity") || is_word(r, "-Infinity") || is_word(r, "nan") ||
         is_word(r, "inf"))
-        return doc_syntax_error(r->builder, place(r), "NaN and Infinity are no numbers in JSON");
+        return doc_syntax_error(r->builder, place(r), "NaN and Infinity are not numbers in JSON");
     return unexpected(r, "a value");
 }
 

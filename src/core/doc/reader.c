@@ -162,7 +162,7 @@ static bool copy_bytes(char *to, const char *from, size_t length, struct error *
 static bool read_text(struct doc_builder *builder, enum doc_syntax syntax, char *text, size_t length)
 {
     if (length > DOC_MAX_BYTES)
-        return error_set(builder->err, ERROR_INPUT, "%s: larger than the %zu MiB that are read",
+        return error_set(builder->err, ERROR_INPUT, "%s: larger than the limit of %zu MiB",
                          builder->doc->path, DOC_MAX_BYTES >> 20);
     if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
         text += 3;

@@ -77,7 +77,7 @@ static bool unexpected(struct json_stream *stream, int byte, const char *wanted,
 static bool keep(struct json_stream *stream, const char *bytes, size_t length, struct error *err)
 {
     if (stream->length + length > JSON_STREAM_MAX_TEXT)
-        return json_stream_error(stream, err, "a text of more than %zu KiB", JSON_STREAM_MAX_TEXT >> 10);
+        return json_stream_error(stream, err, "a string of more than %zu KiB", JSON_STREAM_MAX_TEXT >> 10);
     if (!VECTOR_ROOM(stream->text, stream->capacity, stream->length + length + 1))
         return error_memory(err);
     memcpy(stream->text + stream->length, bytes, length);
@@ -140,7 +140,7 @@ static bool read_text(struct json_stream *stream, struct error *err)
         if (!look(stream, &byte, err))
             return false;
         if (byte == END)
-            return json_stream_error(stream, err, "the file ends within a text");
+            return json_stream_error(stream, err, "the file ends within a string");
         const char *start = stream->at;
         while (stream->at < stream->end && (unsigned char)*stream->at >= ' ' && *stream->at != '"' &&
                *stream->at != '\\')
@@ -153,7 +153,7 @@ static bool read_text(struct json_stream *stream, struct error *err)
         if (*stream->at == '"')
             break;
         if (*stream->at != '\\')
-            return json_stream_error(stream, err, "a control character within a text");
+            return json_stream_error(stream, err, "a control character within a string");
         if (!read_escape(stream, err))
             return false;
     }
@@ -210,7 +210,7 @@ static bool read_bare(struct json_stream *stream, enum json_piece *piece, struct
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(stream->text, words[i]) == 0)
             return true;
-    return json_stream_error(stream, err, "'%.40s' is no value", stream->text);
+    return json_stream_error(stream, err, "'%.40s' is not a value", stream->text);
 }
 
 static bool open_value(struct json_stream *stream, char bracket, struct error *err)

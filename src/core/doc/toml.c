@@ -100,7 +100,7 @@ static bool read_quoted(struct toml *t, struct text *out)
         next_line(t);
     for (;;) {
         if (t->at == t->end || (!long_text && *t->at == '\n'))
-            return fail(t, "a text has no end");
+            return fail(t, "unterminated string");
         if (long_text ? is_next(t, triple) : *t->at == quote) {
             t->at += long_text ? 3 : 1;
             return true;
@@ -182,7 +182,7 @@ static bool enter_key(struct toml *t, const char *key)
     if (depth > DOC_MAX_DEPTH)
         return fail(t, "nested too deeply");
     if (known && known->type != DOC_MAP)
-        return fail(t, "this key has a value, and is no table");
+        return fail(t, "this key has a value and is not a table");
     if (!known) {
         t->builder->key = key;
         known = doc_add(t->builder, DOC_MAP, here(t));
@@ -212,7 +212,7 @@ static bool read_pair(struct toml *t)
     if (!key)
         return false;
     if (++t->keys > MAX_KEYS)
-        return fail(t, "more keys than are read");
+        return fail(t, "too many keys");
     if (t->at == t->end || *t->at != '=')
         return fail(t, "expected '='");
     t->at++;
@@ -234,7 +234,7 @@ static bool read_header(struct toml *t)
     if (!key || !enter_key(t, key))
         return false;
     if (++t->keys > MAX_KEYS)
-        return fail(t, "more keys than are read");
+        return fail(t, "too many keys");
     if (t->at == t->end || *t->at != ']')
         return fail(t, "expected ']'");
     t->at++;
@@ -273,7 +273,7 @@ static bool read_list(struct toml *t)
             return doc_close(t->builder);
         }
         if (t->at == t->end)
-            return fail(t, "an array has no end");
+            return fail(t, "unterminated array");
         if (!read_value(t))
             return false;
         skip_lines(t);

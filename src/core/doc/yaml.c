@@ -105,7 +105,7 @@ static bool add_alias(struct doc_builder *builder, const yaml_event_t *event)
     while (anchor && strcmp(anchor->name, name) != 0)
         anchor = anchor->before;
     if (!anchor)
-        return doc_syntax_error(builder, place(&event->start_mark), "no anchor '%s' comes before its alias",
+        return doc_syntax_error(builder, place(&event->start_mark), "alias '%s' without an anchor before it",
                                 name);
     for (const struct doc_node *outer = builder->open; outer; outer = outer->parent)
         if (outer == anchor->node)

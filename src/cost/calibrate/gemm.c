@@ -351,11 +351,10 @@ bool gemm_fit_samples(struct gemm_fit *fit, const struct gemm_samples *samples,
     double change = paced.device.pace / (start->pace > 0.0 ? start->pace : 1.0);
     bool is_sane = change > 1.0 / PACE_MOST && change < PACE_MOST, is_fitted = isfinite(mean_of(fit, &paced));
     if (!is_sane && !is_fitted)
-        return error_set(
-            err, ERROR_INPUT,
-            "%s: its products take %.3g times what they take on '%s': another device, unit or number "
-            "format",
-            samples->path, 1.0 / change, start->name);
+        return error_set(err, ERROR_INPUT,
+                         "%s: its matrix products take %.3g times as long as on '%s': check device, unit and "
+                         "number format",
+                         samples->path, 1.0 / change, start->name);
     if (is_sane && mean_of(&paced, fit) <= mean_of(fit, &paced))
         *fit = paced;
     return true;

@@ -148,8 +148,9 @@ bool gemm_samples_take_off(struct gemm_samples *samples, double launch, struct e
     for (int i = 0; i < samples->count; i++) {
         samples->samples[i].seconds -= launch;
         if (samples->samples[i].seconds <= 0)
-            return error_set(err, ERROR_INPUT, "%s: a product takes no longer than a launch of %.3g us",
-                             samples->path, 1e6 * launch);
+            return error_set(err, ERROR_INPUT,
+                             "%s: a matrix product takes no longer than a launch of %.3g us", samples->path,
+                             1e6 * launch);
     }
     return true;
 }

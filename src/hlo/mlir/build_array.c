@@ -307,7 +307,7 @@ bool mlir_build_insert_slice(struct mlir_reader *reader, struct mlir_op *op)
     const struct hlo_shape *whole = operands[0]->shape;
     if (update->shape->rank > whole->rank || update->shape->type != whole->type ||
         hlo_elements(update->shape) > hlo_elements(whole))
-        return mlir_op_error(reader, op, "what is inserted does not fit the tensor");
+        return mlir_op_error(reader, op, "the inserted tensor does not fit");
     return mlir_result_dims(reader, op, 0, whole->dims, whole->rank) &&
            mlir_finish(reader, op, HLO_DYNAMIC_UPDATE_SLICE);
 }

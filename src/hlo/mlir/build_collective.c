@@ -14,7 +14,7 @@ static bool check_groups(struct mlir_reader *reader, const struct mlir_op *op, s
         if (id < 0 || id >= MAX_DEVICES)
             continue;
         if (seen[id / 64] >> (id % 64) & 1)
-            return mlir_op_error(reader, op, "replica_groups: device %lld is there twice", (long long)id);
+            return mlir_op_error(reader, op, "replica_groups: device %lld is listed twice", (long long)id);
         seen[id / 64] |= (uint64_t)1 << (id % 64);
     }
     return true;

@@ -176,7 +176,7 @@ static bool read_labels(struct mlir_reader *reader, char batch, char feature, st
         }
         if (found[count] < HLO_LABEL_FEATURE || found[count] >= HLO_MAX_RANK - 2 ||
             (seen >> (found[count] + 2) & 1))
-            return mlir_error(reader, reader->p - 1, "this dimension is out of range or there twice");
+            return mlir_error(reader, reader->p - 1, "this dimension is out of range or listed twice");
         seen |= (uint64_t)1 << (found[count++] + 2);
     } while (mlir_take(reader, ','));
     if (seen + 1 != (uint64_t)1 << count) /* batch, feature, 0, 1, …: none left out */
@@ -197,7 +197,7 @@ static bool label(struct mlir_reader *reader, const struct mlir_op *op, int64_t 
                   int64_t value)
 {
     if (at < 0 || at >= rank || labels[at] != INT64_MIN)
-        return mlir_op_error(reader, op, "dimension_numbers: %lld is out of range or there twice",
+        return mlir_op_error(reader, op, "dimension_numbers: %lld is out of range or listed twice",
                              (long long)at);
     labels[at] = value;
     return true;

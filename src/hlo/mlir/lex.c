@@ -135,7 +135,7 @@ bool mlir_string(struct mlir_reader *reader, struct mlir_span *text)
         return mlir_expected(reader, "a string");
     const char *end = string_end(reader, reader->p + 1);
     if (!end)
-        return mlir_error(reader, reader->p, "this string does not end");
+        return mlir_error(reader, reader->p, "unterminated string");
     *text = (struct mlir_span){reader->p + 1, (size_t)(end - reader->p - 1)};
     reader->p = end + 1;
     return true;
@@ -189,7 +189,7 @@ bool mlir_integer(struct mlir_reader *reader, int64_t *value)
 
 static bool has_no_end(struct mlir_reader *reader, const char *start)
 {
-    return mlir_error(reader, start, "what begins here does not end");
+    return mlir_error(reader, start, "unbalanced bracket");
 }
 
 /* Returns whether mlir_skip_balanced stops at a character: " ( ) - / < > [ ] { } */

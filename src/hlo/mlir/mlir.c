@@ -341,7 +341,7 @@ static bool skip_resources(struct mlir_reader *reader)
     while (c && !mlir_begins(reader, c, "#-}"))
         c = memchr(c + 1, '#', (size_t)(reader->end - c - 1));
     if (!c)
-        return mlir_error(reader, reader->p, "what begins here does not end");
+        return mlir_error(reader, reader->p, "unbalanced bracket");
     reader->p = c + 3;
     return true;
 }

@@ -203,9 +203,9 @@ static bool fits_chain(struct hlo_reader *reader, const struct hlo_draft *draft)
     const struct hlo_instruction *before = chain_of(in->operands[0]);
     const struct hlo_shape *shape = in->operands[0]->shape;
     if (!is_chain_shape(shape))
-        return wrong(reader, draft, "an operand that is no start or update");
+        return wrong(reader, draft, "an operand that is not a start or update");
     if (before && before->opcode != HLO_ASYNC_START && before->opcode != HLO_ASYNC_UPDATE)
-        return wrong(reader, draft, "an operand that is no start or update");
+        return wrong(reader, draft, "an operand that is not a start or update");
     if (in->opcode == HLO_ASYNC_UPDATE && in->shape && is_chain_shape(in->shape) &&
         in->shape->part_count == shape->part_count && !extends(shape->parts[1], in->shape->parts[1]))
         return wrong(reader, draft, "another result than what it follows");
@@ -261,6 +261,7 @@ bool hlo_chains_end(struct hlo_reader *reader, const struct hlo_computation *com
     const struct hlo_instruction *root = computation->root;
     if (root->opcode != HLO_ASYNC_START || root->operand_count > 0)
         return true;
-    return error_set(reader->err, ERROR_INPUT, "%s:%u:%u: '%s' starts what nothing gives operands and ends",
+    return error_set(reader->err, ERROR_INPUT,
+                     "%s:%u:%u: '%s' starts an operation that is never updated and done",
                      reader->module->path, root->line, root->column, root->name);
 }

@@ -135,7 +135,7 @@ static bool read_element(struct hlo_reader *reader, const char *name_at, struct 
     }
     const struct hlo_shape *tuple = (*operand)->shape;
     if (tuple->type != HLO_TYPE_TUPLE)
-        return hlo_fail(reader, index_at, "an element of '%s', which is no tuple", (*operand)->name);
+        return hlo_fail(reader, index_at, "an element of '%s', which is not a tuple", (*operand)->name);
     if (index < 0 || index >= tuple->part_count)
         return hlo_fail(reader, index_at, "no element %lld in '%s', a tuple of %d", (long long)index,
                         (*operand)->name, tuple->part_count);

@@ -47,7 +47,7 @@ bool hlo_expected(struct hlo_reader *reader, const char *what)
     if (left == 0)
         return hlo_fail(reader, at, "expected %s, found the end of the text", what);
     if (left >= 2 && at[0] == '/' && at[1] == '*')
-        return hlo_fail(reader, at, "expected %s, found a comment that does not end", what);
+        return hlo_fail(reader, at, "expected %s, found an unterminated comment", what);
     while (length < left && length < 40 && hlo_is_name_byte(at[length]))
         length++;
     return hlo_fail(reader, at, "expected %s, found '%.*s'", what, (int)(length ? length : 1), at);
@@ -177,7 +177,7 @@ bool hlo_read_string(struct hlo_reader *reader, const char **text)
         return hlo_expected(reader, "a string");
     const char *end = string_end(reader, reader->at);
     if (!end)
-        return hlo_fail(reader, reader->at, "a string that does not end");
+        return hlo_fail(reader, reader->at, "an unterminated string");
     char *copy = arena_alloc(&reader->module->arena, (size_t)(end - reader->at), 1);
     if (!copy)
         return error_memory(reader->err);
@@ -203,7 +203,7 @@ static bool skip_string(struct hlo_reader *reader)
         return true;
     }
     if (!end)
-        return hlo_fail(reader, at, "a string that does not end");
+        return hlo_fail(reader, at, "an unterminated string");
     reader->at = end + 1;
     return true;
 }
@@ -246,7 +246,7 @@ bool hlo_skip_brackets(struct hlo_reader *reader)
                 return true;
         }
     }
-    return hlo_fail(reader, begin, "a bracket that is not closed");
+    return hlo_fail(reader, begin, "an unbalanced bracket");
 }
 
 bool hlo_skip_value(struct hlo_reader *reader)

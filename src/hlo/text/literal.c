@@ -221,7 +221,7 @@ static bool skip_large(struct hlo_reader *reader)
     for (int64_t open = 1; open > 0;) {
         const char *close = memchr(reader->at, ')', (size_t)(reader->end - reader->at));
         if (!close)
-            return hlo_fail(reader, begin, "a constant that does not end");
+            return hlo_fail(reader, begin, "an unterminated constant");
         for (const char *c = reader->at; (c = memchr(c, '(', (size_t)(close - c))); c++)
             open++;
         open--;

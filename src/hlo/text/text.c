@@ -311,8 +311,7 @@ bool hlo_parse_text(struct hlo_module *module, const char *path, const char *tex
 {
     memset(module, 0, sizeof *module);
     if (length > HLO_MAX_BYTES)
-        return error_set(err, ERROR_INPUT, "%s: larger than the %zu MiB that are read", path,
-                         HLO_MAX_BYTES >> 20);
+        return error_set(err, ERROR_INPUT, "%s: larger than the limit of %zu MiB", path, HLO_MAX_BYTES >> 20);
     struct hlo_reader *reader = calloc(1, sizeof *reader);
     module->path = arena_string(&module->arena, path);
     module->replica_count = module->partition_count = 1;

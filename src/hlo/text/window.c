@@ -131,7 +131,7 @@ static bool read_label(struct hlo_reader *reader, char first, char second, struc
         numbers[count++] = is_digit ? c - '0' : c == first ? HLO_LABEL_BATCH : HLO_LABEL_FEATURE;
         uint64_t bit = c == '?' ? 0 : (uint64_t)1 << (numbers[count - 1] + 2);
         if (seen & bit)
-            return hlo_fail(reader, reader->at, "the dimension label '%c' is there twice", c);
+            return hlo_fail(reader, reader->at, "the dimension label '%c' is listed twice", c);
         seen |= bit;
     }
     if ((seen & 3) != 3)

@@ -39,8 +39,9 @@ static bool add(struct state *state, const struct log_line *line, const struct l
         return true;
     }
     if (!(found->value > 1e-9 && found->value < 1e12))
-        return error_set(err, ERROR_INPUT, "%s:%d: the time of an iteration is no number above 0: '%.60s'",
-                         log->path, line->number, line->text + strspn(line->text, " "));
+        return error_set(err, ERROR_INPUT,
+                         "%s:%d: the time of an iteration is not a positive number: '%.60s'", log->path,
+                         line->number, line->text + strspn(line->text, " "));
     if (log->count > 0 && found->number > 0 && log->steps[log->count - 1].number == found->number) {
         log->repeats++;
         return true;

@@ -12,9 +12,9 @@
 static bool needs(const struct run_log *log, double tokens, int64_t batch, struct error *err)
 {
     if (log->measure == RUN_TOKENS && tokens <= 0.0)
-        return error_set(err, ERROR_INPUT, "%s: the tokens of an iteration are not known", log->path);
+        return error_set(err, ERROR_INPUT, "%s: unknown number of tokens per iteration", log->path);
     if (log->measure == RUN_SAMPLES && batch <= 0)
-        return error_set(err, ERROR_INPUT, "%s: the samples of an iteration are not known", log->path);
+        return error_set(err, ERROR_INPUT, "%s: unknown number of samples per iteration", log->path);
     return true;
 }
 

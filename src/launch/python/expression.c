@@ -507,7 +507,7 @@ static struct python_value *read_level(struct python *p, struct python_frame *f,
     struct python_value *left;
     if (++p->depth > 2 * PYTHON_MAX_DEPTH) {
         p->depth--;
-        return unknown(p, f, "what is nested too deeply");
+        return unknown(p, f, "deep nesting");
     }
     left = read_inner(p, f, level);
     p->depth--;
@@ -567,7 +567,7 @@ struct python_value *python_expression(struct python *p, struct python_frame *f)
             if (opens)
                 skip_to_close(f);
         }
-        return unknown(p, f, "what is not followed");
+        return unknown(p, f, "unsupported syntax");
     }
     p->depth++;
     struct python_value *value = read_choice(p, f);

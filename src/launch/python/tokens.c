@@ -83,7 +83,7 @@ static bool read_string(struct scanner *s, const char *prefix)
         return error_memory(s->err);
     for (;; s->at++) {
         if (s->at >= s->end || (width == 1 && *s->at == '\n'))
-            return fails(s, "a text does not end");
+            return fails(s, "unterminated string");
         if (*s->at == quote &&
             (width == 1 || (s->end - s->at >= 3 && s->at[1] == quote && s->at[2] == quote)))
             break;

@@ -69,7 +69,7 @@ const char *launch_missing_text(struct launch_options *options)
 {
     struct text text = {0};
     for (int i = 0; i < options->missing_count; i++)
-        text_format(&text, "%s%s: %s: %s", i > 0 ? "; " : "", options->missing[i].name,
+        text_format(&text, "%s%s %s: add %s", i > 0 ? "; " : "", options->missing[i].name,
                     options->missing[i].why, options->missing[i].give);
     struct launch_names unasked = {0};
     launch_unasked(options, &unasked);
@@ -208,7 +208,11 @@ static bool miss_unknown(struct launch_options *options, const struct shell_unkn
                     unknown->name, unknown->through ? unknown->through : "");
     else
         text_format(&label, "the output of %.100s", unknown->text);
-    text_format(&why, unknown->text ? "computed by %.60s" : "not set", unknown->text ? unknown->text : "");
+    text_format(&why,
+                unknown->name && unknown->text ? "is computed by %.60s"
+                : unknown->text                ? "is unknown"
+                                               : "is not set",
+                unknown->text);
     text_format(&why, " (%s:%d), used ", unknown->path, unknown->line);
     if (unknown->through && !digit)
         text_format(&why, "through %s ", unknown->through);
@@ -216,7 +220,7 @@ static bool miss_unknown(struct launch_options *options, const struct shell_unkn
     if (unknown->name)
         text_format(&give, "--set %s=VALUE", unknown->name);
     else
-        text_add(&give, "writing it in the file");
+        text_add(&give, "it to the file");
     bool ok =
         !why.failed && !give.failed && !label.failed && launch_miss(options, label.data, why.data, give.data);
     text_release(&why);

@@ -126,22 +126,21 @@ static bool add_options(struct launch_options *options, struct shell *shell, con
     return true;
 }
 
-/* What a recipe decides must be given: it is Python. */
+/* Values that a recipe sets must be given: its Python is not run. */
 static bool miss_recipe(struct launch_options *options)
 {
     const struct {
         const struct launch_value *value;
         const char *variable, *name;
-    } all[] = {{&options->tensor, "TP", "tensor parallel"},
-               {&options->pipeline, "PP", "pipeline parallel"},
-               {&options->context, "CP", "context parallel"},
-               {&options->microbatch, "MBS", "micro-batch"},
-               {&options->batch, "GBS", "global batch"}};
+    } all[] = {{&options->tensor, "TP", "the tensor parallel degree"},
+               {&options->pipeline, "PP", "the pipeline parallel degree"},
+               {&options->context, "CP", "the context parallel degree"},
+               {&options->microbatch, "MBS", "the micro-batch size"},
+               {&options->batch, "GBS", "the global batch size"}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const char *give = arena_format(&options->arena, "--set %s=N", all[i].variable);
-        const char *why =
-            arena_format(&options->arena, "decided by the recipe '%s', which is Python and not run",
-                         options->model_name ? options->model_name : "?");
+        const char *why = arena_format(&options->arena, "is set by the recipe '%s', which is not run",
+                                       options->model_name ? options->model_name : "?");
         if (!all[i].value->given && (!give || !why || !launch_miss(options, all[i].name, why, give)))
             return false;
     }

@@ -36,7 +36,7 @@ static const struct launch_rule rules[] = {
     RULE_NOT("zero_optimization.zero_hpz_partition_size", "a second copy of the shards in each node"),
     RULE_NOT("zero_optimization.mics_shard_size", "shards over some devices only"),
     RULE_NOT_ON("activation_checkpointing.partition_activations",
-                "saved activations spread over tensor parallel ranks"),
+                "saved activations split over tensor parallel ranks"),
     RULE_ELSEWHERE("activation_checkpointing.cpu_checkpointing"),
     RULE_NOT_ON("sparse_attention", "sparse attention"),
     RULE_NOT_ON("compression_training.*", "compression"),
@@ -88,8 +88,8 @@ static bool read_batch(struct launch_options *options, struct error *err)
     bool all = options->batch.given && options->microbatch.given && options->accumulation.given;
     if (batch && all && pass > 0 && options->batch.value % pass != 0)
         return launch_refuse(batch, err,
-                             "%" PRId64 " is no multiple of the micro-batch %" PRId64 " x %" PRId64
-                             " steps of accumulation, for any number of devices",
+                             "%" PRId64 " is not a multiple of micro-batch %" PRId64 " x %" PRId64
+                             " accumulation steps, for any number of devices",
                              options->batch.value, options->microbatch.value, options->accumulation.value);
     return true;
 }

@@ -34,7 +34,7 @@ static const struct launch_rule rules[] = {
     RULE_NOT_ON("fsdp_config.activation_cpu_offload", "activations in the host's memory"),
     RULE_NOT_ON("fsdp_config.cpu_offload", "parameters in the host's memory"),
     RULE_NOTHING("fsdp_config.*"),
-    RULE_NOT_ON("peft_config.*", "fine-tuning of few parameters"),
+    RULE_NOT_ON("peft_config.*", "parameter-efficient fine-tuning"),
     RULE_NOT_ON("compile_config", "compiled kernels"),
     RULE_NOTHING("*"),
 };

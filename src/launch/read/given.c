@@ -108,8 +108,8 @@ void launch_unasked(struct launch_options *options, struct launch_names *found)
             options->no_memory |= !name;
             continue;
         }
-        const char *said = arena_format(&options->arena, "--set %s: nothing in the files asks for it%s",
-                                        *given, text_suggest(&hint, meant(options, name), ""));
+        const char *said = arena_format(&options->arena, "--set %s: not used by any file%s", *given,
+                                        text_suggest(&hint, meant(options, name), ""));
         if (said)
             add(options, found, said, strlen(said));
         options->no_memory |= !said;

@@ -298,11 +298,11 @@ static bool add_devices(struct launch_options *options, const struct shell *shel
     return true;
 }
 
-/* Notes that an option of torchrun leaves a number open. */
+/* Notes that an option of torchrun gives no number. */
 static bool miss_of_torchrun(struct launch_options *options, const char *name, const char *value,
                              const char *why, const char *give)
 {
-    const char *text = arena_format(&options->arena, "%s is %s", value, why);
+    const char *text = arena_format(&options->arena, "is '%s', %s", value, why);
     return text && launch_miss(options, name, text, give);
 }
 
@@ -320,8 +320,8 @@ static bool read_torchrun(struct launch_options *options, struct error *err)
             return launch_refuse(processes, err,
                                  "expected a whole number of at least 1, gpu or auto, found '%s'",
                                  processes->value);
-        else if (!miss_of_torchrun(options, "the processes of a node", processes->value,
-                                   "the machine's number of devices", "--set nproc_per_node=N"))
+        else if (!miss_of_torchrun(options, "the number of processes per node", processes->value,
+                                   "which depends on the machine", "--set nproc_per_node=N"))
             return error_memory(err);
     }
     if (!nodes || !nodes->value || strchr(nodes->value, SHELL_MARK))
@@ -337,7 +337,7 @@ static bool read_torchrun(struct launch_options *options, struct error *err)
                              nodes->value);
     if (least == most)
         launch_set(&options->nodes, nodes, least);
-    else if (!miss_of_torchrun(options, "the number of nodes", nodes->value, "an elastic job's",
+    else if (!miss_of_torchrun(options, "the number of nodes", nodes->value, "of an elastic job",
                                "--set nnodes=N"))
         return error_memory(err);
     return true;
@@ -378,9 +378,10 @@ static bool refuse_blanks(const struct launch_options *options, struct error *er
         const struct launch_argument *argument = &options->arguments[i];
         const char *blank = strstr(argument->name, "\xc2\xa0");
         if (blank)
-            return error_set(err, ERROR_INPUT,
-                             "%s:%d: a no-break space (U+00A0) behind %.*s is no separator: write a blank",
-                             argument->path, argument->line, (int)(blank - argument->name), argument->name);
+            return error_set(
+                err, ERROR_INPUT,
+                "%s:%d: a no-break space (U+00A0) after %.*s is not a separator: use a normal space",
+                argument->path, argument->line, (int)(blank - argument->name), argument->name);
     }
     return true;
 }
@@ -415,7 +416,7 @@ static bool read_shell(struct launch_options *options, struct launch_source *sou
         !add_variables(&commands))
         return error_memory(err);
     if (options->argument_count == first && commands.other)
-        return error_set(err, ERROR_INPUT, "%s: runs %.200s, which is no training: nothing to price",
+        return error_set(err, ERROR_INPUT, "%s: runs %.200s, not a training job: nothing to price",
                          source->path, commands.other);
     if (options->argument_count > LAUNCH_MAX_ARGUMENTS)
         return error_set(err, ERROR_INPUT, "%s: more than %d arguments", source->path, LAUNCH_MAX_ARGUMENTS);
@@ -431,7 +432,7 @@ static bool read_doc(struct launch_options *options, struct launch_source *sourc
     int first = options->argument_count;
     const struct doc_node *mode = doc_find(source->doc->root, "MODE");
     if (mode && mode->text && strcmp(mode->text, "inference") == 0)
-        return doc_error(source->doc, mode, err, "inference, which is no training: nothing to price");
+        return doc_error(source->doc, mode, err, "inference, not training: nothing to price");
     if (mode && mode->text && strcmp(mode->text, "rl") == 0 &&
         !launch_note(options, "reinforcement learning: only the training of its model is priced"))
         return error_memory(err);

@@ -6,15 +6,14 @@
 
 /* Programs that train something else, by a part of their path. */
 static const char *const other_programs[][2] = {
-    {"pretrain_t5",
-     "trains an encoder-decoder model, which is not read by its sizes: give it with -m (t5-11b)"},
-    {"pretrain_ict", "trains a model that retrieves, which is not modelled"},
-    {"pretrain_realm", "trains a model that retrieves, which is not modelled"},
-    {"pretrain_retro", "trains a model that retrieves, which is not modelled"},
-    {"pretrain_vision", "trains a model of images: give it with -m (vit-l16)"},
-    {"pretrain_vlm", "trains a model of images and text, which is not modelled"},
-    {"tasks/main", "fine-tunes or evaluates for a task of its own, which is not modelled"},
-    {"msdp/main", "fine-tunes or evaluates for a task of its own, which is not modelled"},
+    {"pretrain_t5", "trains an encoder-decoder model: name it with -m (t5-11b)"},
+    {"pretrain_ict", "trains a retrieval model, which is not modelled"},
+    {"pretrain_realm", "trains a retrieval model, which is not modelled"},
+    {"pretrain_retro", "trains a retrieval model, which is not modelled"},
+    {"pretrain_vision", "trains a vision model: name it with -m (vit-l16)"},
+    {"pretrain_vlm", "trains a vision-language model, which is not modelled"},
+    {"tasks/main", "fine-tunes or evaluates on a downstream task, which is not modelled"},
+    {"msdp/main", "fine-tunes or evaluates on a downstream task, which is not modelled"},
 };
 
 /* Arguments of which a training by Megatron's names has at least one. */
@@ -35,9 +34,8 @@ bool launch_judge_program(struct launch_options *options, const char *path, cons
     if (!known)
         return error_set(
             err, ERROR_INPUT,
-            "%s: runs %.200s, whose arguments are not known: none is a size of a job in Megatron-LM's "
-            "words (--micro-batch-size, --num-layers, …)",
-            path, script);
+            "%s: runs %.200s without any argument of Megatron-LM (--micro-batch-size, --num-layers, …)", path,
+            script);
     if (strstr(script, "pretrain_bert"))
         launch_default(&options->bidirectional, 1);
     return true;

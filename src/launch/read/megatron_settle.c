@@ -173,7 +173,7 @@ static void settle_expert_blocks(struct launch_options *options)
     const char *end = add_blocks(layers->value, &blocks, 0);
     if (!end || *end || blocks.length == 0 || !set_expert_blocks(options, layers, &blocks)) {
         layers->use = LAUNCH_UNMODELLED;
-        layers->note = "dense blocks between those of experts in no regular order";
+        layers->note = "dense blocks at irregular places between expert blocks";
     }
     options->no_memory |= blocks.failed;
     text_release(&blocks);
@@ -278,12 +278,12 @@ static bool refuse_others(const struct launch_options *options, struct error *er
         {"hybrid-override-pattern", "Mamba layers are not modelled"},
         {"hybrid-layer-pattern", "Mamba layers are not modelled"},
         {"hybrid-attention-ratio", "Mamba layers are not modelled"},
-        {"retro-add-retriever", "models that retrieve (RETRO) are not modelled"},
-        {"encoder-num-layers", "an encoder-decoder model is not read by its sizes: give it with -m (t5-11b)"},
-        {"decoder-num-layers", "an encoder-decoder model is not read by its sizes: give it with -m (t5-11b)"},
-        {"decoder-seq-length", "an encoder-decoder model is not read by its sizes: give it with -m (t5-11b)"},
-        {"language-model-type", "a model of images and text is not modelled"},
-        {"encoder.num_layers", "an encoder-decoder model is not read by its sizes: give it with -m (t5-11b)"},
+        {"retro-add-retriever", "retrieval models (RETRO) are not modelled"},
+        {"encoder-num-layers", "encoder-decoder model: name it with -m (t5-11b)"},
+        {"decoder-num-layers", "encoder-decoder model: name it with -m (t5-11b)"},
+        {"decoder-seq-length", "encoder-decoder model: name it with -m (t5-11b)"},
+        {"language-model-type", "vision-language models are not modelled"},
+        {"encoder.num_layers", "encoder-decoder model: name it with -m (t5-11b)"},
     };
     for (size_t i = 0; !options->model_name && i < sizeof all / sizeof *all; i++)
         if (launch_is_on(options, all[i][0]))

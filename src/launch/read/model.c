@@ -110,7 +110,7 @@ bool launch_model(struct launch_options *options, const struct architecture **mo
     }
     if (options->layers.given && options->hidden.given && options->heads.given) {
         if (!options->vocabulary.given &&
-            !launch_miss(options, "the vocabulary", "no file says it, and the tokenizer is not known",
+            !launch_miss(options, "the vocabulary size", "is not in the files, and the tokenizer is unknown",
                          "--set vocab-size=N"))
             return error_memory(err);
         from_numbers(options);

@@ -160,8 +160,7 @@ static bool add_launcher(struct launch_options *options, const struct launch_sou
         doc_release(&doc);
         if (!ok)
             return false;
-    } else if (!launch_note(options, "the configuration of '%s' was not found: what it sets is not known",
-                            choice))
+    } else if (!launch_note(options, "configuration of '%s' not found: its settings are unknown", choice))
         return error_memory(err);
     size_t length = strcspn(choice, "=");
     int own = options->argument_count;
@@ -250,7 +249,7 @@ static const struct launch_rule bridge_rules[] = {
     RULE_TECHNIQUE("mixed_precision.fp8_recipe", "delayed", RECIPE, RECIPE_DELAYED),
     RULE_TECHNIQUE("mixed_precision.fp8_recipe", "blockwise", RECIPE, RECIPE_BLOCKWISE),
     RULE_TECHNIQUE("mixed_precision.fp8_recipe", "mxfp8", RECIPE, RECIPE_MXFP8),
-    RULE_NOT_ON("peft._target_", "fine-tuning of few parameters"),
+    RULE_NOT_ON("peft._target_", "parameter-efficient fine-tuning"),
     RULE_VALUE("comm_overlap.tp_comm_overlap", SWITCH, technique[TECHNIQUE_TENSOR_OVERLAP], SWITCH_ON),
     RULE_VALUE("comm_overlap.overlap_moe_expert_parallel_comm", SWITCH, technique[TECHNIQUE_EXPERT_OVERLAP],
                OVERLAP_PASSES),
@@ -337,10 +336,10 @@ bool launch_read_nemo(struct launch_options *options, int first, bool bridge, co
     static const char *const unread[][2] = {
         {"mamba_ssm_ngroups", "Mamba layers"},
         {"model.hyena.order", "Hyena's layers"},
-        {"model.retro.retro_project_dir", "models that retrieve (RETRO)"},
-        {"model.mm_cfg.llm.from_pretrained", "models of images and text"},
-        {"model.vision.hidden_size", "models of images and text"},
-        {"vision_pretraining_type", "models of images"},
+        {"model.retro.retro_project_dir", "retrieval models (RETRO)"},
+        {"model.mm_cfg.llm.from_pretrained", "vision-language models"},
+        {"model.vision.hidden_size", "vision-language models"},
+        {"vision_pretraining_type", "vision models"},
     };
     for (size_t i = 0; i < sizeof unread / sizeof *unread; i++)
         if (launch_argument(options, unread[i][0]))

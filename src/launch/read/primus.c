@@ -55,7 +55,7 @@ static bool add_packaged(struct launch_options *options, const char *path, int d
                                                               (int)(slash - path + 1), path, base->text)
                                                : NULL;
         ok = file ? add_packaged(options, file, depth + 1, err)
-                  : error_set(err, ERROR_INPUT, "%s: extends no file", path);
+                  : error_set(err, ERROR_INPUT, "%s: `extends` names no file", path);
     }
     ok = ok && launch_add_doc(options, &doc, NULL, err);
     doc_release(&doc);

@@ -53,24 +53,23 @@ static bool refuse(const char *path, struct error *err, const char *why)
     return error_set(err, ERROR_INPUT, "%s: %s", path, why);
 }
 
-/* Documents of other kinds that may be taken for a launch description: those with all of the keys. A dot is a level. */
+/* Documents that resemble launch descriptions, recognised by having all of the keys (a dot is a level), and the error for each. */
 static const char *other_kind(const struct doc *doc)
 {
     static const struct {
         const char *keys[3], *what;
     } kinds[] = {
-        {{"apiVersion", "kind", "spec"},
-         "a manifest of Kubernetes: give the training's script, which it runs"},
-        {{"jobs", "on", NULL}, "a workflow of GitHub"},
-        {{"services", "version", NULL}, "a file of Docker Compose"},
-        {{"tokenizer._component_", NULL, NULL}, "a recipe of torchtune, which is not read"},
-        {{"model._component_", NULL, NULL}, "a recipe of torchtune, which is not read"},
+        {{"apiVersion", "kind", "spec"}, "a Kubernetes manifest: give the training script that it runs"},
+        {{"jobs", "on", NULL}, "a GitHub workflow, not a launch description"},
+        {{"services", "version", NULL}, "a Docker Compose file, not a launch description"},
+        {{"tokenizer._component_", NULL, NULL}, "torchtune recipes are not supported"},
+        {{"model._component_", NULL, NULL}, "torchtune recipes are not supported"},
         {{"distributed_type", "num_processes", NULL},
-         "accelerate's configuration, which has no model and no batch: give the training's own"},
-        {{"dist_config", "model", "cutoff_len"}, "LLaMA-Factory's version 1, which is not read"},
-        {{"base_config", "per_device_batch_size", NULL}, "MaxText's configuration, which is not read"},
-        {{"model.max_sequence_length", "model.d_model", NULL}, "OLMo's configuration, which is not read"},
-        {{"actor_rollout_ref", NULL, NULL}, "verl's configuration, which is not read"},
+         "accelerate's file has no model or batch size: give the training arguments"},
+        {{"dist_config", "model", "cutoff_len"}, "LLaMA-Factory's version 1 is not supported"},
+        {{"base_config", "per_device_batch_size", NULL}, "MaxText configurations are not supported"},
+        {{"model.max_sequence_length", "model.d_model", NULL}, "OLMo configurations are not supported"},
+        {{"actor_rollout_ref", NULL, NULL}, "verl configurations are not supported"},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         bool all = true;
@@ -122,15 +121,15 @@ static bool read_source(struct launch_options *options, struct launch_source *so
         return true;
     }
     return refuse(source->path, err,
-                  "no launch description that is known: no setting of a training job was read "
-                  "('rehearse help price' lists the kinds)");
+                  "unknown kind of launch description: no training setting found ('rehearse help price' "
+                  "lists the kinds)");
 }
 
 static bool note_absent(struct launch_options *options, const struct shell *shell)
 {
     for (int i = 0; i < shell->absent.count; i++) {
         const struct shell_word *file = &shell->absent.items[i];
-        if (!launch_note(options, "%s (line %d of %s) was not found: what it sets is not known", file->text,
+        if (!launch_note(options, "%s (line %d of %s) not found: its settings are unknown", file->text,
                          file->line, file->path))
             return false;
     }
@@ -144,8 +143,8 @@ static bool miss_required(struct launch_options *options, const struct shell *sh
         const struct shell_unknown *unknown = &shell->unknowns[i];
         if (!unknown->is_required)
             continue;
-        const char *why = arena_format(&options->arena, "the script stops without it (%s:%d)", unknown->path,
-                                       unknown->line);
+        const char *why =
+            arena_format(&options->arena, "is required by the script (%s:%d)", unknown->path, unknown->line);
         const char *give = arena_format(&options->arena, "--set %s=VALUE", unknown->name);
         if (!why || !give || !launch_miss(options, unknown->name, why, give))
             return false;
@@ -206,7 +205,7 @@ static bool read_document(struct launch_options *options, const struct launch_in
     int first = options->argument_count;
     const char *other = doc.root->type == DOC_MAP ? other_kind(&doc) : NULL;
     bool ok = doc.root->type != DOC_MAP ? refuse(input->path, err, "expected a map")
-              : other                   ? error_set(err, ERROR_INPUT, "%s: is %s", input->path, other)
+              : other                   ? error_set(err, ERROR_INPUT, "%s: %s", input->path, other)
               : is_config(&doc)         ? take_config(options, &doc, err)
                                         : read_source(options, &source, err);
     launch_ask_settings(options, first);
@@ -232,7 +231,7 @@ static bool read_data(struct launch_options *options, const struct launch_input 
     static const char *const texts[] = {".md", ".rst", ".csv", ".txt", ".ipynb", ".log"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (text_ends_with(path, texts[i]))
-            return refuse(path, err, "is a text, and no launch description");
+            return refuse(path, err, "plain text, not a launch description");
     if (text_ends_with(path, ".toml"))
         return read_document(options, input, DOC_TOML, data, length, err);
     if (text_ends_with(path, ".json") || (start < length && data[start] == '{' &&

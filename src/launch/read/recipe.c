@@ -55,9 +55,8 @@ static const char *choose_function(struct launch_options *options, const struct 
         }
     if (count == 0)
         error_set(err, ERROR_INPUT,
-                  "%s: is Python without a function that makes a configuration: give what it makes, as YAML "
-                  "or as the "
-                  "arguments of the training script",
+                  "%s: no function that returns a configuration: give its result as YAML, or the arguments "
+                  "of the training script",
                   input->path);
     else if (count > 1 && !all.failed)
         error_set(err, ERROR_INPUT, "%s: which of its %d functions? --set function=NAME: %.900s%s",
@@ -161,9 +160,9 @@ static bool add_open(struct launch_options *options, const struct python_value *
             matters |= launch_has_rule(rules[j], name) || (last != name && launch_has_rule(rules[j], last));
         matters = matters && !is_given(input, name) && !is_given(input, last);
         argument->use = matters ? LAUNCH_UNMODELLED : LAUNCH_IDLE;
-        argument->note = matters ? "computed, and not read" : NULL;
-        const char *why = arena_format(&options->arena, "computed from %.80s, which is not known (%s:%d)",
-                                       argument->value, argument->path, argument->line);
+        argument->note = matters ? "computed, not read" : NULL;
+        const char *why = arena_format(&options->arena, "depends on %.80s (%s:%d)", argument->value,
+                                       argument->path, argument->line);
         const char *give = arena_format(&options->arena, "--set %s=VALUE", name);
         if (!why || !give || (matters && !launch_miss(options, name, why, give)))
             return false;
@@ -396,7 +395,7 @@ static const struct launch_rule titan_rule_rows[] = {
     RULE_ELSEWHERE("model_spec"),
     RULE_ELSEWHERE("model_spec.*"),
     RULE("parallelism.num_pp_microbatches", NUMBER, accumulation),
-    RULE_NOT_ON("training.disable_cuda_graphs", "kernels that the host launches one by one"),
+    RULE_NOT_ON("training.disable_cuda_graphs", "no CUDA graphs: each kernel is launched by the host"),
     RULE_NOTHING("loss*"),
     RULE_NOTHING("hf_assets_path"),
     RULE_NOTHING("dataloader*"),
@@ -536,7 +535,7 @@ static const struct launch_reader *reader_of(const struct python_module *module)
 static bool note_unfollowed(struct launch_options *options, const struct python *python)
 {
     for (const struct python_field *field = python->unfollowed; field; field = field->next)
-        if (!launch_note(options, "%s (line %d) is not here: what it sets is not known", field->name,
+        if (!launch_note(options, "%s (line %d) not found: its settings are unknown", field->name,
                          field->line))
             return false;
     return true;
@@ -551,11 +550,10 @@ static bool read_function(struct launch_options *options, struct python *python,
     if (!tables_ready(err))
         return false;
     if (!reader)
-        return error_set(
-            err, ERROR_INPUT,
-            "%s: is Python of no kind that is read (recipes of Megatron-Bridge, NeMo 2 and torchtitan's "
-            "registry): give what it makes, as YAML or as the arguments of the training script",
-            input->path);
+        return error_set(err, ERROR_INPUT,
+                         "%s: not a supported recipe (Megatron-Bridge, NeMo 2, torchtitan's registry): give "
+                         "its result as YAML, or the arguments of the training script",
+                         input->path);
     int first = options->argument_count;
     const char *function = choose_function(options, python, input, err);
     const struct python_value *root = function ? python_call(python, function, err) : NULL;
@@ -569,7 +567,7 @@ static bool read_function(struct launch_options *options, struct python *python,
         return false;
     bool base = reader != &recipe_nemo_reader && root->text && root->text[0] != '?' &&
                 !strstr(root->text, "Config") && !strstr(root->text, "Partial");
-    if (base && !launch_note(options, "%s is not here: what it sets is not known", root->text))
+    if (base && !launch_note(options, "%s not found: its settings are unknown", root->text))
         return error_memory(err);
     bool open = add_open(options, root, input, is_titan ? titan : rules) && note_unfollowed(options, python);
     launch_ask_settings(options, first);

@@ -32,12 +32,11 @@ static bool read_deepspeed(struct launch_options *options, struct launch_source 
     for (int i = 0; i < 8; i++)
         if (strstr(base, stages[i])) {
             launch_set(&options->sharding, launch_argument(options, key), i % 4);
-            return launch_note(options, "%s, which '%s' names, was not found: ZeRO %d by its name", named,
-                               key, i % 4) ||
+            return launch_note(options, "%s, named by '%s', not found: ZeRO %d by its name", named, key,
+                               i % 4) ||
                    error_memory(err);
         }
-    return launch_note(options, "%s, which '%s' names, was not found: what it sets is not known", named,
-                       key) ||
+    return launch_note(options, "%s, named by '%s', not found: its settings are unknown", named, key) ||
            error_memory(err);
 }
 
@@ -49,7 +48,7 @@ static void read_narrow(struct launch_options *options, const char *name, int64_
         return;
     launch_set(&options->technique[TECHNIQUE_PARAMETERS], argument, bits == 4 ? FORMAT_FP4 : FORMAT_FP8);
     argument->use = LAUNCH_UNMODELLED;
-    argument->note = "the weights are held so; the time that widens them is not priced";
+    argument->note = "the weights are stored so; the time to dequantize them is not priced";
 }
 
 static void read_type(struct launch_options *options)
@@ -104,8 +103,8 @@ static const struct launch_rule axolotl_rules[] = {
     RULE_ELSEWHERE("fsdp_config.fsdp_sharding_strategy"),
     RULE_ELSEWHERE("fsdp_config.reshard_after_forward"),
     RULE_ELSEWHERE("optimizer"),
-    RULE_NOT_ON("rl", "further passes, of another model or of pairs"),
-    RULE_NOT_ON("lora_target_modules", "which matrices have small ones beside them"),
+    RULE_NOT_ON("rl", "further passes (teacher or reference model, pairs)"),
+    RULE_NOT_ON("lora_target_modules", "which matrices have adapters"),
     RULE_NOT_ON("unfrozen_parameters", "parameters that are trained"),
     RULE_NOT_ON("liger_*", "further fused kernels"),
     RULE_NOT_ON("torch_compile", "compiled kernels"),
@@ -179,7 +178,7 @@ static const struct launch_rule factory_rules[] = {
     RULE_ELSEWHERE("optim"),
     RULE_ELSEWHERE("stage"),
     RULE_NOT_ON("use_kt", "experts on the host's processors"),
-    RULE_NOT_ON("freeze_*", "layers without gradients"),
+    RULE_NOT_ON("freeze_*", "frozen layers"),
     /* the Megatron back end, with Megatron's names */
     RULE("tensor_model_parallel_size", NUMBER, tensor),
     RULE("pipeline_model_parallel_size", NUMBER, pipeline),
@@ -232,7 +231,7 @@ static bool factory_read(struct launch_options *options, struct launch_source *s
     struct launch_argument *stage = launch_argument(options, "stage");
     if (stage && stage->value && strcmp(stage->value, "sft") != 0 && strcmp(stage->value, "pt") != 0) {
         stage->use = LAUNCH_UNMODELLED;
-        stage->note = "further passes, of another model or of pairs";
+        stage->note = "further passes (teacher or reference model, pairs)";
     }
     if (!launch_is_on(options, "packing") &&
         !launch_note(options, "samples are not packed: they are shorter than cutoff_len, which is priced"))

@@ -42,7 +42,7 @@ static bool read_array(struct shell_run *run, const char *name, size_t length, b
         } else {
             const char *start = run->at, *end = shell_word_end(start, run->end);
             if (end == start)
-                return shell_error(run, "'%c' in the list of '%.*s'", *start, (int)length, name);
+                return shell_error(run, "unexpected '%c' in the list of '%.*s'", *start, (int)length, name);
             if (state->passive == 0 && !shell_expand(run, start, (size_t)(end - start), false, &values))
                 return false;
             shell_pass(run, end);
@@ -368,7 +368,7 @@ struct shell_answer shell_run_simple(struct shell_run *run)
         } else if (*run->at == '&' || *run->at == '<' || *run->at == '>')
             ok = shell_read_redirection(run, &command);
         else if (*run->at == '(')
-            ok = shell_error(run, "'(' is not understood here");
+            ok = shell_error(run, "'(' is not supported here");
         else
             ok = read_word(run, &command);
         if (!ok)

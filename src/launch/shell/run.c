@@ -127,7 +127,7 @@ static struct shell_answer run_one(struct shell_run *run)
         answer = shell_run_simple(run);
     state->depth--;
     if (!stopped && !state->failed)
-        shell_error(run, "a bracket has no end");
+        shell_error(run, "unbalanced bracket");
     if (negated && answer.is != SHELL_OPEN)
         answer.is = answer.is == SHELL_TRUE ? SHELL_FALSE : SHELL_TRUE;
     return answer;
@@ -239,7 +239,7 @@ struct shell_answer shell_run_list(struct shell_run *run, const char *const *sto
         if (over)
             run->state->passive--;
         if (run->at == before && !run->state->failed)
-            shell_error(run, "'%c' is not understood here", *run->at);
+            shell_error(run, "'%c' is not supported here", *run->at);
     }
     return shell_failed();
 }
@@ -317,7 +317,7 @@ bool shell_read(struct shell *shell, const char *path, const char *data, size_t 
     if (length > SHELL_MAX_BYTES)
         return error_set(err, ERROR_INPUT, "%s: more than %zu bytes", path, SHELL_MAX_BYTES);
     if (length > 0 && memchr(data, 0, length))
-        return error_set(err, ERROR_INPUT, "%s: is no text: it holds a NUL", path);
+        return error_set(err, ERROR_INPUT, "%s: binary, not a script", path);
     bool ok = set_given(&run) && shell_run_file(&run, data, length);
     if (!ok)
         shell_release(shell);

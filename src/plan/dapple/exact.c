@@ -503,5 +503,5 @@ bool dapple_search_exact(const struct dapple_problem *problem, const struct dapp
         return true;
     }
     dapple_split_release(&exact.best);
-    return done && error_set(err, ERROR_INFEASIBLE, "no plan: no way to cut the chain fits into the memory");
+    return done && error_set(err, ERROR_INFEASIBLE, "no plan: no cut of the chain fits the memory");
 }

@@ -292,6 +292,6 @@ bool dapple_search_hpgo(const struct dapple_problem *problem, struct dapple_spli
         return true;
     }
     dapple_split_release(&hpgo.best);
-    return done &&
-           error_set(err, ERROR_INFEASIBLE, "no plan: HPGO's candidates have no micro-batch or no memory");
+    return done && error_set(err, ERROR_INFEASIBLE,
+                             "no plan: no candidate of HPGO has a micro-batch and fits the memory");
 }

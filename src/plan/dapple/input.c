@@ -30,8 +30,8 @@ static bool make_chain(struct chain *chain, const struct graph *graph, bool as_h
 static bool no_batch(const char *path, struct error *err)
 {
     return error_set(err, ERROR_USAGE,
-                     "plan: '--profile-batch N' is missing, since '%s' does not say how many samples it was "
-                     "measured with (a graph's name does: …-pbs-N.txt)",
+                     "plan: '--profile-batch N' is missing, since the number of samples that '%s' was "
+                     "measured with is unknown (a graph's name gives it: …-pbs-N.txt)",
                      path);
 }
 
@@ -49,7 +49,7 @@ static bool chain_of_profile(struct chain *chain, double *profile_batch, const s
     if (*profile_batch == 0)
         *profile_batch = profile->microbatch_size;
     if (profile->device_count != 1)
-        return error_set(err, ERROR_INPUT, "%s: has times on %d device types, DAPPLE's rules know only one",
+        return error_set(err, ERROR_INPUT, "%s: has times on %d device types, DAPPLE's rules allow only one",
                          profile->path, profile->device_count);
     if (profile->layer_count > DAPPLE_MAX_LAYERS)
         return error_set(err, ERROR_INPUT, "%s: %d layers, at most %d can be planned", profile->path,

@@ -248,7 +248,7 @@ static bool take_stages(struct dapple_split *split, const struct dapple_problem 
     for (int s = 0; s < split->stage_count; s++) {
         const struct plan_stage *stage = &plan->pipelines[0].stages[s];
         if (stage->tensor != 1 || stage->context != 1)
-            return wrong(plan, s, err, ": DAPPLE's rules know no tensor or context parallelism");
+            return wrong(plan, s, err, ": DAPPLE's rules do not cover tensor or context parallelism");
         split->stages[s] =
             (struct dapple_stage){.first_layer = stage->first_layer, .last_layer = stage->last_layer};
         if (!take_devices(split, problem->cluster, plan, s, err))
@@ -262,7 +262,8 @@ bool dapple_of_plan(struct dapple_split *split, const struct dapple_problem *pro
 {
     double factor = plan_figure(plan, "pivot_factor");
     if (plan->pipeline_count != 1 || plan->chunks != 1)
-        return error_set(err, ERROR_INPUT, "%s: DAPPLE's rules score one kind of pipeline without chunks",
+        return error_set(err, ERROR_INPUT,
+                         "%s: DAPPLE's rules score only one kind of pipeline, without chunks",
                          plan->path ? plan->path : "plan");
     if (!dapple_split_init(split, plan->pipelines[0].stage_count, dapple_devices(problem->cluster), err))
         return false;

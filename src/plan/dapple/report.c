@@ -218,12 +218,12 @@ static void print_time(const struct dapple_report *report, struct text *out)
                 unit_text(&texts, block, UNIT_TIME));
     text_format(out, plan->pivot % 2 ? "the transfer behind stage %d" : "stage %d", plan->pivot / 2);
     if (fixed)
-        text_format(out, " + %s to get there and back",
+        text_format(out, " + %s from the first stage and back",
                     unit_text(&texts, fmax(0, plan->latency - plan->drain - busy), UNIT_TIME));
     else
         text_format(out, " + %s start-up + %s transfers", unit_text(&texts, plan->startup, UNIT_TIME),
                     unit_text(&texts, plan->transfers, UNIT_TIME));
-    text_format(out, " + %s of all-reduce that nothing hides\n", unit_text(&texts, plan->drain, UNIT_TIME));
+    text_format(out, " + %s of exposed all-reduce\n", unit_text(&texts, plan->drain, UNIT_TIME));
 }
 
 static void add_speedup(const char *name, double speedup, struct text *out)
@@ -259,7 +259,7 @@ static void print_use(const struct dapple_report *report, struct text *out)
     if (report->problem->rules == DAPPLE_ORIGINAL &&
         dapple_max_memory(report->problem, plan) > report->problem->cluster->memory)
         text_add(out,
-                 "memory     does not fit, which DAPPLE's rules do not look at: see --rules dapple-fixed\n");
+                 "memory     does not fit; DAPPLE's rules ignore memory, --rules dapple-fixed checks it\n");
 }
 
 static void print_proof(const struct dapple_report *report, struct text *out)
@@ -268,8 +268,7 @@ static void print_proof(const struct dapple_report *report, struct text *out)
     char seconds[32], bound[32];
     unit_format(seconds, sizeof seconds, report->seconds, UNIT_TIME, 3);
     if (plan->lower_bound <= 0 && !plan->proven_optimal) {
-        text_format(out, "proof      none: '%s' does not say how good its plan is (%s)\n", plan->search,
-                    seconds);
+        text_format(out, "proof      none: search '%s' gives no bound (%s)\n", plan->search, seconds);
         return;
     }
     if (plan->proven_optimal)

@@ -58,9 +58,9 @@ bool dapple_check(const struct dapple_problem *problem, struct error *err)
     if (problem->global_batch < 1 || problem->microbatch < 1)
         return error_set(err, ERROR_INPUT, "global batch and micro-batch: expected at least 1 sample");
     if (!isfinite(problem->profile_batch) || problem->profile_batch <= 0)
-        return error_set(err, ERROR_INPUT,
-                         "the batch that the profile was measured with is not known: expected a "
-                         "positive number");
+        return error_set(
+            err, ERROR_INPUT,
+            "the batch that the profile was measured with is unknown: expected a positive number");
     if (!isfinite(problem->state_factor) || problem->state_factor < 0 || !isfinite(problem->sample_memory) ||
         problem->sample_memory < 0)
         return error_set(err, ERROR_INPUT, "memory: expected numbers of at least 0");

@@ -506,7 +506,7 @@ static bool no_plan(const struct exact *exact, double bound, struct pipeline *pl
                          exact->options->better_than);
     if (bound < INFINITY)
         return error_set(exact->err, ERROR_INFEASIBLE,
-                         "no plan: none found within the time limit of %g s; try a longer --time-limit",
+                         "no plan found within the time limit of %g s: try a longer --time-limit",
                          exact->options->time_limit);
     return no_room(exact);
 }

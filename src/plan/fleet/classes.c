@@ -492,5 +492,6 @@ bool fleet_search_classes(struct fleet_choice *plan, struct fleet_problem *probl
     fleet_choice_release(plan);
     plan->lower_bound = bound;
     plan->too_slow = isfinite(enough);
-    return ok ? error_set(err, ERROR_INFEASIBLE, "no pipeline of these devices holds the model") : false;
+    return ok ? error_set(err, ERROR_INFEASIBLE, "the model does not fit in any pipeline of these devices")
+              : false;
 }

@@ -26,8 +26,7 @@ static bool take_stage(struct fleet_stage *to, const struct fleet_problem *probl
     char why[160];
     if (stage->context != 1 || stage->expert != 1 || stage->data != 1 || plan->chunks != 1)
         return wrong(plan, p, s, err,
-                     "pipelines over unlike devices have tensor parallel stages without chunks, and no other "
-                     "degrees");
+                     "pipelines over mixed devices support only tensor parallelism, without chunks");
     int option = find_option(problem, given->type_of[stage->type], stage->tensor);
     if (option < 0) {
         snprintf(why, sizeof why, "tensor parallel %d does not divide the model, or the nodes of '%.60s'",

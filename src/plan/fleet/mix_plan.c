@@ -80,8 +80,7 @@ static bool fill_in(struct plan *plan, const struct mix_answer *mix, struct erro
     plan->iteration_time = mix->seconds;
     plan->lower_bound = mix->lower_bound;
     plan->proven_optimal = plan_gap(plan) == 0;
-    plan->proof_over =
-        "jobs of their own on the groups with the same settings, and pipelines over several types";
+    plan->proof_over = "separate jobs per group with the same settings, and pipelines over several types";
     plan_add_part(plan, "pipelines", mix->before);
     plan_add_part(plan, "after", mix->after);
     plan_add_part(plan, "other", mix->other);

@@ -443,7 +443,7 @@ static void plan_some(void *context, size_t first, size_t last, int thread)
         if (c->bound >= enough) {
             outcome->found = false;
             outcome->bound = c->bound;
-            error_set(&outcome->err, ERROR_INFEASIBLE, "no plan is fast enough");
+            error_set(&outcome->err, ERROR_INFEASIBLE, "pipelines fit, but none met the `enough` limit");
         } else {
             outcome->found = answer_with(&outcome->answer, p->question, c, NULL, enough, &outcome->err);
             outcome->bound = outcome->answer.plan.lower_bound;
@@ -515,10 +515,10 @@ static bool plan_with(struct fleet_answer *answer, const struct fleet_question *
     bool ok = plan_all(p, pool, err);
     pthread_mutex_destroy(&p->lock);
     if (ok && p->best.pipelines == 0)
-        ok = error_set(err, ERROR_INFEASIBLE,
-                       "'%s' does not fit: no pipeline of these devices holds it, with any micro-batch that "
-                       "divides %" PRId64,
-                       question->job.model->name, question->job.batch);
+        ok = error_set(
+            err, ERROR_INFEASIBLE,
+            "'%s' does not fit in any pipeline of these devices, with any micro-batch that divides %" PRId64,
+            question->job.model->name, question->job.batch);
     else if (!ok)
         fleet_answer_release(&p->best);
     double bound = fmin(p->bound + other, enough);

@@ -145,7 +145,7 @@ bool plan_add_idle(struct plan *plan, int type, int devices, double with, struct
     if (!plan->idle)
         plan->idle = ARENA_ARRAY(&plan->arena, (size_t)plan->type_count + 1, struct plan_idle);
     if (isnan(with))
-        reason = "their number allows no faster split";
+        reason = "no split over this number is faster";
     else if (isinf(with))
         reason = "no plan found with any of them fits";
     else if (more < SAME)

@@ -231,8 +231,8 @@ static bool search(struct fleet_searcher *s, struct fleet_choice *plan, double e
         return true;
     plan->too_slow = plan->pipeline_count > 0 || plan->lower_bound >= enough * (1.0 - 2.0 * CLOSE);
     return error_set(err, ERROR_INFEASIBLE,
-                     plan->too_slow ? "no plan is fast enough"
-                                    : "no pipeline of these devices holds the model");
+                     plan->too_slow ? "pipelines fit, but none met the `enough` limit"
+                                    : "the model does not fit in any pipeline of these devices");
 }
 
 /* Makes the room of a search and sets its limits; the caller ends it with release. */

@@ -297,7 +297,8 @@ bool fleet_choose(struct fleet_searcher *s, double deadline, double min, struct 
         if (plan->pipeline_count > 0 && late + min >= plan->seconds)
             break;
         if (late > 1e6 * deadline)
-            return error_set(err, ERROR_INFEASIBLE, "no pipeline of these devices holds the model");
+            return error_set(err, ERROR_INFEASIBLE,
+                             "the model does not fit in any pipeline of these devices");
         s->any = plan->pipeline_count == 0 && late > 2.0 * deadline;
         if (late > fitted * (1.0 + FIT_STEP)) {
             add_fits(s, late);

@@ -38,10 +38,9 @@ static bool take_best(const struct reference_table *table, struct pipeline *plan
         reference_table_stages(table, count, stages);
         good = reference_finish(table->problem, stages, count, true, "divide", plan, err);
     } else if (found)
-        error_set(
-            err, ERROR_INFEASIBLE,
-            "no plan: divide and conquer, which counts one micro-batch in flight, finds none whose stages "
-            "hold all of theirs in memory; try --search exact");
+        error_set(err, ERROR_INFEASIBLE,
+                  "no plan: divide and conquer counts one micro-batch in flight, and all of its plans exceed "
+                  "the memory with every one; try --search exact");
     else
         error_set(err, ERROR_INFEASIBLE,
                   "no plan: wherever the layers are cut, some stage needs more memory than its devices have");

@@ -50,7 +50,7 @@ static bool ask(struct score_request *scoring, struct question *q, struct error 
     const struct score_options *options = scoring->options;
     const struct planning_options *files = &options->planning;
     if (plan->global_batch < 1)
-        return error_set(err, ERROR_USAGE, "%s: says no global batch: --global-batch N is needed",
+        return error_set(err, ERROR_USAGE, "%s: no global batch in the plan: add --global-batch N",
                          plan->path);
     q->problem = (struct dapple_problem){
         .chain = &q->chain,
@@ -118,12 +118,11 @@ static bool score(struct score_request *scoring, struct plan *scored, struct err
     struct dapple_split split;
     if (!place(scoring, q, err) || !dapple_of_plan(&split, &q->problem, scoring->plan, err))
         return false;
-    bool ok = isfinite(split.latency)
-                  ? fill_in(q, &split, scored, err)
-                  : error_set(err, ERROR_INFEASIBLE,
-                              "%s: no time by the rules '%s': a device is over-full, or there is no "
-                              "micro-batch",
-                              scoring->plan->path, dapple_rules_name(q->problem.rules));
+    bool ok = isfinite(split.latency) ? fill_in(q, &split, scored, err)
+                                      : error_set(err, ERROR_INFEASIBLE,
+                                                  "%s: cannot be scored by the rules '%s': a device's memory "
+                                                  "is exceeded, or there is no micro-batch",
+                                                  scoring->plan->path, dapple_rules_name(q->problem.rules));
     dapple_split_release(&split);
     return ok;
 }

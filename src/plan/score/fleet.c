@@ -75,9 +75,8 @@ static bool take_groups(struct score_request *scoring, struct question *q, struc
         q->job.groups[g] = groups[g];
         names[g] = file ? groups[g].type->name : plan->types[g].name;
         if (groups[g].nodes < 1)
-            return error_set(err, ERROR_USAGE,
-                             "%s: does not say how many '%s' there are: --cluster FILE is needed", plan->path,
-                             names[g]);
+            return error_set(err, ERROR_USAGE, "%s: the number of '%s' is unknown: add --cluster FILE",
+                             plan->path, names[g]);
         if (!model_check_precision(groups[g].type, q->job.precision, err))
             return false;
     }
@@ -97,7 +96,7 @@ static bool ask_job(struct score_request *scoring, struct question *q, struct er
     job->sequence = plan->sequence > 0 ? plan->sequence : job->model->sequence;
     job->batch = plan->global_batch;
     if (job->batch < 1)
-        return error_set(err, ERROR_USAGE, "%s: says no global batch: --global-batch N is needed",
+        return error_set(err, ERROR_USAGE, "%s: no global batch in the plan: add --global-batch N",
                          plan->path);
     if (job->batch % q->microbatch != 0)
         return error_set(err, ERROR_INFEASIBLE,
@@ -127,7 +126,7 @@ static bool ask_profile(struct score_request *scoring, struct question *q, struc
     for (int p = 0; plan->global_batch < 1 && p < plan->pipeline_count; p++)
         batch += plan->pipelines[p].microbatches * plan->pipelines[p].copies * (size > 0 ? size : 1);
     if (batch < 1)
-        return error_set(err, ERROR_USAGE, "%s: says no global batch: --global-batch N is needed",
+        return error_set(err, ERROR_USAGE, "%s: no global batch in the plan: add --global-batch N",
                          plan->path);
     for (int g = 0; g < problem->group_count; g++)
         names[g] = problem->groups[g].device;

@@ -44,7 +44,7 @@ static bool open_as(struct score_request *scoring, enum plan_objective objective
     if (!planning)
         return error_memory(err);
     if (asked.microbatches < 0 && scoring->plan->asked_microbatches < 0)
-        error_set(err, ERROR_USAGE, "%s: says no number of micro-batches: --microbatches N is needed",
+        error_set(err, ERROR_USAGE, "%s: no number of micro-batches in the plan: add --microbatches N",
                   scoring->plan->path);
     else {
         if (asked.microbatches < 0)

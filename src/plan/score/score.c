@@ -51,11 +51,10 @@ static bool check_files(const struct objective *objective, const struct plan *pl
     bool iteration = strcmp(objective->name, "iteration") == 0;
     bool priced = files->cluster && is_plain(objective) && (plan->software || options->parts.model);
     if (!files->profile && !iteration && !priced)
-        return error_set(err, ERROR_USAGE,
-                         "%s: --profile P and --cluster FILE are needed by the %s objective", plan->path,
-                         objective->name);
+        return error_set(err, ERROR_USAGE, "%s: the %s objective needs --profile P and --cluster FILE",
+                         plan->path, objective->name);
     return !files->profile || files->cluster ||
-           error_set(err, ERROR_USAGE, "%s: --cluster FILE is needed beside the profile", plan->path);
+           error_set(err, ERROR_USAGE, "%s: the profile needs --cluster FILE, too", plan->path);
 }
 
 /* Seconds and bytes that the file says are computed again. By the iteration objective devices follow from the degrees:

@@ -273,7 +273,7 @@ bool plan_of_one_job(struct plan *plan, const struct job *job, int devices, stru
 
 static bool no_job(const struct plan *plan, struct error *err, const char *why)
 {
-    return error_set(err, ERROR_INFEASIBLE, "%s%sno training job over devices that are alike: %s",
+    return error_set(err, ERROR_INFEASIBLE, "%s%snot a training job on devices of one type: %s",
                      plan->path ? plan->path : "", plan->path ? ": " : "", why);
 }
 
@@ -330,7 +330,7 @@ static bool set_layout(struct job *job, struct plan *plan, struct error *err)
     for (int s = 0, layer = 1; s < pipeline->stage_count; s++) {
         layer += job_chunk_blocks(job, s);
         if (pipeline->stages[s].last_layer + 1 != layer + (s == pipeline->stage_count - 1))
-            return no_job(plan, err, "its chunks are not as even as software makes them");
+            return no_job(plan, err, "its chunks are more uneven than software makes them");
     }
     return true;
 }
@@ -406,10 +406,11 @@ bool job_remake(struct job *job, struct plan *plan, const struct plan_parts *giv
     job_set_group(job, group);
     job->sequence = plan->sequence > 0 ? plan->sequence : job->model->sequence;
     if (job->sequence < 1)
-        return error_set(err, ERROR_USAGE, "%s: says no sequence, nor does '%s': training.sequence is needed",
+        return error_set(err, ERROR_USAGE,
+                         "%s: no sequence length in the plan or for '%s': add training.sequence",
                          plan->path ? plan->path : "plan", job->model->name);
     if (plan->global_batch < 1 && plan->pipelines[0].microbatches < 1)
-        return error_set(err, ERROR_USAGE, "%s: says no global batch: --global-batch N is needed",
+        return error_set(err, ERROR_USAGE, "%s: no global batch in the plan: add --global-batch N",
                          plan->path ? plan->path : "plan");
     return job_of_plan(job, plan, err);
 }

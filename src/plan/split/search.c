@@ -516,7 +516,8 @@ static bool list_tasks(struct searcher *s, struct arena *arena)
 static bool nothing_fits(const struct searcher *s, struct error *err)
 {
     if (atomic_load(&s->late))
-        return error_set(err, ERROR_INFEASIBLE, "no plan was found within the time limit");
+        return error_set(err, ERROR_INFEASIBLE,
+                         "no plan found within the time limit: try a longer --time-limit");
     return space_does_not_fit(s->space, &s->smallest.job, s->smallest.memory.total, err);
 }
 
@@ -550,7 +551,7 @@ static bool search_all(struct searcher *s, struct job_search *search, struct err
     if (atomic_load(&s->no_memory))
         return error_memory(err);
     if (s->kept.count == 0 && s->options->ceiling > 0.0)
-        return error_set(err, ERROR_INFEASIBLE, "no plan is that fast");
+        return error_set(err, ERROR_INFEASIBLE, "no plan met the `enough` limit");
     if (s->kept.count == 0 && atomic_load(&s->left_out) && !atomic_load(&s->late))
         find_smallest(s);
     if (s->kept.count == 0)

@@ -120,7 +120,7 @@ bool space_check_recipe(const struct job *job, int recipe, struct error *err)
         error_set(err, ERROR_INFEASIBLE, "'%s' has no %s", has ? job->software->name : job->device->name,
                   name.data ? name.data : "recipe");
     else
-        error_set(err, ERROR_INFEASIBLE, "recipe %s is for products in %s (--precision), these are in %s",
+        error_set(err, ERROR_INFEASIBLE, "recipe %s is for --precision %s, not %s",
                   name.data ? name.data : "", recipe == RECIPE_NVFP4 ? "fp4" : "fp8",
                   cost_type_name(job->type));
     text_release(&name);

@@ -162,7 +162,7 @@ bool maker_2bw(const struct schedule_shape *shape, struct pass_order *order, str
     if (shape->microbatches < shape->devices)
         return error_set(err, ERROR_INPUT,
                          "PipeDream-2BW on %d devices needs at least %d micro-batches of a step, not %d: two "
-                         "versions of the weights would not do",
+                         "versions of the weights would not be enough",
                          shape->devices, shape->devices, shape->microbatches);
     order->flushes = false;
     order->weight_versions = shape->devices > 1 ? 2 : 1;

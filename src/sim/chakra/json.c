@@ -160,7 +160,7 @@ static bool read_node(struct reader *reader, struct error *err)
         }
         bool control = strcmp(key, "ctrl_deps") == 0, data = strcmp(key, "data_deps") == 0;
         if ((control && node.control_count > 0) || (data && node.data_count > 0))
-            return json_stream_error(&reader->json, err, "'%.20s' is there twice", key);
+            return json_stream_error(&reader->json, err, "'%.20s' is listed twice", key);
         control_first |= control && node.data_count == 0;
         char kept[20];
         memcpy(kept, key, strnlen(key, sizeof kept - 1) + 1);
@@ -201,7 +201,7 @@ static bool read_whole(struct reader *reader, struct error *err)
             break;
         bool nodes = strcmp(json->text, "nodes") == 0, schema = strcmp(json->text, "schema") == 0;
         if (nodes && found)
-            return json_stream_error(json, err, "'nodes' is there twice");
+            return json_stream_error(json, err, "'nodes' is listed twice");
         if (!json_stream_next(json, &piece, err))
             return false;
         found |= nodes;

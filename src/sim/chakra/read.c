@@ -235,7 +235,7 @@ static bool take_head(struct reader *reader, size_t length, struct error *err)
     struct attribute attribute;
     while (at < end) {
         if (!wire_next(&at, end, &field))
-            return damaged(reader, "this is no execution trace: GlobalMetadata is damaged", err);
+            return damaged(reader, "not an execution trace: GlobalMetadata is damaged", err);
         if (field.number == 1 && field.type == WIRE_BYTES &&
             !chakra_keep_name(reader->chakra, field.bytes, field.length, &reader->chakra->version, err))
             return false;

@@ -131,10 +131,10 @@ static bool find_reasons(struct play_model *model, struct sim_result *result, st
     struct sim_reason all[COUNT] = {
         [SENDS] = {"messages between stages", 0.0},
         [GRADIENTS] = {"exchange of gradients", 0.0},
-        [PAIRS] = {"exchange of experts that pairs of passes hide", 0.0},
-        [STARTUP] = {"start-up, where the formula gives each stage one device of a replica", 0.0},
+        [PAIRS] = {"expert exchange overlapped by pairs of passes", 0.0},
+        [STARTUP] = {"start-up, for which the formula gives each stage one device of a replica", 0.0},
         [HOST] = {"loading and saving", model->host_seconds},
-        [REST] = {"filling and draining by stages that differ", 0.0},
+        [REST] = {"filling and draining of unequal stages", 0.0},
     };
     double difference = result->seconds - result->formula;
     if (!(result->formula > 0.0) || fabs(difference) <= REASON_FROM * result->formula)
@@ -146,7 +146,7 @@ static bool find_reasons(struct play_model *model, struct sim_result *result, st
         all[SENDS].name = "messages for every micro-batch and back, which the formula counts once";
         all[STARTUP].seconds = startup_excess(model->plan);
         if (model->plan->bottleneck_sends)
-            all[REST].name = "pivot, a link that the formula counts like a stage";
+            all[REST].name = "pivot link, which the formula counts like a stage";
     }
     for (int i = 0; i < STARTUP; i++) {
         double without;
@@ -210,7 +210,7 @@ static bool play(struct play_model *model, struct sim_result *result, struct err
     result->level = model->layers ? SIM_LAYERS : SIM_PASSES;
     result->schedule = model->schedule->name;
     if (!(result->seconds > 0.0) || !isfinite(result->seconds))
-        return error_set(err, ERROR_INPUT, "%s%san iteration of no time: all seconds are 0",
+        return error_set(err, ERROR_INPUT, "%s%sthe iteration takes no time: all seconds are 0",
                          model->plan->path ? model->plan->path : "", model->plan->path ? ": " : "");
     set_rates(model->plan, result);
     return model->options->plain || (find_reasons(model, result, err) && add_all_more(model, result, err));

@@ -21,6 +21,18 @@ static const char *stage_type(const struct sim_result *result, const struct plan
     return plan->types[result->devices[device].type].name;
 }
 
+/* The simulated time against the formula's, to a tenth of a per cent. */
+static void print_difference(double seconds, double formula, struct text *out)
+{
+    struct unit_texts texts = {0};
+    double more = 100.0 * (seconds / formula - 1.0);
+    text_format(out, "formula %s: the simulation ", unit_text(&texts, formula, UNIT_TIME));
+    if (fabs(more) < 0.05)
+        text_add(out, "equals the formula");
+    else
+        text_format(out, "takes %.1f %% %s", fabs(more), more > 0.0 ? "longer" : "less");
+}
+
 static void print_head(const struct sim_result *result, const struct plan *plan, struct text *out)
 {
     struct unit_texts texts = {0};
@@ -37,25 +49,24 @@ static void print_head(const struct sim_result *result, const struct plan *plan,
         text_format(out, "; %.1f %% of the devices' peak", 100.0 * result->utilisation);
     text_add(out, "\n");
     if (isfinite(result->formula))
-        text_format(out, "formula %s: the simulation takes %+.1f %%",
-                    unit_text(&texts, result->formula, UNIT_TIME),
-                    100.0 * (result->seconds / result->formula - 1.0));
+        print_difference(result->seconds, result->formula, out);
     for (int i = 0; i < result->reason_count; i++)
-        text_format(out, "%s%s (%+.1f %%)", i == 0 ? ", for the " : "; ", result->reasons[i].name,
+        text_format(out, "%s%s (%+.1f %%)", i == 0 ? ", from " : "; ", result->reasons[i].name,
                     100.0 * result->reasons[i].seconds / result->formula);
     if (isfinite(result->formula))
         text_add(out, "\n");
     if (isfinite(plan->expected) && plan->expected != result->formula)
         text_format(out, "expected %s of the plan, by formula and known runs\n",
                     unit_text(&texts, plan->expected, UNIT_TIME));
-    text_format(out, "devices wait for other stages %.1f %% of the time\n", 100.0 * result->bubble);
+    text_format(out, "pipeline stalls (waiting for other stages): %.1f %% of the time\n",
+                100.0 * result->bubble);
 }
 
 static void print_causes(const struct sim_result *result, const struct plan *plan, struct text *out)
 {
     const struct sim_device *device = &result->devices[result->slowest];
-    text_format(out, "\nthe device with the most work, place %d of pipeline %d (%s):\n", device->place,
-                device->pipeline, stage_type(result, plan, result->slowest));
+    text_format(out, "\nbusiest device, place %d of pipeline %d (%s):\n", device->place, device->pipeline,
+                stage_type(result, plan, result->slowest));
     for (int cause = 0; cause < SIM_CAUSES; cause++) {
         struct unit_texts texts = {0};
         if (device->seconds[cause] > 0.0)
@@ -121,7 +132,7 @@ static void print_links(const struct sim_result *result, struct text *out)
 {
     bool full = result->link_count > 0 && result->links[0].full > 0.0;
     if (full)
-        text_add(out, "\nlinks that held transfers back\n");
+        text_add(out, "\nsaturated links\n");
     for (int i = 0; full && i < result->link_count && i < LINKS_SHOWN && result->links[i].full > 0.0; i++) {
         const struct sim_link *link = &result->links[i];
         struct unit_texts texts = {0};

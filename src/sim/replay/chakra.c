@@ -63,11 +63,10 @@ static bool find_sources(struct scheduler *s)
             int64_t source = chakra_ids_find(&ids, deps[j]);
             if (source < 0 && s->control)
                 continue; /* the root of a tree of calls is often left out */
-            found =
-                source >= 0 || error_set(s->err, ERROR_INPUT,
-                                         "%s: node %llu ('%.60s') depends on node %llu, which is not there",
-                                         chakra->path, (unsigned long long)chakra->nodes[i].id,
-                                         chakra->nodes[i].name, (unsigned long long)deps[j]);
+            found = source >= 0 || error_set(s->err, ERROR_INPUT,
+                                             "%s: node %llu ('%.60s') depends on node %llu, which is missing",
+                                             chakra->path, (unsigned long long)chakra->nodes[i].id,
+                                             chakra->nodes[i].name, (unsigned long long)deps[j]);
             if (found)
                 s->sources[used++] = (uint32_t)source;
         }
@@ -113,7 +112,7 @@ static bool in_circle(const struct scheduler *s)
     size_t node = 0;
     while (s->waiting[node] == 0)
         node++;
-    return error_set(s->err, ERROR_INPUT, "%s: node %llu ('%.60s') waits in a circle of dependencies",
+    return error_set(s->err, ERROR_INPUT, "%s: node %llu ('%.60s') is in a cycle of dependencies",
                      s->chakra->path, (unsigned long long)s->chakra->nodes[node].id,
                      s->chakra->nodes[node].name);
 }
@@ -202,11 +201,10 @@ static bool convert(struct scheduler *s)
     if (!find_sources(s))
         return false;
     if (duration == 0)
-        return error_set(
-            s->err, ERROR_INPUT,
-            "%s: an execution trace without times: no node of it has a duration (Chakra's linker takes "
-            "them from a trace of the profiler)",
-            s->chakra->path);
+        return error_set(s->err, ERROR_INPUT,
+                         "%s: an execution trace without times: no node has a duration (Chakra's linker "
+                         "takes them from a trace of the profiler)",
+                         s->chakra->path);
     for (size_t i = 0; i < count; i++)
         if (!choose_stream(s, i))
             return false;

@@ -377,7 +377,7 @@ static bool read_whole(struct kineto *kineto, struct error *err)
         bool events = strcmp(json->text, "traceEvents") == 0;
         bool distributed = strcmp(json->text, "distributedInfo") == 0;
         if (events && found)
-            return json_stream_error(json, err, "'traceEvents' is there twice");
+            return json_stream_error(json, err, "'traceEvents' is listed twice");
         if (!json_stream_next(json, &piece, err))
             return false;
         if (events && piece != JSON_OPEN_LIST)

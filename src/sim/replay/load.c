@@ -114,8 +114,8 @@ bool replay_add_thread(struct replay *replay, int64_t process, int64_t thread, i
 
 static bool too_many(const struct replay *replay, struct error *err)
 {
-    return error_set(err, ERROR_INPUT, "%s: more than the %zu activities or calls that are held",
-                     replay->path, REPLAY_MAX_RECORDS);
+    return error_set(err, ERROR_INPUT, "%s: more than the limit of %zu activities or calls", replay->path,
+                     REPLAY_MAX_RECORDS);
 }
 
 bool replay_add_activity(struct replay *replay, const struct replay_activity *activity, struct error *err)

@@ -41,7 +41,7 @@ static bool whole_of(const struct csv *csv, int row, int column, int64_t *value,
     if (!csv_number(csv, row, column, -9007199254740992.0, 9007199254740992.0, &number, err))
         return false;
     *value = (int64_t)number;
-    return (double)*value == number || csv_error(csv, row, column, err, "%g is no whole number", number);
+    return (double)*value == number || csv_error(csv, row, column, err, "%g is not a whole number", number);
 }
 
 static bool text_of(struct replay *replay, const struct csv *csv, int row, int column, uint32_t *id,

@@ -90,7 +90,7 @@ static void states_are_sharded_over_pipelines_that_there_are(void **state)
     make_pair(&small, 1, 0.0, 7.0);
     assert_false(search_pair(&small, &asked, &plan, &err));
     assert_int_equal(err.kind, ERROR_INFEASIBLE);
-    assert_non_null(strstr(err.text, "no pipeline of these devices holds the model"));
+    assert_non_null(strstr(err.text, "the model does not fit in any pipeline of these devices"));
     assert_int_equal(asked.last_class, 3); /* over any number, over two and over one */
     assert_true(plan.lower_bound > 1e6);
     assert_false(plan.too_slow);

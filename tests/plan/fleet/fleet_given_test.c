@@ -209,7 +209,8 @@ static void stages_that_no_option_runs_are_refused(void **state)
     int *degrees[] = {&stage->context, &stage->expert, &stage->data, &c.plan.chunks};
     for (int i = 0; i < 4; i++) {
         *degrees[i] = 2;
-        is_refused(&c, "pipelines[0].stages[0]: pipelines over unlike devices have tensor parallel stages");
+        is_refused(&c,
+                   "pipelines[0].stages[0]: pipelines over mixed devices support only tensor parallelism");
         *degrees[i] = 1;
     }
     stage->tensor = 3;

@@ -188,7 +188,7 @@ static void try_offload(const struct job_question *question, struct parallel *po
         return;
     remedy.seconds = search.plans[0].time.seconds;
     snprintf(remedy.text, sizeof remedy.text,
-             "--fix offload=%" PRId64 " (per cent of the optimizer's states in the host's memory)",
+             "--fix offload=%" PRId64 " (per cent of the optimizer's states in host memory)",
              job_dimension_value(&search.plans[0].job, offload));
     job_search_release(&search);
     keep(remedies, count, &remedy);
