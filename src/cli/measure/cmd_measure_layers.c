@@ -69,7 +69,7 @@ static const struct option_spec options[] = {
 };
 
 static const struct command_example examples[] = {
-    {"rehearse measure layers --pjrt pjrt_plugin.so", "what the plugin runs on"},
+    {"rehearse measure layers --pjrt pjrt_plugin.so", "the devices of the plugin"},
     {"rehearse measure layers --pjrt pjrt_plugin.so --cores 0 block.mlir -o block.json",
      "a layer on one core, and its profile"},
     {"rehearse measure layers -m gpt2 --type bf16 -o gpt2.json", "a model on this processor"},
@@ -81,17 +81,13 @@ const struct command command_measure_layers = {
     .summary = "time layers on this machine",
     .description =
         "Runs layers with random inputs until their times are steady, then until the 95 % interval of the "
-        "median is narrow or the time limit comes, which is said. The interval is made to hold the median of "
-        "a "
-        "second measurement. Times of two kinds, times that grow, other load on the cores and throttling are "
-        "noticed and said.\n\n"
-        "Files of StableHLO are compiled and run by a PJRT plugin, a library with which JAX and others drive "
-        "a "
-        "kind of device. Its own counts of operations, bytes and memory are shown beside those of 'rehearse "
-        "cost'. Without a plugin, models and files of StableHLO and HLO are measured kernel by kernel: the "
-        "kernels of "
-        "'rehearse cost' in oneDNN, a layer is their sum. --output writes a profile, which all planners "
-        "read.",
+        "median is narrow or the time limit is reached (reported). The interval is made to cover the median "
+        "of a second measurement. Bimodal or growing times, other load on the cores and throttling are "
+        "detected and reported.\n\nFiles of StableHLO are compiled and run by a PJRT plugin, a library with "
+        "which JAX and others drive a kind of device. Its own counts of operations, bytes and memory are "
+        "shown beside those of 'rehearse cost'. Without a plugin, models and files of StableHLO and HLO are "
+        "measured kernel by kernel: the kernels of 'rehearse cost' in oneDNN, a layer is their sum. --output "
+        "writes a profile, which all planners read.",
     .options = options,
     .options_size = sizeof(struct layers_command),
     .operands = {.name = "FILE",
