@@ -1,6 +1,6 @@
-/* Kernels that are computed, where a run does not only wait for deadlines: the kernels of the cost model that `rehearse measure layers`
- * times, in the same library, by one further thread of the rank, so that messages go on meanwhile. A rank's devices share that thread:
- * what two of them compute at once takes as long as one after the other. Private to run. */
+/* Computes kernels in a run, instead of only waiting for deadlines: the kernels of the cost model that `rehearse measure layers`
+ * times, with the same library. One further thread of the rank computes, so that messages go on meanwhile. The devices of a rank share
+ * that thread, so their kernels run one after the other. Private to run. */
 #ifndef REHEARSE_RUN_COMPUTE_H
 #define REHEARSE_RUN_COMPUTE_H
 
@@ -9,7 +9,7 @@
 #include "run/worker.h"
 #include "sim/tasks.h"
 
-/* What the layers of a plan are. */
+/* The model and number formats of a plan's layers. */
 struct run_kernels {
     const struct architecture *model;
     const struct software *software;

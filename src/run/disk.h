@@ -45,14 +45,14 @@ bool disk_has(const struct disk *disk, const struct engine_task *task);
 bool disk_begin(struct disk *disk, int device, const struct engine_task *task, int64_t bytes,
                 struct error *err);
 
-/* Returns whether it has ended, and at what time by clock_now. False with *failed: *err says why. */
+/* Returns whether the task has ended, and sets *end (clock_now). False with *failed: it failed, see *err. */
 bool disk_ended(struct disk *disk, int device, const struct engine_task *task, double *end, bool *failed,
                 struct error *err);
 
-/* All devices have written: rank 0 completes the checkpoint, if they are written at all. False: the one before could not be completed. */
+/* Called once all devices have written: rank 0 completes the checkpoint, if checkpoints are written. False: the previous one failed. */
 bool disk_complete(struct disk *disk, struct error *err);
 
-/* After the run: waits for what goes on. False: samples or files are not what they must be. */
+/* After the run: waits for pending operations. False: samples or files are wrong. */
 bool disk_check(struct disk *disk, struct error *err);
 struct disk_counts disk_counts(const struct disk *disk);
 

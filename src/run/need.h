@@ -1,5 +1,5 @@
-/* Memory that the buffers of a run need about, beside what hosts have: said before a run begins, as the system would kill it later.
- * Private to run. */
+/* The approximate memory of a run's buffers, compared with the hosts' free memory before the run begins, as the system would kill it
+ * later. Private to run. */
 #ifndef REHEARSE_RUN_NEED_H
 #define REHEARSE_RUN_NEED_H
 
@@ -10,11 +10,11 @@ struct need {
     int64_t needed, there; /* bytes; there: 0 if the system does not say */
 };
 
-/* Finds what this rank needs: the longest message that it sends, one or two from each device that sends to it (message_ahead), of each
- * device the largest collective with other ranks, and the largest without. */
+/* Sums the buffers of this rank: the longest message that it sends, one or two from each device that sends to it (message_ahead), and for
+ * each device the largest collective with other ranks and the largest without. */
 bool need_look(struct need *need, const struct player *player, struct error *err);
 
-/* Adds up what the ranks of a host need. */
+/* The needs of all ranks of each host. */
 struct need_sum {
     struct need *hosts;
     size_t count, capacity;

@@ -1,18 +1,18 @@
-/* The devices of a rank do their tasks: the same tasks, in the same order and under the same rules, as the engine's (sim/engine/engine.h,
- * whose steps they go through), but in real time and with real messages.
+/* Executes the tasks of a rank's devices: the same tasks, order and rules as in the engine (sim/engine/engine.h, whose steps it follows),
+ * but in real time and with real messages.
  *
- * Each device is a small state machine with eight streams; one thread goes through all of them and through the messages.
+ * Each device is a small state machine with eight streams; one thread serves all of them and the messages.
  *
  *   Kernels end at their begin plus their seconds, or when they have been computed (compute.h).
  *   A task that only waits for tasks of its own device begins when the last one was due,
  *   not when that was noticed: emulated devices do not become slower because they share a processor. How late a due task is noticed
  *   is measured.
- *   Messages carry as many bytes as the plan says, and the time before which the link that is emulated does not deliver them. They are
- *   there when both the bytes are and that time has come. Between devices of one rank, bytes are copied.
- *   Collectives. Devices of a rank first add up (or lay side by side) what they have; then ranks do what the collective is, around
- *   a ring or to each other; each device gets a copy. Every piece tells when the last member came that its sender knows of. A
- *   collective ends when its bytes are there, and not before the last member came plus its seconds. What has been added up is
- *   compared with the sum that all members must have.
+ *   Messages carry the plan's bytes, and the time at which the emulated link delivers them. They count as received once the bytes
+ *   have arrived and that time has come. Between devices of one rank, bytes are copied.
+ *   Collectives. The devices of a rank first sum (or concatenate) their values; then the ranks execute the collective, around a ring
+ *   or directly; each device gets a copy. Every piece carries the latest arrival of a member that its sender knows of. A collective
+ *   ends when its bytes have arrived, but not before the arrival of the last member plus its seconds. The result is compared with the
+ *   sum of all members.
  *
  * Private to run. */
 #ifndef REHEARSE_RUN_PLAYER_H
@@ -28,7 +28,7 @@
 
 enum stream_state {
     STREAM_READY,    /* its next task waits for marks or a message */
-    STREAM_STARTING, /* nothing is missing, but its begin has not come */
+    STREAM_STARTING, /* its inputs have arrived, but its begin is in the future */
     STREAM_TIMED,    /* its end is known */
     STREAM_COMPUTES, /* its kernels are computed */
     STREAM_DISK,     /* samples are read, or a checkpoint is written */
@@ -96,10 +96,10 @@ struct player_channel {
     int64_t sent, received; /* by devices of this rank */
 };
 
-/* What the values of a collective are at. */
+/* The phase of a collective. */
 enum group_phase { GROUP_FILLS, GROUP_MOVES, GROUP_COPIES };
 
-/* A piece of a collective that came before its turn. */
+/* A piece of a collective that arrived before its turn. */
 struct player_piece {
     uint32_t instance, step;
     double time;
@@ -116,8 +116,8 @@ struct player_group {
     int rank_count, own;       /* ranks with members; this rank's place among them; -1: it has none */
     int *ranks, *members_of;   /* of each such rank */
     int members, local;        /* all, and those of this rank */
-    double weight, own_weight; /* sum of what they contribute: number % 16 + 1 of each device */
-    /* the collective that goes on */
+    double weight, own_weight; /* sum of their contributions: number % 16 + 1 for each device */
+    /* the current collective */
     uint32_t instance, step, steps, received;
     struct player_member *there; /* [local] */
     int arrived;
@@ -163,7 +163,7 @@ struct player {
     struct player_channel *channels;
     struct player_group *groups;
     struct player_pool pool;
-    uint64_t *outgoing;    /* what messages carry: as long as the longest one */
+    uint64_t *outgoing;    /* payload of messages: as long as the longest one */
     struct histogram late; /* nanoseconds from the end of a task to when it was noticed */
     double drift;          /* of this rank's clock, seconds a second: see report.h */
     double start;          /* the run's second 0 by this rank's clock */
@@ -195,8 +195,8 @@ static inline int player_rank_of(const struct player *player, int device)
     return device / player->options.per_rank;
 }
 
-int64_t player_share_of(double bytes, double share);             /* what is moved of so many */
-int64_t player_bytes(const struct player *player, double bytes); /* that are moved for so many of the plan */
+int64_t player_share_of(double bytes, double share);             /* rounded up to a multiple of 8 */
+int64_t player_bytes(const struct player *player, double bytes); /* bytes to send for the plan's `bytes` */
 
 void *pool_take(struct player_pool *pool, int64_t size, struct error *err);
 void pool_give(struct player_pool *pool, void *bytes); /* NULL is allowed */

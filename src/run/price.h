@@ -5,7 +5,7 @@
 #include "run/run.h"
 #include "sim/tasks.h"
 
-/* Makes the system that is simulated: transfers take what the link says. What changes lives in the arena. */
+/* Makes the simulated system, whose transfers take the time of the link. Changed parts are in the arena. */
 bool run_price_link(const struct engine_system *system, const struct run_link *link, struct arena *arena,
                     struct engine_system *priced, struct error *err);
 

@@ -1,4 +1,4 @@
-/* What ranks tell rank 0 of a run. Private to run. */
+/* The results that ranks send to rank 0 after a run. Private to run. */
 #ifndef REHEARSE_RUN_REPORT_H
 #define REHEARSE_RUN_REPORT_H
 

@@ -1,28 +1,27 @@
-/* A plan is played: its devices are emulated by the ranks of a run, which send real messages.
+/* Plays a plan: the ranks of a run emulate its devices and send real messages.
  *
- * Design. `rehearse simulate` turns a plan into tasks (passes, messages, collectives, loads, saves) and gives them to an engine that
- * computes when each one begins and ends. A run does these same tasks (sim/tasks.h) instead: there is no second idea of an order, of
- * what waits for what, or of how many bytes go where. What is simulated and what is played are the same list, so that every plan and
- * schedule that simulate plays by layers is played here, and a difference of seconds is one of the machine, not of the order.
+ * Design. `rehearse simulate` turns a plan into tasks (passes, messages, collectives, loads, saves), and an engine computes when each of
+ * them begins and ends. A run executes the same list of tasks (sim/tasks.h) with the same order, dependencies and bytes. So every plan and
+ * schedule that is simulated by layers can be played, and a difference in time comes from the machine, not from the order.
  *
- *   game.c        a run: tasks are made, links priced, clocks compared; all start at one time; results come together on rank 0
+ *   game.c        a run: makes tasks, prices links, compares clocks, starts all ranks at one time, collects results on rank 0
  *   player.c      devices as state machines, many of them in one thread (player.h: rules of time)
  *   message.c     messages between devices
  *   collective.c  collectives, around rings of ranks
- *   compute.c     kernels that are computed
- *   disk.c        samples that are read, and checkpoints that are written
- *   worker.c      a thread for what takes long
- *   need.c        memory that buffers need, and that there is
- *   price.c       links that are emulated
- *   report.c      what ranks tell rank 0: counts, ends, lateness, and the tasks for the timeline
- *   wire.h        messages between ranks: sockets (mesh.c) or MPI (mpi_wire.c); talk.c is what ranks say before and after
- *   launch/       starts ranks, on this host and on others, and ends what it has started
- *   drill/        training whose ranks are killed or cut off, and which goes on
+ *   compute.c     computes kernels
+ *   disk.c        reads samples and writes checkpoints
+ *   worker.c      a thread for long operations
+ *   need.c        compares the memory of the buffers with the hosts' free memory
+ *   price.c       emulated links
+ *   report.c      results that ranks send to rank 0: counts, ends, lateness, and the tasks for the timeline
+ *   wire.h        messages between ranks: sockets (mesh.c) or MPI (mpi_wire.c); talk.c: messages before and after a run
+ *   launch/       starts ranks, on this host and on others, and ends them
+ *   drill/        training that goes on when ranks are killed or disconnected
  *
  * Every rank makes the same tasks from the same plan; ranks compare a hash of it before they start.
  *
  * Each task is checked against the schedule: a message has one sender, one receiver, a micro-batch and a length; a collective's sum is
- * that of its members; activations are kept and freed as often as the order says, and their peak is the engine's to the byte. */
+ * that of its members; activations are stored and freed as often as the order says, and their peak equals the engine's to the byte. */
 #ifndef REHEARSE_RUN_RUN_H
 #define REHEARSE_RUN_RUN_H
 
@@ -34,8 +33,7 @@
 #include "run/wire.h"
 #include "sim/play.h"
 
-/* Links that are emulated: transfers take no less than what the plan says; than these numbers; or only what the hosts' network
- * takes. */
+/* The minimum time of transfers: the plan's; that of a latency and bandwidth; or none beside the hosts' network. */
 enum run_link_kind { RUN_LINK_PLAN, RUN_LINK_GIVEN, RUN_LINK_HOST };
 
 struct run_link {
@@ -49,14 +47,14 @@ struct run_disk;
 struct run_options {
     const struct sim_options *sim; /* schedule, loads and saves, jitter, straggler */
     int iterations;
-    int per_rank; /* devices; 0: as many as needed */
+    int per_rank; /* devices of a rank; 0: as many as needed */
     double byte_share;
     struct run_link link;
-    const struct run_kernels *kernels;     /* that are computed (compute.h); NULL: they end at deadlines */
-    const struct run_disk *disk;           /* samples and checkpoints that are real (disk.h); NULL: none */
-    double timeout;                        /* seconds without anything happening until a run is given up */
+    const struct run_kernels *kernels;     /* to compute (compute.h); NULL: kernels end at deadlines */
+    const struct run_disk *disk;           /* reads samples, writes checkpoints (disk.h); NULL: none */
+    double timeout;                        /* seconds without progress after which the run fails */
     const struct timeline_sink *sink;      /* on rank 0; NULL: none */
-    const struct timeline_sink *simulated; /* in the same way, of what is simulated */
+    const struct timeline_sink *simulated; /* gets the simulated tasks; NULL: none */
 };
 
 /* Seconds are those of one iteration; a median where there are several. */

@@ -1,9 +1,8 @@
-/* Messages between the ranks of a run: who carries them (MPI, or sockets between processes that rehearse has started) is known only
- * here.
+/* Messages between the ranks of a run. Only this module knows the transport: MPI, or sockets between processes that rehearse has started.
  *
- * A message is a head and some bytes. `send` takes it and returns; the bytes must stay until the number that was given is counted
- * down. Messages from one rank to another come in the order of sending. What comes is given to a receiver: `place` says where the
- * bytes of a head go, `arrived` gets both once all are there. Nothing happens outside wire_poll.
+ * A message has a head and bytes. `send` queues it and returns; the caller keeps the bytes until its counter of pending messages is
+ * decremented. Messages from one rank to another arrive in the order of sending. A receiver gets them: `place` returns the memory for the
+ * bytes of a head, `arrived` gets both once they are complete. Nothing happens outside wire_poll.
  *
  * A wire is used by one thread. */
 #ifndef REHEARSE_RUN_WIRE_H
@@ -21,10 +20,10 @@
 enum wire_kind {
     WIRE_MESSAGE = 1, /* between devices: `number` is a channel */
     WIRE_PIECE,       /* of a collective: `number` is a group */
-    WIRE_CONTROL,     /* between ranks: blobs that are gathered or told to all */
-    WIRE_FAILED,      /* the sender gives up; the bytes say why */
+    WIRE_CONTROL,     /* between ranks: blobs that are gathered or broadcast */
+    WIRE_FAILED,      /* the sender has failed; the bytes have its message */
     WIRE_BEAT,        /* the sender lives */
-    WIRE_DRILL,       /* of drills: `number` says what it is (drill/rank.h) */
+    WIRE_DRILL,       /* of drills: `number` is an enum drill_message (drill/rank.h) */
     WIRE_KINDS
 };
 
@@ -42,10 +41,10 @@ struct wire_head {
 
 struct wire_receiver {
     void *context;
-    /* Returns where the bytes go; NULL: nowhere, the message is wrong, with *err. */
+    /* Returns the memory for the bytes; NULL, with *err: the message is invalid. */
     void *(*place)(void *context, const struct wire_head *head, struct error *err);
     bool (*arrived)(void *context, const struct wire_head *head, void *bytes, struct error *err);
-    /* A rank is gone, or has been silent for too long. False ends the run with *err. */
+    /* A rank is lost: it ended, or was silent for too long. False ends the run with *err. */
     bool (*lost)(void *context, int rank, const char *why, struct error *err);
 };
 
@@ -80,15 +79,15 @@ static inline uint64_t wire_check_of(const struct wire_head *head)
     return sum;
 }
 
-/* Sends; *pending (NULL: nobody asks, and the bytes may go at once) is counted up, and down when the bytes are no longer needed. */
+/* Sends. *pending is incremented, and decremented once the bytes are no longer needed; NULL: the bytes are copied. */
 bool wire_send(struct wire *wire, struct wire_head *head, const void *bytes, int *pending, struct error *err);
 
-/* Carries what can be carried, and waits for what comes, at the latest until `until` (clock_now). */
+/* Sends and receives, and waits for messages until `until` (clock_now) at the latest. */
 bool wire_poll(struct wire *wire, double until, struct error *err);
-/* Returns whether all that was sent has left this process. */
+/* Returns whether all messages have left this process. */
 bool wire_is_empty(const struct wire *wire);
 
-/* Drops what has not been sent: its bytes go now, after a failure. Nothing can be sent any more. */
+/* After a failure: drops unsent messages, so that their bytes can be freed. Nothing can be sent afterwards. */
 void wire_forget(struct wire *wire);
 void wire_close(struct wire *wire); /* NULL is allowed */
 
@@ -139,28 +138,28 @@ struct talk;
 struct talk *talk_new(struct wire *wire, struct error *err);
 void talk_free(struct talk *talk);
 
-/* Of the receiver: a control message has come. */
+/* For the receiver: a control message has arrived. */
 bool talk_place(struct talk *talk, const struct wire_head *head, void **bytes, struct error *err);
 bool talk_arrived(struct talk *talk, const struct wire_head *head, void *bytes, struct error *err);
 
-/* Of the receiver: a rank is lost, and the run does not end by that alone; `why` stays. */
+/* For the receiver: a rank is lost, which does not by itself end the run; the caller keeps `why`. */
 void talk_lost(struct talk *talk, int rank, const char *why);
 
-/* To be called again and again while this rank does what takes long: tells those that wait for it that it is at work, and hears the others. */
+/* Call repeatedly during long work of this rank: sends heartbeats to ranks that wait for it, and receives messages. */
 bool talk_work(struct talk *talk, double timeout, struct error *err);
 
-/* Passes the bytes of all ranks to rank 0's `visit`, by rank. */
+/* Gathers the bytes of all ranks: rank 0 calls `visit` for each, in the order of ranks. */
 typedef bool talk_visit(void *context, int rank, const void *bytes, size_t length, struct error *err);
 bool talk_gather(struct talk *talk, const void *bytes, size_t length, talk_visit *visit, void *context,
                  double timeout, struct error *err);
 
-/* From rank 0 to all; `length` bytes. */
+/* Broadcasts `length` bytes from rank 0. */
 bool talk_tell(struct talk *talk, void *bytes, size_t length, double timeout, struct error *err);
 
-/* Finds what to add to this rank's clock to get rank 0's, in seconds, and half the shortest round trip that was seen. */
+/* Measures the seconds to add to this rank's clock to get rank 0's, and their error: half the shortest round trip. */
 bool talk_clock(struct talk *talk, double *offset, double *error_of_it, double timeout, struct error *err);
 
-/* Tells all other ranks that this one gives up. */
+/* Sends all other ranks that this one has failed. */
 void talk_give_up(struct talk *talk, const struct error *why);
 
 #endif

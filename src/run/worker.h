@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-/* A job stays with whoever asks for it until it has ended. */
+/* The caller owns a job until it has ended. */
 struct worker_job {
     bool (*run)(void *context, struct error *err);
     void *context;

@@ -6,7 +6,7 @@
 #include "run/wire.h"
 
 enum drill_message {
-    DRILL_MISSING = 1, /* whom the sender misses, and how far it has come */
+    DRILL_MISSING = 1, /* the ranks that the sender misses, and its iteration */
     DRILL_VIEW,
     DRILL_PART, /* contributions to a cell */
     DRILL_DONE, /* an iteration is computed */
@@ -23,8 +23,8 @@ enum drill_message {
 enum drill_phase {
     PHASE_WAITS,    /* not in the view */
     PHASE_COMPUTES, /* until a deadline */
-    PHASE_ADDS,     /* contributions of others are missing */
-    PHASE_DONE,     /* others are not */
+    PHASE_ADDS,     /* waits for contributions of other ranks */
+    PHASE_DONE,     /* waits until all ranks have computed the iteration */
     PHASE_AGREES,
     PHASE_COPIES,
     PHASE_COPIED, /* others wait for copies */
@@ -35,13 +35,13 @@ enum drill_phase {
 
 enum drill_missing { THERE, ENDED, SILENT };
 
-/* What a rank said last of whom it misses. */
+/* The last DRILL_MISSING message of a rank. */
 struct drill_report {
     int epoch;
     int iteration, moves;
     bool has_next;
     uint8_t missing[DRILL_MAX_NODES];
-    int16_t joins[DRILL_MAX_NODES]; /* of each rank: the node that it wants to be, plus 1 */
+    int16_t joins[DRILL_MAX_NODES]; /* of each rank: the node as which it asks to join, plus 1 */
 };
 
 struct drill_later {
@@ -98,18 +98,18 @@ struct drill_rank {
     bool first_step;
 };
 
-/* begin.c: plays the part of the wire's rank from t0 on; the launcher is told the outcome if there is one. Returns whether this rank says it where
- * nobody else does: it is the lowest of those that see the end, or has found something wrong. */
+/* begin.c: plays the part of the wire's rank from t0 on; the launcher is told the outcome if there is one. Returns whether this rank has to
+ * report the outcome: it is the lowest that reached the end, or has found an error. */
 bool drill_play_rank(const struct drill_options *options, struct wire *wire, double t0,
                      struct drill_outcome *outcome);
 
-/* Returns the rank that a node is when this happens to it. */
+/* Returns the rank of the event's node at the time of the event. */
 int drill_rank_at(const struct drill_options *options, int fate);
 
-/* Takes the outcome of a rank that has seen the end: a wrong one counts before all others. */
+/* Merges the outcome of a rank that reached the end: a wrong one overrides all others. */
 void drill_take_outcome(struct drill_outcome *outcome, const struct drill_outcome *one);
 
-/* Returns whether the processes of an attempt have no more to do: what follows is another one, or the end. */
+/* Returns whether an attempt is over, so that the next one or the end of the drill follows. */
 bool drill_is_over(const struct drill_options *options, const struct drill_outcome *outcome);
 
 /* outside.c: the processes of one attempt, until all have ended; sets when the first ones began. */
@@ -119,7 +119,7 @@ bool drill_run_attempt(struct drill_options *options, struct drill_outcome *outc
 void drill_be_rank(struct drill_rank *rank);
 void drill_rank_release(struct drill_rank *rank);
 
-/* again.c: the state that the nodes which are there begin with. ERROR_INFEASIBLE: they are too few. */
+/* again.c: makes the initial state of the available nodes. ERROR_INFEASIBLE: they are too few. */
 bool drill_first_state(struct elastic_state *state, const struct drill_options *options, struct error *err);
 
 /* ---- parts ---- */
@@ -156,8 +156,8 @@ bool drill_keep(struct drill_rank *rank); /* from now on it saves */
 void drill_save(struct drill_rank *rank); /* the words of now, if it is time */
 void drill_hear_saved(struct drill_rank *rank, int iteration, const void *bytes, size_t length);
 void drill_look_at_saves(struct drill_rank *rank);
-void drill_abandon_saves(struct drill_rank *rank);    /* whoever wrote some of them may be gone */
-bool drill_saves_rest(const struct drill_rank *rank); /* none of them goes on */
+void drill_abandon_saves(struct drill_rank *rank);    /* after a loss: a writer may be lost */
+bool drill_saves_rest(const struct drill_rank *rank); /* none is being written */
 void drill_keep_free(struct drill_rank *rank);
 
 /* rank.c */

@@ -1,4 +1,4 @@
-/* What came of a drill, or of many: how they ended, and how long each step of a recovery took. Private to run, but for api/run.
+/* Results of one drill or of many: their outcomes, and the times of each step of a recovery. Private to run, except for api/run.
  *
  *     struct drill_results results = {.drills = 0};
  *     bool ok = drill_run(&options, &outcome, err) && drill_results_add(&results, 0, &outcome, err);
@@ -13,7 +13,7 @@
 #include "core/text.h"
 #include "run/drill/drill.h"
 
-/* Seconds, but for DRILL_RATIO: a recovery by the simulated one. */
+/* Times in seconds, except DRILL_RATIO: recovery time / simulated recovery time. */
 enum drill_time {
     DRILL_KILL_FOUND,
     DRILL_CUT_FOUND,
@@ -41,7 +41,7 @@ struct drill_results {
     struct drill_outcome last;
 };
 
-/* Adds the outcome of drill `number`. Fails only where there is no memory. */
+/* Adds the outcome of drill `number`. Fails only if memory is exhausted. */
 bool drill_results_add(struct drill_results *results, int number, const struct drill_outcome *outcome,
                        struct error *err);
 
@@ -50,7 +50,7 @@ void drill_results_sort(struct drill_results *results);
 
 void drill_results_print(const struct drill_results *results, struct text *out);
 
-/* How long something took, in seconds; NAN: nothing was. */
+/* Quantiles of one time, in seconds; NAN: it did not occur. */
 struct drill_time_row {
     const char *name; /* "first_step" */
     double median, p90, p99;

@@ -1,4 +1,4 @@
-/* What a node of a drill trains. Private to run/drill. */
+/* The training of a drill's node. Private to run/drill. */
 #ifndef REHEARSE_RUN_DRILL_TRAIN_H
 #define REHEARSE_RUN_DRILL_TRAIN_H
 
@@ -45,7 +45,7 @@ bool train_begin(struct train *train, const struct elastic_state *state, struct 
 bool train_split(const struct train *train, const struct elastic_state *state, struct train_share **shares,
                  double *seconds, struct error *err);
 
-/* Forgets what was added up; then adds contributions: of this node, or words of another one. */
+/* Clears the sums; then adds contributions of this node, or words of another one. */
 void train_clear(struct train *train);
 void train_contribute(const struct train *train, int cell, const struct train_share *share, uint64_t *words);
 void train_add(struct train *train, int cell, const uint64_t *words, int64_t samples, uint64_t ids);

@@ -11,11 +11,11 @@
 #include <stdint.h>
 #include <sys/un.h>
 
-#define LAUNCH_VARIABLE  "REHEARSE_RANK" /* set in a rank, to LAUNCH_CONTROL */
-#define LAUNCH_CONTROL   3               /* its file to hear its node */
-#define LAUNCH_LISTENING 4               /* its socket that listens */
-#define LAUNCH_BEAT      1.0             /* seconds between two signs of life */
-#define LAUNCH_SILENCE   30.0            /* seconds until who is silent is gone */
+#define LAUNCH_VARIABLE  "REHEARSE_RANK" /* environment variable of a rank: LAUNCH_CONTROL */
+#define LAUNCH_CONTROL   3               /* file descriptor of a rank: its node */
+#define LAUNCH_LISTENING 4               /* file descriptor of a rank: its listening socket */
+#define LAUNCH_BEAT      1.0             /* seconds between heartbeats */
+#define LAUNCH_SILENCE   30.0            /* seconds of silence after which the other side is lost */
 #define LAUNCH_MAX_FRAME (64 << 20)
 #define LAUNCH_MAX_WORDS 1024
 #define LAUNCH_KEY       16 /* bytes: nobody guesses 2^128 */
@@ -102,7 +102,7 @@ struct channel {
     size_t got_count, got_first, got_capacity;
     size_t queue_count, queue_first, queue_capacity;
     double heard, told;
-    bool ended; /* nothing comes any more */
+    bool ended; /* end of input */
 };
 
 void channel_init(struct channel *channel, int in, int out);
@@ -112,11 +112,11 @@ void channel_release(struct channel *channel); /* closes both */
 bool channel_send(struct channel *channel, enum frame_kind kind, int rank, const void *bytes, size_t length,
                   struct error *err);
 void channel_tell_failure(struct channel *channel, const struct error *why, struct error *err);
-/* Sends what can be sent now. That the other side is gone is no failure: it is seen when it is read. */
+/* Sends as much as possible without blocking. A closed other side is not an error here: channel_pull reports it. */
 bool channel_push(struct channel *channel, struct error *err);
-/* Reads what is there. */
+/* Reads the available bytes without blocking. */
 bool channel_pull(struct channel *channel, struct error *err);
-/* Takes the next frame. *there is false if none is complete; false, with *err, if the bytes are no frame. */
+/* Takes the next frame. *there is false if none is complete; false, with *err, if the bytes are not a frame. */
 bool channel_next(struct channel *channel, struct frame *frame, bool *there, struct error *err);
 
 /* Sends a sign of life if it is time; returns whether the other side has been heard lately. */

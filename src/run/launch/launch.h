@@ -1,21 +1,21 @@
-/* Ranks that are started without mpirun: on this host by `rehearse run`, on several by `rehearse launch`.
+/* Starts ranks without mpirun: on this host for `rehearse run`, on several hosts for `rehearse launch`.
  *
  *   launcher.c  on the user's host: starts one node per host through an agent (ssh), and ends all of them
- *   node.c      on each host: starts this host's ranks, kills them when it is told to or when it hears nothing any more
- *   seat.c      in a rank: takes the card that its node gives it, and connects it with all other ranks
- *   hosts.c     the list of hosts, and which of a host's addresses its ranks have
+ *   node.c      on each host: starts this host's ranks, kills them on request or when the launcher is silent
+ *   seat.c      in a rank: reads the rank's start data from its node, and connects it with all other ranks
+ *   hosts.c     the list of hosts, and which address of a host its ranks use
  *   channel.h   frames over the pipes and sockets between them
  *
  * Words, keys and addresses go over the standard input of the agents and never stand on a command line; an agent gets only the host's name
- * and three words of a fixed form, so that nothing that was given is read by a shell.
+ * and three words of a fixed form, so that no shell interprets user input.
  *
  * Ranks listen on one address of their host until all of them are connected. For each pair of ranks there are two keys, drawn by the launcher
- * and valid once: who connects must say the first, who accepts the second. A stranger is closed.
+ * and valid once: the connecting rank must send the first, the accepting rank the second. Other connections are closed.
  *
- * Who ends whom: a node whose launcher is gone (its standard input ends, or nothing has come for LAUNCH_SILENCE) ends its ranks; a rank
+ * Lost parents: a node whose launcher is lost (its standard input ends, or is silent for LAUNCH_SILENCE) ends its ranks; a rank
  * whose node dies gets SIGTERM; an agent whose launcher dies gets SIGKILL.
  *
- * Private to run, but for api/run. */
+ * Private to run, except for api/run. */
 #ifndef REHEARSE_RUN_LAUNCH_H
 #define REHEARSE_RUN_LAUNCH_H
 
@@ -25,7 +25,7 @@
 #define LAUNCH_NAME      128 /* bytes of a host's name, with its NUL */
 
 struct launch_host {
-    char name[LAUNCH_NAME]; /* as ssh takes it: may begin with "user@" */
+    char name[LAUNCH_NAME]; /* as for ssh: may begin with "user@" */
     int slots;              /* ranks that fit; 0: not given */
 };
 
@@ -79,10 +79,11 @@ struct launch_watch {
     double (*begins)(
         void *context); /* ranks are connected and go now: seconds since their beginning; NULL: 0 */
     void (*tick)(void *context, struct launch_job *job); /* again and again; NULL: never */
-    void (*result)(void *context, int rank, const void *bytes, size_t length);  /* NULL: none is expected */
-    void (*print)(void *context, bool error, const char *bytes, size_t length); /* what a rank printed */
-    double limit;  /* seconds from the start until the ranks are killed; INFINITY: none */
-    bool survives; /* ranks may be lost: how they end says nothing */
+    void (*result)(void *context, int rank, const void *bytes, size_t length); /* NULL: none is expected */
+    void (*print)(void *context, bool error, const char *bytes,
+                  size_t length); /* gets the output of a rank */
+    double limit;                 /* seconds from the start until the ranks are killed; INFINITY: none */
+    bool survives;                /* ranks may be lost: how they end says nothing */
 };
 
 /* Makes the launch one of ranks on this host. False: no memory. */

@@ -15,16 +15,16 @@ bool launch_agent_check(const struct launch *launch, char path[PATH_MAX], struct
 bool launch_agent_start(const struct launch *launch, int host, char *program, pid_t *agent,
                         struct channel *channel, struct error *err);
 
-/* Says what an agent's exit code means, which is not 0. */
+/* Describes the meaning of an agent's exit code, which is not 0. */
 void launch_agent_ending(const struct launch *launch, int code, char *text, size_t size);
 
-/* ---- said.c: what ranks have printed, on its way to a reader who may be slow ---- */
+/* ---- said.c: output of ranks, buffered for a reader that may be slow ---- */
 
 struct launch_said {
     int file;
     char *bytes;
     size_t first, count, capacity;
-    int failed; /* errno of a write; what follows is dropped */
+    int failed; /* errno of a failed write; later output is dropped */
 };
 
 void launch_said_init(struct launch_said *said, int file);
