@@ -47,7 +47,7 @@ void *comm_send(struct comm *comm, struct comm_group *group, int to, int tag, co
 void *comm_receive(struct comm *comm, struct comm_group *group, int from, int tag, void *bytes,
                    int64_t length);
 
-/* Frees what has ended of `count` requests and makes it NULL; NULLs are skipped. `states` may be NULL; else that of
+/* Frees the finished ones of `count` requests and sets them to NULL; NULLs are skipped. `states` may be NULL; else that of
  * each request, where a NULL is COMM_DONE. Returns how many are pending; -1: at least one is lost, and so are its
  * connections. */
 int comm_poll(struct comm *comm, void **requests, int count, enum comm_state *states);
@@ -59,7 +59,7 @@ bool comm_spin(struct comm *comm, void *request, const char *what, struct error 
 
 /* ---- ranks that are lost while the others go on: ULFM of Open MPI 5 ---- */
 
-/* Returns whether MPI goes on without ranks that are lost; else why not. */
+/* Returns whether MPI survives lost ranks; else sets the reason. */
 bool comm_may_lose(const struct comm *comm, struct error *err);
 
 /* Sets the ranks that MPI knows to have failed; returns how many. */

@@ -6,7 +6,7 @@
 
 #define COMM_HOST_SIZE 65
 
-/* Messages of the operations, and of those who wait: await.c. */
+/* Error messages of operations and of waiting ranks: await.c. */
 enum comm_tag {
     COMM_TAG_LENGTH = 1,
     COMM_TAG_BYTES,

@@ -42,7 +42,7 @@ struct goodput {
 bool goodput_measure(const struct elastic_variant *variants, int count, const struct failure_source *source,
                      struct parallel *pool, struct goodput *results, struct error *err);
 
-/* The interval of saves with the highest mean goodput, and what it gives. The reciprocal of the goodput
+/* Finds the interval of saves with the highest mean goodput. The reciprocal of the goodput
  * is, to first order, a + b/x + c x; this is fitted to a grid of intervals, twice, the second time around
  * the first optimum, since the best of the grid is mostly luck: the optimum is flat. `interval`: INFINITY
  * if nothing is ever lost; the lower end of the range, an iteration, if saves cost nothing. */

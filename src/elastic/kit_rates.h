@@ -1,4 +1,4 @@
-/* What policies ask of a kit: the iteration time for every number of nodes, and the seconds that copies
+/* Rates for policies: the iteration time for every number of nodes, and the seconds that copies
  * take. */
 #ifndef REHEARSE_ELASTIC_KIT_RATES_H
 #define REHEARSE_ELASTIC_KIT_RATES_H

@@ -94,7 +94,7 @@ void elastic_state_release(struct elastic_state *state);
 bool elastic_state_set(const struct elastic_state *state, struct elastic_set *set, struct error *err);
 
 /* Finds the way from a state to one without the lost and with the returned nodes. ERROR_USAGE: a node that is
- * not there, or is gone already; ERROR_INFEASIBLE: no instance fits the nodes left. On success the caller
+ * not there, or is lost already; ERROR_INFEASIBLE: no instance fits the nodes left. On success the caller
  * releases *transition. */
 bool elastic_reconfigure(struct elastic_transition *transition, const struct elastic_state *from,
                          const struct elastic_change *change, struct error *err);

@@ -26,7 +26,7 @@ struct run {
     int64_t throttled; /* when it began */
     bool stopped;
     enum origin_evidence evidence; /* for the origin of this process's bytes */
-    bool process_counts;           /* the kernel counts what this process reads */
+    bool process_counts;           /* the kernel counts the device reads of this process */
     int64_t process_read;          /* at the last look */
     struct origin_count *origins;  /* [epochs][METRICS_PHASES], of this process */
     struct run_look before;        /* before the first epoch */

@@ -1,4 +1,4 @@
-/* The live state of a run, for who shows it. */
+/* The live state of a run, for progress displays. */
 #ifndef REHEARSE_FEED_WATCH_H
 #define REHEARSE_FEED_WATCH_H
 

@@ -38,7 +38,7 @@ struct gantt;
 struct gantt *gantt_new(const struct gantt_options *options, struct error *err);
 void gantt_free(struct gantt *gantt);
 
-/* Returns a sink that keeps what is drawn; the picture must stay as long. */
+/* Returns a sink that stores the tasks to draw; it must not outlive the picture. */
 struct timeline_sink gantt_sink(struct gantt *gantt);
 
 /* Writes the picture; the ending of `path` (.svg, .png, .pdf) sets the format. ERROR_INFEASIBLE: there were no tasks. */

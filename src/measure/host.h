@@ -1,4 +1,4 @@
-/* The machine that measures: its name and processor, the cores that are used, and what else happened on them. */
+/* The measuring machine: its name and processor, the cores in use, and other load on them. */
 #ifndef REHEARSE_MEASURE_HOST_H
 #define REHEARSE_MEASURE_HOST_H
 
@@ -30,7 +30,7 @@ bool host_cores(cpu_set_t *cores, struct error *err);
 /* Adds "0-3,8". */
 void host_write_cores(const cpu_set_t *cores, struct text *out);
 
-/* What the cores did in a stretch of time. Shares are of the cores' time. */
+/* Use of the cores in an interval. Shares are of the cores' time. */
 struct host_watch {
     cpu_set_t cores;
     double start, own;   /* seconds: of the clock, and CPU seconds of this process */

@@ -2,14 +2,14 @@
  *
  * A sample is the mean of a batch of runs that lasts long enough for the clock. The interval is made of order
  * statistics, so that it assumes no distribution: the ranks n/2 ± z sqrt(2 tau n / 4), where z = 1.96 and tau
- * is how much samples follow their predecessors (the variance of blocks' shares above the median, relative to
- * that of independent samples, at least 1). Without the 2 it would hold the true median in 95 % of cases; with
- * it, as both medians vary, it holds the median of a second run.
+ * measures autocorrelation (the variance of blocks' shares above the median, relative to that of independent
+ * samples, at least 1). Without the 2 the interval would contain the true median in 95 % of cases; with it, as
+ * both medians vary, it contains the median of a second run.
  *
- * What others do to a machine changes from second to second and from minute to minute, which samples of one second do not show. So a
- * measurement can be visited in rounds, with others in between. A round is a block then; tau is the largest of blocks of one, two, four
- * and more rounds, and larger where blocks are few (as Student's t is wider than a normal number). What blocks of many rounds vary more than single
- * rounds is drift: it is as large between two measurements as within one, and counts three times. */
+ * Other load on a machine changes from second to second and from minute to minute, which samples of one second do not show. So a
+ * measurement can be visited in rounds, with other measurements in between. A round is then a block; tau is the largest over blocks of
+ * one, two, four and more rounds, and larger if there are few blocks (as Student's t is wider than a normal distribution). The extra
+ * variance of blocks of many rounds is drift: it is as large between two measurements as within one, and counts three times. */
 #ifndef REHEARSE_MEASURE_SAMPLE_H
 #define REHEARSE_MEASURE_SAMPLE_H
 
@@ -21,16 +21,16 @@
 #include <stdint.h>
 
 struct sample_options {
-    double precision;    /* wanted: half of the interval's width, as a share of the median */
+    double precision;    /* target: half of the interval's width, as a share of the median */
     double limit;        /* seconds for one measurement, warm-up included */
-    bool by_processor;   /* CPU seconds of this process instead of those of the clock */
+    bool by_processor;   /* measure CPU seconds of this process instead of wall-clock seconds */
     double (*now)(void); /* NULL: clock_now */
 };
 
 /* One batch of runs. */
 struct sample_batch {
     double wall, processor; /* seconds of all its runs */
-    bool disturbed;         /* the kernel gave the processor to others meanwhile */
+    bool disturbed;         /* the kernel preempted the process */
 };
 
 /* Runs a batch of `count` runs and fills in its times. */
@@ -38,12 +38,12 @@ typedef bool sample_run(void *context, int64_t count, struct sample_batch *batch
 
 enum sample_note {
     SAMPLE_UNSTEADY = 1,    /* the times still fell when a quarter of the limit was over */
-    SAMPLE_LIMIT = 2,       /* the limit came before the precision */
-    SAMPLE_BIMODAL = 4,     /* the times are of two kinds */
+    SAMPLE_LIMIT = 2,       /* the time limit was reached before the precision */
+    SAMPLE_BIMODAL = 4,     /* the times have two modes */
     SAMPLE_SLOWING = 8,     /* the last third is slower than the first: throttling, or growing other load */
-    SAMPLE_DISTURBED = 16,  /* disturbed samples were left out */
+    SAMPLE_DISTURBED = 16,  /* disturbed samples were dropped */
     SAMPLE_FEW = 64,        /* fewer samples than a 95 % interval needs: it is all of them */
-    SAMPLE_OTHER_LOAD = 32, /* most samples were disturbed, so that they had to be taken */
+    SAMPLE_OTHER_LOAD = 32, /* most samples were disturbed, so they were used */
 };
 
 struct sample_result {
@@ -53,15 +53,15 @@ struct sample_result {
     double precision; /* half of the interval's width, as a share of the median; 1 with SAMPLE_FEW */
     double follow;    /* tau */
     double modes[2];  /* with SAMPLE_BIMODAL: the medians of both kinds */
-    double seconds;   /* that the measurement took */
+    double seconds;   /* duration of the measurement */
     int64_t batch;    /* runs in a sample */
-    int count;        /* samples the median is of */
-    int disturbed;    /* further samples that were left out, or those among them with SAMPLE_OTHER_LOAD */
+    int count;        /* samples used for the median */
+    int disturbed;    /* dropped samples, or with SAMPLE_OTHER_LOAD the disturbed ones among `count` */
     int warm_ups;
     unsigned notes; /* enum sample_note */
 };
 
-/* Measures. Fails only as `run` does, or if memory is out. */
+/* Measures. Fails only if `run` fails or memory is exhausted. */
 bool sample_repeat(struct sample_result *result, const struct sample_options *options, sample_run *run,
                    void *context, struct error *err);
 
@@ -69,7 +69,7 @@ bool sample_repeat(struct sample_result *result, const struct sample_options *op
 
 struct sample_series;
 
-/* Prepares a measurement; the options must stay. NULL: memory is out. */
+/* Prepares a measurement; the caller keeps the options. NULL: memory is exhausted. */
 struct sample_series *sample_new(const struct sample_options *options, sample_run *run, void *context,
                                  struct error *err);
 void sample_free(struct sample_series *series); /* NULL is allowed */
@@ -78,7 +78,7 @@ void sample_free(struct sample_series *series); /* NULL is allowed */
  * before that. */
 bool sample_visit(struct sample_series *series, int round, double seconds, struct error *err);
 
-/* What all visits say: the result stays until the next call. */
+/* Returns the result of all visits, valid until the next call. */
 const struct sample_result *sample_sum(struct sample_series *series, struct error *err);
 
 /* Visits series in rounds, by `visit`, which visits each of them at least once: until all are within the precision, or the limit's

@@ -81,7 +81,7 @@ report_writer report_trace;
 report_writer report_comparison, report_matrix;
 report_writer report_steps;
 report_writer report_svg, report_png;
-report_writer report_document; /* any JSON or YAML: lists of what it holds */
+report_writer report_document; /* any JSON or YAML: lists its content */
 
 #define REPORT_MAX_ROWS    200 /* of a table */
 #define REPORT_MAX_COLUMNS 14

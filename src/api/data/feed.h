@@ -37,7 +37,7 @@ struct feed_point {
     bool *kept;
 };
 
-/* Runs what job->asked asks for. All that it takes is released, unless job->abandoned. */
+/* Runs the request job->asked and releases all resources, unless job->abandoned. */
 bool feed_together(struct feed_job *job, struct error *err);
 
 /* Looks for the result of a point, with the workload open, and sets job->digest and *kept. Fails if another run's result is there. */
@@ -47,7 +47,7 @@ bool feed_grid_look(struct feed_job *job, bool *kept, struct error *err);
 rh_handle *feed_grid(const struct rh_feed_request *asked, const struct api_call *call, struct comm *comm,
                      struct error *err);
 
-/* Adds what callers can ask of a run that was judged, on rank 0: passed, verdict, and figures of training and
+/* Adds the values of a judged run, on rank 0: passed, verdict, and figures of training and
  * evaluation. */
 void feed_add_values(const struct session *session, rh_handle *handle);
 

@@ -1,4 +1,4 @@
-/* Shared by rh_dataset_generate and its kin: the place of the data, and threads that work on them. */
+/* Shared by the rh_dataset_ functions: the place of the data, and the threads that process them. */
 #ifndef REHEARSE_API_DATA_WORK_H
 #define REHEARSE_API_DATA_WORK_H
 
@@ -22,7 +22,7 @@ bool data_place_of_workload(struct data_place *data, const struct workload *work
                             const atomic_bool *stop, struct error *err);
 void data_place_release(struct data_place *data);
 
-/* What every request that writes files has. */
+/* Options of every request that writes files. */
 #define DATA_WRITE_OPTIONS(request)                                                                          \
     OPTION(request, sync, OPTION_FLAG, "sync",                                                               \
            .help = "fsync every file before renaming it to its final name"),                                 \
@@ -40,7 +40,7 @@ struct data_work {
     int64_t all; /* bytes; -1: unknown */
 };
 
-/* Starts the call's threads, and tells its progress; a stop ends the work early. */
+/* Starts the call's threads and reports progress; a stop ends the work early. */
 bool data_work_begin(struct data_work *job, const char *what, const struct api_call *call, struct error *err);
 
 /* Returns the seconds since data_work_begin. */

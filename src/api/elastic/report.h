@@ -22,7 +22,7 @@ struct elastic_report {
     enum elastic_method method;
     struct elastic_set set;
     struct elastic_state state;
-    struct elastic_loss *losses; /* NULL: not asked for */
+    struct elastic_loss *losses; /* NULL: not requested */
     int loss_count;
     struct elastic_event *events;
     int event_count;

@@ -1,4 +1,4 @@
-/* Pictures as answers: a file, or where no file is asked for, the picture itself. */
+/* Pictures as results: written to a file, or returned if no file is given. */
 #ifndef REHEARSE_API_FIGURE_PICTURE_H
 #define REHEARSE_API_FIGURE_PICTURE_H
 

@@ -1,4 +1,4 @@
-/* What calls about a trace have in common. */
+/* Shared by calls that read a trace. */
 #ifndef REHEARSE_API_TRACE_FILES_H
 #define REHEARSE_API_TRACE_FILES_H
 

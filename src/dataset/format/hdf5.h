@@ -21,7 +21,7 @@ struct hdf5_store {
     struct dataset_extent open[DATASET_MAX_OPEN];
     int open_count;
 
-    /* The place where data were last written or asked for. While a file is located, data are not read. */
+    /* The offset of the last write or read request. While a file is located, data are not read. */
     haddr_t data;
     bool locating;
 

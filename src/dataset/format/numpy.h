@@ -33,7 +33,7 @@ struct numpy_array {
     char header[NUMPY_MAX_HEADER];      /* set by numpy_header_write */
 };
 
-/* Sets the array's header to what numpy 1.23 and later write, with its padding. */
+/* Sets the array's header as numpy 1.23 and later write it, with its padding. */
 void numpy_header_write(struct numpy_array *array);
 
 /* Reads a header at the start of `length` bytes; `path` is for messages. Elements in the other byte order,

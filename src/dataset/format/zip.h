@@ -13,7 +13,7 @@
 struct zip_member {
     char name[ZIP_MAX_NAME + 1];
     bool deflated;
-    uint32_t sum;         /* CRC-32 of what is in it */
+    uint32_t sum;         /* CRC-32 of its content */
     int64_t size, packed; /* bytes in it, and in the archive */
     int64_t offset;       /* of its local header */
     int64_t data;         /* of its bytes; set by zip_find and zip_place */

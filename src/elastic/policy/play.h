@@ -13,7 +13,7 @@
 #include "elastic/policy/policy.h"
 #include "elastic/policy/state.h"
 
-/* Is told of every piece of a run, in order of time: from `from` to `to` the job is in one state. `cause` is
+/* Called for every interval of a run, in order of time: from `from` to `to` the job is in one state. `cause` is
  * ELASTIC_TRAINED for training at `speed` (saves included), or the cause of a stop, with speed 0. */
 struct elastic_watch {
     void *context;

@@ -24,7 +24,7 @@ struct elastic_rates {
     int stages;       /* nodes of a pipeline; of a replica where a replica has no pipeline */
     int pipelines;    /* of `stages` nodes that the cluster has room for */
     int64_t batch;    /* micro-batches of an iteration over all pipelines */
-    int microbatches; /* of the pipeline that has most of them */
+    int microbatches; /* of the pipeline with the largest share */
     double full;      /* seconds of the fastest arrangement */
     /* [n], 0 … nodes: the best arrangement of n nodes (templates: unequal pipelines); 0: none */
     double *best;
@@ -43,7 +43,7 @@ bool elastic_rates_make(struct elastic_rates *rates, int nodes, int stages, int6
                         elastic_seconds *seconds_of, void *context, struct error *err);
 void elastic_rates_release(struct elastic_rates *rates);
 
-/* ---- what a change costs ---- */
+/* ---- costs of a change ---- */
 
 struct elastic_costs {
     double detect;      /* until the job knows of a loss */
@@ -108,7 +108,7 @@ enum policy_saving {
 struct elastic_policy {
     const char *name;    /* "oobleck" */
     const char *summary; /* one line: the reaction to a loss */
-    const char *assumes; /* sentences: what is modelled, and what is left out */
+    const char *assumes; /* sentences: the modelled and the omitted effects */
     const char *source;
     enum policy_saving saving;
     bool fixed; /* the job has a fixed number of nodes: all but the spares */
@@ -116,8 +116,7 @@ struct elastic_policy {
     /* Begins with the nodes of the state that are there. */
     void (*begin)(struct policy_state *state, struct policy_step *step);
     void (*change)(struct policy_state *state, const struct policy_change *change, struct policy_step *step);
-    void (*wake)(struct policy_state *state, double time,
-                 struct policy_step *step); /* NULL: never asked for */
+    void (*wake)(struct policy_state *state, double time, struct policy_step *step); /* NULL: never called */
 };
 
 /* All policies, in the order of the pages. */

@@ -101,7 +101,7 @@ bool loader_take(struct loader *loader, int accelerator, int64_t step, struct lo
  * Returns the number of accelerators written to `accelerators` (room for `count`); -1 on failure. */
 int loader_wait(struct loader *loader, int64_t until, int *accelerators, int count, struct error *err);
 
-/* Adds what this loader has done so far to the counts. */
+/* Adds this loader's counts so far. */
 void loader_add_counts(struct loader *loader, struct loader_counts *counts);
 struct loader_depth loader_depth(struct loader *loader);
 

@@ -18,7 +18,7 @@ enum trace_grouping {
 };
 extern const char *const trace_grouping_names[]; /* ended by NULL */
 
-#define TRACE_MAX_WORKERS 512 /* processes that are told apart; further ones are counted as one */
+#define TRACE_MAX_WORKERS 512 /* maximum number of rows; further processes are counted as one */
 #define TRACE_MAX_ROWS    24
 
 /* A process that does I/O; its threads count as one. */

@@ -28,7 +28,7 @@ void kernel_timer_init(struct kernel_timer *timer, const struct kernel_calls *ca
                        const struct sample_options *options);
 void kernel_timer_release(struct kernel_timer *timer);
 
-/* Adds a task, unless it is there. */
+/* Adds a task, unless it was added before. */
 bool kernel_timer_add(struct kernel_timer *timer, const struct kernel_task *task, struct error *err);
 
 /* Times all of them: until all are within the precision, or the limit's seconds for each are over. */
@@ -44,14 +44,14 @@ void kernel_fill(void *data, int64_t count, bool is_bf16);
 bool kernel_does_work(const struct kernel *kernel);
 
 /* Sets the task that stands for one run of a kernel. `width`: of rows of norms and softmaxes; `is_bf16`: of kernels
- * without a type of their own. False: there is nothing like it, which *err says. */
+ * without a type of their own. False: oneDNN has no equivalent, see *err. */
 bool kernel_task_of(struct kernel_task *task, const struct kernel *kernel, bool is_backward, bool is_bf16,
                     int64_t width, struct error *err);
 
 /* Makes a task; `calls->end` ends it. NULL: *err is set. */
 void *kernel_make(const struct kernel_calls *calls, const struct kernel_task *task, struct error *err);
 
-/* Fills in what a batch that began now took, which it has just ended. */
+/* Ends a batch and fills in its times. */
 struct kernel_clock {
     double start, processor;
     int64_t switches;

@@ -1,7 +1,7 @@
 /* Programs compiled and run by a PJRT plugin: a shared library with which JAX, PyTorch/XLA and others drive a kind of
  * device.
  *
- * Errors name the plugin, the call and what the plugin says. A plugin stays in memory after pjrt_close: the libraries
+ * Errors name the plugin, the call and the plugin's message. A plugin stays in memory after pjrt_close: the libraries
  * that plugins are made of do not survive being unloaded. */
 #ifndef REHEARSE_MEASURE_LAYERS_PJRT_H
 #define REHEARSE_MEASURE_LAYERS_PJRT_H
@@ -49,7 +49,7 @@ bool pjrt_add_argument(struct pjrt_program *program, const struct hlo_shape *sha
 /* Runs the program `count` times, one after another, and waits for each. *seconds: from each call to its end. */
 bool pjrt_execute(struct pjrt_program *program, int64_t count, double *seconds, struct error *err);
 
-/* What the plugin says about a program. Unknown numbers are -1. */
+/* The plugin's cost analysis of a program. Unknown numbers are -1. */
 struct pjrt_costs {
     double flops, transcendentals, bytes;
     char why[256]; /* why there are none; "": there are */

@@ -1,4 +1,4 @@
-/* What carries measured messages: MPI, or NCCL between GPUs.
+/* The transport of measured messages: MPI, or NCCL between GPUs.
  *
  * All ranks of a group call `run` together, with the same work. It performs the work `count` times back to back and
  * returns when all of it has arrived at this rank. */

@@ -14,7 +14,7 @@ struct study_fits {
     struct error_score all; /* of the left-out rows of both */
 };
 
-/* Fits what has LINK_FIT_MIN rows of a kind; both are without result where nothing has. `source`: for the files. The
+/* Fits the links for which there are at least LINK_FIT_MIN rows; the others have no result. `source`: for the files. The
  * caller releases it. */
 bool study_fit(struct study_fits *fits, const struct study *study, const char *source, struct error *err);
 void study_fits_release(struct study_fits *fits);

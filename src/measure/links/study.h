@@ -1,4 +1,4 @@
-/* What is measured between the ranks of a run, where, and the times that came out.
+/* A study of links: the measurements between the ranks of a run, their places, and their times.
  *
  * Places, in which groups of ranks work:
  *   pair inside    two ranks of a host, of the first host of each kind that has two
@@ -48,7 +48,7 @@ struct study_options {
     int layer_count;
 };
 
-/* Says what is measured next, on rank 0; may be NULL. */
+/* Called on rank 0 with the name of the next measurement; may be NULL. */
 typedef void study_progress(void *context, const char *what, int64_t bytes);
 
 struct study {
@@ -57,7 +57,7 @@ struct study {
     int *host_of, *local_of;  /* by rank */
     int *ranks_of;            /* by host */
     struct node_facts *nodes; /* by host */
-    int *kind_of;             /* by host: the first host that is alike */
+    int *kind_of;             /* by host: the first host with the same hardware */
     const char *carrier, *device;
     int64_t device_memory;
     int place_count;
@@ -77,14 +77,14 @@ bool study_measure(struct study *study, struct comm *comm, struct carrier *carri
 
 void study_release(struct study *study);
 
-/* The row of these, or NULL. */
+/* Returns the row of this measurement, or NULL. */
 const struct study_row *study_find(const struct study *study, int place, enum link_task task,
                                    enum collective_kind kind, int64_t bytes);
 
 /* The shortest time of a row, or the median. */
 double study_seconds(const struct study_row *row, bool shortest);
 
-/* What a pair says about its link, by shortest times or medians; false: it was not measured. */
+/* The link of a pair, from shortest times or medians; false: it was not measured. */
 struct study_link {
     double latency;   /* seconds: the shortest time of a message, one way */
     double bandwidth; /* bytes/s, of all pairs together: the stream of the largest messages one way */

@@ -1,4 +1,4 @@
-/* What a study becomes: tables for people and programs, and files that other commands read. */
+/* Output of a study: tables for people and programs, and files that other commands read. */
 #ifndef REHEARSE_MEASURE_LINKS_WRITE_H
 #define REHEARSE_MEASURE_LINKS_WRITE_H
 
@@ -6,7 +6,7 @@
 #include "measure/links/fit.h"
 #include "model/profile.h"
 
-/* Names what the files say about themselves. */
+/* Metadata of the files. */
 struct study_facts {
     const char *source; /* "rehearse 0.1.0, measure links, 2026-11-23T16:00:00Z, 4 ranks on 4 hosts, mpi" */
     const char *device; /* device type of the nodes in the cluster */
@@ -26,7 +26,7 @@ void study_write_json(const struct study *study, const struct study_fits *fits,
 /* Columns collective, ranks, nodes, bytes, time_us, low_us, high_us: as `rehearse calibrate --collectives` reads. */
 void study_write_csv(const struct study *study, struct text *out);
 
-/* rehearse-cluster/1 (YAML): hosts of one kind are a group. False: ranks are no cluster, which *err explains. */
+/* rehearse-cluster/1 (YAML): hosts of one kind are a group. False: the ranks do not form a cluster, see *err. */
 bool study_write_cluster(const struct study *study, const struct study_facts *facts, struct text *out,
                          struct error *err);
 

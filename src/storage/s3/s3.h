@@ -29,7 +29,7 @@ struct s3_config {
     int attempts;
     double patience;         /* seconds that a request may stand still */
     const atomic_bool *stop; /* NULL: never */
-    pthread_mutex_t lock;    /* of what follows */
+    pthread_mutex_t lock;    /* protects the fields below */
     struct s3_client *idle;
     atomic_bool answered; /* the server has answered for an object, so it speaks S3 and the bucket exists */
 };

@@ -64,7 +64,7 @@ struct thread {
     __u32 fault_writes, fault_missed;
     __u32 fault_device;
     __u64 fault_start;
-    __u64 fault_last;   /* when the page cache was last asked for its page; 0: not yet */
+    __u64 fault_last;   /* time of the last page-cache lookup of its page; 0: none */
     __u64 fault_mapped; /* when pages were mapped without that; 0: they were not */
     __u64 fault_inode, fault_offset, fault_size;
 };

@@ -64,7 +64,8 @@ struct capture_record {
     __u8 part;    /* 1: the copy's target; of a request: CAPTURE_NAMED had its paths */
     __u32 pid, tid;
     __u64 start, latency; /* ns of CLOCK_MONOTONIC */
-    __u64 file; /* address of the kernel's struct file: tells open files apart; or of a named request */
+    __u64
+        file; /* address of the kernel's struct file, which identifies an open file; or of a named request */
     __u64 inode;
     __u32 device, mode; /* dev_t of the kernel; st_mode */
     __s32 fd;

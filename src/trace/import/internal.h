@@ -66,7 +66,7 @@ extern const struct import_format import_bio, import_read, import_write, import_
     import_pids, import_objects, import_strace, import_blkparse, import_processed_series,
     import_processed_phases;
 
-/* Returns the format of a file of calls in the processed layout, which only its name tells; NULL: another
+/* Returns the format of a file of calls in the processed layout, given by its name; NULL: another
  * file. */
 const struct import_format *import_processed_calls(const char *file);
 

@@ -1,4 +1,4 @@
-/* Phases of a training run, found from its I/O, where no log tells them.
+/* Phases of a training run, found from its I/O if there is no log of them.
  *
  * The problem: given the reads and writes of files over time, find INIT, TRAINING (one per epoch), EVAL and
  * CHECKPOINT. The rule:

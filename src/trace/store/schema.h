@@ -1,4 +1,4 @@
-/* The tables and views of a trace store; docs/trace-store.md tells them to people. */
+/* The tables and views of a trace store; docs/trace-store.md describes them. */
 #ifndef REHEARSE_TRACE_STORE_SCHEMA_H
 #define REHEARSE_TRACE_STORE_SCHEMA_H
 

@@ -311,7 +311,7 @@ struct trace_cursor *trace_blocks(struct trace_reader *reader, const struct trac
 struct trace_cursor *trace_samples(struct trace_reader *reader, const struct trace_filter *filter,
                                    struct error *err);
 
-/* Return false at the end, on a read error and without a cursor; trace_cursor_close tells them apart. */
+/* Return false at the end, on a read error and without a cursor; trace_cursor_close distinguishes these. */
 bool trace_next_event(struct trace_cursor *cursor, struct trace_event *event);
 bool trace_next_block(struct trace_cursor *cursor, struct trace_block *block);
 bool trace_next_sample(struct trace_cursor *cursor, struct trace_sample *sample);
