@@ -89,6 +89,7 @@ static void names_of_drivers_are_known(void **state)
         {"GeForce GTX 1080 Ti", "gtx-1080-ti"},
         {"NVIDIA RTX A6000", "a6000"},
         {"NVIDIA A40", "a40"},
+        {"NVIDIA A10G", "a10g"},
         {"Tesla T4", "t4"},
         {"NVIDIA Blackwell GPU (B200-SXM-180GB)", "b200"},
         {"H100-96GB-HBM2e (500W)", "h100-96gb"},
