@@ -299,7 +299,7 @@ static bool read_cells(const char *folder, struct sweep_cell *cells, struct erro
     struct doc doc;
     bool there;
     if (!open_result(folder, &doc, &there, err))
-        return there ? false : error_set(err, ERROR_FAILED, "%s: its result.json is gone", folder);
+        return there ? false : error_set(err, ERROR_FAILED, "%s: its result.json is missing", folder);
     const struct doc_node *training = doc_find(doc.root, "training");
     const struct doc_node *shares = doc_find(training, "shares"), *passed = doc_find(doc.root, "passed");
     cells[PASSED].number = passed && passed->boolean;

@@ -100,7 +100,7 @@ struct loader {
     _Atomic uint64_t *once; /* a bit per sample that is in memory */
     _Atomic int ready_count;
 
-    pthread_mutex_t lock; /* protects the counts */
+    pthread_mutex_t lock; /* protects the fields below */
     pthread_cond_t done;
     int *told; /* [count] accelerators that loader_wait is to name */
     int told_count;

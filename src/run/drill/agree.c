@@ -179,7 +179,7 @@ static void set_view(struct drill_rank *rank, const struct view *view)
     rank->moves = view->moves;
 }
 
-/* Of what hit a rank the last before it was noticed; of several ranks, that of the one that was found last. A node that has returned is another rank,
+/* The last fault that hit the rank before the loss was noticed; of several ranks, of the one that was found last. A node that has returned is another rank,
  * which may be hit before it trains. */
 static void note_detection(const struct drill_options *options, struct drill_event *event, int lost,
                            double when)

@@ -221,7 +221,7 @@ static bool look(struct seating *seating, struct error *err)
     if (polled[lower + MAX_STRANGERS].revents)
         accept_all(seating);
     if (polled[lower + MAX_STRANGERS + 1].revents & (POLLHUP | POLLERR))
-        return error_set(err, ERROR_FAILED, "the node of this host is gone");
+        return error_set(err, ERROR_FAILED, "the node process of this host has ended");
     return true;
 }
 
@@ -279,7 +279,7 @@ static bool await(enum frame_kind kind, double timeout, struct frame *frame, str
             return false;
         if (node.ended || clock_now() > end)
             return error_set(err, ERROR_FAILED, "the node of this host %s",
-                             node.ended ? "is gone" : "does not answer");
+                             node.ended ? "has ended" : "does not answer");
     }
 }
 
