@@ -573,6 +573,8 @@ struct rh_option {
                                  'H': struct rh_handles */
     bool required;
     size_t offset;
+    const char
+        *unit; /* "s": unit of the field, without which rh_set takes no number; NULL: it may stand alone */
 };
 
 /* The option `index`, from 0, of a command. False: no more of them, or no such command. Set option->size first. */
@@ -581,7 +583,8 @@ RH_API bool rh_option(const char *command, int index, struct rh_option *option);
 RH_API size_t rh_request_size(const char *command); /* 0: no such command */
 
 /* Sets one field from text as it stands on the command line: "60", "500 ms", "25 GB/s"; a flag by "true" ("", "1") or
- * "false" ("0"). The request borrows the text. Not for lists. */
+ * "false" ("0"). A number that people write in another unit, too, is asked about ("50000" of mtbf: "50000s" or "50000h"); a
+ * field has one unit, that of the option. The request borrows the text. Not for lists. */
 RH_API bool rh_set(const char *command, void *request, const char *option, const char *value,
                    struct rh_error *error);
 

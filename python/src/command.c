@@ -1,6 +1,8 @@
 /* Commands: keyword arguments into the request that the library's table of options describes. */
 #include "binding.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -185,7 +187,7 @@ static bool fill_handles(struct filling *filling, struct rh_handles *field, PyOb
     return true;
 }
 
-/* A number as the command line would read it: for texts with units, and for a 0 that is meant. */
+/* A number as the command line would read it: with its unit, and asked about where people mean another one. */
 static bool fill_from_text(struct filling *filling, const struct rh_option *option, const char *text)
 {
     struct rh_error error;
@@ -195,6 +197,16 @@ static bool fill_from_text(struct filling *filling, const struct rh_option *opti
         return true;
     binding_raise(&error);
     return false;
+}
+
+static bool fill_from_double(struct filling *filling, const struct rh_option *option, double number)
+{
+    char text[64], *digits = PyOS_double_to_string(number, 'r', 0, 0, NULL);
+    if (!digits)
+        return false;
+    snprintf(text, sizeof text, "%s%s", digits, number != 0 && option->unit ? option->unit : "");
+    PyMem_Free(digits);
+    return fill_from_text(filling, option, text);
 }
 
 static bool fill_number(struct filling *filling, const struct rh_option *option, PyObject *value)
@@ -211,15 +223,16 @@ static bool fill_number(struct filling *filling, const struct rh_option *option,
         if (number == -1 && PyErr_Occurred())
             return refuse(option->field, "a number", value);
         memcpy(field, &number, sizeof number);
-        return number != 0 || fill_from_text(filling, option, "0");
+        return !isfinite(number) || fill_from_double(filling, option, number);
     }
     PyObject *whole = PyNumber_Index(value);
     long long number = whole ? PyLong_AsLongLong(whole) : -1;
     Py_XDECREF(whole);
     if (number == -1 && PyErr_Occurred())
         return refuse(option->field, "a whole number of at most 64 bits", value);
-    memcpy(field, &(int64_t){number}, sizeof(int64_t));
-    return number != 0 || fill_from_text(filling, option, "0");
+    char text[32];
+    snprintf(text, sizeof text, "%lld", number);
+    return fill_from_text(filling, option, text);
 }
 
 static bool fill(struct filling *filling, const struct rh_option *option, PyObject *value)

@@ -261,6 +261,7 @@ bool rh_option(const char *command, int index, struct rh_option *option)
         .type = type_of(spec),
         .required = spec->required && !spec->of_commands,
         .offset = spec->at,
+        .unit = spec->kind == OPTION_QUANTITY && spec->unit == UNIT_DURATION ? "s" : NULL,
     };
     memcpy(option, &full, full.size < sizeof full ? full.size : sizeof full);
     return true;

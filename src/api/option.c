@@ -70,33 +70,46 @@ static bool expected(const struct option_spec *spec, const char *what, const cha
     return error_set(err, ERROR_USAGE, "--%s: expected %s%s, found '%s'", spec->name, what, range, value);
 }
 
+/* Is the value in the option's limits, and beyond doubt in its dimension? */
+static bool accept(const struct option_spec *spec, const char *text, const struct dimension_number *number,
+                   double value, const char *what, struct error *err)
+{
+    if (in_range(spec, value))
+        return number->has_unit || dimension_check(spec->dimension, spec->name, text, value, err);
+    if (spec->dimension == DIMENSION_SHARE && !number->has_unit && value > 1 && in_range(spec, value / 100))
+        return error_set(err, ERROR_USAGE, "--%s: expected a share, such as %.10g or %.10g%%; found '%s'",
+                         spec->name, value / 100, value, text);
+    return expected(spec, what, text, err);
+}
+
 static bool read_integer(const struct option_spec *spec, const char *value, int64_t *field, struct error *err)
 {
     char *end;
-    if (!unit_whole(value, &end, field) || *end || !in_range(spec, (double)*field))
+    const struct dimension_number number = dimension_split(spec->dimension, value);
+    if (!unit_whole(number.digits, &end, field) || *end)
         return expected(spec, "a whole number", value, err);
-    return true;
+    return accept(spec, value, &number, (double)*field, "a whole number", err);
 }
 
 static bool read_number(const struct option_spec *spec, const char *value, double *field, struct error *err)
 {
     char *end;
-    *field = strtod(value, &end);
-    if (*end == '%' && spec->argument && strcmp(spec->argument, "PERCENT") == 0)
-        end++;
-    if (end == value || *end || !isfinite(*field) || !in_range(spec, *field))
+    const struct dimension_number number = dimension_split(spec->dimension, value);
+    *field = strtod(number.digits, &end);
+    if (end == number.digits || *end || !isfinite(*field))
         return expected(spec, "a number", value, err);
-    return true;
+    *field *= number.factor;
+    return accept(spec, value, &number, *field, "a number", err);
 }
 
 static bool read_quantity(const struct option_spec *spec, const char *value, double *field, struct error *err)
 {
-    if (!unit_parse(value, spec->unit, field))
+    const struct dimension_number number = dimension_split(spec->dimension, value);
+    if (!unit_parse(number.digits, spec->unit, field))
         return error_set(err, ERROR_USAGE, "--%s: expected %s, found '%s'", spec->name,
                          unit_example(spec->unit), value);
-    if (!in_range(spec, *field))
-        return expected(spec, "a value", value, err);
-    return true;
+    *field *= number.factor;
+    return accept(spec, value, &number, *field, "a value", err);
 }
 
 static bool read_range(const struct option_spec *spec, const char *value, struct option_range *field,

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "core/unit.h"
+#include "core/unit/dimension.h"
 #include "rehearse.h"
 
 #include <stdbool.h>
@@ -52,6 +53,7 @@ struct option_spec {
     const char *const *words;        /* OPTION_CHOICE: the choices, ended by NULL */
     double min, max;                 /* most 0: no upper limit */
     enum unit_kind unit;             /* OPTION_QUANTITY */
+    enum dimension dimension;        /* of a quantity, a number, and a text that is one */
     const struct option_spec *table; /* OPTION_TABLE: of a request */
 };
 
@@ -88,7 +90,7 @@ struct option_spec {
 #define OPTION_TIME_LIMIT(type, member)                                                                      \
     {                                                                                                        \
         .name = "time-limit", .kind = OPTION_QUANTITY, .at = offsetof(type, member), .argument = "TIME",     \
-        .initial = "0", .unit = UNIT_TIME,                                                                   \
+        .initial = "0", .unit = UNIT_TIME, .dimension = DIMENSION_WAIT,                                      \
         .help = "stop a search after this long (60, 500 ms) with the best plan so far, a lower bound and "   \
                 "the gap; 0 is no limit"                                                                     \
     }

@@ -98,8 +98,8 @@ static rh_handle *make(const void *context, const struct api_call *call, struct 
 const struct option_spec api_profile_show_options[] = {
     OPTION(rh_profile_request, path, OPTION_FILE, "profile", .is_operand = true, .required = true,
            .argument = "PROFILE", .help = "a file or folder"),
-    OPTION(rh_profile_request, microbatch_size, OPTION_INTEGER, "microbatch-size", .argument = "N",
-           .initial = "0", .max = PROFILE_MAX_MICROBATCH,
+    OPTION(rh_profile_request, microbatch_size, OPTION_INTEGER, "microbatch-size",
+           .dimension = DIMENSION_SAMPLES, .argument = "N", .initial = "0", .max = PROFILE_MAX_MICROBATCH,
            .help = "read mb{N}.json of an Oobleck folder; 0 reads the only one"),
     OPTION_END,
 };

@@ -1,6 +1,8 @@
 /* Links that are emulated: the tasks of a plan with other seconds for what is moved. */
 #include "run/price.h"
+
 #include "core/unit.h"
+#include "core/unit/dimension.h"
 
 #include <math.h>
 #include <string.h>
@@ -23,15 +25,17 @@ bool run_link_read(struct run_link *link, const char *text, struct error *err)
             part[length] = '\0';
         }
         char *number = value && length < sizeof part ? part + (value - text) + 1 : NULL;
-        bool ok = false;
-        if (number && strncmp(part, "latency=", 8) == 0)
-            ok = unit_parse(number, UNIT_TIME, &link->latency) && link->latency >= 0.0;
-        else if (number && strncmp(part, "bandwidth=", 10) == 0)
-            ok = unit_parse(number, UNIT_RATE, &link->bandwidth) && link->bandwidth > 0.0;
-        if (!ok)
+        bool latency = number && strncmp(part, "latency=", 8) == 0;
+        bool bandwidth = number && strncmp(part, "bandwidth=", 10) == 0;
+        double *field = latency ? &link->latency : &link->bandwidth;
+        enum unit_kind unit = latency ? UNIT_TIME : UNIT_RATE;
+        if (!(latency || bandwidth) || !unit_parse(number, unit, field) || *field < 0.0 ||
+            (bandwidth && *field == 0.0))
             return error_set(err, ERROR_USAGE,
                              "--link: expected plan, host, or latency=20us,bandwidth=10GB/s; found '%.*s'",
                              (int)length, text);
+        if (!dimension_parse(latency ? DIMENSION_LAUNCH : DIMENSION_RATE, unit, "link", number, field, err))
+            return false;
         if (!text[length])
             return true;
         text += length + 1;

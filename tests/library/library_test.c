@@ -425,6 +425,22 @@ static void options_describe_every_field(void **state)
     assert_true(commands >= 2);
 }
 
+static void a_text_that_may_be_in_another_unit_is_asked_about(void **state)
+{
+    (void)state;
+    struct rh_elastic_request request = RH_INIT(request);
+    struct rh_error error;
+    assert_false(rh_set("elastic", &request, "mtbf", "50000", &error));
+    assert_int_equal(error.code, 2);
+    assert_string_equal(
+        error.text,
+        "--mtbf: '50000' would be 50000 seconds, 13.89 h: write '50000s' if that is meant, or '50000h'");
+    assert_true(rh_set("elastic", &request, "mtbf", "50000h", &error));
+    assert_true(request.mtbf == 50000 * 3600.0);
+    assert_true(rh_set("elastic", &request, "mtbf", "50000s", &error));
+    assert_true(request.mtbf == 50000);
+}
+
 static void fields_are_set_from_text(void **state)
 {
     (void)state;
@@ -492,6 +508,7 @@ int main(void)
         cmocka_unit_test(every_command_refuses_wrong_sizes),
         cmocka_unit_test(options_describe_every_field),
         cmocka_unit_test(fields_are_set_from_text),
+        cmocka_unit_test(a_text_that_may_be_in_another_unit_is_asked_about),
         cmocka_unit_test(a_call_that_is_stopped_does_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,6 +34,23 @@ class Arguments(unittest.TestCase):
             rehearse.cost(microbatch_size="4", **MODEL).write("json"),
         )
 
+    def test_a_number_that_may_be_in_another_unit_is_asked_about(self):
+        for mtbf in (50000, 50000.5, "50000"):
+            with self.assertRaisesRegex(rehearse.Error, "if that is meant, or '50000(.5)?h'"):
+                rehearse.elastic(nodes=8, mtbf=mtbf)
+        hours = rehearse.elastic(nodes=8, mtbf="50000h", seeds=1)
+        self.assertEqual(hours.write("json"), rehearse.elastic(nodes=8, mtbf=50000 * 3600, seeds=1).write("json"))
+        with self.assertRaisesRegex(rehearse.Error, "write '0.05%' if that is meant, or '5%'"):
+            rehearse.plan(model="gpt2-xl", device="h100", devices=1, global_batch=8, headroom=0.05)
+        with self.assertRaisesRegex(rehearse.Error, "'4194304 samples'"):
+            rehearse.plan(model="gpt2-xl", device="h100", devices=1, global_batch=4 << 20)
+
+    def test_a_time_that_needs_its_unit_is_in_seconds_as_a_number(self):
+        asked = {"model": "gpt2-xl", "device": "h100", "devices": 1, "global_batch": 8, "tokens": "1B"}
+        self.assertEqual(
+            rehearse.plan(deadline=30 * 86400, **asked).write("json"), rehearse.plan(deadline="30d", **asked).write("json")
+        )
+
     def test_none_is_the_default(self):
         self.assertEqual(profile().write("json"), rehearse.cost(microbatch_size=None, threads=None, **MODEL).write("json"))
 

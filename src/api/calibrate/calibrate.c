@@ -461,8 +461,9 @@ const struct option_spec api_calibrate_options[] = {
     OPTION(rh_calibrate_request, model, OPTION_TEXT, "model", .letter = 'm', .argument = "NAME",
            .help =
                "the run's model, if it is not described: a name, org/name, or a config.json of Hugging Face"),
-    OPTION(rh_calibrate_request, sequence, OPTION_INTEGER, "sequence", .argument = "N", .initial = "0",
-           .max = 1 << 24, .help = "tokens of a sequence, if not given otherwise"),
+    OPTION(rh_calibrate_request, sequence, OPTION_INTEGER, "sequence", .dimension = DIMENSION_LENGTH,
+           .argument = "N", .initial = "0", .max = 1 << 24,
+           .help = "tokens of a sequence, if not given otherwise"),
     OPTION(rh_calibrate_request, software, OPTION_TEXT, "software", .argument = "NAME",
            .help =
                "training software that the run is priced as, instead of the log's ('rehearse cost --list')"),
@@ -476,7 +477,8 @@ const struct option_spec api_calibrate_options[] = {
                "the device's name in the tables' column gpu or device, if it differs from its known names"),
     OPTION(rh_calibrate_request, type, OPTION_WORD, "type", .argument = "TYPE", .initial = "bf16",
            .words = types, .help = "number format of the matrix products, if the table has no column dtype"),
-    OPTION(rh_calibrate_request, launch, OPTION_QUANTITY, "launch", .argument = "TIME", .unit = UNIT_TIME,
+    OPTION(rh_calibrate_request, launch, OPTION_QUANTITY, "launch", .dimension = DIMENSION_LAUNCH,
+           .argument = "TIME", .unit = UNIT_TIME,
            .help = "launch overhead in each time of --gemm, which is subtracted (2.7 us)"),
     OPTION(rh_calibrate_request, known, OPTION_FLAG, "known",
            .help = "print how well the included matrix products and collectives are predicted: by the "

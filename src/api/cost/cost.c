@@ -401,12 +401,13 @@ const struct option_spec api_cost_options[] = {
                    "(rehearse-architecture/1, or a config.json of Hugging Face)"),
     OPTION(rh_cost_request, devices, OPTION_TEXT, "device", .letter = 'd', .argument = "NAME,...",
            .help = "the device types, separated by commas: rtx-4090,v100-16gb,mine.yaml"),
-    OPTION(rh_cost_request, microbatch_size, OPTION_INTEGER, "microbatch-size", .argument = "N",
-           .initial = "1", .min = 1, .max = PROFILE_MAX_MICROBATCH,
+    OPTION(rh_cost_request, microbatch_size, OPTION_INTEGER, "microbatch-size",
+           .dimension = DIMENSION_SAMPLES, .argument = "N", .initial = "1", .min = 1,
+           .max = PROFILE_MAX_MICROBATCH,
            .help = "samples in a micro-batch; for files, the number that they were exported for (it changes "
                    "no time)"),
-    OPTION(rh_cost_request, sequence, OPTION_INTEGER, "sequence", .argument = "N", .initial = "0",
-           .max = MAX_SEQUENCE,
+    OPTION(rh_cost_request, sequence, OPTION_INTEGER, "sequence", .dimension = DIMENSION_LENGTH,
+           .argument = "N", .initial = "0", .max = MAX_SEQUENCE,
            .help = "tokens in a sample; 0 is the length that the model was trained with"),
     OPTION(
         rh_cost_request, precision, OPTION_WORD, "precision", .argument = "NAME", .initial = "mixed",

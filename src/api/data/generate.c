@@ -23,16 +23,17 @@ const struct option_spec api_dataset_generate_options[] = {
         .help = "where to write: a folder or s3://BUCKET/PREFIX, instead of the workload's\n"
                 "dataset.data_folder"),
     [GENERATE_SIZE] =
-        OPTION(rh_dataset_generate_request, data_size, OPTION_QUANTITY, "size", .letter = 's',
-               .unit = UNIT_BYTES, .argument = "BYTES", .min = 1, .max = 0x1p60,
+        OPTION(rh_dataset_generate_request, data_size, OPTION_QUANTITY, "size", .dimension = DIMENSION_DATA,
+               .letter = 's', .unit = UNIT_BYTES, .argument = "BYTES", .min = 1, .max = 0x1p60,
                .help = "size of all training files, instead of dataset.num_files_train; exact for the\n"
                        "formats of the VLDB study, else rounded up to a whole file. A size below one file\n"
                        "makes one file of fewer samples"),
     [GENERATE_SEED] = OPTION(rh_dataset_generate_request, seed, OPTION_INTEGER, "seed", .argument = "N",
                              .max = 0x1p53, .help = "seed of the content, instead of dataset.seed"),
-    [GENERATE_COMPRESSIBILITY] = OPTION(
-        rh_dataset_generate_request, compressibility, OPTION_NUMBER, "compressibility", .argument = "SHARE",
-        .max = 1, .help = "the share of the content that a compressor can remove, from 0 to 1"),
+    [GENERATE_COMPRESSIBILITY] =
+        OPTION(rh_dataset_generate_request, compressibility, OPTION_NUMBER, "compressibility",
+               .dimension = DIMENSION_SHARE, .argument = "SHARE", .max = 1,
+               .help = "the share of the content that a compressor can remove, from 0 to 1"),
     OPTION(rh_dataset_generate_request, dlio_sizes, OPTION_FLAG, "dlio-sizes",
            .help = "round sizes as DLIO does, instead of writing exactly the requested bytes"),
     OPTION(rh_dataset_generate_request, dry_run, OPTION_FLAG, "dry-run",

@@ -78,7 +78,8 @@ static bool add_numbers(struct grid *grid, struct sweep_axis *axis, const char *
     char option[40];
     int64_t max = strcmp(axis->key, "batch") == 0 ? MAX_BATCH : 1000000;
     snprintf(option, sizeof option, "vary %s", axis->key);
-    if (!range_parse(option, list, 1, max, &range, err))
+    if (!range_parse(option, list, *axis->key == 'b' ? DIMENSION_SAMPLES : DIMENSION_NUMBER, 1, max, &range,
+                     err))
         return false;
     int64_t *values = ARENA_ARRAY(&grid->arena, (size_t)range.count, int64_t);
     if (values)

@@ -55,8 +55,9 @@ static bool read_rate(struct goodput_rows *answer, double *rate, struct error *e
         return true;
     }
     answer->fact = failure_fact_named(given->rate);
-    double value = answer->fact ? answer->fact->rate : strtod(given->rate, &end);
-    if (!answer->fact && (end == given->rate || *end || !(value >= 0 && value <= 1e9))) {
+    const struct dimension_number number = dimension_split(DIMENSION_LOSSES, given->rate);
+    double value = answer->fact ? answer->fact->rate : number.factor * strtod(number.digits, &end);
+    if (!answer->fact && (end == number.digits || *end || !(value >= 0 && value <= 1e9))) {
         struct text names = {0};
         int count;
         const struct failure_fact *facts = failure_facts(&count);
@@ -68,7 +69,8 @@ static bool read_rate(struct goodput_rows *answer, double *rate, struct error *e
         return false;
     }
     *rate = failure_rate_of_node_days(value);
-    return true;
+    return answer->fact || number.has_unit ||
+           dimension_check(DIMENSION_LOSSES, "rate", given->rate, value, err);
 }
 
 /* A file of numbers of nodes is played once for each seed, which chooses the nodes that leave. */
@@ -195,6 +197,8 @@ static bool set_interval(const struct goodput_rows *answer, struct elastic_varia
     else if (!unit_parse(text, UNIT_TIME, interval) || !(*interval >= 1e-3))
         return error_set(err, ERROR_USAGE, "--save-interval: expected %s, formula, best or none, found '%s'",
                          unit_example(UNIT_TIME), text);
+    else
+        return dimension_parse(DIMENSION_REPAIR, UNIT_TIME, "save-interval", text, interval, err);
     return true;
 }
 

@@ -17,8 +17,8 @@ enum { ZOOM_TRACES, ZOOM_PHASE, ZOOM_MARGIN, ZOOM_FIRST, ZOOM_LAST, ZOOM_FROM, Z
 
 #define MAX_SECONDS 1e9
 #define OPTION_TIME(request, field, ...)                                                                     \
-    OPTION(request, field, OPTION_QUANTITY, #field, .unit = UNIT_TIME, .argument = "TIME",                   \
-           .max = MAX_SECONDS, __VA_ARGS__)
+    OPTION(request, field, OPTION_QUANTITY, #field, .unit = UNIT_TIME, .dimension = DIMENSION_MOMENT,        \
+           .argument = "TIME", .max = MAX_SECONDS, __VA_ARGS__)
 
 #define OPTIONS_ZOOM(request)                                                                                \
     OPTION(request, phase, OPTION_TEXT, "phase", .argument = "NAME[:N]",                                     \

@@ -330,17 +330,17 @@ static rh_handle *make(const void *request, const struct api_call *call, struct 
 }
 
 const struct option_spec api_measure_links_options[] = {
-    OPTION(rh_measure_links_request, precision, OPTION_TEXT, "precision", .argument = "SHARE",
-           .initial = "2%",
+    OPTION(rh_measure_links_request, precision, OPTION_TEXT, "precision", .dimension = DIMENSION_WITH_UNIT,
+           .argument = "SHARE", .initial = "2%",
            .help = "repeat each measurement until half of its 95 % interval is this share of the median"),
-    OPTION(rh_measure_links_request, limit, OPTION_QUANTITY, "limit", .argument = "TIME", .initial = "1 s",
-           .unit = UNIT_TIME, .min = 0.01, .max = 3600,
+    OPTION(rh_measure_links_request, limit, OPTION_QUANTITY, "limit", .dimension = DIMENSION_WAIT,
+           .argument = "TIME", .initial = "1 s", .unit = UNIT_TIME, .min = 0.01, .max = 3600,
            .help = "maximum time of one measurement; larger sizes that need more are skipped"),
-    OPTION(rh_measure_links_request, smallest, OPTION_QUANTITY, "smallest", .argument = "BYTES",
-           .initial = "1 KiB", .unit = UNIT_BYTES, .min = MIN_BYTES, .max = MAX_BYTES,
+    OPTION(rh_measure_links_request, smallest, OPTION_QUANTITY, "smallest", .dimension = DIMENSION_MESSAGE,
+           .argument = "BYTES", .initial = "1 KiB", .unit = UNIT_BYTES, .min = MIN_BYTES, .max = MAX_BYTES,
            .help = "smallest message size"),
-    OPTION(rh_measure_links_request, largest, OPTION_QUANTITY, "largest", .argument = "BYTES",
-           .initial = "16 MiB", .unit = UNIT_BYTES, .min = MIN_BYTES, .max = MAX_BYTES,
+    OPTION(rh_measure_links_request, largest, OPTION_QUANTITY, "largest", .dimension = DIMENSION_MESSAGE,
+           .argument = "BYTES", .initial = "16 MiB", .unit = UNIT_BYTES, .min = MIN_BYTES, .max = MAX_BYTES,
            .help = "largest message size"),
     OPTION(rh_measure_links_request, steps, OPTION_INTEGER, "steps", .argument = "N", .initial = "1",
            .min = 1, .max = MAX_STEPS, .help = "sizes for each power of two"),
@@ -350,8 +350,8 @@ const struct option_spec api_measure_links_options[] = {
     OPTION(rh_measure_links_request, profile, OPTION_FILE, "profile", .argument = "PROFILE",
            .help = "also measure the all-reduce of each layer's parameters, and write the profile with them "
                    "as Oobleck's files"),
-    OPTION(rh_measure_links_request, microbatch_size, OPTION_INTEGER, "microbatch-size", .argument = "N",
-           .initial = "0", .max = PROFILE_MAX_MICROBATCH,
+    OPTION(rh_measure_links_request, microbatch_size, OPTION_INTEGER, "microbatch-size",
+           .dimension = DIMENSION_SAMPLES, .argument = "N", .initial = "0", .max = PROFILE_MAX_MICROBATCH,
            .help = "read mb{N}.json of an Oobleck folder; 0: the only one"),
     OPTION(rh_measure_links_request, nccl, OPTION_FILE, "nccl", .argument = "PATH",
            .help = "measure between GPUs by this library, one for each rank: a file, or a name such as "
@@ -360,8 +360,8 @@ const struct option_spec api_measure_links_options[] = {
            .help = "the GPU driver's library"),
     OPTION(rh_measure_links_request, device, OPTION_TEXT, "device", .argument = "NAME",
            .help = "device type of the nodes in the written cluster; by default the GPU's name, else cpu"),
-    OPTION(rh_measure_links_request, time_out, OPTION_QUANTITY, "time-out", .argument = "TIME",
-           .initial = "60 s", .unit = UNIT_TIME, .min = 0.1, .max = 86400,
+    OPTION(rh_measure_links_request, time_out, OPTION_QUANTITY, "time-out", .dimension = DIMENSION_WAIT,
+           .argument = "TIME", .initial = "60 s", .unit = UNIT_TIME, .min = 0.1, .max = 86400,
            .help = "a rank that does not answer for this time is reported as lost"),
     OPTION(rh_measure_links_request, output, OPTION_FILE, "output", .letter = 'o', .argument = "FOLDER",
            .help = "write cluster.yaml, links-inside.yaml, links-across.yaml, collectives.csv and times.json "

@@ -45,8 +45,8 @@ static bool read_devices(struct dapple_request *asking, struct error *err)
 {
     char all[16];
     snprintf(all, sizeof all, "%d", dapple_devices(&asking->cluster));
-    return range_parse("devices", asking->options->devices ? asking->options->devices : all, 1,
-                       DAPPLE_MAX_DEVICES, &asking->devices, err);
+    return range_parse("devices", asking->options->devices ? asking->options->devices : all, DIMENSION_NUMBER,
+                       1, DAPPLE_MAX_DEVICES, &asking->devices, err);
 }
 
 static bool check_microbatch(const struct plan_options *options, struct error *err)
@@ -70,7 +70,8 @@ static bool open_asking(struct dapple_request *asking, const struct plan_options
 {
     *asking = (struct dapple_request){.options = options};
     bool done = check_microbatch(options, err) &&
-                range_parse("global-batch", options->global_batch, 1, MAX_BATCH, &asking->batches, err) &&
+                range_parse("global-batch", options->global_batch, DIMENSION_SAMPLES, 1, MAX_BATCH,
+                            &asking->batches, err) &&
                 dapple_cluster_load(&asking->cluster, options->planning.cluster, err) &&
                 read_devices(asking, err) && load_model(asking, err);
     if (!done)

@@ -24,15 +24,17 @@ const struct option_spec api_plan_options[] = {
             "the cluster (rehearse-cluster/1); for dapple its machines and rates (examples/dapple/a.yaml)"),
     OPTION(rh_plan_request, objective, OPTION_WORD, "objective", .argument = "NAME", .words = plan_objectives,
            .help = "time to minimise, see above; by default chosen by the other options"),
-    OPTION(rh_plan_request, microbatch_size, OPTION_INTEGER, "microbatch-size", .topic = "pipeline",
-           .argument = "N", .max = PROFILE_MAX_MICROBATCH,
+    OPTION(rh_plan_request, microbatch_size, OPTION_INTEGER, "microbatch-size",
+           .dimension = DIMENSION_SAMPLES, .topic = "pipeline", .argument = "N",
+           .max = PROFILE_MAX_MICROBATCH,
            .help = "pipeline, oobleck: read mb{N}.json of an Oobleck folder, needed where there are several; "
                    "dapple: samples of a micro-batch of one replica (1 if not given)"),
     OPTION(rh_plan_request, microbatches, OPTION_INTEGER, "microbatches", .letter = 'n', .argument = "N",
            .max = PLAN_MAX_MICROBATCHES,
            .help = "pipeline, oobleck: micro-batches of an iteration; 0: three per stage"),
     OPTION(
-        rh_plan_request, global_batch, OPTION_TEXT, "global-batch", .argument = "RANGE",
+        rh_plan_request, global_batch, OPTION_TEXT, "global-batch", .dimension = DIMENSION_SAMPLES,
+        .argument = "RANGE",
         .help =
             "iteration, dapple: samples of an iteration; a RANGE (32..4096, 32..4096+64, 16,48,64) sweeps"),
     OPTION(rh_plan_request, devices, OPTION_TEXT, "devices", .argument = "RANGE",
@@ -54,14 +56,15 @@ const struct option_spec api_plan_options[] = {
     OPTION(rh_plan_request, pareto, OPTION_FLAG, "pareto", .topic = "job",
            .help =
                "show the --top fastest Pareto-optimal plans by time, memory and devices (20 if not given)"),
-    OPTION(rh_plan_request, tokens, OPTION_QUANTITY, "tokens", .topic = "job", .unit = UNIT_COUNT,
-           .argument = "N", .min = OPTION_POSITIVE, .max = 1e18,
+    OPTION(rh_plan_request, tokens, OPTION_QUANTITY, "tokens", .dimension = DIMENSION_TOKENS, .topic = "job",
+           .unit = UNIT_COUNT, .argument = "N", .min = OPTION_POSITIVE, .max = 1e18,
            .help = "tokens of the whole training (15T): also show its days, device-hours and energy"),
-    OPTION(rh_plan_request, price, OPTION_TEXT, "price", .topic = "job", .argument = "PRICE",
+    OPTION(rh_plan_request, price, OPTION_TEXT, "price", .dimension = DIMENSION_WITH_UNIT, .topic = "job",
+           .argument = "PRICE",
            .help = "dollars per device and hour (2.10/h), or by device (h100=2.10/h,a100=1.29/h, "
                    "or a YAML file of them): also show the money"),
-    OPTION(rh_plan_request, deadline, OPTION_QUANTITY, "deadline", .topic = "job", .unit = UNIT_DURATION,
-           .argument = "TIME", .min = OPTION_POSITIVE,
+    OPTION(rh_plan_request, deadline, OPTION_QUANTITY, "deadline", .dimension = DIMENSION_WITH_UNIT,
+           .topic = "job", .unit = UNIT_DURATION, .argument = "TIME", .min = OPTION_POSITIVE,
            .help = "deadline for the training on --tokens (30d): find the cheapest plan that meets it with "
                    "at most --devices and the given --global-batch"),
     OPTION(rh_plan_request, explain, OPTION_FLAG, "explain", .topic = "job",
@@ -92,18 +95,18 @@ const struct option_spec api_plan_options[] = {
            .help =
                "how the graph becomes a chain of layers: hpgo is the DAPPLE planner's way, rehearse our own "
                "(docs/graph.md); auto is rehearse for an exact search with dapple-fixed, else hpgo"),
-    OPTION(rh_plan_request, profile_batch, OPTION_INTEGER, "profile-batch", .topic = "dapple",
-           .argument = "N", .min = 1, .max = PROFILE_MAX_MICROBATCH,
+    OPTION(rh_plan_request, profile_batch, OPTION_INTEGER, "profile-batch", .dimension = DIMENSION_SAMPLES,
+           .topic = "dapple", .argument = "N", .min = 1, .max = PROFILE_MAX_MICROBATCH,
            .help =
                "samples that the graph was measured with; needed where its name does not end in -pbs-N.txt"),
     OPTION(
-        rh_plan_request, state_factor, OPTION_NUMBER, "state-factor", .topic = "dapple", .argument = "F",
-        .initial = "4", .max = 1e6,
+        rh_plan_request, state_factor, OPTION_NUMBER, "state-factor", .dimension = DIMENSION_NUMBER,
+        .topic = "dapple", .argument = "F", .initial = "4", .max = 1e6,
         .help =
             "bytes of weights, gradients and optimizer state per byte of weights; 4 is Adam in fp32, HPGO's "
             "examples have 2 to 4"),
-    OPTION(rh_plan_request, sample_memory, OPTION_QUANTITY, "sample-memory", .topic = "dapple",
-           .unit = UNIT_BYTES, .argument = "BYTES", .initial = "0",
+    OPTION(rh_plan_request, sample_memory, OPTION_QUANTITY, "sample-memory", .dimension = DIMENSION_DATA,
+           .topic = "dapple", .unit = UNIT_BYTES, .argument = "BYTES", .initial = "0",
            .help = "activations of one sample through the whole model (350 MB); 0: as in the graph"),
     OPTION(rh_plan_request, fold_exact_factors, OPTION_FLAG, "fold-exact-factors", .topic = "pipeline",
            .help = "fold-*: count a node of another type by its exact relative speed (2.15 nodes) instead of "

@@ -30,8 +30,9 @@ bool planning_open_given(struct planning *planning, struct planning_options opti
     OPTION(type, model, OPTION_TEXT, "model", .letter = 'm', .argument = "NAME",                             \
            .help = "the model instead of a profile: llama-3.1-405b, Qwen/Qwen3-8B, ..., or a file "          \
                    "(rehearse-architecture/1, or a config.json of Hugging Face)"),                           \
-        OPTION(type, sequence, OPTION_INTEGER, "sequence", .topic = "job", .argument = "N", .initial = "0",  \
-               .max = 1 << 24, .help = "tokens of a sample; 0 is the model's own length"),                   \
+        OPTION(type, sequence, OPTION_INTEGER, "sequence", .dimension = DIMENSION_LENGTH, .topic = "job",    \
+               .argument = "N", .initial = "0", .max = 1 << 24,                                              \
+               .help = "tokens of a sample; 0 is the model's own length"),                                   \
         OPTION(type, precision, OPTION_WORD, "precision", .topic = "job", .argument = "NAME",                \
                .initial = "mixed", .words = model_precisions,                                                \
                .help =                                                                                       \
@@ -56,10 +57,11 @@ bool planning_open_given(struct planning *planning, struct planning_options opti
                .help = "link inside a node, if it is not the device type's own"),                            \
         OPTION(type, across, OPTION_TEXT, "across", .topic = "job", .argument = "LINK",                      \
                .help = "link between nodes, if it is not the usual one of the device's generation"),         \
-        OPTION(type, headroom, OPTION_NUMBER, "headroom", .topic = "job", .argument = "PERCENT",             \
-               .initial = "5", .max = 90, .help = "share of each device's memory to keep free"),             \
-        OPTION(type, imbalance, OPTION_NUMBER, "imbalance", .topic = "job", .argument = "X", .initial = "1", \
-               .min = 1, .max = 100,                                                                         \
+        OPTION(type, headroom, OPTION_NUMBER, "headroom", .dimension = DIMENSION_PERCENT, .topic = "job",    \
+               .argument = "PERCENT", .initial = "5", .max = 90,                                             \
+               .help = "share of each device's memory to keep free"),                                        \
+        OPTION(type, imbalance, OPTION_NUMBER, "imbalance", .dimension = DIMENSION_NUMBER, .topic = "job",   \
+               .argument = "X", .initial = "1", .min = 1, .max = 100,                                        \
                .help = "tokens on the busiest expert device, relative to the mean; 1: balanced routing")
 
 #define PLANNING_ALLREDUCE(type)                                                                             \

@@ -257,8 +257,9 @@ const struct option_spec api_price_options[] = {
     OPTION(rh_price_request, model, OPTION_TEXT, "model", .letter = 'm', .argument = "NAME",
            .help = "the model, if the file does not describe it: a name, org/name, or a config.json of "
                    "Hugging Face"),
-    OPTION(rh_price_request, sequence, OPTION_INTEGER, "sequence", .argument = "N", .initial = "0",
-           .max = 1 << 24, .help = "tokens of a sequence, if the file does not give it"),
+    OPTION(rh_price_request, sequence, OPTION_INTEGER, "sequence", .dimension = DIMENSION_LENGTH,
+           .argument = "N", .initial = "0", .max = 1 << 24,
+           .help = "tokens of a sequence, if the file does not give it"),
     OPTION(
         rh_price_request, software, OPTION_TEXT, "software", .argument = "NAME",
         .help =
@@ -275,8 +276,9 @@ const struct option_spec api_price_options[] = {
            .help = "file of your own links, which replace known links of the same name"),
     OPTION(rh_price_request, calibration, OPTION_FILE, "calibration", .argument = "FILE",
            .help = "file written by 'rehearse calibrate', which replaces the calibration of a generation"),
-    OPTION(rh_price_request, headroom, OPTION_NUMBER, "headroom", .argument = "PERCENT", .initial = "5",
-           .max = 90, .help = "share of each device's memory that the best plan keeps free"),
+    OPTION(rh_price_request, headroom, OPTION_NUMBER, "headroom", .dimension = DIMENSION_PERCENT,
+           .argument = "PERCENT", .initial = "5", .max = 90,
+           .help = "share of each device's memory that the best plan keeps free"),
     OPTION(rh_price_request, alone, OPTION_FLAG, "alone",
            .help = "do not search for the best plan of the same job"),
     OPTION(rh_price_request, explain, OPTION_FLAG, "explain",

@@ -103,14 +103,24 @@ static void sort_once(struct range *range)
     range->count = count;
 }
 
-bool range_parse(const char *option, const char *text, int64_t min, int64_t max, struct range *range,
-                 struct error *err)
+/* A range with its unit behind it leaves no doubt: "4M samples". */
+static bool check_dimension(const struct reader *r, enum dimension dimension)
 {
-    struct reader r = {option, text, text, min, max, range, err};
+    for (int i = 0; i < r->range->count; i++)
+        if (!dimension_check(dimension, r->option, r->text, (double)r->range->values[i], r->err))
+            return false;
+    return true;
+}
+
+bool range_parse(const char *option, const char *text, enum dimension dimension, int64_t min, int64_t max,
+                 struct range *range, struct error *err)
+{
+    const struct dimension_number number = dimension_split(dimension, text);
+    struct reader r = {option, text, number.has_unit ? number.digits : text, min, max, range, err};
     *range = (struct range){.values = calloc(RANGE_MAX_VALUES, sizeof *range->values)};
     if (!range->values)
         return error_memory(err);
-    if (!read_items(&r)) {
+    if (!read_items(&r) || (!number.has_unit && !check_dimension(&r, dimension))) {
         range_release(range);
         return false;
     }

@@ -11,6 +11,7 @@
 #define REHEARSE_API_PLAN_RANGE_H
 
 #include "core/error.h"
+#include "core/unit/dimension.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,8 +25,8 @@ struct range {
 
 /* The message begins with the option: "--devices: expected …". All values are in [least, most], 1 <= least. On failure
  * *range holds nothing; on success the caller ends it with range_release. */
-bool range_parse(const char *option, const char *text, int64_t min, int64_t max, struct range *range,
-                 struct error *err);
+bool range_parse(const char *option, const char *text, enum dimension dimension, int64_t min, int64_t max,
+                 struct range *range, struct error *err);
 void range_release(struct range *range);
 
 #endif

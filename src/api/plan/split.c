@@ -120,13 +120,14 @@ static bool apply_flags(struct split *split, struct error *err)
                          given->flags);
     char batch[32];
     snprintf(batch, sizeof batch, "%" PRId64, job->batch);
-    return range_parse("global-batch", batch, 1, MAX_BATCH, &split->batches, err);
+    return range_parse("global-batch", batch, DIMENSION_SAMPLES, 1, MAX_BATCH, &split->batches, err);
 }
 
 bool split_parse_batch(const struct plan_options *options, struct range *batches, struct error *err)
 {
     if (options->global_batch)
-        return range_parse("global-batch", options->global_batch, 1, MAX_BATCH, batches, err);
+        return range_parse("global-batch", options->global_batch, DIMENSION_SAMPLES, 1, MAX_BATCH, batches,
+                           err);
     return error_set(err, ERROR_USAGE,
                      "plan: '--global-batch RANGE' is missing, which --objective iteration needs");
 }
@@ -146,7 +147,7 @@ bool split_ask(struct split *split, struct error *err)
     return ((!given->global_batch && given->flags) || split_parse_batch(given, &split->batches, err)) &&
            split_choose_model(split, err) && split_choose_machine(split, err) &&
            fix_parse("fix", &given->fix, question->ranges, question->choices, err) &&
-           range_parse("devices", given->devices, 1, MAX_DEVICES, &split->devices, err) &&
+           range_parse("devices", given->devices, DIMENSION_NUMBER, 1, MAX_DEVICES, &split->devices, err) &&
            (!given->flags || (read_flags(split, err) && apply_flags(split, err)));
 }
 

@@ -113,8 +113,8 @@ const struct option_spec api_templates_options[] = {
             "named by device type"),
     OPTION(rh_templates_request, cluster, OPTION_FILE, "cluster", .letter = 'c', .required = true,
            .argument = "FILE", .help = "the cluster, rehearse-cluster/1"),
-    OPTION(rh_templates_request, microbatch_size, OPTION_INTEGER, "microbatch-size", .argument = "N",
-           .initial = "0", .max = PROFILE_MAX_MICROBATCH,
+    OPTION(rh_templates_request, microbatch_size, OPTION_INTEGER, "microbatch-size",
+           .dimension = DIMENSION_SAMPLES, .argument = "N", .initial = "0", .max = PROFILE_MAX_MICROBATCH,
            .help = "with --model: samples of a micro-batch, 0 is 1; with an Oobleck folder: read its "
                    "mb{N}.json, 0 reads the only one"),
     PLANNING_ALLREDUCE(rh_templates_request),

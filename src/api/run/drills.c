@@ -78,6 +78,8 @@ static bool read_fates(struct drill_options *options, const struct places *place
         if (length == 0 || !unit_parse(at + 1, UNIT_TIME, &fate.time) || !(fate.time >= 0.0))
             return error_set(err, ERROR_USAGE, "%s: expected a node and a time, such as 2@1.5s; found '%s'",
                              name, text);
+        if (!dimension_parse(DIMENSION_MOMENT, UNIT_TIME, name + strspn(name, "-"), at + 1, &fate.time, err))
+            return false;
         bool numbered = end == at && text[0] >= '0' && text[0] <= '9' && node <= INT_MAX;
         if (numbered ? !add_fate(options, kind, (int)node, fate.time, name, err)
                      : !add_host_fate(options, places, &fate, text, length, name, err))

@@ -1,6 +1,7 @@
 #include "api/sim/simulate.h"
 
 #include "core/unit.h"
+#include "core/unit/dimension.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@ static bool read_time(const char *option, const char *at, size_t length, double 
     if (*seconds < 0 || *seconds > MAX_SECONDS)
         return error_set(err, ERROR_USAGE, "--%s: expected a time from 0 to %g s, found '%s'", option,
                          MAX_SECONDS, word);
-    return true;
+    return dimension_parse(DIMENSION_PASS, UNIT_TIME, option, word, seconds, err);
 }
 
 static bool read_times(const char *option, const char *text, double **list, struct trial_times *times,

@@ -30,7 +30,8 @@ static bool open_given(struct sweep_base *base, const struct plan_options *given
     if (batches && samples == 0)
         return error_set(err, ERROR_USAGE, "--global-batch: '%s' gives no number of samples for its batch",
                          given->plan ? given->plan : "from");
-    return range_parse("global-batch", batches ? batches : own, 1, MAX_BATCH, &base->split.batches, err);
+    return range_parse("global-batch", batches ? batches : own, DIMENSION_SAMPLES, 1, MAX_BATCH,
+                       &base->split.batches, err);
 }
 
 bool sweep_base_open(struct sweep_base *base, const struct plan_options *options, struct error *err)

@@ -26,8 +26,8 @@ static const struct option_spec options[] = {
     OPTION(launch_given, network, OPTION_TEXT, "network", .argument = "NETWORK",
            .help = "network whose addresses ranks use, such as 10.0.0.0/24; by default the address of the "
                    "host's name"),
-    OPTION(launch_given, timeout, OPTION_QUANTITY, "timeout", .argument = "TIME", .initial = "30s",
-           .min = 0.1, .max = 3600, .unit = UNIT_TIME,
+    OPTION(launch_given, timeout, OPTION_QUANTITY, "timeout", .dimension = DIMENSION_WAIT, .argument = "TIME",
+           .initial = "30s", .min = 0.1, .max = 3600, .unit = UNIT_TIME,
            .help = "give up if the ranks are not connected after this time"),
     OPTION(launch_given, node, OPTION_FLAG, "node", .help = "for agents: run the node process of a host"),
     OPTION_END,
