@@ -184,7 +184,7 @@ static rh_handle *run(const struct api_command *command, const void *request, co
     bool starved = atomic_load(&caller.starved);
     if (command->ends_in_order && !made && api_stopped(&how, &stopped))
         err->kind = ERROR_STOPPED;
-    if (!starved && (command->ends_in_order || !api_stopped(&how, err)))
+    if (!starved && (command->ends_in_order || (made && made->stands) || !api_stopped(&how, err)))
         return made;
     rh_free(made); /* it may have ended too early, or with less than it needs */
     if (starved)

@@ -35,6 +35,7 @@ struct rh_handle {
     struct api_value *values;
     int count, room;
     bool failed; /* memory ran out while values were added */
+    bool stands; /* a stop has ended the work early, and this is what it had found */
 };
 
 /* Returns a handle of `size` bytes, all else zero. NULL: out of memory. */

@@ -221,6 +221,8 @@ static bool deliver(struct drills_answer *answer, const struct rh_play_request *
     drill_results_write_json(results, given->seed, (int)given->faults, &json);
     drill_results_print(results, &report->text);
     bool passed = drill_results_judge(results, &why);
+    handle->stands = results->asked > 0;
+    api_add_flag(handle, "stopped", results->asked > 0);
     drill_results_rows(results, answer->rows);
     api_add_flag(handle, "passed", passed);
     api_add_string(handle, "reason", passed ? NULL : why.text);
@@ -255,6 +257,10 @@ static bool run_random(struct drill_options *options, const struct rh_play_reque
                  drill_results_add(results, i, &outcome, err);
     }
     text_release(&folder);
+    if (!ok && err->kind == ERROR_STOPPED && results->drills > 0) {
+        results->asked = (int)given->random;
+        return true; /* those that have ended are an answer */
+    }
     return ok;
 }
 

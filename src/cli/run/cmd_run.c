@@ -48,6 +48,8 @@ static bool run(void *context, struct error *err)
         return answer_error(&error, err);
     bool says = !isnan(rh_number(report, "passed")), ends = rh_number(report, "ends") > 0.0;
     bool done = !says || deliver(report, given, err);
+    if (rh_number(report, "stopped") > 0.0 && output_finish(err))
+        stop_die();
     if (ends && !done)
         output_error(err);
     rh_free(report);

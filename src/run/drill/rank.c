@@ -51,6 +51,9 @@ void drill_finish(struct drill_rank *rank, enum drill_verdict verdict, const cha
     struct drill_outcome *outcome = &rank->outcome;
     if (rank->phase == PHASE_OUT)
         return;
+    const char *unsaved = verdict == DRILL_RIGHT ? drill_saves_failed(rank) : NULL;
+    if (unsaved)
+        verdict = DRILL_WRONG;
     rank->phase = PHASE_OUT;
     outcome->verdict = verdict;
     outcome->iterations = rank->train.iteration;
@@ -61,7 +64,8 @@ void drill_finish(struct drill_rank *rank, enum drill_verdict verdict, const cha
         if (rank->in_view[r] && rank->node_of[r] >= 0)
             outcome->present[rank->node_of[r]] = true;
     }
-    snprintf(outcome->text, sizeof outcome->text, "%s", text);
+    snprintf(outcome->text, sizeof outcome->text, "%s%s", unsaved ? "no checkpoint was saved: " : "",
+             unsaved ? unsaved : text);
     if (verdict != DRILL_HANG && !tell_outcome(rank, outcome))
         outcome->verdict = DRILL_HANG;
     for (int r = 0; r < rank->ranks; r++) /* also those that wait to join */

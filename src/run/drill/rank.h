@@ -158,6 +158,8 @@ void drill_hear_saved(struct drill_rank *rank, int iteration, const void *bytes,
 void drill_look_at_saves(struct drill_rank *rank);
 void drill_abandon_saves(struct drill_rank *rank);    /* after a loss: a writer may be lost */
 bool drill_saves_rest(const struct drill_rank *rank); /* none is being written */
+/* Returns why nothing that this rank has saved is on disk; NULL: something is, or nothing was to be saved. */
+const char *drill_saves_failed(const struct drill_rank *rank);
 void drill_keep_free(struct drill_rank *rank);
 
 /* rank.c */

@@ -69,6 +69,8 @@ static double share_of(const struct drill_results *results, int which, double sh
 void drill_results_print(const struct drill_results *results, struct text *out)
 {
     char a[32], b[32], c[32];
+    if (results->asked > 0)
+        text_format(out, "stopped: %d of %d drills have ended\n", results->drills, results->asked);
     text_format(out, "%d drill%s, %d nodes lost, %d membership changes\n\n", results->drills,
                 results->drills == 1 ? "" : "s", results->lost, results->views);
     for (int v = DRILL_VERDICTS - 1; v >= 0; v--)
@@ -117,6 +119,8 @@ void drill_results_write_json(const struct drill_results *results, int64_t seed,
     drill_results_rows(results, rows);
     json_open_document(json, "rehearse-drills/1");
     json_integer(json, "drills", results->drills);
+    if (results->asked > 0)
+        json_integer(json, "stopped_of", results->asked);
     json_integer(json, "seed", seed);
     json_integer(json, "faults", faults);
     json_integer(json, "lost", results->lost);

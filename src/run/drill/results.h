@@ -29,6 +29,7 @@ enum drill_time {
 };
 
 struct drill_results {
+    int asked; /* of a batch that was stopped: how many there were to be; 0: it was not */
     int drills, verdicts[DRILL_VERDICTS], lost, views, restarts, repeated;
     int64_t samples, cells;
     struct {

@@ -41,7 +41,9 @@ struct drill_keeper {
     struct save *first, *last; /* in the order in which they are written */
     int waiting;
     struct collected open[MAX_WAITING + 1];
-    int64_t since; /* what was begun until this iteration is not completed any more */
+    int64_t since;       /* what was begun until this iteration is not completed any more */
+    int written, failed; /* what this rank has written, and could not */
+    char why[256];       /* of the first failure */
 };
 
 static void free_save(struct save *save)
@@ -252,8 +254,13 @@ void drill_look_at_saves(struct drill_rank *rank)
         struct save *save = keeper->first;
         keeper->first = save->next;
         keeper->waiting--;
-        if (save->job.failed)
+        if (save->job.failed) {
             drill_note(rank, save->job.error.text);
+            if (keeper->failed++ == 0)
+                snprintf(keeper->why, sizeof keeper->why, "%.255s", save->job.error.text);
+        } else {
+            keeper->written++;
+        }
         if (save->parts)
             tell(rank, save->iteration, save->parts, save->job.failed ? 0 : save->count);
         free_save(save);
@@ -277,6 +284,12 @@ bool drill_saves_rest(const struct drill_rank *rank)
         if (rank->keeper->open[i].saved.parts)
             return false;
     return true;
+}
+
+const char *drill_saves_failed(const struct drill_rank *rank)
+{
+    const struct drill_keeper *keeper = rank->keeper;
+    return keeper && keeper->failed > 0 && keeper->written == 0 ? keeper->why : NULL;
 }
 
 void drill_keep_free(struct drill_rank *rank)
