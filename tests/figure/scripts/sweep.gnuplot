@@ -5,7 +5,7 @@ set ylabel "a y"
 set border 3
 set tics nomirror out
 set grid lc rgb '#dddddd'
-set key left top
+set key outside above horizontal maxcols 2 left Left reverse
 set datafile missing '?'
 set yrange [0:]
 set logscale x 2
