@@ -1,7 +1,7 @@
 set terminal svg size 760,640 dynamic font 'sans-serif,13' background 'white' noenhanced
 set logscale xy
 set grid lc rgb '#dddddd'
-set key outside above horizontal maxcols 2 left Left reverse
+set key left top
 set size square
 set xlabel 'measured, seconds per iteration'
 set ylabel 'predicted'
