@@ -1,5 +1,6 @@
 #include "cli/completion.h"
 
+#include "api/names.h"
 #include "cli/command.h"
 #include "cli/origins.h"
 
@@ -80,6 +81,8 @@ static void write_operand_words(struct text *out, const struct command *command)
         origin_write_names(out, " ");
     } else if (command->operands.words)
         option_write_words(command->operands.words, " ", out);
+    else
+        option_operand_names(command->operands.name, out);
 }
 
 static void write_bash_command(struct text *out, const struct command *command)
@@ -94,6 +97,8 @@ static void write_bash_command(struct text *out, const struct command *command)
         text_add(out, ") words='");
         if (spec->words)
             option_write_words(spec->words, " ", out);
+        else
+            option_names(spec, out);
         text_add(out, "' ;;\n");
     }
     text_format(out, "    '%s '*)\n        words='", command->name);
@@ -143,9 +148,16 @@ void completion_write_bash(struct text *out)
                   "complete -o default -F _rehearse rehearse\n");
 }
 
+/* zsh's action that offers names and files. */
+static void write_zsh_names(struct text *out, const struct text *names)
+{
+    text_format(out, "{compadd %s; _files}", names->data ? names->data : "");
+}
+
 static void write_zsh_option(struct text *out, const struct option_spec *spec)
 {
     const char *equals = spec->kind == OPTION_FLAG ? "" : "=";
+    struct text names = {0};
     text_add(out, " \\\n            ");
     if (spec->repeats && spec->letter)
         text_format(out, "'*'{-%c,--%s%s}'[", spec->letter, spec->name, equals);
@@ -160,14 +172,20 @@ static void write_zsh_option(struct text *out, const struct option_spec *spec)
         text_format(out, ":%s:(", spec->argument);
         option_write_words(spec->words, " ", out);
         text_add(out, ")");
+    } else if (option_names(spec, &names)) {
+        text_format(out, ":%s:", spec->argument);
+        write_zsh_names(out, &names);
     } else if (spec->kind != OPTION_FLAG) {
         text_format(out, ":%s:%s", spec->argument, spec->kind == OPTION_FILE ? "_files" : "");
     }
     text_add(out, "'");
+    out->failed |= names.failed;
+    text_release(&names);
 }
 
 static void write_zsh_command(struct text *out, const struct command *command)
 {
+    struct text names = {0};
     text_format(out, "    '%s')\n        _arguments -S '(- *)'{-h,--help}'[print this help]'", command->name);
     for (struct option_walk walk = option_begin(command->options); option_next(&walk);)
         write_zsh_option(out, walk.spec);
@@ -177,11 +195,16 @@ static void write_zsh_command(struct text *out, const struct command *command)
             text_add(out, "(");
             write_operand_words(out, command);
             text_add(out, ")'");
+        } else if (option_operand_names(command->operands.name, &names)) {
+            write_zsh_names(out, &names);
+            text_add(out, "'");
         } else {
             text_add(out, "_files'");
         }
     }
     text_add(out, " ;;\n");
+    out->failed |= names.failed;
+    text_release(&names);
 }
 
 void completion_write_zsh(struct text *out)
@@ -230,23 +253,40 @@ static void write_fish_condition(struct text *out, const char *name)
     text_add(out, "'");
 }
 
+static void write_fish_names(struct text *out, const struct text *names)
+{
+    text_format(out, "F -a '%s'", names->data ? names->data : "");
+}
+
+static void write_fish_option(struct text *out, const struct option_spec *spec)
+{
+    struct text names = {0};
+    if (spec->kind == OPTION_FILE) {
+        text_add(out, " -rF");
+    } else if (spec->words) {
+        text_add(out, " -xa '");
+        option_write_words(spec->words, " ", out);
+        text_add(out, "'");
+    } else if (option_names(spec, &names)) {
+        text_add(out, " -r");
+        write_fish_names(out, &names);
+    } else if (spec->kind != OPTION_FLAG) {
+        text_add(out, " -x");
+    }
+    out->failed |= names.failed;
+    text_release(&names);
+}
+
 static void write_fish_command(struct text *out, const struct command *command)
 {
+    struct text names = {0};
     for (struct option_walk walk = option_begin(command->options); option_next(&walk);) {
         const struct option_spec *spec = walk.spec;
         write_fish_condition(out, command->name);
         text_format(out, " -l %s", spec->name);
         if (spec->letter)
             text_format(out, " -s %c", spec->letter);
-        if (spec->kind == OPTION_FILE) {
-            text_add(out, " -rF");
-        } else if (spec->words) {
-            text_add(out, " -xa '");
-            option_write_words(spec->words, " ", out);
-            text_add(out, "'");
-        } else if (spec->kind != OPTION_FLAG) {
-            text_add(out, " -x");
-        }
+        write_fish_option(out, spec);
         text_add(out, " -d '");
         write_quoted(out, spec->help, "");
         text_add(out, "'\n");
@@ -258,6 +298,10 @@ static void write_fish_command(struct text *out, const struct command *command)
         text_add(out, " -fa '");
         write_operand_words(out, command);
         text_add(out, "'\n");
+    } else if (option_operand_names(command->operands.name, &names)) {
+        text_add(out, " -");
+        write_fish_names(out, &names);
+        text_add(out, "\n");
     } else {
         text_add(out, " -F\n");
     }

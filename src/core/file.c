@@ -58,7 +58,7 @@ bool file_read(const char *path, size_t limit, char **data, size_t *length, stru
     struct stat info;
     bool ok;
     if (fstat(fd, &info) != 0)
-        ok = error_set(err, ERROR_FAILED, "%s: cannot access: %s", path, strerror(errno));
+        ok = error_set(err, ERROR_FAILED, "%s: cannot stat: %s", path, strerror(errno));
     else if (S_ISDIR(info.st_mode))
         ok = error_set(err, ERROR_INPUT, "%s: a directory, expected a file", path);
     else if (S_ISREG(info.st_mode) && (uintmax_t)info.st_size > limit)
@@ -76,7 +76,7 @@ bool file_look(const char *path, enum file_kind *kind, struct error *err)
     if (stat(path, &info) == 0)
         *kind = S_ISDIR(info.st_mode) ? FILE_FOLDER : S_ISREG(info.st_mode) ? FILE_REGULAR : FILE_OTHER;
     else if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP && errno != ENAMETOOLONG)
-        return error_set(err, error_of_input(errno), "%s: cannot access: %s", path, strerror(errno));
+        return error_set(err, error_of_input(errno), "%s: cannot stat: %s", path, strerror(errno));
     return true;
 }
 

@@ -1,0 +1,58 @@
+#include "api/names.h"
+
+#include "devices/software.h"
+#include "devices/tables.h"
+#include "feed/workload/workload.h"
+
+#include <string.h>
+
+static void add_name(struct text *out, int i, const char *name)
+{
+    text_format(out, "%s%s", i > 0 ? " " : "", name);
+}
+
+static void add_table(enum table_of which, struct text *out)
+{
+    struct error err;
+    if (!tables_ready(&err))
+        return;
+    const struct table *table = tables_known(which);
+    for (int i = 0; i < table->count; i++)
+        add_name(out, i,
+                 which == TABLE_MODELS    ? table->models[i].name
+                 : which == TABLE_DEVICES ? table->devices[i].name
+                                          : table->links[i].name);
+}
+
+bool option_names(const struct option_spec *spec, struct text *out)
+{
+    static const struct {
+        const char *option;
+        enum table_of table;
+    } tables[] = {
+        {"model", TABLE_MODELS}, {"device", TABLE_DEVICES}, {"inside", TABLE_LINKS}, {"across", TABLE_LINKS}};
+    if (spec->kind != OPTION_TEXT)
+        return false;
+    if (strcmp(spec->name, "software") == 0) {
+        for (int i = 0; i < SOFTWARE_COUNT; i++)
+            add_name(out, i, software_all[i].name);
+        return true;
+    }
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        if (strcmp(spec->name, tables[i].option) == 0) {
+            add_table(tables[i].table, out);
+            return true;
+        }
+    return false;
+}
+
+bool option_operand_names(const char *operands, struct text *out)
+{
+    int count = 0;
+    if (!operands || strcmp(operands, "WORKLOAD") != 0)
+        return false;
+    const char *const *names = workload_builtins(&count);
+    for (int i = 0; names && i < count; i++)
+        add_name(out, i, names[i]);
+    return true;
+}
