@@ -6,10 +6,12 @@ DESTDIR      ?=
 FUZZ_SECONDS ?= 60
 SOAK_MINUTES ?= 30
 WITH_CEPH    ?=
+# In `make test`, tests may be skipped where something is not installed; `make check` installs it.
+SKIPS        ?= any
 
 SOURCES = $(shell find src tests fuzz bench include -name '*.[ch]' 2>/dev/null)
 
-.PHONY: all demo test bench fuzz soak install wheel dist deb check-packages format lint clean help
+.PHONY: all demo test check bench fuzz soak install wheel dist deb check-packages format lint clean help
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) $(if $(VERBOSE),-v) installed
@@ -23,8 +25,17 @@ demo:
 	@scripts/demo $(BUILD)/rehearse
 
 test:
+	@scripts/bootstrap.sh test
+	@SKIPS=$(SKIPS) scripts/check test
+
+check:
 	@WITH_CEPH=$(WITH_CEPH) scripts/bootstrap.sh check
-	@scripts/test
+	@scripts/check $(if $(BUT),--but $(BUT))
+
+# One part, as check-storage. check-packages is none of them: it takes half an hour.
+check-%:
+	@WITH_CEPH=$(WITH_CEPH) scripts/bootstrap.sh check
+	@scripts/check $*
 
 bench: $(BUILD)/build.ninja
 	@meson setup --reconfigure $(BUILD) >/dev/null
@@ -80,7 +91,9 @@ clean:
 help:
 	@echo "make            build the program: $(BUILD)/rehearse"
 	@echo "make demo       plan training jobs, price a GPT block, feed emulated accelerators and record it; with a page of pictures"
-	@echo "make test       everything that must hold: compilers, sanitizers, fuzzing, style"
+	@echo "make test       one build, its quick tests, the transcripts, the pages: what to run before a commit"
+	@echo "make check      all that must hold, the test above included; make check-NAME is one part of it:"
+	@scripts/check --list
 	@echo "                WITH_CEPH=1 installs Ceph, for the tests of S3 on a vendor's server too"
 	@echo "make bench      times of the searches, beside published figures"
 	@echo "make fuzz       every fuzz target, FUZZ_SECONDS each (default 60)"

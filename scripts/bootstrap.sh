@@ -172,7 +172,6 @@ need check 'clang libbpf-dev bpftool' "recording from the kernel ('rehearse trac
 need test git '' has_command git
 need test python3 '' has_command python3
 need test libcmocka-dev '' has_library cmocka
-need test mold '' has_command mold
 need test mandoc '' has_command mandoc
 need check clang-format '' has_command clang-format
 need check clang-tidy '' has_command clang-tidy
@@ -182,11 +181,20 @@ need check python3-venv '' has_python ensurepip
 need check abigail-tools '' has_command abidiff # 2 MB: compares the library with its first release
 need check mypy '' has_command mypy             # the stubs of the package for Python
 need check debootstrap '' has_command debootstrap # scripts/check-door
+need check g++ '' has_command g++
+need check valgrind '' has_command valgrind
+need check strace '' has_command strace
+need check procps '' has_command pgrep
+need check locales '' has_command localedef # a decimal comma
+need check zsh '' has_command zsh           # reads the completion for it
+need check fish '' has_command fish
+need check chromium '' has_command chromium # shows the report
 # Hosts and Slurm on one machine (tests/hosts/run); nothing of it is started as a service.
 need check iproute2 '' has_command ip
 need check munge '' has_command munged
 need check slurmctld '' has_command slurmctld
 need check 'slurmd slurm-client' '' has_command slurmd
+need check 'openssh-server openssh-client' '' has_command sshd
 # Readers that others wrote, for the tests of what we write.
 need check python3-numpy '' has_python numpy
 need check python3-h5py '' has_python h5py

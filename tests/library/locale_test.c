@@ -2,6 +2,7 @@
 #include "rehearse.h"
 
 #include "caller.h"
+#include "support/comma.h"
 
 #include <locale.h>
 #include <setjmp.h>
@@ -13,34 +14,11 @@
 
 #include <cmocka.h>
 
-static bool has_comma(void)
-{
-    return strcmp(localeconv()->decimal_point, ",") == 0;
-}
-
-/* An installed locale, else one that is made in a folder of the test. */
-static bool take_comma(void)
-{
-    static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "de_DE", "fr_FR.UTF-8", "fr_FR.utf8"};
-    char folder[512], command[1600];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (setlocale(LC_ALL, names[i]))
-            return has_comma();
-    snprintf(folder, sizeof folder, "%s", caller_write("locales", ""));
-    *strrchr(folder, '/') = '\0';
-    snprintf(command, sizeof command, "localedef -i de_DE -f UTF-8 '%s/de_DE.UTF-8' >'%s/locales' 2>&1",
-             folder, folder);
-    setenv("LOCPATH", folder, 1);
-    bool taken = system(command) == 0 && setlocale(LC_ALL, "de_DE.UTF-8") && has_comma();
-    snprintf(command, sizeof command, "rm -rf '%s/de_DE.UTF-8'", folder);
-    return system(command) == 0 && taken;
-}
-
 static void hear(void *user, const char *what, const char *detail)
 {
     bool *comma = user;
     (void)what, (void)detail;
-    *comma = has_comma();
+    *comma = comma_is_set();
 }
 
 static rh_handle *sweep(bool *comma)
@@ -85,7 +63,7 @@ static void a_decimal_comma_changes_nothing(void **state)
     bool comma = false;
     (void)state;
     for (int with_comma = 0; with_comma < 2; with_comma++) {
-        if (with_comma && !take_comma()) {
+        if (with_comma && !comma_take()) {
             print_message("no locale with a decimal comma can be had (localedef, locales)\n");
             skip();
         }
@@ -96,7 +74,7 @@ static void a_decimal_comma_changes_nothing(void **state)
         rh_free(played);
     }
     assert_true(comma); // the callback's locale was the program's
-    assert_true(has_comma());
+    assert_true(comma_is_set());
     setlocale(LC_ALL, "C");
     for (int i = 0; i < 2; i++)
         for (int form = 0; form < 4; form++) {

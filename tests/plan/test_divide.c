@@ -106,10 +106,6 @@ static void mixed_plans_are_the_reference(void **state)
 static void eleven_nodes_of_four_kinds_are_the_reference(void **state)
 {
     (void)state;
-    if (!getenv("REHEARSE_SLOW")) {
-        printf("# skipped: takes some ten seconds (set REHEARSE_SLOW=1)\n");
-        skip();
-    }
     check_files("exp3_", "_dnc.json", NULL);
 }
 

@@ -198,7 +198,9 @@ static void python_finds_the_same(void **state)
     const double expected[] = {s.mean,        s.stdev,         s.q1,           s.median,
                                s.q3,          normal.mean,     normal.sigma,   (double)normal.count,
                                plane.per_gpu, plane.per_batch, plane.constant, plane.r2};
-    snprintf(command, sizeof command, "python3 '%s' '%s' 2>&1", in_folder("script.py"), in_folder("values"));
+    snprintf(command, sizeof command,
+             "python3 -c 'import numpy' 2>/dev/null || PATH=/usr/bin:$PATH; python3 '%s' '%s' 2>&1",
+             in_folder("script.py"), in_folder("values"));
     FILE *pipe = popen(command, "r");
     assert_non_null(pipe);
     size_t found = 0;
