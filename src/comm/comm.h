@@ -56,7 +56,13 @@ bool comm_gather(struct comm *comm, const void *bytes, size_t length, comm_visit
 
 /* Returns true on all ranks if all came with `ok`, else false on all. *err is then the error of the lowest
  * failed rank, with its name. */
-bool comm_agree(struct comm *comm, bool ok, const char *what, struct error *err);
+bool comm_vote(struct comm *comm, bool ok, const char *what, struct error *err);
+
+/* The same. The static analyser, which cannot look into other files, sees that it returns false without `ok`. */
+static inline bool comm_agree(struct comm *comm, bool ok, const char *what, struct error *err)
+{
+    return comm_vote(comm, ok, what, err) && ok;
+}
 
 /* Returns true if all ranks have the same bytes; else false on all, and the error names the rank. */
 bool comm_same(struct comm *comm, const void *bytes, size_t length, const char *what, struct error *err);

@@ -227,7 +227,7 @@ bool comm_gather(struct comm *comm, const void *bytes, size_t length, comm_visit
     return visited && received;
 }
 
-bool comm_agree(struct comm *comm, bool ok, const char *what, struct error *err)
+bool comm_vote(struct comm *comm, bool ok, const char *what, struct error *err)
 {
     if (comm->size == 1)
         return ok;
