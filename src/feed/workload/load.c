@@ -346,6 +346,16 @@ static bool is_default(const struct workload *workload, const struct workload_ke
     return same;
 }
 
+/* Adds "KEY (REASON)"; the table's texts are Markdown, and may go on with other facts after a semicolon. */
+static void add_idle(struct text *list, const char *path, const char *reason)
+{
+    text_format(list, "%s%s (", list->length ? ", " : "", path);
+    for (const char *at = reason; *at && *at != ';'; at++)
+        if (*at != '`')
+            text_add_bytes(list, at, 1);
+    text_add(list, ")");
+}
+
 /* Warns of the keys that the user set, in a file or by overrides, to no avail. */
 static bool warn_of_idle_keys(struct workload *workload, bool is_builtin, struct error *err)
 {
@@ -356,8 +366,7 @@ static bool warn_of_idle_keys(struct workload *workload, bool is_builtin, struct
         const char *reason = workload_key_idle(&keys[i]), *place = workload->given[i];
         bool theirs = place && (!is_builtin || text_starts_with(place, "override "));
         if (reason && theirs && !is_default(workload, &keys[i]))
-            text_format(&list, "%s%s (%.*s)", list.length ? ", " : "", keys[i].path,
-                        (int)strcspn(reason, ";"), reason);
+            add_idle(&list, keys[i].path, reason);
     }
     bool ok = !list.failed || error_memory(err);
     ok = ok && (list.length == 0 ||
