@@ -63,7 +63,7 @@ static int by_moved(const void *a, const void *b)
 static void print_run(const struct neighbour *neighbour, struct text *out)
 {
     const struct residual *row = neighbour->row;
-    text_format(out, "  %-16.16s  %-28.28s  %-10.10s %6d  %-12.12s  %6.2f  %+6.1f %%  %+6.1f %%\n", row->id,
+    text_format(out, "  %-6.16s %-15.15s %-10.10s %7d %-12.12s %5.2f  %+6.1f %% %+5.1f %%\n", row->id,
                 row->source, row->likeness.device, row->likeness.devices, row->model, neighbour->correlation,
                 100.0 * expm1(row->log_ratio), 100.0 * expm1(neighbour->moved));
 }
@@ -94,15 +94,16 @@ void estimate_print(const struct estimate *estimate, struct text *out)
     if (sorted.own != 1.0)
         text_format(out, ", and the run of --calibration by %+.1f %%", 100.0 * (sorted.own - 1.0));
     text_add(out, "\n");
-    text_add(out, "  run               source                        device    devices  model         "
-                  "alike      slower     moves\n");
+    text_format(out, "  %-6s %-15s %-10s %7s %-12s %5s  %8s %7s\n", "run", "source", "device", "devices",
+                "model", "alike", "slower", "effect");
     for (int i = 0; i < sorted.count; i++)
         if (i < NAMED)
             print_run(&sorted.neighbours[i], out);
         else
             others += sorted.neighbours[i].moved;
     if (sorted.count > NAMED)
-        text_format(out, "  and %d others %86s %+6.1f %%\n", sorted.count - NAMED, "", 100.0 * expm1(others));
-    text_add(out, "alike: correlation of errors; slower: measured relative to the formula; effect: on "
-                  "the\nprediction\n");
+        text_format(out, "  and %-3d others %58s %+5.1f %%\n", sorted.count - NAMED, "",
+                    100.0 * expm1(others));
+    text_add(out, "alike: correlation of errors; slower: measured against the formula;\n"
+                  "effect: on the prediction\n");
 }
