@@ -102,7 +102,7 @@ void estimate_print(const struct estimate *estimate, struct text *out)
         else
             others += sorted.neighbours[i].moved;
     if (sorted.count > NAMED)
-        text_format(out, "  and %-3d others %58s %+5.1f %%\n", sorted.count - NAMED, "",
+        text_format(out, "  and %-3d others %55s %+5.1f %%\n", sorted.count - NAMED, "",
                     100.0 * expm1(others));
     text_add(out, "alike: correlation of errors; slower: measured against the formula;\n"
                   "effect: on the prediction\n");

@@ -39,15 +39,13 @@ static void print_proof(const struct job_search_report *report, struct text *out
                     search->combinations,
                     100.0 * plan_gap_of(best * search->plans[0].job.devices, search->lower_bound));
     else if (search->complete)
-        text_format(out,
-                    "proven optimal: no faster plan among %.0f combinations satisfies the limits and fits\n",
+        text_format(out, "proven optimal: no faster plan in %.0f combinations within limits and memory\n",
                     search->combinations);
     else
-        text_format(
-            out,
-            "stopped early: the best of %.0f combinations tried; no plan takes less than %s (gap %.1f %%)\n",
-            search->combinations, unit_text(&texts, search->lower_bound, UNIT_TIME),
-            100.0 * plan_gap_of(best, search->lower_bound));
+        text_format(out,
+                    "stopped early: best of %.0f combinations; no plan takes less than %s (gap %.1f %%)\n",
+                    search->combinations, unit_text(&texts, search->lower_bound, UNIT_TIME),
+                    100.0 * plan_gap_of(best, search->lower_bound));
 }
 
 static void print_head(const struct job_search_report *report, struct text *out)
@@ -85,8 +83,7 @@ static void print_split(const struct job_search_report *report, struct text *out
     if (job->chunks > 1)
         text_format(out, "%d chunks per stage (%s)\n", job->chunks,
                     job_is_folded(job) ? "in a V" : "interleaved 1F1B");
-    text_format(out,
-                "micro-batch %" PRId64 ", %" PRId64 " of them per pipeline; ZeRO stage %d; recomputation: ",
+    text_format(out, "micro-batch %" PRId64 ", %" PRId64 " per pipeline; ZeRO %d; recomputation: ",
                 job->microbatch, job_microbatches(job), job->sharding);
     technique_write_recompute(out, job->recompute, &job->technique);
     technique_write_others(out, &job->technique, "; ");
@@ -128,12 +125,9 @@ static void print_simpler(const struct job_search_report *report, struct text *o
 static void print_parts(const struct job_time *time, struct text *out)
 {
     static const char *const descriptions[JOB_TIME_PARTS] = {
-        "all micro-batches of the slowest stage",
-        "filling and draining the pipeline",
-        "exposed tensor, context and expert parallel communication",
-        "transfers between stages",
-        "exposed communication of gradients and parameter shards",
-        "the optimizer's step, and adding gradients of micro-batches",
+        "all micro-batches of the slowest stage",     "filling and draining the pipeline",
+        "exposed tensor, context, expert comm.",      "transfers between stages",
+        "exposed gradient and shard communication",   "optimizer step, gradient accumulation",
         "host time and waiting for the slowest node",
     };
     struct unit_texts texts = {0};
@@ -167,7 +161,7 @@ static void print_memory(const struct job_search_report *report, struct text *ou
         if (parts[i].bytes > 0.0) {
             text_format(out, "%s%s %s", between, parts[i].name,
                         unit_text(&texts, parts[i].bytes, UNIT_BYTES));
-            between = ", ";
+            between = i == 2 ? ",\n  " : ", ";
         }
     text_add(out, "\n");
 }
@@ -219,8 +213,8 @@ static void print_stages(const struct job_choice *plan, struct text *out)
     struct unit_texts texts = {0};
     if (job->pipeline == 1)
         return;
-    text_add(out, "\n   stages  blocks  and        micro-batch  compute  transfers  after  waits  memory "
-                  "per device\n");
+    text_format(out, "\n%6s %6s %-9s %11s %8s %9s %7s %7s %s\n", "stages", "blocks", "and", "micro-batch",
+                "compute", "transfers", "after", "waits", " memory");
     for (int stage = 0, end; stage < job->pipeline; stage = end) {
         struct stage_row row = stage_row(plan, &layers, stage), last = row;
         char range[32], memory[80];
@@ -234,8 +228,8 @@ static void print_stages(const struct job_choice *plan, struct text *out)
         snprintf(memory, sizeof memory, row.memory > last.memory ? "%s to %s" : "%s",
                  unit_text(&texts, row.memory, UNIT_BYTES), unit_text(&texts, last.memory, UNIT_BYTES));
         double waits = fmax(1.0 - row.compute - row.transfers - row.after, 0.0);
-        text_format(out, "%9s  %6d  %-9s  %11s  %5.1f %%    %5.1f %% %4.1f %% %4.1f %%  %s\n", range,
-                    row.blocks, row.ends, unit_text(&texts, row.seconds, UNIT_TIME), 100.0 * row.compute,
+        text_format(out, "%6s %6d %-9s %11s %6.1f %% %7.1f %% %5.1f %% %5.1f %%  %s\n", range, row.blocks,
+                    row.ends, unit_text(&texts, row.seconds, UNIT_TIME), 100.0 * row.compute,
                     100.0 * row.transfers, 100.0 * row.after, 100.0 * waits, memory);
     }
 }
@@ -261,8 +255,7 @@ static void print_money(const struct job_search_report *report, const struct job
 static void print_plans_head(const struct job_search_report *report, struct text *out)
 {
     const struct plan_budget *budget = report->budget;
-    text_add(out,
-             "   by formula  slower    tp  cp  ep   pp    dp  mbs  vp  zero  recompute  devices     memory");
+    text_add(out, "by formula slower  tp cp ep  pp   dp mbs vp zero recompute devices    memory");
     if (budget && budget->seconds > 0.0)
         text_add(out, "       days");
     if (budget && budget->dollars_per_hour >= 0.0)
@@ -277,6 +270,7 @@ static void print_plans(const struct job_search_report *report, struct text *out
     bool money = report->budget && report->budget->dollars_per_hour >= 0.0;
     const struct job_search *search = report->answer.front ? report->answer.front : report->answer.search;
     struct unit_texts texts = {0};
+    bool uneven = false;
     if (search->plan_count == 1 && !report->answer.front)
         return;
     text_format(out, "\n%s\n",
@@ -288,18 +282,21 @@ static void print_plans(const struct job_search_report *report, struct text *out
     for (int i = 0; i < search->plan_count; i++) {
         const struct job_choice *plan = &search->plans[i];
         const struct job *job = &plan->job;
-        text_format(out, "%13s  %4.1f %%  %4d  %2d  %2d  %3d  %4d  %3" PRId64 "  %2d  %4d  %-9s  %7d  %9s",
+        text_format(out, "%10s %4.1f %% %3d %2d %2d %3d %4d %3" PRId64 " %2d %4d %-9s %7d %9s",
                     unit_text(&texts, plan->time.seconds, UNIT_TIME),
                     100.0 * (plan->time.seconds / search->plans[0].time.seconds - 1.0), job->tensor,
                     job->context, job->expert, job->pipeline, job->data, job->microbatch, job->chunks,
                     job->sharding, recompute_name(job->recompute), job->devices,
                     unit_text(&texts, plan->memory.total, UNIT_BYTES));
         print_money(report, plan, out);
+        uneven |= job->stage_blocks != NULL;
         text_format(out, "%s%s\n", plan->on_front && !report->answer.front ? " *" : "",
-                    job->stage_blocks ? " uneven" : "");
+                    job->stage_blocks ? " u" : "");
     }
     if (!report->answer.front)
         text_add(out, "* Pareto-optimal by time, memory and number of devices\n");
+    if (uneven)
+        text_add(out, "u: uneven stages\n");
 }
 
 /* ---- more of a resource ---- */
