@@ -573,8 +573,7 @@ struct rh_option {
                                  'H': struct rh_handles */
     bool required;
     size_t offset;
-    const char
-        *unit; /* "s": unit of the field, without which rh_set takes no number; NULL: it may stand alone */
+    const char *unit; /* "s": the field's unit, without which rh_set takes no number; NULL: none is needed */
 };
 
 /* The option `index`, from 0, of a command. False: no more of them, or no such command. Set option->size first. */
