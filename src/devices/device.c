@@ -149,6 +149,7 @@ static const struct field device_fields[] = {
     FIELD(struct cost_device, capability, FIELD_TEXT, 0, 0),
     FIELD(struct cost_device, link, FIELD_TEXT, 0, 0),
     FIELD(struct cost_device, node, FIELD_INT, 0, MAX_UNITS),
+    FIELD(struct cost_device, host, FIELD_INT, 0, MAX_UNITS),
     FIELD(struct cost_device, across, FIELD_TEXT, 0, 0),
     FIELD(struct cost_device, units, FIELD_INT, 1, MAX_UNITS),
     FIELD(struct cost_device, lanes, FIELD_INT, 1, MAX_LANES),

@@ -69,6 +69,7 @@ struct cost_device {
     bool gemm_own[COST_TYPE_COUNT];
     const char *link;   /* default link within a node: a name in data/links.yaml */
     int node;           /* devices of the vendor's own node, or of one NVLink domain; 0: 8 */
+    int host;           /* devices of one host, where a node is a domain of several; 0: as node */
     const char *across; /* default link between nodes, as seen by one device; NULL: ib-400g */
 };
 

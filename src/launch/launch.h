@@ -46,6 +46,21 @@ bool launch_write(enum launch_format format, const struct plan *plan, const stru
 bool launch_write_runs(enum launch_format format, const struct plan *plan, const struct plan_parts *parts,
                        struct text *out, struct error *err);
 
+/* What starts the processes of a script. */
+enum launch_launcher {
+    LAUNCHER_TORCHRUN, /* the script runs on each node */
+    LAUNCHER_SBATCH,   /* slurm runs it: srun starts torchrun on each node */
+    LAUNCHER_COUNT
+};
+
+extern const char *const launch_launcher_names[LAUNCHER_COUNT + 1];
+
+/* Appends a shell script that starts the plan's job: the options of launch_write, and nodes, processes and port. What a plan
+ * does not know (data, tokenizer, learning rate) are variables with a default. ERROR_USAGE: a format that no program starts
+ * from; ERROR_INFEASIBLE: also without a job. */
+bool launch_write_script(enum launch_format format, enum launch_launcher launcher, const struct plan *plan,
+                         const struct job *job, struct text *out, struct error *err);
+
 /* ---- reading ---- */
 
 #define LAUNCH_MAX_BYTES     ((size_t)4 << 20) /* of a file */

@@ -57,6 +57,9 @@ bool launch_write_oobleck(const struct launch_subject *of, struct text *out, str
 /* Returns the model of one of torchtitan's names and flavors ("llama3", "8B"), or NULL. */
 const char *launch_flavor_model(const char *name, const char *flavor);
 
+/* Returns whether torchtitan has a flavor of all numbers of the job's model. */
+bool torchtitan_has_model(const struct job *job);
+
 /* Returns the model of a function of torchtitan's registry ("llama3_8b"), or NULL. */
 const char *launch_registry_model(const char *function);
 

@@ -111,6 +111,11 @@ static void write_training(const struct job *job, struct text *out)
                 whole ? "float32" : "bfloat16");
 }
 
+bool torchtitan_has_model(const struct job *job)
+{
+    return flavor_of(job) >= 0;
+}
+
 static void write_model(const struct job *job, struct text *out)
 {
     int flavor = flavor_of(job);

@@ -41,6 +41,8 @@ static struct launch_price priced(const char *path, const struct text *text, con
         fail_msg("%s: %s", what, err.text);
     if (!known || !launch_price_job(&price, &err))
         fail_msg("%s: %s\n%s", what, known ? err.text : "no model", text->data);
+    if (text_starts_with(text->data, "#!"))
+        assert_int_equal(options.nodes.value * options.devices_per_node.value, like->devices);
     launch_options_release(&options);
     return price;
 }
@@ -76,31 +78,42 @@ static struct job random_job(const char *const *models, int count)
     return job;
 }
 
-static int there_and_back(enum launch_format format, const char *path, const struct job *job, bool with_model)
+/* The text is priced as the job. */
+static void price_back(const char *path, const struct text *text, const struct job *job, bool with_model)
 {
-    struct text text = {0};
-    struct error err;
     char what[160];
-    if (!job_check(job, &err) || !job_launch(format, job, &text, &err)) {
-        text_release(&text);
-        return 0; /* the format has no words for it */
-    }
     double expected = job_time(job).seconds;
     snprintf(what, sizeof what, "%s, %s, tp %d pp %d cp %d vp %d", path, job->model->name, job->tensor,
              job->pipeline, job->context, job->chunks);
-    struct launch_price price = priced(path, &text, job, with_model, what);
+    struct launch_price price = priced(path, text, job, with_model, what);
     double found = price.time.seconds, memory = job_memory(job).total;
     if (found != expected)
-        fail_msg("%s: planned %.17g s, priced %.17g s\n%s", what, expected, found, text.data);
+        fail_msg("%s: planned %.17g s, priced %.17g s\n%s", what, expected, found, text->data);
     if (price.memory.total != memory)
         fail_msg("%s: planned %.17g bytes, priced %.17g bytes\n%s", what, memory, price.memory.total,
-                 text.data);
+                 text->data);
     assert_int_equal(price.job.batch, job->batch);
     assert_int_equal(price.job.microbatch, job->microbatch);
     assert_int_equal(price.job.data, job->data);
     assert_int_equal(price.job.sequence, job->sequence);
+}
+
+/* As options, and as a script that starts. */
+static int there_and_back(enum launch_format format, const char *path, const struct job *job, bool with_model)
+{
+    struct text text = {0}, script = {0};
+    struct error err;
+    bool written =
+        job_check(job, &err) && job_launch(format, job, &text, &err); /* else it has no words for it */
+    if (written) {
+        price_back(path, &text, job, with_model);
+        if (!job_script(format, (enum launch_launcher)pick(LAUNCHER_COUNT), job, &script, &err))
+            fail_msg("%s", err.text);
+        price_back("start.sh", &script, job, with_model);
+    }
+    text_release(&script);
     text_release(&text);
-    return 1;
+    return written;
 }
 
 static const char *const dense[] = {"llama-3-8b",       "llama-2-13b", "gpt3-13b",         "qwen2.5-32b",

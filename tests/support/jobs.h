@@ -15,4 +15,8 @@ void job_spread(struct job *job, int devices);
 /* launch_write of the job's own plan. */
 bool job_launch(enum launch_format format, const struct job *job, struct text *out, struct error *err);
 
+/* launch_write_script, likewise. */
+bool job_script(enum launch_format format, enum launch_launcher launcher, const struct job *job,
+                struct text *out, struct error *err);
+
 #endif

@@ -47,6 +47,7 @@ struct plan_options {
     bool explain, pareto, no_neighbours;
     const char *plan; /* a file, instead of a search */
     int emit;         /* enum launch_format */
+    int launcher;     /* enum launch_launcher */
     const char *flags;
 
     const char *output, *figure;

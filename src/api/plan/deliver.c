@@ -21,6 +21,9 @@ static bool emit(const struct plan_options *options, const struct plan_delivery 
     enum launch_format format = (enum launch_format)options->emit;
     if (!plan_is_given(options, "emit"))
         return true;
+    if (plan_is_given(options, "launcher"))
+        return launch_write_script(format, (enum launch_launcher)options->launcher, delivery->plan,
+                                   delivery->job, out, err);
     return delivery->job || !delivery->parts
                ? launch_write(format, delivery->plan, delivery->job, out, err)
                : launch_write_runs(format, delivery->plan, delivery->parts, out, err);

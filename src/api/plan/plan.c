@@ -82,6 +82,10 @@ const struct option_spec api_plan_options[] = {
                "split for torch.distributed.pipelining, or a pipeline template of Oobleck; without "
                "--software it "
                "is planned for the software that reads the format"),
+    OPTION(rh_plan_request, launcher, OPTION_WORD, "launcher", .topic = "output", .argument = "NAME",
+           .words = launch_launcher_names,
+           .help = "with --emit megatron, torchtitan or deepspeed: print a whole script that starts the job, "
+                   "run on each node (torchrun) or given to slurm (sbatch)"),
     OPTION(rh_plan_request, flags, OPTION_FILE, "flags", .topic = "job", .argument = "FILE",
            .help = "launch description (a script of Megatron-LM, MLPerf's exports, TOML of torchtitan, ...): "
                    "its settings are fixed, "
@@ -152,14 +156,19 @@ static bool check_files(const struct plan_options *given, struct error *err)
     if (given->output && given->figure && strcmp(given->output, given->figure) == 0)
         return error_set(err, ERROR_USAGE, "--output and --figure both write '%s': choose two names",
                          given->output);
+    if (plan_is_given(given, "launcher") && !plan_is_given(given, "emit"))
+        return error_set(
+            err, ERROR_USAGE,
+            "--launcher needs --emit megatron, torchtitan or deepspeed: a script for which software?");
     return !given->figure || figure_can_write(given->figure, err);
 }
 
 /* A plan that exists is not searched: only what is written, and what its names mean, can be said. */
 static bool check_given_plan(const struct plan_options *given, struct error *err)
 {
-    static const char *const others[] = {"plan", "from",   "model", "device", "links",  "calibration",
-                                         "emit", "output", "form",  "dot",    "figure", NULL};
+    static const char *const others[] = {"plan",        "from",   "model",    "device", "links",
+                                         "calibration", "emit",   "launcher", "output", "form",
+                                         "dot",         "figure", NULL};
     const char *name;
     for (size_t at = 0; (name = plan_option_name(at)) != NULL; at++) {
         int i = 0;
@@ -220,6 +229,7 @@ static struct plan_options options_of(const struct rh_plan_request *asked, const
         .no_neighbours = asked->no_neighbours,
         .plan = asked->plan,
         .emit = asked->emit ? option_index(launch_format_names, asked->emit) : 0,
+        .launcher = asked->launcher ? option_index(launch_launcher_names, asked->launcher) : 0,
         .flags = asked->flags,
         .output = asked->output,
         .figure = asked->figure,

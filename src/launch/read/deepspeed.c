@@ -46,8 +46,27 @@ static const struct launch_rule rules[] = {
 
 static const struct launch_rules all_rules = {rules, sizeof rules / sizeof *rules, NULL};
 
+/* The options of DeepSpeed itself: deepspeed/__init__.py, add_config_arguments. Others are the program's own. */
+static const struct launch_rule program_rules[] = {
+    RULE_NOTHING("deepspeed"),
+    RULE_NOTHING("deepspeed_config"),
+    RULE_NOTHING("local_rank"),
+};
+
+/* A script with the JSON in a here document, for a program of the user's own. One with Megatron-LM's arguments is
+ * Megatron-DeepSpeed's. */
+static const struct shell_document *document_of(const struct shell *shell)
+{
+    static const char *const keys[] = {"\"train_", "batch_size", NULL};
+    if (!launch_has_option(shell, "deepspeed-config") || launch_has_megatron_sizes(shell))
+        return NULL;
+    return launch_find_document(shell, "{", keys);
+}
+
 static bool knows(const struct launch_source *source)
 {
+    if (source->shell)
+        return document_of(source->shell) != NULL;
     static const char *const keys[] = {"train_batch_size", "train_micro_batch_size_per_gpu",
                                        "zero_optimization"};
     const struct doc_node *root = source->doc ? source->doc->root : NULL;
@@ -182,10 +201,10 @@ static bool read_parts(struct launch_options *options, const struct doc *doc, st
     return true;
 }
 
-static bool read(struct launch_options *options, struct launch_source *source, struct error *err)
+static bool read_doc(struct launch_options *options, const struct doc *doc, struct error *err)
 {
     int first = options->argument_count;
-    if (!launch_add_doc(options, source->doc, NULL, err) ||
+    if (!launch_add_doc(options, doc, NULL, err) ||
         !launch_apply_rules(options, &all_rules, first, NULL, err))
         return false;
     /* all that is wrong is said at once */
@@ -205,7 +224,28 @@ static bool read(struct launch_options *options, struct launch_source *source, s
     read_recompute(options);
     if (!options->software)
         options->software = "deepspeed";
-    return ok && read_parts(options, source->doc, err);
+    return ok && read_parts(options, doc, err);
+}
+
+static bool read_shell(struct launch_options *options, struct shell *shell, struct error *err)
+{
+    struct launch_rules command = {program_rules, sizeof program_rules / sizeof *program_rules,
+                                   &launch_launcher_rules};
+    const char *launcher = NULL;
+    struct doc doc;
+    if (!launch_parse_document(shell, document_of(shell), DOC_JSON, &doc, err))
+        return false;
+    bool ok = read_doc(options, &doc, err);
+    int first = options->argument_count;
+    doc_release(&doc);
+    return ok && (launch_add_command(options, shell, "deepspeed-config", &launcher) || error_memory(err)) &&
+           launch_apply_rules(options, &command, first, shell, err) &&
+           launch_read_nodes(options, shell, launcher, err);
+}
+
+static bool read(struct launch_options *options, struct launch_source *source, struct error *err)
+{
+    return source->shell ? read_shell(options, source->shell, err) : read_doc(options, source->doc, err);
 }
 
 static void complete(struct launch_options *options)

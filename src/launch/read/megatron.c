@@ -344,15 +344,55 @@ static bool read_torchrun(struct launch_options *options, struct error *err)
 }
 
 /* Nodes that neither the launcher's options nor the script say are the launcher's default. */
-static bool default_nodes(const struct commands *c)
+static bool default_nodes(struct launch_options *options, const char *launcher)
 {
-    struct launch_options *options = c->options;
     bool said = options->nodes.given || options->devices.given || launch_argument(options, "nnodes") ||
                 launch_argument(options, "num_nodes") || !options->devices_per_node.given;
-    if (!c->launcher || said)
+    if (!launcher || said)
         return true;
     launch_default(&options->nodes, 1);
-    return launch_note(options, "%s without a number of nodes: one, its default", c->launcher);
+    return launch_note(options, "%s without a number of nodes: one, its default", launcher);
+}
+
+bool launch_read_nodes(struct launch_options *options, struct shell *shell, const char *launcher,
+                       struct error *err)
+{
+    return read_torchrun(options, err) &&
+           ((add_devices(options, shell) && default_nodes(options, launcher)) || error_memory(err));
+}
+
+/* Returns the place of the program in a command of a launcher: "train.py", or the module behind -m. */
+static int program_of(const struct shell_words *words)
+{
+    for (int i = 0; i < words->count; i++) {
+        bool module = i > 0 && strcmp(words->items[i - 1].text, "-m") == 0;
+        if (is_script(words->items[i].text) ||
+            (module && !text_starts_with(words->items[i].text, "torch.distributed")))
+            return i;
+    }
+    return -1;
+}
+
+bool launch_add_command(struct launch_options *options, struct shell *shell, const char *option,
+                        const char **launcher)
+{
+    struct commands c = {.options = options, .shell = shell};
+    for (int i = 0; i < shell->command_count; i++) {
+        c.words = (struct shell_words){0};
+        if (!launch_command_has(&shell->commands[i], option))
+            continue;
+        if (!flatten(&c, &shell->commands[i], 0))
+            return false;
+        int program = program_of(&c.words);
+        find_launcher(&c, program);
+        for (int j = 0; j < program; j++)
+            if (!add_launcher_option(&c, j, program))
+                return false;
+        if (!add_options(&c, program + 1, c.words.count))
+            return false;
+    }
+    *launcher = c.launcher;
+    return true;
 }
 
 /* ---- rules ---- */
@@ -366,6 +406,9 @@ static const struct launch_rule launcher_rules[] = {
     RULE("num_processes", NUMBER, devices),
     RULE_NOT("accelerate.*", "an option of accelerate"),
 };
+
+const struct launch_rules launch_launcher_rules = {launcher_rules,
+                                                   sizeof launcher_rules / sizeof *launcher_rules, NULL};
 
 static const struct launch_rules all_rules = {launcher_rules, sizeof launcher_rules / sizeof *launcher_rules,
                                               &megatron_rules};
@@ -423,8 +466,7 @@ static bool read_shell(struct launch_options *options, struct launch_source *sou
     return refuse_blanks(options, err) &&
            (!commands.script || launch_judge_program(options, source->path, commands.script, err)) &&
            launch_apply_rules(options, &all_rules, first, source->shell, err) &&
-           read_torchrun(options, err) &&
-           ((add_devices(options, source->shell) && default_nodes(&commands)) || error_memory(err));
+           launch_read_nodes(options, source->shell, commands.launcher, err);
 }
 
 static bool read_doc(struct launch_options *options, struct launch_source *source, struct error *err)

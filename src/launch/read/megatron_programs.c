@@ -21,6 +21,14 @@ static const char *const sizes[] = {"micro-batch-size", "global-batch-size",   "
                                     "hidden-size",      "model-parallel-size", "tensor-model-parallel-size",
                                     "seq-length"};
 
+bool launch_has_megatron_sizes(const struct shell *shell)
+{
+    bool has = false;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        has |= launch_has_option(shell, sizes[i]);
+    return has;
+}
+
 bool launch_judge_program(struct launch_options *options, const char *path, const char *script,
                           struct error *err)
 {

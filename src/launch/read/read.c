@@ -156,6 +156,8 @@ static bool miss_required(struct launch_options *options, const struct shell *sh
 static bool read_documents(struct launch_options *options, const struct launch_input *input,
                            struct shell *shell, struct error *err)
 {
+    if (strcmp(options->reader, deepspeed_reader.name) == 0)
+        return true; /* it has read its own */
     for (int i = 0; i < shell->document_count; i++) {
         const struct shell_document *document = &shell->documents[i];
         const char *text = shell_plain(&shell->arena, document->text);

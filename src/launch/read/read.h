@@ -113,6 +113,32 @@ bool launch_read_nemo(struct launch_options *options, int first, bool bridge, co
 /* The rules of Megatron-Core's own names, which other software uses too. */
 extern const struct launch_rules megatron_rules;
 
+/* ---- scripts whose settings are in a here document ---- */
+
+/* Returns whether a command has this option; "config-file" and "config_file" are alike. The second: any command. */
+bool launch_command_has(const struct shell_words *command, const char *option);
+bool launch_has_option(const struct shell *shell, const char *option);
+
+/* Returns the first here document that begins with `begin`, if it is given, and holds all `keys`, ended by NULL; or NULL. */
+const struct shell_document *launch_find_document(const struct shell *shell, const char *begin,
+                                                  const char *const *keys);
+
+/* Parses it; lines are those of the script. The caller releases *doc. */
+bool launch_parse_document(struct shell *shell, const struct shell_document *document, enum doc_syntax syntax,
+                           struct doc *doc, struct error *err);
+
+/* Adds the options of the command that has `option`: its launcher's, which `launch_launcher_rules` know, and those behind the
+ * program; *launcher: one that starts one node unless it is told otherwise, or NULL. The second reads nodes and devices of a
+ * job from them, once the rules have been applied, and from #SBATCH lines. */
+extern const struct launch_rules launch_launcher_rules;
+bool launch_add_command(struct launch_options *options, struct shell *shell, const char *option,
+                        const char **launcher);
+bool launch_read_nodes(struct launch_options *options, struct shell *shell, const char *launcher,
+                       struct error *err);
+
+/* Returns whether a command has one of the arguments of which each training by Megatron's names has some. */
+bool launch_has_megatron_sizes(const struct shell *shell);
+
 /* ---- what --set gives ---- */
 
 /* Notes that something asks for this name. The second: for the variables of a script that its text names; the third: for

@@ -77,8 +77,17 @@ static const struct launch_rule rules[] = {
 
 const struct launch_rules torchtitan_rules = {rules, sizeof rules / sizeof *rules, NULL};
 
+/* A script with the TOML in a here document, for --job.config_file. */
+static const struct shell_document *document_of(const struct shell *shell)
+{
+    static const char *const keys[] = {"[training]", "[parallelism]", NULL};
+    return launch_has_option(shell, "job.config-file") ? launch_find_document(shell, "[", keys) : NULL;
+}
+
 static bool knows(const struct launch_source *source)
 {
+    if (source->shell)
+        return document_of(source->shell) != NULL;
     const struct doc_node *root = source->doc ? source->doc->root : NULL;
     return root && (doc_find(root, "parallelism") || doc_find(root, "activation_checkpoint")) &&
            (doc_find(root, "training") || doc_find(root, "job"));
@@ -233,9 +242,29 @@ void torchtitan_complete(struct launch_options *options)
         launch_default(&options->microbatch, options->rank_batch.value);
 }
 
+/* Options of the command override the file. */
+static bool read_shell(struct launch_options *options, struct shell *shell, struct error *err)
+{
+    struct launch_rules all = launch_launcher_rules;
+    const char *launcher = NULL;
+    struct doc doc;
+    int first = options->argument_count;
+    all.next = &torchtitan_rules;
+    if (!launch_parse_document(shell, document_of(shell), DOC_TOML, &doc, err))
+        return false;
+    bool ok = launch_add_doc(options, &doc, NULL, err) &&
+              (launch_add_command(options, shell, "job.config-file", &launcher) || error_memory(err)) &&
+              launch_apply_rules(options, &all, first, shell, err) && torchtitan_settle(options, &doc, err) &&
+              launch_read_nodes(options, shell, launcher, err);
+    doc_release(&doc);
+    return ok;
+}
+
 static bool read(struct launch_options *options, struct launch_source *source, struct error *err)
 {
     int first = options->argument_count;
+    if (source->shell)
+        return read_shell(options, source->shell, err);
     return launch_add_doc(options, source->doc, NULL, err) &&
            launch_apply_rules(options, &torchtitan_rules, first, NULL, err) &&
            torchtitan_settle(options, source->doc, err);

@@ -1,0 +1,267 @@
+/* A plan as a script that starts: the options of its software, and what its launcher needs: nodes, processes, port, ranks.
+ *
+ * What price reads back stands where its readers look for it: degrees and batches in the options (in a here document, if the
+ * software has a file for them), nodes and devices in torchrun's options or in #SBATCH lines. A plan has no data, no learning
+ * rate and no length, so the script has placeholders for them, which are variables with a default; only the training program
+ * of DeepSpeed and the name of the first host have none. */
+#include "launch/part.h"
+
+#include <string.h>
+
+const char *const launch_launcher_names[LAUNCHER_COUNT + 1] = {
+    [LAUNCHER_TORCHRUN] = "torchrun",
+    [LAUNCHER_SBATCH] = "sbatch",
+};
+
+struct script {
+    enum launch_format format;
+    enum launch_launcher launcher;
+    const struct job *job;
+    int nodes, per_node; /* hosts, and devices of each */
+    struct text *out;
+};
+
+/* A domain of NVLink may be several hosts. */
+static bool set_nodes(struct script *s, struct error *err)
+{
+    const struct job *job = s->job;
+    int host = job->device->host;
+    s->per_node = host > 0 && host < job->devices_per_node ? host : job->devices_per_node;
+    if (s->per_node > job->devices)
+        s->per_node = job->devices;
+    if (job->devices % s->per_node != 0)
+        return error_set(err, ERROR_INFEASIBLE,
+                         "--launcher: %d devices do not fill nodes of %d, and torchrun starts equally many "
+                         "processes on each node: plan with another --devices or --devices-per-node",
+                         job->devices, s->per_node);
+    s->nodes = job->devices / s->per_node;
+    return true;
+}
+
+/* ---- parts of the script ---- */
+
+/* Returns the end of the comments that a text begins with. */
+static const char *comments_end(const char *text)
+{
+    while (*text == '#') {
+        const char *end = strchr(text, '\n');
+        text = end ? end + 1 : text + strlen(text);
+    }
+    return text;
+}
+
+static void add_slurm_lines(const struct script *s)
+{
+    text_format(s->out,
+                "#SBATCH --job-name=rehearse\n"
+                "#SBATCH --nodes=%d\n"
+                "#SBATCH --ntasks-per-node=1\n"
+                "#SBATCH --gpus-per-node=%d\n"
+                "#SBATCH --exclusive\n",
+                s->nodes, s->per_node);
+}
+
+/* Adds the command that prices the script, with what the script does not say itself: the device type, its links, another
+ * software's kernels, and DeepSpeed's model. */
+static void add_price(const struct script *s)
+{
+    const struct job *job = s->job;
+    const char *across = usual_node(job->device).across;
+    text_format(s->out, "# Its price: rehearse price FILE -d %s", job->device->name);
+    if (s->format == LAUNCH_DEEPSPEED) {
+        text_add(s->out, " -m ");
+        launch_add_name(s->out, job->model->name);
+    }
+    if (!text_starts_with(job->software->name, launch_format_software[s->format]))
+        text_format(s->out, " --software %s", job->software->name);
+    if (job->devices > s->per_node && job->devices_per_node > s->per_node)
+        text_format(s->out, " --devices-per-node %d", job->devices_per_node);
+    if (job->inside && strcmp(job->inside->name, job->device->link) != 0)
+        text_format(s->out, " --inside %s", job->inside->name);
+    if (job->across && strcmp(job->across->name, across) != 0)
+        text_format(s->out, " --across %s", job->across->name);
+    text_add(s->out, "\n#\n");
+}
+
+static void add_usage(const struct script *s)
+{
+    static const char *const programs[] = {
+        [LAUNCH_MEGATRON] =
+            "# Start it in a checkout of Megatron-LM (core_v0.15.0), which has pretrain_gpt.py",
+        [LAUNCH_TORCHTITAN] = "# Start it in a checkout of torchtitan (v0.2.2)",
+        [LAUNCH_DEEPSPEED] =
+            "# Start it with TRAIN=your own program (it builds the model and calls deepspeed.initialize)",
+    };
+    text_add(s->out, programs[s->format]);
+    if (s->launcher == LAUNCHER_SBATCH)
+        text_add(s->out,
+                 ": sbatch FILE\n"
+                 "# Options that your cluster asks for: sbatch --partition=… --account=… --time=… FILE\n");
+    else if (s->nodes > 1)
+        text_format(
+            s->out,
+            ", once on each of the %d nodes,\n# all with the same first host: MASTER_ADDR=HOST bash FILE\n",
+            s->nodes);
+    else
+        text_add(s->out, ": bash FILE\n");
+    static const char *const data[] = {
+        [LAUNCH_MEGATRON] =
+            "# Without DATA and TOKENIZER it trains on made-up tokens. For your own:\n"
+            "#   DATA='--data-path PREFIX' TOKENIZER='--tokenizer-type HuggingFaceTokenizer "
+            "--tokenizer-model PATH'\n"
+            "# ITERATIONS and LR are not part of a plan; more arguments (--save, --load, …) belong into "
+            "OPTIONS.\n",
+        [LAUNCH_TORCHTITAN] =
+            "# Without DATASET and ASSETS it trains on c4_test with the tokenizer of torchtitan's tests. For "
+            "your own:\n"
+            "#   DATASET=c4 ASSETS=./assets/hf/NAME\n"
+            "# STEPS and LR are not part of a plan.\n",
+        [LAUNCH_DEEPSPEED] = "# Data, optimizer and learning rate are the program's own.\n",
+    };
+    text_add(s->out, data[s->format]);
+}
+
+static void add_variables(const struct script *s)
+{
+    const struct job *job = s->job;
+    text_add(s->out, "set -e\n");
+    if (s->format == LAUNCH_MEGATRON) {
+        bool apart = job->sharding >= 2, overlaps = job->expert > 1 && job_overlap(job) >= OVERLAP_PASSES;
+        text_add(s->out, apart      ? "unset CUDA_DEVICE_MAX_CONNECTIONS\n"
+                         : overlaps ? "export CUDA_DEVICE_MAX_CONNECTIONS=32\n"
+                                    : "export CUDA_DEVICE_MAX_CONNECTIONS=1\n");
+        text_add(s->out, "DATA=${DATA:---mock-data}\n"
+                         "TOKENIZER=${TOKENIZER:---tokenizer-type NullTokenizer}\n"
+                         "ITERATIONS=${ITERATIONS:-100}\n"
+                         "LR=${LR:-1e-4}\n");
+    } else if (s->format == LAUNCH_TORCHTITAN)
+        text_add(s->out, "export PYTORCH_ALLOC_CONF=expandable_segments:True\n"
+                         "DATASET=${DATASET:-c4_test}\n"
+                         "ASSETS=${ASSETS:-./tests/assets/tokenizer}\n"
+                         "STEPS=${STEPS:-100}\n"
+                         "LR=${LR:-1e-4}\n");
+    else
+        text_add(s->out, "TRAIN=${TRAIN:-train.py}\n"
+                         "if [ ! -f \"$TRAIN\" ]; then\n"
+                         "    echo \"$0: no program $TRAIN: set TRAIN to yours\" >&2\n"
+                         "    exit 2\n"
+                         "fi\n");
+    text_add(s->out, "MASTER_PORT=${MASTER_PORT:-29500}\n");
+    if (s->launcher == LAUNCHER_SBATCH)
+        text_add(s->out, "MASTER_ADDR=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1)\n");
+    else if (s->nodes == 1)
+        text_add(s->out, "MASTER_ADDR=localhost\n");
+    else
+        text_format(s->out,
+                    "getent hosts \"$MASTER_ADDR\" >/dev/null || {\n"
+                    "    echo \"$0: set MASTER_ADDR to the first of the %d hosts\" >&2\n"
+                    "    exit 2\n"
+                    "}\n",
+                    s->nodes);
+}
+
+/* Adds the file that the software reads. All hosts of a slurm job read that of the first one. */
+static void add_file(const struct script *s, const char *body, const char *ending)
+{
+    if (s->launcher == LAUNCHER_SBATCH)
+        text_format(s->out, "\nCONFIG=$PWD/rehearse-$SLURM_JOB_ID.%s # all nodes read it\n", ending);
+    else
+        text_add(s->out, "\nCONFIG=$(mktemp)\ntrap 'rm -f \"$CONFIG\"' EXIT\n");
+    text_format(s->out, "cat >\"$CONFIG\" <<'END'\n%s%sEND\n", body,
+                *body && body[strlen(body) - 1] == '\n' ? "" : "\n");
+}
+
+/* Adds arguments of a shell, one per line and continued by "\", as an array. */
+static void add_array(const struct script *s, const char *body)
+{
+    text_add(s->out, "\nOPTIONS=(\n");
+    while (*body) {
+        size_t length = strcspn(body, "\n"), own = length;
+        if (own >= 2 && body[own - 1] == '\\')
+            own -= 2;
+        text_add(s->out, "    ");
+        text_add_bytes(s->out, body, own);
+        text_add(s->out, "\n");
+        body += length + (body[length] == '\n');
+    }
+    text_add(s->out, ")\n");
+}
+
+static void add_command(const struct script *s)
+{
+    static const char *const programs[] = {
+        [LAUNCH_MEGATRON] = "pretrain_gpt.py \"${OPTIONS[@]}\" $DATA $TOKENIZER \\\n"
+                            "    --split 99,1,0 --train-iters $ITERATIONS --eval-iters 0 --lr $LR "
+                            "--log-interval 1\n",
+        [LAUNCH_TORCHTITAN] = "-m torchtitan.train --job.config_file \"$CONFIG\" \\\n"
+                              "    --training.dataset \"$DATASET\" --model.hf_assets_path \"$ASSETS\" "
+                              "\\\n    --training.steps $STEPS --optimizer.lr $LR --metrics.log_freq 1\n",
+        [LAUNCH_DEEPSPEED] = "\"$TRAIN\" --deepspeed --deepspeed_config \"$CONFIG\"\n",
+    };
+    text_add(s->out, "\n");
+    if (s->launcher == LAUNCHER_SBATCH)
+        text_add(s->out, "srun --cpu-bind=none ");
+    text_format(s->out, "torchrun --nnodes %d --nproc_per_node %d \\\n", s->nodes, s->per_node);
+    text_format(s->out,
+                "    --rdzv_backend c10d --rdzv_id %s --rdzv_endpoint \"$MASTER_ADDR:$MASTER_PORT\" \\\n",
+                s->launcher == LAUNCHER_SBATCH ? "$SLURM_JOB_ID" : "rehearse");
+    text_format(s->out, "    %s", programs[s->format]);
+}
+
+static void add_script(const struct script *s, const char *options)
+{
+    const char *body = comments_end(options);
+    text_add(s->out, "#!/bin/bash\n");
+    if (s->launcher == LAUNCHER_SBATCH)
+        add_slurm_lines(s);
+    text_add_bytes(s->out, options, (size_t)(body - options));
+    if (body == options) {
+        text_add(s->out, "# ");
+        launch_add_title(s->out, &(struct launch_subject){.job = s->job, .is_job = true});
+        text_add(s->out, "\n");
+    }
+    add_price(s);
+    add_usage(s);
+    add_variables(s);
+    body += strspn(body, "\n");
+    if (s->format == LAUNCH_MEGATRON)
+        add_array(s, body);
+    else
+        add_file(s, body, s->format == LAUNCH_TORCHTITAN ? "toml" : "json");
+    add_command(s);
+}
+
+/* ---- the whole ---- */
+
+static bool check(enum launch_format format, const struct job *job, struct error *err)
+{
+    if (format != LAUNCH_MEGATRON && format != LAUNCH_TORCHTITAN && format != LAUNCH_DEEPSPEED)
+        return error_set(err, ERROR_USAGE,
+                         "--launcher starts what --emit megatron, torchtitan or deepspeed writes, not %s",
+                         launch_format_names[format]);
+    if (!job)
+        return error_set(err, ERROR_INFEASIBLE,
+                         "--launcher starts one training job on one device type, which this plan is not: "
+                         "leave it out, and start what --emit %s writes yourself",
+                         launch_format_names[format]);
+    if (format == LAUNCH_TORCHTITAN && !torchtitan_has_model(job))
+        return error_set(err, ERROR_INFEASIBLE,
+                         "--launcher: torchtitan has no model '%s' of its own that a script could start: "
+                         "leave it out, and set model.name and model.flavor of the TOML to yours",
+                         job->model->name);
+    return true;
+}
+
+bool launch_write_script(enum launch_format format, enum launch_launcher launcher, const struct plan *plan,
+                         const struct job *job, struct text *out, struct error *err)
+{
+    struct text options = {0};
+    struct script script = {.format = format, .launcher = launcher, .job = job, .out = out};
+    bool ok =
+        check(format, job, err) && set_nodes(&script, err) && launch_write(format, plan, job, &options, err);
+    if (ok)
+        add_script(&script, options.data ? options.data : "");
+    ok = ok && ((!options.failed && !out->failed) || error_memory(err));
+    text_release(&options);
+    return ok;
+}
