@@ -14,8 +14,10 @@ static void add_name(struct text *out, int i, const char *name)
 static void add_table(enum table_of which, struct text *out)
 {
     struct error err;
-    if (!tables_ready(&err))
+    if (!tables_ready(&err)) {
+        out->failed = true;
         return;
+    }
     const struct table *table = tables_known(which);
     for (int i = 0; i < table->count; i++)
         add_name(out, i,
@@ -52,6 +54,7 @@ bool option_operand_names(const char *operands, struct text *out)
     if (!operands || strcmp(operands, "WORKLOAD") != 0)
         return false;
     const char *const *names = workload_builtins(&count);
+    out->failed |= !names;
     for (int i = 0; names && i < count; i++)
         add_name(out, i, names[i]);
     return true;
