@@ -109,14 +109,15 @@ static void add_usage(const struct script *s)
             "# Without DATA and TOKENIZER it trains on made-up tokens. For your own:\n"
             "#   DATA='--data-path PREFIX' TOKENIZER='--tokenizer-type HuggingFaceTokenizer "
             "--tokenizer-model PATH'\n"
-            "# ITERATIONS and LR are not part of a plan; more arguments (--save, --load, …) belong into "
-            "OPTIONS.\n",
+            "# ITERATIONS and LR are not part of a plan; arguments behind FILE (--save, --load, …) go to "
+            "pretrain_gpt.py.\n",
         [LAUNCH_TORCHTITAN] =
             "# Without DATASET and ASSETS it trains on c4_test with the tokenizer of torchtitan's tests. For "
             "your own:\n"
             "#   DATASET=c4 ASSETS=./assets/hf/NAME\n"
-            "# STEPS and LR are not part of a plan.\n",
-        [LAUNCH_DEEPSPEED] = "# Data, optimizer and learning rate are the program's own.\n",
+            "# STEPS and LR are not part of a plan; arguments behind FILE go to torchtitan.\n",
+        [LAUNCH_DEEPSPEED] =
+            "# Data, optimizer and learning rate are the program's own; arguments behind FILE go to it.\n",
     };
     text_add(s->out, data[s->format]);
 }
@@ -153,7 +154,7 @@ static void add_variables(const struct script *s)
         text_add(s->out, "MASTER_ADDR=localhost\n");
     else
         text_format(s->out,
-                    "getent hosts \"$MASTER_ADDR\" >/dev/null || {\n"
+                    "getent ahosts \"$MASTER_ADDR\" >/dev/null || {\n"
                     "    echo \"$0: set MASTER_ADDR to the first of the %d hosts\" >&2\n"
                     "    exit 2\n"
                     "}\n",
@@ -192,11 +193,12 @@ static void add_command(const struct script *s)
     static const char *const programs[] = {
         [LAUNCH_MEGATRON] = "pretrain_gpt.py \"${OPTIONS[@]}\" $DATA $TOKENIZER \\\n"
                             "    --split 99,1,0 --train-iters $ITERATIONS --eval-iters 0 --lr $LR "
-                            "--log-interval 1\n",
-        [LAUNCH_TORCHTITAN] = "-m torchtitan.train --job.config_file \"$CONFIG\" \\\n"
-                              "    --training.dataset \"$DATASET\" --model.hf_assets_path \"$ASSETS\" "
-                              "\\\n    --training.steps $STEPS --optimizer.lr $LR --metrics.log_freq 1\n",
-        [LAUNCH_DEEPSPEED] = "\"$TRAIN\" --deepspeed --deepspeed_config \"$CONFIG\"\n",
+                            "--log-interval 1 \"$@\"\n",
+        [LAUNCH_TORCHTITAN] =
+            "-m torchtitan.train --job.config_file \"$CONFIG\" \\\n"
+            "    --training.dataset \"$DATASET\" --model.hf_assets_path \"$ASSETS\" "
+            "\\\n    --training.steps $STEPS --optimizer.lr $LR --metrics.log_freq 1 \"$@\"\n",
+        [LAUNCH_DEEPSPEED] = "\"$TRAIN\" --deepspeed --deepspeed_config \"$CONFIG\" \"$@\"\n",
     };
     text_add(s->out, "\n");
     if (s->launcher == LAUNCHER_SBATCH)

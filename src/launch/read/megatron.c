@@ -390,6 +390,7 @@ bool launch_add_command(struct launch_options *options, struct shell *shell, con
                 return false;
         if (!add_options(&c, program + 1, c.words.count))
             return false;
+        miss_words(&c);
     }
     *launcher = c.launcher;
     return true;
