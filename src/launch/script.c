@@ -2,8 +2,9 @@
  *
  * What price reads back stands where its readers look for it: degrees and batches in the options (in a here document, if the
  * software has a file for them), nodes and devices in torchrun's options or in #SBATCH lines. A plan has no data, no learning
- * rate and no length, so the script has placeholders for them, which are variables with a default; only the training program
- * of DeepSpeed and the name of the first host have none. */
+ * rate and no length: these are variables of the script with a default. Only DeepSpeed's program and the name of the first of
+ * several hosts must be given. */
+#include "devices/tables.h"
 #include "launch/part.h"
 
 #include <string.h>
@@ -67,11 +68,12 @@ static void add_price(const struct script *s)
 {
     const struct job *job = s->job;
     const char *across = usual_node(job->device).across;
-    text_format(s->out, "# Its price: rehearse price FILE -d %s", job->device->name);
-    if (s->format == LAUNCH_DEEPSPEED) {
-        text_add(s->out, " -m ");
-        launch_add_name(s->out, job->model->name);
-    }
+    /* what came from a file of the user's has no name that price knows */
+    const char *device = tables_device(NULL, job->device->name) ? job->device->name : "DEVICE.yaml";
+    const char *model = architecture_find(job->model->name) ? job->model->name : "MODEL.yaml";
+    text_format(s->out, "# Its price: rehearse price FILE -d %s", device);
+    if (s->format == LAUNCH_DEEPSPEED)
+        text_format(s->out, " -m %s", model);
     if (!text_starts_with(job->software->name, launch_format_software[s->format]))
         text_format(s->out, " --software %s", job->software->name);
     if (job->devices > s->per_node && job->devices_per_node > s->per_node)
