@@ -305,6 +305,8 @@ static void write_fish_command(struct text *out, const struct command *command)
     } else {
         text_add(out, " -F\n");
     }
+    out->failed |= names.failed;
+    text_release(&names);
 }
 
 void completion_write_fish(struct text *out)
