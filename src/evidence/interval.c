@@ -3,6 +3,7 @@
 #include "core/unit.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 struct interval interval_of(const struct estimate *estimate, double seconds)
@@ -101,9 +102,11 @@ void estimate_print(const struct estimate *estimate, struct text *out)
             print_run(&sorted.neighbours[i], out);
         else
             others += sorted.neighbours[i].moved;
-    if (sorted.count > NAMED)
-        text_format(out, "  and %-3d others %55s %+5.1f %%\n", sorted.count - NAMED, "",
-                    100.0 * expm1(others));
+    if (sorted.count > NAMED) {
+        char rest[32];
+        snprintf(rest, sizeof rest, "and %d others", sorted.count - NAMED);
+        text_format(out, "  %-70s%+5.1f %%\n", rest, 100.0 * expm1(others));
+    }
     text_add(out, "alike: correlation of errors; slower: measured against the formula;\n"
                   "effect: on the prediction\n");
 }
