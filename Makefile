@@ -62,7 +62,7 @@ soak: all
 
 # The prefix is set first: ninja then writes again the paths of the installed files.
 install: $(BUILD)/build.ninja
-	@meson configure $(BUILD) --prefix $(PREFIX)
+	@meson setup --reconfigure $(BUILD) --prefix $(PREFIX) >$(BUILD)/reconfigured || { cat $(BUILD)/reconfigured; exit 1; }
 	@$(MAKE) --no-print-directory all
 	@DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild --quiet
 	@[ -n "$(DESTDIR)" ] || scripts/after-install $(PREFIX)
