@@ -100,6 +100,17 @@ static size_t distance(const char *a, size_t a_length, const char *b, size_t b_l
     return before[b_length];
 }
 
+/* Returns how many kinds of letters of one word the other lacks: their distance is at least that. */
+static size_t letters_missing(const char *word, const char *other)
+{
+    uint64_t in_word = 0, in_other = 0;
+    for (; *word; word++)
+        in_word |= UINT64_C(1) << (tolower((unsigned char)*word) & 63);
+    for (; *other; other++)
+        in_other |= UINT64_C(1) << (tolower((unsigned char)*other) & 63);
+    return (size_t)__builtin_popcountll(in_word & ~in_other);
+}
+
 const char *text_nearest(const char *word, const char *const *candidates, size_t count)
 {
     const char *best = NULL;
@@ -108,13 +119,15 @@ const char *text_nearest(const char *word, const char *const *candidates, size_t
         return NULL;
     for (size_t i = 0; i < count; i++) {
         size_t candidate_length = strlen(candidates[i]);
-        if (candidate_length > LONGEST_WORD)
-            continue;
-        size_t d = distance(word, length, candidates[i], candidate_length);
         size_t longer = length > candidate_length ? length : candidate_length;
+        size_t shorter = length + candidate_length - longer, allowed = (longer + 2) / 4 + (longer > 2);
         /* a typing error in every third letter or so is still the same word; so is an abbreviation of it */
         bool prefix = length >= 3 && strncasecmp(word, candidates[i], length) == 0;
-        if (d < nearest && (d <= (longer + 2) / 4 + (longer > 2) || prefix)) {
+        if (candidate_length > LONGEST_WORD || longer - shorter >= nearest ||
+            (!prefix && (longer - shorter > allowed || letters_missing(word, candidates[i]) > allowed)))
+            continue;
+        size_t d = distance(word, length, candidates[i], candidate_length);
+        if (d < nearest && (d <= allowed || prefix)) {
             nearest = d;
             best = candidates[i];
         }

@@ -100,12 +100,12 @@ bool launch_refuse(const struct launch_argument *argument, struct error *err, co
 
 /* ---- names and values ---- */
 
-static char letter(char c)
+char launch_letter(char c)
 {
     return c == '_' ? '-' : (char)tolower((unsigned char)c);
 }
 
-static const char *begin(const char *name)
+const char *launch_bare_name(const char *name)
 {
     while (*name == '-')
         name++;
@@ -114,15 +114,16 @@ static const char *begin(const char *name)
 
 bool launch_same_name(const char *a, const char *b)
 {
-    for (a = begin(a), b = begin(b); *a && letter(*a) == letter(*b); a++, b++)
+    for (a = launch_bare_name(a), b = launch_bare_name(b); *a && launch_letter(*a) == launch_letter(*b);
+         a++, b++)
         ;
     return *a == *b;
 }
 
-static bool fits(const char *rule, const char *name)
+bool launch_name_fits(const char *rule, const char *name)
 {
-    for (rule = begin(rule), name = begin(name); *rule && *rule != '*' && letter(*rule) == letter(*name);
-         rule++, name++)
+    for (rule = launch_bare_name(rule), name = launch_bare_name(name);
+         *rule && *rule != '*' && launch_letter(*rule) == launch_letter(*name); rule++, name++)
         ;
     return *rule == '*' || *rule == *name;
 }
@@ -292,7 +293,7 @@ static bool read_word(struct launch_options *options, const struct launch_rule *
     if (is_off(argument->value))
         return true;
     for (const struct launch_rule *row = rule;
-         row < end && row->kind == RULE_WORD && fits(row->name, argument->name); row++) {
+         row < end && row->kind == RULE_WORD && launch_name_fits(row->name, argument->name); row++) {
         if (strcasecmp(row->word, argument->value) == 0 || strcmp(row->word, "*") == 0) {
             launch_set(value_at(options, row), argument, row->value);
             text_release(&expected);
@@ -305,6 +306,23 @@ static bool read_word(struct launch_options *options, const struct launch_rule *
     bool failed = expected.failed;
     text_release(&expected);
     return failed ? error_memory(err) : false;
+}
+
+/* Does a value change nothing? A switch without a value is true. */
+static bool is_usual(const struct launch_rule *rule, const char *value)
+{
+    const struct doc_node *usual = rule->usual;
+    if (!usual)
+        return is_off(value);
+    value = value ? value : "true";
+    for (const struct doc_node *node = usual->type == DOC_LIST ? usual->first_child : usual; node;
+         node = node->next) {
+        if (strcasecmp(node->text ? node->text : "null", value) == 0)
+            return true;
+        if (node == usual)
+            break;
+    }
+    return false;
 }
 
 static bool apply(struct launch_options *options, const struct launch_rule *rule,
@@ -328,7 +346,7 @@ static bool apply(struct launch_options *options, const struct launch_rule *rule
     case RULE_FILE:
         return true;
     case RULE_UNMODELLED_ON:
-        if (is_off(argument->value)) {
+        if (is_usual(rule, argument->value)) {
             argument->use = LAUNCH_IDLE;
             return true;
         }
@@ -345,25 +363,26 @@ static bool apply(struct launch_options *options, const struct launch_rule *rule
     }
 }
 
-bool launch_has_rule(const struct launch_rules *rules, const char *name)
-{
-    for (; rules; rules = rules->next)
-        for (size_t i = 0; i < rules->count; i++)
-            if (rules->rules[i].kind <= RULE_WORD && fits(rules->rules[i].name, name))
-                return true;
-    return false;
-}
-
 static const struct launch_rule *rule_for(const struct launch_rules *rules, const char *name,
                                           const struct launch_rule **end)
 {
-    for (; rules; rules = rules->next)
+    for (; rules; rules = rules->next) {
+        const struct launch_rule *found = rules->table ? launch_table_rule(rules->table, name, end) : NULL;
+        if (found)
+            return found;
         for (size_t i = 0; i < rules->count; i++)
-            if (fits(rules->rules[i].name, name)) {
+            if (launch_name_fits(rules->rules[i].name, name)) {
                 *end = rules->rules + rules->count;
                 return &rules->rules[i];
             }
+    }
     return NULL;
+}
+
+bool launch_has_rule(const struct launch_rules *rules, const char *name)
+{
+    const struct launch_rule *end, *rule = rule_for(rules, name, &end);
+    return rule && rule->kind <= RULE_WORD;
 }
 
 /* Notes the name that may have been meant. */
@@ -371,12 +390,16 @@ static bool suggest(struct launch_options *options, const struct launch_rules *r
                     struct launch_argument *argument)
 {
     const char *names[1000];
+    const char *name = launch_bare_name(argument->name);
     size_t count = 0;
-    for (; rules; rules = rules->next)
+    for (; rules && count < 1000; rules = rules->next) {
+        if (rules->table && (names[count] = launch_table_nearest(rules->table, name)) != NULL)
+            count++;
         for (size_t i = 0; i < rules->count && count < 1000; i++)
             if (!strchr(rules->rules[i].name, '*'))
                 names[count++] = rules->rules[i].name;
-    const char *name = begin(argument->name), *nearest = text_nearest(name, names, count);
+    }
+    const char *nearest = text_nearest(name, names, count);
     if (!nearest)
         return true;
     argument->note =

@@ -4,49 +4,7 @@
 
 #include <string.h>
 
-static const struct launch_rule rules[] = {
-    RULE("num_gpus", NUMBER, devices),
-    RULE("ng", NUMBER, devices),
-    RULE("gpus_per_node", NUMBER, devices_per_node),
-    RULE("gn", NUMBER, devices_per_node),
-    RULE("tp", NUMBER, tensor),
-    RULE("tensor_model_parallel_size", NUMBER, tensor),
-    RULE("pp", NUMBER, pipeline),
-    RULE("pipeline_model_parallel_size", NUMBER, pipeline),
-    RULE("cp", NUMBER, context),
-    RULE("context_parallel_size", NUMBER, context),
-    RULE("vp", NUMBER, chunks),
-    RULE("virtual_pipeline_model_parallel_size", NUMBER, chunks),
-    RULE("ep", NUMBER, expert),
-    RULE("expert_model_parallel_size", NUMBER, expert),
-    RULE("et", NUMBER, expert_tensor),
-    RULE("expert_tensor_parallel_size", NUMBER, expert_tensor),
-    RULE("sl", NUMBER, sequence),
-    RULE("seq_length", NUMBER, sequence),
-    RULE("mb", NUMBER, microbatch),
-    RULE("mbs", NUMBER, microbatch),
-    RULE("micro_batch_size", NUMBER, microbatch),
-    RULE("gb", NUMBER, batch),
-    RULE("gbs", NUMBER, batch),
-    RULE("global_batch_size", NUMBER, batch),
-    RULE("gpu", TEXT, device),
-    RULE("model_recipe_name", TEXT, model_name),
-    RULE("max_steps", NUMBER, steps),
-    RULE("g", TEXT, device),
-    RULE("mr", TEXT, model_name),
-    RULE_ELSEWHERE("model_name"),
-    RULE_ELSEWHERE("model_size"),
-    RULE_ELSEWHERE("compute_dtype"),
-    RULE_ELSEWHERE("fp8_recipe"),
-    RULE_NOT_ON("recompute_num_layers", "the recipe decides what else is recomputed"),
-    RULE_NOT_ON("recompute_modules", "the recipe decides what else is recomputed"),
-    RULE_NOT_ON("activation_offload_layers", "activations in host memory are not modelled"),
-    /* with the gradients of weights delayed, too: utils/overrides.py */
-    RULE_VALUE("moe_a2a_overlap", SWITCH, technique[TECHNIQUE_EXPERT_OVERLAP], OVERLAP_WEIGHTS),
-    RULE_TECHNIQUE("moe_flex_dispatcher_backend", "*", DISPATCH, DISPATCH_DEEPEP),
-    RULE_NOTHING("*"),
-};
-static const struct launch_rules all_rules = {rules, sizeof rules / sizeof *rules, NULL};
+static const struct launch_rules all_rules = {.table = "bridge"};
 
 /* Does a text run one of the scripts? run_script.py is a name that others have, too. */
 static bool runs(const char *text, bool has_type)

@@ -44,7 +44,7 @@ static const struct launch_rule rules[] = {
     RULE_NOTHING("*"),
 };
 
-static const struct launch_rules all_rules = {rules, sizeof rules / sizeof *rules, NULL};
+static const struct launch_rules all_rules = {rules, sizeof rules / sizeof *rules, NULL, NULL};
 
 /* The options of DeepSpeed itself: deepspeed/__init__.py, add_config_arguments. Others are the program's own. */
 static const struct launch_rule program_rules[] = {
@@ -230,7 +230,7 @@ static bool read_doc(struct launch_options *options, const struct doc *doc, stru
 static bool read_shell(struct launch_options *options, struct shell *shell, struct error *err)
 {
     struct launch_rules command = {program_rules, sizeof program_rules / sizeof *program_rules,
-                                   &launch_launcher_rules};
+                                   &launch_launcher_rules, NULL};
     const char *launcher = NULL;
     struct doc doc;
     if (!launch_parse_document(shell, document_of(shell), DOC_JSON, &doc, err))

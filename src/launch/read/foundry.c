@@ -38,7 +38,7 @@ static const struct launch_rule rules[] = {
     RULE_NOT_ON("compile_config", "compiled kernels"),
     RULE_NOTHING("*"),
 };
-static const struct launch_rules all_rules = {rules, sizeof rules / sizeof *rules, NULL};
+static const struct launch_rules all_rules = {rules, sizeof rules / sizeof *rules, NULL, NULL};
 
 static bool knows(const struct launch_source *source)
 {

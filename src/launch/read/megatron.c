@@ -398,21 +398,10 @@ bool launch_add_command(struct launch_options *options, struct shell *shell, con
 
 /* ---- rules ---- */
 
-static const struct launch_rule launcher_rules[] = {
-    RULE_ELSEWHERE("nproc_per_node"),
-    RULE("num_gpus", NUMBER, devices_per_node),
-    RULE_ELSEWHERE("nnodes"),
-    RULE("num_nodes", NUMBER, nodes),
-    RULE("num_machines", NUMBER, nodes),
-    RULE("num_processes", NUMBER, devices),
-    RULE_NOT("accelerate.*", "an option of accelerate"),
-};
+const struct launch_rules launch_launcher_rules = {.table = "launcher"};
+const struct launch_rules megatron_rules = {.table = "megatron-lm"};
 
-const struct launch_rules launch_launcher_rules = {launcher_rules,
-                                                   sizeof launcher_rules / sizeof *launcher_rules, NULL};
-
-static const struct launch_rules all_rules = {launcher_rules, sizeof launcher_rules / sizeof *launcher_rules,
-                                              &megatron_rules};
+static const struct launch_rules all_rules = {.table = "launcher", .next = &megatron_rules};
 
 /* ---- the reader ---- */
 

@@ -9,72 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-static const struct launch_rule rules[] = {
-    RULE("TENSOR_MODEL_PARALLEL", NUMBER, tensor),
-    RULE("PIPELINE_MODEL_PARALLEL", NUMBER, pipeline),
-    RULE("CONTEXT_PARALLEL", NUMBER, context),
-    RULE("INTERLEAVED_PIPELINE", NUMBER, chunks),
-    RULE("EXPERT_MODEL_PARALLEL", NUMBER, expert),
-    RULE("TP", NUMBER, tensor),
-    RULE("PP", NUMBER, pipeline),
-    RULE("CP", NUMBER, context),
-    RULE("VP", NUMBER, chunks),
-    RULE("EP", NUMBER, expert),
-    RULE("MICRO_BATCH_SIZE", NUMBER, microbatch),
-    RULE("MBS", NUMBER, microbatch),
-    RULE("GBS", NUMBER, batch),
-    RULE("MINIBS", NUMBER, rank_batch),
-    RULE("DGXNNODES", NUMBER, nodes),
-    RULE("NNODES", NUMBER, nodes),
-    RULE("DGXNGPU", NUMBER, devices_per_node),
-    RULE("GPUS_PER_NODE", NUMBER, devices_per_node),
-    RULE("ASYM_PP_EMBED", SWITCH, counts_embedding),
-    RULE("ASYM_PP_LOSS", SWITCH, counts_head),
-    RULE("SEQ_PARALLEL", BOOL, sequence_parallel),
-    RULE("SP", BOOL, sequence_parallel),
-    RULE("USE_DIST_OPTIMIZER", BOOL, distributed_optimizer),
-    RULE("FP8", SWITCH, fp8),
-    RULE("FP4", SWITCH, fp4),
-    RULE("OVERWRITTEN_NUM_LAYERS", NUMBER, layers),
-    RULE_ELSEWHERE("MODEL_SIZE"),
-    RULE_ELSEWHERE("SIZE"),
-    RULE_ELSEWHERE("FP8_PARAMS"),
-    RULE_ELSEWHERE("FP8_PARAM_GATHER"),
-    RULE_TECHNIQUE("FP8_RECIPE", "tensorwise", RECIPE, RECIPE_TENSORWISE),
-    RULE_TECHNIQUE("FP8_RECIPE", "delayed", RECIPE, RECIPE_DELAYED),
-    RULE_TECHNIQUE("FP8_RECIPE", "blockwise", RECIPE, RECIPE_BLOCKWISE),
-    RULE_TECHNIQUE("FP8_RECIPE", "mxfp8", RECIPE, RECIPE_MXFP8),
-    RULE_TECHNIQUE("FP4_RECIPE", "nvfp4", RECIPE, RECIPE_NVFP4),
-    RULE_VALUE("TP_COMM_OVERLAP", SWITCH, technique[TECHNIQUE_TENSOR_OVERLAP], SWITCH_ON),
-    RULE_NOT_ON("TP_PP_DP_MAPPING", "adjacent pipeline stages; priced with adjacent data parallel ranks"),
-    RULE_NOT_ON("MCORE_CUDA_GRAPH", "CUDA graphs, which remove launch overhead"),
-    RULE_NOT_ON("FULL_CUDA_GRAPH", "CUDA graphs, which remove launch overhead"),
-    RULE_NOT_ON("LAYER_CUDA_GRAPH", "CUDA graphs, which remove launch overhead"),
-    RULE_NOT_ON("DEFER_EMBEDDING_WGRAD_COMPUTE", "the embedding's gradients in the bubble"),
-    RULE_NOT_ON("NVTE_DPA_FP8_RECIPE", "attention in 8 bits"),
-    RULE_NOT_ON("NVTE_FP8_DPA_BWD", "attention in 8 bits"),
-    RULE_NOT_ON("USE_TE_OPS", "further fused kernels"),
-    RULE_NOT_ON("FUSED_QKV_ROPE", "further fused kernels"),
-    RULE_NOT_ON("SHARP", "reductions in the switches"),
-    RULE_NOT_ON("VBOOST_VALUE", "a raised clock"),
-    RULE_NOT_ON("EXTRA_ARGS", "further arguments of the training script"),
-    RULE_NOT_ON("MINIMAL_NUM_SAMPLES", "a short run"),
-    RULE_NOT_ON("LORA_A2A", "exchanges of LoRA"),
-    RULE_IF("RECOMPUTE_GRANULARITY", "selective", recompute, RECOMPUTE_SELECTIVE),
-    RULE_IF("RECOMPUTE_GRANULARITY", "full", recompute, RECOMPUTE_FULL),
-    RULE_IF("ACG", "selective", recompute, RECOMPUTE_SELECTIVE), /* AMD */
-    RULE_IF("ACG", "full", recompute, RECOMPUTE_FULL),
-    RULE_ELSEWHERE("ACM"),
-    RULE_ELSEWHERE("ACL"),
-    RULE_ELSEWHERE("RECOMPUTE_METHOD"),
-    RULE_ELSEWHERE("RECOMPUTE_NUM_LAYERS"),
-    RULE_ELSEWHERE("RECOMPUTE_MODULES"),
-    RULE_ELSEWHERE("FP8_ACT"),
-    RULE_ELSEWHERE("FP8_ACTIVATION"),
-    RULE_NOTHING("*"), /* libraries, paths, learning rates, limits of time */
-};
-
-static const struct launch_rules all_rules = {rules, sizeof rules / sizeof *rules, NULL};
+static const struct launch_rules all_rules = {.table = "mlperf"};
 
 /* A variable with options of Megatron-LM is no export of MLPerf. */
 static bool has_options(const struct shell *shell)

@@ -53,7 +53,7 @@ static const struct launch_rule rules[] = {
     RULE_NOTHING("s3_upload*"),
 };
 
-static const struct launch_rules all_rules = {rules, sizeof rules / sizeof *rules, NULL};
+static const struct launch_rules all_rules = {rules, sizeof rules / sizeof *rules, NULL, NULL};
 
 static bool knows(const struct launch_source *source)
 {

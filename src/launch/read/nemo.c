@@ -6,99 +6,9 @@
 
 #include <string.h>
 
-static const struct launch_rule rules[] = {
-    RULE("trainer.num_nodes", NUMBER, nodes),
-    RULE("trainer.devices", NUMBER, devices_per_node),
-    RULE_ELSEWHERE("trainer.precision"),
-    RULE("trainer.max_steps", NUMBER, steps),
-    RULE_NOT("trainer.accumulate_grad_batches", "NeMo takes the accumulation from the batches"),
-    RULE_NOTHING("trainer.*"),
-    RULE_NOTHING("run.*"),
-    RULE_NOTHING("hydra.*"),
-    RULE_NOTHING("defaults"),
-    RULE_NOTHING("exp_manager.*"),
-    RULE("model.data.seq_length", NUMBER, sequence),
-    RULE_NOTHING("model.data.*"),
-    RULE_ELSEWHERE("model.optim.name"),
-    RULE_NOTHING("model.optim.*"),
-    RULE_ELSEWHERE("model.tokenizer.type"),
-    RULE_NOTHING("model.tokenizer.*"),
-    RULE_NOTHING("model.nsys_profile.*"),
-    RULE_NOTHING("model.restore_from_path"),
-    RULE_ELSEWHERE("model.peft.peft_scheme"),
-    RULE_NOTHING("model.peft.*"),
-    RULE_NOT("model.rampup_batch_size", "the batch grows up to the global one, which is priced"),
-};
-
 /* Below "model.", with Megatron's names behind them. */
-static const struct launch_rule model_rules[] = {
-    RULE_IF("activations_checkpoint_granularity", "selective", recompute, RECOMPUTE_SELECTIVE),
-    RULE_IF("activations_checkpoint_granularity", "full", recompute, RECOMPUTE_FULL),
-    RULE_NOT_ON("activations_checkpoint_layers_per_pipeline", "recomputation that differs by stage"),
-    RULE_NOT_ON("num_micro_batches_with_partial_activation_checkpoints",
-                "recomputation of some micro-batches"),
-    RULE_IF("normalization", "rmsnorm", rms_norm, 1),
-    RULE_IF("normalization", "layernorm", rms_norm, 0),
-    RULE_IF("normalization", "layernorm1p", rms_norm, 0),
-    RULE("bias", BOOL, biased),
-    RULE_ELSEWHERE("activation"),
-    RULE_IF("fp8", "true", fp8, 1),
-    RULE_IF("fp8", "hybrid", fp8, 1), /* Megatron-Bridge */
-    RULE_IF("fp8", "e4m3", fp8, 1),
-    {"fp8_params", RULE_SWITCH, offsetof(struct launch_options, technique[TECHNIQUE_PARAMETERS]), NULL,
-     FORMAT_FP8},
-    RULE_NOTHING("fp8_hybrid"), /* without fp8 they have no effect */
-    RULE_NOTHING("fp8_e4m3"),
-    RULE_ELSEWHERE("megatron_amp_O2"),
-    RULE_VALUE("ub_tp_comm_overlap", SWITCH, technique[TECHNIQUE_TENSOR_OVERLAP], SWITCH_ON),
-    RULE_NOTHING("overlap_p2p_comm"),
-    RULE_NOT_ON("headscale", "a scale of each head"),
-    RULE_NOTHING("gc_interval"),
-    RULE_NOTHING("grad_*"),
-    RULE_NOTHING("mcore_gpt"),
-    RULE_NOTHING("native_amp_*"),
-    RULE_NOTHING("normalize_*"),
-    RULE_NOTHING("post_process"),
-    RULE_NOTHING("pre_process"),
-    RULE_NOTHING("resume_*"),
-    RULE_NOTHING("scale_*"),
-    RULE_NOTHING("sync_*"),
-    RULE_NOTHING("transformer_*"),
-    RULE_NOTHING("apex_*"),
-    RULE_NOTHING("attention_type"),
-    RULE_NOTHING("do_*"),
-    RULE_NOTHING("ffn_dropout"),
-    RULE_NOTHING("use_*"),
-    RULE_NOTHING("megatron_legacy"),
-    RULE_NOTHING("_target_"),
-    /* Megatron-Bridge and NeMo 2: other words for the same */
-    RULE("qkv_bias", BOOL, qkv_biased),
-    RULE_ELSEWHERE("activations_checkpoint_method"), /* without a granularity they have no effect */
-    RULE_ELSEWHERE("activations_checkpoint_num_layers"),
-    RULE_ELSEWHERE("fsdp"),
-    RULE_ELSEWHERE("fsdp_sharding_strategy"),
-    RULE_NOTHING("gc_interval"),
-    RULE_NOT_ON("sharp", "reductions in the switches"),
-    RULE_NOTHING("name"),
-    RULE_NOTHING("restore_from_*"),
-    RULE_NOTHING("layernorm_zero_*"),
-    RULE_NOTHING("seq_len_*"),
-    RULE_NOTHING("get_attention_*"),
-    RULE_NOTHING("reduce_amax"),
-    RULE_NOTHING("ub_*"),
-    RULE_NOTHING("precision"),
-    RULE_NOTHING("mcore_*"),
-    RULE_NOTHING("add_*"),
-    RULE_NOTHING("logits_soft_cap"),
-    RULE_NOTHING("answer_only_loss"),
-    RULE("gated_linear_unit", BOOL, gated),
-    RULE("kv_channels", NUMBER, head_width),
-    RULE("should_pad_vocab", BOOL, padding),
-};
-
-static const struct launch_rules below_model = {model_rules, sizeof model_rules / sizeof *model_rules,
-                                                &megatron_rules};
-static const struct launch_rules all_rules = {rules, sizeof rules / sizeof *rules, NULL};
+static const struct launch_rules below_model = {.table = "nemo-model"};
+static const struct launch_rules all_rules = {.table = "nemo"};
 
 static const struct doc_node *model_of(const struct launch_source *source)
 {
@@ -230,36 +140,7 @@ static bool refuse_open(const struct launch_options *options, int first, struct 
     return true;
 }
 
-static const struct launch_rule bridge_rules[] = {
-    RULE("train.micro_batch_size", NUMBER, microbatch),
-    RULE("train.global_batch_size", NUMBER, batch),
-    RULE("train.train_iters", NUMBER, steps),
-    RULE_NOT_ON("train.rampup_batch_size", "the batch grows up to the global one, which is priced"),
-    RULE("dataset.sequence_length", NUMBER, sequence),
-    RULE("dataset.seq_length", NUMBER, sequence),
-    RULE("ddp.use_distributed_optimizer", BOOL, distributed_optimizer),
-    RULE("optimizer.use_distributed_optimizer", BOOL, distributed_optimizer),
-    {"ddp.grad_reduce_in_fp32", RULE_OTHER, 0, NULL, 0},
-    RULE_ELSEWHERE("mixed_precision"),
-    RULE_VALUE("mixed_precision.bf16", SWITCH, bf16, 1),
-    RULE_VALUE("mixed_precision.fp16", SWITCH, fp16, 1),
-    RULE_IF("mixed_precision.fp8", "hybrid", fp8, 1),
-    RULE_IF("mixed_precision.fp8", "e4m3", fp8, 1),
-    RULE_TECHNIQUE("mixed_precision.fp8_recipe", "tensorwise", RECIPE, RECIPE_TENSORWISE),
-    RULE_TECHNIQUE("mixed_precision.fp8_recipe", "delayed", RECIPE, RECIPE_DELAYED),
-    RULE_TECHNIQUE("mixed_precision.fp8_recipe", "blockwise", RECIPE, RECIPE_BLOCKWISE),
-    RULE_TECHNIQUE("mixed_precision.fp8_recipe", "mxfp8", RECIPE, RECIPE_MXFP8),
-    RULE_NOT_ON("peft._target_", "parameter-efficient fine-tuning"),
-    RULE_VALUE("comm_overlap.tp_comm_overlap", SWITCH, technique[TECHNIQUE_TENSOR_OVERLAP], SWITCH_ON),
-    RULE_VALUE("comm_overlap.overlap_moe_expert_parallel_comm", SWITCH, technique[TECHNIQUE_EXPERT_OVERLAP],
-               OVERLAP_PASSES),
-    RULE_ELSEWHERE("comm_overlap.delay_wgrad_compute"),
-    RULE_NOTHING("model.*"),
-    RULE_NOTHING("*"),
-};
-
-static const struct launch_rules around_bridge = {bridge_rules, sizeof bridge_rules / sizeof *bridge_rules,
-                                                  NULL};
+static const struct launch_rules around_bridge = {.table = "bridge-config"};
 
 static void read_precision(struct launch_options *options)
 {

@@ -4,25 +4,8 @@
 
 #include <string.h>
 
-static const struct launch_rule rules[] = {
-    RULE_ELSEWHERE("model_type"),
-    RULE_IF("fp8", "hybrid", fp8, 1),
-    RULE_IF("fp8", "e4m3", fp8, 1),
-    RULE_IF("fp4", "e2m1", fp4, 1),
-    RULE_NOTHING("use_pytorch_profiler"),
-    RULE_NOTHING("torch_profiler_*"),
-    RULE_NOT_ON("enable_primus_turbo", "AMD's own kernels"),
-    RULE_NOT_ON("use_turbo_*", "AMD's own kernels"),
-    RULE_NOTHING("turbo_*"),
-    RULE_NOTHING("moe_use_*"),
-    RULE_NOTHING("stderr_sink_level"),
-    RULE_NOTHING("sink_level"),
-    RULE_NOTHING("file_sink_level"),
-    RULE_NOTHING("disable_*"),
-    RULE_NOTHING("log_*"),
-};
-static const struct launch_rules over_megatron = {rules, sizeof rules / sizeof *rules, &megatron_rules};
-static const struct launch_rules over_torchtitan = {rules, sizeof rules / sizeof *rules, &torchtitan_rules};
+static const struct launch_rules over_megatron = {.table = "primus", .next = &megatron_rules};
+static const struct launch_rules over_torchtitan = {.table = "primus", .next = &torchtitan_rules};
 
 static const struct doc_node *trainer_of(const struct launch_source *source)
 {

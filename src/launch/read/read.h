@@ -41,49 +41,52 @@ struct launch_rule {
     size_t at; /* of a struct launch_value in struct launch_options, or of a text */
     const char *word;
     int64_t value;
+    const struct doc_node
+        *usual; /* RULE_UNMODELLED_ON: the value, or a list of them, that counts as off; NULL: the usual */
 };
 
 #define RULE(name, kind, field)                                                                              \
     {                                                                                                        \
-        name, RULE_##kind, offsetof(struct launch_options, field), NULL, 1                                   \
+        name, RULE_##kind, offsetof(struct launch_options, field), NULL, 1, NULL                             \
     }
 #define RULE_VALUE(name, kind, field, to)                                                                    \
     {                                                                                                        \
-        name, RULE_##kind, offsetof(struct launch_options, field), NULL, to                                  \
+        name, RULE_##kind, offsetof(struct launch_options, field), NULL, to, NULL                            \
     }
 #define RULE_IF(name, word, field, to)                                                                       \
     {                                                                                                        \
-        name, RULE_WORD, offsetof(struct launch_options, field), word, to                                    \
+        name, RULE_WORD, offsetof(struct launch_options, field), word, to, NULL                              \
     }
 #define RULE_ELSEWHERE(name)                                                                                 \
     {                                                                                                        \
-        name, RULE_OTHER, 0, NULL, 0                                                                         \
+        name, RULE_OTHER, 0, NULL, 0, NULL                                                                   \
     }
 #define RULE_PATH(name)                                                                                      \
     {                                                                                                        \
-        name, RULE_FILE, 0, NULL, 0                                                                          \
+        name, RULE_FILE, 0, NULL, 0, NULL                                                                    \
     }
 #define RULE_NOTHING(name)                                                                                   \
     {                                                                                                        \
-        name, RULE_IDLE, 0, NULL, 0                                                                          \
+        name, RULE_IDLE, 0, NULL, 0, NULL                                                                    \
     }
 #define RULE_NOT(name, why)                                                                                  \
     {                                                                                                        \
-        name, RULE_UNMODELLED, 0, why, 0                                                                     \
+        name, RULE_UNMODELLED, 0, why, 0, NULL                                                               \
     }
 #define RULE_NOT_ON(name, why)                                                                               \
     {                                                                                                        \
-        name, RULE_UNMODELLED_ON, 0, why, 0                                                                  \
+        name, RULE_UNMODELLED_ON, 0, why, 0, NULL                                                            \
     }
 #define RULE_TECHNIQUE(name, word, kind, to)                                                                 \
     {                                                                                                        \
-        name, RULE_WORD, offsetof(struct launch_options, technique[TECHNIQUE_##kind]), word, to              \
+        name, RULE_WORD, offsetof(struct launch_options, technique[TECHNIQUE_##kind]), word, to, NULL        \
     }
 
 struct launch_rules {
     const struct launch_rule *rules;
     size_t count;
     const struct launch_rules *next; /* for names that no rule fits */
+    const char *table;               /* one of data/software, in place of `rules`; NULL: none */
 };
 
 struct launch_reader {
@@ -112,6 +115,19 @@ bool launch_read_nemo(struct launch_options *options, int first, bool bridge, co
 
 /* The rules of Megatron-Core's own names, which other software uses too. */
 extern const struct launch_rules megatron_rules;
+
+/* ---- tables of data/software (software.c) ---- */
+
+/* Returns the table's own rules, by its file's name; NULL: there is none, or no memory. The first: the names of all, ended by
+ * NULL. */
+const char *launch_table_name(size_t index);
+const struct launch_rules *launch_table(const char *name);
+
+/* Returns the rule for a setting, of the table or of those that it names, and the end of its table's rules; NULL: none. The
+ * second: the name that may have been meant. */
+const struct launch_rule *launch_table_rule(const char *name, const char *setting,
+                                            const struct launch_rule **end);
+const char *launch_table_nearest(const char *name, const char *setting);
 
 /* ---- scripts whose settings are in a here document ---- */
 
@@ -184,7 +200,11 @@ bool launch_is_on(const struct launch_options *options, const char *name);
 void launch_default(struct launch_value *value, int64_t to);
 void launch_set(struct launch_value *value, const struct launch_argument *by, int64_t to);
 
+/* Names are compared without leading dashes, letter by letter. The last: an asterisk of the rule stands for any rest. */
+const char *launch_bare_name(const char *name);
+char launch_letter(char c);
 bool launch_same_name(const char *a, const char *b);
+bool launch_name_fits(const char *rule, const char *name);
 
 /* Sets ERROR_INPUT at an argument. Returns false. */
 bool launch_refuse(const struct launch_argument *argument, struct error *err, const char *format, ...)

@@ -412,7 +412,7 @@ static const struct launch_rule titan_rule_rows[] = {
     RULE_NOTHING("debug"),
 };
 static const struct launch_rules titan_rules = {
-    titan_rule_rows, sizeof titan_rule_rows / sizeof *titan_rule_rows, &torchtitan_rules};
+    titan_rule_rows, sizeof titan_rule_rows / sizeof *titan_rule_rows, &torchtitan_rules, NULL};
 
 /* The words of the class are those of the mode that TOML had. */
 static bool rename_recomputation(struct launch_options *options)

@@ -75,7 +75,7 @@ static const struct launch_rule rules[] = {
     RULE_NOTHING("primus_turbo.*"),
 };
 
-const struct launch_rules torchtitan_rules = {rules, sizeof rules / sizeof *rules, NULL};
+const struct launch_rules torchtitan_rules = {rules, sizeof rules / sizeof *rules, NULL, NULL};
 
 /* A script with the TOML in a here document, for --job.config_file. */
 static const struct shell_document *document_of(const struct shell *shell)

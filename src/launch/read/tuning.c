@@ -111,7 +111,7 @@ static const struct launch_rule axolotl_rules[] = {
     RULE_NOTHING("*"),
 };
 static const struct launch_rules axolotl_all = {axolotl_rules, sizeof axolotl_rules / sizeof *axolotl_rules,
-                                                NULL};
+                                                NULL, NULL};
 
 static bool axolotl_knows(const struct launch_source *source)
 {
@@ -193,7 +193,7 @@ static const struct launch_rule factory_rules[] = {
     RULE_NOTHING("*"),
 };
 static const struct launch_rules factory_all = {factory_rules, sizeof factory_rules / sizeof *factory_rules,
-                                                NULL};
+                                                NULL, NULL};
 
 static bool factory_knows(const struct launch_source *source)
 {
