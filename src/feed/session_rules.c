@@ -7,49 +7,79 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #define GIB          (1024.0 * 1024 * 1024)
 #define RUNS         5
 #define MIN_STEPS    500 /* per epoch */
 #define MEMORY_RATIO 5   /* minimum ratio of the data set to the hosts' memory */
 #define CHECKPOINTS  10
-#define MAX_NAME     128
 
-/* Section 2.1, table 1. */
-static const struct known_workload {
-    const char *name;
-    double au;
-} workloads[] = {{"unet3d", 0.9}, {"resnet50", 0.9}, {"cosmoflow", 0.7}};
-
-/* Section 2.2.1, table 2: processes are TP·PP·DP. */
-static const struct known_model {
-    const char *name;
-    int processes, unit; /* TP·PP: OPEN allows multiples of it */
-} models[] = {{"8b", 8, 1}, {"70b", 64, 8}, {"405b", 512, 256}, {"1t", 1024, 512}};
-
-/* Section 10.1, table 2, and the keys that benchmark.py itself sets for each run. */
-static const char *const closed[] = {
-    "dataset.num_files_train",
-    "dataset.num_subfolders_train",
-    "dataset.data_folder",
-    "reader.read_threads",
-    "reader.computation_threads",
-    "reader.transfer_size",
-    "reader.prefetch_size",
-    "reader.odirect",
-    "checkpoint.checkpoint_folder",
-    "storage.storage_root",
-    "storage.storage_type",
-    "train.seed",
-    "workflow.generate_data",
-    "output.folder",
-    "output.log_file",
+/* Section 2.1, table 1, and section 2.2.1, table 2: the benchmarks, and the built-in workloads that are them. */
+static const struct benchmark {
+    const char *model, *workload;
+    double au;                 /* of training; 0: of checkpoints, */
+    int processes, unit, data; /* TP·PP·DP; TP·PP, of which OPEN allows multiples; DP */
+} benchmarks[] = {
+    {.model = "unet3d", .workload = "unet3d_h100", .au = 0.9},
+    {.model = "unet3d", .workload = "unet3d_a100", .au = 0.9},
+    {.model = "resnet50", .workload = "resnet50_h100", .au = 0.9},
+    {.model = "resnet50", .workload = "resnet50_a100", .au = 0.9},
+    {.model = "cosmoflow", .workload = "cosmoflow_h100", .au = 0.7},
+    {.model = "cosmoflow", .workload = "cosmoflow_a100", .au = 0.7},
+    {.model = "llama_8b", .workload = "llama_8b_zero3", .processes = 8, .unit = 1, .data = 8},
+    {.model = "llama_70b", .workload = "llama_70b_zero3", .processes = 64, .unit = 8, .data = 8},
+    {.model = "llama_405b", .workload = "llama_405b", .processes = 512, .unit = 256, .data = 2},
+    {.model = "llama_1t", .workload = "llama_1t", .processes = 1024, .unit = 512, .data = 2},
 };
 
-/* Section 10.2, and the names of classes for data loaders of one's own. */
-static const char *const open[] = {
-    "framework",          "dataset.format",          "dataset.num_samples_per_file",
-    "reader.data_loader", "reader.reader_classname", "reader.data_loader_classname",
+enum allowance {
+    ALLOWED_NEVER,
+    ALLOWED_OPEN,
+    ALLOWED,
+    ALLOWED_PREFETCH,
+    ALLOWED_UNET3D,
+    ALLOWED_DATA,
+    ALLOWED_NAME
+};
+
+/* The keys that may differ from the benchmark's. No other may: neither in CLOSED nor in OPEN. */
+static const struct allowed_key {
+    const char *path;
+    enum allowance allowance;
+} allowed_keys[] = {
+    /* section 10.1, table 2 */
+    {"dataset.num_files_train", ALLOWED},
+    {"dataset.num_subfolders_train", ALLOWED},
+    {"dataset.data_folder", ALLOWED},
+    {"reader.read_threads", ALLOWED},
+    {"reader.computation_threads", ALLOWED},
+    {"reader.transfer_size", ALLOWED},
+    {"reader.prefetch_size", ALLOWED_PREFETCH},
+    {"reader.odirect", ALLOWED_UNET3D},
+    {"checkpoint.checkpoint_folder", ALLOWED},
+    {"storage.storage_root", ALLOWED},
+    {"storage.storage_type", ALLOWED},
+    /* mlpstorage sets them in each run, or the rules ask for another value in each */
+    {"train.seed", ALLOWED},
+    {"workflow.generate_data", ALLOWED},
+    {"output.folder", ALLOWED},
+    {"output.log_file", ALLOWED},
+    {"checkpoint.mode", ALLOWED},
+    {"model.parallelism.data", ALLOWED_DATA},
+    {"model.name", ALLOWED_NAME},
+    /* rules of their own check these */
+    {"checkpoint.num_checkpoints_write", ALLOWED},
+    {"checkpoint.num_checkpoints_read", ALLOWED},
+    {"checkpoint.fsync", ALLOWED},
+    /* section 10.2, and the names of classes for data loaders of one's own */
+    {"framework", ALLOWED_OPEN},
+    {"dataset.format", ALLOWED_OPEN},
+    {"dataset.num_samples_per_file", ALLOWED_OPEN},
+    {"reader.data_loader", ALLOWED_OPEN},
+    {"reader.data_loader_sampler", ALLOWED_OPEN}, /* follows from the loader */
+    {"reader.reader_classname", ALLOWED_OPEN},
+    {"reader.data_loader_classname", ALLOWED_OPEN},
 };
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
@@ -79,77 +109,175 @@ static enum rules_verdict pass_if(bool passed)
     return passed ? RULES_PASS : RULES_FAIL;
 }
 
-/* "unet3d" is the workload of "unet3d_h100". */
-static const struct known_workload *workload_of(const char *name)
+/* ---- the workload, compared with that of the benchmark ---- */
+
+/* The differences from one benchmark. */
+struct difference {
+    const struct benchmark *benchmark;
+    const char *opened;
+    char first[192];   /* a key that may differ in OPEN; one that may not, with both values */
+    int wrong, closed; /* keys that may not differ, and that may in CLOSED */
+};
+
+static bool is_named(const struct workload *workload, const struct benchmark *benchmark)
 {
-    for (int i = 0; i < COUNT(workloads); i++) {
-        size_t length = strlen(workloads[i].name);
-        if (strncmp(name, workloads[i].name, length) == 0 && (name[length] == 0 || name[length] == '_'))
-            return &workloads[i];
-    }
-    return NULL;
+    return strcasecmp(workload->name, benchmark->workload) == 0 ||
+           strcasecmp(workload->model.name, benchmark->model) == 0 ||
+           strcasecmp(workload->model.name, benchmark->workload) == 0;
 }
 
-static bool contains(const char *const *list, int count, const char *name)
+/* May a key differ from the benchmark's? */
+static enum allowance allowance_of(const struct workload *workload, const struct benchmark *benchmark,
+                                   const struct workload_key *key)
 {
+    int at = 0;
+    while (at < COUNT(allowed_keys) && strcmp(allowed_keys[at].path, key->path) != 0)
+        at++;
+    bool allowed = false;
+    switch (at < COUNT(allowed_keys) ? allowed_keys[at].allowance : ALLOWED_NEVER) {
+    case ALLOWED:
+        allowed = true;
+        break;
+    case ALLOWED_OPEN:
+        return ALLOWED_OPEN;
+    case ALLOWED_PREFETCH:
+        allowed = workload->reader.prefetch_size <= 2;
+        break;
+    case ALLOWED_UNET3D:
+        allowed = strcmp(benchmark->model, "unet3d") == 0;
+        break;
+    case ALLOWED_DATA:
+        allowed = benchmark->data > 0 && workload->model.data == benchmark->data;
+        break;
+    case ALLOWED_NAME:
+        allowed = is_named(workload, benchmark) && strcasecmp(workload->name, benchmark->workload) != 0;
+        break;
+    case ALLOWED_NEVER:
+        break;
+    }
+    return allowed ? ALLOWED : ALLOWED_NEVER;
+}
+
+/* Writes the value on one line. */
+static void write_value(const struct workload *workload, const struct workload_key *key, struct text *out)
+{
+    struct json json = {.out = out};
+    workload_write_value(workload, key, &json, NULL);
+    for (char *at = out->data; at && *at; at++)
+        *at = *at == '\n' ? ' ' : *at;
+}
+
+static void compare_key(const struct workload *workload, const struct workload *reference,
+                        const struct workload_key *key, struct difference *difference)
+{
+    struct text ours = {0}, theirs = {0};
+    write_value(workload, key, &ours);
+    write_value(reference, key, &theirs);
+    bool same = ours.data && theirs.data && strcmp(ours.data, theirs.data) == 0;
+    enum allowance allowance = same ? ALLOWED : allowance_of(workload, difference->benchmark, key);
+    if (allowance == ALLOWED_OPEN && !difference->opened)
+        difference->opened = key->path;
+    else if (allowance != ALLOWED_NEVER)
+        difference->closed += allowance == ALLOWED && !same;
+    else if (difference->wrong++ == 0)
+        snprintf(difference->first, sizeof difference->first, "%s is %.48s, %s has %.48s%s", key->path,
+                 ours.data ? ours.data : "?", difference->benchmark->workload,
+                 theirs.data ? theirs.data : "?",
+                 strcmp(key->path, "reader.prefetch_size") == 0 ? ", CLOSED allows 0, 1 and 2"
+                 : strcmp(key->path, "reader.odirect") == 0     ? ", CLOSED allows it for unet3d"
+                                                                : "");
+    text_release(&ours);
+    text_release(&theirs);
+}
+
+static bool compare(const struct workload *workload, const struct benchmark *benchmark,
+                    struct difference *difference, struct error *err)
+{
+    struct workload reference;
+    int count;
+    const struct workload_key *keys = workload_keys(&count);
+    *difference = (struct difference){.benchmark = benchmark};
+    if (!workload_open(&reference, benchmark->workload, NULL, err))
+        return false;
     for (int i = 0; i < count; i++)
-        if (strcmp(list[i], name) == 0)
-            return true;
-    return false;
+        compare_key(workload, &reference, &keys[i], difference);
+    workload_release(&reference);
+    return true;
 }
 
-static bool is_prefetch_allowed(const char *value)
+/* Compares the workload, wherever its values were set, with the benchmark of its name; of several, or without one, with
+ * that from which it differs least. */
+static bool compare_nearest(const struct workload *workload, struct difference *nearest, struct error *err)
 {
-    return strcmp(value, "0") == 0 || strcmp(value, "1") == 0 || strcmp(value, "2") == 0;
-}
-
-/* Returns true if CLOSED allows the change; else `why` gets the reason. */
-static bool is_closed(const char *name, const char *value, bool unet3d, char why[192])
-{
-    if (!contains(closed, COUNT(closed), name))
-        snprintf(why, 192, "%s may not be changed, neither in CLOSED nor in OPEN", name);
-    else if (strcmp(name, "reader.prefetch_size") == 0 && !is_prefetch_allowed(value))
-        snprintf(why, 192, "reader.prefetch_size is %.16s, expected 0, 1 or 2", value);
-    else if (strcmp(name, "reader.odirect") == 0 && !unet3d)
-        snprintf(why, 192, "reader.odirect may be changed for unet3d only");
-    else
-        return true;
-    return false;
-}
-
-/* Splits an override into its key and its value; "data_reader" is an old name of "reader". */
-static const char *split(const char *override, char name[MAX_NAME])
-{
-    static const char old[] = "data_reader.";
-    const char *text = workload_override_plain(override), *equals = strchrnul(text, '=');
-    bool renamed = text_starts_with(text, old);
-    text += renamed ? sizeof old - 1 : 0;
-    snprintf(name, MAX_NAME, "%s%.*s", renamed ? "reader." : "", (int)(equals - text), text);
-    return *equals ? equals + 1 : "";
-}
-
-static void check_parameters(const struct session_options *options, bool unet3d, struct rules_report *report)
-{
-    char name[MAX_NAME], opened[MAX_NAME] = "", why[192] = "", first[192];
-    int wrong = 0;
-    for (int i = 0; i < options->override_count; i++) {
-        const char *value = split(options->overrides[i], name);
-        if (contains(open, COUNT(open), name))
-            memcpy(opened, name, sizeof opened);
-        else if (!is_closed(name, value, unet3d, why) && wrong++ == 0)
-            memcpy(first, why, sizeof first);
+    bool train = workload->workflow.train, named = false, exact = false;
+    for (int i = 0; i < COUNT(benchmarks); i++)
+        if (train == (benchmarks[i].au > 0)) {
+            named |= is_named(workload, &benchmarks[i]);
+            exact |= strcasecmp(workload->name, benchmarks[i].workload) == 0;
+        }
+    *nearest = (struct difference){0};
+    for (int i = 0; i < COUNT(benchmarks); i++) {
+        struct difference difference;
+        if (train != (benchmarks[i].au > 0) || (named && !is_named(workload, &benchmarks[i])) ||
+            (exact && strcasecmp(workload->name, benchmarks[i].workload) != 0))
+            continue;
+        if (!compare(workload, &benchmarks[i], &difference, err))
+            return false;
+        if (!nearest->benchmark || difference.wrong < nearest->wrong)
+            *nearest = difference;
     }
-    if (opened[0])
+    return true;
+}
+
+static void check_parameters(const struct workload *workload, const struct difference *difference,
+                             struct rules_report *report)
+{
+    char others[32] = "";
+    if (difference->wrong > 1)
+        snprintf(others, sizeof others, "; and %d other key%s", difference->wrong - 1,
+                 difference->wrong > 2 ? "s" : "");
+    if (difference->opened)
         report->category = RULES_OPEN;
-    if (wrong > 1)
-        find(report, "parameters", "10", RULES_FAIL, "%s; and %d others", first, wrong - 1);
-    else if (wrong == 1)
-        find(report, "parameters", "10", RULES_FAIL, "%s", first);
-    else if (opened[0])
-        find(report, "parameters", "10.2", RULES_PASS, "%s may only be changed in OPEN", opened);
+    if (workload->unknown_keys > 0)
+        find(report, "parameters", "10", RULES_FAIL, "%d unknown key%s in the workload",
+             workload->unknown_keys, workload->unknown_keys > 1 ? "s" : "");
+    else if (difference->wrong > 0)
+        find(report, "parameters", "10", RULES_FAIL, "%s%s", difference->first, others);
+    else if (difference->opened)
+        find(report, "parameters", "10.2", RULES_PASS, "%s may only be changed in OPEN", difference->opened);
     else
-        find(report, "parameters", "10.1", RULES_PASS, "%d parameters changed, all allowed in CLOSED",
-             options->override_count);
+        find(report, "parameters", "10.1", RULES_PASS, "%d keys differ from %s, all allowed in CLOSED",
+             difference->closed, difference->benchmark->workload);
+}
+
+/* The data set may have been made by another workload, and options change a run without a key. */
+static void check_run(const struct session *session, struct rules_report *report)
+{
+    const struct session_options *options = &session->options;
+    const struct workload_dataset *data = &options->run.workload->dataset;
+    const struct dataset_layout *layout = &session->layout;
+    const struct {
+        const char *key;
+        double found, wanted;
+    } facts[] = {
+        {"dataset.num_samples_per_file", (double)layout->samples_per_file,
+         (double)data->num_samples_per_file},
+        {"dataset.record_length_bytes", layout->record_bytes, data->record_length_bytes},
+        {"dataset.record_length_bytes_stdev", layout->record_bytes_stdev, data->record_length_bytes_stdev},
+        {"dataset.compressibility", layout->compressibility, data->compressibility},
+    };
+    for (int i = 0; session->found && i < COUNT(facts); i++)
+        if (facts[i].found != facts[i].wanted) {
+            find(report, "data-set", "7", RULES_FAIL, "%s is %.10g in the data set, %.10g in the workload",
+                 facts[i].key, facts[i].found, facts[i].wanted);
+            break;
+        }
+    const char *option = options->plan                ? "--plan"
+                         : options->run.no_barrier    ? "--no-barrier"
+                         : options->run.copy_rate > 0 ? "--copy-rate"
+                                                      : NULL;
+    if (option)
+        find(report, "options", "10", RULES_FAIL, "%s changes what the benchmark does", option);
 }
 
 static void check_dataset(const struct session *session, struct rules_report *report)
@@ -196,8 +324,7 @@ static void check_hosts(const struct session *session, struct rules_report *repo
 }
 
 /* What one run cannot show is unknown. */
-static void check_runs(const struct session *session, const struct known_workload *known,
-                       struct rules_report *report)
+static void check_runs(const struct session *session, double au, struct rules_report *report)
 {
     struct metrics_figures figures = {0};
     struct error ignored;
@@ -206,60 +333,42 @@ static void check_runs(const struct session *session, const struct known_workloa
     find(report, "runs", "3", RULES_UNKNOWN, "1 of %d runs: the result is the mean of %d consecutive runs",
          RUNS, RUNS);
     find(report, "seeds", "6.6", RULES_UNKNOWN, "one run cannot show whether the seed changes between runs");
-    if (known)
-        find(report, "au", "4", pass_if(figures.au >= known->au),
-             "AU of run 1 is %.2f %%, at least %.0f %% needed", 100 * figures.au, 100 * known->au);
+    find(report, "au", "4", pass_if(figures.au >= au), "AU of run 1 is %.2f %%, at least %.0f %% needed",
+         100 * figures.au, 100 * au);
     find(report, "replicable", "6.7", RULES_UNKNOWN, "one run cannot show whether all are within 5 %%");
 }
 
-/* "8b" is the model of "llama_8b_zero3" and "llama3-8b", not of "llama_108b". */
-static const struct known_model *model_of(const char *name)
-{
-    for (int i = 0; i < COUNT(models); i++) {
-        const char *at = strstr(name, models[i].name);
-        if (!at)
-            continue;
-        char before = at == name ? '_' : at[-1], behind = at[strlen(models[i].name)];
-        if ((before == '_' || before == '-') && (behind == 0 || behind == '_' || behind == '-'))
-            return &models[i];
-    }
-    return NULL;
-}
-
-static void check_processes(const struct session *session, const struct known_model *model,
+static void check_processes(const struct session *session, const struct benchmark *model,
                             struct rules_report *report)
 {
     const struct session_host *fewest = session->hosts;
     bool subset = session->options.run.workload->checkpoint.mode == WORKLOAD_CHECKPOINT_SUBSET;
-    int processes = 0, wanted = subset ? 8 : model ? model->processes : 0;
+    int processes = 0, wanted = subset ? 8 : model->processes;
     for (int i = 0; i < session->host_count; i++) {
         processes += session->hosts[i].accelerators;
         if (session->hosts[i].accelerators < fewest->accelerators)
             fewest = &session->hosts[i];
     }
-    if (model && !subset && processes > wanted && processes % model->unit == 0) {
+    if (!subset && processes > wanted && processes % model->unit == 0) {
         report->category = RULES_OPEN;
         find(report, "processes", "2.2.5", RULES_PASS,
              "%d processes (a multiple of %d) are allowed in OPEN; CLOSED needs %d", processes, model->unit,
              wanted);
-    } else if (model) {
+    } else {
         find(report, "processes", "2.2.1", pass_if(processes == wanted),
-             "%d processes save %s; %s mode needs %d", processes, model->name, subset ? "subset" : "default",
+             "%d processes save %s; %s mode needs %d", processes, model->model, subset ? "subset" : "default",
              wanted);
     }
     find(report, "processes-per-host", "2.2.5", pass_if(fewest->accelerators >= 4),
          "%d processes on %s, at least 4 needed", fewest->accelerators, fewest->name);
 }
 
-static void check_checkpoints(const struct session *session, const char *name, struct rules_report *report)
+static void check_checkpoints(const struct session *session, const struct benchmark *model,
+                              struct rules_report *report)
 {
     const struct workload_checkpoint *checkpoint = &session->options.run.workload->checkpoint;
-    const struct known_model *model = model_of(name);
     int64_t writes = checkpoint->num_checkpoints_write, reads = checkpoint->num_checkpoints_read;
     bool cleared = session->options.run.drop != RUN_DROP_NOTHING;
-    find(report, "model", "2.2.1", pass_if(model != NULL), "%s is %sone of 8b, 70b, 405b and 1t", name,
-         model ? "" : "not ");
-    check_parameters(&session->options, false, report);
     check_processes(session, model, report);
     find(report, "writes", "2.2.5", pass_if(writes == CHECKPOINTS), "%lld checkpoints written, %d needed",
          (long long)(writes > 0 ? writes : 0), CHECKPOINTS);
@@ -275,20 +384,28 @@ void session_check_rules(struct session *session)
 {
     const struct workload *workload = session->options.run.workload;
     struct rules_report *report = &session->rules;
-    /* a file is known by the model in it */
-    const char *name = strpbrk(workload->name, "./") ? workload->model.name : workload->name;
+    struct difference difference;
+    struct error err;
+    bool train = workload->workflow.train;
     *report = (struct rules_report){.category = RULES_CLOSED};
     session->has_rules = true;
-    if (workload->workflow.train) {
-        const struct known_workload *known = workload_of(name);
-        find(report, "workload", "2.1", pass_if(known != NULL),
-             "%s is %sone of unet3d, resnet50 and cosmoflow", name, known ? "" : "not ");
-        check_parameters(&session->options, known == &workloads[0], report);
-        check_dataset(session, report);
-        check_hosts(session, report);
-        check_runs(session, known, report);
+    if (compare_nearest(workload, &difference, &err)) {
+        bool known = is_named(workload, difference.benchmark);
+        const char *name = strpbrk(workload->name, "./") ? workload->model.name : workload->name;
+        find(report, train ? "workload" : "model", train ? "2.1" : "2.2.1", pass_if(known),
+             "%s is %sone of %s", name, known ? "" : "not ",
+             train ? "unet3d, resnet50 and cosmoflow" : "llama_8b, llama_70b, llama_405b and llama_1t");
+        check_parameters(workload, &difference, report);
+        check_run(session, report);
+        if (train) {
+            check_dataset(session, report);
+            check_hosts(session, report);
+            check_runs(session, difference.benchmark->au, report);
+        } else {
+            check_checkpoints(session, difference.benchmark, report);
+        }
     } else {
-        check_checkpoints(session, name, report);
+        find(report, "parameters", "10", RULES_FAIL, "not compared: %s", err.text);
     }
     if (report->failed > 0)
         report->category = RULES_INVALID;

@@ -144,6 +144,7 @@ static bool unknown_key(struct tree_reader *reader, const struct doc_node *node,
                                  node->line, node->column, path);
     if (reader->strict)
         return doc_error(reader->doc, node, err, "unknown key%s", end);
+    reader->workload->unknown_keys++;
     return workload_warn(reader->workload, err, "%s:%u:%u: %s: unknown key, ignored%s", reader->doc->path,
                          node->line, node->column, path, end);
 }

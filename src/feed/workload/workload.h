@@ -232,6 +232,7 @@ struct workload {
         [WORKLOAD_MAX_KEYS]; /* by the key's index: the place that sets it ("a.yaml:3:5"); NULL: default */
     const char **warnings;   /* one line each: unknown or reinterpreted keys */
     int warning_count;
+    int unknown_keys; /* of the file, ignored */
 };
 
 struct workload_options {
