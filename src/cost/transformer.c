@@ -9,6 +9,7 @@ struct linear {
     const char *name;
     int64_t copies; /* experts: products of their own */
     int64_t tokens, in, out;
+    int parts; /* matrices side by side, each with an adapter of its own; 0: it has none */
 };
 
 struct builder {
@@ -175,6 +176,28 @@ static double narrow_rate(const struct layer_split *split)
     return split->recipe == RECIPE_ROWWISE ? rate * ROWWISE_RATE : rate;
 }
 
+/* Adds LoRA's products beside a matrix: into the rank and out of it, and for each the gradients of its input and of its weights. They
+ * are computed in 16 bits where others are narrower. */
+static void add_adapter_products(struct builder *b, const struct linear *linear)
+{
+    /* kernels of each operation have matrices of their own, where fused ones have one with one adapter */
+    int parts = b->software->adapter_in > 0.0 ? linear->parts : 1;
+    int64_t rank = b->split->rank, out = cut(linear->out, parts);
+    b->work->adapters += (double)rank * ((double)linear->in * parts + (double)linear->out);
+    struct kernel kernel = {.kind = KERNEL_GEMM, .name = "adapter", .repeats = parts, .batch = 1};
+    kernel.type = cost_type_bytes(b->split->type) < 2.0 ? COST_BF16 : b->split->type;
+    const int64_t products[2][2] = {{linear->in, rank}, {rank, out}};
+    for (int i = 0; i < 2; i++) {
+        int64_t from = products[i][0], to = products[i][1];
+        kernel.m = linear->tokens, kernel.n = to, kernel.k = from;
+        add_forward(b, kernel);
+        kernel.n = from, kernel.k = to;
+        add_backward(b, kernel);
+        kernel.m = from, kernel.n = to, kernel.k = linear->tokens;
+        add_backward(b, kernel);
+    }
+}
+
 /* Adds a matrix: its parameters, one product forward, and two backward: the gradients of its input and of its weights. */
 static void add_linear(struct builder *b, struct linear linear)
 {
@@ -196,14 +219,15 @@ static void add_linear(struct builder *b, struct linear linear)
     add_backward(b, kernel);
     kernel.m = linear.in, kernel.n = linear.out, kernel.k = linear.tokens, kernel.weights = true;
     add_backward(b, kernel);
+    if (linear.parts > 0 && b->split->rank > 0)
+        add_adapter_products(b, &linear);
 }
 
-/* Adds what LoRA does beside a matrix, but for its narrow products. */
-static void add_adapter(struct builder *b, int64_t in, int64_t out)
+/* Adds what LoRA does beside a matrix of attention, but for its products: casts, dropout, scaling, sums. */
+static void add_adapter_passes(struct builder *b, int64_t in, int64_t out)
 {
     const struct software *software = b->software;
     double tokens = (double)b->tokens, read = (double)in, written = (double)out;
-    b->work->adapters += read + written;
     if (b->split->frozen)
         add_stream(b, "adapter", tokens * (software->adapter_in * read + software->adapter_out * written),
                    tokens * (software->adapter_back_in * read + software->adapter_back_out * written));
@@ -267,12 +291,12 @@ static double add_plain_attention(struct builder *b, bool causal, int64_t keys)
     double tokens = (double)b->tokens;
     int64_t queries_width = cut(model->heads * model->head_width, tensor);
     int64_t keys_width = cut(model->kv_heads * model->head_width, tensor);
-    add_linear(
-        b, (struct linear){"query, key, value", 1, b->tokens, model->hidden, queries_width + 2 * keys_width});
-    add_adapter(b, 3 * model->hidden, queries_width + 2 * keys_width);
+    add_linear(b, (struct linear){"query, key, value", 1, b->tokens, model->hidden,
+                                  queries_width + 2 * keys_width, 3});
+    add_adapter_passes(b, 3 * model->hidden, queries_width + 2 * keys_width);
     add_attention(b, cut(b->split->sequence, b->split->context), keys, model->head_width, causal);
-    add_linear(b, (struct linear){"attention output", 1, b->tokens, queries_width, model->hidden});
-    add_adapter(b, queries_width, model->hidden);
+    add_linear(b, (struct linear){"attention output", 1, b->tokens, queries_width, model->hidden, 1});
+    add_adapter_passes(b, queries_width, model->hidden);
     b->work->context_bytes = b->width * tokens * 2.0 * (double)keys_width;
     b->work->context_query_bytes = b->width * tokens * (double)queries_width;
     return b->width * tokens * (2.0 * (double)queries_width + 2.0 * (double)keys_width);
@@ -284,11 +308,11 @@ static double add_cross_attention(struct builder *b)
     const struct architecture *model = b->model;
     int64_t queries_width = cut(model->heads * model->head_width, b->split->tensor);
     int64_t keys_width = cut(model->kv_heads * model->head_width, b->split->tensor);
-    add_linear(b, (struct linear){"cross query", 1, b->tokens, model->hidden, queries_width});
-    add_linear(b, (struct linear){"cross key, value", 1, b->tokens, model->hidden, 2 * keys_width});
+    add_linear(b, (struct linear){"cross query", 1, b->tokens, model->hidden, queries_width, 1});
+    add_linear(b, (struct linear){"cross key, value", 1, b->tokens, model->hidden, 2 * keys_width, 2});
     add_attention(b, cut(b->split->sequence, b->split->context), b->split->sequence, model->head_width,
                   false);
-    add_linear(b, (struct linear){"cross output", 1, b->tokens, queries_width, model->hidden});
+    add_linear(b, (struct linear){"cross output", 1, b->tokens, queries_width, model->hidden, 1});
     b->work->parameters += (double)model->hidden;
     return b->width * (double)b->tokens * (2.0 * (double)queries_width + 2.0 * (double)keys_width);
 }
@@ -301,17 +325,18 @@ static double add_latent_attention(struct builder *b, bool causal, int64_t keys)
     int64_t query = model->nope_width + model->rope_width;
     int64_t into_query = model->query_rank ? model->query_rank : model->hidden;
     if (model->query_rank)
-        add_linear(b, (struct linear){"query down", 1, tokens, model->hidden, model->query_rank});
-    add_linear(
-        b, (struct linear){"key, value down", 1, tokens, model->hidden, model->kv_rank + model->rope_width});
+        add_linear(b, (struct linear){"query down", 1, tokens, model->hidden, model->query_rank, 1});
+    add_linear(b, (struct linear){"key, value down", 1, tokens, model->hidden,
+                                  model->kv_rank + model->rope_width, 1});
     b->modules |= MODULE(LATENT_UP);
-    add_linear(b, (struct linear){"query up", 1, tokens, into_query, heads * query});
+    add_linear(b, (struct linear){"query up", 1, tokens, into_query, heads * query, 1});
     add_linear(b, (struct linear){"key, value up", 1, tokens, model->kv_rank,
-                                  heads * (model->nope_width + model->value_width)});
+                                  heads * (model->nope_width + model->value_width), 1});
     b->modules &= ~MODULE(LATENT_UP);
     add_attention(b, cut(b->split->sequence, b->split->context), keys, (query + model->value_width) / 2,
                   causal);
-    add_linear(b, (struct linear){"attention output", 1, tokens, heads * model->value_width, model->hidden});
+    add_linear(b,
+               (struct linear){"attention output", 1, tokens, heads * model->value_width, model->hidden, 1});
     double down = (double)model->query_rank + (double)model->kv_rank + (double)model->rope_width;
     double up = (double)heads * (double)(query + model->nope_width + model->value_width);
     double out = (double)heads * (double)model->value_width;
@@ -330,16 +355,15 @@ static double add_mlp(struct builder *b, const char *const names[2], int64_t cop
     const struct architecture *model = b->model;
     int64_t in = model->gated ? 2 * width : width;
     double middle = b->width * (double)copies * (double)tokens * (double)width * b->software->middle;
-    add_linear(b, (struct linear){names[0], copies, tokens, model->hidden, in});
+    int adapters = module == 0 || b->split->attention_alone ? 0 : 1; /* experts have none */
+    add_linear(b, (struct linear){names[0], copies, tokens, model->hidden, in,
+                                  model->gated ? 2 * adapters : adapters});
     /* reads the result of the first matrix, writes the input of the second; backward also reads the gradient */
     b->modules |= activation;
     add_stream(b, "activation", middle * (model->gated ? 3.0 : 2.0), middle * (model->gated ? 5.0 : 3.0));
     b->modules &= ~activation;
-    add_linear(b, (struct linear){names[1], copies, tokens, width, model->hidden});
+    add_linear(b, (struct linear){names[1], copies, tokens, width, model->hidden, adapters});
     double kept = b->width * (double)copies * (double)tokens;
-    if (copies == 1)
-        b->work->adapters +=
-            ((double)in + (double)width) + (model->gated ? 3.0 : 2.0) * (double)model->hidden;
     /* the second matrix has no gradient that its input is for; adapters of one kernel for each operation keep as much */
     bool frozen = b->split->frozen && !b->software->eager;
     double first =
@@ -377,7 +401,7 @@ static double add_experts(struct builder *b)
     int64_t gathered = (int64_t)((double)(whole ? tokens * ranks : tokens) * busy);
     double sent = (double)tokens * (double)model->active_experts * (double)model->hidden * b->width;
     b->modules |= MODULE(EXPERTS);
-    add_linear(b, (struct linear){"router", 1, tokens, model->hidden, model->experts});
+    add_linear(b, (struct linear){"router", 1, tokens, model->hidden, model->experts, 0});
     add_stream(b, "dispatch, combine", 4.0 * sent * busy, 6.0 * sent * busy);
     double others = b->work->parameters;
     /* weights are applied before the second product where inputs are narrow, so that its outputs are not kept */
@@ -404,7 +428,7 @@ void transformer_embedding(struct layer_work *work, const struct architecture *m
     double hidden = (double)model->hidden, moved = b.width * (double)b.tokens * hidden;
     if (model->patch > 0) {
         int64_t pixels = 3 * model->patch * model->patch;
-        add_linear(&b, (struct linear){"patches", 1, b.tokens, pixels, model->hidden});
+        add_linear(&b, (struct linear){"patches", 1, b.tokens, pixels, model->hidden, 0});
         work->parameters += hidden;
     }
     add_stream(&b, "embedding", 3.0 * moved, 4.0 * moved);
@@ -510,7 +534,7 @@ void transformer_join(struct layer_work *work, const struct architecture *model,
     double row = b.width * (double)b.tokens * (double)model->hidden;
     add_passes(&b, "norms", 2.0 * PASSES, 3.0 * PASSES, row * b.share);
     add_linear(&b,
-               (struct linear){"join", 1, b.tokens, 2 * model->hidden, cut(model->hidden, split->tensor)});
+               (struct linear){"join", 1, b.tokens, 2 * model->hidden, cut(model->hidden, split->tensor), 0});
     work->activation_bytes = work->selective_bytes = 4.0 * row * b.share;
     finish(&b);
 }
@@ -533,8 +557,8 @@ void transformer_head(struct layer_work *work, const struct architecture *model,
     b.end = true;
     add_stream(&b, "norm", 2.0 * row, 3.0 * row);
     if (model->masked)
-        add_linear(&b, (struct linear){"transform", 1, tokens, model->hidden, model->hidden});
-    add_linear(&b, (struct linear){"logits", 1, tokens, model->hidden, width});
+        add_linear(&b, (struct linear){"transform", 1, tokens, model->hidden, model->hidden, 0});
+    add_linear(&b, (struct linear){"logits", 1, tokens, model->hidden, width, 0});
     add_stream(&b, "loss", split->software->loss * logits / 2.0, split->software->loss * logits / 2.0);
     work->parameters += hidden * (model->rms_norm ? 1.0 : 2.0);
     if (model->masked)

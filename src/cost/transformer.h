@@ -18,15 +18,17 @@ struct layer_split {
     double imbalance;            /* tokens of the busiest experts' device, of the mean; 0: 1 */
     enum cost_type type;         /* of the matrix products */
     int recipe;                  /* enum number_recipe, of narrow types */
-    double kept_width; /* bytes of a number of a product's input that is kept; 0: as all activations */
-    bool frozen;       /* LoRA beside the matrices of attention: other products' inputs are not kept */
+    double kept_width;    /* bytes of a number of a product's input that is kept; 0: as all activations */
+    bool frozen;          /* LoRA: inputs of frozen products are not kept */
+    int rank;             /* of LoRA's matrices; 0: there are none */
+    bool attention_alone; /* they are beside the matrices of attention, not of MLPs */
     double
         weight_bytes; /* of a frozen weight that becomes one of 16 bits before each product; 0: it is one */
     double middle_width; /* of a frozen MLP's activation's input; 0: as all activations */
     const struct software *software;
 };
 
-#define LAYER_MAX_KERNELS 96
+#define LAYER_MAX_KERNELS 192
 #define LAYER_MAX_PIECES  12
 
 /* Kept activations that some module of selective recomputation makes again. */
@@ -50,7 +52,7 @@ struct layer_work {
     double context_query_bytes;          /* and their queries; outputs are as large */
     double expert_bytes;                 /* of one expert-parallel all-to-all; two forward, two backward */
     double parameters;                   /* on this device, without experts */
-    double adapters;                     /* of LoRA's matrices, for each of their rank */
+    double adapters;                     /* of LoRA's matrices, beside these */
     double expert_parameters;
     double largest_matrix;   /* its parameters */
     double activation_bytes; /* kept for the backward pass without recomputation */

@@ -83,8 +83,8 @@
  * sums 10, and their gradients twice as many. PEFT's adapters are fp32: their input is cast, dropped out and multiplied,
  * their output scaled, added and cast. */
 #define HF_KERNELS                                                                                           \
-    PYTORCH_BF16(FLASH2), .late_gradients = true, .step_bytes = 2, .middle = 2, .adapter_in = 19,            \
-                          .adapter_out = 28, .adapter_back_in = 25, .adapter_back_out = 22
+    PYTORCH_BF16(FLASH2), .late_gradients = true, .step_bytes = 2, .middle = 2, .adapter_in = 15,            \
+                          .adapter_out = 24, .adapter_back_in = 17, .adapter_back_out = 14
 
 /* Weights and gradients in bf16; attention in one kernel. */
 #define PYTORCH_BF16(kind)                                                                                   \
@@ -234,6 +234,7 @@ const struct software software_all[SOFTWARE_COUNT] = {
             "Hugging Face's Trainer with FSDP: weights, gradients and Adam's moments in bf16, not compiled",
         HF_KERNELS,
         FSDP_BF16,
+        .adapter_bytes = 4,
         .dequantize = 1.9,
         EAGER_BLOCK,
         TRAINER_HOST,
@@ -243,6 +244,7 @@ const struct software software_all[SOFTWARE_COUNT] = {
         .text = "the same with fused kernels of norms, rotary embedding and loss (Liger, Unsloth)",
         HF_KERNELS,
         FSDP_BF16,
+        .adapter_bytes = 4,
         .dequantize = 1.9,
         .loss = 24,
         .loss_kept = 8,
@@ -259,6 +261,7 @@ const struct software software_all[SOFTWARE_COUNT] = {
         .zero = 12,
         .techniques = SHARDS | T(GRADIENTS) | T(MOMENTS) | T(PARAMETERS),
         .eager = true,
+        .adapter_bytes = 4,
         .dequantize = 6,
         .block_forward = 46,
         .block_backward = 84,
@@ -274,6 +277,7 @@ const struct software software_all[SOFTWARE_COUNT] = {
         .text = "Hugging Face's Trainer or Accelerate with DeepSpeed's ZeRO: states in fp32, not compiled",
         HF_KERNELS,
         DEEPSPEED,
+        .adapter_bytes = 4,
         .dequantize = 2,
         EAGER_BLOCK,
         DEEPSPEED_HOST,
@@ -283,6 +287,7 @@ const struct software software_all[SOFTWARE_COUNT] = {
         .text = "XTuner: DeepSpeed's ZeRO with packed samples and fused norms and rotary embedding",
         HF_KERNELS,
         DEEPSPEED,
+        .adapter_bytes = 4,
         .dequantize = 2,
         .loss = 60,
         .loss_kept = 12,
@@ -308,10 +313,11 @@ const struct software software_all[SOFTWARE_COUNT] = {
         .dispatch = DISPATCH_DEEPEP,
         .runtime_share = 0.02,
         .zero_staged = 12,
-        .adapter_in = 10,
-        .adapter_out = 14,
-        .adapter_back_in = 12,
-        .adapter_back_out = 11,
+        .adapter_bytes = 2,
+        .adapter_in = 8,
+        .adapter_out = 12,
+        .adapter_back_in = 8,
+        .adapter_back_out = 7,
         .block_host = 2e-3,
     },
     {
@@ -362,6 +368,7 @@ const struct software software_all[SOFTWARE_COUNT] = {
         .text = "LitGPT: FSDP with all states in bf16, not compiled",
         HF_KERNELS,
         FSDP_BF16,
+        .adapter_bytes = 2,
         .dequantize = 2,
         .block_host = 5e-3,
         .runtime_share = 0.01,

@@ -73,6 +73,8 @@ struct software {
     double adapter_in,
         adapter_out; /* bytes that LoRA moves per number of a matrix's input and output, forward, */
     double adapter_back_in, adapter_back_out; /* and backward; 0: as kernels of its own that take no time */
+    double
+        adapter_bytes; /* of a number of LoRA's matrices and of their gradients and moments; 0: as of other weights */
     double dequantize;      /* time of making frozen weights in few bits 16 bits wide, in that of its bytes */
     bool sequence_parallel; /* norms and dropouts split along the sequence (arXiv:2205.05198) */
     bool sharded;           /* optimizer states are sharded over data parallel ranks by default */

@@ -428,6 +428,14 @@ static void read_measured(struct reader *r)
                    strcmp(basis, "from_tokens_per_s") == 0 || strcmp(basis, "from_samples_per_s") == 0);
 }
 
+/* Adapters are beside the matrices of attention alone, as by default in PEFT, LitGPT and NeMo and in MLPerf's rules, where neither the
+ * notes nor the source's own scripts say all. */
+static bool adapts_all(const char *notes, const char *source)
+{
+    return contains(notes, "all layers") || contains(notes, "all linear") || contains(notes, "*_proj") ||
+           strcmp(source, "QwenLM/Qwen") == 0;
+}
+
 static void read_run(struct validation *validation, const struct validation_defaults *defaults, int row)
 {
     struct run *run = &validation->runs[row];
@@ -446,6 +454,7 @@ static void read_run(struct validation *validation, const struct validation_defa
     run->line = validation->csv.lines[row];
     run->job.model = &run->model;
     run->job.frozen = contains(run->model_name, "LoRA");
+    run->job.attention_alone = run->job.frozen && !adapts_all(cell(r, "notes"), run->source);
     run->job.trains_ends = run->job.frozen && contains(run->model_name, "(emb");
     read_measured(r);
     if (!run->reason && read_device(r) && read_software(r) && read_model(r) && read_type(r) &&

@@ -12,9 +12,8 @@ static double exchange_shards(const struct job *job, const struct job_exchange *
     const struct collective_group ranks = {
         .devices = company->jobs, .devices_per_node = 1, .inside = job->inside, .across = company->across};
     double bytes =
-        (own->parameters + own->experts) / ((double)job->data * job->context) * job->software->gradient_bytes;
-    return transfer_seconds(COLLECTIVE_ALL_REDUCE, &ranks, bytes, job->calibration) *
-           (job->frozen ? 0.01 : 1.0);
+        (own->trained + own->trained_experts) / ((double)job->data * job->context) * job_formats_of(job).wire;
+    return transfer_seconds(COLLECTIVE_ALL_REDUCE, &ranks, bytes, job->calibration);
 }
 
 double job_time_among(const struct job *job, const struct job_layers *layers,
@@ -37,5 +36,5 @@ double job_time_among(const struct job *job, const struct job_layers *layers,
     *time = job_time_of(&waiting, layers, &own);
     time->data += after;
     time->seconds += after;
-    return job->sharding == 3 ? after : own.gradients * (job->frozen ? 0.01 : 1.0);
+    return job->sharding == 3 ? after : own.gradients;
 }

@@ -26,6 +26,12 @@ struct job_formats job_formats_of(const struct job *job)
     };
     /* a step reads and writes the states and reads the gradient; accumulation reads and writes a gradient */
     formats.step = fmax(software->optimizer + 2.0 * (master + moments), 0.0);
+    formats.trained = formats.parameter;
+    if (job->frozen && software->adapter_bytes > 0.0) { /* adapters' own format, with moments in it */
+        formats.trained = formats.gradient = formats.wire = software->adapter_bytes;
+        formats.state = 2.0 * number_format_bytes(technique->moments, software->adapter_bytes);
+        formats.step = 3.0 * software->adapter_bytes + 2.0 * formats.state;
+    }
     formats.added = software->accumulate * formats.gradient / fmax(software->stored_gradient_bytes, 1.0);
     if (job->frozen) /* weights that are not updated need no copy in fp32 */
         formats.parameter = fmin(formats.parameter, cost_type_bytes(job->type) > 2.0 ? 4.0 : 2.0);
@@ -73,7 +79,7 @@ static double host_rate(const struct cost_device *device)
 double job_offload_seconds(const struct job *job, double parameters)
 {
     const struct technique *technique = &job->technique;
-    if (technique->offload == 0 || job->frozen)
+    if (technique->offload == 0)
         return 0.0;
     struct job_formats formats = job_formats_of(job);
     double held = parameters * technique->offload / 100.0, rate = host_rate(job->device);

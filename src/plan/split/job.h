@@ -44,7 +44,8 @@ struct job {
     bool frozen;                /* LoRA: only the small added matrices have gradients */
     bool trains_ends;           /* and embedding and head */
     bool single_scale;          /* factors of frozen weights of 4 bits are in fp32, not in 8 bits */
-    int rank;                   /* of the added matrices; 0: 16 */
+    int rank;                   /* of the added matrices; 0: job_rank's */
+    bool attention_alone;       /* they are beside the matrices of attention, not of MLPs */
     int rounds;                 /* times that the pipeline fills in an iteration; 0: once */
     bool in_turn;               /* experts are given tokens in turn, not by a gate (expert_places_in_turn) */
     bool step_in_backward; /* each parameter is updated, and its gradient freed, as soon as it is there */
@@ -143,18 +144,21 @@ struct job_layers {
 /* Seconds of the iteration's transfers of held parameters and gradients: the same for any micro-batch,
  * recomputation and number of chunks. */
 struct job_exchange {
-    double parameters, experts; /* numbers of parameters on a device of the fullest stage */
-    double gradients;           /* one all-reduce, or one reduce-scatter and all-gather */
-    double scatter;             /* the reduce-scatter's part */
-    double shards; /* a stage's shards, gathered twice or once and scattered once, block by block, */
+    double parameters, experts;      /* numbers of parameters on a device of the fullest stage, */
+    double trained, trained_experts; /* and those that have gradients */
+    double
+        gradients; /* one all-reduce, or one reduce-scatter and all-gather: the share that is exposed at least */
+    double scatter; /* the reduce-scatter's part */
+    double shards;  /* a stage's shards, gathered twice or once and scattered once, block by block, */
     double
         expert_shards; /* and those of experts that fewer ranks share: between nodes, so that kernels do not wait */
 };
 
-/* Bytes of a parameter. */
+/* Bytes of a parameter; from `trained` on, of one that has a gradient. */
 struct job_formats {
     double parameter; /* in memory */
     double gathered;  /* on the wire, when shards are gathered */
+    double trained;   /* in memory */
     double gradient;  /* in memory */
     double wire;      /* of its gradient, when it is exchanged */
     double state;     /* of the optimizer */
@@ -162,6 +166,12 @@ struct job_formats {
     double added;     /* that the accumulation of a gradient reads and writes */
 };
 struct job_formats job_formats_of(const struct job *job);
+
+/* Returns the rank of LoRA's matrices; 0: there are none. PEFT, LLaMA-Factory and Megatron-Bridge take 8 to 32 unless told. */
+static inline int job_rank(const struct job *job)
+{
+    return !job->frozen ? 0 : job->rank > 0 ? job->rank : 16;
+}
 
 /* Returns whether a job gathers its shards once in an iteration, and scatters their gradients once. */
 bool job_keeps_gathered(const struct job *job);
@@ -211,6 +221,9 @@ struct job_layers job_layers_of(const struct job *job);
 /* The same for `count` jobs that differ in nothing but recomputation and overlaps; layers[count]. `memo`: of their device, or
  * NULL. */
 void job_layers_each(const struct job *jobs, int count, struct kernel_memo *memo, struct job_layers *layers);
+
+/* Returns the parameters of a layer, without its experts, that have gradients. */
+double job_trained(const struct job *job, const struct job_layer *layer);
 
 struct job_exchange job_exchange_of(const struct job *job, const struct job_layers *layers);
 

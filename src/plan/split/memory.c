@@ -61,29 +61,31 @@ static double working(const struct job *job, const struct job_layers *layers,
     return bytes;
 }
 
-/* Of frozen weights, what embedding and head hold beyond: theirs stay in 16 bits, and may be trained. */
-struct ends {
+/* Beside frozen weights: adapters, and what embedding and head hold beyond: theirs stay in 16 bits, and may be trained. */
+struct trained {
     double parameters, gradients, optimizer;
 };
 
-static struct ends ends_of(const struct job *job, const struct job_layer *stage,
-                           const struct sharers *sharers, const struct job_formats *formats)
+static struct trained trained_of(const struct job *job, const struct job_layer *stage,
+                                 const struct sharers *sharers, const struct job_formats *formats)
 {
-    struct job_layer end = {.parameters = stage->ends};
-    struct ends ends = {.parameters = held(job, &end, sharers, fmax(2.0 - formats->parameter, 0.0), 3)};
+    const struct job_layer end = {.parameters = stage->ends}, adapters = {.parameters = stage->adapters};
+    struct trained trained = {.parameters = held(job, &end, sharers, fmax(2.0 - formats->parameter, 0.0), 3)};
     if (!job->frozen)
-        return (struct ends){0};
-    /* LoRA's matrices, on each device whole */
-    if (job->software->adapter_in > 0.0)
-        ends.optimizer =
-            (job->software->parameter_bytes + formats->gradient + formats->state) * stage->adapters;
-    if (!job->trains_ends)
-        return ends;
-    /* a copy that is trained beside the frozen one, with moments in fp32 */
-    ends.parameters += held(job, &end, sharers, 2.0, 3);
-    ends.gradients = held(job, &end, sharers, formats->gradient, 2);
-    ends.optimizer += held(job, &end, sharers, 8.0, 1);
-    return ends;
+        return (struct trained){0};
+    if (job->software->adapter_in > 0.0) { /* PEFT's are on each device whole */
+        trained.optimizer = (formats->trained + formats->gradient + formats->state) * stage->adapters;
+    } else {
+        trained.parameters += held(job, &adapters, sharers, formats->trained, 3);
+        trained.gradients = held(job, &adapters, sharers, formats->gradient, 2);
+        trained.optimizer = held(job, &adapters, sharers, formats->state, 1);
+    }
+    if (job->trains_ends) { /* a copy beside the frozen one, with moments in fp32 */
+        trained.parameters += held(job, &end, sharers, 2.0, 3);
+        trained.gradients += held(job, &end, sharers, job->software->stored_gradient_bytes, 2);
+        trained.optimizer += held(job, &end, sharers, 8.0, 1);
+    }
+    return trained;
 }
 
 struct job_memory job_stage_memory(const struct job *job, const struct job_layers *layers, int stage,
@@ -117,13 +119,13 @@ struct job_memory job_stage_memory(const struct job *job, const struct job_layer
         both.largest_matrix = fmax(layer->largest_matrix, other.largest_matrix);
     }
     layer = &both;
-    struct ends ends = ends_of(job, layer, &sharers, &formats);
+    struct trained trained = trained_of(job, layer, &sharers, &formats);
     bool loss = stage == job_depth(job) - 1 || ((job_is_double(job) || job_is_folded(job)) && stage == 0);
     double unsharded = job->sharding == 0 ? software->unsharded_bytes : 0.0;
     struct job_memory memory = {
-        .parameters = held(job, layer, &sharers, formats.parameter, 3) + ends.parameters,
-        .gradients = job->frozen ? ends.gradients : held(job, layer, &sharers, formats.gradient, 2),
-        .optimizer = job->frozen ? ends.optimizer
+        .parameters = held(job, layer, &sharers, formats.parameter, 3) + trained.parameters,
+        .gradients = job->frozen ? trained.gradients : held(job, layer, &sharers, formats.gradient, 2),
+        .optimizer = job->frozen ? trained.optimizer * on_device
                                  : held(job, layer, &sharers, formats.state + unsharded, 1) * on_device,
         .activations = kept * flying,
         .working = working(job, layers, &formats, loss, layer) + buffers,

@@ -127,7 +127,7 @@ static double exchange_of(const struct job_rates *rates, struct job job, const s
     job.data = least + 1;
     job.across = rates->across;
     job.sharding = 0;
-    return job_exchange_of(&job, layers).gradients * (job.frozen ? 0.01 : 1.0);
+    return job_exchange_of(&job, layers).gradients;
 }
 
 static int64_t class_of(int64_t microbatch, int sharding, int chunks)

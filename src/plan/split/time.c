@@ -42,8 +42,9 @@ static double gradient_seconds(const struct job *job, enum collective_kind kind,
     double wire = job_formats_of(job).wire;
     int ranks = job_copies(job);
     int expert_ranks = job_expert_copies(job);
-    double seconds = job_transfer(job, kind, ranks, job->tensor, held->parameters * wire) +
-                     job_transfer(job, kind, expert_ranks, job->devices_per_node, held->experts * wire);
+    double seconds =
+        job_transfer(job, kind, ranks, job->tensor, held->trained * wire) +
+        job_transfer(job, kind, expert_ranks, job->devices_per_node, held->trained_experts * wire);
     return seconds * job->software->data_shown;
 }
 
@@ -55,21 +56,22 @@ bool job_keeps_gathered(const struct job *job)
            job->technique.reshard != SWITCH_ON;
 }
 
-/* A gather and a scatter of `number` parameters that `ranks` share, of which there are `copies`. */
+/* A gather of `number` parameters that `ranks` share, of which there are `copies`, and a scatter of `trained` ones' gradients. */
 struct shard_pair {
     double gather, scatter;
 };
 
-static struct shard_pair shard_pair_of(const struct job *job, int ranks, int apart, int copies, double number)
+static struct shard_pair shard_pair_of(const struct job *job, int ranks, int apart, int copies, double number,
+                                       double trained)
 {
     struct job_formats formats = job_formats_of(job);
     struct shard_pair pair = {
         .gather = job_transfer(job, COLLECTIVE_ALL_GATHER, ranks, apart, formats.gathered * number),
-        .scatter = job_transfer(job, COLLECTIVE_REDUCE_SCATTER, ranks, apart, formats.wire * number),
+        .scatter = job_transfer(job, COLLECTIVE_REDUCE_SCATTER, ranks, apart, formats.wire * trained),
     };
     if (copies > 1) /* they add up their gradients */
         pair.scatter +=
-            job_transfer(job, COLLECTIVE_ALL_REDUCE, copies, apart * ranks, formats.wire * number / ranks);
+            job_transfer(job, COLLECTIVE_ALL_REDUCE, copies, apart * ranks, formats.wire * trained / ranks);
     return pair;
 }
 
@@ -82,27 +84,39 @@ static void set_shards(const struct job *job, int blocks, struct job_exchange *h
         (double)blocks / job->pipeline + 1.0; /* gathered one after another: blocks, and the ends */
     bool spread = held->experts > 0.0 && expert_ranks < ranks;
     double together = (held->parameters + (spread ? 0.0 : held->experts)) / pieces;
-    struct shard_pair pair = shard_pair_of(job, ranks, apart, copies, together);
+    double trained = (held->trained + (spread ? 0.0 : held->trained_experts)) / pieces;
+    struct shard_pair pair = shard_pair_of(job, ranks, apart, copies, together, trained);
     double gathers = job->technique.reshard == SWITCH_OFF || job_keeps_gathered(job) ? 1.0 : 2.0;
-    held->shards = (gathers * pair.gather + (job->frozen ? 0.0 : pair.scatter)) * pieces;
+    held->shards = (gathers * pair.gather + pair.scatter) * pieces;
     if (spread) {
         int holders = all * apart / (expert_ranks * copies);
-        pair = shard_pair_of(job, expert_ranks, holders, copies, held->experts / pieces);
-        held->expert_shards = (gathers * pair.gather + (job->frozen ? 0.0 : pair.scatter)) * pieces;
+        pair = shard_pair_of(job, expert_ranks, holders, copies, held->experts / pieces,
+                             held->trained_experts / pieces);
+        held->expert_shards = (gathers * pair.gather + pair.scatter) * pieces;
     }
+}
+
+double job_trained(const struct job *job, const struct job_layer *layer)
+{
+    return !job->frozen ? layer->parameters : layer->adapters + (job->trains_ends ? layer->ends : 0.0);
 }
 
 struct job_exchange job_exchange_of(const struct job *job, const struct job_layers *layers)
 {
-    double stages = job->pipeline;
+    double stages = job->pipeline, heads = job->pipeline == 1 || job_is_folded(job) ? 1.0 : 0.0;
     struct job_exchange exchange = {
         .parameters = layers->blocks.parameters / stages + layers->embedding.parameters +
-                      (job->pipeline == 1 || job_is_folded(job) ? layers->head.parameters : 0.0),
+                      heads * layers->head.parameters,
         .experts = layers->blocks.experts / stages,
+        .trained = job_trained(job, &layers->blocks) / stages + job_trained(job, &layers->embedding) +
+                   heads * job_trained(job, &layers->head),
     };
+    exchange.trained_experts = job->frozen ? 0.0 : exchange.experts;
     if (job_is_double(job)) { /* as many again, of the other stage */
         exchange.parameters *= 2.0;
         exchange.experts *= 2.0;
+        exchange.trained *= 2.0;
+        exchange.trained_experts *= 2.0;
     }
     if (job->sharding == 3)
         set_shards(job, layers->block_count, &exchange);
@@ -119,7 +133,7 @@ static double data_seconds(const struct job *job, const struct job_exchange *exc
 {
     const struct calibration *c = job->calibration;
     double count = (double)job_microbatches(job);
-    double seconds = exchange->gradients;
+    double seconds = exchange->gradients, shown = job->software->data_shown;
     if (job->sharding == 3) {
         double times = job_keeps_gathered(job) ? 1.0 : count, moved = exchange->shards * times;
         double all = moved + exchange->expert_shards * times;
@@ -128,7 +142,9 @@ static double data_seconds(const struct job *job, const struct job_exchange *exc
     } else if (job->sharding == 2) {
         seconds += (count - 1.0) * exchange->scatter;
     }
-    return job->frozen && job->sharding < 3 ? 0.01 * seconds : seconds;
+    if (job->sharding < 3) /* no more hides than there are kernels */
+        seconds = fmax(seconds, seconds / shown - compute);
+    return seconds;
 }
 
 double job_slow_shards(const struct job *job)
@@ -138,13 +154,13 @@ double job_slow_shards(const struct job *job)
 
 static double optimizer_seconds(const struct job *job, const struct job_exchange *held)
 {
-    double share = job->frozen ? 0.01 : 1.0, parameters = share * (held->parameters + held->experts);
+    double parameters = held->trained + held->trained_experts;
     struct job_formats formats = job_formats_of(job);
     double own = parameters, parts = 0.0;
     if (job->sharding >= 1) {
         double ranks = job_shard_ranks(job),
                kept = ranks / job_copies(job); /* without copies of the shards */
-        own = share * (held->parameters / ranks + held->experts / fmax(job_expert_copies(job) * kept, 1.0));
+        own = held->trained / ranks + held->trained_experts / fmax(job_expert_copies(job) * kept, 1.0);
         parts = job->sharding < 3 ? ranks * job->software->state_each : 0.0;
     }
     double rate = job->device->bandwidth * JOB_STREAM_RATE;
@@ -172,7 +188,7 @@ static double shard_host(const struct job *job)
 
 double job_rest_floor(const struct job *job, const struct job_exchange *exchange)
 {
-    double data = job->sharding == 3 ? 0.0 : (job->frozen ? 0.01 : 1.0) * exchange->gradients;
+    double data = job->sharding == 3 ? 0.0 : exchange->gradients;
     return data + optimizer_seconds(job, exchange);
 }
 

@@ -139,7 +139,7 @@ bool plan_add_passes_of_job(struct plan *plan, struct plan_stage *stage, const s
 /* Parameters that are gathered together: `number` in each of `pieces`, shared by `ranks` that are `apart`. */
 struct shards {
     int ranks, apart, copies;
-    double number, pieces, shown;
+    double number, trained, pieces, shown;
 };
 
 static void add_shard(struct transfer_writer *to, const struct shards *shards)
@@ -147,7 +147,7 @@ static void add_shard(struct transfer_writer *to, const struct shards *shards)
     const struct job *job = to->job;
     struct job_formats formats = job_formats_of(job);
     int ranks = shards->ranks, apart = shards->apart;
-    double number = shards->number, pieces = shards->pieces, shown = shards->shown;
+    double number = shards->number, trained = shards->trained, pieces = shards->pieces, shown = shards->shown;
     struct plan_transfer gather = {.kind = COLLECTIVE_ALL_GATHER,
                                    .purpose = PURPOSE_SHARDS,
                                    .when = WHEN_FORWARD,
@@ -156,19 +156,20 @@ static void add_shard(struct transfer_writer *to, const struct shards *shards)
                          scatter = {.kind = COLLECTIVE_REDUCE_SCATTER,
                                     .purpose = PURPOSE_SHARDS,
                                     .when = WHEN_BACKWARD,
-                                    .bytes = formats.wire * number,
+                                    .bytes = formats.wire * trained,
                                     .shown = shown},
                          sum = {.kind = COLLECTIVE_ALL_REDUCE,
                                 .purpose = PURPOSE_SHARDS,
                                 .when = WHEN_BACKWARD,
-                                .bytes = formats.wire * number / ranks,
+                                .bytes = formats.wire * trained / ranks,
                                 .shown = shown};
     add(to, gather, ranks, apart, pieces);
     gather.when = WHEN_BACKWARD;
     if (job->technique.reshard != SWITCH_OFF && !job_keeps_gathered(job))
         add(to, gather, ranks, apart, pieces);
-    add(to, scatter, ranks, apart, pieces);
-    if (shards->copies > 1)
+    if (trained > 0.0)
+        add(to, scatter, ranks, apart, pieces);
+    if (shards->copies > 1 && trained > 0.0)
         add(to, sum, shards->copies, apart * ranks, pieces);
 }
 
@@ -180,23 +181,25 @@ static void add_shards(struct transfer_writer *to, const struct job_layer *layer
     int all = job->data * job->context, ranks = (int)job_shard_ranks(job);
     int expert_ranks = (int)job_expert_shard_ranks(job);
     bool spread = layer->experts > 0.0 && expert_ranks < ranks;
-    double pieces = blocks + 1.0;
+    double pieces = blocks + 1.0, experts = job->frozen ? 0.0 : layer->experts;
     struct shards shards = {ranks,
                             job->tensor,
                             ranks < all ? all / ranks : 1,
                             (layer->parameters + (spread ? 0.0 : layer->experts)) / pieces,
+                            (job_trained(job, layer) + (spread ? 0.0 : experts)) / pieces,
                             pieces,
                             shown};
     add_shard(to, &shards);
     shards.apart = all * job->tensor / (expert_ranks * shards.copies);
     shards.ranks = expert_ranks;
     shards.number = layer->experts / pieces;
+    shards.trained = experts / pieces;
     if (spread && expert_ranks > 1)
         add_shard(to, &shards);
 }
 
 static void add_gradients(struct transfer_writer *to, const struct job_layer *layer,
-                          enum collective_kind kind, enum plan_when when, double count)
+                          enum collective_kind kind, enum plan_when when, double count, double shown)
 {
     const struct job *job = to->job;
     int ranks = job_copies(job);
@@ -204,31 +207,32 @@ static void add_gradients(struct transfer_writer *to, const struct job_layer *la
     struct plan_transfer exchange = {.kind = kind,
                                      .purpose = PURPOSE_GRADIENTS,
                                      .when = when,
-                                     .bytes = layer->parameters * job_formats_of(job).wire,
-                                     .shown = job->software->data_shown * (job->frozen ? 0.01 : 1.0)};
+                                     .bytes = job_trained(job, layer) * job_formats_of(job).wire,
+                                     .shown = shown};
     if (exchange.bytes > 0.0)
         add(to, exchange, ranks, job->tensor, count);
     exchange.purpose = PURPOSE_EXPERT_GRADIENTS;
-    exchange.bytes = layer->experts * job_formats_of(job).wire;
+    exchange.bytes = job->frozen ? 0.0 : layer->experts * job_formats_of(job).wire;
     if (exchange.bytes > 0.0)
         add(to, exchange, expert_ranks, job->devices_per_node, count);
 }
 
-static void add_data(struct transfer_writer *to, const struct job_layer *layer, int blocks,
-                     const struct job_time *time)
+static void add_data(struct transfer_writer *to, const struct job_layers *layers,
+                     const struct job_layer *layer, int blocks, const struct job_time *time)
 {
     const struct job *job = to->job;
     double count = (double)job_microbatches(job);
+    struct job_exchange exchange = job_exchange_of(job, layers);
     if (job->sharding == 3) {
-        struct job_layers layers = job_layers_of(job);
-        struct job_exchange exchange = job_exchange_of(job, &layers);
         double moved = (exchange.shards + exchange.expert_shards) * count;
         add_shards(to, layer, blocks, moved > 0.0 ? time->data / moved : 0.0);
         return;
     }
+    double whole = exchange.gradients + (job->sharding == 2 ? (count - 1.0) * exchange.scatter : 0.0);
+    double shown = job->software->data_shown * (whole > 0.0 ? time->data / whole : 1.0);
     if (job->sharding == 2) /* after each micro-batch but the last */
-        add_gradients(to, layer, COLLECTIVE_REDUCE_SCATTER, WHEN_BACKWARD, (count - 1.0) / count);
-    add_gradients(to, layer, COLLECTIVE_ALL_REDUCE, WHEN_AFTER, 1.0);
+        add_gradients(to, layer, COLLECTIVE_REDUCE_SCATTER, WHEN_BACKWARD, (count - 1.0) / count, shown);
+    add_gradients(to, layer, COLLECTIVE_ALL_REDUCE, WHEN_AFTER, 1.0, shown);
 }
 
 /* The formulas leave these out: both ends of the pipeline add up the gradients of an embedding that they share, and all
@@ -271,7 +275,7 @@ bool plan_add_transfers_of_job(struct plan *plan, const struct job *job, const s
         bool inside = job->devices_per_node / (job->tensor * job->context * job->data) >= 2;
         if (!plan_add_passes_of_job(plan, stage, job, layers, &part))
             return false;
-        add_data(&to, &layer, part.last - part.first, time);
+        add_data(&to, layers, &layer, part.last - part.first, time);
         if (stage->chunk == 0 || (part.head && !job_is_folded(job)))
             add_model(&to, part.embedding || part.head);
         if (chunk + 1 < count && stage->bytes.sent > 0)

@@ -231,6 +231,37 @@ static void pipelines_fill_for_each_round(void **state)
     assert_true(together > 1.5 * once);
 }
 
+/* A ring sends each number of the adapters' gradients almost twice, and nothing of the frozen weights. */
+static void adapters_cost_as_their_rank(void **state)
+{
+    (void)state;
+    struct job job = job_example();
+    job.software = software_find("deepspeed");
+    job.sharding = 0, job.frozen = true, job.batch = 64;
+    job.across = tables_link(NULL, "ethernet-10g");
+    assert_non_null(job.across);
+    job.devices_per_node = 1;
+    job_spread(&job, 64);
+    double memory = 0.0, seconds = 0.0;
+    for (job.rank = 8; job.rank <= 512; job.rank *= 8) {
+        struct job_time time = job_time(&job);
+        struct job_layers layers = job_layers_of(&job);
+        struct job_exchange exchange = job_exchange_of(&job, &layers);
+        const struct architecture *model = job.model;
+        double narrow = (double)(model->kv_heads * model->head_width), wide = (double)model->hidden;
+        double attention = 3.0 * wide + wide + 2.0 * narrow + 2.0 * wide;
+        double mlp = (model->gated ? 3.0 : 2.0) * (wide + (double)model->ffn);
+        near(exchange.trained, (attention + mlp) * job.rank * model->layers);
+        assert_true(time.seconds > seconds && job_memory(&job).total > memory);
+        double moved = 2.0 * 63.0 / 64.0 * 4.0 * exchange.trained / job.across->bandwidth;
+        if (job.rank == 512) /* far more than the kernels hide */
+            assert_true(time.data > moved - time.compute && time.data < 2.0 * moved);
+        seconds = time.seconds, memory = job_memory(&job).total;
+    }
+    job.attention_alone = true, job.rank = 512;
+    assert_true(job_time(&job).seconds < 0.6 * seconds);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +277,7 @@ int main(void)
         cmocka_unit_test(experts_of_one_device_are_not_gathered),
         cmocka_unit_test(shards_may_stay_gathered),
         cmocka_unit_test(pipelines_fill_for_each_round),
+        cmocka_unit_test(adapters_cost_as_their_rank),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,6 +75,30 @@ static void experts_exchange_tokens(void **state)
     }
 }
 
+/* Gradients of adapters alone, of frozen weights none: with slow links as much as no kernel hides. */
+static void adapters_exchange_gradients(void **state)
+{
+    (void)state;
+    struct job job = job_example();
+    job.frozen = true;
+    for (job.rank = 8; job.rank <= 512; job.rank *= 8)
+        for (job.sharding = 0; job.sharding <= 3; job.sharding++) {
+            job_spread(&job, 64);
+            struct plan plan;
+            struct error err;
+            plan_init(&plan);
+            if (!plan_of_one_job(&plan, &job, job.devices, &err))
+                fail_msg("%s", err.text);
+            const struct plan_stage *stage = &plan.pipelines[0].stages[0];
+            double each = sum(stage, false, PURPOSE_SHARDS, PURPOSE_SHARDS) +
+                          sum(stage, false, PURPOSE_GRADIENTS, PURPOSE_GRADIENTS);
+            near(each * (double)plan.pipelines[0].microbatches +
+                     sum(stage, true, PURPOSE_GRADIENTS, PURPOSE_GRADIENTS),
+                 stage->seconds.gradients);
+            plan_release(&plan);
+        }
+}
+
 static void shards_are_gathered(void **state)
 {
     (void)state;
@@ -91,6 +115,7 @@ int main(void)
         cmocka_unit_test(sums_are_those_of_the_formulas),
         cmocka_unit_test(experts_exchange_tokens),
         cmocka_unit_test(shards_are_gathered),
+        cmocka_unit_test(adapters_exchange_gradients),
     };
     return cmocka_run_group_tests_name("plan/split/transfers", tests, NULL, NULL);
 }
