@@ -111,14 +111,15 @@ struct launch_value {
     X(bidirectional)
 /* clang-format on */
 
-/* Those of a job. recompute: enum recompute; type: enum cost_type */
+/* Those of a job. recompute: enum recompute; type: enum cost_type; plain_fp32: products in fp32 are not in tf32 */
 /* clang-format off */
 #define LAUNCH_JOB_VALUES(X) \
     X(tensor) X(pipeline) X(context) X(expert) X(expert_tensor) X(data) X(replicate) X(shard) X(chunks) \
     X(chunk_blocks) X(microbatch) X(batch) X(rank_batch) X(accumulation) X(sequence) X(sharding) \
     X(recompute) X(type) X(first_blocks) X(last_blocks) X(counts_embedding) X(counts_head) X(devices) \
     X(nodes) X(devices_per_node) X(steps) X(frozen) X(rank) X(document) X(sequence_parallel) X(fsdp) \
-    X(distributed_optimizer) X(bf16) X(fp16) X(fp8) X(fp4)
+    X(distributed_optimizer) X(bf16) X(fp16) X(fp8) X(fp4) X(trains_ends) X(single_scale) X(step_in_backward) \
+    X(plain_fp32)
 /* clang-format on */
 
 struct launch_names {

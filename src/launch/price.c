@@ -109,7 +109,7 @@ bool launch_price_job(struct launch_price *price, struct error *err)
     if (!check_batch(price, err))
         return false;
     /* Transformer Engine, and PyTorch where it is told so, multiply fp32 numbers in tf32; so does --precision fp32 */
-    if (job->type == COST_FP32)
+    if (job->type == COST_FP32 && !(options->plain_fp32.given && options->plain_fp32.value))
         job->type = cost_device_type(job->device, COST_TF32);
     price->time = job_time(job);
     price->memory = job_memory(job);

@@ -164,6 +164,15 @@ bool launch_is_on(const struct launch_options *options, const char *name)
     return launch_text(options, name) != NULL;
 }
 
+void launch_unmodelled(struct launch_options *options, const char *name, const char *why)
+{
+    struct launch_argument *argument = launch_argument(options, name);
+    if (!argument || is_off(argument->value))
+        return;
+    argument->use = LAUNCH_UNMODELLED;
+    argument->note = why;
+}
+
 bool launch_number(const char *text, int64_t min, int64_t *value)
 {
     char digits[32], *end;

@@ -5,46 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct launch_rule rules[] = {
-    RULE_ELSEWHERE("train_batch_size"),
-    RULE_ELSEWHERE("train_micro_batch_size_per_gpu"),
-    RULE_ELSEWHERE("gradient_accumulation_steps"),
-    RULE_ELSEWHERE("zero_optimization.stage"),
-    RULE_ELSEWHERE("fp16.enabled"),
-    RULE_ELSEWHERE("bf16.enabled"),
-    RULE_ELSEWHERE("bfloat16.enabled"),
-    RULE_ELSEWHERE("zero_optimization.offload_optimizer.device"),
-    RULE_ELSEWHERE("zero_optimization.cpu_offload"),
-    RULE_ELSEWHERE("zero_optimization.offload_optimizer.ratio"),
-    RULE_ELSEWHERE("zero_optimization.offload_param.device"),
-    RULE("tensor_parallel.autotp_size", COUNT, tensor),
-    RULE("sequence_parallel_size", NUMBER, context),
-    RULE("pipeline.stages", NUMBER, pipeline),
-    RULE("rehearse.sequence", NUMBER, sequence), /* written by launch/deepspeed.c */
-    RULE("rehearse.tensor", NUMBER, tensor),
-    RULE("rehearse.context", NUMBER, context),
-    RULE("rehearse.expert", NUMBER, expert),
-    RULE_IF("rehearse.recompute", "selective", recompute, RECOMPUTE_SELECTIVE),
-    RULE_IF("rehearse.precision", "fp8", fp8, 1),
-    RULE_IF("rehearse.precision", "fp4", fp4, 1),
-    RULE("rehearse.pipeline_module.num_stages", NUMBER, pipeline),
-    RULE_ELSEWHERE("rehearse.pipeline_module.parts"),
-    RULE_ELSEWHERE("pipeline.activation_checkpoint_interval"),
-    RULE_ELSEWHERE("activation_checkpointing.number_checkpoints"),
-    RULE_NOT_ON("zero_optimization.zero_quantized_weights", "gathers in 8 bits"),
-    RULE_NOT_ON("zero_optimization.zero_quantized_gradients", "gradients in 4 bits on the wire"),
-    RULE_NOT("zero_optimization.zero_hpz_partition_size", "a second copy of the shards in each node"),
-    RULE_NOT("zero_optimization.mics_shard_size", "shards over some devices only"),
-    RULE_NOT_ON("activation_checkpointing.partition_activations",
-                "saved activations split over tensor parallel ranks"),
-    RULE_ELSEWHERE("activation_checkpointing.cpu_checkpointing"),
-    RULE_NOT_ON("sparse_attention", "sparse attention"),
-    RULE_NOT_ON("compression_training.*", "compression"),
-    RULE_NOTHING("communication_data_type"),
-    RULE_NOTHING("*"),
-};
-
-static const struct launch_rules all_rules = {rules, sizeof rules / sizeof *rules, NULL, NULL};
+static const struct launch_rules all_rules = {.table = "deepspeed"};
 
 /* The options of DeepSpeed itself: deepspeed/__init__.py, add_config_arguments. Others are the program's own. */
 static const struct launch_rule program_rules[] = {
@@ -122,22 +83,83 @@ static bool read_zero(struct launch_options *options, struct error *err)
                              stage->value ? stage->value : "");
     if (stage)
         launch_set(&options->sharding, stage, number);
+    const struct launch_argument *share =
+        launch_argument(options, "zero_optimization.offload_optimizer.ratio");
     const char *place = launch_text(options, "zero_optimization.offload_optimizer.device");
-    const char *ratio = launch_text(options, "zero_optimization.offload_optimizer.ratio");
+    double ratio = 1.0;
+    if (share) {
+        char *end = NULL;
+        ratio = share->value ? strtod(share->value, &end) : -1.0;
+        if (!(ratio >= 0.0 && ratio <= 1.0) || end == share->value || *end)
+            return launch_refuse(share, err, "expected a number from 0 to 1, found '%s'",
+                                 share->value ? share->value : "");
+    }
     if (!place && launch_is_on(options, "zero_optimization.cpu_offload"))
         place = "cpu";
     if (place) {
-        double share = ratio ? strtod(ratio, NULL) : 1;
-        launch_set(&options->technique[TECHNIQUE_OFFLOAD], NULL,
-                   share >= 0 && share <= 1 ? (int64_t)(100 * share + 0.5) : 100);
+        launch_set(&options->technique[TECHNIQUE_OFFLOAD], NULL, (int64_t)(100 * ratio + 0.5));
         launch_set(&options->technique[TECHNIQUE_OFFLOAD_TO], NULL,
                    strcmp(place, "nvme") == 0 ? PLACE_NVME : PLACE_HOST);
     }
-    struct launch_argument *parameters = launch_argument(options, "zero_optimization.offload_param.device");
-    if (parameters && launch_is_on(options, parameters->name)) {
-        parameters->use = LAUNCH_UNMODELLED;
-        parameters->note = "parameters in the host's memory";
+    launch_unmodelled(options, "zero_optimization.offload_param.device", "parameters in the host's memory");
+    launch_unmodelled(options, "zero_optimization.cpu_offload_param", "parameters in the host's memory");
+    launch_unmodelled(options, "zero_optimization.zero_quantized_gradients",
+                      "gradients in 4 bits on the wire");
+    return true;
+}
+
+/* Exchanges: beside the backward pass or behind it, and in which type. */
+static void read_exchanges(struct launch_options *options)
+{
+    static const char *const types[] = {"fp32", "fp16", "bf16"};
+    struct launch_argument *overlap = launch_argument(options, "zero_optimization.overlap_comm");
+    struct launch_argument *wire = launch_argument(options, "communication_data_type");
+    const struct launch_argument *held = launch_argument(options, "data_types.grad_accum_dtype");
+    int64_t type = options->type.given ? options->type.value : COST_FP32;
+    const char *usual = type == COST_BF16 ? "bf16" : type == COST_FP16 ? "fp16" : "fp32";
+    if (overlap && !launch_is_on(options, overlap->name)) {
+        overlap->use = LAUNCH_UNMODELLED;
+        overlap->note = "exchanges behind the backward pass";
     }
+    if (wire && launch_is_on(options, wire->name) && strcmp(wire->value, usual) != 0) {
+        wire->use = LAUNCH_UNMODELLED;
+        wire->note = "exchanges of gradients in another type";
+    }
+    for (int i = 0; held && held->value && i < 3; i++)
+        if (strstr(held->value, types[i]))
+            launch_set(&options->technique[TECHNIQUE_GRADIENTS], held, FORMAT_FP32 + i);
+}
+
+/* Copies and moments of the optimizer in 16 bits. */
+static void read_copies(struct launch_options *options)
+{
+    static const struct {
+        const char *name;
+        enum technique_kind kinds[2];
+        int format;
+    } copies[] = {
+        {"bf16.bf16_master_weights_and_grads", {TECHNIQUE_MASTER, TECHNIQUE_GRADIENTS}, FORMAT_BF16},
+        {"bfloat16.bf16_master_weights_and_grads", {TECHNIQUE_MASTER, TECHNIQUE_GRADIENTS}, FORMAT_BF16},
+        {"fp16.fp16_master_weights_and_grads", {TECHNIQUE_MASTER, TECHNIQUE_GRADIENTS}, FORMAT_FP16},
+        {"bf16.bf16_optimizer_states", {TECHNIQUE_MOMENTS, TECHNIQUE_MOMENTS}, FORMAT_BF16},
+        {"bfloat16.bf16_optimizer_states", {TECHNIQUE_MOMENTS, TECHNIQUE_MOMENTS}, FORMAT_BF16},
+    };
+    for (size_t i = 0; i < sizeof copies / sizeof *copies; i++)
+        for (int k = 0; k < 2 && launch_is_on(options, copies[i].name); k++)
+            launch_set(&options->technique[copies[i].kinds[k]], launch_argument(options, copies[i].name),
+                       copies[i].format);
+}
+
+static bool read_stages(struct launch_options *options, struct error *err)
+{
+    const struct launch_argument *stages = launch_argument(options, "pipeline.stages");
+    int64_t number;
+    if (!stages || !launch_is_on(options, stages->name) || is_auto(stages->value))
+        return true;
+    if (!launch_number(stages->value, 1, &number))
+        return launch_refuse(stages, err, "expected a whole number of at least 1, or \"auto\", found '%s'",
+                             stages->value);
+    launch_set(&options->pipeline, stages, number);
     return true;
 }
 
@@ -171,10 +193,8 @@ static void read_recompute(struct launch_options *options)
         return;
     if (count && launch_number(count, 1, &blocks) && blocks < 100000)
         launch_set(&options->technique[TECHNIQUE_OFFLOAD_ACTIVATIONS], away, blocks);
-    else {
-        away->use = LAUNCH_UNMODELLED;
-        away->note = "saved activations in the host's memory";
-    }
+    else
+        launch_unmodelled(options, away->name, "saved activations in the host's memory");
 }
 
 /* The parts of a PipelineModule, as `plan --emit deepspeed` writes them: the first block of each stage. */
@@ -208,11 +228,11 @@ static bool read_doc(struct launch_options *options, const struct doc *doc, stru
         !launch_apply_rules(options, &all_rules, first, NULL, err))
         return false;
     /* all that is wrong is said at once */
-    struct error errors[3];
+    struct error errors[4];
     const bool fine[] = {read_batch(options, &errors[0]), read_zero(options, &errors[1]),
-                         read_type(options, &errors[2])};
+                         read_type(options, &errors[2]), read_stages(options, &errors[3])};
     struct text text = {0};
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         if (!fine[i])
             text_format(&text, "%s%s", text.length > 0 ? "; " : "", errors[i].text);
     bool ok = text.length == 0;
@@ -222,6 +242,9 @@ static bool read_doc(struct launch_options *options, const struct doc *doc, stru
         error_set(err, ERROR_INPUT, "%s", text.data);
     text_release(&text);
     read_recompute(options);
+    read_exchanges(options);
+    read_copies(options);
+    launch_settle_optimizer(options, "optimizer.type");
     if (!options->software)
         options->software = "deepspeed";
     return ok && read_parts(options, doc, err);

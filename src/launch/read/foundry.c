@@ -5,40 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-static const struct launch_rule rules[] = {
-    RULE("max_seq_len", NUMBER, sequence),
-    RULE("model.max_seq_len", NUMBER, sequence),
-    RULE("model.d_model", NUMBER, hidden),
-    RULE("model.n_heads", NUMBER, heads),
-    RULE("model.n_layers", NUMBER, layers),
-    RULE("model.vocab_size", NUMBER, vocabulary),
-    RULE_ELSEWHERE("model.expansion_ratio"),
-    RULE("model.attn_config.kv_n_heads", NUMBER, kv_heads),
-    RULE_ELSEWHERE("model.attn_config.attn_impl"),
-    RULE("model.attn_config.alibi", SWITCH, rotary),
-    RULE("model.attn_config.rope", SWITCH, rotary),
-    RULE("model.tie_word_embeddings", BOOL, tied),
-    RULE("model.pretrained_model_name_or_path", TEXT, model_name),
-    RULE_NOTHING("model.*"),
-    RULE_VALUE("model.no_bias", BOOL, biased, 0),
-    RULE("global_train_batch_size", NUMBER, batch),
-    RULE_ELSEWHERE("device_train_microbatch_size"),
-    RULE_ELSEWHERE("device_train_grad_accum"),
-    RULE_IF("precision", "amp_bf16", type, COST_BF16),
-    RULE_IF("precision", "amp_fp16", type, COST_FP16),
-    RULE_IF("precision", "amp_fp8", type, COST_FP8),
-    RULE_IF("precision", "fp32", type, COST_FP32),
-    RULE_ELSEWHERE("fsdp_config.sharding_strategy"),
-    RULE_ELSEWHERE("fsdp_config.mixed_precision"),
-    RULE_VALUE("fsdp_config.activation_checkpointing", SWITCH, recompute, RECOMPUTE_FULL),
-    RULE_NOT_ON("fsdp_config.activation_cpu_offload", "activations in the host's memory"),
-    RULE_NOT_ON("fsdp_config.cpu_offload", "parameters in the host's memory"),
-    RULE_NOTHING("fsdp_config.*"),
-    RULE_NOT_ON("peft_config.*", "parameter-efficient fine-tuning"),
-    RULE_NOT_ON("compile_config", "compiled kernels"),
-    RULE_NOTHING("*"),
-};
-static const struct launch_rules all_rules = {rules, sizeof rules / sizeof *rules, NULL, NULL};
+static const struct launch_rules all_rules = {.table = "llm-foundry"};
 
 static bool knows(const struct launch_source *source)
 {
@@ -46,6 +13,45 @@ static bool knows(const struct launch_source *source)
     return root && doc_find(root, "model") &&
            (doc_find(root, "device_train_microbatch_size") ||
             (doc_find(root, "global_train_batch_size") && doc_find(root, "fsdp_config")));
+}
+
+static bool says(const struct launch_options *options, const char *name, const char *part)
+{
+    const char *text = launch_text(options, name);
+    return text && strstr(text, part);
+}
+
+/* MPT's blocks, and PEFT's adapters. */
+static void settle_model(struct launch_options *options)
+{
+    static const char *const dropouts[] = {"model.resid_pdrop", "model.emb_pdrop",
+                                           "model.attn_config.attn_pdrop"};
+    const char *window = launch_text(options, "model.attn_config.sliding_window_size");
+    const char *degree = launch_text(options, "fsdp_config.data_parallel_shard_degree");
+    const char *ffn = "model.ffn_config.ffn_type";
+    int64_t number;
+    for (size_t i = 0; i < 3; i++)
+        if (launch_is_on(options, dropouts[i]))
+            launch_set(&options->dropout, launch_argument(options, dropouts[i]), 1);
+    launch_default(&options->biased, !launch_is_on(options, "model.no_bias"));
+    if (says(options, "model.attn_config.attn_type", "multiquery"))
+        launch_default(&options->kv_heads, 1);
+    if (says(options, "model.norm_type", "rms"))
+        launch_default(&options->rms_norm, 1);
+    if (says(options, ffn, "glu"))
+        launch_default(&options->gated, 1);
+    if (window && launch_number(window, 1, &number))
+        launch_set(&options->window, NULL, number);
+    if (degree && launch_number(degree, 2, &number))
+        launch_set(&options->shard, launch_argument(options, "fsdp_config.data_parallel_shard_degree"),
+                   number);
+    if (says(options, "model.attn_config.attn_impl", "torch"))
+        launch_unmodelled(options, "model.attn_config.attn_impl", "attention that is not fused");
+    if (launch_is_on(options, "model.peft_config.peft_type"))
+        launch_set(&options->frozen, launch_argument(options, "model.peft_config.peft_type"), 1);
+    if (launch_is_on(options, "model.load_in_8bit"))
+        launch_set(&options->technique[TECHNIQUE_PARAMETERS], launch_argument(options, "model.load_in_8bit"),
+                   FORMAT_FP8);
 }
 
 static bool read(struct launch_options *options, struct launch_source *source, struct error *err)
@@ -77,10 +83,11 @@ static bool read(struct launch_options *options, struct launch_source *source, s
                                                                       : 3);
     if (reduction && strcasecmp(reduction, "DEFAULT") == 0)
         launch_set(&options->technique[TECHNIQUE_GRADIENTS], NULL, FORMAT_FP32);
+    settle_model(options);
+    launch_settle_optimizer(options, "optimizer.name");
     /* MPT: no dropout; biases unless no_bias; tied embeddings, LayerNorm, learned positions unless ALiBi */
     launch_default(&options->dropout, 0);
     launch_default(&options->padding, 1);
-    launch_default(&options->biased, 0);
     return true;
 }
 

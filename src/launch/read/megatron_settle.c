@@ -333,21 +333,6 @@ static bool settle_rest(struct launch_options *options)
     return true;
 }
 
-void launch_settle_optimizer(struct launch_options *options, const char *name)
-{
-    struct launch_argument *optimizer = launch_argument(options, name);
-    if (!optimizer || !optimizer->value)
-        return;
-    bool adam = strstr(optimizer->value, "adam") || strstr(optimizer->value, "Adam") ||
-                strchr(optimizer->value, SHELL_MARK);
-    optimizer->use = adam ? LAUNCH_IDLE : LAUNCH_UNMODELLED;
-    optimizer->note = adam ? NULL : "another optimizer; Adam is priced";
-    if (adam && (strstr(optimizer->value, "8bit") || strstr(optimizer->value, "8-bit"))) {
-        optimizer->use = LAUNCH_READ;
-        launch_set(&options->technique[TECHNIQUE_MOMENTS], optimizer, FORMAT_FP8);
-    }
-}
-
 bool launch_settle_megatron(struct launch_options *options, struct error *err)
 {
     const struct launch_argument *layout = launch_argument(options, "pipeline-model-parallel-layout");

@@ -3,57 +3,7 @@
 
 #include <string.h>
 
-static const struct launch_rule rules[] = {
-    RULE("parallelism.dp", NUMBER, data),
-    RULE("parallelism.tp", NUMBER, tensor),
-    RULE("parallelism.pp", NUMBER, pipeline),
-    RULE("parallelism.context_parallel_size", NUMBER, context),
-    RULE("parallelism.expert_parallel_size", NUMBER, expert),
-    RULE_ELSEWHERE("parallelism.tp_mode"),
-    RULE_NOT_ON("parallelism.tp_linear_async_communication",
-                "tensor parallel communication overlapped with matrix products"),
-    RULE_NOTHING("parallelism.pp_engine"),
-    RULE_VALUE("parallelism.recompute_layer", SWITCH, recompute, RECOMPUTE_FULL),
-    RULE_NOTHING("parallelism.*"),
-    RULE("optimizer.zero_stage", COUNT, sharding),
-    RULE_ELSEWHERE("optimizer.accumulate_grad_in_fp32"),
-    RULE_NOTHING("optimizer.*"),
-    RULE("tokens.micro_batch_size", NUMBER, microbatch),
-    RULE("tokens.batch_accumulation_per_replica", NUMBER, accumulation),
-    RULE("tokens.sequence_length", NUMBER, sequence),
-    RULE("tokens.train_steps", NUMBER, steps),
-    RULE_NOTHING("tokens.*"),
-    RULE_IF("model.dtype", "bfloat16", type, COST_BF16),
-    RULE_IF("model.dtype", "float16", type, COST_FP16),
-    RULE_IF("model.dtype", "float32", type, COST_FP32),
-    RULE("model.make_vocab_size_divisible_by", NUMBER, padding),
-    RULE("model.model_config.hidden_size", NUMBER, hidden),
-    RULE("model.model_config.intermediate_size", NUMBER, ffn),
-    RULE("model.model_config.num_attention_heads", NUMBER, heads),
-    RULE("model.model_config.num_key_value_heads", NUMBER, kv_heads),
-    RULE("model.model_config.num_hidden_layers", NUMBER, layers),
-    RULE("model.model_config.vocab_size", NUMBER, vocabulary),
-    RULE("model.model_config.tie_word_embeddings", BOOL, tied),
-    RULE("model.model_config.moe_num_experts", NUMBER, experts),
-    RULE("model.model_config.num_experts_per_tok", NUMBER, active_experts),
-    RULE("model.model_config.moe_config.num_experts", NUMBER, experts),
-    RULE("model.model_config.moe_config.top_k", NUMBER, active_experts),
-    RULE("model.model_config.moe_config.moe_intermediate_size", NUMBER, expert_ffn),
-    RULE("model.model_config.qk_norm", SWITCH, qk_norm),
-    RULE_NOT("model.model_config.moe_capacity_factor", "tokens that are dropped"),
-    RULE_NOTHING("model.*"),
-    RULE_NOTHING("checkpoints.*"),
-    RULE_NOTHING("data.*"),
-    RULE_NOTHING("data_stages"),
-    RULE_NOTHING("general.*"),
-    RULE_NOTHING("lighteval*"),
-    RULE_NOTHING("logging.*"),
-    RULE_NOTHING("profiler*"),
-    RULE_NOTHING("tokenizer.*"),
-    RULE_NOTHING("s3_upload*"),
-};
-
-static const struct launch_rules all_rules = {rules, sizeof rules / sizeof *rules, NULL, NULL};
+static const struct launch_rules all_rules = {.table = "nanotron"};
 
 static bool knows(const struct launch_source *source)
 {
@@ -80,6 +30,21 @@ static bool read(struct launch_options *options, struct launch_source *source, s
     struct launch_argument *mode = launch_argument(options, "parallelism.tp_mode");
     launch_default(&options->sequence_parallel,
                    mode && mode->value && strcmp(mode->value, "REDUCE_SCATTER") == 0);
+    const char *engine = launch_text(options, "parallelism.pp_engine");
+    if (engine && strcmp(engine, "1f1b") != 0 && options->pipeline.given && options->pipeline.value > 1)
+        launch_unmodelled(options, "parallelism.pp_engine", "all forward passes before all backward ones");
+    const struct launch_argument *wide = launch_argument(options, "optimizer.accumulate_grad_in_fp32");
+    if (wide && !launch_is_on(options, wide->name))
+        launch_set(&options->technique[TECHNIQUE_GRADIENTS], wide, FORMAT_BF16);
+    launch_settle_optimizer(options, "optimizer.optimizer_factory.name");
+    const char *shared =
+        launch_text(options, "model.model_config.moe_config.shared_expert_intermediate_size");
+    int64_t width;
+    if (launch_is_on(options, "model.model_config.moe_config.enable_shared_expert") && shared &&
+        launch_number(shared, 1, &width))
+        launch_set(&options->shared_ffn, NULL, width);
+    if (launch_is_on(options, "model.model_config.multi_query"))
+        launch_default(&options->kv_heads, 1);
     return launch_note(options, "nanotron's kernels are priced as those of Megatron-Core of 2024") ||
            error_memory(err);
 }

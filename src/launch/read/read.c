@@ -14,9 +14,10 @@
 
 /* The first that knows a file reads it; Megatron-LM's takes any script. */
 static const struct launch_reader *const readers[] = {
-    &bridge_reader,    &nemo_reader,     &mlperf_reader,        &primus_reader,      &nanotron_reader,
-    &foundry_reader,   &factory_reader,  &axolotl_reader,       &torchtitan_reader,  &neox_reader,
-    &deepspeed_reader, &megatron_reader, &recipe_bridge_reader, &recipe_nemo_reader, &recipe_titan_reader,
+    &rollouts_reader, &bridge_reader,        &nemo_reader,        &mlperf_reader,
+    &primus_reader,   &nanotron_reader,      &foundry_reader,     &factory_reader,
+    &axolotl_reader,  &torchtitan_reader,    &neox_reader,        &deepspeed_reader,
+    &megatron_reader, &recipe_bridge_reader, &recipe_nemo_reader, &recipe_titan_reader,
 };
 
 static const struct launch_reader *reader_of(const struct launch_options *options)
@@ -69,7 +70,6 @@ static const char *other_kind(const struct doc *doc)
         {{"dist_config", "model", "cutoff_len"}, "LLaMA-Factory's version 1 is not supported"},
         {{"base_config", "per_device_batch_size", NULL}, "MaxText configurations are not supported"},
         {{"model.max_sequence_length", "model.d_model", NULL}, "OLMo configurations are not supported"},
-        {{"actor_rollout_ref", NULL, NULL}, "verl configurations are not supported"},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         bool all = true;

@@ -100,7 +100,7 @@ struct launch_reader {
 
 extern const struct launch_reader megatron_reader, mlperf_reader, bridge_reader, torchtitan_reader,
     deepspeed_reader, neox_reader, nemo_reader, nanotron_reader, axolotl_reader, factory_reader,
-    foundry_reader, primus_reader;
+    foundry_reader, primus_reader, rollouts_reader;
 
 /* Recipes in Python (recipe.c), which are known by what they import. */
 extern const struct launch_reader recipe_bridge_reader, recipe_nemo_reader, recipe_titan_reader;
@@ -196,6 +196,9 @@ struct launch_argument *launch_argument(const struct launch_options *options, co
 const char *launch_text(const struct launch_options *options, const char *name);
 bool launch_is_on(const struct launch_options *options, const char *name);
 
+/* Says that an argument has an effect that is not priced, if it is there and not switched off. */
+void launch_unmodelled(struct launch_options *options, const char *name, const char *why);
+
 /* Sets a value unless it is given already. */
 void launch_default(struct launch_value *value, int64_t to);
 void launch_set(struct launch_value *value, const struct launch_argument *by, int64_t to);
@@ -234,8 +237,15 @@ void launch_settle_vocabulary(struct launch_options *options, const char *tokeni
 /* Returns the usual name of a model that a recipe calls "llama31_405b", or the text itself. */
 const char *launch_recipe_model(struct launch_options *options, const char *text);
 
-/* Any optimizer but Adam is not priced. */
+/* Reads the optimizer that an argument names; what is not priced of it is said. The second: by another argument, `rank` being
+ * that of GaLore's and APOLLO's projections. */
 void launch_settle_optimizer(struct launch_options *options, const char *name);
+void launch_set_optimizer(struct launch_options *options, struct launch_argument *by, const char *name,
+                          int64_t rank);
+
+/* Post-training with rollouts: an error that says what its training step is. Returns false. */
+bool launch_refuse_rollouts(struct launch_options *options, const char *path, const char *method,
+                            struct error *err);
 
 /* Refuses a training script of Megatron's whose model is not modelled, and one none of whose arguments are known. The second
  * settles what Megatron-DeepSpeed means by its own names. */

@@ -50,15 +50,23 @@ struct vocabulary {
 };
 
 #define TABLES(X)                                                                                            \
+    X("accelerate", accelerate)                                                                              \
+    X("axolotl", axolotl)                                                                                    \
     X("bridge", bridge)                                                                                      \
     X("bridge-config", bridge_config)                                                                        \
+    X("deepspeed", deepspeed)                                                                                \
+    X("hf-trainer", hf_trainer)                                                                              \
     X("launcher", launcher)                                                                                  \
+    X("llama-factory", llama_factory)                                                                        \
+    X("llm-foundry", llm_foundry)                                                                            \
     X("megatron-lm", megatron_lm)                                                                            \
     X("mlperf", mlperf)                                                                                      \
+    X("nanotron", nanotron)                                                                                  \
     X("nemo", nemo)                                                                                          \
     X("nemo-model", nemo_model)                                                                              \
     X("neox", neox)                                                                                          \
-    X("primus", primus)
+    X("primus", primus)                                                                                      \
+    X("torchtitan", torchtitan)
 
 #define X(text, id)                                                                                          \
     extern const char software_##id[];                                                                       \

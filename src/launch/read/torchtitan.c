@@ -6,76 +6,7 @@
 
 #include <string.h>
 
-static const struct launch_rule rules[] = {
-    RULE("training.local_batch_size", NUMBER, rank_batch),
-    RULE("training.batch_size", NUMBER, rank_batch), /* 0.0 */
-    RULE_ELSEWHERE("training.global_batch_size"),
-    RULE("training.seq_len", NUMBER, sequence),
-    RULE("training.steps", NUMBER, steps),
-    RULE_IF("training.mixed_precision_param", "bfloat16", type, COST_BF16),
-    RULE_IF("training.mixed_precision_param", "float32", type, COST_FP32),
-    RULE_TECHNIQUE("training.mixed_precision_reduce", "bfloat16", GRADIENTS, FORMAT_BF16),
-    RULE_TECHNIQUE("training.mixed_precision_reduce", "float32", GRADIENTS, FORMAT_USUAL),
-    RULE_NOT_ON("training.enable_cpu_offload", "parameters in the host's memory"),
-    RULE_ELSEWHERE("training.compile"),
-    RULE_ELSEWHERE("compile.enable"),
-    RULE_NOTHING("compile.*"),
-    RULE("parallelism.tensor_parallel_degree", NUMBER, tensor),
-    RULE("parallelism.pipeline_parallel_degree", NUMBER, pipeline),
-    RULE("parallelism.context_parallel_degree", NUMBER, context),
-    RULE("parallelism.expert_parallel_degree", NUMBER, expert),
-    RULE("parallelism.expert_tensor_parallel_degree", NUMBER, expert_tensor),
-    RULE("parallelism.data_parallel_replicate_degree", NUMBER, replicate),
-    RULE_ELSEWHERE("parallelism.data_parallel_shard_degree"),
-    RULE_ELSEWHERE("parallelism.fsdp_reshard_after_forward"),
-    RULE_ELSEWHERE("parallelism.pipeline_parallel_schedule"),
-    RULE("parallelism.pipeline_parallel_microbatch_size", NUMBER, microbatch),
-    RULE_ELSEWHERE("parallelism.pipeline_parallel_microbatches"),
-    RULE("parallelism.pipeline_parallel_layers_per_stage", NUMBER, chunk_blocks),
-    RULE_ELSEWHERE("parallelism.module_fqns_per_model_part"),
-    RULE_NOT("parallelism.pipeline_parallel_split_points", "the split points of stages"),
-    RULE_VALUE("parallelism.enable_async_tensor_parallel", SWITCH, technique[TECHNIQUE_TENSOR_OVERLAP],
-               SWITCH_ON),
-    RULE_TECHNIQUE("parallelism.context_parallel_rotate_method", "alltoall", CONTEXT_KIND, CONTEXT_RING),
-    RULE_TECHNIQUE("parallelism.context_parallel_rotate_method", "allgather", CONTEXT_KIND, CONTEXT_GATHER),
-    RULE_NOTHING("parallelism.disable_loss_parallel"),
-    RULE_NOT_ON("parallelism.enable_compiled_autograd", "another compile mode"),
-    RULE_IF("activation_checkpoint.mode", "selective", recompute, RECOMPUTE_SELECTIVE),
-    RULE_IF("activation_checkpoint.mode", "full", recompute, RECOMPUTE_FULL),
-    RULE_ELSEWHERE("activation_checkpoint.selective_ac_option"),
-    RULE_NOT_ON("activation_checkpoint.memory_budget", "a memory budget"),
-    RULE_NOTHING("activation_checkpoint.*"),
-    RULE_ELSEWHERE("model.name"),
-    RULE_ELSEWHERE("model.flavor"),
-    RULE_ELSEWHERE("model.converters"),
-    RULE_ELSEWHERE("float8.enable_float8_linear"),
-    RULE_NOT_ON("model.use_flex_attn", "flex attention"),
-    RULE_NOT_ON("model.use_mla", "latent attention"),
-    RULE_NOTHING("model.*"),
-    RULE_NOT("fault_tolerance.enable", "torchft"),
-    RULE_NOTHING("fault_tolerance.*"),
-    RULE_NOTHING("float8.*"),
-    RULE_TECHNIQUE("quantize.linear.float8.recipe_name", "tensorwise", RECIPE, RECIPE_TENSORWISE),
-    RULE_TECHNIQUE("quantize.linear.float8.recipe_name", "rowwise", RECIPE, RECIPE_ROWWISE),
-    RULE_NOT("quantize.linear.float8.recipe_name", "another scaling of products in 8 bits"),
-    RULE_NOTHING("quantize.*"),
-    RULE_NOTHING("mx.*"),
-    RULE_NOTHING("optimizer.*"),
-    RULE_NOTHING("lr_scheduler.*"),
-    RULE_NOTHING("training.*"),
-    RULE_NOTHING("job.*"),
-    RULE_NOTHING("profiling.*"),
-    RULE_NOTHING("metrics.*"),
-    RULE_NOTHING("checkpoint.*"),
-    RULE_NOTHING("validation.*"),
-    RULE_NOTHING("comm.*"),
-    RULE_NOTHING("debug.*"),
-    RULE_NOTHING("memory_estimation.*"),
-    RULE_NOTHING("experimental.*"),
-    RULE_NOTHING("primus_turbo.*"),
-};
-
-const struct launch_rules torchtitan_rules = {rules, sizeof rules / sizeof *rules, NULL, NULL};
+const struct launch_rules torchtitan_rules = {.table = "torchtitan"};
 
 /* A script with the TOML in a here document, for --job.config_file. */
 static const struct shell_document *document_of(const struct shell *shell)
@@ -158,6 +89,8 @@ static void settle_recompute(struct launch_options *options)
     const char *option = launch_text(options, "activation_checkpoint.selective_ac_option");
     const char *mode = launch_text(options, "activation_checkpoint.mode");
     int64_t every = 0;
+    if (mode && strcmp(mode, "memory_budget") == 0)
+        launch_unmodelled(options, "activation_checkpoint.mode", "recomputation as a memory budget has it");
     if (launch_argument(options, "activation_checkpoint.mode") && !mode)
         launch_set(&options->recompute, NULL, RECOMPUTE_NONE);
     launch_default(&options->recompute, RECOMPUTE_SELECTIVE);
@@ -216,6 +149,14 @@ bool torchtitan_settle(struct launch_options *options, const struct doc *doc, st
     }
     settle_recompute(options);
     settle_schedule(options);
+    launch_settle_optimizer(options, "optimizer.name");
+    if (launch_is_on(options, "optimizer.early_step_in_backward"))
+        launch_set(&options->step_in_backward, launch_argument(options, "optimizer.early_step_in_backward"),
+                   1);
+    const char *held = launch_text(options, "training.dtype");
+    for (int i = 0; held && strcmp(held, "bfloat16") == 0 && i < 2; i++)
+        launch_set(&options->technique[i ? TECHNIQUE_PARAMETERS : TECHNIQUE_MOMENTS],
+                   launch_argument(options, "training.dtype"), FORMAT_BF16);
     const struct launch_argument *batch = launch_argument(options, "training.global_batch_size");
     int64_t sequences;
     if (batch && batch->value &&

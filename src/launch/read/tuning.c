@@ -1,7 +1,7 @@
 /* axolotl's and LLaMA-Factory's YAML: a model by name, trained by the Trainer of Hugging Face. */
 #include "launch/read/read.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -40,117 +40,219 @@ static bool read_deepspeed(struct launch_options *options, struct launch_source 
            error_memory(err);
 }
 
-/* Frozen weights that are held in 4 or 8 bits. */
-static void read_narrow(struct launch_options *options, const char *name, int64_t bits)
+/* Frozen weights that are held in 4 or 8 bits; factors in 8 bits unless `doubled` is off. */
+static void read_narrow(struct launch_options *options, const char *name, int64_t bits, const char *doubled)
 {
     struct launch_argument *argument = launch_argument(options, name);
-    if (!argument || !launch_is_on(options, name) || !options->frozen.given || (bits != 4 && bits != 8))
+    const struct launch_argument *scales = launch_argument(options, doubled);
+    if (!argument || !launch_is_on(options, name))
         return;
+    if (!options->frozen.given || (bits != 4 && bits != 8)) {
+        argument->use = LAUNCH_UNMODELLED;
+        argument->note = "base weights in few bits";
+        return;
+    }
     launch_set(&options->technique[TECHNIQUE_PARAMETERS], argument, bits == 4 ? FORMAT_FP4 : FORMAT_FP8);
-    argument->use = LAUNCH_UNMODELLED;
-    argument->note = "the weights are stored so; the time to dequantize them is not priced";
+    if (scales && !launch_is_on(options, doubled))
+        launch_set(&options->single_scale, scales, 1);
 }
 
-static void read_type(struct launch_options *options)
+/* Parameters, gradients and moments in fp32, whatever the products are in. */
+static void hold_wide(struct launch_options *options, const struct launch_argument *by)
 {
-    const char *brain = launch_text(options, "bf16");
-    if (brain && !options->type.given)
-        launch_set(&options->type, launch_argument(options, "bf16"), COST_BF16);
-    else if (launch_is_on(options, "fp16"))
-        launch_default(&options->type, COST_FP16);
-    if (launch_is_on(options, "fp8"))
-        launch_set(&options->type, launch_argument(options, "fp8"), COST_FP8);
+    static const enum technique_kind held[] = {TECHNIQUE_PARAMETERS, TECHNIQUE_GRADIENTS, TECHNIQUE_MOMENTS};
+    for (size_t i = 0; i < sizeof held / sizeof *held; i++)
+        if (!options->technique[held[i]].given)
+            launch_set(&options->technique[held[i]], by, FORMAT_FP32);
 }
 
-static struct launch_argument *unmodelled(struct launch_options *options, const char *name, const char *why)
+/* Products in fp32 are in tf32 unless that is switched off. */
+static void read_wide(struct launch_options *options, const struct launch_argument *by)
+{
+    const struct launch_argument *tf32 = launch_argument(options, "tf32");
+    launch_set(&options->type, by, COST_FP32);
+    if (tf32 && !launch_is_on(options, "tf32"))
+        launch_set(&options->plain_fp32, tf32, 1);
+}
+
+/* Returns the argument of one of two names that FSDP's settings have, "fsdp_config.NAME" and "fsdp_config.fsdp_NAME". */
+static struct launch_argument *fsdp_argument(const struct launch_options *options, const char *name)
+{
+    char whole[80];
+    snprintf(whole, sizeof whole, "fsdp_config.fsdp_%s", name);
+    struct launch_argument *found = launch_argument(options, whole);
+    snprintf(whole, sizeof whole, "fsdp_config.%s", name);
+    return found ? found : launch_argument(options, whole);
+}
+
+/* FSDP, by its settings of the Trainer and of accelerate: a strategy of version 1, or `reshard_after_forward` of version 2,
+ * which then may hold the strategy, too. Parameters that stay gathered are ZeRO 2. */
+static void read_fsdp(struct launch_options *options)
+{
+    struct launch_argument *strategy = fsdp_argument(options, "sharding_strategy");
+    struct launch_argument *keeps = fsdp_argument(options, "reshard_after_forward");
+    const struct launch_argument *again = fsdp_argument(options, "activation_checkpointing");
+    struct launch_argument *away = fsdp_argument(options, "offload_params");
+    const char *word = strategy && strategy->value ? strategy->value
+                       : keeps && keeps->value     ? keeps->value
+                                                   : launch_text(options, "fsdp");
+    int64_t stage = 3;
+    struct launch_argument *by = strategy ? strategy : keeps ? keeps : launch_argument(options, "fsdp");
+    word = word ? word : "";
+    if (strcasestr(word, "shard_grad_op") || strcmp(word, "2") == 0 ||
+        (keeps && !launch_is_on(options, keeps->name)))
+        stage = 2;
+    else if (strcasestr(word, "no_shard") || strcmp(word, "3") == 0)
+        stage = 0;
+    else if (strcasestr(word, "hybrid_shard") || strcasestr(word, "hybrid-shard")) {
+        by->use = LAUNCH_UNMODELLED;
+        by->note = "copies of the shards, one in each node";
+    }
+    if (strcasestr(word, "hybrid_shard_zero2"))
+        stage = 2;
+    launch_set(&options->sharding, by, stage);
+    if (again && launch_is_on(options, again->name))
+        launch_set(&options->recompute, again, RECOMPUTE_FULL);
+    if (away)
+        launch_unmodelled(options, away->name, "parameters and optimizer in the host's memory");
+}
+
+/* Recomputation, and activations that wait in the host's memory: `true`, "offload", "offload_disk", … */
+static void read_checkpointing(struct launch_options *options, const char *name)
 {
     struct launch_argument *argument = launch_argument(options, name);
-    if (argument && launch_is_on(options, name)) {
-        argument->use = LAUNCH_UNMODELLED;
-        argument->note = why;
+    const char *value = launch_text(options, name);
+    if (!value)
+        return;
+    launch_set(&options->recompute, argument, RECOMPUTE_FULL);
+    if (strcasestr(value, "offload"))
+        launch_unmodelled(options, name, "saved activations in the host's memory");
+    else if (strcasestr(value, "selective"))
+        launch_unmodelled(options, name, "which activations are saved");
+}
+
+/* Modules that are trained beside adapters: embedding and head, of which both are priced as trained. */
+static void read_trained(struct launch_options *options, const char *name)
+{
+    struct launch_argument *argument = launch_argument(options, name);
+    const char *names = launch_text(options, name);
+    if (!names || !options->frozen.given)
+        return;
+    bool embedding = strcasestr(names, "embed") || strcasestr(names, "wte"),
+         head = strcasestr(names, "lm_head");
+    if (embedding || head)
+        launch_set(&options->trains_ends, argument, 1);
+    if (!embedding || !head)
+        launch_unmodelled(options, name,
+                          embedding || head ? "only one of embedding and head is trained: priced as both"
+                                            : "modules that are trained beside the adapters");
+}
+
+/* Kernels of Liger: with most of them, the software's own are those. */
+static bool has_fused(const struct launch_options *options)
+{
+    static const char *const parts[][3] = {{"liger_rms_norm", "liger_layer_norm", NULL},
+                                           {"liger_rope", NULL, NULL},
+                                           {"liger_glu_activation", "liger_swiglu", NULL},
+                                           {"liger_fused_linear_cross_entropy", "liger_cross_entropy", NULL}};
+    int count = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        bool has = false;
+        for (int j = 0; parts[i][j]; j++)
+            has |= launch_is_on(options, parts[i][j]);
+        count += has;
     }
-    return argument;
+    return count >= 3;
 }
 
 /* ---- axolotl ---- */
 
-static const struct launch_rule axolotl_rules[] = {
-    RULE("base_model", TEXT, model_name),
-    RULE("sequence_len", NUMBER, sequence),
-    RULE("micro_batch_size", NUMBER, microbatch),
-    RULE("gradient_accumulation_steps", NUMBER, accumulation),
-    RULE("tensor_parallel_size", NUMBER, tensor),
-    RULE("context_parallel_size", NUMBER, context),
-    RULE("sequence_parallel_degree", NUMBER, context),
-    RULE("dp_replicate_size", NUMBER, replicate),
-    RULE("dp_shard_size", NUMBER, shard),
-    RULE("expert_parallel_size", NUMBER, expert),
-    RULE("max_steps", COUNT, steps),
-    RULE_ELSEWHERE("adapter"),
-    RULE("lora_r", NUMBER, rank),
-    RULE_NOT_ON("load_in_4bit", "base weights in 4 bits"),
-    RULE_NOT_ON("load_in_8bit", "base weights in 8 bits"),
-    RULE_ELSEWHERE("sample_packing"),
-    RULE_ELSEWHERE("gradient_checkpointing"),
-    RULE_ELSEWHERE("bf16"),
-    RULE_ELSEWHERE("fp16"),
-    RULE_ELSEWHERE("fp8"),
-    RULE_ELSEWHERE("deepspeed"),
-    RULE_ELSEWHERE("fsdp"),
-    RULE_ELSEWHERE("fsdp_version"),
-    RULE_ELSEWHERE("fsdp_config.fsdp_offload_params"),
-    RULE_ELSEWHERE("fsdp_config.offload_params"),
-    RULE_ELSEWHERE("fsdp_config.fsdp_sharding_strategy"),
-    RULE_ELSEWHERE("fsdp_config.reshard_after_forward"),
-    RULE_ELSEWHERE("optimizer"),
-    RULE_NOT_ON("rl", "further passes (teacher or reference model, pairs)"),
-    RULE_NOT_ON("lora_target_modules", "which matrices have adapters"),
-    RULE_NOT_ON("unfrozen_parameters", "parameters that are trained"),
-    RULE_NOT_ON("liger_*", "further fused kernels"),
-    RULE_NOT_ON("torch_compile", "compiled kernels"),
-    RULE_NOTHING("*"),
-};
-static const struct launch_rules axolotl_all = {axolotl_rules, sizeof axolotl_rules / sizeof *axolotl_rules,
-                                                NULL, NULL};
+static const struct launch_rules axolotl_all = {.table = "axolotl"};
 
 static bool axolotl_knows(const struct launch_source *source)
 {
     return source->doc && doc_find(source->doc->root, "base_model");
 }
 
+/* Weights are loaded, and trained, in the type of the products. */
+static void read_axolotl_type(struct launch_options *options)
+{
+    const struct launch_argument *brain = launch_argument(options, "bf16");
+    bool is_brain = launch_is_on(options, "bf16") || launch_is_on(options, "bfloat16");
+    bool is_half = launch_is_on(options, "fp16") || launch_is_on(options, "float16");
+    if (launch_is_on(options, "fp8"))
+        launch_set(&options->type, launch_argument(options, "fp8"), COST_FP8);
+    else if (is_brain)
+        launch_set(&options->type, brain, COST_BF16);
+    else if (is_half)
+        launch_set(&options->type, launch_argument(options, "fp16"), COST_FP16);
+    else if (brain || launch_is_on(options, "float32")) {
+        read_wide(options, brain);
+        hold_wide(options, brain);
+    }
+}
+
+static bool read_axolotl_batch(struct launch_options *options, struct error *err)
+{
+    const struct launch_argument *batch = launch_argument(options, "batch_size");
+    int64_t number, micro = options->microbatch.given ? options->microbatch.value : 1;
+    if (!batch || !launch_is_on(options, "batch_size") || options->accumulation.given)
+        return true;
+    if (!launch_number(batch->value, 1, &number) || number % micro != 0)
+        return launch_refuse(batch, err, "expected a multiple of micro_batch_size, found '%s'", batch->value);
+    launch_set(&options->accumulation, batch, number / micro);
+    return true;
+}
+
+static const char *const preferences = "further passes (teacher or reference model, pairs)";
+
 static bool axolotl_read(struct launch_options *options, struct launch_source *source, struct error *err)
 {
+    static const char *const liger[] = {"liger_rope",           "liger_rms_norm",
+                                        "liger_layer_norm",     "liger_swiglu",
+                                        "liger_cross_entropy",  "liger_glu_activation",
+                                        "liger_rms_norm_gated", "liger_fused_linear_cross_entropy"};
     int first = options->argument_count;
     const struct doc_node *root = source->doc->root;
     if (!launch_add_doc(options, source->doc, NULL, err) ||
         !launch_apply_rules(options, &axolotl_all, first, NULL, err))
         return false;
-    options->software = launch_is_on(options, "deepspeed") ? "deepspeed" : "hf-trainer";
-    bool shards = launch_is_on(options, "fsdp") || doc_find(root, "fsdp_config") || options->shard.given;
-    const char *strategy = launch_text(options, "fsdp_config.fsdp_sharding_strategy");
-    if (shards)
-        launch_set(&options->sharding, launch_argument(options, "fsdp"),
-                   strategy && strcasecmp(strategy, "SHARD_GRAD_OP") == 0 ? 2 : 3);
-    unmodelled(options, "fsdp_config.fsdp_offload_params", "parameters and optimizer in the host's memory");
-    unmodelled(options, "fsdp_config.offload_params", "parameters and optimizer in the host's memory");
+    const char *rl = launch_text(options, "rl");
+    if (rl && (strcmp(rl, "grpo") == 0 || strcmp(rl, "gdpo") == 0 || strcmp(rl, "ebft") == 0))
+        return launch_refuse_rollouts(options, source->path, rl, err);
+    bool fused = has_fused(options);
+    options->software = launch_is_on(options, "deepspeed") ? "deepspeed"
+                        : fused                            ? "hf-trainer-fused"
+                                                           : "hf-trainer";
+    for (size_t i = 0; (!fused || launch_is_on(options, "deepspeed")) && i < sizeof liger / sizeof *liger;
+         i++)
+        launch_unmodelled(options, liger[i], "further fused kernels");
+    if (launch_is_on(options, "gradient_checkpointing"))
+        read_checkpointing(options, "gradient_checkpointing");
+    launch_unmodelled(options, "activation_offloading", "saved activations in the host's memory");
+    if (launch_is_on(options, "fsdp") || doc_find(root, "fsdp_config") || options->shard.given)
+        read_fsdp(options);
     if (launch_is_on(options, "adapter"))
         launch_set(&options->frozen, launch_argument(options, "adapter"), 1);
-    read_narrow(options, "load_in_8bit", 8);
-    read_narrow(options, "load_in_4bit", 4);
-    if (launch_is_on(options, "gradient_checkpointing"))
-        launch_set(&options->recompute, launch_argument(options, "gradient_checkpointing"), RECOMPUTE_FULL);
-    read_type(options);
+    read_trained(options, "lora_modules_to_save");
+    read_narrow(options, "load_in_8bit", 8, "");
+    read_narrow(options, "load_in_4bit", 4, "bnb_config_kwargs.bnb_4bit_use_double_quant");
+    read_axolotl_type(options);
     launch_settle_optimizer(options, "optimizer");
+    launch_unmodelled(options, "rl", preferences);
+    launch_unmodelled(options, "processor_type", "pictures: only the language model is priced");
+    launch_unmodelled(options, "is_multimodal", "pictures: only the language model is priced");
     if (!launch_is_on(options, "sample_packing") &&
         !launch_note(options, "samples are not packed: they are shorter than sequence_len, which is priced"))
         return error_memory(err);
-    return read_deepspeed(options, source, "deepspeed", err);
+    return read_axolotl_batch(options, err) && read_deepspeed(options, source, "deepspeed", err);
 }
 
 static void axolotl_complete(struct launch_options *options)
 {
     launch_default(&options->microbatch, 1);
     launch_default(&options->accumulation, 1);
+    launch_default(&options->sequence, 512);
     launch_default(&options->type, COST_BF16); /* bf16: auto */
 }
 
@@ -158,47 +260,51 @@ const struct launch_reader axolotl_reader = {"axolotl", axolotl_knows, axolotl_r
 
 /* ---- LLaMA-Factory ---- */
 
-static const struct launch_rule factory_rules[] = {
-    RULE("model_name_or_path", TEXT, model_name),
-    RULE("cutoff_len", NUMBER, sequence),
-    RULE("per_device_train_batch_size", NUMBER, microbatch),
-    RULE("gradient_accumulation_steps", NUMBER, accumulation),
-    RULE("max_steps", COUNT, steps),
-    RULE_ELSEWHERE("finetuning_type"),
-    RULE("lora_rank", NUMBER, rank),
-    RULE_ELSEWHERE("deepspeed"),
-    RULE_ELSEWHERE("fsdp"),
-    RULE_ELSEWHERE("bf16"),
-    RULE_ELSEWHERE("fp16"),
-    RULE_ELSEWHERE("disable_gradient_checkpointing"),
-    RULE_ELSEWHERE("packing"),
-    RULE_NOT_ON("quantization_bit", "base weights in few bits"),
-    RULE_ELSEWHERE("enable_liger_kernel"),
-    RULE_ELSEWHERE("use_unsloth"),
-    RULE_ELSEWHERE("optim"),
-    RULE_ELSEWHERE("stage"),
-    RULE_NOT_ON("use_kt", "experts on the host's processors"),
-    RULE_NOT_ON("freeze_*", "frozen layers"),
-    /* the Megatron back end, with Megatron's names */
-    RULE("tensor_model_parallel_size", NUMBER, tensor),
-    RULE("pipeline_model_parallel_size", NUMBER, pipeline),
-    RULE("expert_model_parallel_size", NUMBER, expert),
-    RULE("context_parallel_size", NUMBER, context),
-    RULE("virtual_pipeline_model_parallel_size", NUMBER, chunks),
-    RULE("sequence_parallel", BOOL, sequence_parallel),
-    RULE("use_distributed_optimizer", BOOL, distributed_optimizer),
-    RULE_IF("recompute_granularity", "full", recompute, RECOMPUTE_FULL),
-    RULE_IF("recompute_granularity", "selective", recompute, RECOMPUTE_SELECTIVE),
-    RULE_NOTHING("moe_token_dispatcher_type"),
-    RULE_NOTHING("*"),
-};
-static const struct launch_rules factory_all = {factory_rules, sizeof factory_rules / sizeof *factory_rules,
-                                                NULL, NULL};
+static const struct launch_rules factory_all = {.table = "llama-factory"};
 
 static bool factory_knows(const struct launch_source *source)
 {
     return source->doc && doc_find(source->doc->root, "model_name_or_path") &&
            doc_find(source->doc->root, "stage");
+}
+
+/* What is trained is held in fp32 unless it is said to be in bf16 alone (model/adapter.py, init_adapter). */
+static void read_factory_type(struct launch_options *options, bool trainer)
+{
+    const struct launch_argument *pure = launch_argument(options, "pure_bf16");
+    bool is_pure = launch_is_on(options, "pure_bf16");
+    if (launch_is_on(options, "fp8"))
+        launch_set(&options->type, launch_argument(options, "fp8"), COST_FP8);
+    else if (is_pure || launch_is_on(options, "bf16"))
+        launch_set(&options->type, is_pure ? pure : launch_argument(options, "bf16"), COST_BF16);
+    else if (launch_is_on(options, "fp16"))
+        launch_set(&options->type, launch_argument(options, "fp16"), COST_FP16);
+    else
+        read_wide(options, NULL);
+    if (trainer && !options->frozen.given && !is_pure && !launch_is_on(options, "use_badam"))
+        hold_wide(options, launch_argument(options, "bf16"));
+}
+
+/* GaLore and APOLLO: the states of matrices are those of a projection of low rank. */
+static void read_projected(struct launch_options *options)
+{
+    static const char *const names[][3] = {{"use_galore", "galore_rank", "galore_layerwise"},
+                                           {"use_apollo", "apollo_rank", "apollo_layerwise"}};
+    launch_settle_optimizer(options, "optim");
+    for (int i = 0; i < 2; i++) {
+        const struct launch_argument *rank = launch_argument(options, names[i][1]);
+        int64_t number = 16;
+        if (!launch_is_on(options, names[i][0]))
+            continue;
+        if (rank && (!rank->value || !launch_number(rank->value, 1, &number)))
+            number = 16;
+        launch_set_optimizer(options, launch_argument(options, names[i][0]), i == 0 ? "galore" : "apollo",
+                             number);
+        if (launch_is_on(options, names[i][2]))
+            launch_set(&options->step_in_backward, launch_argument(options, names[i][2]), 1);
+    }
+    if (launch_is_on(options, "use_muon"))
+        launch_set_optimizer(options, launch_argument(options, "use_muon"), "muon", 0);
 }
 
 static bool factory_read(struct launch_options *options, struct launch_source *source, struct error *err)
@@ -211,28 +317,37 @@ static bool factory_read(struct launch_options *options, struct launch_source *s
     if (!launch_add_doc(options, source->doc, NULL, err) ||
         !launch_apply_rules(options, &factory_all, first, NULL, err))
         return false;
-    bool fused = launch_is_on(options, "enable_liger_kernel") || launch_is_on(options, "use_unsloth");
-    options->software = megatron                             ? "megatron-core"
-                        : launch_is_on(options, "deepspeed") ? "deepspeed"
-                        : fused                              ? "hf-trainer-fused"
-                                                             : "hf-trainer";
+    struct launch_argument *stage = launch_argument(options, "stage");
+    if (stage && stage->value && strcmp(stage->value, "ppo") == 0)
+        return launch_refuse_rollouts(options, source->path, "ppo", err);
+    megatron |= launch_is_on(options, "use_mca") || launch_is_on(options, "use_megatron_bridge");
+    bool deepspeed = launch_is_on(options, "deepspeed");
+    bool fused = launch_is_on(options, "enable_liger_kernel") || launch_is_on(options, "use_liger_kernel") ||
+                 launch_is_on(options, "use_unsloth");
+    options->software = megatron    ? "megatron-core"
+                        : deepspeed ? "deepspeed"
+                        : fused     ? "hf-trainer-fused"
+                                    : "hf-trainer";
     const char *type = launch_text(options, "finetuning_type");
     if (!type || strcmp(type, "lora") == 0 || strcmp(type, "oft") == 0)
         launch_set(&options->frozen, launch_argument(options, "finetuning_type"), 1);
+    else if (strcmp(type, "full") != 0)
+        launch_unmodelled(options, "finetuning_type", "frozen layers");
     const char *bits = launch_text(options, "quantization_bit");
-    read_narrow(options, "quantization_bit", bits ? strtol(bits, NULL, 10) : 0);
+    int64_t count;
+    read_narrow(options, "quantization_bit", bits && launch_number(bits, 1, &count) ? count : 0,
+                "double_quantization");
+    read_trained(options, "additional_target");
     if (!megatron)
         launch_set(&options->recompute, launch_argument(options, "disable_gradient_checkpointing"),
                    launch_is_on(options, "disable_gradient_checkpointing") ? RECOMPUTE_NONE : RECOMPUTE_FULL);
     if (launch_is_on(options, "fsdp"))
-        launch_set(&options->sharding, launch_argument(options, "fsdp"), 3);
-    read_type(options);
-    launch_settle_optimizer(options, "optim");
-    struct launch_argument *stage = launch_argument(options, "stage");
-    if (stage && stage->value && strcmp(stage->value, "sft") != 0 && strcmp(stage->value, "pt") != 0) {
-        stage->use = LAUNCH_UNMODELLED;
-        stage->note = "further passes (teacher or reference model, pairs)";
-    }
+        read_fsdp(options);
+    read_factory_type(options, !megatron && !deepspeed);
+    read_projected(options);
+    if (stage && stage->value && strcmp(stage->value, "sft") != 0 && strcmp(stage->value, "pt") != 0)
+        launch_unmodelled(options, "stage", preferences);
+    launch_unmodelled(options, "freeze_language_model", "pictures: only the language model is priced");
     if (!launch_is_on(options, "packing") &&
         !launch_note(options, "samples are not packed: they are shorter than cutoff_len, which is priced"))
         return error_memory(err);
@@ -245,6 +360,7 @@ static void factory_complete(struct launch_options *options)
     launch_default(&options->accumulation, 1);
     launch_default(&options->sequence, 2048);
     launch_default(&options->type, COST_FP32);
+    launch_default(&options->rank, 8);
 }
 
 const struct launch_reader factory_reader = {"LLaMA-Factory", factory_knows, factory_read, factory_complete};
