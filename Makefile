@@ -50,7 +50,8 @@ fuzz:
 	@scripts/fuzz $(FUZZ_SECONDS)
 
 soak: all
-	@ninja -C $(BUILD) --quiet tests/cli/faults.so tests/sim_engine_random_test tests/launch_price_test tests/plan_fleet_fleet_best_test tests/plan_fleet_fleet_parts_test
+	@ninja -C $(BUILD) --quiet tests/cli/faults.so tests/sim_engine_random_test tests/launch_price_test tests/plan_fleet_fleet_best_test tests/plan_fleet_fleet_parts_test tests/laws/laws
+	@REHEARSE_LAWS_CASES=100000 $(BUILD)/tests/laws/laws
 	@REHEARSE_FLEET_CLUSTERS=1000 $(BUILD)/tests/plan_fleet_fleet_best_test
 	@REHEARSE_FLEET_CLUSTERS=1000 $(BUILD)/tests/plan_fleet_fleet_parts_test
 	@REHEARSE_SOURCE_ROOT=$(CURDIR) REHEARSE_PRICED_PLANS=100000 $(BUILD)/tests/launch_price_test
