@@ -15,9 +15,8 @@
  * There is one function for each command of `rehearse`, with one struct of its options. What it makes is a handle,
  * which answers numbers, texts and arrays by name, and writes itself as the command would print it.
  *
- * Times are seconds, sizes bytes. Nothing prints (but what is written to a file named "-"), exits
- * or keeps state of its own but tables that are read once. Strings of a request and of rh_call
- * are read during the call alone. docs/library.md has the whole story. */
+ * Times are seconds, sizes bytes. Nothing prints (but what is written to a file named "-"), exits or keeps state of its own
+ * but tables that are read once. Strings of a request and of rh_call are read during the call alone: docs/library.md. */
 #ifndef REHEARSE_H
 #define REHEARSE_H
 
@@ -40,8 +39,7 @@ extern "C" {
 /* The exit codes of the command line, and one that only callers of the library meet. */
 enum rh_code { RH_DONE, RH_FAILED, RH_USAGE, RH_INPUT, RH_INFEASIBLE, RH_STOPPED };
 
-/* Why something failed: `text` is one line with file, place and cause, as the command prints it. A caller who does not
- * want to know passes NULL. */
+/* Why something failed: `text` is one line with file, place and cause, as the command prints it. NULL: it is not asked. */
 struct rh_error {
     int code;
     char text[1024];
@@ -186,7 +184,7 @@ struct rh_plan_request {
     int64_t sequence, microbatch_size, microbatches, devices_per_node, top, profile_batch;
     double headroom, imbalance, tokens, deadline, state_factor, sample_memory;
     bool pareto, explain, no_neighbours, fold_exact_factors, fold_longest_only;
-    const char *launcher; /* with emit: a whole script */
+    const char *launcher, *root; /* with emit: a whole script; of flags: rh_price's */
 };
 RH_API rh_handle *rh_plan_find(const struct rh_plan_request *request, const struct rh_call *call,
                                struct rh_error *error);
@@ -296,6 +294,7 @@ struct rh_price_request {
     int64_t devices, sequence, devices_per_node;
     double headroom;
     bool alone, explain, no_neighbours, strict;
+    const char *root; /* a folder: files that the descriptions name may lie below it, too */
 };
 RH_API rh_report *rh_price(const struct rh_price_request *request, const struct rh_call *call,
                            struct rh_error *error);
@@ -312,6 +311,7 @@ struct rh_calibrate_request {
     int64_t devices, sequence, devices_per_node;
     double launch; /* seconds */
     bool known;
+    const char *root; /* of jobs, as rh_price's */
 };
 RH_API rh_report *rh_calibrate(const struct rh_calibrate_request *request, const struct rh_call *call,
                                struct rh_error *error);

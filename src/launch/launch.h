@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "devices/technique.h"
+#include "launch/budget.h"
 #include "plan/parts.h"
 #include "plan/plan.h"
 #include "plan/split/search.h"
@@ -153,7 +154,8 @@ struct launch_options {
     struct launch_names asked; /* what files ask for of it */
     struct launch_names names; /* the variables of scripts */
     bool no_memory;            /* for something that is missing */
-    const char **notes;        /* "config_common_blackwell.sh was not found: …" */
+    struct launch_budget budget;
+    const char **notes; /* "config_common_blackwell.sh was not found: …" */
     int note_count, note_room;
 };
 
@@ -168,6 +170,7 @@ struct launch_input {
     size_t length;
     const char *const *given; /* "NAME=VALUE" of variables, ended by NULL; or NULL */
     bool is_alone;            /* no further files are read */
+    const char *root;         /* they may lie below this folder, too (budget.h); NULL: the checkout */
 };
 
 /* Reads a launch description of any kind, and what it sources; docs/price.md lists the kinds. The last of repeated

@@ -124,6 +124,7 @@ static const struct {
     FIELD(rh_plan_request, fold_exact_factors, 331, 1),
     FIELD(rh_plan_request, fold_longest_only, 332, 1),
     FIELD(rh_plan_request, launcher, 336, 8),
+    FIELD(rh_plan_request, root, 344, 8),
     FIELD(rh_check_request, size, 0, 8),
     FIELD(rh_check_request, plans, 8, 16),
     FIELD(rh_check_request, profile, 24, 8),

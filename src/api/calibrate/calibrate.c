@@ -458,6 +458,9 @@ const struct option_spec api_calibrate_options[] = {
                    "arguments"),
     OPTION(rh_calibrate_request, set, OPTION_TEXT, "set", .argument = "NAME=VALUE", .repeats = true,
            .help = "a variable of that description, or an argument by its name"),
+    OPTION(rh_calibrate_request, root, OPTION_FILE, "root", .argument = "FOLDER",
+           .help = "files that it names are read below its own folder or below FOLDER; default: the nearest "
+                   "folder above it that has .git"),
     OPTION(rh_calibrate_request, model, OPTION_TEXT, "model", .letter = 'm', .argument = "NAME",
            .help =
                "the run's model, if it is not described: a name, org/name, or a config.json of Hugging Face"),

@@ -57,7 +57,7 @@ static bool read_job(struct calibrate_run *run, const struct rh_calibrate_reques
     for (size_t i = 0; i < given->set.count; i++)
         run->sets[i] = given->set.items[i];
     if (given->jobs.count > 0)
-        return launched_read(&run->read, given->jobs.items, given->jobs.count, run->sets, err);
+        return launched_read(&run->read, given->jobs.items, given->jobs.count, run->sets, given->root, err);
     if (!log->job)
         return error_set(
             err, ERROR_INPUT,

@@ -48,7 +48,7 @@ struct plan_options {
     const char *plan; /* a file, instead of a search */
     int emit;         /* enum launch_format */
     int launcher;     /* enum launch_launcher */
-    const char *flags;
+    const char *flags, *root;
 
     const char *output, *figure;
     bool json, csv, dot; /* the form that will be asked for */

@@ -6,10 +6,10 @@
 #include <string.h>
 
 bool launched_read(struct launch_options *read, const char *const *files, size_t count,
-                   const char *const *sets, struct error *err)
+                   const char *const *sets, const char *root, struct error *err)
 {
     for (size_t i = 0; i < count; i++) {
-        const struct launch_input input = {.path = files[i], .given = sets};
+        const struct launch_input input = {.path = files[i], .given = sets, .root = root};
         if (!launch_read(read, &input, err))
             return false;
     }

@@ -13,9 +13,9 @@ struct launched_request {
     int64_t devices, devices_per_node, sequence;
 };
 
-/* Reads files of one job; `sets` ends with NULL. A file that describes a model and no job is ERROR_USAGE. */
+/* Reads files of one job; `sets` ends with NULL; `root`: launch/budget.h. A file that describes a model and no job is ERROR_USAGE. */
 bool launched_read(struct launch_options *read, const char *const *files, size_t count,
-                   const char *const *sets, struct error *err);
+                   const char *const *sets, const char *root, struct error *err);
 
 /* Completes what was read and makes its job, split->question.job, with the user's tables of split->chosen. What is missing is noted
  * in the options. *asked is split->options. */

@@ -90,6 +90,10 @@ const struct option_spec api_plan_options[] = {
            .help = "launch description (a script of Megatron-LM, MLPerf's exports, TOML of torchtitan, ...): "
                    "its settings are fixed, "
                    "the rest is chosen"),
+    OPTION(rh_plan_request, root, OPTION_FILE, "root", .topic = "job", .argument = "FOLDER",
+           .help = "files that the description of --flags names are read below its own folder or below "
+                   "FOLDER; default: "
+                   "the nearest folder above it that has .git"),
     OPTION(rh_plan_request, rules, OPTION_WORD, "rules", .topic = "dapple", .argument = "NAME",
            .initial = "dapple", .words = rules,
            .help = "cost model: dapple is DAPPLE's own; dapple-fixed corrects the defects that "
@@ -231,6 +235,7 @@ static struct plan_options options_of(const struct rh_plan_request *asked, const
         .emit = asked->emit ? option_index(launch_format_names, asked->emit) : 0,
         .launcher = asked->launcher ? option_index(launch_launcher_names, asked->launcher) : 0,
         .flags = asked->flags,
+        .root = asked->root,
         .output = asked->output,
         .figure = asked->figure,
         .csv = asked->form && strcmp(asked->form, "csv") == 0,

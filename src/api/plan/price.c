@@ -35,7 +35,7 @@ static bool read_files(const struct rh_price_request *given, rh_handle *handle, 
                                                                                                   &given->set,
                                                                                                   err)
                                                                                   : NULL;
-    return sets && launched_read(read, files, given->files.count, sets, err);
+    return sets && launched_read(read, files, given->files.count, sets, given->root, err);
 }
 
 static bool check_strict(const struct rh_price_request *given, const struct launch_options *read,
@@ -49,7 +49,8 @@ static bool check_strict(const struct rh_price_request *given, const struct laun
                         read->arguments[i].note ? ": " : "",
                         read->arguments[i].note ? read->arguments[i].note : "");
     for (int i = 0; i < read->note_count; i++)
-        if (strstr(read->notes[i], "was not found") || text_starts_with(read->notes[i], "--set "))
+        if (strstr(read->notes[i], " not found") || strstr(read->notes[i], " not read") ||
+            text_starts_with(read->notes[i], "--set "))
             text_format(&text, "%s%s", text.length > 0 ? "; " : "", read->notes[i]);
     bool ok = !given->strict || (text.length == 0 && !text.failed);
     if (!ok && text.failed)
@@ -250,6 +251,9 @@ const struct option_spec api_price_options[] = {
     OPTION(rh_price_request, set, OPTION_TEXT, "set", .repeats = true, .argument = "NAME=VALUE",
            .help = "a variable of the script, a parameter ($1 is 1=VALUE), or an argument by its name; "
                    "overrides the file"),
+    OPTION(rh_price_request, root, OPTION_FILE, "root", .argument = "FOLDER",
+           .help = "files that the description names are read below its own folder or below FOLDER; default: "
+                   "the nearest folder above it that has .git"),
     OPTION(rh_price_request, device, OPTION_TEXT, "device", .letter = 'd', .argument = "NAME",
            .help = "the device type, by name or as a file; default: as in the file or its name"),
     OPTION(rh_price_request, devices, OPTION_INTEGER, "devices", .argument = "N", .initial = "0",

@@ -88,7 +88,7 @@ bool split_choose_model(struct split *split, struct error *err)
 
 static bool read_flags(struct split *split, struct error *err)
 {
-    const struct launch_input input = {.path = split->options->flags};
+    const struct launch_input input = {.path = split->options->flags, .root = split->options->root};
     if (!launch_read(&split->flags, &input, err))
         return false;
     if (split->flags.missing_count == 0)

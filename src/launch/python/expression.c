@@ -7,42 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct python_value *python_make(struct python *p, const struct python_frame *f, enum python_kind kind,
-                                 const char *text, double number)
-{
-    struct python_value *value = ARENA_NEW(&p->arena, struct python_value);
-    p->no_memory |= !value;
-    if (value)
-        *value = (struct python_value){kind, text, number, NULL, f->module->path, python_peek(f)->line};
-    return value;
-}
-
 static struct python_value *unknown(struct python *p, const struct python_frame *f, const char *text)
 {
     return python_make(p, f, PYTHON_UNKNOWN, text, 0);
-}
-
-const struct python_field *python_field(const struct python_value *object, const char *name)
-{
-    const struct python_field *field = object ? object->fields : NULL;
-    while (field && strcmp(field->name, name) != 0)
-        field = field->next;
-    return field;
-}
-
-bool python_set(struct python *p, struct python_value *object, const char *name, struct python_value *value,
-                const char *path, int line)
-{
-    struct python_field **link = &object->fields;
-    while (*link && strcmp((*link)->name, name) != 0)
-        link = &(*link)->next;
-    if (!*link && !(*link = ARENA_NEW(&p->arena, struct python_field))) {
-        p->no_memory = true;
-        return false;
-    }
-    struct python_field *next = (*link)->next;
-    **link = (struct python_field){name, value, path, line, next};
-    return true;
 }
 
 int python_truth(const struct python_value *value)
@@ -83,14 +50,14 @@ static int equal(const struct python_value *a, const struct python_value *b)
            (a->kind == PYTHON_NONE || (a->kind == PYTHON_TEXT && strcmp(a->text, b->text) == 0));
 }
 
-static int contains(const struct python_value *list, const struct python_value *value)
+static int contains(struct python *p, const struct python_value *list, const struct python_value *value)
 {
     int found = 0;
     if (list->kind == PYTHON_TEXT && value->kind == PYTHON_TEXT)
         return strstr(list->text, value->text) != NULL;
     if (list->kind != PYTHON_LIST)
         return -1;
-    for (const struct python_field *field = list->fields; field; field = field->next) {
+    for (const struct python_field *field = list->fields; field && python_spend(p, 1); field = field->next) {
         int same = equal(field->value, value);
         if (same == 1)
             return 1;
@@ -140,7 +107,7 @@ static struct python_value *compare(struct python *p, const struct python_frame 
     if (strcmp(op, "==") == 0 || strcmp(op, "!=") == 0 || strcmp(op, "is") == 0)
         truth = equal(a, b);
     else if (strcmp(op, "in") == 0)
-        truth = contains(b, a);
+        truth = contains(p, b, a);
     else if (numbers)
         truth = strcmp(op, "<") == 0    ? a->number < b->number
                 : strcmp(op, ">") == 0  ? a->number > b->number
@@ -159,9 +126,10 @@ static struct python_value *compute(struct python *p, const struct python_frame 
         return truth < 0 ? unknown(p, f, a->text) : (truth == 1) == (op[0] == 'o') ? a : b;
     }
     if (a->kind == PYTHON_TEXT && b->kind == PYTHON_TEXT && strcmp(op, "+") == 0) {
-        const char *text =
-            strlen(a->text) + strlen(b->text) < 1000 ? arena_format(&p->arena, "%s%s", a->text, b->text) : "";
-        p->no_memory |= !text;
+        const char *text = strlen(a->text) + strlen(b->text) < 1000 && python_spend(p, 16)
+                               ? arena_format(&p->arena, "%s%s", a->text, b->text)
+                               : "";
+        p->failed |= !text;
         return python_make(p, f, PYTHON_TEXT, text ? text : "", 0);
     }
     if (a->kind != PYTHON_NUMBER || b->kind != PYTHON_NUMBER)
@@ -188,7 +156,9 @@ static struct python_value *compute(struct python *p, const struct python_frame 
 /* Passes over all up to the bracket that closes, or the end. */
 static void skip_to_close(struct python_frame *f)
 {
-    for (int depth = 0; python_peek(f)->kind != PYTHON_END; f->at++) {
+    for (int depth = 0, from = f->at; python_peek(f)->kind != PYTHON_END; f->at++) {
+        if ((f->at - from) % PYTHON_SKIPPED == 0 && !python_spend(f->module->python, 1))
+            f->at = f->module->count - 1;
         if (python_peek(f)->kind != PYTHON_SIGN)
             continue;
         bool closes = strchr(")]}", python_peek(f)->text[0]) != NULL;
@@ -201,7 +171,7 @@ static void skip_to_close(struct python_frame *f)
 static const char *place_name(struct python *p, int place)
 {
     const char *name = arena_format(&p->arena, "%d", place);
-    p->no_memory |= !name;
+    p->failed |= !name;
     return name ? name : "";
 }
 
@@ -221,8 +191,7 @@ static struct python_value *read_fields(struct python *p, struct python_frame *f
                                         const char *close)
 {
     struct python_value *whole = python_make(p, f, kind, NULL, 0);
-    for (int place = 0;
-         whole && !p->no_memory && !python_is(f, close) && python_peek(f)->kind != PYTHON_END;) {
+    for (int place = 0; whole && !p->failed && !python_is(f, close) && python_peek(f)->kind != PYTHON_END;) {
         int before = f->at, line = python_peek(f)->line;
         const char *name = NULL;
         if (python_take(f, "**") || python_take(f, "*")) {
@@ -333,9 +302,9 @@ static struct python_value *call(struct python *p, struct python_frame *f, struc
     if (!arguments)
         return NULL;
     struct python_value *value = self ? NULL : call_builtin(p, f, name, arguments);
-    if (!value && !self && !p->no_memory)
+    if (!value && !self && !p->failed)
         value = python_invoke(p, f->module, name, arguments);
-    if (value || p->no_memory)
+    if (value || p->failed)
         return value;
     /* run.Config(Class, …), functools.partial(function, …): the first is made, later */
     const char *dot = strrchr(name, '.');
@@ -345,6 +314,7 @@ static struct python_value *call(struct python *p, struct python_frame *f, struc
          strcmp(dot, ".partial") == 0)) {
         name = made->text;
         arguments->fields = arguments->fields->next;
+        arguments->index = NULL; /* made again when a field is added */
     }
     arguments->text = name;
     arguments->line = line;
@@ -383,10 +353,10 @@ static struct python_value *attribute(struct python *p, struct python_frame *f, 
         struct python_value *value = field ? field->value : python_make(p, f, PYTHON_OBJECT, NULL, 0);
         return !value || field || python_set(p, of, name, value, f->module->path, line) ? value : NULL;
     }
-    const char *text = of->kind == PYTHON_UNKNOWN && of->text && strlen(of->text) < 200
+    const char *text = of->kind == PYTHON_UNKNOWN && of->text && strlen(of->text) < 200 && python_spend(p, 4)
                            ? arena_format(&p->arena, "%s.%s", of->text, name)
                            : name;
-    p->no_memory |= !text;
+    p->failed |= !text;
     return unknown(p, f, text);
 }
 
@@ -429,9 +399,9 @@ static struct python_value *read_texts(struct python *p, struct python_frame *f)
     bool open = false;
     for (bool first = true; value && python_peek(f)->kind == PYTHON_STRING; f->at++, first = false) {
         open |= python_peek(f)->is_open;
-        if (!first && strlen(value->text) < 1000)
+        if (!first && strlen(value->text) < 1000 && python_spend(p, 16))
             value->text = arena_format(&p->arena, "%s%s", value->text, python_peek(f)->text);
-        p->no_memory |= !value->text;
+        p->failed |= !value->text;
         if (!value->text)
             return NULL;
     }
@@ -468,7 +438,7 @@ static struct python_value *read_atom(struct python *p, struct python_frame *f)
         return python_make(p, f, PYTHON_BOOL, NULL, token->text[0] == 'T');
     const struct python_field *local = python_field(f->locals, token->text);
     struct python_value *value = local ? local->value : python_variable(p, f->module, token->text);
-    return value || p->no_memory ? value : unknown(p, f, token->text);
+    return value || p->failed ? value : unknown(p, f, token->text);
 }
 
 static struct python_value *read_operand(struct python *p, struct python_frame *f)
@@ -486,7 +456,7 @@ static struct python_value *read_operand(struct python *p, struct python_frame *
     while (python_is(f, "await") || python_is(f, "~"))
         f->at++;
     value = read_atom(p, f);
-    while (value && !p->no_memory) {
+    while (value && !p->failed) {
         if (python_is(f, ".") && f->module->tokens[f->at + 1].kind == PYTHON_NAME) {
             f->at++;
             value = attribute(p, f, value);
@@ -552,14 +522,14 @@ static struct python_value *read_choice(struct python *p, struct python_frame *f
         return value;
     if (!(condition = read_level(p, f, LEVEL_OR)) || !python_take(f, "else") ||
         !(other = python_expression(p, f)))
-        return p->no_memory ? NULL : unknown(p, f, "if");
+        return p->failed ? NULL : unknown(p, f, "if");
     int truth = python_truth(condition);
     return truth < 0 ? unknown(p, f, condition->text) : truth ? value : other;
 }
 
 struct python_value *python_expression(struct python *p, struct python_frame *f)
 {
-    if (p->depth >= PYTHON_MAX_DEPTH || ++p->steps > PYTHON_MAX_STEPS || python_is(f, "lambda")) {
+    if (p->depth >= PYTHON_MAX_DEPTH || !python_spend(p, 1) || python_is(f, "lambda")) {
         while (python_peek(f)->kind != PYTHON_LINE && python_peek(f)->kind != PYTHON_END &&
                !python_is(f, ",") && !python_is(f, ")") && !python_is(f, "]") && !python_is(f, "}")) {
             bool opens = python_peek(f)->kind == PYTHON_SIGN && strchr("([{", python_peek(f)->text[0]);

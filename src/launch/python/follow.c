@@ -1,13 +1,9 @@
 /* Statements, functions and modules of Python. */
 #include "launch/python/python.h"
 
-#include "core/file.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MAX_FOLDERS = 12 };
 
 static bool ends(const struct python_frame *f)
 {
@@ -17,7 +13,12 @@ static bool ends(const struct python_frame *f)
 /* Passes over tokens up to a sign outside of brackets, or the end of the line. */
 static void skip_to(struct python_frame *f, const char *sign)
 {
-    for (int depth = 0; python_peek(f)->kind != PYTHON_END && python_peek(f)->kind != PYTHON_LINE; f->at++) {
+    for (int depth = 0, from = f->at;
+         python_peek(f)->kind != PYTHON_END && python_peek(f)->kind != PYTHON_LINE; f->at++) {
+        if ((f->at - from) % PYTHON_SKIPPED == 0 && !python_spend(f->module->python, 1)) {
+            f->at = f->module->count - 1; /* it is over */
+            return;
+        }
         if (depth <= 0 && sign && python_is(f, sign))
             return;
         if (python_peek(f)->kind == PYTHON_SIGN)
@@ -44,8 +45,10 @@ static void skip_block(struct python_frame *f)
     f->at++;
     if (python_peek(f)->kind != PYTHON_INDENT)
         return;
-    int depth = 0;
+    int depth = 0, from = f->at;
     do {
+        if ((f->at - from) % PYTHON_SKIPPED == 0 && !python_spend(f->module->python, 1))
+            f->at = f->module->count - 1;
         depth += python_peek(f)->kind == PYTHON_INDENT ? 1 : python_peek(f)->kind == PYTHON_DEDENT ? -1 : 0;
         f->at += python_peek(f)->kind != PYTHON_END;
     } while (depth > 0 && python_peek(f)->kind != PYTHON_END);
@@ -56,13 +59,13 @@ static void skip_block(struct python_frame *f)
 static struct python_name *add_name(struct python *p, struct python_module *module, const char *name)
 {
     struct python_name *added = ARENA_NEW(&p->arena, struct python_name);
-    p->no_memory |= !added;
+    p->failed |= !added;
     if (!added)
         return NULL;
     *added = (struct python_name){.name = name};
     *module->last = added;
     module->last = &added->next;
-    return added;
+    return python_index_add(p, &module->index, added) ? added : NULL;
 }
 
 /* import a.b as c; from ..a.b import (c, d as e) */
@@ -79,8 +82,8 @@ static void read_import(struct python *p, struct python_frame *f)
         return;
     }
     const char *module = arena_copy(&p->arena, from, strlen(from));
-    p->no_memory |= !module;
-    for (python_take(f, "("); !p->no_memory && !ends(f) && !python_is(f, ")"); python_take(f, ",")) {
+    p->failed |= !module;
+    for (python_take(f, "("); !p->failed && !ends(f) && !python_is(f, ")"); python_take(f, ",")) {
         const char *own = python_peek(f)->text;
         f->at++;
         const char *name = python_take(f, "as") ? python_peek(f)->text : own;
@@ -90,6 +93,10 @@ static void read_import(struct python *p, struct python_frame *f)
             added->from = module;
             added->own = own;
         }
+        if (added && strcmp(own, "*") == 0) {
+            added->next_star = f->module->stars; /* the last one counts */
+            f->module->stars = added;
+        }
     }
     skip_line(f);
 }
@@ -98,7 +105,7 @@ static void read_import(struct python *p, struct python_frame *f)
 static void scan_module(struct python *p, struct python_module *module)
 {
     struct python_frame f = {.module = module};
-    while (python_peek(&f)->kind != PYTHON_END && !p->no_memory) {
+    while (python_peek(&f)->kind != PYTHON_END && !p->failed) {
         if (python_peek(&f)->kind == PYTHON_LINE || python_peek(&f)->kind == PYTHON_INDENT ||
             python_peek(&f)->kind == PYTHON_DEDENT) {
             f.at++;
@@ -135,15 +142,16 @@ static void scan_module(struct python *p, struct python_module *module)
     }
 }
 
-static struct python_module *add_module(struct python *p, const char *path, const char *data, size_t length,
+struct python_module *python_add_module(struct python *p, const char *path, const char *data, size_t length,
                                         struct error *err)
 {
     struct python_module *module = ARENA_NEW(&p->arena, struct python_module);
     if (!module || !(module->path = arena_copy(&p->arena, path, strlen(path)))) {
-        p->no_memory = true;
+        p->failed = true;
         error_memory(err);
         return NULL;
     }
+    module->python = p;
     module->last = &module->names;
     if (!python_tokens(p, module, data, length, err))
         return NULL;
@@ -154,89 +162,11 @@ static struct python_module *add_module(struct python *p, const char *path, cons
     return module;
 }
 
-static bool is_file(const char *path)
-{
-    enum file_kind kind;
-    struct error why;
-    return file_look(path, &kind, &why) && kind == FILE_REGULAR;
-}
-
-/* Returns the path of a module, from the folder of a file on, and for absolute names in those above it; NULL: not there. */
-static const char *find_module(struct python *p, const char *from, const char *name)
-{
-    char relative[256];
-    size_t dots = strspn(name, "."), length = 0;
-    for (const char *at = name + dots; *at && length + 1 < sizeof relative; at++)
-        relative[length++] = *at == '.' ? '/' : *at;
-    relative[length] = '\0';
-    const char *end = from + strlen(from), *above = "";
-    for (int up = 0; up < MAX_FOLDERS; up++) {
-        while (end > from && end[-1] != '/')
-            end--;
-        if (end == from && up > 0 && from[0] != '/' && !(above = arena_format(&p->arena, "%s../", above))) {
-            p->no_memory = true;
-            return NULL;
-        }
-        if (dots == 0 || up + 1 == (int)dots)
-            for (int package = 0; package < 2; package++) {
-                const char *path =
-                    arena_format(&p->arena, "%s%.*s%s%s", above, (int)(end - from), from, relative,
-                                 package ? length > 0 ? "/__init__.py" : "__init__.py" : ".py");
-                p->no_memory |= !path;
-                if (!path || is_file(path))
-                    return path;
-            }
-        if ((end == from && from[0] == '/') || (dots > 0 && up + 1 >= (int)dots))
-            return NULL;
-        end -= end > from;
-    }
-    return NULL;
-}
-
-static struct python_module *open_module(struct python *p, const struct python_module *from, const char *name)
-{
-    const char *path =
-        p->is_alone || p->module_count >= PYTHON_MAX_MODULES ? NULL : find_module(p, from->path, name);
-    for (struct python_module *module = p->modules; path && module; module = module->next)
-        if (strcmp(module->path, path) == 0)
-            return module;
-    char *data = NULL;
-    size_t length;
-    struct error why;
-    if (!path || !file_read(path, PYTHON_MAX_BYTES, &data, &length, &why))
-        return NULL;
-    struct python_module *module = add_module(p, path, data, length, &why);
-    p->no_memory |= !module && error_is_memory(&why);
-    free(data);
-    return module;
-}
-
-/* Returns what a name means in a module, through what it imports, and sets *home to its module. */
-static struct python_name *look_up(struct python *p, struct python_module *module, const char *name,
-                                   struct python_module **home, int depth)
-{
-    struct python_name *found = NULL;
-    *home = module;
-    for (struct python_name *at = module->names; at; at = at->next)
-        if (strcmp(at->name, name) == 0)
-            found = at;
-    if (found && found->from && depth < 8) {
-        struct python_module *other = open_module(p, module, found->from);
-        return other ? look_up(p, other, found->own, home, depth + 1) : NULL;
-    }
-    for (struct python_name *at = module->names; !found && at && depth < 8; at = at->next) {
-        struct python_module *other =
-            at->from && strcmp(at->own, "*") == 0 ? open_module(p, module, at->from) : NULL;
-        found = other ? look_up(p, other, name, home, depth + 1) : NULL;
-    }
-    return found && !found->from ? found : NULL;
-}
-
 struct python_value *python_variable(struct python *p, struct python_module *module, const char *name)
 {
     struct python_module *home;
-    struct python_name *found = look_up(p, module, name, &home, 0);
-    if (!found || found->params > 0 || p->no_memory)
+    struct python_name *found = python_look_up(p, module, name, &home);
+    if (!found || found->params > 0 || p->failed)
         return NULL;
     struct python_value none = {.kind = PYTHON_OBJECT};
     struct python_frame frame = {.module = home, .locals = &none, .at = found->body};
@@ -288,7 +218,7 @@ static struct python_value *read_values(struct python *p, struct python_frame *f
     struct python_value *list = python_make(p, f, PYTHON_LIST, NULL, 0);
     for (int place = 0; list && value; place++) {
         const char *name = arena_format(&p->arena, "%d", place);
-        p->no_memory |= !name;
+        p->failed |= !name;
         if (!name || !python_set(p, list, name, value, f->module->path, python_peek(f)->line))
             return NULL;
         if (!python_take(f, ",") || ends(f))
@@ -357,7 +287,7 @@ static void run_line(struct python *p, struct python_frame *f)
         for (const struct python_field *field = value->fields; field; field = field->next)
             if (field->value->kind == PYTHON_OBJECT) {
                 struct python_field *entry = ARENA_NEW(&p->arena, struct python_field);
-                p->no_memory |= !entry;
+                p->failed |= !entry;
                 if (entry) {
                     *entry = (struct python_field){value->text, value, f->module->path, value->line,
                                                    p->unfollowed};
@@ -403,7 +333,7 @@ static void run_if(struct python *p, struct python_frame *f)
         else
             run_block(p, f);
         done |= truth == 1;
-    } while ((python_is(f, "elif") || python_is(f, "else")) && !p->no_memory && !f->result);
+    } while ((python_is(f, "elif") || python_is(f, "else")) && !p->failed && !f->result);
 }
 
 static void run_statement(struct python *p, struct python_frame *f)
@@ -455,7 +385,7 @@ static void run_block(struct python *p, struct python_frame *f)
     p->depth++;
     if (!indented) {
         while (python_peek(f)->kind != PYTHON_LINE && python_peek(f)->kind != PYTHON_END && !f->result &&
-               !p->no_memory) {
+               !p->failed) {
             int before = f->at;
             run_statement(p, f);
             if (f->at == before || f->module->tokens[f->at - 1].kind == PYTHON_LINE)
@@ -466,9 +396,9 @@ static void run_block(struct python *p, struct python_frame *f)
     }
     f->at += 2;
     while (python_peek(f)->kind != PYTHON_DEDENT && python_peek(f)->kind != PYTHON_END && !f->result &&
-           !p->no_memory) {
+           !p->failed) {
         int before = f->at;
-        if (++p->steps > PYTHON_MAX_STEPS)
+        if (!python_spend(p, 1))
             break;
         run_statement(p, f);
         f->at += f->at == before;
@@ -482,7 +412,7 @@ static void run_block(struct python *p, struct python_frame *f)
 /* Binds parameters: arguments by place and by name, else defaults. */
 static void bind(struct python *p, struct python_frame *f, const struct python_value *arguments)
 {
-    for (int place = 0; !p->no_memory && !ends(f) && !python_is(f, ")");) {
+    for (int place = 0; !p->failed && !ends(f) && !python_is(f, ")");) {
         char number[16];
         bool rest = python_take(f, "**") || python_take(f, "*") || python_take(f, "/");
         const struct python_token *name = python_peek(f);
@@ -516,8 +446,8 @@ struct python_value *python_invoke(struct python *p, struct python_module *modul
                                    const struct python_value *arguments)
 {
     struct python_module *home;
-    struct python_name *found = strchr(name, '.') ? NULL : look_up(p, module, name, &home, 0);
-    if (!found || found->params == 0 || found->body == 0 || p->no_memory || p->depth >= PYTHON_MAX_DEPTH)
+    struct python_name *found = strchr(name, '.') ? NULL : python_look_up(p, module, name, &home);
+    if (!found || found->params == 0 || found->body == 0 || p->failed || p->depth >= PYTHON_MAX_DEPTH)
         return NULL;
     struct python_value locals = {.kind = PYTHON_OBJECT};
     struct python_frame frame = {.module = home, .locals = &locals, .at = found->params};
@@ -525,11 +455,11 @@ struct python_value *python_invoke(struct python *p, struct python_module *modul
     p->depth += 10; /* a call needs more than a bracket */
     bind(p, &frame, arguments);
     frame.at = found->body;
-    if (!p->no_memory)
+    if (!p->failed)
         run_block(p, &frame);
     p->depth -= 10;
     p->doubt = doubt;
-    if (p->no_memory)
+    if (p->failed)
         return NULL;
     if (frame.maybe && frame.maybe != frame.result && !doubt)
         return python_make(p, &frame, PYTHON_UNKNOWN,
@@ -541,24 +471,33 @@ struct python_value *python_invoke(struct python *p, struct python_module *modul
 
 /* ---- files ---- */
 
-bool python_read(struct python *python, const char *path, const char *data, size_t length, bool is_alone,
-                 struct error *err)
+static bool say_failed(const struct python *python, struct error *err)
 {
-    *python = (struct python){.is_alone = is_alone};
-    python->first = add_module(python, path, data, length, err);
-    if (python->first && !python->no_memory)
+    if (!python->budget->spent)
+        return error_memory(err);
+    *err = python->budget->why;
+    return false;
+}
+
+bool python_read(struct python *python, const char *path, const char *data, size_t length,
+                 struct launch_budget *budget, struct error *err)
+{
+    *python = (struct python){.budget = budget};
+    python->first = python_add_module(python, path, data, length, err);
+    if (python->first && !python->failed)
         return true;
-    bool memory = python->no_memory;
+    if (python->failed)
+        say_failed(python, err);
     python_release(python);
-    return memory ? error_memory(err) : false;
+    return false;
 }
 
 struct python_value *python_call(struct python *python, const char *function, struct error *err)
 {
     struct python_value none = {.kind = PYTHON_OBJECT};
     struct python_value *value = python_invoke(python, python->first, function, &none);
-    if (python->no_memory) {
-        error_memory(err);
+    if (python->failed) {
+        say_failed(python, err);
         return NULL;
     }
     if (!value)

@@ -9,12 +9,14 @@
 
 #include "core/arena.h"
 #include "core/error.h"
+#include "launch/budget.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
-#define PYTHON_MAX_STEPS   200000 /* parts of expressions */
+#define PYTHON_MAX_TOKENS  800000 /* of all modules */
+#define PYTHON_SKIPPED     32     /* tokens that are passed over for a step of the budget */
 #define PYTHON_MAX_DEPTH   150    /* of calls, and of brackets */
 #define PYTHON_MAX_MODULES 60
 #define PYTHON_MAX_BYTES   ((size_t)2 << 20) /* of a file */
@@ -39,6 +41,14 @@ struct python_value {
         *fields; /* in the order in which they were set; places of lists and calls are "0", "1", … */
     const char *path;
     int line;
+    struct python_index *index; /* of the fields, once they are many; NULL: none */
+};
+
+/* Finds fields and names, which begin with their name, by it. */
+struct python_index {
+    const char *const **places;
+    size_t capacity, count;
+    struct python_field **last; /* where the next field is linked */
 };
 
 struct python_field {
@@ -69,27 +79,32 @@ struct python_token {
 
 struct python_name {
     const char *name;
-    int params, body;       /* a function's tokens; 0: none */
-    const char *from, *own; /* an import's module and the name there; own NULL: the module itself */
+    int params, body;             /* a function's tokens; 0: none */
+    const char *from, *own;       /* an import's module and the name there; own NULL: the module itself */
+    struct python_module *module; /* `from`, once it was sought; NULL: it is not there */
+    bool sought;
     struct python_value *value;
-    struct python_name *next;
+    struct python_name *next, *next_star;
 };
 
 struct python_module {
+    struct python *python;
     const char *path, *name;
     struct python_token *tokens;
     int count;
-    struct python_name *names, **last;
+    struct python_name *names, **last, *stars; /* stars: imports of all that a module has */
+    struct python_index index;                 /* of the names: the last of those that are equal */
+    int visit;                                 /* the last search that was here */
     struct python_module *next;
 };
 
 struct python {
     struct arena arena;
     struct python_module *first, *modules;
-    bool is_alone; /* imports are not followed */
-    int module_count, steps, depth;
+    struct launch_budget *budget;
+    int module_count, token_count, visits, depth;
     const char *doubt; /* the condition that is not known; NULL: none */
-    bool no_memory;
+    bool failed;       /* for lack of memory, or as the budget is spent */
     struct python_field
         *unfollowed; /* functions that are not here and got an object, which they may have changed */
 };
@@ -104,8 +119,8 @@ struct python_frame {
 };
 
 /* Reads a file. On failure *python holds nothing; on success the caller releases it. */
-bool python_read(struct python *python, const char *path, const char *data, size_t length, bool is_alone,
-                 struct error *err);
+bool python_read(struct python *python, const char *path, const char *data, size_t length,
+                 struct launch_budget *budget, struct error *err);
 void python_release(struct python *python);
 
 /* Follows a function of the file without arguments, or with their defaults. Returns what it returns; NULL: failed. */
@@ -114,6 +129,17 @@ struct python_value *python_call(struct python *python, const char *function, st
 /* Splits a text into tokens. Private. */
 bool python_tokens(struct python *python, struct python_module *module, const char *data, size_t length,
                    struct error *err);
+
+/* Takes steps of the budget. False: it is spent, and *python has failed. */
+static inline bool python_spend(struct python *python, size_t steps)
+{
+    python->failed |= !launch_budget_take(python->budget, (int64_t)steps);
+    return !python->failed;
+}
+
+/* Adds an entry that begins with its name, in place of one of the same name. False: out of memory. */
+bool python_index_add(struct python *python, struct python_index *index, const void *entry);
+void *python_index_find(const struct python_index *index, const char *name);
 
 const struct python_field *python_field(const struct python_value *object, const char *name);
 bool python_set(struct python *python, struct python_value *object, const char *name,
@@ -140,11 +166,19 @@ static inline bool python_take(struct python_frame *frame, const char *text)
     return there;
 }
 
-/* Reads an expression at the frame's token; passes over tokens up to a sign outside of brackets. NULL: out of memory. */
+/* Reads a module's tokens and names. NULL: failed. */
+struct python_module *python_add_module(struct python *python, const char *path, const char *data,
+                                        size_t length, struct error *err);
+
+/* Returns what a name means in a module, through what it imports, and sets *home to its module; NULL: it is not there. */
+struct python_name *python_look_up(struct python *python, struct python_module *module, const char *name,
+                                   struct python_module **home);
+
+/* Reads an expression at the frame's token; passes over tokens up to a sign outside of brackets. NULL: failed. */
 struct python_value *python_expression(struct python *python, struct python_frame *frame);
 int python_truth(const struct python_value *value); /* -1: not known */
 
-/* Follows the function of this name with arguments; NULL without python->no_memory: there is none. */
+/* Follows the function of this name with arguments; NULL without python->failed: there is none. */
 struct python_value *python_invoke(struct python *python, struct python_module *module, const char *name,
                                    const struct python_value *arguments);
 struct python_value *python_variable(struct python *python, struct python_module *module, const char *name);

@@ -22,6 +22,13 @@ static bool fails(struct scanner *s, const char *what)
 
 static bool add(struct scanner *s, enum python_token_kind kind, const char *text, size_t length, bool is_open)
 {
+    if (++s->python->token_count > PYTHON_MAX_TOKENS)
+        return error_set(s->err, ERROR_INPUT, "%s: more than %d words and signs of Python", s->module->path,
+                         PYTHON_MAX_TOKENS);
+    if (s->python->token_count % PYTHON_SKIPPED == 0 && !python_spend(s->python, 1)) {
+        *s->err = s->python->budget->why;
+        return false;
+    }
     struct python_token *items =
         arena_grow(&s->python->arena, s->module->tokens, s->module->count, &s->room, sizeof *items);
     const char *copy = arena_copy(&s->python->arena, text, length);
@@ -74,13 +81,10 @@ static bool read_string(struct scanner *s, const char *prefix)
         format |= tolower((unsigned char)*prefix) == 'f';
     }
     size_t width = s->end - s->at >= 3 && s->at[1] == quote && s->at[2] == quote ? 3 : 1;
-    const char *start = s->at += width;
-    char *copy = arena_alloc(&s->python->arena,
-                             (size_t)(s->end - start) < 256 ? (size_t)(s->end - start) + 1 : 256, 1);
+    s->at += width;
+    char copy[256];
     size_t length = 0;
     int first = s->line;
-    if (!copy)
-        return error_memory(s->err);
     for (;; s->at++) {
         if (s->at >= s->end || (width == 1 && *s->at == '\n'))
             return fails(s, "unterminated string");

@@ -75,6 +75,9 @@ const char *launch_missing_text(struct launch_options *options)
     launch_unasked(options, &unasked);
     for (int i = 0; i < unasked.count; i++)
         text_format(&text, "; %s", unasked.items[i]);
+    for (int i = 0; options->missing_count > 0 && i < options->note_count; i++)
+        if (strstr(options->notes[i], " not read: "))
+            text_format(&text, "; %s", options->notes[i]);
     const char *copy = text.failed ? NULL : arena_string(&options->arena, text.data ? text.data : "");
     text_release(&text);
     return copy;
@@ -474,10 +477,8 @@ const char *launch_find_above(struct launch_options *options, const char *path, 
     for (int up = 0; up < MAX_FOLDERS; up++) {
         while (end > path && end[-1] != '/')
             end--;
-        enum file_kind kind;
-        struct error why;
         const char *file = arena_format(&options->arena, "%.*s%s", (int)(end - path), path, relative);
-        if (file && file_look(file, &kind, &why) && kind == FILE_REGULAR)
+        if (file && launch_budget_has(&options->budget, file))
             return file;
         if (end == path)
             return NULL;

@@ -84,7 +84,7 @@ static bool add_defaults(struct launch_options *options, const char *path, struc
     size_t length;
     int number = 1;
     bool ok = true;
-    if (!own || !file_read(own, LAUNCH_MAX_BYTES, &data, &length, err))
+    if (!own || !launch_budget_read(&options->budget, own, &data, &length, err))
         return !own;
     for (const char *line = data, *end; ok && *line; line = end + (*end != '\0'), number++) {
         end = line + strcspn(line, "\n");

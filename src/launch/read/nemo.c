@@ -64,7 +64,7 @@ static bool add_launcher(struct launch_options *options, const struct launch_sou
     const char *path = source->input->is_alone ? NULL : find_choice(options, source->path, choice);
     if (path) {
         struct doc doc;
-        if (!doc_load_lax(&doc, path, err))
+        if (!launch_budget_load(&options->budget, path, &doc, err))
             return false;
         bool ok = launch_add_doc(options, &doc, NULL, err);
         doc_release(&doc);

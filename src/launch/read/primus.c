@@ -27,7 +27,7 @@ static bool add_packaged(struct launch_options *options, const char *path, int d
     struct doc doc;
     if (depth == MAX_EXTENDS)
         return error_set(err, ERROR_INPUT, "%s: extends more than %d files", path, MAX_EXTENDS);
-    if (!doc_load_lax(&doc, path, err))
+    if (!launch_budget_load(&options->budget, path, &doc, err))
         return false;
     const struct doc_node *extends = doc_find(doc.root, "extends");
     const struct doc_node *base = extends && extends->type == DOC_LIST ? extends->first_child : NULL;

@@ -186,7 +186,7 @@ static bool read_script(struct launch_options *options, const struct launch_inpu
 {
     struct shell shell;
     struct launch_source source = {.path = input->path, .input = input, .shell = &shell};
-    if (!shell_read(&shell, input->path, data, length, input->given, input->is_alone, err))
+    if (!shell_read(&shell, input->path, data, length, input->given, &options->budget, err))
         return false;
     launch_ask_shell(options, &shell);
     bool ok = read_source(options, &source, err) && read_documents(options, input, &shell, err) &&
@@ -251,12 +251,21 @@ bool launch_read(struct launch_options *options, const struct launch_input *inpu
     if (!options->path)
         options->path = input->path;
     options->given = input->given;
-    bool ok = length <= LAUNCH_MAX_BYTES ||
-              error_set(err, ERROR_INPUT, "%s: more than %zu bytes", input->path, LAUNCH_MAX_BYTES);
+    bool ok = launch_budget_begin(&options->budget, &options->arena, input->path, input->root,
+                                  input->is_alone, err) &&
+              (length <= LAUNCH_MAX_BYTES ||
+               error_set(err, ERROR_INPUT, "%s: more than %zu bytes", input->path, LAUNCH_MAX_BYTES));
     if (ok && !input->data)
         ok = file_read(input->path, LAUNCH_MAX_BYTES, &data, &length, err);
     ok = ok && read_data(options, input, input->data ? input->data : data, length, err);
     free(data);
+    if (ok && options->budget.spent) {
+        *err = options->budget.why;
+        ok = false;
+    }
+    for (int i = 0; ok && i < options->budget.refused_count; i++)
+        ok = launch_note(options, "%s", options->budget.refused[i]) || error_memory(err);
+    options->budget.refused_count = 0;
     if (!ok)
         launch_options_release(options);
     return ok;

@@ -578,7 +578,7 @@ bool recipe_read(struct launch_options *options, const struct launch_input *inpu
                  size_t length, struct error *err)
 {
     struct python python;
-    if (!python_read(&python, input->path, data, length, input->is_alone, err))
+    if (!python_read(&python, input->path, data, length, &options->budget, err))
         return false;
     bool ok = read_function(options, &python, input, err);
     python_release(&python);

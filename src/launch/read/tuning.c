@@ -22,7 +22,7 @@ static bool read_deepspeed(struct launch_options *options, struct launch_source 
     if (path) {
         struct doc doc;
         struct launch_source inner = {.path = path, .input = source->input, .doc = &doc};
-        if (!doc_load(&doc, path, err))
+        if (!launch_budget_load(&options->budget, path, &doc, err))
             return false;
         bool ok = deepspeed_reader.read(options, &inner, err);
         doc_release(&doc);

@@ -182,9 +182,12 @@ static bool source(struct shell_run *run, const char *name)
     struct error why;
     char *data;
     size_t length;
-    bool found = !shell->is_alone && file_read(path, SHELL_MAX_BYTES, &data, &length, &why);
-    if (!found && !shell->is_alone && error_is_memory(&why))
+    int refused = shell->budget->refused_count;
+    bool found = launch_budget_read(shell->budget, path, &data, &length, &why);
+    if (!found && error_is_memory(&why))
         return shell_no_memory(run);
+    if (!found && shell->budget->refused_count > refused)
+        return true; /* it is named with the reason */
     if (!found)
         return shell_add_word(&shell->arena, &shell->absent, path, run->path, run->line) ||
                shell_no_memory(run);

@@ -42,7 +42,7 @@ struct shell_run {
 struct shell_state {
     struct error *err;
     bool failed;
-    int depth, steps;
+    int depth;
     size_t expanded;
     int passive;                /* above 0: commands are skipped, */
     int open;                   /* the unknown that decides about them, or -1, */
@@ -136,5 +136,8 @@ size_t shell_name_length(const char *at, const char *end);
 /* Sets ERROR_INPUT with file and line. Returns false. */
 bool shell_error(struct shell_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool shell_no_memory(struct shell_run *run);
+
+/* Takes steps of the budget; false: it is spent, and *run has failed. */
+bool shell_spend(struct shell_run *run, int64_t steps);
 
 #endif

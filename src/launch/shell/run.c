@@ -1,8 +1,6 @@
 /* Follows the statements of a script. */
 #include "launch/shell/parts.h"
 
-#include "core/stop.h"
-
 #include <ctype.h>
 #include <string.h>
 
@@ -91,6 +89,17 @@ bool shell_expect(struct shell_run *run, const char *word)
 
 /* ---- lists ---- */
 
+bool shell_spend(struct shell_run *run, int64_t steps)
+{
+    struct launch_budget *budget = run->shell->budget;
+    if (launch_budget_take(budget, steps))
+        return true;
+    if (!run->state->failed)
+        *run->state->err = budget->why;
+    run->state->failed = true;
+    return false;
+}
+
 static struct shell_answer run_one(struct shell_run *run)
 {
     static const char *const brace[] = {"}", NULL};
@@ -100,10 +109,8 @@ static struct shell_answer run_one(struct shell_run *run)
     bool negated = shell_take_word(run, "!");
     struct shell_answer answer = shell_yes;
     shell_skip_blanks(run);
-    if (stop_obeyed(state->err))
-        return state->failed = true, shell_failed();
-    if (++state->steps > SHELL_MAX_STEPS)
-        return shell_error(run, "more than %d commands", SHELL_MAX_STEPS), shell_failed();
+    if (!shell_spend(run, SHELL_STEP))
+        return shell_failed();
     if (++state->depth > SHELL_MAX_DEPTH)
         return shell_error(run, "nested deeper than %d", SHELL_MAX_DEPTH), shell_failed();
     if (shell_take_word(run, "if"))
@@ -309,11 +316,11 @@ static bool set_given(struct shell_run *run)
 }
 
 bool shell_read(struct shell *shell, const char *path, const char *data, size_t length,
-                const char *const *given, bool is_alone, struct error *err)
+                const char *const *given, struct launch_budget *budget, struct error *err)
 {
     struct shell_state state = {.err = err, .open = -1};
     struct shell_run run = {.shell = shell, .path = path, .line = 1, .state = &state};
-    *shell = (struct shell){.given = given, .is_alone = is_alone};
+    *shell = (struct shell){.given = given, .budget = budget};
     if (length > SHELL_MAX_BYTES)
         return error_set(err, ERROR_INPUT, "%s: more than %zu bytes", path, SHELL_MAX_BYTES);
     if (length > 0 && memchr(data, 0, length))

@@ -13,6 +13,7 @@
 
 #include "core/arena.h"
 #include "core/error.h"
+#include "launch/budget.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,7 +26,7 @@
 #define SHELL_MAX_BYTES    ((size_t)1 << 20)  /* of a script */
 #define SHELL_MAX_EXPANDED ((size_t)32 << 20) /* of all expanded texts */
 #define SHELL_MAX_DEPTH    40                 /* of nested commands, and of files that are sourced */
-#define SHELL_MAX_STEPS    50000              /* commands */
+#define SHELL_STEP         12                 /* steps of the budget for a command */
 #define SHELL_MAX_NAMES    4000 /* of variables that are set, and of others; each is compared with all */
 
 struct shell_word {
@@ -69,7 +70,7 @@ struct shell_document {
 struct shell {
     struct arena arena;
     const char *const *given; /* "NAME=VALUE", ended by NULL */
-    bool is_alone;            /* no other files are read */
+    struct launch_budget *budget;
     struct shell_variable *variables;
     int variable_count, variable_room;
     struct shell_unknown *unknowns;
@@ -84,10 +85,10 @@ struct shell {
     struct shell_words skipped; /* variables that are set in branches not taken only */
 };
 
-/* Reads a script; `path` is for errors and the place of sourced files. `given` and `path` must outlive *shell. On failure
+/* Reads a script; `path` is for errors and the place of sourced files. `given`, `path` and `budget` must outlive *shell. On failure
  * *shell is empty; on success the caller releases it with shell_release. */
 bool shell_read(struct shell *shell, const char *path, const char *data, size_t length,
-                const char *const *given, bool is_alone, struct error *err);
+                const char *const *given, struct launch_budget *budget, struct error *err);
 void shell_release(struct shell *shell);
 
 /* Returns a variable, or NULL. */
