@@ -372,10 +372,6 @@ static bool check(const struct job *job, struct error *err)
     if (job->type == COST_FP64 || job->type == COST_INT8)
         return error_set(err, ERROR_INFEASIBLE, "Megatron-LM does not train in %s",
                          cost_type_name(job->type));
-    if (job->context > 1 && job->sequence % (2 * (int64_t)job->context) != 0)
-        return error_set(err, ERROR_INFEASIBLE,
-                         "the sequence (%" PRId64 ") is not a multiple of twice context parallel (%d)",
-                         job->sequence, job->context);
     if (job->chunks > 1 && job_microbatches(job) < job->pipeline)
         return error_set(err, ERROR_INFEASIBLE,
                          "an interleaved pipeline of %d stages needs as many micro-batches, not %" PRId64,

@@ -1,5 +1,6 @@
 #include "launch/launch.h"
 #include "launch/part.h"
+#include "plan/split/rule.h"
 
 static bool (*const writers[LAUNCH_FORMAT_COUNT])(const struct launch_subject *of, struct text *out,
                                                   struct error *err) = {
@@ -27,12 +28,8 @@ const char *const launch_format_software[LAUNCH_FORMAT_COUNT] = {
 bool launch_write_subject(enum launch_format format, const struct launch_subject *of, struct text *out,
                           struct error *err)
 {
-    const struct job *job = of->job;
-    if (of->is_job && !job_check(job, err))
-        return false;
-    if (of->is_job && job->pipeline == 1 && job->chunks > 1)
-        return error_set(err, ERROR_INFEASIBLE, "one stage cannot be interleaved in %d chunks", job->chunks);
-    return writers[format](of, out, err);
+    const struct job_rule *rule = of->is_job ? job_rule_broken(of->job, RULE_WHOLE) : NULL;
+    return rule ? job_rule_refuse(of->job, rule, err) : writers[format](of, out, err);
 }
 
 bool launch_write(enum launch_format format, const struct plan *plan, const struct job *job, struct text *out,

@@ -384,7 +384,7 @@ static void widths_go_together(void **state)
 static void refuses_what_does_not_divide(void **state)
 {
     (void)state;
-    has_reason("model,tp,pp,ep", "llama-3-8b,1,1,8", "expert parallel 8, but 'llama-3-8b' has no experts");
+    has_reason("model,tp,pp,ep", "llama-3-8b,1,1,8", "ep=8: 'llama-3-8b' has no experts");
     has_reason("model,tp,pp,vp", "llama-3-8b,1,4,9", "4 stages of 9 chunks are more than 32 blocks");
 }
 

@@ -71,7 +71,7 @@ static void one_stage_is_not_interleaved(void **state)
 {
     (void)state;
     struct job job = job_of("llama-3-8b", 1, 1, 2, 8);
-    refuses(LAUNCH_PIPELINING, &job, "one stage cannot be interleaved in 2 chunks");
+    refuses(LAUNCH_PIPELINING, &job, "2 chunks interleave the stages of a pipeline, and there is one stage");
 }
 
 /* ---- Megatron ---- */
@@ -234,7 +234,7 @@ static void megatron_refuses_what_it_has_not(void **state)
     job = job_example();
     job.context = 8, job.sequence = 4104;
     job_spread(&job, 8);
-    refuses(LAUNCH_MEGATRON, &job, "the sequence (4104) is not a multiple of twice context parallel (8)");
+    refuses(LAUNCH_MEGATRON, &job, "cp=8: the 4104 tokens of a sequence are not a multiple of 16");
     job = job_of("bloom-176b", 1, 1, 1, 8);
     refuses(LAUNCH_MEGATRON, &job, "Megatron-LM's arguments have no ALiBi, which 'bloom-176b' has");
     job = job_of("gemma-2b", 1, 1, 1, 8);

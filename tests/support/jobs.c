@@ -41,7 +41,7 @@ bool job_script(enum launch_format format, enum launch_launcher launcher, const 
 {
     struct plan plan;
     plan_init(&plan);
-    if (!job_check(job, err) || !plan_of_one_job(&plan, job, job->devices, err))
+    if (!job_check_degrees(job, err) || !plan_of_one_job(&plan, job, job->devices, err))
         return false;
     bool ok = launch_write_script(format, launcher, &plan, job, out, err);
     plan_release(&plan);
@@ -52,7 +52,7 @@ bool job_launch(enum launch_format format, const struct job *job, struct text *o
 {
     struct plan plan;
     plan_init(&plan);
-    if (!job_check(job, err) || !plan_of_one_job(&plan, job, job->devices, err))
+    if (!job_check_degrees(job, err) || !plan_of_one_job(&plan, job, job->devices, err))
         return false;
     bool ok = launch_write(format, &plan, job, out, err);
     plan_release(&plan);

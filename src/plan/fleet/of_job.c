@@ -4,6 +4,7 @@
 #include "core/vector.h"
 #include "cost/collective.h"
 #include "plan/fleet/classes.h"
+#include "plan/split/rule.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -80,13 +81,10 @@ struct job fleet_job_on(const struct fleet_question *question, int group, int te
 
 static bool tensor_allowed(const struct fleet_question *question, int group, int tensor)
 {
-    const struct architecture *model = question->job.model;
     const struct job_range *range = &question->ranges[JOB_TENSOR];
-    if (range->given && (tensor < range->min || tensor > range->max))
-        return false;
-    return question->groups[group].devices_per_node % tensor == 0 &&
-           (tensor == 1 || ((question->job.software->offers & OFFERS_TENSOR) && model->heads % tensor == 0 &&
-                            model->kv_heads % tensor == 0 && model->ffn % tensor == 0));
+    const struct job_question one = {.job = fleet_job_on(question, group, tensor)};
+    return (!range->given || (tensor >= range->min && tensor <= range->max)) &&
+           !job_rule_of(&one, JOB_TENSOR, tensor);
 }
 
 /* Returns the bytes per parameter if optimizer states are sharded over this number of pipelines. */

@@ -54,7 +54,7 @@ int space_smallest_chunks(const struct space *space, struct job job)
 {
     for (int chunks = space_max_chunks(space, job.pipeline); chunks > 1; chunks--) {
         job.chunks = chunks;
-        if (space_has_chunks(space, &job, chunks) && space_overlaps(&job))
+        if (space_has_chunks(space, &job, chunks))
             return chunks;
     }
     return 0;

@@ -4,6 +4,7 @@
  * another one in seconds and in bytes, for every kind of block: those are left out before any split is tried, which is
  * exact, as seconds and bytes of a stage only grow with those of its blocks. Full recomputation covers all blocks, or
  * the fewest of each chunk that make it fit (search.c). */
+#include "plan/split/rule.h"
 #include "plan/split/space.h"
 
 #include <math.h>
@@ -331,8 +332,10 @@ bool space_offload_least(const struct space *space, struct job *job, struct job_
     if (!range->given || high <= low)
         return false;
     technique_set(&job->technique, kind, high);
+    if (!job_keeps(job, RULE_AT_OFFLOAD) && kind == TECHNIQUE_OFFLOAD_ACTIVATIONS)
+        technique_set(&job->technique, kind, --high);
     *memory = job_memory_of(job, layers);
-    if (memory->total > space->memory)
+    if (memory->total > space->memory || !job_keeps(job, RULE_AT_OFFLOAD))
         return false;
     while (high - low > 1) {
         int middle = low + (high - low) / 2;

@@ -1,91 +1,12 @@
 #include "plan/split/rule.h"
 
 #include <inttypes.h>
+#include <string.h>
 
-/* ---- rules ---- */
+#define BIT(dimension) (1u << JOB_##dimension)
+#define DEGREES        (BIT(TENSOR) | BIT(PIPELINE) | BIT(DATA) | BIT(CONTEXT))
 
-static bool lacks(const struct job_question *question, unsigned what)
-{
-    return (question->job.software->offers & what) == 0;
-}
-
-static enum job_rule tensor_rule(const struct job_question *question, int64_t tensor)
-{
-    const struct job *job = &question->job;
-    if (tensor > 1) {
-        if (lacks(question, OFFERS_TENSOR))
-            return RULE_SOFTWARE;
-        if (job->model->heads % tensor)
-            return RULE_HEADS;
-        if (job->model->kv_heads % tensor)
-            return RULE_KV_HEADS;
-        if (job->model->ffn % tensor)
-            return RULE_FFN;
-    }
-    /* A group lies within a node, or consists of whole nodes if the question gives its degree. */
-    bool even = tensor <= job->devices_per_node
-                    ? job->devices_per_node % tensor == 0
-                    : question->ranges[JOB_TENSOR].given && tensor % job->devices_per_node == 0;
-    return even ? RULE_KEPT : RULE_NODE;
-}
-
-static enum job_rule expert_rule(const struct job_question *question, int64_t expert)
-{
-    const struct architecture *model = question->job.model;
-    if (expert == 1)
-        return RULE_KEPT;
-    if (model->experts == 0)
-        return RULE_DENSE;
-    if (lacks(question, OFFERS_EXPERT))
-        return RULE_SOFTWARE;
-    return model->experts % expert ? RULE_EXPERTS : expert > question->job.devices ? RULE_DEVICES : RULE_KEPT;
-}
-
-static enum job_rule sharding_rule(const struct job_question *question, int64_t stage)
-{
-    const struct software *software = question->job.software;
-    const struct job_range *pipeline = &question->ranges[JOB_PIPELINE];
-    unsigned offered = (pipeline->given && pipeline->min > 1 ? 0 : software->zero) |
-                       (pipeline->given && pipeline->max == 1 ? 0 : software->zero_staged);
-    return stage >= 0 && stage <= 3 && (offered >> stage & 1) ? RULE_KEPT : RULE_SOFTWARE;
-}
-
-enum job_rule job_rule_of(const struct job_question *question, enum job_dimension dimension, int64_t value)
-{
-    const struct job *job = &question->job;
-    switch (dimension) {
-    case JOB_TENSOR:
-        if (value > job->devices)
-            return RULE_DEVICES;
-        return tensor_rule(question, value);
-    case JOB_PIPELINE:
-        if (value > 1 && lacks(question, OFFERS_PIPELINE))
-            return RULE_SOFTWARE;
-        return value > job_block_count(job) ? RULE_BLOCKS : value > job->devices ? RULE_DEVICES : RULE_KEPT;
-    case JOB_DATA:
-        return value > job->devices ? RULE_DEVICES : job->batch % value ? RULE_BATCH : RULE_KEPT;
-    case JOB_CONTEXT:
-        if (value == 1)
-            return RULE_KEPT;
-        if (lacks(question, OFFERS_CONTEXT))
-            return RULE_SOFTWARE;
-        /* Each rank has two pieces, one from either end, so that all ranks attend to equally many tokens
-         * (Megatron-Core). */
-        return job->sequence % (2 * value) ? RULE_SEQUENCE : value > job->devices ? RULE_DEVICES : RULE_KEPT;
-    case JOB_EXPERT:
-        return expert_rule(question, value);
-    case JOB_MICROBATCH:
-        return job->batch % value ? RULE_BATCH : RULE_KEPT;
-    case JOB_CHUNKS:
-        return value > 1 && lacks(question, OFFERS_CHUNKS) ? RULE_SOFTWARE : RULE_KEPT;
-    case JOB_SHARDING:
-        return sharding_rule(question, value);
-    default:
-        return RULE_KEPT;
-    }
-}
-
-/* ---- rules in words ---- */
+/* ---- parts of rules ---- */
 
 static void say_uneven(struct text *out, const char *what, int64_t whole, const char *owner, int64_t part)
 {
@@ -93,23 +14,16 @@ static void say_uneven(struct text *out, const char *what, int64_t whole, const 
                 owner ? " of '" : "", owner ? owner : "", owner ? "'" : "", part);
 }
 
-static void say_missing(const struct job_question *question, enum job_dimension dimension, int64_t value,
+/* The software that keeps a rule which says what software has. */
+static void say_missing(const struct job *job, const char *what, bool (*keeps)(const struct job *job),
                         struct text *out)
 {
-    static const char *const parts[] = {[JOB_TENSOR] = "tensor parallelism",
-                                        [JOB_PIPELINE] = "pipelines",
-                                        [JOB_CONTEXT] = "context parallelism",
-                                        [JOB_EXPERT] = "expert parallelism",
-                                        [JOB_CHUNKS] = "interleaved pipelines"};
-    struct job_question other = *question;
+    struct job other = *job;
     const char *separator = " (";
-    if (dimension == JOB_SHARDING)
-        text_format(out, "%s has no ZeRO stage %" PRId64, question->job.software->name, value);
-    else
-        text_format(out, "%s has no %s", question->job.software->name, parts[dimension]);
+    text_format(out, "%s has no %s", job->software->name, what);
     for (int i = 0; i < SOFTWARE_REAL_COUNT; i++) {
-        other.job.software = &software_all[i];
-        if (job_rule_of(&other, dimension, value) == RULE_KEPT) {
+        other.software = &software_all[i];
+        if (keeps(&other)) {
             text_format(out, "%s%s", separator, software_all[i].name);
             separator = ", ";
         }
@@ -118,50 +32,495 @@ static void say_missing(const struct job_question *question, enum job_dimension 
         text_add(out, " would)");
 }
 
-void job_rule_say(const struct job_question *question, enum job_dimension dimension, int64_t value,
-                  enum job_rule rule, struct text *out)
+static bool has(const struct job *job, unsigned what)
 {
-    const struct job *job = &question->job;
-    const struct architecture *model = job->model;
-    switch (rule) {
-    case RULE_KEPT:
-        return;
-    case RULE_SOFTWARE:
-        say_missing(question, dimension, value, out);
-        return;
-    case RULE_HEADS:
-        say_uneven(out, "heads", model->heads, model->name, value);
-        return;
-    case RULE_KV_HEADS:
-        say_uneven(out, "key and value heads", model->kv_heads, model->name, value);
-        return;
-    case RULE_FFN:
-        say_uneven(out, "columns of the MLP", model->ffn, model->name, value);
-        return;
-    case RULE_NODE:
-        if (value <= job->devices_per_node)
-            say_uneven(out, "devices of a node", job->devices_per_node, NULL, value);
-        else
-            text_format(out, "a group of %" PRId64 " is not made of whole nodes of %d", value,
-                        job->devices_per_node);
-        return;
-    case RULE_SEQUENCE:
-        say_uneven(out, "tokens of a sequence", job->sequence, NULL, 2 * value);
-        return;
-    case RULE_EXPERTS:
-        say_uneven(out, "experts", model->experts, model->name, value);
-        return;
-    case RULE_BATCH:
-        say_uneven(out, "sequences of the global batch", job->batch, NULL, value);
-        return;
-    case RULE_DENSE:
-        text_format(out, "'%s' has no experts", model->name);
-        return;
-    case RULE_BLOCKS:
-        text_format(out, "'%s' has %d blocks", model->name, job_block_count(job));
-        return;
-    case RULE_DEVICES:
-        text_format(out, job->devices == 1 ? "there is %d device" : "there are %d devices", job->devices);
+    return (job->software->offers & what) != 0;
+}
+
+/* Of a stage; those that hold an expert; those that hold the same part of one; and of what is no expert. */
+static int64_t stage_ranks(const struct job *job)
+{
+    return (int64_t)job->tensor * job->context * job->data;
+}
+
+static int64_t expert_holders(const struct job *job)
+{
+    int split = job->technique.expert_tensor;
+    return (int64_t)job->expert * (split > 1 ? split : 1);
+}
+
+static int64_t expert_copies(const struct job *job)
+{
+    return stage_ranks(job) / expert_holders(job);
+}
+
+static int64_t other_copies(const struct job *job)
+{
+    return (int64_t)job->data * (strncmp(job->software->name, "megatron", 8) == 0 ? job->context : 1);
+}
+
+static bool grid_keeps(const struct job *job);
+
+static bool copies_divide(const struct job *job)
+{
+    int groups = job->technique.replicate;
+    bool experts = job->expert > 1 && grid_keeps(job);
+    return groups <= 1 || (other_copies(job) % groups == 0 && (!experts || expert_copies(job) % groups == 0));
+}
+
+static void say_copies(const struct job *job, struct text *out)
+{
+    int groups = job->technique.replicate;
+    int64_t ranks = expert_copies(job);
+    if (other_copies(job) % groups != 0)
+        text_format(out, "%d copies of the shards do not divide %" PRId64 " data parallel ranks", groups,
+                    other_copies(job));
+    else
+        text_format(out,
+                    "%d copies of the shards do not divide the %" PRId64
+                    " data parallel rank%s of experts (%" PRId64
+                    " devices of a stage / expert %d / expert tensor %d)",
+                    groups, ranks, ranks == 1 ? "" : "s", stage_ranks(job), job->expert,
+                    (int)(expert_holders(job) / job->expert));
+}
+
+static bool is_interleaved(const struct job *job)
+{
+    return job->chunks > 1 && job->pipeline > 1 && !job_is_timed(job);
+}
+
+static void say_schedule(const struct job *job, struct text *out)
+{
+    const char *name = job_schedule_name(job);
+    bool folded = job_is_folded(job);
+    if (job->frozen)
+        text_format(out, "%s needs gradients of all weights", name);
+    else if (job->chunks != (folded ? 2 : 1))
+        text_format(out, "%s has %s for a stage, not %d", name, folded ? "2 chunks" : "1 chunk", job->chunks);
+    else if (job_depth(job) > job_block_count(job))
+        text_format(out, "%s cuts '%s' into %d parts, and it has %d blocks", name, job->model->name,
+                    job_depth(job), job_block_count(job));
+    else
+        text_format(out, "%s needs at least %d micro-batches%s, there are %" PRId64 " on %d stages", name,
+                    2 * job->pipeline, folded ? "" : ", and even numbers of them and of stages",
+                    job_microbatches(job), job->pipeline);
+}
+
+static bool repeats_exchanges(const struct job *job)
+{
+    return job->recompute == RECOMPUTE_FULL ||
+           (job->recompute == RECOMPUTE_SELECTIVE && (job->technique.modules >> MODULE_EXPERTS & 1));
+}
+
+static bool overlaps_well(const struct job *job)
+{
+    bool asks = job->technique.expert_overlap >= OVERLAP_PASSES && job->model->experts > 0;
+    bool room = job->pipeline == 1 ? job_microbatches(job) > 1
+                                   : job->chunks > 1 || job->technique.schedule > SCHEDULE_1F1B;
+    return !asks || (job->expert > 1 && !repeats_exchanges(job) && room);
+}
+
+static void say_overlap(const struct job *job, struct text *out)
+{
+    text_format(out, "exchanges of experts overlap with another micro-batch %s",
+                job->expert <= 1         ? "where experts are on several devices: expert parallel is 1"
+                : repeats_exchanges(job) ? "unless they are recomputed, too: recompute fewer parts, or none"
+                : job->pipeline == 1     ? "where there are several of them: a rank has one"
+                                         : "in a pipeline of several chunks: give vp of at least 2");
+}
+
+static bool host_holds(const struct job *job)
+{
+    int blocks = job->technique.offload_activations;
+    return blocks == 0 ||
+           (job->pipeline == 1 && job->recompute == RECOMPUTE_NONE && blocks < job_block_count(job));
+}
+
+static void say_host(const struct job *job, struct text *out)
+{
+    if (job->pipeline > 1)
+        text_add(out, "activations wait on the host without a pipeline only: give pp=1");
+    else if (job->recompute != RECOMPUTE_NONE)
+        text_add(out, "activations wait on the host or are recomputed, not both: give recompute=none");
+    else
+        text_format(out, "activations of at most %d of %d blocks can wait on the host",
+                    job_block_count(job) - 1, job_block_count(job));
+}
+
+/* Plain all-to-alls, rings, 1F1B, whole experts and no overlap are what all software has. */
+static int technique_missing(const struct job *job)
+{
+    for (int k = 0; k < TECHNIQUE_COUNT; k++) {
+        int value = technique_get(&job->technique, (enum technique_kind)k);
+        bool plain = k >= TECHNIQUE_DISPATCH && k <= TECHNIQUE_SCHEDULE && value <= 1;
+        if (value != 0 && !plain && k != TECHNIQUE_IMBALANCE &&
+            !software_supports(job->software, (enum technique_kind)k))
+            return k;
+    }
+    return TECHNIQUE_COUNT;
+}
+
+static void say_techniques(const struct job *job, struct text *out)
+{
+    enum technique_kind kind = (enum technique_kind)technique_missing(job);
+    const char *separator = "; these have: ";
+    text_format(out, "'%s' has no '%s' (%s)", job->software->name, technique_name(kind),
+                technique_text(kind));
+    for (int s = 0; s < SOFTWARE_COUNT; s++)
+        if (software_supports(&software_all[s], kind)) {
+            text_format(out, "%s%s", separator, software_all[s].name);
+            separator = ", ";
+        }
+}
+
+/* Scales of small groups of numbers are in the matrix units of Blackwell and CDNA 4 alone (NVIDIA's and AMD's architecture
+ * papers); an 8-bit recipe needs products in 8 bits. */
+static bool device_has_recipe(const struct cost_device *device, int recipe)
+{
+    bool grouped = strcmp(device->generation, "blackwell") == 0 || strcmp(device->generation, "cdna4") == 0;
+    if (recipe == RECIPE_NVFP4)
+        return strcmp(device->generation, "blackwell") == 0;
+    if (recipe == RECIPE_MXFP8)
+        return grouped;
+    return recipe == RECIPE_USUAL || device->peak[COST_FP8] > 0.0;
+}
+
+/* Transformer Engine has no factors of rows, torchao does. */
+static bool software_has_recipe(const struct software *software, int recipe)
+{
+    return recipe != RECIPE_ROWWISE || software->fully_sharded;
+}
+
+/* Does the job's type go with it? */
+static bool recipe_fits(const struct job *job)
+{
+    int recipe = job->technique.recipe;
+    bool narrow = job->type == COST_FP8 || job->type == COST_FP4;
+    return recipe == RECIPE_USUAL || (narrow && (recipe == RECIPE_NVFP4) == (job->type == COST_FP4));
+}
+
+static void say_recipe(const struct job *job, struct text *out)
+{
+    int recipe = job->technique.recipe;
+    bool has = device_has_recipe(job->device, recipe);
+    if (!has || !software_has_recipe(job->software, recipe)) {
+        text_format(out, "'%s' has no ", has ? job->software->name : job->device->name);
+        technique_write(out, TECHNIQUE_RECIPE, recipe);
         return;
     }
+    text_add(out, "recipe ");
+    technique_write(out, TECHNIQUE_RECIPE, recipe);
+    text_format(out, " is for --precision %s, not %s", recipe == RECIPE_NVFP4 ? "fp4" : "fp8",
+                cost_type_name(job->type));
+}
+
+static const char *stage_name(const struct job *job)
+{
+    static const char *const names[] = {"ZeRO stage 0", "ZeRO stage 1", "ZeRO stage 2", "ZeRO stage 3"};
+    return job->sharding >= 0 && job->sharding <= 3 ? names[job->sharding] : "such ZeRO stage";
+}
+
+/* ---- the rules ---- */
+
+#define RULE(name, kept, said)                                                                               \
+    static bool name##_keeps(const struct job *job)                                                          \
+    {                                                                                                        \
+        return kept;                                                                                         \
+    }                                                                                                        \
+    static void name##_say(const struct job *job, struct text *out)                                          \
+    {                                                                                                        \
+        said;                                                                                                \
+    }
+
+/* what the software has */
+RULE(tensor, job->tensor == 1 || has(job, OFFERS_TENSOR),
+     say_missing(job, "tensor parallelism", tensor_keeps, out))
+RULE(pipeline, job->pipeline == 1 || has(job, OFFERS_PIPELINE),
+     say_missing(job, "pipelines", pipeline_keeps, out))
+RULE(context, job->context == 1 || has(job, OFFERS_CONTEXT),
+     say_missing(job, "context parallelism", context_keeps, out))
+RULE(expert, job->expert <= 1 || has(job, OFFERS_EXPERT),
+     say_missing(job, "expert parallelism", expert_keeps, out))
+RULE(chunks, job->chunks == 1 || job_is_folded(job) || has(job, OFFERS_CHUNKS),
+     say_missing(job, "interleaved pipelines", chunks_keeps, out))
+RULE(stage, job->sharding >= 0 && job->sharding <= 3,
+     text_format(out, "expected a ZeRO stage from 0 to 3, found %d", job->sharding))
+RULE(zero, (job->pipeline > 1 ? job->software->zero_staged : job->software->zero) >> job->sharding & 1,
+     say_missing(job, stage_name(job), zero_keeps, out))
+RULE(order, !job_is_timed(job) || (job->software->schedules >> job->technique.schedule & 1),
+     say_missing(job, job_schedule_name(job), order_keeps, out))
+RULE(recipe,
+     device_has_recipe(job->device, job->technique.recipe) &&
+         software_has_recipe(job->software, job->technique.recipe) && recipe_fits(job),
+     say_recipe(job, out))
+RULE(techniques, technique_missing(job) == TECHNIQUE_COUNT, say_techniques(job, out))
+
+/* what the devices hold */
+RULE(devices,
+     job->tensor <= job->devices && job->pipeline <= job->devices && job->data <= job->devices &&
+         job->context <= job->devices && job->expert <= job->devices,
+     text_format(out, job->devices == 1 ? "there is %d device" : "there are %d devices", job->devices))
+RULE(product, stage_ranks(job) * job->pipeline == job->devices,
+     text_format(out, "tensor %d x pipeline %d x context %d x data %d parallel is not %d devices",
+                 job->tensor, job->pipeline, job->context, job->data, job->devices))
+RULE(grid, job->expert <= 1 || stage_ranks(job) % expert_holders(job) == 0,
+     text_format(out,
+                 "expert %d x expert tensor %d x pipeline %d parallel does not divide %" PRId64 " devices",
+                 job->expert, (int)(expert_holders(job) / job->expert), job->pipeline,
+                 stage_ranks(job) * job->pipeline))
+RULE(split, job->technique.expert_tensor <= 1 || job->model->expert_ffn % job->technique.expert_tensor == 0,
+     say_uneven(out, "columns of an expert", job->model->expert_ffn, job->model->name,
+                job->technique.expert_tensor))
+RULE(split_node,
+     job->technique.expert_tensor <= 1 || job->devices_per_node % job->technique.expert_tensor == 0,
+     say_uneven(out, "devices of a node", job->devices_per_node, NULL, job->technique.expert_tensor))
+RULE(copies, copies_divide(job), say_copies(job, out))
+/* a group lies within a node, or consists of whole nodes */
+RULE(node,
+     job->tensor <= job->devices_per_node ? job->devices_per_node % job->tensor == 0
+                                          : job->tensor % job->devices_per_node == 0,
+     job->tensor <= job->devices_per_node
+         ? say_uneven(out, "devices of a node", job->devices_per_node, NULL, job->tensor)
+         : text_format(out, "a group of %d is not made of whole nodes of %d", job->tensor,
+                       job->devices_per_node))
+RULE(within, job->tensor <= job->devices_per_node, node_say(job, out))
+
+/* what the model divides into; context parallel ranks have two pieces each, one from either end, so that all attend to
+ * equally many tokens */
+RULE(dense, job->expert <= 1 || job->model->experts > 0,
+     text_format(out, "'%s' has no experts", job->model->name))
+RULE(experts, job->expert <= 1 || job->model->experts % job->expert == 0,
+     say_uneven(out, "experts", job->model->experts, job->model->name, job->expert))
+RULE(heads, job->model->heads % job->tensor == 0,
+     say_uneven(out, "heads", job->model->heads, job->model->name, job->tensor))
+RULE(kv_heads, job->model->kv_heads % job->tensor == 0,
+     say_uneven(out, "key and value heads", job->model->kv_heads, job->model->name, job->tensor))
+RULE(kv_copies, kv_heads_keeps(job) || job->tensor % job->model->kv_heads == 0, kv_heads_say(job, out))
+RULE(ffn, job->model->ffn % job->tensor == 0,
+     say_uneven(out, "columns of the MLP", job->model->ffn, job->model->name, job->tensor))
+RULE(sequence, job->context == 1 || job->sequence % (2 * (int64_t)job->context) == 0,
+     say_uneven(out, "tokens of a sequence", job->sequence, NULL, 2 * (int64_t)job->context))
+RULE(positions, job->model->positions == 0 || job->sequence <= job->model->positions,
+     text_format(out, "the sequence (%" PRId64 ") is longer than the %" PRId64 " positions of '%s'",
+                 job->sequence, job->model->positions, job->model->name))
+RULE(batch, job->batch % (job->data * job->microbatch) == 0,
+     text_format(out,
+                 job->data == 1 || job->microbatch == 1
+                     ? "the %" PRId64 " sequences of the global batch are not a multiple of %" PRId64
+                     : "the %" PRId64 " sequences of the global batch are not a multiple of %" PRId64
+                       " = micro-batch %" PRId64 " x data parallel %d",
+                 job->batch, job->data * job->microbatch, job->microbatch, job->data))
+
+/* pipelines; embedding and head may each take the place of a block in an interleaved one (Megatron-Core:
+ * account_for_embedding_in_pipeline_split, account_for_loss_in_pipeline_split) */
+RULE(blocks, job->pipeline <= job_block_count(job),
+     text_format(out, "'%s' has %d blocks", job->model->name, job_block_count(job)))
+RULE(places, job->chunks == 1 || job_block_count(job) + 2 >= (int64_t)job->pipeline * job->chunks,
+     text_format(out, "%d stages of %d chunks are more than %d blocks", job->pipeline, job->chunks,
+                 job_block_count(job)))
+RULE(one_stage, job->chunks == 1 || job->pipeline > 1,
+     text_format(out, "%d chunks interleave the stages of a pipeline, and there is one stage", job->chunks))
+RULE(turns, !is_interleaved(job) || job_microbatches(job) % job->pipeline == 0,
+     text_format(out,
+                 "an interleaved pipeline takes micro-batches in groups as large as itself, and %" PRId64
+                 " are not a multiple of %d",
+                 job_microbatches(job), job->pipeline))
+RULE(alike,
+     !is_interleaved(job) || job->stage_blocks || has(job, OFFERS_LAYOUTS) ||
+         job_chunks_alike(job_block_count(job), job->pipeline * job->chunks),
+     text_format(out, "%d blocks do not make %d equal chunks, and %s takes no others", job_block_count(job),
+                 job->pipeline * job->chunks, job->software->name))
+RULE(schedule, job_schedule_allowed(job), say_schedule(job, out))
+
+/* what runs beside, or waits */
+RULE(overlap, overlaps_well(job), say_overlap(job, out))
+RULE(host, host_holds(job), say_host(job, out))
+
+/* ---- the table ---- */
+
+#define ROW(id, name, reach, about, alone, at, of, source)                                                   \
+    {                                                                                                        \
+        id, RULE_##reach, about, alone, at, of, source, name##_keeps, name##_say                             \
+    }
+#define OURS   "src/devices/software.c"
+#define PRICED "docs/job.md"
+#define STATE  "megatron/core/parallel_state.py"
+#define CONFIG "megatron/core/transformer/transformer_config.py"
+#define CORE   "megatron/core/"
+#define READ   "megatron/training/arguments.py"
+#define DP     BIT(DATA)
+#define EP     BIT(EXPERT)
+#define TP     BIT(TENSOR)
+#define PP     BIT(PIPELINE)
+#define VP     BIT(CHUNKS)
+#define MBS    BIT(MICROBATCH)
+
+/* Lines are those of Megatron-LM d98e8a64 (August 2026). */
+/* clang-format off */
+const struct job_rule job_rules[] = {
+    ROW("product", product, ALL, DEGREES, 0, 0, NULL, STATE ":822"),
+    ROW("tensor", tensor, PLANNED, TP, TP, 0, NULL, OURS),
+    ROW("pipeline", pipeline, PLANNED, PP, PP, 0, NULL, OURS),
+    ROW("context", context, PLANNED, BIT(CONTEXT), BIT(CONTEXT), 0, NULL, OURS),
+    ROW("expert", expert, PLANNED, EP, EP, 0, NULL, OURS),
+    ROW("chunks", chunks, PLANNED, VP, VP, RULE_AT_CHUNKS, NULL, OURS),
+    ROW("zero-stage", stage, ALL, BIT(SHARDING), BIT(SHARDING), 0, NULL, "arXiv:1910.02054"),
+    ROW("zero", zero, PLANNED, BIT(SHARDING), BIT(SHARDING), 0, NULL, OURS),
+    ROW("devices", devices, ALL, DEGREES | EP, DEGREES | EP, 0, NULL, STATE ":822"),
+    ROW("dense", dense, ALL, EP, EP, 0, NULL, READ ":1656"),
+    ROW("heads", heads, ALL, TP, TP, 0, NULL, CONFIG ":1446"),
+    ROW("kv-copies", kv_copies, ALL, TP, TP, 0, NULL, CONFIG ":1461"),
+    ROW("kv-heads", kv_heads, PLANNED, TP, TP, 0, NULL, PRICED),
+    ROW("ffn", ffn, WHOLE, TP, TP, 0, NULL, CORE "tensor_parallel/layers.py:1038"),
+    ROW("node", node, PLANNED, TP, TP, 0, NULL, PRICED),
+    ROW("node-within", within, TRIED, TP, TP, 0, NULL, PRICED),
+    ROW("sequence", sequence, ALL, BIT(CONTEXT), BIT(CONTEXT), 0, NULL, READ ":1336"),
+    ROW("positions", positions, WHOLE, 0, 0, RULE_AT_QUESTION, NULL, READ ":1354"),
+    ROW("experts", experts, ALL, EP, EP, 0, NULL, READ ":1657"),
+    ROW("batch", batch, WHOLE, DP | MBS, DP | MBS, 0, NULL, READ ":715"),
+    ROW("blocks", blocks, WHOLE, PP, PP, 0, NULL, PRICED),
+    ROW("expert-grid", grid, ALL, DEGREES | EP, 0, RULE_AT_DEGREES, NULL, STATE ":881"),
+    ROW("expert-split", split, WHOLE, EP, 0, RULE_AT_SPLIT, NULL, CORE "tensor_parallel/layers.py:1038"),
+    ROW("expert-node", split_node, PLANNED, EP, 0, RULE_AT_SPLIT, NULL, PRICED),
+    ROW("copies", copies, ALL, DP | EP, 0, RULE_AT_DEGREES | RULE_AT_SHARDS, NULL, STATE ":922, 1447"),
+    ROW("one-stage", one_stage, WHOLE, PP | VP, 0, RULE_AT_CHUNKS, NULL, STATE ":828"),
+    ROW("places", places, ALL, PP | VP, 0, RULE_AT_CHUNKS, NULL, PRICED),
+    ROW("turns", turns, PLANNED, PP | VP | MBS, 0, RULE_AT_CHUNKS, NULL, CORE "pipeline_parallel/schedules.py:1172"),
+    ROW("alike", alike, PLANNED, PP | VP, 0, RULE_AT_CHUNKS, NULL, OURS),
+    ROW("order", order, PLANNED, 0, 0, RULE_AT_SCHEDULE, NULL, OURS),
+    ROW("schedule", schedule, PLANNED, PP | MBS, 0, RULE_AT_SCHEDULE, NULL, "arXiv:2412.19437, 2405.15362"),
+    ROW("techniques", techniques, PLANNED, 0, 0, RULE_AT_TECHNIQUES, NULL, OURS),
+    ROW("recipe", recipe, PLANNED, 0, 0, RULE_AT_TECHNIQUES, NULL, "architecture papers; Transformer Engine; torchao"),
+    ROW("overlap", overlap, WHOLE, EP | PP | VP | BIT(RECOMPUTE), 0, RULE_AT_CHUNKS, NULL, CONFIG ":3006"),
+    ROW("host", host, WHOLE, PP | BIT(RECOMPUTE), 0, RULE_AT_OFFLOAD, "megatron-core", CONFIG ":1891"),
+};
+/* clang-format on */
+
+const int job_rule_count = sizeof job_rules / sizeof *job_rules;
+
+const struct job_rule *job_rule_find(const char *id)
+{
+    const struct job_rule *rule = job_rules;
+    while (strcmp(rule->id, id) != 0)
+        rule++;
+    return rule;
+}
+
+static bool counts(const struct job_rule *rule, const struct job *job)
+{
+    return !rule->of || strncmp(job->software->name, rule->of, strlen(rule->of)) == 0;
+}
+
+/* A job of which nothing is decided but a dimension. */
+static struct job alone(const struct job_question *question, enum job_dimension dimension, int64_t value,
+                        int pipeline)
+{
+    struct job job = question->job;
+    int small = value > INT32_MAX ? INT32_MAX : (int)value;
+    job.tensor = job.data = job.context = job.expert = job.chunks = 1;
+    job.pipeline = pipeline;
+    job.microbatch = 1;
+    switch (dimension) {
+    case JOB_TENSOR:
+        job.tensor = small;
+        break;
+    case JOB_PIPELINE:
+        job.pipeline = small;
+        break;
+    case JOB_DATA:
+        job.data = small;
+        break;
+    case JOB_CONTEXT:
+        job.context = small;
+        break;
+    case JOB_EXPERT:
+        job.expert = small;
+        break;
+    case JOB_MICROBATCH:
+        job.microbatch = value;
+        break;
+    case JOB_CHUNKS:
+        job.chunks = small;
+        break;
+    case JOB_SHARDING:
+        job.sharding = small;
+        break;
+    default:
+        break;
+    }
+    return job;
+}
+
+const struct job_rule *job_rule_of(const struct job_question *question, enum job_dimension dimension,
+                                   int64_t value)
+{
+    if (dimension >= JOB_RECOMPUTE)
+        return NULL;
+    const struct job_range *pipeline = &question->ranges[JOB_PIPELINE];
+    struct job job = alone(question, dimension, value, 1), staged = alone(question, dimension, value, 2);
+    bool one = !pipeline->given || pipeline->min <= 1, several = !pipeline->given || pipeline->max > 1;
+    for (int i = 0; i < job_rule_count; i++) {
+        const struct job_rule *rule = &job_rules[i];
+        if (!(rule->alone >> dimension & 1) || !counts(rule, &job) ||
+            (rule->reach == RULE_TRIED && question->ranges[dimension].given))
+            continue;
+        if (dimension == JOB_SHARDING ? !(one && rule->keeps(&job)) && !(several && rule->keeps(&staged))
+                                      : !rule->keeps(&job))
+            return rule;
+    }
+    return NULL;
+}
+
+void job_rule_say(const struct job_question *question, enum job_dimension dimension, int64_t value,
+                  const struct job_rule *rule, struct text *out)
+{
+    const struct job_range *pipeline = &question->ranges[JOB_PIPELINE];
+    struct job job = alone(question, dimension, value, pipeline->given && pipeline->min > 1 ? 2 : 1);
+    rule->say(&job, out);
+}
+
+const struct job_rule *job_rule_at(const struct job *job, unsigned at)
+{
+    for (int i = 0; i < job_rule_count; i++)
+        if ((job_rules[i].at & at) && counts(&job_rules[i], job) && !job_rules[i].keeps(job))
+            return &job_rules[i];
+    return NULL;
+}
+
+const struct job_rule *job_rule_broken(const struct job *job, enum job_rule_reach reach)
+{
+    for (int i = 0; i < job_rule_count; i++)
+        if (job_rules[i].reach <= reach && counts(&job_rules[i], job) && !job_rules[i].keeps(job))
+            return &job_rules[i];
+    return NULL;
+}
+
+bool job_rule_refuse(const struct job *job, const struct job_rule *rule, struct error *err)
+{
+    const struct job_question question = {.job = *job};
+    struct text text = {0};
+    for (int d = 0; d < JOB_TECHNIQUE; d++) {
+        int64_t value = job_dimension_value(job, (enum job_dimension)d);
+        struct job one = alone(&question, (enum job_dimension)d, value, job->pipeline);
+        if (rule->about == 1u << d || ((rule->alone >> d & 1) && !rule->keeps(&one) && text.length == 0))
+            text_format(&text, "%s=%" PRId64 ": ", job_dimension_name((enum job_dimension)d), value);
+    }
+    rule->say(job, &text);
+    error_set(err, ERROR_INFEASIBLE, "%s", text.data ? text.data : rule->id);
+    text_release(&text);
+    return false;
+}
+
+/* ---- whole jobs ---- */
+
+bool job_check_degrees(const struct job *job, struct error *err)
+{
+    const struct job_rule *rule = job_rule_broken(job, RULE_ALL);
+    return !rule || job_rule_refuse(job, rule, err);
+}
+
+bool job_check(const struct job *job, struct error *err)
+{
+    const struct job_rule *rule = job_rule_broken(job, RULE_PLANNED);
+    return !rule || job_rule_refuse(job, rule, err);
 }

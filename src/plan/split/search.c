@@ -4,6 +4,7 @@
 #include "core/stop.h"
 #include "plan/split/bound.h"
 #include "plan/split/kept.h"
+#include "plan/split/rule.h"
 #include "plan/split/space.h"
 
 #include <math.h>
@@ -60,8 +61,6 @@ static bool is_late(struct searcher *s)
         atomic_store(&s->late, true);
     return atomic_load(&s->late);
 }
-
-/* ---- plans worth keeping ---- */
 
 static double ceiling_of(const struct job_search_options *options)
 {
@@ -139,6 +138,8 @@ static void weigh(struct worker *w, struct job_choice *plan, const struct job_la
                   const struct job_exchange *exchange)
 {
     bool timed = job_is_timed(&plan->job);
+    if (!job_keeps(&plan->job, RULE_AT_OFFLOAD))
+        return;
     if (w->searcher->sizing) {
         plan->memory = job_memory_of(&plan->job, layers);
         note_smaller(w, plan);
@@ -246,7 +247,7 @@ static void decide_schedules(struct worker *w, struct job job, const struct spac
         job.chunks = job_is_folded(&job) ? 2 : 1;
         bool pairs = job_has_pairs(&job) && job.expert > 1; /* hide exchanges */
         if (!(space->schedules >> s & 1) || !space_allows(space->question, JOB_CHUNKS, job.chunks) ||
-            (space->question->stage_blocks && job_is_folded(&job)) || !job_schedule_allowed(&job) ||
+            (space->question->stage_blocks && job_is_folded(&job)) || !job_keeps(&job, RULE_AT_SCHEDULE) ||
             pairs != (layers->mode.overlap >= OVERLAP_PASSES))
             continue;
         for (job.sharding = 0; job.sharding <= 2; job.sharding++) {
@@ -267,7 +268,7 @@ static void decide_chunks(struct worker *w, struct job job, const struct space_l
     int max = space_max_chunks(space, job.pipeline);
     bool weighed = false; /* the smallest number of bytes with more than one chunk */
     for (job.chunks = 1; job.chunks <= max; job.chunks++) {
-        if (!space_has_chunks(space, &job, job.chunks) || !space_overlaps(&job))
+        if (!space_has_chunks(space, &job, job.chunks))
             continue;
         if (job.chunks > 1 && !weighed && !fits_in_chunks(w, &job, layers, space_smallest_chunks(space, job)))
             return;
@@ -299,8 +300,6 @@ static void decide_rest(struct worker *w, struct job job, const struct space_lay
         decide_chunks(w, job, layers, &exchange);
     }
 }
-
-/* ---- a task ---- */
 
 static void exchanges_of(struct job job, const struct job_layers *layers, unsigned shardings,
                          struct job_exchange exchanges[4])
@@ -368,7 +367,8 @@ static void decide_group(struct worker *w, struct space_group *group, struct job
         job->technique.expert_tensor = group->cut->expert_tensor;
         if (bounds.timed <= longest(w->searcher, job->devices))
             decide_schedules(w, *job, layers, shardings);
-        if (bounds.formula <= longest(w->searcher, job->devices))
+        if (((space->schedules & 1) || job->pipeline == 1) &&
+            bounds.formula <= longest(w->searcher, job->devices))
             decide_rest(w, *job, layers, exchanges, shardings);
     }
 }

@@ -44,15 +44,9 @@ void job_dimension_write(struct text *out, enum job_dimension dimension, int64_t
 
 /* ---- allowed values ---- */
 
-static bool offers(const struct space *space, unsigned what)
-{
-    return (space->question->job.software->offers & what) != 0;
-}
-
 static bool keeps_rules(const struct space *space, enum job_dimension dimension, int64_t value)
 {
-    return space_allows(space->question, dimension, value) &&
-           job_rule_of(space->question, dimension, value) == RULE_KEPT;
+    return space_allows(space->question, dimension, value) && !job_rule_of(space->question, dimension, value);
 }
 
 static bool microbatch_allowed(const struct space *space, int64_t microbatch)
@@ -62,69 +56,16 @@ static bool microbatch_allowed(const struct space *space, int64_t microbatch)
            (question->ranges[JOB_MICROBATCH].given || microbatch <= SPACE_MICROBATCHES);
 }
 
-/* Plain all-to-alls, rings, 1F1B, whole experts and no overlap are what all software has. */
-static bool is_plain(int kind, int64_t value)
-{
-    return kind >= TECHNIQUE_DISPATCH && kind <= TECHNIQUE_SCHEDULE && value <= 1;
-}
-
 bool space_check_techniques(const struct job_question *question, struct error *err)
 {
-    const struct software *software = question->job.software;
+    struct job job = question->job;
     for (int k = 0; k < TECHNIQUE_COUNT; k++) {
         const struct job_range *range = &question->ranges[JOB_TECHNIQUE + k];
-        if (!range->given || range->max == 0 || k == TECHNIQUE_IMBALANCE || is_plain(k, range->max) ||
-            software_supports(software, (enum technique_kind)k))
-            continue;
-        struct text having = {0};
-        for (int s = 0; s < SOFTWARE_COUNT; s++)
-            if (software_supports(&software_all[s], (enum technique_kind)k))
-                text_format(&having, "%s%s", having.length ? ", " : "", software_all[s].name);
-        error_set(err, ERROR_INFEASIBLE, "'%s' has no '%s' (%s)%s%s", software->name,
-                  technique_name((enum technique_kind)k), technique_text((enum technique_kind)k),
-                  having.length ? "; these have: " : "", having.length ? having.data : "");
-        text_release(&having);
-        return false;
+        if (range->given)
+            technique_set(&job.technique, (enum technique_kind)k, (int)range->max);
     }
-    return space_check_recipe(&question->job, space_techniques(question).recipe, err);
-}
-
-/* Scales of small groups of numbers are in the matrix units of Blackwell and CDNA 4 alone (NVIDIA's and AMD's architecture
- * papers); an 8-bit recipe needs products in 8 bits. */
-static bool device_has_recipe(const struct cost_device *device, int recipe)
-{
-    bool grouped = strcmp(device->generation, "blackwell") == 0 || strcmp(device->generation, "cdna4") == 0;
-    if (recipe == RECIPE_NVFP4)
-        return strcmp(device->generation, "blackwell") == 0;
-    if (recipe == RECIPE_MXFP8)
-        return grouped;
-    return recipe == RECIPE_USUAL || device->peak[COST_FP8] > 0.0;
-}
-
-/* Transformer Engine has no factors of rows, torchao does. */
-static bool software_has_recipe(const struct software *software, int recipe)
-{
-    return recipe != RECIPE_ROWWISE || software->fully_sharded;
-}
-
-bool space_check_recipe(const struct job *job, int recipe, struct error *err)
-{
-    bool narrow = job->type == COST_FP8 || job->type == COST_FP4;
-    bool fits_type = recipe == RECIPE_USUAL || (recipe == RECIPE_NVFP4) == (job->type == COST_FP4);
-    struct text name = {0};
-    bool has = device_has_recipe(job->device, recipe), offered = software_has_recipe(job->software, recipe);
-    if (has && offered && narrow >= (recipe != RECIPE_USUAL) && fits_type)
-        return true;
-    technique_write(&name, TECHNIQUE_RECIPE, recipe);
-    if (!has || !offered)
-        error_set(err, ERROR_INFEASIBLE, "'%s' has no %s", has ? job->software->name : job->device->name,
-                  name.data ? name.data : "recipe");
-    else
-        error_set(err, ERROR_INFEASIBLE, "recipe %s is for --precision %s, not %s",
-                  name.data ? name.data : "", recipe == RECIPE_NVFP4 ? "fp4" : "fp8",
-                  cost_type_name(job->type));
-    text_release(&name);
-    return false;
+    const struct job_rule *rule = job_rule_at(&job, RULE_AT_TECHNIQUES);
+    return !rule || job_rule_refuse(&job, rule, err);
 }
 
 struct technique space_techniques(const struct job_question *question)
@@ -196,9 +137,10 @@ static void list_expert_cuts(struct space *space, int tensor, int context, int e
     for (int split = 1; split <= job->devices_per_node; split++) {
         bool tried =
             given->given ? split >= given->min && split <= given->max : split == 1 || split == tensor;
+        struct job parted = *job;
+        parted.technique.expert_tensor = split;
         cut.expert_tensor = split > 1 || given->given ? split : 0;
-        if (tried && job->devices_per_node % split == 0 && job->model->expert_ffn % split == 0 &&
-            job->devices >= (int64_t)expert * split)
+        if (tried && job_keeps(&parted, RULE_AT_SPLIT) && job->devices >= (int64_t)expert * split)
             list_cut(space, cut);
     }
 }
@@ -237,6 +179,10 @@ bool space_init(struct space *space, const struct job_question *question, struct
     *space = (struct space){.question = question};
     if (!space_check_techniques(question, err))
         return false;
+    const struct job_rule *rule = job_rule_at(&question->job, RULE_AT_QUESTION);
+    if (rule)
+        return job_rule_refuse(&question->job, rule, err);
+    space->replicate = space_techniques(question).replicate;
     space->memory = (double)question->job.device->memory * (1.0 - question->headroom);
     if (!list_divisors(space, arena))
         return error_memory(err);
@@ -291,28 +237,16 @@ struct job space_job(const struct space *space, const struct space_layers *layer
 /* Micro-batches come in groups as large as the pipeline. Chunks are equal unless the software takes any layout. */
 bool space_has_chunks(const struct space *space, const struct job *job, int chunks)
 {
-    int blocks = job_block_count(job);
-    if (!space_allows(space->question, JOB_CHUNKS, chunks))
-        return false;
-    if (space->question->stage_blocks) /* a given layout decides where chunks begin */
-        return true;
-    return chunks == 1 ||
-           (job->pipeline > 1 && offers(space, OFFERS_CHUNKS) && job_microbatches(job) % job->pipeline == 0 &&
-            blocks + 2 >= job->pipeline * chunks &&
-            (offers(space, OFFERS_LAYOUTS) || job_chunks_alike(blocks, job->pipeline * chunks)));
-}
-
-bool space_overlaps(const struct job *job)
-{
-    return job_overlap(job) < OVERLAP_PASSES || job->chunks > 1 ||
-           (job->pipeline == 1 && job_microbatches(job) > 1);
+    struct job cut = *job;
+    cut.chunks = chunks;
+    return space_allows(space->question, JOB_CHUNKS, chunks) && job_keeps(&cut, RULE_AT_CHUNKS);
 }
 
 int space_max_chunks(const struct space *space, int pipeline)
 {
     const struct job *job = &space->question->job;
     int blocks = job_block_count(job);
-    return pipeline > 1 && offers(space, OFFERS_CHUNKS) ? (blocks + 2) / pipeline : 1;
+    return pipeline > 1 && (job->software->offers & OFFERS_CHUNKS) ? (blocks + 2) / pipeline : 1;
 }
 
 unsigned space_shardings(const struct space *space, int pipeline)
@@ -328,13 +262,19 @@ unsigned space_shardings(const struct space *space, int pipeline)
 bool space_data_allowed(const struct space *space, const struct space_cut *cut, int pipeline, int64_t data)
 {
     int64_t model_parallel = (int64_t)cut->tensor * cut->context * pipeline;
-    const struct job_range *copies = &space->question->ranges[JOB_TECHNIQUE + TECHNIQUE_REPLICATE];
-    return data <= space->question->job.devices / model_parallel &&
-           space_allows(space->question, JOB_DATA, data) &&
-           (!copies->given || copies->min < 2 || data % copies->min == 0) &&
-           ((int64_t)cut->tensor * cut->context * data) %
-                   ((int64_t)cut->expert * (cut->expert_tensor > 1 ? cut->expert_tensor : 1)) ==
-               0;
+    if (data > space->question->job.devices / model_parallel ||
+        !space_allows(space->question, JOB_DATA, data))
+        return false;
+    const struct job job = {
+        .software = space->question->job.software,
+        .tensor = cut->tensor,
+        .context = cut->context,
+        .expert = cut->expert,
+        .pipeline = pipeline,
+        .data = (int)data,
+        .technique = {.expert_tensor = cut->expert_tensor, .replicate = space->replicate},
+    };
+    return job_keeps(&job, RULE_AT_DEGREES);
 }
 
 /* Copies of the shards cost memory and save gathers between nodes; they only pay where parameters are gathered. Parameters that
@@ -352,9 +292,12 @@ int space_list_shards(const struct space *space, const struct job *job, struct s
     if (given.reshard == SWITCH_OFF && software->keeps_gathered)
         return 0;
     for (int replicate = 1; replicate == 1 || (copies && replicate < job->data); replicate++) {
-        if (job->data % replicate != 0 || count + 2 > SPACE_MAX_SHARDS)
-            continue;
         int own = replicate > 1 ? replicate : given.replicate;
+        struct job sharded = *job;
+        sharded.technique.replicate = own;
+        if (job->data % replicate != 0 || count + 2 > SPACE_MAX_SHARDS ||
+            !job_keeps(&sharded, RULE_AT_SHARDS))
+            continue;
         shards[count++] = (struct space_shards){own, (enum technique_switch)given.reshard};
         if (switches)
             shards[count++] = (struct space_shards){own, software->keeps_gathered ? SWITCH_ON : SWITCH_OFF};

@@ -61,6 +61,7 @@ struct space {
     int divisor_count;
     int64_t *divisors;  /* of the global batch, ascending */
     double memory;      /* usable bytes per device */
+    int replicate;      /* copies of the shards, where the question gives them */
     unsigned schedules; /* bit s: schedule s of enum pipeline_schedule; bit 0: those with formulas */
     int mode_count;
     struct space_mode modes[SPACE_MAX_MODES];
@@ -75,9 +76,6 @@ static inline bool space_allows(const struct job_question *question, enum job_di
 
 /* Checks that the software supports the techniques that the question gives. */
 bool space_check_techniques(const struct job_question *question, struct error *err);
-
-/* Checks that the device has a recipe, and that it is one for the job's type. */
-bool space_check_recipe(const struct job *job, int recipe, struct error *err);
 
 /* Returns the job's techniques with those that the question gives. */
 struct technique space_techniques(const struct job_question *question);
@@ -120,12 +118,8 @@ void space_set_mode(const struct space *space, const struct space_mode *mode, in
 /* Returns the job of layers and their cut; the caller chooses pipeline, data, chunks and sharding. */
 struct job space_job(const struct space *space, const struct space_layers *layers);
 
-/* Returns whether this number of chunks per stage is allowed; 1 always is. */
+/* Returns whether this number of chunks per stage is allowed, with the job's overlap of exchanges. */
 bool space_has_chunks(const struct space *space, const struct job *job, int chunks);
-
-/* Returns whether the passes leave room for the job's overlap of exchanges: chunks of a pipeline, or several micro-batches
- * (Megatron-Core: overlap_moe_expert_parallel_comm). */
-bool space_overlaps(const struct job *job);
 
 /* Returns the maximum number of chunks for a pipeline of this length. */
 int space_max_chunks(const struct space *space, int pipeline);

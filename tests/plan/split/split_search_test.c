@@ -256,6 +256,8 @@ static void make_small(struct small *small)
     job.devices_per_node = 1 << pick(0, 3);
     job.batch = pick(1, 12);
     job.sequence = 512 << pick(0, 3);
+    if (small->model.positions > 0)
+        small->model.positions = 4096;
     small->question = (struct job_question){.job = job, .headroom = 0.01 * pick(0, 10)};
     /* exchanges and schedules: split_exchanges_test.c */
     for (int kind = TECHNIQUE_DISPATCH; kind <= TECHNIQUE_SCHEDULE; kind++)

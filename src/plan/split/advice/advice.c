@@ -20,7 +20,7 @@ static int64_t nearest(const struct job_question *question, enum job_dimension d
     if (from > MAX_DEVICES)
         from = MAX_DEVICES;
     for (int64_t value = from + step; value >= first && value <= last; value += step)
-        if (job_rule_of(question, dimension, value) == RULE_KEPT)
+        if (!job_rule_of(question, dimension, value))
             return value;
     return first - 1;
 }
@@ -33,7 +33,7 @@ static bool say_broken(const struct job_question *question, enum job_dimension d
     if (!range->given)
         return false;
     for (int64_t value = range->min; value <= range->max && value - range->min < MAX_DEVICES; value++)
-        if (job_rule_of(question, dimension, value) == RULE_KEPT)
+        if (!job_rule_of(question, dimension, value))
             return false;
     int64_t none = dimension == JOB_SHARDING ? -1 : 0;
     int64_t below = nearest(question, dimension, range->min, -1);
