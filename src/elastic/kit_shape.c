@@ -89,11 +89,50 @@ static void place_column(struct layout *layout, const struct elastic_member *mem
     layout->pure &= left_in(layout, kind) == 0;
 }
 
+/* Does the plan have one pipeline alone, each stage on devices of one node? Then its nodes are those of the instance, as stages
+ * that share a node need not follow each other. */
+static bool is_planned(const struct elastic_maker *maker, const struct elastic_member *members, int count)
+{
+    const struct plan_pipeline *pipeline = members[0].pipeline;
+    bool planned =
+        count == 1 && maker->plan->pipeline_count == 1 && pipeline->copies == 1 && maker->plan->chunks <= 1;
+    for (int s = 0; s < pipeline->stage_count && planned; s++) {
+        const struct plan_stage *stage = &pipeline->stages[s];
+        planned = stage->run_count == 1 && stage->runs[0].nodes == 1 &&
+                  stage->runs[0].count == plan_stage_devices(stage);
+    }
+    return planned;
+}
+
+static void place_planned(struct layout *layout, const struct plan_pipeline *pipeline)
+{
+    for (int s = 0; s < pipeline->stage_count && layout->fits; s++) {
+        const struct plan_stage *stage = &pipeline->stages[s];
+        int kind = layout->maker->kind_of[stage->type], devices = plan_stage_devices(stage), same = 0;
+        size_t slot = 0;
+        while (pipeline->stages[same].runs[0].node != stage->runs[0].node)
+            slot += (size_t)plan_stage_devices(&pipeline->stages[same++]);
+        if (same == s)
+            open_node(layout, kind);
+        layout->used[kind] = layout->maker->kit->kinds[kind].per_node;
+        layout->pure &= devices == layout->used[kind];
+        struct placed place = {kind, layout->nodes[kind] - 1, stage->runs[0].first};
+        if (same < s && layout->slots)
+            place.node = layout->slots[slot].position % ELASTIC_MAX_NODES;
+        for (int i = 0; layout->slots && i < devices; i++, place.device++)
+            add_slot(layout, stage, 1, i, &place);
+    }
+}
+
 static void place_members(struct layout *layout, const struct elastic_member *members, int count)
 {
     int chunks = layout->maker->plan->chunks > 1 ? layout->maker->plan->chunks : 1;
     layout->pure = layout->fits = true;
     layout->idle = false;
+    if (is_planned(layout->maker, members, count)) {
+        place_planned(layout, members[0].pipeline);
+        return;
+    }
     for (int m = 0; m < count; m++) {
         int columns = members[m].pipeline->stage_count / chunks;
         for (int c = 0; c < columns && layout->fits; c++)

@@ -139,6 +139,32 @@ static void prove(struct pipeline *plan, double bound)
     plan->lower_bound = plan->proven_optimal ? plan->iteration_time : fmin(bound, plan->iteration_time);
 }
 
+/* A search that was stopped may have missed that one node fewer is faster: that plan, and a node idle. */
+static bool keep_fewer(struct plan_template *more, const struct plan_template *fewer,
+                       const struct plan_problem *whole, struct error *err)
+{
+    double bound = more->feasible ? more->plan.lower_bound : 0, seconds = fewer->plan.iteration_time;
+    if (!fewer->feasible || !plan_may_idle(whole) ||
+        (more->feasible && more->plan.iteration_time <= seconds * (1 + (1 - SAME))))
+        return true;
+    struct pipeline_stage *stages = malloc((size_t)fewer->plan.stage_count * sizeof *stages);
+    if (!stages)
+        return error_memory(err);
+    memcpy(stages, fewer->plan.stages, (size_t)fewer->plan.stage_count * sizeof *stages);
+    pipeline_release(&more->plan);
+    more->feasible = true;
+    more->problem = fewer->problem;
+    more->plan = fewer->plan;
+    more->plan.stages = stages;
+    int group = 0;
+    while (more->problem.groups[group].nodes == whole->groups[group].nodes)
+        group++;
+    more->problem.groups[group].nodes++;
+    pipeline_assign_nodes(&more->problem, &more->plan);
+    prove(&more->plan, bound);
+    return true;
+}
+
 static void make_templates(void *context, size_t first, size_t last, int thread)
 {
     const struct mixes *mixes = context;
@@ -186,6 +212,11 @@ bool templates_make(struct template_set *set, const struct plan_problem *problem
         set->templates[j] = swap;
     }
     set->planning_seconds = clock_now() - started;
+    for (int i = 1; i < set->count; i++)
+        if (!keep_fewer(&set->templates[i], &set->templates[i - 1], problem, err)) {
+            templates_release(set);
+            return false;
+        }
     for (int i = 0; i < set->count; i++)
         if (set->templates[i].error.kind == ERROR_FAILED) {
             *err = set->templates[i].error;
@@ -245,15 +276,26 @@ bool templates_write_json(const struct template_set *set, const struct planning 
     return ok;
 }
 
-/* "2 x v100 + 1 x rtx-4090" */
-static void add_mix(const struct plan_problem *problem, struct text *out)
+/* "2 x v100 + 1 x rtx-4090, 1 idle": the nodes that the pipeline uses. */
+static void add_mix(const struct plan_template *template, struct text *out)
 {
+    const struct pipeline *plan = &template->plan;
+    int used[PLAN_MAX_GROUPS] = {0}, idle = template->nodes;
+    for (int i = 0; i < plan->stage_count; i++) {
+        int same = 0;
+        while (plan->stages[same].node != plan->stages[i].node)
+            same++;
+        used[plan->stages[i].group] += same == i;
+        idle -= same == i;
+    }
     const char *plus = "";
-    for (int g = 0; g < problem->group_count; g++)
-        if (problem->groups[g].nodes > 0) {
-            text_format(out, "%s%d x %s", plus, problem->groups[g].nodes, problem->groups[g].device);
+    for (int g = 0; g < template->problem.group_count; g++)
+        if (used[g] > 0) {
+            text_format(out, "%s%d x %s", plus, used[g], template->problem.groups[g].device);
             plus = " + ";
         }
+    if (idle > 0)
+        text_format(out, ", %d idle", idle);
 }
 
 void templates_print(const struct template_set *set, struct text *out)
@@ -274,7 +316,7 @@ void templates_print(const struct template_set *set, struct text *out)
         text_format(out, "%5d  %6d  %12s  %12s  %10s  ", template->nodes, plan->stage_count,
                     unit_format(time, sizeof time, plan->iteration_time, UNIT_TIME, 6),
                     unit_format(period, sizeof period, pipeline_stage_time(slowest), UNIT_TIME, 5), gap);
-        add_mix(&template->problem, out);
+        add_mix(template, out);
         text_add(out, "\n");
     }
     char seconds[32];

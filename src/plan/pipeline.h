@@ -35,6 +35,7 @@ struct pipeline {
     /* set by the searches */
     double lower_bound; /* seconds; no plan is faster; 0: unknown */
     bool proven_optimal;
+    const char *proof_over; /* of which plans that is proven, a string constant; NULL: of all */
     double planning_seconds;
     int64_t programs; /* dynamic programs solved */
     int64_t states;   /* states in the largest */

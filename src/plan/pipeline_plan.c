@@ -174,6 +174,7 @@ bool plan_of_pipeline(struct plan *plan, const struct pipeline *pipeline, const 
     plan->iteration_time = pipeline->iteration_time;
     plan->lower_bound = pipeline->lower_bound;
     plan->proven_optimal = pipeline->proven_optimal;
+    plan->proof_over = pipeline->proof_over;
     plan->planning_seconds = pipeline->planning_seconds;
     plan->bottleneck_pipeline = 0;
     plan->bottleneck_stage = pipeline->bottleneck;

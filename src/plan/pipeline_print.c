@@ -98,14 +98,16 @@ static void print_proof(const struct pipeline *plan, struct text *out)
     if (!plan->search) /* made by hand */
         return;
     unit_format(seconds, sizeof seconds, plan->planning_seconds, UNIT_TIME, 3);
+    char none[128] = "no plan";
+    if (plan->proof_over)
+        snprintf(none, sizeof none, "none of the %s,", plan->proof_over);
     if (plan->proven_optimal)
-        text_format(out, "proof      optimal: no plan takes less (%lld dynamic program%s, %s)\n",
+        text_format(out, "proof      optimal: %s takes less (%lld dynamic program%s, %s)\n", none,
                     (long long)plan->programs, plural(plan->programs), seconds);
     else if (plan->lower_bound > 0) {
         char bound[32];
-        text_format(out,
-                    "proof      no plan takes less than %s: a gap of %.3g %% (%lld dynamic program%s, %s)\n",
-                    unit_format(bound, sizeof bound, plan->lower_bound, UNIT_TIME, 6),
+        text_format(out, "proof      %s takes less than %s: a gap of %.3g %% (%lld dynamic program%s, %s)\n",
+                    none, unit_format(bound, sizeof bound, plan->lower_bound, UNIT_TIME, 6),
                     100 * plan_gap_of(plan->iteration_time, plan->lower_bound), (long long)plan->programs,
                     plural(plan->programs), seconds);
     } else

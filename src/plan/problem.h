@@ -79,6 +79,12 @@ bool plan_stage_fits(const struct plan_problem *problem, int group, int devices,
 /* Checks that the group's nodes can be split by halving. ERROR_INFEASIBLE if not. */
 bool plan_group_check(const struct plan_group *group, struct error *err);
 
+/* May devices be idle? Not by the reference's objective, nor where the micro-batches follow from the stages. */
+static inline bool plan_may_idle(const struct plan_problem *problem)
+{
+    return problem->objective == OBJECTIVE_PIPELINE && problem->microbatches > 0;
+}
+
 /* Devices and nodes of the whole cluster. */
 int plan_problem_devices(const struct plan_problem *problem);
 int plan_problem_nodes(const struct plan_problem *problem);

@@ -1,12 +1,13 @@
 #include "plan/search.h"
 
-bool plan_problem_check(const struct plan_problem *problem, struct error *err)
+bool plan_problem_check(const struct plan_problem *problem, bool all_nodes, struct error *err)
 {
     int nodes = plan_problem_nodes(problem);
-    if (nodes > problem->layer_count)
-        return error_set(err, ERROR_INFEASIBLE,
-                         "no plan: %d nodes need at least a layer each, the model has %d", nodes,
-                         problem->layer_count);
+    if (all_nodes && nodes > problem->layer_count)
+        return error_set(
+            err, ERROR_INFEASIBLE,
+            "no plan: %d nodes, of which none may be idle, need at least a layer each, the model has %d",
+            nodes, problem->layer_count);
     for (int g = 0; g < problem->group_count; g++)
         if (problem->groups[g].nodes > 0 && !plan_group_check(&problem->groups[g], err))
             return false;

@@ -9,7 +9,7 @@
 #include "plan/problem.h"
 
 enum plan_search_method {
-    SEARCH_EXACT,       /* the optimum, with a proof (exact.c) */
+    SEARCH_EXACT, /* the optimum, with a proof; devices may be idle but to reproduce the reference (exact.c) */
     SEARCH_DIVIDE,      /* the reference's divide and conquer (divide.c) */
     SEARCH_FOLD_GREEDY, /* fold the cluster into one of its weakest type, plan that, recover greedily */
     SEARCH_FOLD_DP,     /* the same, recovered by the reference's dynamic program */
@@ -40,7 +40,7 @@ bool plan_search_divide(const struct plan_problem *problem, const struct plan_se
 bool plan_search_fold(const struct plan_problem *problem, const struct plan_search_options *options,
                       struct pipeline *plan, struct error *err);
 
-/* Checks for every search that a plan is possible: enough layers, group sizes that halve. */
-bool plan_problem_check(const struct plan_problem *problem, struct error *err);
+/* Checks for every search that a plan is possible: enough layers for all nodes if none may be idle, group sizes that halve. */
+bool plan_problem_check(const struct plan_problem *problem, bool all_nodes, struct error *err);
 
 #endif

@@ -85,6 +85,8 @@ static void templates_are_the_best_of_all_mixes(void **state)
             assert_true(template->plan.proven_optimal);
             assert_true(template->plan.lower_bound == template->plan.iteration_time);
             check_template(template, &problem);
+            if (plan_may_idle(&problem) && n > first && template[-1].feasible)
+                assert_true(template->plan.iteration_time <= template[-1].plan.iteration_time * (1.0 + 1e-9));
             found++;
             mixed += problem.group_count > 1 && n < last;
         }
@@ -156,6 +158,9 @@ static void bounds_hold_when_time_is_up(void **state)
                         assert_true(plan->lower_bound <= best * (1.0 + 1e-9));
                         if (plan->proven_optimal)
                             assert_true(near(plan->iteration_time, best));
+                        if (k > 0 && plan_may_idle(&problem) && hasty.templates[k - 1].feasible)
+                            assert_true(plan->iteration_time <=
+                                        hasty.templates[k - 1].plan.iteration_time * (1.0 + 1e-9));
                     }
                 templates_release(&hasty);
             }
@@ -210,7 +215,11 @@ static void fewer_nodes_are_the_faster_ones(void **state)
     assert_int_equal(set.templates[0].problem.groups[1].nodes, 1);
     assert_true(near(set.templates[1].plan.iteration_time, 3.0 + 3 * 2.0));
     assert_int_equal(set.templates[1].problem.groups[1].nodes, 2);
-    assert_false(set.templates[2].feasible); /* three nodes, two layers */
+    assert_true(near(set.templates[2].plan.iteration_time, 3.0 + 3 * 2.0)); /* the slow one is idle */
+    templates_release(&set);
+    problem.objective = OBJECTIVE_OOBLECK;
+    assert_true(templates_make(&set, &problem, 1, 3, &exact, &err));
+    assert_false(set.templates[2].feasible); /* three nodes, two layers, and none may be idle */
     assert_int_equal(set.templates[2].error.kind, ERROR_INFEASIBLE);
     templates_release(&set);
 }
@@ -290,6 +299,7 @@ static void so_many_mixes_and_no_more(void **state)
     struct plan_problem problem = two_kinds();
     struct template_set set;
     struct error err;
+    problem.objective = OBJECTIVE_OOBLECK;
     problem.groups[0].nodes = problem.groups[1].nodes = 30000; /* none fits: there are two layers */
     assert_false(
         templates_make(&set, &problem, TEMPLATES_MAX_MIXES - 1, TEMPLATES_MAX_MIXES - 1, &exact, &err));
@@ -317,7 +327,8 @@ static void make_shown(struct template_set *set, struct plan_template *templates
     templates[0] = (struct plan_template){.nodes = 1};
     snprintf(templates[0].error.text, sizeof templates[0].error.text, "no plan: too large");
     stages[0] = (struct pipeline_stage){.forward = 1.0, .backward = 1.5};
-    stages[1] = (struct pipeline_stage){.last_layer = 1, .forward = 0.5, .backward = 1.5};
+    stages[1] =
+        (struct pipeline_stage){.last_layer = 1, .forward = 0.5, .backward = 1.5, .group = 1, .node = 1};
     templates[1] = (struct plan_template){.nodes = 2, .feasible = true, .problem = two_kinds()};
     templates[1].problem.groups[1].nodes = 1;
     templates[1].plan = (struct pipeline){.stage_count = 2,
@@ -329,7 +340,6 @@ static void make_shown(struct template_set *set, struct plan_template *templates
     templates[2] = templates[1];
     templates[2].nodes = 3;
     templates[2].problem = two_kinds();
-    templates[2].problem.groups[0].nodes = 0;
     templates[2].plan.proven_optimal = true;
     templates[2].plan.bottleneck = 1;
     *set = (struct template_set){3, templates, 0.25};
@@ -348,7 +358,7 @@ static void tables_show_time_gap_and_mix(void **state)
                         "nodes  stages     iteration       slowest         gap  on\n"
                         "    1  no plan: too large\n"
                         "    2       2     12.5000 s      2.5000 s        20 %  1 x slow + 1 x fast\n"
-                        "    3       2     12.5000 s      2.0000 s     optimal  2 x fast\n"
+                        "    3       2     12.5000 s      2.0000 s     optimal  1 x slow + 1 x fast, 1 idle\n"
                         "\nplanned in 250 ms\n");
     text_release(&out);
 }

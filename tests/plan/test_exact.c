@@ -141,17 +141,77 @@ static void one_stage_takes_four_times_its_time_under_oobleck(void **state)
     assert_near(optimum_ms(ms, 2, 1, 50, OBJECTIVE_PIPELINE), 350);
 }
 
-static void too_few_layers_is_no_plan(void **state)
+static void too_few_layers_is_no_plan_unless_nodes_may_be_idle(void **state)
 {
     (void)state;
     const double ms[] = {3, 4};
     struct plan_problem problem;
     struct pipeline plan;
     struct error err;
-    one_kind(&problem, ms, 2, 3, 8, OBJECTIVE_PIPELINE);
+    one_kind(&problem, ms, 2, 3, 8, OBJECTIVE_OOBLECK);
     assert_false(plan_search(&problem, &exact, &plan, &err));
     assert_int_equal(err.kind, ERROR_INFEASIBLE);
-    assert_string_equal(err.text, "no plan: 3 nodes need at least a layer each, the model has 2");
+    assert_string_equal(
+        err.text, "no plan: 3 nodes, of which none may be idle, need at least a layer each, the model has 2");
+    plan_problem_release(&problem);
+    one_kind(&problem, ms, 2, 3, 8, OBJECTIVE_PIPELINE);
+    assert_true(plan_search(&problem, &exact, &plan, &err));
+    assert_int_equal(plan.stage_count, 2);
+    pipeline_release(&plan);
+    plan_problem_release(&problem);
+}
+
+/* Of two nodes the second is faster or slower than the first; with one micro-batch the slowest stage must be the last. */
+static void a_formula_without_value_is_not_a_lack_of_memory(void **state)
+{
+    (void)state;
+    const double heavy_first[] = {9, 1}, heavy_last[] = {1, 9};
+    struct plan_problem problem;
+    struct pipeline plan;
+    struct error err;
+    one_kind(&problem, heavy_first, 2, 2, 1, OBJECTIVE_OOBLECK);
+    problem.groups[0].memory = 700;
+    assert_false(plan_search(&problem, &exact, &plan, &err));
+    assert_int_equal(err.kind, ERROR_INFEASIBLE);
+    assert_non_null(strstr(err.text, "N = 1 or more stages after its slowest"));
+    problem.groups[0].memory = 699;
+    assert_false(plan_search(&problem, &exact, &plan, &err));
+    assert_non_null(strstr(err.text, "the layers need 1.367 KiB"));
+    problem.groups[0].memory = 0;
+    assert_false(plan_search(&problem, &exact, &plan, &err));
+    assert_non_null(strstr(err.text, "N = 1 or more stages after its slowest"));
+    plan_problem_release(&problem);
+    one_kind(&problem, heavy_last, 2, 2, 1, OBJECTIVE_OOBLECK);
+    assert_true(plan_search(&problem, &exact, &plan, &err));
+    pipeline_release(&plan);
+    plan_problem_release(&problem);
+}
+
+/* A node that adds more than it saves stays idle, and a stage may stand between two of one node. */
+static void a_slow_node_stays_idle(void **state)
+{
+    (void)state;
+    const double ms[] = {2, 4, 2};
+    struct plan_problem problem;
+    struct pipeline plan;
+    struct error err;
+    one_kind(&problem, ms, 3, 1, 8, OBJECTIVE_PIPELINE);
+    double *slow = ARENA_ARRAY(&problem.arena, 3, double);
+    assert_non_null(slow);
+    for (int i = 0; i < 3; i++)
+        slow[i] = 1;
+    problem.groups[problem.group_count++] = (struct plan_group){
+        .device = "slow", .nodes = 1, .devices_per_node = 1, .splits = 1, .forward = slow, .backward = slow};
+    assert_true(plan_search(&problem, &exact, &plan, &err));
+    assert_true(plan.proven_optimal && !plan.proof_over);
+    assert_int_equal(plan.stage_count, 1);
+    assert_near(1e3 * plan.iteration_time, 64);
+    pipeline_release(&plan);
+    problem.objective = OBJECTIVE_OOBLECK;
+    assert_true(plan_search(&problem, &exact, &plan, &err));
+    assert_int_equal(plan.stage_count, 2);
+    assert_non_null(strstr(plan.proof_over, "every device"));
+    pipeline_release(&plan);
     plan_problem_release(&problem);
 }
 
@@ -273,7 +333,9 @@ int main(void)
         cmocka_unit_test(no_recorded_plan_is_better),
         cmocka_unit_test(divide_and_conquer_counter_examples),
         cmocka_unit_test(one_stage_takes_four_times_its_time_under_oobleck),
-        cmocka_unit_test(too_few_layers_is_no_plan),
+        cmocka_unit_test(too_few_layers_is_no_plan_unless_nodes_may_be_idle),
+        cmocka_unit_test(a_formula_without_value_is_not_a_lack_of_memory),
+        cmocka_unit_test(a_slow_node_stays_idle),
         cmocka_unit_test(memory_limits_stages),
         cmocka_unit_test(a_time_limit_leaves_a_true_bound),
         cmocka_unit_test(a_cluster_with_too_many_states_gets_a_plan_and_a_bound),

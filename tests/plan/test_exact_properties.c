@@ -31,8 +31,8 @@ static enum plan_objective either_objective(void)
 }
 
 /* Iteration time of the plan that the method makes; INFINITY when it makes none. With `contained`, INFINITY
- * also when its plan is outside what the exact search ranges over: folding may leave devices idle or share
- * nodes. */
+ * also when its plan is outside what the exact search ranges over where no device may be idle: folding may leave devices
+ * idle or share nodes. */
 static double solve(enum plan_search_method method, bool contained)
 {
     struct plan_search_options options = {.method = method};
@@ -134,6 +134,23 @@ static void no_other_search_is_better(void **state)
         plan_problem_release(&problem);
     }
     assert_true(found[0] > 0);
+}
+
+static void one_more_node_never_takes_longer(void **state)
+{
+    (void)state;
+    int cases = random_cases(CASES), same = 0;
+    for (seed = 0; seed < (uint64_t)cases; seed++) {
+        next_case(OBJECTIVE_PIPELINE);
+        problem.microbatches = problem.microbatches > 0 ? problem.microbatches : 1;
+        double before = optimum();
+        problem.groups[seed % (uint64_t)problem.group_count].nodes++;
+        double after = optimum();
+        check(after <= before * (1 + 1e-9), "a node more", before, after);
+        same += near(after, before);
+        plan_problem_release(&problem);
+    }
+    assert_in_range(same, 1, cases - 1);
 }
 
 static void one_more_microbatch_never_takes_less(void **state)
@@ -279,6 +296,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_other_search_is_better),
+        cmocka_unit_test(one_more_node_never_takes_longer),
         cmocka_unit_test(one_more_microbatch_never_takes_less),
         cmocka_unit_test(times_twice_as_long_take_twice_as_long),
         cmocka_unit_test(a_group_in_two_halves_is_the_same_group),

@@ -59,8 +59,11 @@ static const char *fault_of(const struct plan_problem *problem, const struct bru
         return "the lower bound is not the value";
     if (!pipeline_check(problem, plan, &err))
         return "plan_check fails";
+    for (int i = 0; i < plan->stage_count; i++)
+        if (plan->stages[i].node < 0)
+            return "a stage has no node";
     if (!brute_contains(problem, plan))
-        return "devices are idle or not split by halving";
+        return "devices are idle that may not be, or not split by halving";
     if (!pipeline_score(problem, plan, &err) || !near(plan->iteration_time, time))
         return "plan_score gives another time";
     return NULL;

@@ -15,7 +15,8 @@ struct parts {
 
 struct walk {
     const struct plan_problem *problem;
-    int nodes_left[PLAN_MAX_GROUPS];
+    bool may_idle;
+    int nodes_left[PLAN_MAX_GROUPS]; /* devices, if they may be idle */
     int stage_count;
     struct pipeline_stage stages[BRUTE_MAX_LAYERS];
     double times[BRUTE_MAX_LAYERS];
@@ -155,8 +156,29 @@ static void walk_stage(struct walk *walk, int layer, int devices, struct parts o
     walk->stage_count--;
 }
 
+/* The next stage, on any devices that are left. */
+static void walk_devices(struct walk *walk, int layer)
+{
+    if (layer == walk->problem->layer_count) {
+        look_at_plan(walk);
+        return;
+    }
+    for (int g = 0; g < walk->problem->group_count; g++)
+        for (int devices = 1; devices <= walk->problem->groups[g].devices_per_node; devices *= 2) {
+            if (devices > walk->nodes_left[g])
+                continue;
+            walk->nodes_left[g] -= devices;
+            walk_stage(walk, layer, devices, (struct parts){.group = g});
+            walk->nodes_left[g] += devices;
+        }
+}
+
 static void walk_parts(struct walk *walk, int layer, struct parts parts)
 {
+    if (walk->may_idle) {
+        walk_devices(walk, layer);
+        return;
+    }
     if (parts.count == 0) {
         walk_nodes(walk, layer);
         return;
@@ -173,12 +195,24 @@ static void walk_parts(struct walk *walk, int layer, struct parts parts)
     }
 }
 
+static bool may_idle(const struct plan_problem *problem)
+{
+    return problem->objective == OBJECTIVE_PIPELINE && problem->microbatches > 0;
+}
+
 struct brute brute_force(const struct plan_problem *problem)
 {
-    struct walk walk = {.problem = problem, .best = {.time = INFINITY}};
-    for (int g = 0; g < problem->group_count; g++)
-        walk.nodes_left[g] = problem->groups[g].nodes;
-    walk_nodes(&walk, 0);
+    struct walk walk = {.problem = problem, .may_idle = may_idle(problem), .best = {.time = INFINITY}};
+    for (int g = 0; g < problem->group_count; g++) {
+        const struct plan_group *group = &problem->groups[g];
+        if (group->nodes > 0 && !is_power_of_two(group->devices_per_node))
+            return walk.best;
+        walk.nodes_left[g] = group->nodes * (walk.may_idle ? group->devices_per_node : 1);
+    }
+    if (walk.may_idle)
+        walk_devices(&walk, 0);
+    else
+        walk_nodes(&walk, 0);
     return walk.best;
 }
 
@@ -206,14 +240,24 @@ bool brute_contains(const struct plan_problem *problem, const struct pipeline *p
             return false;
         next_layer = plan->stages[i].last_layer + 1;
     }
-    for (int i = 0; i < plan->stage_count;) {
+    for (int i = 0; may_idle(problem) && i < plan->stage_count; i++) {
+        const struct pipeline_stage *stage = &plan->stages[i];
+        const struct plan_group *group = &problem->groups[stage->group];
+        int used = 0;
+        for (int k = 0; k < plan->stage_count; k++)
+            used += plan->stages[k].group == stage->group ? plan->stages[k].devices : 0;
+        if (!is_power_of_two(stage->devices) || stage->devices > group->devices_per_node ||
+            used > group->nodes * group->devices_per_node)
+            return false;
+    }
+    for (int i = 0; !may_idle(problem) && i < plan->stage_count;) {
         int group = plan->stages[i].group;
         nodes_left[group]--;
         i = after_parts(plan, i, group, problem->groups[group].devices_per_node);
         if (i < 0)
             return false;
     }
-    for (int g = 0; g < problem->group_count; g++)
+    for (int g = 0; g < problem->group_count && !may_idle(problem); g++)
         if (nodes_left[g] != 0)
             return false;
     return next_layer == problem->layer_count;

@@ -1,11 +1,13 @@
 /* The slow way: every plan of a tiny problem, one after the other.
  *
  * Written from the definitions alone and without a line of the planner's code, so that the two can be
- * compared. What is enumerated is what the reference's exhaustive search ranges over:
+ * compared. By the reference's objective, and where the micro-batches follow from the stages, what is enumerated is what the
+ * reference's exhaustive search ranges over:
  *   - the nodes in every order along the pipeline; nodes of one group are alike; every node and every device is used;
  *   - the devices of a node halved again and again; each part that is not halved is a stage, if its size is a
  *     power of two;
- *   - the layers in order over the stages, at least one each. */
+ *   - the layers in order over the stages, at least one each.
+ * Else devices may be idle: each stage takes 1, 2, 4, … of the devices that a group has left, no more than a node has. */
 #ifndef REHEARSE_TESTS_BRUTE_H
 #define REHEARSE_TESTS_BRUTE_H
 

@@ -22,6 +22,7 @@ static void print(const char *path, const struct score *score, struct text *out)
 {
     char optimum[32];
     double excess = score_excess(score);
+    const char *beyond = score->beyond ? score->beyond : score->best.proof_over;
     const char *best = score->best.proven_optimal ? "the optimum" : "the best plan found";
     unit_format(optimum, sizeof optimum, score->best.iteration_time, UNIT_TIME, 6);
     text_format(out, "%s: ", path);
@@ -32,7 +33,11 @@ static void print(const char *path, const struct score *score, struct text *out)
     else if (excess > 1e-9)
         text_format(out, "%.3g %% more than %s (%s)", 100 * excess, best, optimum);
     else if (excess < -1e-9)
-        text_format(out, "%.3g %% less than %s %s (%s)", -100 * excess, best, score->beyond, optimum);
+        text_format(out, "%.3g %% less than %s%s%s (%s)", -100 * excess, best,
+                    score->beyond            ? " "
+                    : score->best.proof_over ? " of "
+                                             : "",
+                    beyond ? beyond : "", optimum);
     else if (score->best.proven_optimal)
         text_add(out, "optimal");
     else

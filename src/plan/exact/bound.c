@@ -134,7 +134,8 @@ bool bound_next_reward(const struct interval *interval, struct tangents *tangent
 }
 
 /* For any weights w of the groups, the layers at their cheapest weighted place, sum_i min_g (w_g t_gi), must
- * fit into sum_g w_g devices_g L. The weights here make one model weigh the same everywhere. */
+ * fit into sum_g w_g devices_g L, as several devices together do no more than each. The weights here make one model weigh the
+ * same everywhere. */
 double bound_min_slowest(const struct bound *bound)
 {
     const struct ticks *ticks = bound->ticks;
@@ -143,11 +144,14 @@ double bound_min_slowest(const struct bound *bound)
     for (int i = 0; i < layers; i++) {
         double cheapest = INFINITY;
         for (int g = 0; g < ticks->group_count; g++)
-            cheapest = fmin(cheapest, ticks_stage(ticks, g, 0, i, i + 1) / ticks->groups[g].sum[0][layers]);
+            if (ticks->groups[g].takes == 1)
+                cheapest =
+                    fmin(cheapest, ticks_stage(ticks, g, 0, i, i + 1) / ticks->groups[g].sum[0][layers]);
         work += cheapest;
     }
     for (int g = 0; g < ticks->group_count; g++)
-        capacity +=
-            ldexp(ticks->groups[g].nodes, ticks->groups[g].splits - 1) / ticks->groups[g].sum[0][layers];
+        if (ticks->groups[g].takes == 1)
+            capacity +=
+                ldexp(ticks->groups[g].nodes, ticks->groups[g].splits - 1) / ticks->groups[g].sum[0][layers];
     return work / capacity;
 }

@@ -113,9 +113,11 @@ static bool allocate_states(struct counted *counted)
             if (from == LATTICE_NONE)
                 continue;
             counted->to[from * groups + g] = state;
-            counted->nodes[from] = counted->nodes[state] + 1;
+            if (counted->program->ticks->space == SPACE_ALL)
+                counted->nodes[from] = counted->nodes[state] + 1;
             counted->devices[from] =
-                counted->devices[state] + (1 << (counted->program->ticks->groups[g].splits - 1));
+                counted_max(counted->devices[from],
+                            counted->devices[state] + (1 << (counted->program->ticks->groups[g].splits - 1)));
         }
     return true;
 }
@@ -214,6 +216,13 @@ static void keep_promising(struct counted *counted, uint32_t state, int first, i
     counted->kept[state] = kept;
 }
 
+/* May everything behind a state be idle? */
+static bool ends_at(const struct counted *counted, uint32_t state)
+{
+    const struct ticks *ticks = counted->program->ticks;
+    return ticks->space != SPACE_ALL && counted->program->reach.last[state] >= ticks->layer_count;
+}
+
 /* The counts that a state's nodes lead to. */
 static void counts_of(const struct counted *counted, uint32_t state, int *first, int *last, int *high)
 {
@@ -226,6 +235,11 @@ static void counts_of(const struct counted *counted, uint32_t state, int *first,
         *first = counted_min(*first, counted_max(node.first_count, counted_first(counted, state)));
         *last = counted_max(*last, node.first_count + node.counts - 1);
         *high = counted_max(*high, node.low + node.width - 1);
+    }
+    if (ends_at(counted, state)) {
+        *first = 0;
+        *last = counted_max(*last, 0);
+        *high = counted->program->ticks->layer_count;
     }
     *high = counted_min(*high, counted->program->reach.last[state]);
 }
@@ -241,6 +255,8 @@ static void solve_state(struct counted *counted, uint32_t state, const struct co
         for (int count = first; count <= last; count++)
             for (int i = 0; i < counted_width(counted, state); i++)
                 counted_values(counted, state, phase, count)[i] = INFINITY;
+    if (ends_at(counted, state))
+        counted_values(counted, state, BEHIND, 0)[counted->program->ticks->layer_count - low] = 0;
     for (int g = 0; g < counted->program->lattice->group_count; g++) {
         struct counted_node node;
         if (!kept_node(&node, counted, state, g))
@@ -334,7 +350,7 @@ int counted_path(struct counted *counted, struct tile_stage *stages)
     struct counted_place at = {0};
     int count = 0;
     final_value(counted, &at.phase, &at.count);
-    for (int number = 0; number < counted->program->ticks->node_count; number++) {
+    for (int number = 0; at.layer < counted->program->ticks->layer_count; number++) {
         double value = counted_values(counted, state, at.phase,
                                       at.count)[at.layer - counted->program->reach.first[state]];
         int added = 0;

@@ -35,8 +35,8 @@ struct counted {
     struct tile_costs costs;
     int counts;     /* maximum count of stages */
     uint32_t *to;   /* [state x groups + group]: the state with one node of the group more, or LATTICE_NONE */
-    int *nodes;     /* [state]: unused nodes */
-    int *devices;   /* [state]: devices of the unused nodes */
+    int *nodes;     /* [state]: unused nodes, where none may be idle */
+    int *devices;   /* [state]: maximum stages on the unused nodes */
     size_t *offset; /* [state]: where its values start */
     double *values; /* [state][phase][count][layer of the window]; only those in `kept` are set */
     struct counted_range *kept; /* [state] */
@@ -70,7 +70,7 @@ static inline int counted_max(int a, int b)
     return a > b ? a : b;
 }
 
-/* Counts of a state: at least one stage for each node behind, at most one for each device and each layer there. */
+/* Counts of a state: at least one stage for each node behind that may not be idle, at most one for each device and each layer there. */
 static inline int counted_first(const struct counted *counted, uint32_t state)
 {
     return counted_min(counted->nodes[state], counted->counts);

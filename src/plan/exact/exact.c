@@ -1,23 +1,29 @@
 /* The optimum, with a proof.
  *
- * Problem. Choose the order of the nodes, how each node's devices are split by halving, and where the layers
- * are cut, so that the objective is least. All nodes and devices are used, as in the reference's exhaustive
- * search.
+ * Problem. Choose the order of the stages, the devices of each (a power of two of one node), and where the layers are cut, so
+ * that the objective is least. Devices may be idle. To reproduce the reference, its objective ranges over what its exhaustive
+ * search does: all nodes in any order, each split by halving, none idle. So it is where the number of micro-batches follows from
+ * the stages, as fewer of them would do less work. Where the states of single devices are too many, nodes are whole, used or
+ * idle.
  *
- * Bound. For a fixed time of the slowest stage the objective is a sum over stages, which a dynamic program
- * minimises exactly; for an interval of it the program gives a lower bound, and the pipeline it finds is
- * real: an upper bound (bound.h). The program gives every stage the memory that the last one needs, with one micro-batch in
- * flight. Where the pipeline it finds has a stage that needs more for its place, the bound stays, the pipeline is no plan,
- * and the interval is solved again by a program that counts stages from the end (counted.h). So it is for a single value
- * of the slowest stage where oobleck's limit on the stages after it leaves a gap between the bound and all plans.
+ * Bound. For a fixed time of the slowest stage the objective is a sum over stages, which a dynamic program minimises exactly;
+ * for an interval of it the program gives a lower bound, and the pipeline it finds is real: an upper bound (bound.h). The
+ * program gives every stage the memory that the last one needs, with one micro-batch in flight. Where the pipeline it finds has
+ * a stage that needs more for its place, the bound stays, the pipeline is no plan, and the interval is solved again by a program
+ * that counts stages from the end (counted.h). So it is for a single value of the slowest stage where oobleck's limit on the
+ * stages after it leaves a gap between the bound and all plans.
  *
- * Search. Best first over intervals: the interval with the least bound is solved, dropped when its bound
- * reaches the best plan, else cut in two, by the slowest stage's time or by its place in the pipeline; an
- * interval of one value is exact. Intervals start at the smallest feasible cap, found by bisection (reach.h), and grow upwards until a simple bound on everything above says
- * stop.
+ * Search. Best first over intervals: the interval with the least bound is solved, dropped when its bound reaches the best plan,
+ * else cut in two, by the slowest stage's time or by its place in the pipeline; an interval of one value is exact. Intervals
+ * start at the smallest feasible cap, found by bisection (reach.h), and grow upwards until a simple bound on everything above
+ * says stop.
  *
- * Check. Equal to brute force on thousands of small cases (tests/plan/test_search_random.c) and to the
- * recorded optima of larger ones (tests/plan/test_exact.c). */
+ * Idle. A state counts what is used, and a pipeline may end at any of them (find_final, ends_at): a program over all states has
+ * the optimum of every part of the cluster, so that more devices are never worse. Bounds hold as before: none of them counts on
+ * a node being used, but for what every node costs at least (ticks.c), which is left out.
+ *
+ * Check. Equal to brute force on thousands of small cases (tests/plan/test_search_random.c) and to the recorded optima of larger
+ * ones (tests/plan/test_exact.c). */
 #include "core/clock.h"
 #include "core/heap.h"
 #include "core/progress.h"
@@ -64,11 +70,6 @@ struct exact {
     struct tile_stage *trial;
     int64_t programs, states;
 };
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
 
 /* --- the best plan so far ------------------------------------------------------------------------------- */
 
@@ -228,6 +229,11 @@ static void branch(struct search *search, struct interval interval, double slowe
     push(search, above);
 }
 
+static void note_states(struct exact *exact, size_t values)
+{
+    exact->states = (int64_t)values > exact->states ? (int64_t)values : exact->states;
+}
+
 /* Solves the interval's program for its r, and raises the interval's bound. */
 static enum program_status solve_program(struct search *search, struct interval *interval, double *value)
 {
@@ -237,7 +243,7 @@ static enum program_status solve_program(struct search *search, struct interval 
     if (!reach_windows(&search->program.reach, costs.cap))
         return PROGRAM_INFEASIBLE;
     enum program_status status = program_solve(&search->program, &costs, value);
-    exact->states = larger(exact->states, (int64_t)search->program.value_count);
+    note_states(exact, search->program.value_count);
     *value += bound_constant(&exact->bound, interval);
     if (status == PROGRAM_DONE)
         interval->bound = fmax(interval->bound, *value);
@@ -272,7 +278,7 @@ static enum program_status solve_counting(struct search *search, struct interval
                                                 : status == PROGRAM_INFEASIBLE ? below
                                                                                : 0);
         interval->margin *= NEXT_MARGIN;
-        exact->states = larger(exact->states, (int64_t)search->counted.value_count);
+        note_states(exact, search->counted.value_count);
     } while (status == PROGRAM_INFEASIBLE && interval->bound < end && !search->counted_once);
     if (status == PROGRAM_INFEASIBLE)
         push(search, *interval);
@@ -378,35 +384,13 @@ static bool search_lattice(struct exact *exact, const struct lattice *lattice, i
 
 /* --- clusters with too many states ---------------------------------------------------------------------- */
 
-/* Next permutation in lexicographic order; false after the last. */
-static bool next_order(int *order, int count)
-{
-    int i = count - 2;
-    while (i >= 0 && order[i] > order[i + 1])
-        i--;
-    if (i < 0)
-        return false;
-    int j = count - 1;
-    while (order[j] < order[i])
-        j--;
-    int swap = order[i];
-    order[i] = order[j];
-    order[j] = swap;
-    for (int a = i + 1, b = count - 1; a < b; a++, b--) {
-        swap = order[a];
-        order[a] = order[b];
-        order[b] = swap;
-    }
-    return true;
-}
-
 /* Plans in which the nodes of a group stay together, in up to `orders` orders of the groups: a good start,
  * and all that can be had where the states are too many. */
 static bool search_chains(struct exact *exact, int orders)
 {
     int order[PLAN_MAX_GROUPS];
-    for (int g = 0; g < exact->ticks.group_count; g++)
-        order[g] = g;
+    for (int k = 0; k < exact->ticks.kind_count; k++)
+        order[k] = k;
     do {
         struct lattice chain;
         double bound;
@@ -416,14 +400,20 @@ static bool search_chains(struct exact *exact, int orders)
         lattice_release(&chain);
         if (!ok)
             return false;
-    } while (--orders > 0 && next_order(order, exact->ticks.group_count));
+    } while (--orders > 0 && lattice_next_order(order, exact->ticks.kind_count));
     return true;
+}
+
+/* Returns the number of states; 0: too many. */
+static uint32_t states_of(const struct ticks *ticks)
+{
+    return lattice_size(ticks, MAX_STATES / (uint32_t)ticks->group_count);
 }
 
 static bool search_all(struct exact *exact, double *bound)
 {
     const struct ticks *ticks = &exact->ticks;
-    uint32_t size = lattice_size(ticks, MAX_STATES / (uint32_t)ticks->group_count);
+    uint32_t size = states_of(ticks);
     if (size == 0) {
         *bound = bound_simple(&exact->bound, bound_min_slowest(&exact->bound));
         return search_chains(exact, MAX_CHAIN_ORDERS);
@@ -440,9 +430,17 @@ static bool search_all(struct exact *exact, double *bound)
 
 /* --- the result ----------------------------------------------------------------------------------------- */
 
+/* The plans that a proof is about; NULL: all. */
+static const char *const proof_over[] = {
+    [SPACE_ALL] = "plans that use every device, node after node",
+    [SPACE_NODES] = "plans that use every device of their nodes, node after node",
+    [SPACE_DEVICES] = NULL,
+};
+
 static bool make_plan(const struct exact *exact, double bound, struct pipeline *plan)
 {
     const struct plan_problem *problem = exact->problem;
+    const struct ticks *ticks = &exact->ticks;
     plan->stages = calloc((size_t)exact->stage_count, sizeof *plan->stages);
     if (!plan->stages)
         return error_memory(exact->err);
@@ -452,20 +450,24 @@ static bool make_plan(const struct exact *exact, double bound, struct pipeline *
         next_node[g] = next_node[g - 1] + problem->groups[g - 1].nodes;
     for (int i = 0; i < exact->stage_count; i++) {
         const struct tile_stage *stage = &exact->stages[i];
+        int kind = ticks->groups[stage->group].kind;
         bool new_node = i == 0 || stage->node != exact->stages[i - 1].node;
         plan->stages[i] = (struct pipeline_stage){
             .first_layer = stage->first,
             .last_layer = stage->end - 1,
-            .group = stage->group,
-            .devices = 1 << stage->split,
-            .node = new_node ? next_node[stage->group]++ : plan->stages[i - 1].node,
+            .group = kind,
+            .devices = ticks->groups[stage->group].takes << stage->split,
+            .node = new_node ? next_node[kind]++ : plan->stages[i - 1].node,
         };
     }
+    if (ticks->space == SPACE_DEVICES)
+        pipeline_assign_nodes(problem, plan);
     if (!pipeline_score(problem, plan, exact->err)) {
         pipeline_release(plan);
         return false;
     }
     plan->search = "exact";
+    plan->proof_over = proof_over[ticks->space];
     plan->proven_optimal = bound >= exact->best * SAME;
     plan->lower_bound = plan->proven_optimal ? plan->iteration_time
                                              : fmin(bound / exact->ticks.per_second, plan->iteration_time);
@@ -475,7 +477,24 @@ static bool make_plan(const struct exact *exact, double bound, struct pipeline *
     return true;
 }
 
-/* The only reason why there is no plan at all. */
+static bool search_in(enum ticks_space space, const struct plan_problem *problem,
+                      const struct plan_search_options *options, struct pipeline *plan, struct error *err);
+
+/* Is there a pipeline that fits, but none for which the reference's formula has a value? The other objective knows. */
+static bool is_undefined(const struct exact *exact)
+{
+    struct plan_problem problem = *exact->problem;
+    struct plan_search_options options = *exact->options;
+    struct pipeline plan;
+    problem.objective = OBJECTIVE_PIPELINE;
+    options.better_than = 0;
+    bool fits = exact->problem->objective == OBJECTIVE_OOBLECK && problem.microbatches > 0 &&
+                search_in(SPACE_ALL, &problem, &options, &plan, &(struct error){0});
+    if (fits)
+        pipeline_release(&plan);
+    return fits;
+}
+
 static bool no_room(const struct exact *exact)
 {
     const struct plan_problem *problem = exact->problem;
@@ -493,8 +512,17 @@ static bool no_room(const struct exact *exact)
                          "the devices have %s",
                          unit_format(needs, sizeof needs, needed, UNIT_BYTES, 4),
                          unit_format(has, sizeof has, there, UNIT_BYTES, 4));
+    if (is_undefined(exact))
+        return error_set(
+            exact->err, ERROR_INFEASIBLE,
+            "no plan: every pipeline that uses every device and fits has N = %d or more stages after its "
+            "slowest one, for which the oobleck objective has no value (N - S + k + 1 <= 0): use more "
+            "micro-batches",
+            problem->microbatches);
+    const char *over = proof_over[exact->ticks.space];
     return error_set(
-        exact->err, ERROR_INFEASIBLE, "no plan: no split of the layers fits the memory of the devices%s",
+        exact->err, ERROR_INFEASIBLE, "no plan: no split of the layers%s%s fits the memory of the devices%s",
+        over ? ", of " : "", over ? over : "",
         problem->memory == MEMORY_IN_FLIGHT ? ", with the activations of every micro-batch in flight" : "");
 }
 
@@ -511,16 +539,21 @@ static bool no_plan(const struct exact *exact, double bound, struct pipeline *pl
     return no_room(exact);
 }
 
-bool plan_search_exact(const struct plan_problem *problem, const struct plan_search_options *options,
-                       struct pipeline *plan, struct error *err)
+static bool search_in(enum ticks_space space, const struct plan_problem *problem,
+                      const struct plan_search_options *options, struct pipeline *plan, struct error *err)
 {
     struct exact exact = {.problem = problem, .options = options, .err = err, .best = INFINITY};
     exact.started = clock_now();
     exact.deadline = options->time_limit > 0 ? exact.started + options->time_limit : 0;
     memset(plan, 0, sizeof *plan);
     plan->lower_bound = INFINITY;
-    if (!plan_problem_check(problem, err) || !ticks_init(&exact.ticks, problem, err))
+    if (!plan_problem_check(problem, space == SPACE_ALL, err) ||
+        !ticks_init(&exact.ticks, problem, space, err))
         return false;
+    if (space == SPACE_DEVICES && states_of(&exact.ticks) == 0) {
+        ticks_release(&exact.ticks);
+        return search_in(SPACE_NODES, problem, options, plan, err);
+    }
     exact.bound = bound_init(&exact.ticks, problem);
     exact.stages = calloc((size_t)exact.ticks.max_stages, sizeof *exact.stages);
     exact.trial = calloc((size_t)exact.ticks.max_stages, sizeof *exact.trial);
@@ -538,4 +571,14 @@ bool plan_search_exact(const struct plan_problem *problem, const struct plan_sea
     free(exact.trial);
     ticks_release(&exact.ticks);
     return ok;
+}
+
+bool plan_search_exact(const struct plan_problem *problem, const struct plan_search_options *options,
+                       struct pipeline *plan, struct error *err)
+{
+    bool few = ticks_groups(problem, SPACE_DEVICES) <= TICKS_MAX_GROUPS;
+    return search_in(!plan_may_idle(problem) ? SPACE_ALL
+                     : few                   ? SPACE_DEVICES
+                                             : SPACE_NODES,
+                     problem, options, plan, err);
 }

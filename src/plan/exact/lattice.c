@@ -5,8 +5,8 @@
 uint32_t lattice_size(const struct ticks *ticks, uint32_t max)
 {
     uint64_t size = 1;
-    for (int g = 0; g < ticks->group_count; g++) {
-        size *= (uint64_t)ticks->groups[g].nodes + 1;
+    for (int k = 0; k < ticks->kind_count; k++) {
+        size *= (uint64_t)ticks->units[k] + 1;
         if (size > max)
             return 0;
     }
@@ -27,13 +27,13 @@ static bool allocate(struct lattice *lattice, const struct ticks *ticks, uint32_
 /* Counts up in mixed radix: digits of the next id; returns the level. */
 static int next_digits(const struct ticks *ticks, int *digits, int level)
 {
-    for (int g = 0; g < ticks->group_count; g++) {
-        if (digits[g] < ticks->groups[g].nodes) {
-            digits[g]++;
+    for (int k = 0; k < ticks->kind_count; k++) {
+        if (digits[k] < ticks->units[k]) {
+            digits[k]++;
             return level + 1;
         }
-        level -= digits[g];
-        digits[g] = 0;
+        level -= digits[k];
+        digits[k] = 0;
     }
     return level;
 }
@@ -51,6 +51,9 @@ bool lattice_init(struct lattice *lattice, const struct ticks *ticks, struct err
     uint32_t *start = lattice->level_start;
     int digits[PLAN_MAX_GROUPS] = {0};
     int level = 0;
+    uint32_t stride[PLAN_MAX_GROUPS] = {1};
+    for (int k = 1; k < ticks->kind_count; k++)
+        stride[k] = stride[k - 1] * ((uint32_t)ticks->units[k - 1] + 1);
     for (uint32_t id = 0; id < count; id++) {
         start[level + 1]++;
         level = next_digits(ticks, digits, level);
@@ -62,11 +65,11 @@ bool lattice_init(struct lattice *lattice, const struct ticks *ticks, struct err
     level = 0;
     for (uint32_t id = 0; id < count; id++) {
         uint32_t state = place[id] = start[level]++;
-        uint32_t stride = 1;
         for (int g = 0; g < ticks->group_count; g++) {
+            const struct ticks_group *group = &ticks->groups[g];
             lattice->from[(size_t)state * (size_t)ticks->group_count + (size_t)g] =
-                digits[g] > 0 ? place[id - stride] : LATTICE_NONE;
-            stride *= (uint32_t)ticks->groups[g].nodes + 1;
+                digits[group->kind] >= group->takes ? place[id - (uint32_t)group->takes * stride[group->kind]]
+                                                    : LATTICE_NONE;
         }
         level = next_digits(ticks, digits, level);
     }
@@ -88,10 +91,37 @@ bool lattice_init_chain(struct lattice *lattice, const struct ticks *ticks, cons
         lattice->level_start[k] = (uint32_t)k;
     for (size_t i = 0; i < (size_t)lattice->count * (size_t)lattice->group_count; i++)
         lattice->from[i] = LATTICE_NONE;
-    uint32_t state = 0;
-    for (int k = 0; k < ticks->group_count; k++)
-        for (int n = 0; n < ticks->groups[order[k]].nodes; n++, state++)
-            lattice->from[(size_t)(state + 1) * (size_t)lattice->group_count + (size_t)order[k]] = state;
+    uint32_t first = 0;
+    for (int k = 0; k < ticks->kind_count; k++) {
+        uint32_t units = (uint32_t)ticks->units[order[k]];
+        for (int g = 0; g < ticks->group_count; g++)
+            for (uint32_t n = (uint32_t)ticks->groups[g].takes;
+                 ticks->groups[g].kind == order[k] && n <= units; n++)
+                lattice->from[(size_t)(first + n) * (size_t)lattice->group_count + (size_t)g] =
+                    first + n - (uint32_t)ticks->groups[g].takes;
+        first += units;
+    }
+    return true;
+}
+
+bool lattice_next_order(int *order, int count)
+{
+    int i = count - 2;
+    while (i >= 0 && order[i] > order[i + 1])
+        i--;
+    if (i < 0)
+        return false;
+    int j = count - 1;
+    while (order[j] < order[i])
+        j--;
+    int swap = order[i];
+    order[i] = order[j];
+    order[j] = swap;
+    for (int a = i + 1, b = count - 1; a < b; a++, b--) {
+        swap = order[a];
+        order[a] = order[b];
+        order[b] = swap;
+    }
     return true;
 }
 

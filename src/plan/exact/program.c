@@ -231,6 +231,21 @@ static int final_phase(const struct program *program)
     return phase_count(&program->costs) - 1;
 }
 
+/* A pipeline may end wherever the rest may be idle: of the least value the state with the most devices, which hold less each. */
+static double find_final(struct program *program)
+{
+    uint32_t last = program->lattice->count - 1;
+    double best = INFINITY;
+    for (uint32_t state = program->ticks->space == SPACE_ALL ? last : 0; state <= last; state++) {
+        double value = program_value(program, state, program->ticks->layer_count, final_phase(program));
+        if (value <= best) {
+            best = value;
+            program->final = state;
+        }
+    }
+    return best;
+}
+
 enum program_status program_solve(struct program *program, const struct tile_costs *costs, double *value)
 {
     program->value_count = 0;
@@ -257,7 +272,7 @@ enum program_status program_solve(struct program *program, const struct tile_cos
         return PROGRAM_STOPPED;
     if (program->sweeps)
         sweep_finish(&program->sweep);
-    *value = values_of(program, program->lattice->count - 1, final_phase(program))[0];
+    *value = find_final(program);
     return *value < INFINITY ? PROGRAM_DONE : PROGRAM_INFEASIBLE;
 }
 
@@ -345,11 +360,10 @@ static int tiled_node(const struct program *program, struct step *at, struct til
 
 int program_path(const struct program *program, struct tile_stage *stages)
 {
-    struct step at = {.state = program->lattice->count - 1,
-                      .layer = program->ticks->layer_count,
-                      .phase = final_phase(program)};
+    struct step at = {
+        .state = program->final, .layer = program->ticks->layer_count, .phase = final_phase(program)};
     int count = 0;
-    for (int node = program->ticks->node_count - 1; node >= 0; node--) {
+    for (int node = program->ticks->node_count - 1; at.state != 0; node--) {
         /* Nodes come last first: each goes before what is there already. */
         struct tile_stage tiling[1 << (PLAN_MAX_SPLITS - 1)];
         int added =

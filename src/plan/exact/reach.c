@@ -75,7 +75,7 @@ static void reach_forward(struct reach *reach)
 {
     const struct lattice *lattice = reach->lattice;
     int groups = lattice->group_count;
-    const int *end[PLAN_MAX_GROUPS];
+    const int *end[TICKS_MAX_GROUPS];
     for (int g = 0; g < groups; g++)
         end[g] = reach->tile_end[g][reach->ticks->groups[g].splits - 1];
     reach->last[0] = 0;
@@ -97,7 +97,7 @@ static void reach_backward(struct reach *reach)
 {
     const struct lattice *lattice = reach->lattice;
     int groups = lattice->group_count, layers = reach->ticks->layer_count;
-    const int *start[PLAN_MAX_GROUPS];
+    const int *start[TICKS_MAX_GROUPS];
     for (int g = 0; g < groups; g++)
         start[g] = reach->tile_start[g][reach->ticks->groups[g].splits - 1];
     for (uint32_t state = 0; state < lattice->count; state++)
@@ -114,7 +114,7 @@ static void reach_backward(struct reach *reach)
     }
 }
 
-/* Every node holds at least one layer. */
+/* Every node holds at least one layer, where none is idle. */
 static void clamp_to_levels(struct reach *reach)
 {
     const struct lattice *lattice = reach->lattice;
@@ -145,6 +145,7 @@ bool reach_windows(struct reach *reach, double cap)
     for (int g = 0; g < reach->ticks->group_count; g++)
         fill_starts(reach, g);
     reach_backward(reach);
-    clamp_to_levels(reach);
+    if (reach->ticks->space == SPACE_ALL)
+        clamp_to_levels(reach);
     return true;
 }

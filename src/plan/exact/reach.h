@@ -21,11 +21,11 @@ struct reach {
     const struct ticks *ticks;
     const struct lattice *lattice;
     /* [group][split][layer] under the last cap: */
-    int *stage_end[PLAN_MAX_GROUPS][PLAN_MAX_SPLITS]; /* last b such that one stage may hold [layer, b) */
-    int *tile_end[PLAN_MAX_GROUPS]
+    int *stage_end[TICKS_MAX_GROUPS][PLAN_MAX_SPLITS]; /* last b such that one stage may hold [layer, b) */
+    int *tile_end[TICKS_MAX_GROUPS]
                  [PLAN_MAX_SPLITS]; /* the same for 2^split devices, split up further at will */
-    int *tile_start[PLAN_MAX_GROUPS][PLAN_MAX_SPLITS]; /* first a such that they may hold [a, layer) */
-    int *first, *last;                                 /* [state]: its window; empty when first > last */
+    int *tile_start[TICKS_MAX_GROUPS][PLAN_MAX_SPLITS]; /* first a such that they may hold [a, layer) */
+    int *first, *last;                                  /* [state]: its window; empty when first > last */
 };
 
 bool reach_init(struct reach *reach, const struct ticks *ticks, const struct lattice *lattice,

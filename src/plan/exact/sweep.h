@@ -41,7 +41,7 @@ struct sweep {
     size_t *offset; /* [state x group_count + group]: where the rows of the last node begin */
     double *rows;
     size_t room;
-    struct sweep_range *range[PLAN_MAX_GROUPS][PLAN_MAX_SPLITS][TILE_PLANES]; /* [end of the stage] */
+    struct sweep_range *range[TICKS_MAX_GROUPS][PLAN_MAX_SPLITS][TILE_PLANES]; /* [end of the stage] */
     int threads;
     struct sweep_scratch *scratch; /* [thread] */
 };

@@ -57,16 +57,16 @@ static double choose_scale(const struct plan_problem *problem, int max_stages)
     return digits > -300 ? 64e3 * pow(10, digits) : finest;
 }
 
-/* Every layer runs somewhere at its best, and every node has at least one layer: so sum over layers of the
- * best time anywhere, plus for each node the least that a layer loses by being there. */
+/* Every layer runs somewhere at its best, and every node that may not be idle has at least one layer: so sum over layers of the
+ * best time anywhere, plus for each such node the least that a layer loses by being there. */
 static double min_sum(const struct ticks *ticks)
 {
     double sum = 0;
-    double loss[PLAN_MAX_GROUPS];
+    double loss[TICKS_MAX_GROUPS];
     for (int g = 0; g < ticks->group_count; g++)
         loss[g] = INFINITY;
     for (int i = 0; i < ticks->layer_count; i++) {
-        double here[PLAN_MAX_GROUPS], best = INFINITY;
+        double here[TICKS_MAX_GROUPS], best = INFINITY;
         for (int g = 0; g < ticks->group_count; g++) {
             here[g] = INFINITY;
             for (int split = 0; split < ticks->groups[g].splits; split++)
@@ -77,17 +77,51 @@ static double min_sum(const struct ticks *ticks)
             loss[g] = fmin(loss[g], here[g] - best);
         sum += best;
     }
-    for (int g = 0; g < ticks->group_count; g++)
+    for (int g = 0; ticks->space == SPACE_ALL && g < ticks->group_count; g++)
         sum += ticks->groups[g].nodes * loss[g];
     return sum;
 }
 
-bool ticks_init(struct ticks *ticks, const struct plan_problem *problem, struct error *err)
+int ticks_groups(const struct plan_problem *problem, enum ticks_space space)
+{
+    int count = 0;
+    for (int g = 0; g < problem->group_count; g++)
+        count += space == SPACE_DEVICES ? problem->groups[g].splits : 1;
+    return count;
+}
+
+/* Adds a group whose nodes are split from 2^first devices down to one; of single devices, never. */
+static bool add_group(struct ticks *ticks, const struct plan_problem *problem, int kind, int first)
+{
+    const struct plan_group *from = &problem->groups[kind];
+    bool devices = ticks->space == SPACE_DEVICES;
+    struct ticks_group *group = &ticks->groups[ticks->group_count++];
+    *group = (struct ticks_group){
+        .kind = kind,
+        .takes = devices ? 1 << first : 1,
+        .nodes = ticks->units[kind] >> (devices ? first : 0),
+        .splits = devices ? 1 : from->splits,
+    };
+    for (int split = 0; split < group->splits; split++) {
+        int size = devices ? first : split;
+        double *sum = ARENA_ARRAY(&ticks->arena, (size_t)ticks->layer_count + 1, double);
+        if (!sum)
+            return false;
+        for (int i = 0; i < ticks->layer_count; i++)
+            sum[i + 1] = sum[i] + nearbyint(layer_seconds(from, size, i) * ticks->per_second);
+        group->sum[split] = sum;
+        group->memory[split] = from->memory ? ldexp((double)from->memory, size) : INFINITY;
+    }
+    return true;
+}
+
+bool ticks_init(struct ticks *ticks, const struct plan_problem *problem, enum ticks_space space,
+                struct error *err)
 {
     memset(ticks, 0, sizeof *ticks);
     int layers = ticks->layer_count = problem->layer_count;
-    ticks->group_count = problem->group_count;
-    ticks->node_count = plan_problem_nodes(problem);
+    ticks->space = space;
+    ticks->kind_count = problem->group_count;
     int devices = plan_problem_devices(problem);
     ticks->max_stages = devices < layers ? devices : layers;
     ticks->per_second = choose_scale(problem, ticks->max_stages);
@@ -107,17 +141,12 @@ bool ticks_init(struct ticks *ticks, const struct plan_problem *problem, struct 
 
     for (int g = 0; g < problem->group_count; g++) {
         const struct plan_group *group = &problem->groups[g];
-        ticks->groups[g].nodes = group->nodes;
-        ticks->groups[g].splits = group->splits;
-        for (int split = 0; split < group->splits; split++) {
-            double *sum = ARENA_ARRAY(&ticks->arena, (size_t)layers + 1, double);
-            if (!sum)
+        int nodes = space == SPACE_ALL || group->nodes < layers ? group->nodes : layers; /* a stage on each */
+        ticks->units[g] = nodes * (space == SPACE_DEVICES ? group->devices_per_node : 1);
+        ticks->node_count += ticks->units[g];
+        for (int split = 0; split < (space == SPACE_DEVICES ? group->splits : 1); split++)
+            if (!add_group(ticks, problem, g, split))
                 goto no_memory;
-            for (int i = 0; i < layers; i++)
-                sum[i + 1] = sum[i] + nearbyint(layer_seconds(group, split, i) * ticks->per_second);
-            ticks->groups[g].sum[split] = sum;
-            ticks->groups[g].memory[split] = group->memory ? ldexp((double)group->memory, split) : INFINITY;
-        }
     }
     ticks->min_sum = min_sum(ticks);
     return true;

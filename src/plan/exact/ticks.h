@@ -15,7 +15,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define TICKS_MAX_GROUPS 64
+
+/* What plans leave idle. */
+enum ticks_space {
+    SPACE_ALL,     /* nothing: the stages of a node follow each other, and use all of its devices */
+    SPACE_NODES,   /* whole nodes */
+    SPACE_DEVICES, /* any device; the stages of a node need not follow each other */
+};
+
+/* Nodes that are alike. Of single devices a group has stages of one size: its "nodes" are as many devices, never split, and
+ * several groups draw on the devices of one kind. */
 struct ticks_group {
+    int kind;  /* index into problem.groups, and into `units` */
+    int takes; /* units that a node of the group takes: 1, or its devices */
     int nodes;
     int splits;                         /* as in plan_group */
     const double *sum[PLAN_MAX_SPLITS]; /* [log2 g][layer]: ticks of all layers before this one */
@@ -26,18 +39,23 @@ struct ticks {
     struct arena arena;
     double per_second;
     int layer_count;
+    enum ticks_space space;
+    int kind_count;
+    int units[PLAN_MAX_GROUPS]; /* [kind]: nodes, or devices */
     int group_count;
-    int node_count;
+    int node_count; /* of all units */
     int max_stages; /* maximum number of stages: the smaller of layers and devices */
     enum memory_model memory;
     int microbatches;                   /* 0: never fewer than the stages */
     const double *state_sum, *kept_sum; /* [layer]: bytes of all layers before this one (score/memory.h) */
-    struct ticks_group groups[PLAN_MAX_GROUPS];
+    struct ticks_group groups[TICKS_MAX_GROUPS];
     double min_sum; /* lower bound on the sum of stage times */
 };
 
-/* Copies everything it needs from the problem. */
-bool ticks_init(struct ticks *ticks, const struct plan_problem *problem, struct error *err);
+/* Copies everything it needs from the problem. Of single devices: ticks_groups are at most TICKS_MAX_GROUPS. */
+bool ticks_init(struct ticks *ticks, const struct plan_problem *problem, enum ticks_space space,
+                struct error *err);
+int ticks_groups(const struct plan_problem *problem, enum ticks_space space);
 void ticks_release(struct ticks *ticks);
 
 /* Ticks of layers [a, b) on 2^split devices of this group. */

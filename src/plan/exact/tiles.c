@@ -38,7 +38,7 @@ bool tiles_init(struct tiles *tiles, const struct reach *reach, struct error *er
 
 void tiles_release(struct tiles *tiles)
 {
-    for (int g = 0; g < PLAN_MAX_GROUPS; g++)
+    for (int g = 0; g < TICKS_MAX_GROUPS; g++)
         for (int split = 0; split < PLAN_MAX_SPLITS; split++)
             free(tiles->table[g][split].values);
     arena_release(&tiles->arena);

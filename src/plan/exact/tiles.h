@@ -58,8 +58,8 @@ struct tiles {
     const struct reach *reach;
     const struct ticks *ticks;
     struct tile_costs costs;
-    struct tile_table table[PLAN_MAX_GROUPS][PLAN_MAX_SPLITS]; /* [group][log2 devices] */
-    int *need[PLAN_MAX_SPLITS];                                /* scratch: see tiles.c */
+    struct tile_table table[TICKS_MAX_GROUPS][PLAN_MAX_SPLITS]; /* [group][log2 devices] */
+    int *need[PLAN_MAX_SPLITS];                                 /* scratch: see tiles.c */
     int *pyramid;
     int pyramid_levels;
 };

@@ -394,7 +394,7 @@ static bool lay_out(struct reference_table *table, struct error *err)
 
 static bool prepare(struct reference_table *table, struct error *err)
 {
-    if (!plan_problem_check(table->problem, err) || !add_shares(table, err) || !lay_out(table, err))
+    if (!plan_problem_check(table->problem, true, err) || !add_shares(table, err) || !lay_out(table, err))
         return false;
     size_t stages = (size_t)table->shares[table->share_count - 1].max_stages + 1;
     table->count = ARENA_ARRAY(&table->arena, stages, double);

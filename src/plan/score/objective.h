@@ -21,7 +21,7 @@ struct objective {
     bool (*score)(struct score_request *scoring, struct plan *scored, struct error *err);
     bool (*search)(struct score_request *scoring, struct plan *best, struct error *err);
     void (*close)(struct score_request *scoring);
-    const char *beyond;
+    const char *beyond; /* NULL: the best plan says what its proof is about */
 };
 
 extern const struct objective objective_pipeline, objective_oobleck, objective_dapple, objective_job,

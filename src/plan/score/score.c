@@ -154,7 +154,6 @@ static bool score_and_search(struct score *score, struct score_request *scoring,
     } else {
         score->misfit.kind = ERROR_INFEASIBLE;
     }
-    score->beyond = objective->beyond;
     score->other_link =
         scoring->options->planning.cluster ? find_other_link(scoring->plan, &score->plan) : NULL;
     if (!objective->search(scoring, &score->best, &score->none)) {
@@ -164,6 +163,7 @@ static bool score_and_search(struct score *score, struct score_request *scoring,
             return false;
         }
     }
+    score->beyond = objective->beyond;
     return complete(score, scoring->plan, err);
 }
 

@@ -10,9 +10,10 @@
 #include "plan/score/options.h"
 
 struct score {
-    struct plan plan;   /* complete: seconds, bytes and devices of all stages */
-    struct plan best;   /* for the same question; pipeline_count 0: none found */
-    const char *beyond; /* features of plans that the search does not consider */
+    struct plan plan; /* complete: seconds, bytes and devices of all stages */
+    struct plan best; /* for the same question; pipeline_count 0: none found */
+    const char
+        *beyond; /* features of plans that the search does not consider; NULL: best.proof_over says them */
     /* a link of the given plan that the scored one has with other numbers; NULL: none */
     const char *other_link;
     struct error misfit; /* text "": the plan fits into memory */
