@@ -190,6 +190,9 @@ static bool settle_experts(struct launch_options *options)
                    launch_is_on(options, "comm_overlap.delay_wgrad_compute");
     if (technique[TECHNIQUE_EXPERT_OVERLAP].given && delayed)
         technique[TECHNIQUE_EXPERT_OVERLAP].value = OVERLAP_WEIGHTS;
+    if (launch_is_on(options, "moe-enable-deepep"))
+        launch_set(&technique[TECHNIQUE_DISPATCH], launch_argument(options, "moe-enable-deepep"),
+                   DISPATCH_DEEPEP);
     if (!experts)
         technique[TECHNIQUE_DISPATCH].given = technique[TECHNIQUE_EXPERT_OVERLAP].given = false;
     return true;
@@ -255,6 +258,12 @@ static bool settle_offload(struct launch_options *options, struct error *err)
         if (launch_argument(options, "exp-avg-dtype"))
             options->technique[TECHNIQUE_MOMENTS].given = false;
     }
+    struct launch_argument *second = launch_argument(options, "exp-avg-sq-dtype");
+    const char *first = launch_text(options, "exp-avg-dtype");
+    if (second && second->value && strcmp(second->value, first ? first : "fp32") != 0) {
+        second->use = LAUNCH_UNMODELLED;
+        second->note = "a second moment in another format than the first; both are priced as the first";
+    }
     if (launch_is_on(options, "optimizer-cpu-offload")) {
         const char *text = fraction && fraction->value ? fraction->value : "1";
         char *end;
@@ -283,6 +292,14 @@ static bool refuse_others(const struct launch_options *options, struct error *er
         {"decoder-num-layers", "encoder-decoder model: name it with -m (t5-11b)"},
         {"decoder-seq-length", "encoder-decoder model: name it with -m (t5-11b)"},
         {"language-model-type", "vision-language models are not modelled"},
+        {"vision-model-type", "vision-language models are not modelled"},
+        {"is-hybrid-model", "Mamba layers are not modelled"},
+        {"perform-rl-step", "post-training with rollouts is not modelled"},
+        {"experimental-attention-variant", "attention of this kind is not modelled"},
+        {"enable-mhc-connections", "several residual streams are not modelled"},
+        {"heterogeneous-layers-config-path", "layers that differ are not modelled"},
+        {"heterogeneous-layers-config-encoded-json", "layers that differ are not modelled"},
+        {"flextron", "elastic models are not modelled"},
         {"encoder.num_layers", "encoder-decoder model: name it with -m (t5-11b)"},
     };
     for (size_t i = 0; !options->model_name && i < sizeof all / sizeof *all; i++)

@@ -192,8 +192,6 @@ bool launch_read_nemo(struct launch_options *options, int first, bool bridge, co
     for (int i = first; i < count; i++)
         if (options->arguments[i].use == LAUNCH_USES)
             options->arguments[i].use = LAUNCH_UNKNOWN;
-        else if (options->arguments[i].use == LAUNCH_UNKNOWN && bridge)
-            options->arguments[i].use = LAUNCH_IDLE;
     if (!launch_apply_rules(options, bridge ? &around_bridge : &all_rules, first, shell, err) ||
         !refuse_open(options, first, err))
         return false;

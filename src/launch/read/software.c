@@ -350,25 +350,30 @@ const struct launch_rules *launch_table(const char *name)
     return table ? &table->rules : NULL;
 }
 
+/* Finds a setting in a table and in those behind it: by its own name alone, or by the beginnings alone. */
+static const struct launch_rule *find(const char *name, const char *setting, bool stars,
+                                      const struct launch_rule **end)
+{
+    const struct vocabulary *table = table_of(name);
+    const struct launch_rule *found = NULL;
+    uint32_t slot = table && !stars ? *slot_of(table, setting) : 0;
+    if (slot)
+        found = &table->rules.rules[slot - 1];
+    for (size_t i = 0; table && stars && !found && i < table->star_count; i++)
+        if (launch_name_fits(table->stars[i]->name, setting))
+            found = table->stars[i];
+    if (found)
+        *end = table->rules.rules + table->rules.count;
+    for (size_t i = 0; table && !found && i < table->also_count; i++)
+        found = find(table->also[i]->name, setting, stars, end);
+    return found;
+}
+
 const struct launch_rule *launch_table_rule(const char *name, const char *setting,
                                             const struct launch_rule **end)
 {
-    const struct vocabulary *table = table_of(name);
-    if (!table)
-        return NULL;
-    *end = table->rules.rules + table->rules.count;
-    uint32_t slot = *slot_of(table, setting);
-    if (slot)
-        return &table->rules.rules[slot - 1];
-    for (size_t i = 0; i < table->star_count; i++)
-        if (launch_name_fits(table->stars[i]->name, setting))
-            return table->stars[i];
-    for (size_t i = 0; i < table->also_count; i++) {
-        const struct launch_rule *found = launch_table_rule(table->also[i]->name, setting, end);
-        if (found)
-            return found;
-    }
-    return NULL;
+    const struct launch_rule *found = find(name, setting, false, end);
+    return found ? found : find(name, setting, true, end);
 }
 
 const char *launch_table_nearest(const char *name, const char *setting)
