@@ -393,6 +393,22 @@ static void launchers_of_one_node(void **state)
         {"accelerate launch --num_processes 16", 16},
         {"python --nproc_per_node 4", 0},
         {"NNODES=3\ntorchrun --nproc_per_node 4", 12},
+        {"srun -N 4 --ntasks-per-node=8 python", 32},
+        {"srun -N4 -n32 python -u", 32},
+        {"srun --nodes=4 --gpus-per-node=h100:8 python", 32},
+        {"srun -N 2 --gres=gpu:a100:4 python", 8},
+        {"srun -G 6 python", 6},
+        {"srun -N 2 --ntasks-per-node=1 torchrun --nproc_per_node=8", 16},
+        {"srun -n 3 torchrun --nproc_per_node=8", 24},
+        {"srun -J torchrun -n 16 python", 16},
+        {"srun -N $N -n 16 python", 16},
+        {"mpirun -np 16 python", 16},
+        {"mpiexec -n 24 -ppn 8 python", 24},
+        {"mpirun -H a:8,b:8 python", 16},
+        {"mpirun -H a:8,b:4 python", 12},
+        {"mpirun -np 2 --map-by ppr:1:node torchrun --nproc_per_node 8", 16},
+        {"deepspeed --include localhost:0,1,3", 3},
+        {"deepspeed --include a:0,1@b:0,1", 4},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char script[1024];
@@ -429,6 +445,51 @@ static void words_of_torchrun(void **state)
         "run.sh:1: --nproc_per_node: expected a whole number of at least 1, gpu or auto, found 'tpu'");
 }
 
+/* Post-training is refused with the training step that it has; a server trains nothing. */
+static void rollouts_are_refused(void **state)
+{
+    (void)state;
+    static const char again[] = "' prices that)";
+    static const struct {
+        const char *path, *text, *says;
+    } cases[] = {
+        {"run.sh",
+         "python3 -m verl.trainer.main_ppo data.max_prompt_length=512 data.max_response_length=1024 "
+         "actor_rollout_ref.model.path=Qwen/Qwen3-8B actor_rollout_ref.actor.ppo_mini_batch_size=256 "
+         "trainer.n_gpus_per_node=8 trainer.nnodes=2\n",
+         "run.sh: verl: post-training with rollouts is not modelled; its training step is: Qwen/Qwen3-8B, "
+         "global "
+         "batch 256, sequence 1536, 16 devices"},
+        {"run.sh",
+         "ray job submit -- python3 -m openrlhf.cli.train_ppo_ray --pretrain meta/L --micro_train_batch_size "
+         "8 "
+         "--train_batch_size 128 --prompt_max_len 1024 --generate_max_len 1024\n",
+         "run.sh: OpenRLHF: post-training with rollouts is not modelled; its training step is: meta/L, "
+         "global "
+         "batch 128, micro-batch 8, sequence 2048"},
+        {"run.sh", "trl grpo --model_name_or_path m --per_device_train_batch_size 4\n",
+         "run.sh: TRL's GRPO: post-training with rollouts is not modelled; its training step is: m, "
+         "micro-batch 4"},
+        {"a.yaml", "base_model: m\nrl: grpo\nmicro_batch_size: 2\nsequence_len: 2048\n",
+         "a.yaml: grpo: post-training with rollouts is not modelled; its training step is: m, micro-batch 2, "
+         "sequence 2048"},
+        {"a.yaml", "model_name_or_path: m\nstage: ppo\ncutoff_len: 1024\n",
+         "a.yaml: ppo: post-training with rollouts is not modelled; its training step is: m, sequence 1024"},
+        {"run.sh", "vllm serve Qwen/Qwen3-8B --tensor-parallel-size 2\n",
+         "run.sh: vLLM serves a model: nothing is trained"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct launch_input input = {
+            .path = cases[i].path, .data = cases[i].text, .length = strlen(cases[i].text), .is_alone = true};
+        struct launch_options options = {0};
+        struct error err;
+        assert_false(launch_read(&options, &input, &err));
+        if (strncmp(err.text, cases[i].says, strlen(cases[i].says)) != 0)
+            fail_msg("%s", err.text);
+        assert_int_equal(strstr(err.text, again) != NULL, strstr(cases[i].says, "step is") != NULL);
+    }
+}
+
 /* What accelerate changes of the training is listed, and is no argument of the script. */
 static void options_of_accelerate(void **state)
 {
@@ -456,6 +517,7 @@ int main(void)
         cmocka_unit_test(launchers_of_one_node),
         cmocka_unit_test(words_of_torchrun),
         cmocka_unit_test(options_of_accelerate),
+        cmocka_unit_test(rollouts_are_refused),
         cmocka_unit_test(slurm_says_its_variables),
         cmocka_unit_test(loops_over_numbers_count_once),
         cmocka_unit_test(comments_before_the_end_of_a_case),

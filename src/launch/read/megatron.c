@@ -83,67 +83,6 @@ static bool is_script(const char *text)
     return text_ends_with(text, ".py") && text[0] != '-';
 }
 
-/* Adds an option of the launcher: "--nnodes 4" or "--nnodes=4". */
-static bool add_launcher_option(struct commands *c, int at, int script)
-{
-    static const char *const options[] = {"nproc_per_node", "nnodes",        "num_gpus",
-                                          "num_nodes",      "num_processes", "num_machines"};
-    const struct shell_word *word = &c->words.items[at];
-    const char *equals = strchr(word->text, '=');
-    if (!is_option(word->text) || (!equals && at + 1 >= script))
-        return true;
-    const char *name =
-        equals ? arena_copy(&c->options->arena, word->text, (size_t)(equals - word->text)) : word->text;
-    const char *value = equals ? equals + 1 : c->words.items[at + 1].text;
-    for (size_t i = 0; name && i < sizeof options / sizeof *options; i++)
-        if (launch_same_name(options[i], name))
-            return launch_add(c->options, name, value, word->path, word->line);
-    return name;
-}
-
-/* Adds an option of accelerate that changes the training as "accelerate.NAME": the script may have one of the same name. */
-static bool add_accelerate_option(struct commands *c, int at, int script)
-{
-    static const char *const options[] = {
-        "use_",       "zero_",       "fsdp_", "mixed_precision", "offload_", "gradient_accumulation_steps",
-        "deepspeed_", "megatron_lm_"};
-    const struct shell_word *word = &c->words.items[at];
-    const char *equals = strchr(word->text, '=');
-    const char *next =
-        at + 1 < script && c->words.items[at + 1].text[0] != '-' ? c->words.items[at + 1].text : NULL;
-    bool counts = false;
-    for (size_t i = 0; is_option(word->text) && i < sizeof options / sizeof *options; i++)
-        counts |= text_starts_with(word->text + 2, options[i]);
-    if (!counts)
-        return true;
-    const char *name = arena_format(&c->options->arena, "accelerate.%.*s", (int)strcspn(word->text + 2, "="),
-                                    word->text + 2);
-    return name && launch_add(c->options, name, equals ? equals + 1 : next, word->path, word->line);
-}
-
-/* Marks the launcher whose words these are, which starts one node unless it is told otherwise; none, if something else may
- * tell it. torch/distributed/run.py of PyTorch 2.9, deepspeed/launcher/runner.py of 0.18. */
-static void find_launcher(struct commands *c, int script)
-{
-    static const char *const launchers[] = {"torchrun", "torch.distributed.run", "torch.distributed.launch",
-                                            "deepspeed"};
-    static const char *const elsewhere[] = {"hostfile", "include", "exclude"};
-    c->launcher = NULL;
-    for (int i = 0; i < script; i++) {
-        const char *text = c->words.items[i].text, *slash = strrchr(text, '/');
-        bool tells = text[0] == SHELL_MARK && (i == 0 || !is_option(c->words.items[i - 1].text));
-        for (size_t j = 0; is_option(text) && j < sizeof elsewhere / sizeof *elsewhere; j++)
-            tells |= text_starts_with(text + 2, elsewhere[j]);
-        for (size_t j = 0; !c->launcher && j < sizeof launchers / sizeof *launchers; j++)
-            if (strcmp(slash ? slash + 1 : text, launchers[j]) == 0)
-                c->launcher = launchers[j];
-        if (tells) {
-            c->launcher = NULL;
-            return;
-        }
-    }
-}
-
 /* Options of torchrun and of its like give the number of devices; an unknown word may be any option. */
 static bool add_command(struct commands *c)
 {
@@ -151,14 +90,8 @@ static bool add_command(struct commands *c)
     for (int i = 0; i < c->words.count; i++)
         if (is_script(c->words.items[i].text))
             script = i;
-    find_launcher(c, script);
-    bool accelerate = false;
-    for (int i = 0; i < script; i++) {
-        accelerate |= strcmp(c->words.items[i].text, "accelerate") == 0;
-        if (!add_launcher_option(c, i, script) || (accelerate && !add_accelerate_option(c, i, script)))
-            return false;
-    }
-    return add_options(c, script + 1, c->words.count);
+    return launch_add_launcher(c->options, &c->words, script, &c->launcher) &&
+           add_options(c, script + 1, c->words.count);
 }
 
 /* An unknown word behind the script may hold any option. */
@@ -260,107 +193,6 @@ static bool add_variables(struct commands *c)
     return true;
 }
 
-/* Sets a number of #SBATCH lines. */
-static void set_batch(const struct shell *shell, const char *name, const char *letter, int64_t min,
-                      struct launch_value *value)
-{
-    const char *text = shell_batch_value(shell, name, letter), *colon = text ? strrchr(text, ':') : NULL;
-    const struct launch_argument at = {.path = shell->batch.count > 0 ? shell->batch.items[0].path : "",
-                                       .line = shell->batch.count > 0 ? shell->batch.items[0].line : 0};
-    int64_t number;
-    if (text && !value->given && launch_number(colon ? colon + 1 : text, min, &number)) /* "h100:8" */
-        launch_set(value, &at, number);
-}
-
-/* Nodes and devices of a job of slurm, and the variables that usually hold them. */
-static bool add_devices(struct launch_options *options, const struct shell *shell)
-{
-    const char *generic = shell_batch_value(shell, "--gres", "");
-    const char *constraint = shell_batch_value(shell, "--constraint", "-C");
-    set_batch(shell, "--nodes", "-N", 1, &options->nodes);
-    set_batch(shell, "--gpus-per-node", "", 1, &options->devices_per_node);
-    if (generic && strncmp(generic, "gpu", 3) == 0)
-        set_batch(shell, "--gres", "", 1, &options->devices_per_node);
-    set_batch(shell, "--ntasks-per-node", "", 2, &options->devices_per_node);
-    const char *const places[] = {constraint, generic, shell_batch_value(shell, "--gpus-per-node", "")};
-    for (size_t i = 0; i < 3 && !options->device; i++)
-        if (places[i] && (options->device = launch_device_in(places[i])) != NULL)
-            options->device_said = i == 0 ? "#SBATCH --constraint" : "#SBATCH";
-    static const char *const nodes[] = {"NNODES", "NUM_NODES", "SLURM_NNODES"};
-    for (size_t i = 0; i < 3 && !options->nodes.given; i++) {
-        const struct shell_variable *variable = shell_find(shell, nodes[i]);
-        int64_t number;
-        const struct launch_argument at = {.line = variable ? variable->line : 0};
-        if (variable && variable->values.count > 0 &&
-            launch_number(variable->values.items[0].text, 1, &number))
-            launch_set(&options->nodes, &at, number), launch_ask(options, nodes[i]);
-    }
-    return true;
-}
-
-/* Notes that an option of torchrun gives no number. */
-static bool miss_of_torchrun(struct launch_options *options, const char *name, const char *value,
-                             const char *why, const char *give)
-{
-    const char *text = arena_format(&options->arena, "is '%s', %s", value, why);
-    return text && launch_miss(options, name, text, give);
-}
-
-/* torchrun's "gpu" and "auto" are as many processes as the node has devices, and "1:4" any number of nodes of these. Neither
- * is guessed. torch/distributed/run.py of PyTorch 2.9. */
-static bool read_torchrun(struct launch_options *options, struct error *err)
-{
-    const struct launch_argument *processes = launch_argument(options, "nproc_per_node");
-    const struct launch_argument *nodes = launch_argument(options, "nnodes");
-    int64_t number, least, most;
-    if (processes && processes->value && !strchr(processes->value, SHELL_MARK)) {
-        if (launch_number(processes->value, 1, &number))
-            launch_set(&options->devices_per_node, processes, number);
-        else if (strcmp(processes->value, "gpu") != 0 && strcmp(processes->value, "auto") != 0)
-            return launch_refuse(processes, err,
-                                 "expected a whole number of at least 1, gpu or auto, found '%s'",
-                                 processes->value);
-        else if (!miss_of_torchrun(options, "the number of processes per node", processes->value,
-                                   "which depends on the machine", "--set nproc_per_node=N"))
-            return error_memory(err);
-    }
-    if (!nodes || !nodes->value || strchr(nodes->value, SHELL_MARK))
-        return true;
-    const char *colon = strchr(nodes->value, ':');
-    const char *low =
-        colon ? arena_copy(&options->arena, nodes->value, (size_t)(colon - nodes->value)) : nodes->value;
-    if (!low)
-        return error_memory(err);
-    if (!launch_number(low, 1, &least) || !launch_number(colon ? colon + 1 : low, 1, &most) || most < least)
-        return launch_refuse(nodes, err,
-                             "expected a whole number of at least 1, or a range such as 1:4, found '%s'",
-                             nodes->value);
-    if (least == most)
-        launch_set(&options->nodes, nodes, least);
-    else if (!miss_of_torchrun(options, "the number of nodes", nodes->value, "of an elastic job",
-                               "--set nnodes=N"))
-        return error_memory(err);
-    return true;
-}
-
-/* Nodes that neither the launcher's options nor the script say are the launcher's default. */
-static bool default_nodes(struct launch_options *options, const char *launcher)
-{
-    bool said = options->nodes.given || options->devices.given || launch_argument(options, "nnodes") ||
-                launch_argument(options, "num_nodes") || !options->devices_per_node.given;
-    if (!launcher || said)
-        return true;
-    launch_default(&options->nodes, 1);
-    return launch_note(options, "%s without a number of nodes: one, its default", launcher);
-}
-
-bool launch_read_nodes(struct launch_options *options, struct shell *shell, const char *launcher,
-                       struct error *err)
-{
-    return read_torchrun(options, err) &&
-           ((add_devices(options, shell) && default_nodes(options, launcher)) || error_memory(err));
-}
-
 /* Returns the place of the program in a command of a launcher: "train.py", or the module behind -m. */
 static int program_of(const struct shell_words *words)
 {
@@ -384,11 +216,8 @@ bool launch_add_command(struct launch_options *options, struct shell *shell, con
         if (!flatten(&c, &shell->commands[i], 0))
             return false;
         int program = program_of(&c.words);
-        find_launcher(&c, program);
-        for (int j = 0; j < program; j++)
-            if (!add_launcher_option(&c, j, program))
-                return false;
-        if (!add_options(&c, program + 1, c.words.count))
+        if (!launch_add_launcher(options, &c.words, program, &c.launcher) ||
+            !add_options(&c, program + 1, c.words.count))
             return false;
         miss_words(&c);
     }
@@ -398,7 +227,6 @@ bool launch_add_command(struct launch_options *options, struct shell *shell, con
 
 /* ---- rules ---- */
 
-const struct launch_rules launch_launcher_rules = {.table = "launcher"};
 const struct launch_rules megatron_rules = {.table = "megatron-lm"};
 
 static const struct launch_rules all_rules = {.table = "launcher", .next = &megatron_rules};
@@ -469,7 +297,7 @@ static bool read_doc(struct launch_options *options, struct launch_source *sourc
         !launch_note(options, "reinforcement learning: only the training of its model is priced"))
         return error_memory(err);
     return launch_add_doc(options, source->doc, "MODEL_ARGS", err) &&
-           launch_apply_rules(options, &all_rules, first, NULL, err) && read_torchrun(options, err);
+           launch_apply_rules(options, &all_rules, first, NULL, err) && launch_read_torchrun(options, err);
 }
 
 static bool knows(const struct launch_source *source)

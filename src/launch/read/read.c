@@ -14,10 +14,10 @@
 
 /* The first that knows a file reads it; Megatron-LM's takes any script. */
 static const struct launch_reader *const readers[] = {
-    &rollouts_reader, &bridge_reader,        &nemo_reader,        &mlperf_reader,
-    &primus_reader,   &nanotron_reader,      &foundry_reader,     &factory_reader,
-    &axolotl_reader,  &torchtitan_reader,    &neox_reader,        &deepspeed_reader,
-    &megatron_reader, &recipe_bridge_reader, &recipe_nemo_reader, &recipe_titan_reader,
+    &rollouts_reader,    &bridge_reader,       &nemo_reader,    &mlperf_reader,   &primus_reader,
+    &nanotron_reader,    &foundry_reader,      &factory_reader, &axolotl_reader,  &torchtitan_reader,
+    &neox_reader,        &deepspeed_reader,    &trainer_reader, &megatron_reader, &recipe_bridge_reader,
+    &recipe_nemo_reader, &recipe_titan_reader,
 };
 
 static const struct launch_reader *reader_of(const struct launch_options *options)

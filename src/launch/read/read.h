@@ -100,7 +100,7 @@ struct launch_reader {
 
 extern const struct launch_reader megatron_reader, mlperf_reader, bridge_reader, torchtitan_reader,
     deepspeed_reader, neox_reader, nemo_reader, nanotron_reader, axolotl_reader, factory_reader,
-    foundry_reader, primus_reader, rollouts_reader;
+    foundry_reader, primus_reader, rollouts_reader, trainer_reader;
 
 /* Recipes in Python (recipe.c), which are known by what they import. */
 extern const struct launch_reader recipe_bridge_reader, recipe_nemo_reader, recipe_titan_reader;
@@ -151,6 +151,11 @@ bool launch_add_command(struct launch_options *options, struct shell *shell, con
                         const char **launcher);
 bool launch_read_nodes(struct launch_options *options, struct shell *shell, const char *launcher,
                        struct error *err);
+
+/* Adds the launcher's options of one command, whose program stands at `program`; and what torchrun's words say. */
+bool launch_add_launcher(struct launch_options *options, const struct shell_words *words, int program,
+                         const char **launcher);
+bool launch_read_torchrun(struct launch_options *options, struct error *err);
 
 /* Returns whether a command has one of the arguments of which each training by Megatron's names has some. */
 bool launch_has_megatron_sizes(const struct shell *shell);

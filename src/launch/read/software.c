@@ -66,7 +66,8 @@ struct vocabulary {
     X("nemo-model", nemo_model)                                                                              \
     X("neox", neox)                                                                                          \
     X("primus", primus)                                                                                      \
-    X("torchtitan", torchtitan)
+    X("torchtitan", torchtitan)                                                                              \
+    X("trl", trl)
 
 #define X(text, id)                                                                                          \
     extern const char software_##id[];                                                                       \

@@ -82,6 +82,8 @@ static struct launch_argument *fsdp_argument(const struct launch_options *option
     snprintf(whole, sizeof whole, "fsdp_config.fsdp_%s", name);
     struct launch_argument *found = launch_argument(options, whole);
     snprintf(whole, sizeof whole, "fsdp_config.%s", name);
+    found = found ? found : launch_argument(options, whole);
+    snprintf(whole, sizeof whole, "accelerate.fsdp_%s", name);
     return found ? found : launch_argument(options, whole);
 }
 
@@ -364,3 +366,125 @@ static void factory_complete(struct launch_options *options)
 }
 
 const struct launch_reader factory_reader = {"LLaMA-Factory", factory_knows, factory_read, factory_complete};
+
+/* ---- scripts of the Trainer ---- */
+
+static const struct launch_rules trainer_rules = {.table = "trl"};
+static const struct launch_rules trainer_command = {.table = "launcher", .next = &trainer_rules};
+
+static bool trainer_knows(const struct launch_source *source)
+{
+    const struct doc_node *root = source->doc ? source->doc->root : NULL;
+    return source->shell
+               ? launch_has_option(source->shell, "per-device-train-batch-size")
+               : doc_find(root, "model_name_or_path") && doc_find(root, "per_device_train_batch_size");
+}
+
+/* Sets a number of accelerate's, unless it is given. */
+static void set_accelerate(struct launch_options *options, const char *name, struct launch_value *value)
+{
+    const struct launch_argument *argument = launch_argument(options, name);
+    int64_t number;
+    if (argument && argument->value && !value->given && launch_number(argument->value, 0, &number))
+        launch_set(value, argument, number);
+}
+
+/* What accelerate's options and file change of the training. */
+static bool settle_accelerate(struct launch_options *options, struct launch_source *source, struct error *err)
+{
+    const char *type = launch_text(options, "accelerate.distributed_type");
+    const char *precision = launch_text(options, "accelerate.mixed_precision");
+    struct launch_argument *away = launch_argument(options, "accelerate.offload_optimizer_device");
+    type = type ? type : "";
+    bool deepspeed = launch_is_on(options, "accelerate.use_deepspeed") || strcmp(type, "DEEPSPEED") == 0;
+    if (precision && !options->type.given)
+        launch_set(&options->type, launch_argument(options, "accelerate.mixed_precision"),
+                   strcmp(precision, "fp8") == 0    ? COST_FP8
+                   : strcmp(precision, "fp16") == 0 ? COST_FP16
+                                                    : COST_BF16);
+    set_accelerate(options, "accelerate.parallelism_config_dp_replicate_size", &options->replicate);
+    set_accelerate(options, "accelerate.parallelism_config_dp_shard_size", &options->shard);
+    set_accelerate(options, "accelerate.parallelism_config_tp_size", &options->tensor);
+    set_accelerate(options, "accelerate.parallelism_config_cp_size", &options->context);
+    set_accelerate(options, "accelerate.parallelism_config_sp_size", &options->context);
+    if (launch_is_on(options, "accelerate.use_megatron_lm") || strcmp(type, "MEGATRON_LM") == 0) {
+        options->software = "megatron-core";
+        set_accelerate(options, "accelerate.megatron_lm_tp_degree", &options->tensor);
+        set_accelerate(options, "accelerate.megatron_lm_pp_degree", &options->pipeline);
+    }
+    if (launch_is_on(options, "accelerate.use_fsdp") || strcmp(type, "FSDP") == 0)
+        read_fsdp(options);
+    if (!deepspeed)
+        return true;
+    options->software = "deepspeed";
+    set_accelerate(options, "accelerate.zero_stage", &options->sharding);
+    set_accelerate(options, "accelerate.gradient_accumulation_steps", &options->accumulation);
+    if (away && launch_is_on(options, away->name)) {
+        launch_set(&options->technique[TECHNIQUE_OFFLOAD], away, 100);
+        launch_set(&options->technique[TECHNIQUE_OFFLOAD_TO], away,
+                   strcmp(away->value, "nvme") == 0 ? PLACE_NVME : PLACE_HOST);
+    }
+    launch_unmodelled(options, "accelerate.offload_param_device", "parameters in the host's memory");
+    return read_deepspeed(options, source, "accelerate.deepspeed_config_file", err);
+}
+
+static void read_trainer_type(struct launch_options *options)
+{
+    const struct launch_argument *held = launch_argument(options, "dtype");
+    held = held ? held : launch_argument(options, "torch_dtype");
+    bool wide = held && held->value && strcasestr(held->value, "float32");
+    if (launch_is_on(options, "bf16"))
+        launch_set(&options->type, launch_argument(options, "bf16"), COST_BF16);
+    else if (launch_is_on(options, "fp16"))
+        launch_set(&options->type, launch_argument(options, "fp16"), COST_FP16);
+    else if (wide)
+        read_wide(options, held);
+    if (wide)
+        hold_wide(options, held);
+}
+
+static bool settle_trainer(struct launch_options *options, struct launch_source *source, struct error *err)
+{
+    bool deepspeed = launch_is_on(options, "deepspeed");
+    options->software = deepspeed                                   ? "deepspeed"
+                        : launch_is_on(options, "use_liger_kernel") ? "hf-trainer-fused"
+                                                                    : "hf-trainer";
+    if (launch_is_on(options, "use_peft"))
+        launch_set(&options->frozen, launch_argument(options, "use_peft"), 1);
+    read_checkpointing(options, "gradient_checkpointing");
+    read_checkpointing(options, "activation_checkpointing");
+    launch_unmodelled(options, "activation_offloading", "saved activations in the host's memory");
+    if (launch_is_on(options, "fsdp"))
+        read_fsdp(options);
+    read_trained(options, "lora_modules_to_save");
+    read_narrow(options, "load_in_8bit", 8, "");
+    read_narrow(options, "load_in_4bit", 4, "use_bnb_nested_quant");
+    if (launch_is_on(options, "load_in_4bit") && !launch_is_on(options, "use_bnb_nested_quant"))
+        launch_set(&options->single_scale, launch_argument(options, "load_in_4bit"), 1);
+    read_trainer_type(options);
+    launch_settle_optimizer(options, "optim");
+    return read_deepspeed(options, source, "deepspeed", err) && settle_accelerate(options, source, err);
+}
+
+static bool trainer_read(struct launch_options *options, struct launch_source *source, struct error *err)
+{
+    int first = options->argument_count;
+    const char *launcher = NULL;
+    if (!source->shell)
+        return launch_add_doc(options, source->doc, NULL, err) &&
+               launch_apply_rules(options, &trainer_rules, first, NULL, err) &&
+               settle_trainer(options, source, err);
+    return (launch_add_command(options, source->shell, "per-device-train-batch-size", &launcher) ||
+            error_memory(err)) &&
+           launch_apply_rules(options, &trainer_command, first, source->shell, err) &&
+           launch_read_nodes(options, source->shell, launcher, err) && settle_trainer(options, source, err);
+}
+
+static void trainer_complete(struct launch_options *options)
+{
+    launch_default(&options->accumulation, 1);
+    launch_default(&options->sequence, 1024);
+    launch_default(&options->type, COST_BF16); /* that of the checkpoint */
+}
+
+const struct launch_reader trainer_reader = {"Trainer", trainer_knows, trainer_read, trainer_complete};
