@@ -120,6 +120,16 @@ struct expert_seconds expert_seconds_of(const struct expert_exchange *exchange)
         seconds.combine = deepep_seconds(exchange, exchange->width, &seconds.bytes[1]);
         return seconds;
     }
+    if (exchange->dispatcher ==
+        DISPATCH_ALLGATHER) { /* all tokens to all devices, and sums of all outputs back */
+        seconds.bytes[0] = seconds.bytes[1] =
+            exchange->tokens * exchange->group.devices * (double)exchange->model->hidden * exchange->width;
+        seconds.dispatch = transfer_seconds(COLLECTIVE_ALL_GATHER, &exchange->group, seconds.bytes[0],
+                                            exchange->calibration);
+        seconds.combine = transfer_seconds(COLLECTIVE_REDUCE_SCATTER, &exchange->group, seconds.bytes[1],
+                                           exchange->calibration);
+        return seconds;
+    }
     double copies = exchange->tokens * (double)exchange->model->active_experts * exchange->imbalance;
     seconds.bytes[0] = seconds.bytes[1] = copies * (double)exchange->model->hidden * exchange->width;
     seconds.dispatch = seconds.combine =

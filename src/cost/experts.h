@@ -6,6 +6,9 @@
  * All-to-all (NCCL): each of the k copies of a token travels by itself, in the format of the activations; links inside and
  * between nodes work at the same time (collective.h).
  *
+ * All-gather (Megatron-Core's --moe-token-dispatcher-type allgather): every device gathers the tokens of all, and the outputs
+ * are added up and scattered: as much on the wire as if a token went to all n devices.
+ *
  * DeepEP (github.com/deepseek-ai/DeepEP): a token crosses to a node once, however many of its experts are there, and is
  * forwarded over NVLink once to each device that has one. On its way to the experts it may be in 8 bits, with a scale for
  * each 128 numbers; it returns in the format of the activations, summed on the way. Both networks work at the same time,

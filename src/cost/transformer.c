@@ -41,7 +41,7 @@ static void begin(struct builder *b, struct layer_work *work, const struct archi
     b->tokens = cut(split->microbatch * split->sequence, split->context);
     b->width = fmax(cost_type_bytes(split->type), 2.0); /* narrower types are for the products alone */
     b->narrow = split->kept_width > 0.0 ? fmin(split->kept_width / b->width, 1.0) : 1.0;
-    b->share = split->software->sequence_parallel ? 1.0 / split->tensor : 1.0;
+    b->share = software_splits_norms(b->software, split->norms_split) ? 1.0 / split->tensor : 1.0;
 }
 
 static void add_forward(struct builder *b, struct kernel kernel)
@@ -198,6 +198,21 @@ static void add_adapter_products(struct builder *b, const struct linear *linear)
     }
 }
 
+/* Notes the moments of a matrix's gradient that is projected along its shorter side. */
+static void add_low_rank(struct builder *b, const struct linear *linear)
+{
+    if (b->split->low_rank <= 0 || b->end)
+        return;
+    int parts = linear->parts > 1 ? linear->parts : 1;
+    double out = (double)cut(linear->out, parts), in = (double)linear->in,
+           copies = (double)linear->copies * parts;
+    double rank = fmin(b->split->low_rank, fmin(in, out));
+    struct layer_low *low = &b->work->low;
+    low->numbers += copies * in * out;
+    low->fewer += copies * (in * out - rank * fmax(in, out));
+    low->projectors += copies * rank * fmin(in, out);
+}
+
 /* Adds a matrix: its parameters, one product forward, and two backward: the gradients of its input and of its weights. */
 static void add_linear(struct builder *b, struct linear linear)
 {
@@ -207,9 +222,12 @@ static void add_linear(struct builder *b, struct linear linear)
     b->work->parameters += (double)linear.copies * weights;
     add_quantize(b, &linear);
     add_dequantize(b, &linear);
+    add_low_rank(b, &linear);
     struct kernel kernel = {
         .kind = KERNEL_GEMM, .type = type, .name = linear.name, .batch = linear.copies, .end = b->end};
-    if (linear.copies > 1)
+    if (linear.copies > 1 && b->split->expert_kernels == SWITCH_OFF)
+        kernel.batch = 1, kernel.repeats = (double)linear.copies;
+    else if (linear.copies > 1)
         kernel.rate = b->software->expert_rate;
     else if (cost_type_bytes(type) <= 1.0)
         kernel.rate = narrow_rate(b->split);
@@ -237,6 +255,7 @@ static void add_adapter_passes(struct builder *b, int64_t in, int64_t out)
 static void add_attention(struct builder *b, int64_t queries, int64_t keys, int64_t width, bool causal)
 {
     const struct software *software = b->software;
+    enum attention_kind attention = software_attention(software, b->split->attention);
     int64_t heads = cut(b->model->heads, b->split->tensor);
     int64_t batch = b->split->microbatch * heads;
     unsigned modules = b->modules;
@@ -245,7 +264,7 @@ static void add_attention(struct builder *b, int64_t queries, int64_t keys, int6
         .kind = KERNEL_ATTENTION,
         .type = b->split->type,
         .name = "attention",
-        .attention = software->attention,
+        .attention = attention,
         .batch = batch,
         .m = queries,
         .n = keys,
@@ -253,7 +272,7 @@ static void add_attention(struct builder *b, int64_t queries, int64_t keys, int6
         .causal = causal,
     };
     int64_t document = b->split->document;
-    if (software->attention != ATTENTION_UNFUSED) {
+    if (attention != ATTENTION_UNFUSED) {
         if (document > 0 && document < keys) {
             kernel.batch = batch * cut(queries, document);
             kernel.m = kernel.n = document;
@@ -269,7 +288,9 @@ static void add_attention(struct builder *b, int64_t queries, int64_t keys, int6
         kernel.type = cost_type_bytes(kernel.type) <= 1.0 ? COST_BF16 : kernel.type;
         kernel.name = "scores", kernel.n = keys, kernel.k = width;
         add_forward(b, kernel);
-        add_stream(b, "softmax", software->softmax_forward * scores, software->softmax_backward * scores);
+        bool own = software->softmax_forward > 0.0; /* else Megatron-LM's fused softmax */
+        add_stream(b, "softmax", (own ? software->softmax_forward : 5.0) * scores,
+                   (own ? software->softmax_backward : 7.0) * scores);
         kernel.name = "context", kernel.n = width, kernel.k = keys;
         add_forward(b, kernel);
         kernel.repeats = 2.0; /* each has two gradients of its own size */
@@ -404,6 +425,8 @@ static double add_experts(struct builder *b)
     add_linear(b, (struct linear){"router", 1, tokens, model->hidden, model->experts, 0});
     add_stream(b, "dispatch, combine", 4.0 * sent * busy, 6.0 * sent * busy);
     double others = b->work->parameters;
+    struct layer_low low = b->work->low;
+    b->work->low = (struct layer_low){0.0, 0.0, 0.0};
     /* weights are applied before the second product where inputs are narrow, so that its outputs are not kept */
     double combined = b->narrow < 1.0 ? 0.0 : 1.0;
     double kept = add_mlp(b, names, experts, cut(gathered * model->active_experts, experts), width, 0,
@@ -411,6 +434,8 @@ static double add_experts(struct builder *b)
                   piece(b, MODULE(EXPERTS), ((whole ? ranks : 1) * b->narrow + combined) * busy * sent);
     b->work->expert_bytes = whole ? sent : 0.0;
     b->work->expert_parameters = b->work->parameters - others;
+    b->work->expert_low = b->work->low;
+    b->work->low = low;
     b->work->parameters = others;
     if (model->shared_experts > 0) {
         int64_t shared = cut(model->shared_experts * model->expert_ffn, split->tensor);

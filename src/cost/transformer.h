@@ -24,7 +24,10 @@ struct layer_split {
     bool attention_alone; /* they are beside the matrices of attention, not of MLPs */
     double
         weight_bytes; /* of a frozen weight that becomes one of 16 bits before each product; 0: it is one */
-    double middle_width; /* of a frozen MLP's activation's input; 0: as all activations */
+    double middle_width;           /* of a frozen MLP's activation's input; 0: as all activations */
+    int low_rank;                  /* of the optimizer's moments; 0: they are as large as the matrices */
+    int norms_split;               /* enum technique_switch: TECHNIQUE_SEQUENCE, */
+    int expert_kernels, attention; /* TECHNIQUE_EXPERT_KERNELS and TECHNIQUE_ATTENTION */
     const struct software *software;
 };
 
@@ -35,6 +38,11 @@ struct layer_split {
 struct layer_piece {
     unsigned modules; /* bit 1 << enum recompute_module: any of these frees it */
     double bytes;
+};
+
+/* Of matrices whose moments have a low rank: their numbers, how many fewer each moment has, and those of the projectors. */
+struct layer_low {
+    double numbers, fewer, projectors;
 };
 
 /* The work of one layer for one micro-batch on one device. */
@@ -54,6 +62,7 @@ struct layer_work {
     double parameters;                   /* on this device, without experts */
     double adapters;                     /* of LoRA's matrices, beside these */
     double expert_parameters;
+    struct layer_low low, expert_low;
     double largest_matrix;   /* its parameters */
     double activation_bytes; /* kept for the backward pass without recomputation */
     double selective_bytes;  /* with selective recomputation */

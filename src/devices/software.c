@@ -9,12 +9,18 @@
 /* The passes are counted from the kernels that each software launches, and scaled together to fit published runs
  * (docs/validate.md). Which communication hides under computing follows each software's documented defaults. */
 
-#define T(technique) (1u << TECHNIQUE_##technique)
+#define T(technique) (UINT64_C(1) << TECHNIQUE_##technique)
 #define SOME_BLOCKS  (T(METHOD) | T(LAYERS))
 #define EXCHANGES    (T(EXPERT_TENSOR) | T(CONTEXT_KIND))
 #define S(schedule)  (1u << SCHEDULE_##schedule)
 #define FORMATS      (T(GRADIENTS) | T(PARAMETERS) | T(RECIPE))
 #define SHARDS       (T(REPLICATE) | T(RESHARD) | T(PREFETCH))
+#define LORA         (T(RANK) | T(TARGETS) | T(ENDS))
+#define HABITS       (T(SEQUENCE) | T(ATTENTION) | T(DATA_OVERLAP) | T(GATHER_OVERLAP)) /* of Megatron's options */
+/* PEFT, bitsandbytes, and the optimizers of the Trainer */
+#define TUNING                                                                                               \
+    (LORA | T(SCALES) | T(STEP) | T(PARAMETERS) | T(GRADIENTS) | T(MASTER) | T(MOMENTS) | T(OPTIMIZER) |     \
+     T(OPTIMIZER_RANK) | T(ATTENTION) | T(DATA_OVERLAP))
 
 /* Transformer Engine, distributed optimizer, interleaving. */
 #define MEGATRON_CORE                                                                                        \
@@ -28,13 +34,14 @@
 
 /* ZeRO-2 and 3 are Megatron-FSDP. */
 #define MEGATRON_CORE_2025                                                                                   \
-    MEGATRON_CORE, .zero = 15,                                                                               \
-                   .techniques = SOME_BLOCKS | FORMATS | EXCHANGES | T(MODULES) | T(MASTER) | T(MOMENTS) |   \
-                                 T(REPLICATE) | T(OFFLOAD) | T(OFFLOAD_ACTIVATIONS) | T(DISPATCH) |          \
-                                 T(EXPERT_OVERLAP) | T(TENSOR_OVERLAP),                                      \
-                   .offers = ALL_DEGREES | OFFERS_LAYOUTS, .dispatch = DISPATCH_DEEPEP, .send_blocks = true, \
-                   .block_forward = 10.1, .block_backward = 14.2, .loss = 40, .tensor_shown = 1,             \
-                   .tensor_overlapped = 0.538, .data_shown = 0.821
+    MEGATRON_CORE,                                                                                           \
+        .zero = 15,                                                                                          \
+        .techniques = SOME_BLOCKS | FORMATS | EXCHANGES | T(MODULES) | T(MASTER) | T(MOMENTS) |              \
+                      T(REPLICATE) | T(OFFLOAD) | T(OFFLOAD_ACTIVATIONS) | T(DISPATCH) | T(EXPERT_OVERLAP) | \
+                      T(TENSOR_OVERLAP) | LORA | HABITS | T(EXPERT_KERNELS) | T(OPTIMIZER),                  \
+        .offers = ALL_DEGREES | OFFERS_LAYOUTS, .dispatch = DISPATCH_DEEPEP, .send_blocks = true,            \
+        .block_forward = 10.1, .block_backward = 14.2, .loss = 40, .tensor_shown = 1,                        \
+        .tensor_overlapped = 0.538, .data_shown = 0.821
 
 /* Scores in memory, a fused softmax, gradients exchanged after the backward pass. */
 #define MEGATRON_UNFUSED                                                                                     \
@@ -94,8 +101,7 @@
 
 /* FSDP with Adam's moments in bf16, too. */
 #define FSDP_BF16                                                                                            \
-    .optimizer = 18, .state_bytes = 4, .fully_sharded = true, .zero = 12,                                    \
-    .techniques = SHARDS | T(GRADIENTS) | T(MOMENTS) | T(PARAMETERS)
+    .optimizer = 18, .state_bytes = 4, .fully_sharded = true, .zero = 12, .techniques = SHARDS | TUNING
 
 /* All of a block's operations by themselves; norms, rotary embedding and loss in kernels of their own. */
 #define EAGER_BLOCK .eager = true, .block_forward = 63, .block_backward = 115, .loss = 60, .loss_kept = 12
@@ -107,14 +113,15 @@
 
 /* Weights in bf16 with a copy and moments in fp32. */
 #define DEEPSPEED                                                                                            \
-    .zero = 15, .zero_staged = 3, .state_bytes = 12, .optimizer = 30, .techniques = T(OFFLOAD) | T(OFFLOAD_TO)
+    .zero = 15, .zero_staged = 3, .state_bytes = 12, .optimizer = 30,                                        \
+    .techniques = T(OFFLOAD) | T(OFFLOAD_TO) | T(WIRE) | TUNING
 
 /* One compiled program: parameters are gathered and gradients scattered beside it, both in the products' bf16: casts to and from
  * fp32 are on the shards' side of them. */
 #define XLA                                                                                                  \
     .fully_sharded = true, .sharded = true, .one_pass = true, .late_gradients = true, .zero = 12,            \
     .gathers_matrices = true, .zero_staged = 12, .offers = ALL_DEGREES,                                      \
-    .techniques = SHARDS | T(OFFLOAD_ACTIVATIONS), .gradient_bytes = 2, .parameter_bytes = 4,                \
+    .techniques = SHARDS | T(OFFLOAD_ACTIVATIONS) | LORA, .gradient_bytes = 2, .parameter_bytes = 4,         \
     .stored_gradient_bytes = 4, .state_bytes = 8, .optimizer = 30, .middle = 1, .block_forward = 18,         \
     .block_backward = 24, .loss = 24, .loss_kept = 2, .accumulate = 6, .tensor_shown = 1, .data_shown = 0.5, \
     .backward_working = 1, .matrix_working = 2, .runtime_share = 0.05, .step_host = 0.015,                   \
@@ -142,7 +149,8 @@ const struct software software_all[SOFTWARE_COUNT] = {
         MEGATRON_CORE,
         .send_blocks = true,
         .zero = 3,
-        .techniques = SOME_BLOCKS | FORMATS | EXCHANGES | T(OFFLOAD_ACTIVATIONS) | T(TENSOR_OVERLAP),
+        .techniques = SOME_BLOCKS | FORMATS | EXCHANGES | T(OFFLOAD_ACTIVATIONS) | T(TENSOR_OVERLAP) | LORA |
+                      HABITS | T(EXPERT_KERNELS) | T(OPTIMIZER),
         .offers = ALL_DEGREES,
         .block_forward = 14.1,
         .block_backward = 26.9,
@@ -259,7 +267,7 @@ const struct software software_all[SOFTWARE_COUNT] = {
         .state_bytes = 12,
         .fully_sharded = true,
         .zero = 12,
-        .techniques = SHARDS | T(GRADIENTS) | T(MOMENTS) | T(PARAMETERS),
+        .techniques = SHARDS | TUNING,
         .eager = true,
         .adapter_bytes = 4,
         .dequantize = 6,
@@ -469,6 +477,19 @@ const struct software *software_find(const char *name)
         if (strcasecmp(name, software_all[i].name) == 0)
             return &software_all[i];
     return NULL;
+}
+
+bool software_splits_norms(const struct software *software, int sequence)
+{
+    return sequence == SWITCH_USUAL ? software->sequence_parallel : sequence == SWITCH_ON;
+}
+
+enum attention_kind software_attention(const struct software *software, int fused)
+{
+    if (fused == SWITCH_OFF)
+        return ATTENTION_UNFUSED;
+    return fused == SWITCH_ON && software->attention == ATTENTION_UNFUSED ? ATTENTION_FLASH2
+                                                                          : software->attention;
 }
 
 bool software_unknown(const char *name, struct error *err)

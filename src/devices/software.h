@@ -105,7 +105,7 @@ struct software {
     unsigned zero_staged;              /* and with one */
     enum recompute_method some_blocks; /* its way to recompute some blocks of a chunk; METHOD_ALL: none */
     unsigned schedules;                /* bit s: has schedule s of enum pipeline_schedule */
-    unsigned techniques;               /* bit k: supports technique k of enum technique_kind */
+    uint64_t techniques;               /* bit k: supports technique k of enum technique_kind */
     double selective; /* share of a block's forward pass recomputed by "selective" with flash attention */
 };
 
@@ -135,6 +135,11 @@ static inline bool software_supports(const struct software *software, enum techn
 {
     return software->techniques >> kind & 1;
 }
+
+/* Return whether tensor parallel ranks split norms along the sequence, and the kernel of attention: as the software does it, or as a
+ * technique says. */
+bool software_splits_norms(const struct software *software, int sequence);
+enum attention_kind software_attention(const struct software *software, int fused);
 
 /* Sets "--software: unknown 'NAME', did you mean 'NEAREST'?". Returns false. */
 bool software_unknown(const char *name, struct error *err);

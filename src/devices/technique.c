@@ -15,7 +15,9 @@ static const char *const recipes[] = {"delayed", "tensorwise", "blockwise", "mxf
                                       "nvfp4",   "rowwise",    NULL};
 static const char *const switches[] = {"no", "yes", NULL};
 static const char *const places[] = {"host", "nvme", NULL};
-static const char *const dispatchers[] = {"alltoall", "deepep", NULL};
+static const char *const dispatchers[] = {"alltoall", "deepep", "allgather", NULL};
+static const char *const optimizers[] = {"adam", "momentum", "factored", "none", "galore", "apollo", NULL};
+static const char *const targets[] = {"all", "attention", NULL};
 static const char *const overlaps[] = {"no", "yes", "wgrad", NULL};
 static const char *const context_kinds[] = {"p2p", "all_gather", "a2a", "a2a+p2p", NULL};
 static const char *const schedule_names[] = {"1f1b", "zb-h1", "dualpipe", "zb-v", "dualpipev", NULL};
@@ -37,7 +39,12 @@ static const char *const *const words_of[TECHNIQUE_COUNT] = {
     [TECHNIQUE_RESHARD] = switches,        [TECHNIQUE_OFFLOAD_TO] = places,
     [TECHNIQUE_DISPATCH] = dispatchers,    [TECHNIQUE_EXPERT_OVERLAP] = overlaps,
     [TECHNIQUE_TENSOR_OVERLAP] = switches, [TECHNIQUE_CONTEXT_KIND] = context_kinds,
-    [TECHNIQUE_SCHEDULE] = schedule_names,
+    [TECHNIQUE_SCHEDULE] = schedule_names, [TECHNIQUE_OPTIMIZER] = optimizers,
+    [TECHNIQUE_STEP] = switches,           [TECHNIQUE_DATA_OVERLAP] = switches,
+    [TECHNIQUE_GATHER_OVERLAP] = switches, [TECHNIQUE_SEQUENCE] = switches,
+    [TECHNIQUE_EXPERT_KERNELS] = switches, [TECHNIQUE_ATTENTION] = switches,
+    [TECHNIQUE_TARGETS] = targets,         [TECHNIQUE_ENDS] = switches,
+    [TECHNIQUE_SCALES] = switches,
 };
 
 static int count_words(enum technique_kind kind)
@@ -94,6 +101,20 @@ void technique_set(struct technique *technique, enum technique_kind kind, int va
     case TECHNIQUE_COUNT:
         break;
     }
+}
+
+struct technique technique_asked(const struct technique *technique)
+{
+    static const enum technique_kind asked[] = {
+        TECHNIQUE_TENSOR_OVERLAP, TECHNIQUE_OPTIMIZER, TECHNIQUE_OPTIMIZER_RANK,
+        TECHNIQUE_STEP,           TECHNIQUE_RANK,      TECHNIQUE_TARGETS,
+        TECHNIQUE_ENDS,           TECHNIQUE_SCALES,    TECHNIQUE_PARAMETERS,
+    };
+    struct technique kept = {.modules = 0};
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
+        if (asked[i] != TECHNIQUE_PARAMETERS || technique->rank > 0)
+            technique_set(&kept, asked[i], technique_get(technique, asked[i]));
+    return kept;
 }
 
 bool technique_is_usual(const struct technique *technique)

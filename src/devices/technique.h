@@ -48,7 +48,7 @@ enum number_recipe {
 };
 
 /* How tokens go to their experts (cost/experts.h). */
-enum dispatcher { DISPATCH_USUAL, DISPATCH_ALLTOALL, DISPATCH_DEEPEP };
+enum dispatcher { DISPATCH_USUAL, DISPATCH_ALLTOALL, DISPATCH_DEEPEP, DISPATCH_ALLGATHER };
 
 /* The kernels of another micro-batch beside which experts exchange tokens: all but the gradients of weights, or these, too
  * (Megatron-Core's --delay-wgrad-compute). */
@@ -67,6 +67,23 @@ enum pipeline_schedule {
     SCHEDULE_DUALPIPEV,
     SCHEDULE_LAST = SCHEDULE_DUALPIPEV,
 };
+
+/* Of an optimizer's states, those that it has beside any copy of the parameters. */
+enum optimizer_kind {
+    OPTIMIZER_USUAL,
+    OPTIMIZER_ADAM,     /* two moments */
+    OPTIMIZER_MOMENTUM, /* one: SGD with momentum, Lion (arXiv:2302.06675), Muon */
+    OPTIMIZER_FACTORED, /* sums of rows and columns: Adafactor without momentum (arXiv:1804.04235) */
+    OPTIMIZER_NONE,     /* plain SGD, LOMO (arXiv:2306.09782) */
+    OPTIMIZER_GALORE, /* two moments of a gradient projected to a rank, and its projector (arXiv:2403.03507) */
+    OPTIMIZER_APOLLO, /* the same, the projector is a seed (arXiv:2412.05270) */
+};
+
+/* The rank where none is said: PEFT, LLaMA-Factory, axolotl and Megatron-Bridge have 8 to 32. */
+#define LORA_RANK 16
+
+/* Matrices with adapters: all but embedding, head, router and experts, or those of attention. */
+enum adapter_targets { TARGETS_USUAL, TARGETS_ALL, TARGETS_ATTENTION };
 
 enum technique_switch { SWITCH_USUAL, SWITCH_OFF, SWITCH_ON };
 
@@ -98,6 +115,20 @@ enum offload_place { PLACE_USUAL, PLACE_HOST, PLACE_NVME };
     X(EXPERT_TENSOR, expert_tensor, "etp", "tensor parallel degree of the experts")                          \
     X(CONTEXT_KIND, context_kind, "cp-comm", "how context parallel ranks exchange keys and values")          \
     X(SCHEDULE, schedule, "schedule", "order of the passes of a pipeline")                                   \
+    X(OPTIMIZER, optimizer, "optimizer", "what the optimizer holds of each parameter")                       \
+    X(OPTIMIZER_RANK, optimizer_rank, "optimizer-rank", "rank of GaLore's and APOLLO's moments")             \
+    X(STEP, step, "step-in-backward", "each parameter is updated as soon as its gradient is there")          \
+    X(DATA_OVERLAP, data_overlap, "data-overlap", "gradients and shards are exchanged beside kernels")       \
+    X(GATHER_OVERLAP, gather_overlap, "gather-overlap",                                                      \
+      "parameters that ranks updated are gathered beside the forward pass")                                  \
+    X(WIRE, wire, "wire", "bits of a gradient on the wire")                                                  \
+    X(SEQUENCE, sequence, "sequence-parallel", "tensor parallel ranks split norms along the sequence")       \
+    X(EXPERT_KERNELS, expert_kernels, "grouped-experts", "one product for all experts of a device")          \
+    X(ATTENTION, attention, "fused-attention", "scores of attention stay in the chip")                       \
+    X(RANK, rank, "lora-rank", "rank of LoRA's matrices beside frozen weights; 0: all weights are trained")  \
+    X(TARGETS, targets, "lora-targets", "matrices that have them")                                           \
+    X(ENDS, ends, "lora-ends", "embedding and head are trained beside them")                                 \
+    X(SCALES, scales, "single-scale", "factors of frozen weights of 4 bits are in fp32, not in 8 bits")      \
     X(IMBALANCE, imbalance, "imbalance", "tokens on the busiest expert device, per cent of the mean")
 
 enum technique_kind {
@@ -123,6 +154,9 @@ int technique_get(const struct technique *technique, enum technique_kind kind);
 void technique_set(struct technique *technique, enum technique_kind kind, int value);
 
 /* Returns whether all is as the software does it by itself. */
+/* Returns those that are a training's own, which a plan keeps: its optimizer, LoRA, and an overlap that needs buffers of the user. */
+struct technique technique_asked(const struct technique *technique);
+
 bool technique_is_usual(const struct technique *technique);
 
 /* Returns whether its values are numbers, of which a range means something. */

@@ -43,7 +43,7 @@ struct likeness likeness_of(const struct job *job, const struct job_time *time)
         .software = job->software->name,
         .framework = "",
         .bits = bits_of(cost_device_type(job->device, job->type)),
-        .frozen = job->frozen,
+        .frozen = job_is_frozen(job),
         .recompute = job->recompute,
         .sharding = job->sharding,
         .recipe = (enum number_recipe)job->technique.recipe,

@@ -31,7 +31,7 @@ static int compare_jobs(const struct run *a, const struct run *b)
     COMPARE(model.kv_heads);
     COMPARE(model.ffn);
     COMPARE(model.vocabulary);
-    COMPARE(job.frozen);
+    COMPARE(job.technique.rank);
     COMPARE(job.type);
     COMPARE(job.devices);
     COMPARE(job.batch);

@@ -79,10 +79,13 @@ void run_read_software(struct run *run, const struct run_words *words)
         if (contains(words->notes, eight_bits[i]))
             run->job.technique.moments = FORMAT_FP8;
     for (size_t i = 0; i < sizeof in_backward / sizeof *in_backward; i++)
-        run->job.step_in_backward |= contains(words->notes, in_backward[i]);
-    run->job.rank = rank_of(words->notes);
-    if (run->job.rank == 0)
-        run->job.rank = rank_of(words->assumed);
+        if (contains(words->notes, in_backward[i]))
+            run->job.technique.step = SWITCH_ON;
+    int rank = rank_of(words->notes);
+    if (rank == 0)
+        rank = rank_of(words->assumed);
+    if (job_is_frozen(&run->job) && rank > 0)
+        run->job.technique.rank = rank;
     /* BigScience's chronicles (train/tr11-176B-ml, experiments/tr8-104B.md, …) are all of one software */
     bool chronicle =
         strncmp(words->place, "train/tr", 8) == 0 || strncmp(words->place, "experiments/", 12) == 0;
@@ -130,11 +133,12 @@ bool run_read_precision(struct run *run, const char *text)
     if (software_supports(run->job.software, TECHNIQUE_RECIPE))
         run->job.technique.recipe = recipe_of(text);
     bool eight = contains(text, "8-bit") || contains(text, "8bit") || contains(text, "int8");
-    if (!run->job.frozen || (!four && !eight))
+    if (!job_is_frozen(&run->job) || (!four && !eight))
         return run_type_named(text, &run->job.type);
     run->job.technique.parameters = four ? FORMAT_FP4 : FORMAT_FP8;
     /* LitGPT's names: "bnb.nf4" and, with double quantisation, "bnb.nf4-dq" */
-    run->job.single_scale = contains(text, "bnb.nf4") && !contains(text, "-dq");
+    if (contains(text, "bnb.nf4") && !contains(text, "-dq"))
+        run->job.technique.scales = SWITCH_ON;
     run->job.type = contains(text, "half") || contains(text, "fp16") ? COST_FP16 : COST_BF16;
     return true;
 }

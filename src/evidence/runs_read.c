@@ -252,7 +252,7 @@ static bool read_software(struct reader *r)
     if (contains(cell(r, "notes"), "padded samples"))
         run->job.document = 256; /* padding is masked: attention to as few */
     if (nvidia && !contains(run->framework, "AutoModel") &&
-        (run->job.frozen || contains(run->model_name, "SFT")))
+        (job_is_frozen(&run->job) || contains(run->model_name, "SFT")))
         run->job.document = 256;
     if (contains(run->framework, "offload"))
         return cannot(r, "offloads to the CPU: '%s'", run->framework);
@@ -365,7 +365,7 @@ static bool read_recompute(struct reader *r)
     if (shards && sscanf(shards, "zero1=%6d", &group) == 1 && group > 0 && run->job.data % group == 0)
         run->job.technique.replicate = run->job.data / group;
     /* PyTorch's first FSDP leaves gathered weights where they have no gradients */
-    if (run->job.frozen && contains(run->framework, "LitGPT"))
+    if (job_is_frozen(&run->job) && contains(run->framework, "LitGPT"))
         run->job.technique.reshard = SWITCH_OFF;
     return true;
 }
@@ -436,6 +436,19 @@ static bool adapts_all(const char *notes, const char *source)
            strcmp(source, "QwenLM/Qwen") == 0;
 }
 
+/* The model's name or the notes say LoRA; notes of a full training that say "Full; LoRA rank 64" are of a table of both. */
+static void read_adapters(struct reader *r)
+{
+    struct run *run = r->run;
+    struct technique *technique = &run->job.technique;
+    const char *notes = cell(r, "notes");
+    if (!contains(run->model_name, "LoRA") && (!contains(notes, "LoRA") || contains(notes, "Full")))
+        return;
+    technique->rank = LORA_RANK;
+    technique->targets = adapts_all(notes, run->source) ? TARGETS_ALL : TARGETS_ATTENTION;
+    technique->ends = contains(run->model_name, "(emb") ? SWITCH_ON : SWITCH_USUAL;
+}
+
 static void read_run(struct validation *validation, const struct validation_defaults *defaults, int row)
 {
     struct run *run = &validation->runs[row];
@@ -453,9 +466,7 @@ static void read_run(struct validation *validation, const struct validation_defa
     run->date = cell(r, "source_date");
     run->line = validation->csv.lines[row];
     run->job.model = &run->model;
-    run->job.frozen = contains(run->model_name, "LoRA");
-    run->job.attention_alone = run->job.frozen && !adapts_all(cell(r, "notes"), run->source);
-    run->job.trains_ends = run->job.frozen && contains(run->model_name, "(emb");
+    read_adapters(r);
     read_measured(r);
     if (!run->reason && read_device(r) && read_software(r) && read_model(r) && read_type(r) &&
         read_degrees(r) && read_batch(r) && read_recompute(r))

@@ -64,7 +64,7 @@ static void settle_recompute(const struct run *run, struct job *job)
     if (!(run->open & OPEN_RECOMPUTE) || job->recompute != RECOMPUTE_NONE || run->ran_out ||
         run_job_fits(job))
         return;
-    if (job->frozen && job->software->some_blocks == METHOD_BLOCK)
+    if (job_is_frozen(job) && job->software->some_blocks == METHOD_BLOCK)
         settle_layers(job);
     if (!job->software->one_pass)
         return;

@@ -153,16 +153,10 @@ static void set_batch(const struct launch_options *options, struct job *job)
         job->batch = options->microbatch.value * options->accumulation.value * job->data;
     if (options->document.given)
         job->document = options->document.value;
-    if (options->frozen.given)
-        job->frozen = options->frozen.value;
-    if (options->trains_ends.given)
-        job->trains_ends = job->frozen && options->trains_ends.value;
-    if (options->single_scale.given)
-        job->single_scale = options->single_scale.value;
-    if (options->step_in_backward.given)
-        job->step_in_backward = options->step_in_backward.value;
-    if (options->rank.given && options->rank.value <= INT32_MAX)
-        job->rank = (int)options->rank.value;
+    if (options->frozen.given) {
+        bool ranked = options->rank.given && options->rank.value > 0 && options->rank.value <= INT32_MAX;
+        job->technique.rank = !options->frozen.value ? 0 : ranked ? (int)options->rank.value : LORA_RANK;
+    }
     if (options->recompute.given)
         job->recompute = (enum recompute)options->recompute.value;
     for (int k = 0; k < TECHNIQUE_COUNT; k++)

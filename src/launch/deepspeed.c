@@ -141,7 +141,8 @@ static bool check_alike(const struct plan *plan, struct error *err)
 
 static bool check(const struct job *job, struct error *err)
 {
-    unsigned can = 1u << TECHNIQUE_OFFLOAD | 1u << TECHNIQUE_OFFLOAD_TO | 1u << TECHNIQUE_OFFLOAD_ACTIVATIONS;
+    uint64_t can = UINT64_C(1) << TECHNIQUE_OFFLOAD | UINT64_C(1) << TECHNIQUE_OFFLOAD_TO |
+                   UINT64_C(1) << TECHNIQUE_OFFLOAD_ACTIVATIONS;
     if (!launch_check_techniques(LAUNCH_DEEPSPEED, job, can, "DeepSpeed", err))
         return false;
     if (job->technique.offload > 0 && job->sharding == 0)
@@ -160,8 +161,6 @@ static bool check(const struct job *job, struct error *err)
                          job->sharding);
     if (job->type == COST_FP64 || job->type == COST_INT8)
         return error_set(err, ERROR_INFEASIBLE, "DeepSpeed does not train in %s", cost_type_name(job->type));
-    if (job->frozen)
-        return error_set(err, ERROR_INFEASIBLE, "DeepSpeed's configuration has no frozen weights (LoRA)");
     return true;
 }
 

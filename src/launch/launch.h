@@ -119,7 +119,7 @@ struct launch_value {
     X(chunk_blocks) X(microbatch) X(batch) X(rank_batch) X(accumulation) X(sequence) X(sharding) \
     X(recompute) X(type) X(first_blocks) X(last_blocks) X(counts_embedding) X(counts_head) X(devices) \
     X(nodes) X(devices_per_node) X(steps) X(frozen) X(rank) X(document) X(sequence_parallel) X(fsdp) \
-    X(distributed_optimizer) X(bf16) X(fp16) X(fp8) X(fp4) X(trains_ends) X(single_scale) X(step_in_backward) \
+    X(distributed_optimizer) X(bf16) X(fp16) X(fp8) X(fp4) \
     X(plain_fp32)
 /* clang-format on */
 

@@ -345,8 +345,10 @@ static bool check(const struct job *job, struct error *err)
             "Megatron-Core 0.15 stretches positions by YaRN with latent attention only: '%s' needs it "
             "beyond %" PRId64 " tokens",
             job->model->name, job->model->sequence);
-    unsigned cannot = 1u << TECHNIQUE_RESHARD | 1u << TECHNIQUE_PREFETCH | 1u << TECHNIQUE_ACTIVATIONS |
-                      1u << TECHNIQUE_OFFLOAD_TO;
+    uint64_t cannot = UINT64_C(1) << TECHNIQUE_RESHARD | UINT64_C(1) << TECHNIQUE_PREFETCH |
+                      UINT64_C(1) << TECHNIQUE_ACTIVATIONS | UINT64_C(1) << TECHNIQUE_OFFLOAD_TO;
+    for (int k = TECHNIQUE_OPTIMIZER; k < TECHNIQUE_IMBALANCE; k++)
+        cannot |= UINT64_C(1) << k;
     if (!launch_check_techniques(LAUNCH_MEGATRON, job, ~cannot, "Megatron-LM", err))
         return false;
     if (job->technique.parameters != FORMAT_USUAL && job->technique.parameters != FORMAT_FP8)
@@ -367,8 +369,6 @@ static bool check(const struct job *job, struct error *err)
         return error_set(err, ERROR_INFEASIBLE,
                          "Megatron-LM does not recompute layernorm and moe_act with delayed scaling: use "
                          "another recipe (--fix recipe=tensorwise) or other modules");
-    if (job->frozen)
-        return error_set(err, ERROR_INFEASIBLE, "Megatron-LM has no arguments for frozen weights (LoRA)");
     if (job->type == COST_FP64 || job->type == COST_INT8)
         return error_set(err, ERROR_INFEASIBLE, "Megatron-LM does not train in %s",
                          cost_type_name(job->type));

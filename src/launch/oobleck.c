@@ -260,7 +260,7 @@ bool launch_write_oobleck(const struct launch_subject *of, struct text *out, str
         {true, "global_batch_size and microbatch_size: OobleckConfig"},
         {!of->is_job, "fingerprint: model and dtype, which the plan does not know; layers are the profile's"},
         {job->recompute != RECOMPUTE_NONE, "recomputation: the model's own code"},
-        {job->document > 0 || job->frozen,
+        {job->document > 0 || job_is_frozen(job),
          "packed sequences and frozen weights (LoRA): the model's own code"},
         {job->type == COST_FP8 || job->type == COST_FP4 || job->type == COST_TF32,
          "products of another type than dtype: the model's own layers, PyTorch's own settings"},

@@ -133,11 +133,11 @@ bool launch_check_job(const struct launch_subject *of, const char *software, str
                                    software);
 }
 
-bool launch_check_techniques(enum launch_format format, const struct job *job, unsigned can,
+bool launch_check_techniques(enum launch_format format, const struct job *job, uint64_t can,
                              const char *title, struct error *err)
 {
     const char *own = launch_format_software[format];
-    bool planned_for_it = !job->software || text_starts_with(job->software->name, own);
+    bool planned = !job->software || text_starts_with(job->software->name, own);
     for (int k = 0; k < TECHNIQUE_COUNT; k++) {
         int value = technique_get(&job->technique, (enum technique_kind)k);
         if (value == 0 || k == TECHNIQUE_IMBALANCE || (can >> k & 1))
@@ -147,7 +147,8 @@ bool launch_check_techniques(enum launch_format format, const struct job *job, u
         error_set(err, ERROR_INFEASIBLE, "%s has no option for %s %s (%s)%s%s", title,
                   technique_name((enum technique_kind)k), text.data ? text.data : "",
                   technique_text((enum technique_kind)k),
-                  planned_for_it ? "" : "; plan for it with --software ", planned_for_it ? "" : own);
+                  planned || k >= TECHNIQUE_OPTIMIZER ? "" : "; plan for it with --software ",
+                  planned || k >= TECHNIQUE_OPTIMIZER ? "" : own);
         text_release(&text);
         return false;
     }

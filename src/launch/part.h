@@ -65,7 +65,7 @@ const char *launch_registry_model(const char *function);
 
 /* Checks that all techniques of a job that are not the software's own are among `can` (bit 1 << enum technique_kind).
  * `title`: the software's own spelling, for the message. */
-bool launch_check_techniques(enum launch_format format, const struct job *job, unsigned can,
+bool launch_check_techniques(enum launch_format format, const struct job *job, uint64_t can,
                              const char *title, struct error *err);
 
 /* Fails with ERROR_INFEASIBLE unless the plan has a job with all model sizes and one set of degrees. */

@@ -117,7 +117,7 @@ static void print_split(const struct job *job, struct text *out)
                 job_microbatches(job), job->sharding);
     technique_write_recompute(out, job->recompute, &job->technique);
     technique_write_others(out, &job->technique, "; ");
-    text_add(out, job->frozen ? "; LoRA\n" : "\n");
+    text_add(out, "\n");
 }
 
 static void print_job(const struct launch_price *price, struct text *out)
@@ -334,7 +334,7 @@ void launch_price_write(const struct launch_price *price, struct json *json)
     json_integer(json, "global_batch", job->batch);
     json_integer(json, "sequence", job->sequence);
     json_string(json, "precision", cost_type_name(job->type));
-    json_bool(json, "frozen", job->frozen);
+    json_bool(json, "frozen", job_is_frozen(job));
     json_open_flat(json, "counts", '{');
     json_integer(json, "read", launch_count(options, LAUNCH_READ));
     json_integer(json, "idle", launch_count(options, LAUNCH_IDLE));

@@ -138,9 +138,11 @@ bool torchtitan_check(const struct job *job, struct error *err)
     if (job->sharding == 0 && job->context > 1)
         return error_set(err, ERROR_INFEASIBLE,
                          "torchtitan shards parameters over context parallel ranks: zero=2 or zero=3, not 0");
-    unsigned can = 1u << TECHNIQUE_METHOD | 1u << TECHNIQUE_LAYERS | 1u << TECHNIQUE_REPLICATE |
-                   1u << TECHNIQUE_RESHARD | 1u << TECHNIQUE_RECIPE | 1u << TECHNIQUE_EXPERT_TENSOR |
-                   1u << TECHNIQUE_CONTEXT_KIND | 1u << TECHNIQUE_SCHEDULE | 1u << TECHNIQUE_TENSOR_OVERLAP;
+    uint64_t can = UINT64_C(1) << TECHNIQUE_METHOD | UINT64_C(1) << TECHNIQUE_LAYERS |
+                   UINT64_C(1) << TECHNIQUE_REPLICATE | UINT64_C(1) << TECHNIQUE_RESHARD |
+                   UINT64_C(1) << TECHNIQUE_RECIPE | UINT64_C(1) << TECHNIQUE_EXPERT_TENSOR |
+                   UINT64_C(1) << TECHNIQUE_CONTEXT_KIND | UINT64_C(1) << TECHNIQUE_SCHEDULE |
+                   UINT64_C(1) << TECHNIQUE_TENSOR_OVERLAP;
     if (!launch_check_techniques(LAUNCH_TORCHTITAN, job, can, "torchtitan", err))
         return false;
     if (job_is_timed(job) && job->technique.schedule != SCHEDULE_ZB_V)
@@ -167,8 +169,6 @@ bool torchtitan_check(const struct job *job, struct error *err)
     if (job->technique.method != METHOD_ALL && job->technique.method != METHOD_EVERY)
         return error_set(err, ERROR_INFEASIBLE,
                          "torchtitan does not recompute the first blocks of a chunk, only every n-th one");
-    if (job->frozen)
-        return error_set(err, ERROR_INFEASIBLE, "torchtitan has no options for frozen weights (LoRA)");
     if (job->type == COST_FP64 || job->type == COST_FP16 || job->type == COST_INT8 || job->type == COST_FP4)
         return error_set(err, ERROR_INFEASIBLE, "torchtitan does not train in %s", cost_type_name(job->type));
     if (job->expert > 1 &&

@@ -22,7 +22,7 @@ static struct job everyday_job(const struct run *run)
 {
     struct job job = run->job;
     job.type = COST_BF16;
-    job.frozen = false;
+    job.technique.rank = 0;
     job.tensor = job.context = job.expert = job.pipeline = 1;
     job.microbatch = 1;
     job.recompute = RECOMPUTE_NONE;
@@ -50,7 +50,7 @@ static void plans_that_stand_in_the_table_are_not_extrapolated(void **state)
                      run->job.device->name);
         assert_non_null(estimate.nearest);
         const struct likeness *nearest = &estimate.nearest->likeness;
-        if (run->job.frozen)
+        if (job_is_frozen(&run->job))
             continue; /* full training on other devices may be nearer */
         assert_string_equal(nearest->device, run->job.device->name);
         assert_int_equal(nearest->devices, run->job.devices);

@@ -44,7 +44,7 @@ static void names_the_software_of_a_run(void **state)
         assert_int_equal(v.runs[i].job.document, i == 1 ? 256 : 0);
     }
     assert_null(v.runs[4].reason);
-    assert_true(v.runs[4].job.frozen && v.runs[4].job.trains_ends);
+    assert_true(job_is_frozen(&v.runs[4].job) && v.runs[4].job.technique.ends == SWITCH_ON);
     validation_release(&v);
 }
 
@@ -87,7 +87,7 @@ static void reads_adapters(void **state)
     validation_predict(&v, NULL);
     for (int i = 0; i < v.count; i++) {
         assert_null(v.runs[i].reason);
-        assert_int_equal(v.runs[i].job.rank, i < 2 ? 64 : 8);
+        assert_int_equal(v.runs[i].job.technique.rank, i < 2 ? 64 : 8);
     }
     const struct job_memory *four = &v.runs[0].predicted_memory, *sixteen = &v.runs[1].predicted_memory,
                             *narrow = &v.runs[2].predicted_memory, *ends = &v.runs[3].predicted_memory;

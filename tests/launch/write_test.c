@@ -229,8 +229,11 @@ static void megatron_refuses_what_it_has_not(void **state)
     refuses(LAUNCH_MEGATRON, &job,
             "'t5-base' is not a single-stack language model: its Megatron-LM arguments are unknown");
     job = job_example();
-    job.frozen = true;
-    refuses(LAUNCH_MEGATRON, &job, "Megatron-LM has no arguments for frozen weights (LoRA)");
+    job.technique.rank = 16;
+    refuses(
+        LAUNCH_MEGATRON, &job,
+        "Megatron-LM has no option for lora-rank 16 (rank of LoRA's matrices beside frozen weights; 0: all "
+        "weights are trained)");
     job = job_example();
     job.context = 8, job.sequence = 4104;
     job_spread(&job, 8);
@@ -515,7 +518,7 @@ static void oobleck_says_what_is_set_elsewhere(void **state)
     (void)state;
     struct job job = pipeline_of("llama-3-8b", 1, 2, 8);
     holds_not(LAUNCH_OOBLECK, &job, "recomputation");
-    job.recompute = RECOMPUTE_FULL, job.type = COST_FP8, job.frozen = true;
+    job.recompute = RECOMPUTE_FULL, job.type = COST_FP8, job.technique.rank = 8;
     holds(LAUNCH_OOBLECK, &job, "\"dtype\": \"bfloat16\"");
     holds(LAUNCH_OOBLECK, &job, "\"recomputation: the model's own code\"");
     holds(LAUNCH_OOBLECK, &job, "\"products of another type than dtype:");

@@ -74,8 +74,7 @@ static bool plan_freely(const struct rh_price_request *given, const struct api_c
     if (!pool)
         return false;
     question.job.stage_blocks = NULL;
-    /* an overlap of tensor parallel ranks is not the search's to choose */
-    question.job.technique = (struct technique){.tensor_overlap = price->job.technique.tensor_overlap};
+    question.job.technique = technique_asked(&price->job.technique);
     progress_start(&progress, "planning");
     const struct job_search_options searched = {
         .top = 1, .time_limit = call->how.time_limit, .pool = pool, .progress = &progress};

@@ -51,7 +51,7 @@ void launch_set_optimizer(struct launch_options *options, struct launch_argument
     if (narrow || strstr(name, "4bit"))
         launch_set(&options->technique[TECHNIQUE_MOMENTS], by, narrow ? FORMAT_FP8 : FORMAT_FP4);
     if (strstr(name, "layerwise"))
-        launch_set(&options->step_in_backward, by, 1);
+        launch_set(&options->technique[TECHNIQUE_STEP], by, SWITCH_ON);
 }
 
 /* GaLore's and APOLLO's rank is in other arguments of Hugging Face: "rank=128, update_proj_gap=200". */

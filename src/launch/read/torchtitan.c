@@ -151,8 +151,8 @@ bool torchtitan_settle(struct launch_options *options, const struct doc *doc, st
     settle_schedule(options);
     launch_settle_optimizer(options, "optimizer.name");
     if (launch_is_on(options, "optimizer.early_step_in_backward"))
-        launch_set(&options->step_in_backward, launch_argument(options, "optimizer.early_step_in_backward"),
-                   1);
+        launch_set(&options->technique[TECHNIQUE_STEP],
+                   launch_argument(options, "optimizer.early_step_in_backward"), SWITCH_ON);
     const char *held = launch_text(options, "training.dtype");
     for (int i = 0; held && strcmp(held, "bfloat16") == 0 && i < 2; i++)
         launch_set(&options->technique[i ? TECHNIQUE_PARAMETERS : TECHNIQUE_MOMENTS],

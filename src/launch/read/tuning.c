@@ -54,7 +54,7 @@ static void read_narrow(struct launch_options *options, const char *name, int64_
     }
     launch_set(&options->technique[TECHNIQUE_PARAMETERS], argument, bits == 4 ? FORMAT_FP4 : FORMAT_FP8);
     if (scales && !launch_is_on(options, doubled))
-        launch_set(&options->single_scale, scales, 1);
+        launch_set(&options->technique[TECHNIQUE_SCALES], scales, SWITCH_ON);
 }
 
 /* Parameters, gradients and moments in fp32, whatever the products are in. */
@@ -143,7 +143,7 @@ static void read_trained(struct launch_options *options, const char *name)
     bool embedding = strcasestr(names, "embed") || strcasestr(names, "wte"),
          head = strcasestr(names, "lm_head");
     if (embedding || head)
-        launch_set(&options->trains_ends, argument, 1);
+        launch_set(&options->technique[TECHNIQUE_ENDS], argument, SWITCH_ON);
     if (!embedding || !head)
         launch_unmodelled(options, name,
                           embedding || head ? "only one of embedding and head is trained: priced as both"
@@ -303,7 +303,7 @@ static void read_projected(struct launch_options *options)
         launch_set_optimizer(options, launch_argument(options, names[i][0]), i == 0 ? "galore" : "apollo",
                              number);
         if (launch_is_on(options, names[i][2]))
-            launch_set(&options->step_in_backward, launch_argument(options, names[i][2]), 1);
+            launch_set(&options->technique[TECHNIQUE_STEP], launch_argument(options, names[i][2]), SWITCH_ON);
     }
     if (launch_is_on(options, "use_muon"))
         launch_set_optimizer(options, launch_argument(options, "use_muon"), "muon", 0);
@@ -460,7 +460,8 @@ static bool settle_trainer(struct launch_options *options, struct launch_source 
     read_narrow(options, "load_in_8bit", 8, "");
     read_narrow(options, "load_in_4bit", 4, "use_bnb_nested_quant");
     if (launch_is_on(options, "load_in_4bit") && !launch_is_on(options, "use_bnb_nested_quant"))
-        launch_set(&options->single_scale, launch_argument(options, "load_in_4bit"), 1);
+        launch_set(&options->technique[TECHNIQUE_SCALES], launch_argument(options, "load_in_4bit"),
+                   SWITCH_ON);
     read_trainer_type(options);
     launch_settle_optimizer(options, "optim");
     return read_deepspeed(options, source, "deepspeed", err) && settle_accelerate(options, source, err);

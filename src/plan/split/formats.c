@@ -9,37 +9,67 @@
 /* The same without the second step: one in fp32 for each 64. */
 #define SINGLE_SCALE (4.0 / 64.0)
 
+/* Bytes of a moment: two of 16 bits, or fp32, with a copy of the parameters or without. */
+static double usual_moment(const struct software *software)
+{
+    return fmin(software->state_bytes / 2.0, 4.0);
+}
+
+static double moment_bytes(const struct job *job)
+{
+    return number_format_bytes(job->technique.moments, usual_moment(job->software));
+}
+
+static double moment_count(const struct job *job)
+{
+    static const double counts[] = {
+        [OPTIMIZER_USUAL] = 2.0,    [OPTIMIZER_ADAM] = 2.0, [OPTIMIZER_MOMENTUM] = 1.0,
+        [OPTIMIZER_FACTORED] = 0.0, [OPTIMIZER_NONE] = 0.0, [OPTIMIZER_GALORE] = 2.0,
+        [OPTIMIZER_APOLLO] = 2.0,
+    };
+    return counts[job->technique.optimizer];
+}
+
+double job_low_bytes(const struct job *job, const struct layer_low *low)
+{
+    double projectors = job->technique.optimizer == OPTIMIZER_GALORE ? low->projectors : 0.0;
+    return moment_bytes(job) * (moment_count(job) * low->fewer - projectors);
+}
+
 struct job_formats job_formats_of(const struct job *job)
 {
     const struct software *software = job->software;
     const struct technique *technique = &job->technique;
-    double master = number_format_bytes(technique->master, 4.0) - 4.0,
-           usual = fmin(software->state_bytes / 2.0,
-                        4.0), /* of each moment: two of 16 bits, or fp32 with a copy */
-        moments = 2.0 * (number_format_bytes(technique->moments, usual) - usual);
+    double usual = usual_moment(software), held = software->state_bytes > 2.0 * usual ? 4.0 : 0.0;
+    /* no copy of parameters beside them in its own format */
+    bool copied = technique->master != FORMAT_BF16 && technique->parameters != FORMAT_FP32;
+    double master = held > 0.0 ? (copied ? number_format_bytes(technique->master, 4.0) : 0.0) - held : 0.0,
+           moments = moment_count(job) * moment_bytes(job) - 2.0 * usual;
     struct job_formats formats = {
         .parameter = number_format_bytes(technique->parameters, software->parameter_bytes),
         .gradient = number_format_bytes(technique->gradients, software->stored_gradient_bytes),
-        .wire = number_format_bytes(technique->gradients, software->gradient_bytes),
+        .wire = technique->wire > 0 ? technique->wire / 8.0
+                                    : number_format_bytes(technique->gradients, software->gradient_bytes),
         .state = fmax(software->state_bytes + master + moments, 0.0),
         .gathered = fmin(number_format_bytes(technique->parameters, 2.0), 2.0),
     };
     /* a step reads and writes the states and reads the gradient; accumulation reads and writes a gradient */
     formats.step = fmax(software->optimizer + 2.0 * (master + moments), 0.0);
     formats.trained = formats.parameter;
-    if (job->frozen && software->adapter_bytes > 0.0) { /* adapters' own format, with moments in it */
-        formats.trained = formats.gradient = formats.wire = software->adapter_bytes;
-        formats.state = 2.0 * number_format_bytes(technique->moments, software->adapter_bytes);
+    if (job_is_frozen(job) && software->adapter_bytes > 0.0) { /* adapters' own format, with moments in it */
+        formats.trained = formats.gradient = software->adapter_bytes;
+        formats.wire = technique->wire > 0 ? technique->wire / 8.0 : software->adapter_bytes;
+        formats.state = moment_count(job) * number_format_bytes(technique->moments, software->adapter_bytes);
         formats.step = 3.0 * software->adapter_bytes + 2.0 * formats.state;
     }
     formats.added = software->accumulate * formats.gradient / fmax(software->stored_gradient_bytes, 1.0);
-    if (job->frozen) /* weights that are not updated need no copy in fp32 */
+    if (job_is_frozen(job)) /* weights that are not updated need no copy in fp32 */
         formats.parameter = fmin(formats.parameter, cost_type_bytes(job->type) > 2.0 ? 4.0 : 2.0);
-    if (job->frozen && technique->parameters) /* nor one in 16 bits */
+    if (job_is_frozen(job) && technique->parameters) /* nor one in 16 bits */
         formats.parameter = number_format_bytes(technique->parameters, formats.parameter) +
-                            (technique->parameters != FORMAT_FP4 ? 0.0
-                             : job->single_scale                 ? SINGLE_SCALE
-                                                                 : FROZEN_SCALE);
+                            (technique->parameters != FORMAT_FP4  ? 0.0
+                             : job->technique.scales == SWITCH_ON ? SINGLE_SCALE
+                                                                  : FROZEN_SCALE);
     return formats;
 }
 

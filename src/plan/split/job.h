@@ -41,14 +41,8 @@ struct job {
     enum cost_type type; /* of the matrix products */
     enum recompute recompute;
     struct technique technique; /* 0: as the software does it */
-    bool frozen;                /* LoRA: only the small added matrices have gradients */
-    bool trains_ends;           /* and embedding and head */
-    bool single_scale;          /* factors of frozen weights of 4 bits are in fp32, not in 8 bits */
-    int rank;                   /* of the added matrices; 0: job_rank's */
-    bool attention_alone;       /* they are beside the matrices of attention, not of MLPs */
     int rounds;                 /* times that the pipeline fills in an iteration; 0: once */
     bool in_turn;               /* experts are given tokens in turn, not by a gate (expert_places_in_turn) */
-    bool step_in_backward; /* each parameter is updated, and its gradient freed, as soon as it is there */
 };
 
 /* Puts the job on the devices of a resolved group. */
@@ -105,13 +99,14 @@ struct job_layer {
     double parameters, experts; /* numbers of parameters, without and of experts */
     double ends;                /* of these, embedding's and head's */
     double adapters;            /* of LoRA's matrices, beside these */
-    double kept;                /* bytes for the backward pass, with the job's recomputation */
-    double activations;         /* the same without recomputation */
-    double working;             /* further bytes while it is computed, without its largest matrix */
-    double largest_matrix;      /* parameters of the largest matrix */
-    double blocks;              /* number of blocks in it */
-    double gathered;            /* parameters of a block, which are gathered together, */
-    double gathered_alone;      /* and without its experts */
+    struct layer_low low, expert_low;
+    double kept;           /* bytes for the backward pass, with the job's recomputation */
+    double activations;    /* the same without recomputation */
+    double working;        /* further bytes while it is computed, without its largest matrix */
+    double largest_matrix; /* parameters of the largest matrix */
+    double blocks;         /* number of blocks in it */
+    double gathered;       /* parameters of a block, which are gathered together, */
+    double gathered_alone; /* and without its experts */
 };
 
 /* Identical blocks out of first..last - 1: all, the last of each `every`, or all others; and of these likewise by
@@ -146,6 +141,7 @@ struct job_layers {
 struct job_exchange {
     double parameters, experts;      /* numbers of parameters on a device of the fullest stage, */
     double trained, trained_experts; /* and those that have gradients */
+    struct layer_low low;            /* of both */
     double
         gradients; /* one all-reduce, or one reduce-scatter and all-gather: the share that is exposed at least */
     double scatter; /* the reduce-scatter's part */
@@ -167,11 +163,24 @@ struct job_formats {
 };
 struct job_formats job_formats_of(const struct job *job);
 
-/* Returns the rank of LoRA's matrices; 0: there are none. PEFT, LLaMA-Factory and Megatron-Bridge take 8 to 32 unless told. */
-static inline int job_rank(const struct job *job)
+/* Returns whether weights are frozen: LoRA's matrices beside them have gradients, and embedding and head if `ends` says so. */
+static inline bool job_is_frozen(const struct job *job)
 {
-    return !job->frozen ? 0 : job->rank > 0 ? job->rank : 16;
+    return job->technique.rank > 0;
 }
+
+/* Returns the rank of the optimizer's moments; 0: they are as large as the matrices. */
+static inline int job_low_rank(const struct job *job)
+{
+    bool low = job->technique.optimizer == OPTIMIZER_GALORE || job->technique.optimizer == OPTIMIZER_APOLLO;
+    return !low ? 0 : job->technique.optimizer_rank > 0 ? job->technique.optimizer_rank : 128;
+}
+
+/* Returns the states' bytes that a layer's moments of low rank save, without and of experts. */
+double job_low_bytes(const struct job *job, const struct layer_low *low);
+
+/* Returns the exposed share of the exchange of gradients, and of parameters that ranks updated. */
+double job_data_shown(const struct job *job);
 
 /* Returns whether a job gathers its shards once in an iteration, and scatters their gradients once. */
 bool job_keeps_gathered(const struct job *job);

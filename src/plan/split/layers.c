@@ -24,14 +24,18 @@ struct layer_split job_split(const struct job *job)
         .expert = job->expert,
         .expert_tensor = job->technique.expert_tensor,
         .imbalance = job_imbalance(job),
-        .frozen = job->frozen,
-        .rank = job_rank(job),
-        .attention_alone = job->attention_alone,
-        .weight_bytes = job->frozen && job->technique.parameters ? job_formats_of(job).parameter : 0.0,
+        .frozen = job_is_frozen(job),
+        .rank = job->technique.rank,
+        .attention_alone = job->technique.targets == TARGETS_ATTENTION,
+        .weight_bytes = job_is_frozen(job) && job->technique.parameters ? job_formats_of(job).parameter : 0.0,
         .kept_width = kept_width(job),
         .middle_width = number_format_bytes(job->technique.activations, 0.0),
         .type = cost_device_type(job->device, job->type),
         .recipe = job->technique.recipe,
+        .low_rank = job_low_rank(job),
+        .norms_split = job->technique.sequence,
+        .expert_kernels = job->technique.expert_kernels,
+        .attention = job->technique.attention,
         .software = job->software,
     };
 }
@@ -48,7 +52,7 @@ struct price {
 static double price_kernel(const struct job *job, struct kernel_memo *memo, const struct kernel *kernel,
                            double *flops)
 {
-    if (job->frozen && kernel->weights && !(job->trains_ends && kernel->end))
+    if (job_is_frozen(job) && kernel->weights && !(job->technique.ends == SWITCH_ON && kernel->end))
         return 0.0;
     struct kernel_time time =
         memo ? kernel_memo_time(memo, kernel) : kernel_time(kernel, job->device, job->calibration);
@@ -102,7 +106,9 @@ unsigned job_modules(const struct job *job)
         return 0;
     if (job->technique.modules != 0)
         return (unsigned)job->technique.modules;
-    return job->software->attention == ATTENTION_UNFUSED ? 1u << MODULE_CORE_ATTENTION : 0;
+    return software_attention(job->software, job->technique.attention) == ATTENTION_UNFUSED
+               ? 1u << MODULE_CORE_ATTENTION
+               : 0;
 }
 
 void job_again_transfers(const struct job *job, const struct layer_work *work, int *reduces, int *exchanges)
@@ -138,6 +144,10 @@ static void add_again(struct job_pass *pass, const struct job *job, const struct
     pass->tensor += reduces * price->reduce + exchanges * price->exchange;
 }
 
+/* Seconds of the host for an expert by itself, forward and backward: half of a dense MLP's share of a block of the Trainer's, which
+ * launches about as many kernels. */
+#define EXPERT_APART 0.5e-3
+
 /* Blocks wait for the host when it launches their kernels more slowly than the device runs them: the more of them, the more
  * run again in the backward pass. */
 static void wait_for_host(struct job_pass *pass, const struct job *job, const struct layer_work *work,
@@ -147,10 +157,12 @@ static void wait_for_host(struct job_pass *pass, const struct job *job, const st
     for (int i = 0; i < work->forward_count && !whole; i++)
         again += (work->modules[i] & job_modules(job)) != 0;
     const struct software *software = job->software;
+    double each = job->technique.expert_kernels == SWITCH_OFF  ? fmax(software->expert_each, EXPERT_APART)
+                  : job->technique.expert_kernels == SWITCH_ON ? 0.0
+                                                               : software->expert_each;
     double host = work->forward_count > 3 ? software->block_host : 0.0; /* not of embedding or head */
     if (work->expert_parameters > 0.0)
-        host += software->expert_host +
-                software->expert_each * fmax((double)job->model->experts / job->expert, 1.0);
+        host += software->expert_host + each * fmax((double)job->model->experts / job->expert, 1.0);
     host *= 1.0 + (double)again / work->count;
     pass->host = host > 0.0 ? fmax(host - job_pass_seconds(pass), 0.0) : 0.0;
     pass->backward += pass->host;
@@ -178,6 +190,8 @@ static struct job_layer block_of(const struct job *job, const struct layer_work 
         .parameters = work->parameters,
         .experts = work->expert_parameters,
         .adapters = work->adapters,
+        .low = work->low,
+        .expert_low = work->expert_low,
         .kept = work->activation_bytes,
         .activations = work->activation_bytes,
         .working = job->software->backward_working * work->working_bytes,
@@ -233,6 +247,13 @@ static void add_pass(struct job_pass *sum, const struct job_pass *pass, double t
     sum->host += times * pass->host;
 }
 
+static void add_low(struct layer_low *sum, const struct layer_low *low, double times)
+{
+    sum->numbers += times * low->numbers;
+    sum->fewer += times * low->fewer;
+    sum->projectors += times * low->projectors;
+}
+
 static void add_layer(struct job_layer *sum, const struct job_layer *layer, double times)
 {
     add_pass(&sum->pass, &layer->pass, times);
@@ -240,6 +261,8 @@ static void add_layer(struct job_layer *sum, const struct job_layer *layer, doub
     sum->experts += times * layer->experts;
     sum->ends += times * layer->ends;
     sum->adapters += times * layer->adapters;
+    add_low(&sum->low, &layer->low, times);
+    add_low(&sum->expert_low, &layer->expert_low, times);
     sum->kept += times * layer->kept;
     sum->blocks += times * layer->blocks;
     sum->activations += times * layer->activations;
@@ -322,7 +345,7 @@ static void add_kind(struct job_layers *all, const struct job *jobs, int count, 
     transformer_block(&work, job->model, example, &split);
     struct price price = price_layer(job, memo, &work);
     /* each rank sends its share of the tokens */
-    double bytes = work.output_bytes / job->tensor;
+    double bytes = work.output_bytes / (job->technique.sequence == SWITCH_OFF ? 1 : job->tensor);
     double inside = job_transfer(job, COLLECTIVE_SEND, 2, 1, bytes),
            across = job_transfer(job, COLLECTIVE_SEND, 2, job->devices_per_node, bytes);
     for (int i = 0; i < count; i++) {

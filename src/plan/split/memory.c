@@ -50,7 +50,7 @@ static double working(const struct job *job, const struct job_layers *layers,
         return bytes;
     /* gathered: this block, those that are fetched ahead, and the gradients of one if it has any */
     double ahead = job->technique.prefetch > 0 ? job->technique.prefetch : 1.0;
-    double others = job->frozen ? 1.0 : 2.0;
+    double others = job_is_frozen(job) ? 1.0 : 2.0;
     if (job->sharding >= 3 && stays)
         bytes += (formats->gathered + (job->pipeline > 1 || keeps ? formats->gradient : 0.0)) *
                  (stage->parameters + (experts ? stage->experts : 0.0));
@@ -66,12 +66,20 @@ struct trained {
     double parameters, gradients, optimizer;
 };
 
+/* Returns the bytes that moments of low rank save. */
+static double saved(const struct job *job, const struct job_layer *stage, const struct sharers *sharers)
+{
+    const struct job_layer bytes = {.parameters = job_low_bytes(job, &stage->low),
+                                    .experts = job_low_bytes(job, &stage->expert_low)};
+    return job_low_rank(job) > 0 ? held(job, &bytes, sharers, 1.0, 1) : 0.0;
+}
+
 static struct trained trained_of(const struct job *job, const struct job_layer *stage,
                                  const struct sharers *sharers, const struct job_formats *formats)
 {
     const struct job_layer end = {.parameters = stage->ends}, adapters = {.parameters = stage->adapters};
     struct trained trained = {.parameters = held(job, &end, sharers, fmax(2.0 - formats->parameter, 0.0), 3)};
-    if (!job->frozen)
+    if (!job_is_frozen(job))
         return (struct trained){0};
     if (job->software->adapter_in > 0.0) { /* PEFT's are on each device whole */
         trained.optimizer = (formats->trained + formats->gradient + formats->state) * stage->adapters;
@@ -80,7 +88,7 @@ static struct trained trained_of(const struct job *job, const struct job_layer *
         trained.gradients = held(job, &adapters, sharers, formats->gradient, 2);
         trained.optimizer = held(job, &adapters, sharers, formats->state, 1);
     }
-    if (job->trains_ends) { /* a copy beside the frozen one, with moments in fp32 */
+    if (job->technique.ends == SWITCH_ON) { /* a copy beside the frozen one, with moments in fp32 */
         trained.parameters += held(job, &end, sharers, 2.0, 3);
         trained.gradients += held(job, &end, sharers, job->software->stored_gradient_bytes, 2);
         trained.optimizer += held(job, &end, sharers, 8.0, 1);
@@ -115,6 +123,9 @@ struct job_memory job_stage_memory(const struct job *job, const struct job_layer
         both.experts += other.experts;
         both.ends += other.ends;
         both.adapters += other.adapters;
+        both.low.fewer += other.low.fewer, both.low.projectors += other.low.projectors;
+        both.expert_low.fewer += other.expert_low.fewer,
+            both.expert_low.projectors += other.expert_low.projectors;
         both.working = fmax(layer->working, other.working);
         both.largest_matrix = fmax(layer->largest_matrix, other.largest_matrix);
     }
@@ -124,16 +135,18 @@ struct job_memory job_stage_memory(const struct job *job, const struct job_layer
     double unsharded = job->sharding == 0 ? software->unsharded_bytes : 0.0;
     struct job_memory memory = {
         .parameters = held(job, layer, &sharers, formats.parameter, 3) + trained.parameters,
-        .gradients = job->frozen ? trained.gradients : held(job, layer, &sharers, formats.gradient, 2),
-        .optimizer = job->frozen ? trained.optimizer * on_device
-                                 : held(job, layer, &sharers, formats.state + unsharded, 1) * on_device,
+        .gradients = job_is_frozen(job) ? trained.gradients : held(job, layer, &sharers, formats.gradient, 2),
+        .optimizer = job_is_frozen(job) ? trained.optimizer * on_device
+                                        : (held(job, layer, &sharers, formats.state + unsharded, 1) -
+                                           saved(job, layer, &sharers)) *
+                                              on_device,
         .activations = kept * flying,
         .working = working(job, layers, &formats, loss, layer) + buffers,
         .runtime = software->runtime_share * (double)job->device->memory,
     };
     /* the peak is in the last layer's backward pass, or in the step */
     if (software->late_gradients && job->pipeline == 1 && job_microbatches(job) == 1) {
-        double step = held(job, layer, &sharers, job->frozen ? 0.0 : software->step_bytes, 1);
+        double step = held(job, layer, &sharers, job_is_frozen(job) ? 0.0 : software->step_bytes, 1);
         if (memory.activations + memory.working > memory.gradients + step) {
             memory.gradients = 0.0;
         } else {
@@ -141,7 +154,7 @@ struct job_memory job_stage_memory(const struct job *job, const struct job_layer
             memory.working = step;
         }
     }
-    if (job->step_in_backward)
+    if (job->technique.step == SWITCH_ON)
         memory.gradients = 0.0;
     const struct memory_stage bytes = {
         .state = memory.parameters + memory.gradients + memory.optimizer,
@@ -176,12 +189,13 @@ double job_memory_floor(const struct job *job, const struct job_layers *layers, 
     struct sharers sharers = sharers_of(job);
     const struct job_layer *parts[] = {&layers->blocks, &layers->embedding, &layers->head, &layers->further};
     double on_device = 1.0 - job->technique.offload / 100.0, state = kept;
-    bool late = job->step_in_backward || (job->software->late_gradients && job->pipeline == 1);
+    bool late = job->technique.step == SWITCH_ON || (job->software->late_gradients && job->pipeline == 1);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         state += held(job, parts[i], &sharers, formats.parameter, 3);
-        if (!job->frozen)
+        if (!job_is_frozen(job))
             state += (late ? 0.0 : held(job, parts[i], &sharers, formats.gradient, 2)) +
-                     held(job, parts[i], &sharers, formats.state, 1) * on_device;
+                     (held(job, parts[i], &sharers, formats.state, 1) - saved(job, parts[i], &sharers)) *
+                         on_device;
     }
     return (state / job->pipeline + job->software->runtime_share * (double)job->device->memory) *
            (1.0 - 1e-9);

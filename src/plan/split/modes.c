@@ -29,7 +29,7 @@ static unsigned offered_modules(const struct job_question *question)
     unsigned modules = 0;
     if (!software_supports(job->software, TECHNIQUE_MODULES))
         return 0;
-    if (job->software->attention == ATTENTION_UNFUSED)
+    if (software_attention(job->software, job->technique.attention) == ATTENTION_UNFUSED)
         modules |= 1u << MODULE_CORE_ATTENTION;
     modules |= 1u << MODULE_NORMS;
     if (model->kv_rank > 0)

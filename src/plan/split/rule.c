@@ -93,7 +93,7 @@ static void say_schedule(const struct job *job, struct text *out)
 {
     const char *name = job_schedule_name(job);
     bool folded = job_is_folded(job);
-    if (job->frozen)
+    if (job_is_frozen(job))
         text_format(out, "%s needs gradients of all weights", name);
     else if (job->chunks != (folded ? 2 : 1))
         text_format(out, "%s has %s for a stage, not %d", name, folded ? "2 chunks" : "1 chunk", job->chunks);

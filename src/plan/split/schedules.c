@@ -66,7 +66,8 @@ bool job_schedule_allowed(const struct job *job)
     int64_t count = job_microbatches(job);
     if (!job_is_timed(job))
         return true;
-    if (job->chunks != (job_is_folded(job) ? 2 : 1) || job->frozen || job_depth(job) > job_block_count(job))
+    if (job->chunks != (job_is_folded(job) ? 2 : 1) || job_is_frozen(job) ||
+        job_depth(job) > job_block_count(job))
         return false;
     return !job_has_pairs(job) || (count >= 2 * (int64_t)job->pipeline &&
                                    (job_is_folded(job) || (job->pipeline % 2 == 0 && count % 2 == 0)));

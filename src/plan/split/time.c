@@ -1,6 +1,7 @@
 #include "plan/split/job.h"
 
 #include "cost/collective.h"
+#include "cost/gemm.h"
 
 #include <math.h>
 
@@ -35,6 +36,15 @@ int64_t job_microbatches(const struct job *job)
     return per_rank > job->microbatch ? per_rank / job->microbatch : 1;
 }
 
+double job_data_shown(const struct job *job)
+{
+    const struct technique *technique = &job->technique;
+    double own = job->software->data_shown, gradients = technique->data_overlap == SWITCH_OFF ? 1.0 : own;
+    bool exposed = technique->gather_overlap == SWITCH_OFF ||
+                   (technique->data_overlap == SWITCH_OFF && technique->gather_overlap != SWITCH_ON);
+    return (gradients + (exposed ? 1.0 : own)) / 2.0; /* as many bytes each way */
+}
+
 /* Gradients once per iteration: all-reduce, or reduce-scatter and all-gather of the parameters. */
 static double gradient_seconds(const struct job *job, enum collective_kind kind,
                                const struct job_exchange *held)
@@ -45,7 +55,7 @@ static double gradient_seconds(const struct job *job, enum collective_kind kind,
     double seconds =
         job_transfer(job, kind, ranks, job->tensor, held->trained * wire) +
         job_transfer(job, kind, expert_ranks, job->devices_per_node, held->trained_experts * wire);
-    return seconds * job->software->data_shown;
+    return seconds * job_data_shown(job);
 }
 
 bool job_keeps_gathered(const struct job *job)
@@ -98,7 +108,8 @@ static void set_shards(const struct job *job, int blocks, struct job_exchange *h
 
 double job_trained(const struct job *job, const struct job_layer *layer)
 {
-    return !job->frozen ? layer->parameters : layer->adapters + (job->trains_ends ? layer->ends : 0.0);
+    return !job_is_frozen(job) ? layer->parameters
+                               : layer->adapters + (job->technique.ends == SWITCH_ON ? layer->ends : 0.0);
 }
 
 struct job_exchange job_exchange_of(const struct job *job, const struct job_layers *layers)
@@ -111,7 +122,13 @@ struct job_exchange job_exchange_of(const struct job *job, const struct job_laye
         .trained = job_trained(job, &layers->blocks) / stages + job_trained(job, &layers->embedding) +
                    heads * job_trained(job, &layers->head),
     };
-    exchange.trained_experts = job->frozen ? 0.0 : exchange.experts;
+    for (int i = 0; i < 2; i++) {
+        const struct layer_low *low = i == 0 ? &layers->blocks.low : &layers->blocks.expert_low;
+        exchange.low.numbers += low->numbers / stages;
+        exchange.low.fewer += low->fewer / stages;
+        exchange.low.projectors += low->projectors / stages;
+    }
+    exchange.trained_experts = job_is_frozen(job) ? 0.0 : exchange.experts;
     if (job_is_double(job)) { /* as many again, of the other stage */
         exchange.parameters *= 2.0;
         exchange.experts *= 2.0;
@@ -133,11 +150,13 @@ static double data_seconds(const struct job *job, const struct job_exchange *exc
 {
     const struct calibration *c = job->calibration;
     double count = (double)job_microbatches(job);
-    double seconds = exchange->gradients, shown = job->software->data_shown;
+    double seconds = exchange->gradients, shown = job_data_shown(job);
     if (job->sharding == 3) {
         double times = job_keeps_gathered(job) ? 1.0 : count, moved = exchange->shards * times;
         double all = moved + exchange->expert_shards * times;
-        double hidden = job->software->shows_shards ? 0.0 : c->hide_shards * compute * times / count;
+        double hidden = job->software->shows_shards || job->technique.data_overlap == SWITCH_OFF
+                            ? 0.0
+                            : c->hide_shards * compute * times / count;
         seconds = fmax(all - hidden, 0.0) + job_slow_shards(job) * moved;
     } else if (job->sharding == 2) {
         seconds += (count - 1.0) * exchange->scatter;
@@ -150,6 +169,18 @@ static double data_seconds(const struct job *job, const struct job_exchange *exc
 double job_slow_shards(const struct job *job)
 {
     return job->software->shows_shards ? 1.0 : job->calibration->slow_shards;
+}
+
+/* Seconds of projecting all gradients, and GaLore's steps back, as products of square matrices as wide as the model. */
+static double project_seconds(const struct job *job, const struct job_exchange *held)
+{
+    int rank = job_low_rank(job);
+    if (rank == 0)
+        return 0.0;
+    int64_t hidden = job->model->hidden;
+    double ways = job->technique.optimizer == OPTIMIZER_GALORE ? 2.0 : 1.0;
+    double matrices = held->low.numbers / ((double)hidden * (double)hidden);
+    return ways * matrices * gemm_time(job->device, job->type, 1, hidden, rank, hidden).seconds;
 }
 
 static double optimizer_seconds(const struct job *job, const struct job_exchange *held)
@@ -169,7 +200,9 @@ static double optimizer_seconds(const struct job *job, const struct job_exchange
     if (job_is_double(job)) /* half of them go through each of its two stages */
         added /= 2.0;
     double here = own * (1.0 - job->technique.offload / 100.0);
-    return (here * formats.step + added) / rate + parts + job_offload_seconds(job, own);
+    double low = 2.0 * job_low_bytes(job, &held->low) * here / fmax(parameters, 1.0);
+    return (here * formats.step - low + added) / rate + parts + project_seconds(job, held) +
+           job_offload_seconds(job, own);
 }
 
 /* Of a dense block's modules, those of an expert: three of nine. */

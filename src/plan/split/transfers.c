@@ -181,7 +181,7 @@ static void add_shards(struct transfer_writer *to, const struct job_layer *layer
     int all = job->data * job->context, ranks = (int)job_shard_ranks(job);
     int expert_ranks = (int)job_expert_shard_ranks(job);
     bool spread = layer->experts > 0.0 && expert_ranks < ranks;
-    double pieces = blocks + 1.0, experts = job->frozen ? 0.0 : layer->experts;
+    double pieces = blocks + 1.0, experts = job_is_frozen(job) ? 0.0 : layer->experts;
     struct shards shards = {ranks,
                             job->tensor,
                             ranks < all ? all / ranks : 1,
@@ -212,7 +212,7 @@ static void add_gradients(struct transfer_writer *to, const struct job_layer *la
     if (exchange.bytes > 0.0)
         add(to, exchange, ranks, job->tensor, count);
     exchange.purpose = PURPOSE_EXPERT_GRADIENTS;
-    exchange.bytes = job->frozen ? 0.0 : layer->experts * job_formats_of(job).wire;
+    exchange.bytes = job_is_frozen(job) ? 0.0 : layer->experts * job_formats_of(job).wire;
     if (exchange.bytes > 0.0)
         add(to, exchange, expert_ranks, job->devices_per_node, count);
 }
@@ -229,7 +229,7 @@ static void add_data(struct transfer_writer *to, const struct job_layers *layers
         return;
     }
     double whole = exchange.gradients + (job->sharding == 2 ? (count - 1.0) * exchange.scatter : 0.0);
-    double shown = job->software->data_shown * (whole > 0.0 ? time->data / whole : 1.0);
+    double shown = job_data_shown(job) * (whole > 0.0 ? time->data / whole : 1.0);
     if (job->sharding == 2) /* after each micro-batch but the last */
         add_gradients(to, layer, COLLECTIVE_REDUCE_SCATTER, WHEN_BACKWARD, (count - 1.0) / count, shown);
     add_gradients(to, layer, COLLECTIVE_ALL_REDUCE, WHEN_AFTER, 1.0, shown);

@@ -237,13 +237,13 @@ static void adapters_cost_as_their_rank(void **state)
     (void)state;
     struct job job = job_example();
     job.software = software_find("deepspeed");
-    job.sharding = 0, job.frozen = true, job.batch = 64;
+    job.sharding = 0, job.batch = 64;
     job.across = tables_link(NULL, "ethernet-10g");
     assert_non_null(job.across);
     job.devices_per_node = 1;
     job_spread(&job, 64);
     double memory = 0.0, seconds = 0.0;
-    for (job.rank = 8; job.rank <= 512; job.rank *= 8) {
+    for (job.technique.rank = 8; job.technique.rank <= 512; job.technique.rank *= 8) {
         struct job_time time = job_time(&job);
         struct job_layers layers = job_layers_of(&job);
         struct job_exchange exchange = job_exchange_of(&job, &layers);
@@ -251,14 +251,14 @@ static void adapters_cost_as_their_rank(void **state)
         double narrow = (double)(model->kv_heads * model->head_width), wide = (double)model->hidden;
         double attention = 3.0 * wide + wide + 2.0 * narrow + 2.0 * wide;
         double mlp = (model->gated ? 3.0 : 2.0) * (wide + (double)model->ffn);
-        near(exchange.trained, (attention + mlp) * job.rank * model->layers);
+        near(exchange.trained, (attention + mlp) * job.technique.rank * model->layers);
         assert_true(time.seconds > seconds && job_memory(&job).total > memory);
         double moved = 2.0 * 63.0 / 64.0 * 4.0 * exchange.trained / job.across->bandwidth;
-        if (job.rank == 512) /* far more than the kernels hide */
+        if (job.technique.rank == 512) /* far more than the kernels hide */
             assert_true(time.data > moved - time.compute && time.data < 2.0 * moved);
         seconds = time.seconds, memory = job_memory(&job).total;
     }
-    job.attention_alone = true, job.rank = 512;
+    job.technique.targets = TARGETS_ATTENTION, job.technique.rank = 512;
     assert_true(job_time(&job).seconds < 0.6 * seconds);
 }
 

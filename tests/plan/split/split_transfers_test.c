@@ -80,8 +80,7 @@ static void adapters_exchange_gradients(void **state)
 {
     (void)state;
     struct job job = job_example();
-    job.frozen = true;
-    for (job.rank = 8; job.rank <= 512; job.rank *= 8)
+    for (job.technique.rank = 8; job.technique.rank <= 512; job.technique.rank *= 8)
         for (job.sharding = 0; job.sharding <= 3; job.sharding++) {
             job_spread(&job, 64);
             struct plan plan;

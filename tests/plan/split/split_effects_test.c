@@ -1,0 +1,173 @@
+/* Each habit of software that a job may leave, and each optimizer, moves time or memory by what its source says. */
+#include "devices/tables.h"
+#include "plan/split/job.h"
+#include "plan/split/plan.h"
+#include "support/expect.h"
+#include "support/jobs.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static struct job job_of(const char *model, const char *software, int tensor, int devices)
+{
+    struct job job = job_example();
+    job.model = architecture_find(model);
+    job.software = software_find(software);
+    assert_non_null(job.model);
+    assert_non_null(job.software);
+    job.tensor = tensor;
+    job_spread(&job, devices);
+    return job;
+}
+
+/* Korthikanti et al. 2022 (arXiv:2205.05198), table 2: of 10 s b h a layer, the two masks of dropouts are missing here. */
+static void norms_that_are_not_split_keep_their_inputs(void **state)
+{
+    (void)state;
+    struct job job = job_of("llama-3-8b", "megatron-core", 4, 32);
+    double split = job_memory(&job).activations, seconds = job_time(&job).seconds;
+    job.technique.sequence = SWITCH_OFF;
+    double more = 8.0 * (double)job.sequence * 4096.0 * 32.0 * (1.0 - 1.0 / 4.0);
+    near(job_memory(&job).activations - split, more);
+    assert_true(job_time(&job).seconds > seconds);
+    job.tensor = 1;
+    job_spread(&job, 32);
+    struct job usual = job;
+    usual.technique.sequence = SWITCH_USUAL;
+    near(job_memory(&job).activations, job_memory(&usual).activations);
+}
+
+/* The same, section 4: scores and their softmax, 2 bytes each, without a dropout's mask. */
+static void unfused_attention_keeps_its_scores(void **state)
+{
+    (void)state;
+    struct job job = job_of("llama-3-8b", "megatron-core", 4, 32);
+    double fused = job_memory(&job).activations, seconds = job_time(&job).seconds;
+    job.technique.attention = SWITCH_OFF;
+    double scores = 32.0 / 4.0 * (double)job.sequence * (double)job.sequence;
+    near(job_memory(&job).activations - fused, 4.0 * scores * 32.0);
+    assert_true(job_time(&job).seconds > 1.05 * seconds);
+    job.recompute = RECOMPUTE_SELECTIVE; /* of the attention itself */
+    near(job_memory(&job).activations, fused);
+}
+
+static void exchanges_without_overlap_are_exposed(void **state)
+{
+    (void)state;
+    struct job job = job_of("llama-3-8b", "megatron-core-2024", 1, 64);
+    double usual = job_time(&job).data, shown = job.software->data_shown;
+    job.technique.gather_overlap = SWITCH_OFF;
+    near(job_time(&job).data / usual, (shown + 1.0) / 2.0 / shown);
+    job.technique.data_overlap = SWITCH_OFF, job.technique.gather_overlap = SWITCH_USUAL;
+    near(job_time(&job).data / usual, 1.0 / shown);
+    job.technique.gather_overlap = SWITCH_ON;
+    near(job_time(&job).data / usual, (shown + 1.0) / 2.0 / shown);
+    job = job_of("llama-3-8b", "fsdp", 1, 64);
+    job.sharding = 3;
+    usual = job_time(&job).data;
+    job.technique.data_overlap = SWITCH_OFF;
+    assert_true(job_time(&job).data > 1.5 * usual);
+}
+
+static void gradients_in_fewer_bits_are_faster(void **state)
+{
+    (void)state;
+    struct job job = job_of("llama-3-8b", "deepspeed", 1, 64);
+    job.across = tables_link(NULL, "ethernet-10g");
+    double usual = job_time(&job).data;
+    job.technique.wire = 16;
+    near(job_time(&job).data, usual);
+    job.technique.wire = 1;
+    assert_true(job_time(&job).data < 0.2 * usual);
+}
+
+static void experts_one_by_one_are_slower(void **state)
+{
+    (void)state;
+    struct job job = job_of("qwen3-30b-a3b", "megatron-core", 1, 16);
+    job.expert = 8;
+    double grouped = job_time(&job).compute;
+    job.technique.expert_kernels = SWITCH_OFF;
+    assert_true(job_time(&job).compute > 1.2 * grouped);
+}
+
+/* A ring of n ranks carries all n shares; an all-to-all, of k copies of a token, those to other ranks. */
+static void gathered_tokens_go_everywhere(void **state)
+{
+    (void)state;
+    struct job job = job_of("qwen3-30b-a3b", "megatron-core", 1, 8);
+    job.expert = 8;
+    struct layer_split split = job_split(&job);
+    struct layer_work work;
+    const double nothing[2] = {0.0, 0.0};
+    transformer_block(&work, job.model, 5, &split);
+    job.technique.dispatch = DISPATCH_ALLTOALL;
+    struct job_moved copies = job_moved_of(&job, &work, nothing);
+    job.technique.dispatch = DISPATCH_ALLGATHER;
+    struct job_moved all = job_moved_of(&job, &work, nothing);
+    near(all.experts.bytes[0], 8.0 * 4096.0 * 2048.0 * 2.0);
+    near(copies.experts.bytes[0], 8.0 * 4096.0 * 2048.0 * 2.0); /* 8 experts of each token */
+    near(all.experts.dispatch, job_transfer(&job, COLLECTIVE_ALL_GATHER, 8, 1, all.experts.bytes[0]));
+}
+
+/* Zhao et al. 2024 (arXiv:2403.03507), table 1: an m x n matrix, m <= n, has a projector of m r and two moments of n r. */
+static void optimizers_hold_what_their_papers_say(void **state)
+{
+    (void)state;
+    struct job job = job_of("llama-2-7b", "hf-trainer", 1, 1);
+    job.technique.moments = FORMAT_FP32, job.sharding = 0;
+    double parameters = architecture_parameters(job.model), adam = job_memory(&job).optimizer;
+    near(adam, 8.0 * parameters);
+    const int kinds[] = {OPTIMIZER_ADAM, OPTIMIZER_MOMENTUM, OPTIMIZER_FACTORED, OPTIMIZER_NONE};
+    const double moments[] = {2.0, 1.0, 0.0, 0.0};
+    for (int i = 0; i < 4; i++) {
+        job.technique.optimizer = kinds[i];
+        near(job_memory(&job).optimizer, 4.0 * moments[i] * parameters);
+    }
+    double rank = 128.0, blocks = 32.0, wide = 4096.0, ffn = 11008.0;
+    double matrices = blocks * (4.0 * wide * wide + 3.0 * wide * ffn);
+    double kept = blocks * rank * (4.0 * wide + 3.0 * ffn), projectors = blocks * rank * 7.0 * wide;
+    job.technique.optimizer = OPTIMIZER_GALORE, job.technique.optimizer_rank = 128;
+    near(job_memory(&job).optimizer, adam - 8.0 * (matrices - kept) + 4.0 * projectors);
+    double galore = job_time(&job).optimizer;
+    job.technique.optimizer = OPTIMIZER_APOLLO;
+    near(job_memory(&job).optimizer, adam - 8.0 * (matrices - kept));
+    assert_true(job_time(&job).optimizer < galore); /* one product for each gradient, not two */
+}
+
+/* A master copy in the parameters' own format is none. */
+static void copies_in_the_same_format_are_none(void **state)
+{
+    (void)state;
+    struct job job = job_of("llama-2-7b", "deepspeed", 1, 1);
+    job.sharding = 0;
+    double parameters = architecture_parameters(job.model);
+    near(job_memory(&job).optimizer, 12.0 * parameters);
+    job.technique.master = FORMAT_BF16;
+    near(job_memory(&job).optimizer, 8.0 * parameters);
+    job.technique = (struct technique){.parameters = FORMAT_FP32, .gradients = FORMAT_FP32};
+    near(job_memory(&job).optimizer, 8.0 * parameters);
+    near(job_memory(&job).parameters, 4.0 * parameters);
+    job.software = software_find("hf-trainer"), job.technique.moments = FORMAT_FP32;
+    near(job_memory(&job).optimizer, 8.0 * parameters);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(norms_that_are_not_split_keep_their_inputs),
+        cmocka_unit_test(unfused_attention_keeps_its_scores),
+        cmocka_unit_test(exchanges_without_overlap_are_exposed),
+        cmocka_unit_test(gradients_in_fewer_bits_are_faster),
+        cmocka_unit_test(experts_one_by_one_are_slower),
+        cmocka_unit_test(gathered_tokens_go_everywhere),
+        cmocka_unit_test(optimizers_hold_what_their_papers_say),
+        cmocka_unit_test(copies_in_the_same_format_are_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
