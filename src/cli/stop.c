@@ -27,14 +27,18 @@ static void handle(int signal_number, void (*handler)(int), int flags)
     sigaction(signal_number, &action, NULL);
 }
 
+static bool is_ignored(int signal_number)
+{
+    struct sigaction now;
+    return sigaction(signal_number, NULL, &now) != 0 || now.sa_handler == SIG_IGN;
+}
+
 void clean_on_signals(void)
 {
-    static const int deadly[] = {SIGINT, SIGTERM, SIGHUP};
-    for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++) {
-        struct sigaction now;
-        if (sigaction(deadly[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+    static const int deadly[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT, SIGXCPU, SIGUSR1, SIGUSR2};
+    for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++)
+        if (!is_ignored(deadly[i]))
             handle(deadly[i], die, (int)SA_RESETHAND);
-    }
 }
 
 static void stop(int signal_number)
@@ -49,6 +53,8 @@ const atomic_bool *flag_on_signals(void)
 {
     handle(SIGINT, stop, SA_RESTART);
     handle(SIGTERM, stop, SA_RESTART);
+    if (!is_ignored(SIGHUP)) /* nohup */
+        handle(SIGHUP, stop, SA_RESTART);
     return &stopped;
 }
 

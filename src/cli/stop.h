@@ -10,7 +10,7 @@
 /* From now on a signal that ends the program takes its temporary files with it. */
 void clean_on_signals(void);
 
-/* Returns what SIGINT and SIGTERM request from now on: a call that has it ends in order. It lives as long as the program. NULL:
+/* Returns what SIGINT, SIGTERM and SIGHUP request from now on: a call that has it ends in order. It lives as long as the program. NULL:
  * out of memory. */
 rh_stop *stop_on_signals(struct error *err);
 

@@ -35,6 +35,7 @@ struct file_writing {
 
 static _Atomic(char *) temporaries[MAX_OPEN];
 static _Atomic pid_t owner; /* a child that was forked removes nothing */
+static atomic_bool abandoned;
 
 static void remember(char *temporary)
 {
@@ -59,6 +60,7 @@ void file_output_abandon(void)
 {
     if (atomic_load(&owner) != getpid())
         return;
+    atomic_store(&abandoned, true);
     for (int i = 0; i < MAX_OPEN; i++) {
         const char *temporary = atomic_load(&temporaries[i]);
         if (temporary)
@@ -157,6 +159,11 @@ static bool make_temporary(struct file_writing *writing, const struct stat *old,
         remember(writing->temporary); /* first: a signal may come as soon as the file is there */
         writing->fd = open(writing->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                            old ? S_IRUSR | S_IWUSR : 0666);
+        while (writing->fd >= 0 &&
+               atomic_load(&abandoned)) { /* the program ends, by another thread's signal */
+            unlink(writing->temporary);
+            pause();
+        }
         if (writing->fd >= 0) {
             if (old)
                 file_keep(writing->fd, writing->target, old);

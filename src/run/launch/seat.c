@@ -17,6 +17,7 @@
 #define MAX_STRANGERS 256                  /* who have connected and not yet said who they are */
 #define PATIENCE      5.0                  /* seconds for that */
 #define WAIT          0.05
+#define AGAIN         0.05 /* seconds after which a rank whose call was lost calls again */
 
 struct hello {
     uint32_t magic;
@@ -28,6 +29,7 @@ struct hello {
 struct caller {
     int file; /* -1: none */
     double since;
+    bool lost;  /* of such a one: its call got no place, and another one may */
     bool asked; /* of a rank that this one connects to: hello is said */
     size_t count;
     unsigned char bytes[sizeof(struct hello)];
@@ -95,6 +97,18 @@ static void take(struct seating *seating, int rank, struct caller *caller)
     seating->left--;
 }
 
+/* Is the other end of a socket of this host a process of this user, or of root? Others say the key in vain. */
+static bool is_own(int file)
+{
+    struct sockaddr_storage own;
+    struct ucred peer;
+    socklen_t own_length = sizeof own, length = sizeof peer;
+    if (getsockname(file, (struct sockaddr *)&own, &own_length) != 0 || own.ss_family != AF_UNIX)
+        return true;
+    return getsockopt(file, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
+           (peer.uid == geteuid() || peer.uid == 0);
+}
+
 /* Reads up to `wanted` bytes; false: it has hung up. */
 static bool read_some(struct caller *caller, size_t wanted)
 {
@@ -106,8 +120,15 @@ static bool read_some(struct caller *caller, size_t wanted)
 
 /* ---- lower ranks, and those that come later ---- */
 
-static bool unreachable(int self, int rank, int why, struct error *err)
+/* The queue of the other rank was full, or strangers took the place before the hello was read. */
+static bool may_call_again(int why)
 {
+    return why == EAGAIN || why == ECONNRESET || why == EPIPE || why == ETIMEDOUT;
+}
+
+static bool unreachable(struct caller *caller, int self, int rank, int why, struct error *err)
+{
+    caller->lost = may_call_again(why);
     return error_set(err, ERROR_FAILED, "rank %d cannot connect to rank %d: %s", self, rank, strerror(why));
 }
 
@@ -119,7 +140,7 @@ static bool call(struct caller *caller, int self, int rank, const struct launch_
                         .since = clock_now()};
     if (caller->file < 0 || (connect(caller->file, &to->as.any, launch_address_length(to)) != 0 &&
                              errno != EINPROGRESS && errno != EINTR))
-        return unreachable(self, rank, errno, err);
+        return unreachable(caller, self, rank, errno, err);
     return true;
 }
 
@@ -134,13 +155,13 @@ static bool go_on(struct caller *caller, int self, int rank, const struct seat_k
         socklen_t length = sizeof why;
         memcpy(hello.key, key->hello, LAUNCH_KEY);
         if (getsockopt(caller->file, SOL_SOCKET, SO_ERROR, &why, &length) != 0 || why != 0)
-            return unreachable(self, rank, why, err);
+            return unreachable(caller, self, rank, why, err);
         caller->asked = true;
         return send(caller->file, &hello, sizeof hello, MSG_NOSIGNAL) == (ssize_t)sizeof hello ||
-               unreachable(self, rank, errno, err);
+               unreachable(caller, self, rank, errno, err);
     }
     if (!read_some(caller, LAUNCH_KEY))
-        return unreachable(self, rank, ECONNRESET, err);
+        return unreachable(caller, self, rank, ECONNRESET, err);
     if (caller->count < LAUNCH_KEY)
         return true;
     *answered = is_same(caller->bytes, key->answer);
@@ -149,21 +170,6 @@ static bool go_on(struct caller *caller, int self, int rank, const struct seat_k
 }
 
 /* ---- higher ranks, and strangers ---- */
-
-static void accept_all(struct seating *seating)
-{
-    for (;;) {
-        int file = accept4(LAUNCH_LISTENING, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (file < 0)
-            return;
-        struct caller *oldest = &seating->strangers[0];
-        for (int i = 0; i < MAX_STRANGERS && oldest->file >= 0; i++)
-            if (seating->strangers[i].file < 0 || seating->strangers[i].since < oldest->since)
-                oldest = &seating->strangers[i];
-        hang_up(oldest);
-        *oldest = (struct caller){.file = file, .since = clock_now()};
-    }
-}
 
 static void listen_to(struct seating *seating, struct caller *caller)
 {
@@ -187,7 +193,37 @@ static void listen_to(struct seating *seating, struct caller *caller)
         hang_up(caller);
 }
 
+/* Who has connected is heard at once; of those that say nothing yet the longest silent gives its place away. */
+static void accept_all(struct seating *seating)
+{
+    for (int i = 0; i < MAX_STRANGERS; i++) { /* then the others are looked at, too */
+        int file = accept4(LAUNCH_LISTENING, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (file < 0)
+            return;
+        struct caller *oldest = &seating->strangers[0];
+        for (int j = 0; j < MAX_STRANGERS && oldest->file >= 0; j++)
+            if (seating->strangers[j].file < 0 || seating->strangers[j].since < oldest->since)
+                oldest = &seating->strangers[j];
+        if (oldest->file >= 0)
+            listen_to(seating, oldest);
+        hang_up(oldest);
+        *oldest = (struct caller){.file = is_own(file) ? file : -1, .since = clock_now()};
+        if (oldest->file < 0)
+            close(file);
+        else
+            listen_to(seating, oldest);
+    }
+}
+
 /* ---- all ---- */
+
+/* Ends a call; one that was lost is made again. Returns false. */
+static bool give_up(struct caller *caller)
+{
+    hang_up(caller);
+    caller->since = clock_now();
+    return false;
+}
 
 static bool look(struct seating *seating, struct error *err)
 {
@@ -205,12 +241,17 @@ static bool look(struct seating *seating, struct error *err)
     double now = clock_now();
     for (int i = 0; i < lower; i++) {
         bool answered;
-        if (polled[i].fd < 0 || !polled[i].revents)
+        struct caller *caller = &seating->calls[i];
+        if (caller->lost && now - caller->since > AGAIN)
+            (void)(call(caller, lower, i, &seating->others[i].address, err) || give_up(caller));
+        else if (polled[i].fd < 0 || !polled[i].revents)
             continue;
-        if (!go_on(&seating->calls[i], lower, i, &seating->others[i].key, &answered, err))
+        else if (!go_on(caller, lower, i, &seating->others[i].key, &answered, err))
+            (void)give_up(caller);
+        else if (answered)
+            take(seating, i, caller);
+        if (caller->file < 0 && !caller->lost && seating->sockets[i] < 0)
             return false;
-        if (answered)
-            take(seating, i, &seating->calls[i]);
     }
     for (int i = 0; i < MAX_STRANGERS; i++) {
         if (polled[lower + i].fd >= 0 && polled[lower + i].revents)
@@ -235,7 +276,9 @@ static bool connect_all(struct seating *seating, double silence, double timeout,
         if (rank == self || !other->there)
             continue;
         seating->left++;
-        if (rank < self && !seating->later && !call(&seating->calls[rank], self, rank, &other->address, err))
+        struct caller *caller = &seating->calls[rank];
+        if (rank < self && !seating->later && !call(caller, self, rank, &other->address, err) &&
+            !give_up(caller) && !caller->lost)
             return false;
     }
     while (seating->left > 0) {
