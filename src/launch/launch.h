@@ -85,6 +85,8 @@ struct launch_argument {
     int line;
     enum launch_use use;
     const char *note; /* why it is not priced, or the argument that was meant; NULL: none */
+    bool
+        is_made; /* by a call in a recipe: a class, or a value by its place; without a rule it is no setting */
 };
 
 /* Something that must be known and that no file says. */

@@ -223,8 +223,9 @@ static void reads_exchanges(void **state)
     options = reads("--expert-tensor-parallel-size 2 --moe-token-dispatcher-type alltoall");
     assert_false(options.technique[TECHNIQUE_EXPERT_TENSOR].given); /* split like all else */
     launch_options_release(&options);
-    refuses("--cp-comm-type ring", "run.sh:1: --cp-comm-type: expected one of p2p, all_gather, a2a, a2a+p2p, "
-                                   "found 'ring'");
+    refuses("--cp-comm-type ring",
+            "run.sh:1: --cp-comm-type: expected one of p2p, all_gather, allgather, a2a, "
+            "a2a+p2p, found 'ring'");
 }
 
 static void reads_a_layout(void **state)

@@ -148,6 +148,35 @@ static void overlap_of_experts(void **state)
     launch_options_release(&options);
 }
 
+/* Megatron-FSDP shards all states, as its recipes say, and their base where they do not; a class that a call makes is no
+ * setting. */
+static void recipes_are_sharded(void **state)
+{
+    (void)state;
+    static const char text[] =
+        BRIDGE "def llama31_405b_pretrain_128gpu_gb300_bf16_config() -> ConfigContainer:\n"
+               "    cfg = llama31_405b_pretrain_config(ddp=DistributedDataParallelConfig())\n"
+               "    cfg.ddp.use_megatron_fsdp = %s\n"
+               "    cfg.ddp.data_parallel_sharding_strategy = \"%s\"\n"
+               "    cfg.model.recompute_granularity = \"selective\"\n"
+               "    cfg.model.recompute_modules = []\n"
+               "    return cfg\n";
+    static const char *const strategies[] = {"no_shard", "optim", "optim_grads", "optim_grads_params"};
+    char made[sizeof text + 64];
+    for (int stage = 0; stage < 4; stage++) {
+        snprintf(made, sizeof made, text, "True", strategies[stage]);
+        struct launch_options options = text_reads("llama.py", made, NULL);
+        is(options.sharding, stage);
+        is(options.recompute, RECOMPUTE_NONE);
+        assert_int_equal(launch_count(&options, LAUNCH_UNKNOWN), 0);
+        launch_options_release(&options);
+    }
+    snprintf(made, sizeof made, text, "False", strategies[3]);
+    struct launch_options options = text_reads("llama.py", made, NULL);
+    is(options.sharding, 1); /* the distributed optimizer's */
+    launch_options_release(&options);
+}
+
 static void functions_are_chosen(void **state)
 {
     (void)state;
@@ -304,6 +333,7 @@ int main(void)
         cmocka_unit_test(what_is_computed_is_missing),
         cmocka_unit_test(returns_in_doubt),
         cmocka_unit_test(overlap_of_experts),
+        cmocka_unit_test(recipes_are_sharded),
         cmocka_unit_test(functions_are_chosen),
         cmocka_unit_test(strategies_of_nemo_2),
         cmocka_unit_test(registry_of_torchtitan),

@@ -28,7 +28,7 @@ struct launch_argument *launch_add(struct launch_options *options, const char *n
         return NULL;
     options->arguments = items;
     items[options->argument_count] =
-        (struct launch_argument){own_name, own_value, own_path, line, LAUNCH_UNKNOWN, NULL};
+        (struct launch_argument){own_name, own_value, own_path, line, LAUNCH_UNKNOWN, NULL, false};
     return &items[options->argument_count++];
 }
 
@@ -450,11 +450,14 @@ bool launch_apply_rules(struct launch_options *options, const struct launch_rule
         const struct launch_rule *end, *rule = rule_for(rules, argument->name, &end);
         if (argument->use != LAUNCH_UNKNOWN)
             continue;
-        if (!rule) {
+        if (!rule && argument->is_made)
+            argument->use = LAUNCH_IDLE;
+        else if (!rule) {
             if (!suggest(options, rules, argument))
                 return error_memory(err);
-            continue;
         }
+        if (!rule)
+            continue;
         bool matters = rule->kind != RULE_FILE && rule->kind != RULE_IDLE && rule->kind != RULE_UNMODELLED &&
                        rule->kind != RULE_UNMODELLED_ON;
         if (matters && !launch_is_known(options, shell, argument, argument->name)) {

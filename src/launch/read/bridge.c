@@ -140,6 +140,11 @@ static bool read(struct launch_options *options, struct launch_source *source, s
     if (!options->expert.given || options->expert.value < 2)
         options->technique[TECHNIQUE_EXPERT_OVERLAP].given = options->technique[TECHNIQUE_DISPATCH].given =
             false;
+    if (launch_is_on(options, "use_megatron_fsdp")) /* utils/overrides.py */
+        launch_set(&options->sharding, launch_argument(options, "use_megatron_fsdp"), 3);
+    struct launch_argument *task = launch_argument(options, "task");
+    if (task && task->value && strcmp(task->value, "peft") == 0)
+        launch_set(&options->frozen, task, 1);
     options->software = "megatron-core";
     options->device_said = "--gpu";
     return miss_recipe(options) || error_memory(err);

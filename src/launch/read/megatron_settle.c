@@ -79,8 +79,11 @@ static bool settle_sharding(struct launch_options *options, struct error *err)
 {
     static const char *const strategies[] = {"no_shard", "optim", "optim_grads", "optim_grads_params"};
     const struct launch_argument *strategy = launch_argument(options, "data-parallel-sharding-strategy");
+    strategy = strategy ? strategy : launch_argument(options, "ddp.data_parallel_sharding_strategy");
     if (options->fsdp.given) {
-        int stage = strategy ? -1 : 0;
+        /* Megatron-Bridge's recipes and scripts, and MLPerf's submissions, shard all unless they say otherwise */
+        bool shards = strcmp(options->reader ? options->reader : "", "Megatron-LM") != 0;
+        int stage = strategy ? -1 : shards ? 3 : 0;
         for (int i = 0; strategy && strategy->value && i < 4; i++)
             if (strcmp(strategies[i], strategy->value) == 0)
                 stage = i;
@@ -222,6 +225,11 @@ static bool settle_recompute(struct launch_options *options, struct error *err)
                 text_add_bytes(&words, at, 1);
             else if (more && at[strspn(at, " ,[]'\"")])
                 text_add(&words, "+");
+        }
+        if (words.length == 0 && !words.failed) { /* [] */
+            launch_set(&options->recompute, modules, RECOMPUTE_NONE);
+            text_release(&words);
+            return true;
         }
         bool known = !words.failed &&
                      technique_read(words.data ? words.data : "", TECHNIQUE_MODULES, &value, &expected);

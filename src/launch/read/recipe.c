@@ -106,6 +106,18 @@ struct walk {
     int left;
 };
 
+/* Adds what a call makes: a class, or a value by its place, such as "model.of.0". */
+static bool add_made(struct launch_options *options, const char *name, const char *text, const char *path,
+                     int line, bool made)
+{
+    struct launch_argument *argument = launch_add(options, name, text, path, line);
+    const char *last = strrchr(name, '.');
+    last = last ? last + 1 : name;
+    if (argument)
+        argument->is_made = made || last[strspn(last, "0123456789")] == '\0';
+    return argument;
+}
+
 /* Adds a value and its fields. What is unknown is added to `open` instead, a list that has its text. */
 static bool add_value(struct launch_options *options, const struct python_value *value, const char *name,
                       const char *path, int line, int depth, struct walk *walk)
@@ -121,10 +133,10 @@ static bool add_value(struct launch_options *options, const struct python_value 
         const char *text =
             value->kind == PYTHON_UNKNOWN ? (value->text ? value->text : "?") : plain(options, value);
         return open != (value->kind == PYTHON_UNKNOWN) ||
-               (text && launch_add(options, name, text, path, line));
+               (text && add_made(options, name, text, path, line, false));
     }
     if (*name && value->kind == PYTHON_OBJECT && value->text && !open &&
-        !launch_add(options, name, value->text, path, line))
+        !add_made(options, name, value->text, path, line, true))
         return false;
     for (const struct python_field *field = value->kind == PYTHON_OBJECT ? value->fields : NULL; field;
          field = field->next) {
