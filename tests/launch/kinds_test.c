@@ -162,6 +162,42 @@ static void deepspeed_in_a_script(void **state)
     launch_options_release(&options);
 }
 
+/* The model is that of the size, of a name, or of files that are sourced; one with experts is not guessed. */
+static void models_of_mlperf(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *text, *model;
+        int64_t sequence, software_2026;
+    } cases[] = {
+        {"a/config.sh", "export MODEL_SIZE=671b EXPERT_PARALLEL=32", "deepseek-v3", 4096, 1},
+        {"a/config.sh", "export MODEL_SIZE=20b EXPERT_PARALLEL=1", "gpt-oss-20b", 8192, 1},
+        {"gpt-oss/config.sh", "export EXPERT_PARALLEL=1 MOE_PERMUTE_FUSION=True", "gpt-oss-20b", 8192, 1},
+        {"deepseekv3_671b/config.sh", "export EXPERT_PARALLEL=32", "deepseek-v3", 4096, 1},
+        {"a/config.sh", "export MODEL_SIZE=405b", "llama-3.1-405b", 8192, 0},
+        {"a/config_8x8_8b.sh", "source config_common.sh", "llama-3.1-8b", 8192, 0},
+        {"a/config.sh", "source config_common_405b.sh", "llama-3.1-405b", 8192, 0},
+        {"a/config.sh", "export PIPELINE_MODEL_PARALLEL=1", "gpt3-175b", 2048, 0},
+        {"a/config.sh", "export MOE_GROUPED_GEMM=True", NULL, 0, 1},
+        {"a/config.sh", "export MODEL_SIZE=7b", NULL, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[512];
+        snprintf(text, sizeof text, "export MINIBS=8 TENSOR_MODEL_PARALLEL=1 MICRO_BATCH_SIZE=1\n%s\n",
+                 cases[i].text);
+        struct launch_options options = text_reads(cases[i].path, text, NULL);
+        assert_int_equal(options.missing_count, cases[i].model ? 0 : 1);
+        if (cases[i].model) {
+            assert_string_equal(options.model_name, cases[i].model);
+            is(options.sequence, cases[i].sequence);
+        } else
+            assert_string_equal(options.missing[0].name, "the model");
+        assert_string_equal(options.software,
+                            cases[i].software_2026 ? "megatron-core-2026" : "megatron-core-2024");
+        launch_options_release(&options);
+    }
+}
+
 static void mlperf(void **state)
 {
     (void)state;
@@ -504,6 +540,7 @@ int main(void)
         cmocka_unit_test(megatron_in_yaml),
         cmocka_unit_test(deepspeed_in_a_script),
         cmocka_unit_test(mlperf),
+        cmocka_unit_test(models_of_mlperf),
         cmocka_unit_test(torchtitan),
         cmocka_unit_test(deepspeed),
         cmocka_unit_test(bridge_in_a_document),

@@ -94,49 +94,131 @@ static bool add_defaults(struct launch_options *options, const char *path, struc
     return ok;
 }
 
+struct benchmark {
+    const char *size, *word; /* of MODEL_SIZE, and in names of files */
+    const char *model;
+    int64_t sequence;
+    bool has_experts;
+};
+
+/* The models of MLPerf Training v2.1 to v6.0, by the words of submissions; longer ones first. */
+static const struct benchmark benchmarks[] = {
+    {"671b", "deepseek", "deepseek-v3", 4096, true}, {"20b", "gpt_oss", "gpt-oss-20b", 8192, true},
+    {"20b", "gpt-oss", "gpt-oss-20b", 8192, true},   {"405b", "405b", "llama-3.1-405b", 8192, false},
+    {"70b", "31_70b", "llama-3.1-70b", 8192, false}, {"8b", "31_8b", "llama-3.1-8b", 8192, false},
+    {"8b", "_8b", "llama-3.1-8b", 8192, false},      {"175b", "gpt3", "gpt3-175b", 2048, false},
+};
+
+#define BENCHMARKS (sizeof benchmarks / sizeof *benchmarks)
+
+static const struct benchmark *benchmark_in(const char *text)
+{
+    for (size_t i = 0; text && i < BENCHMARKS; i++)
+        if (strcasestr(text, benchmarks[i].word))
+            return &benchmarks[i];
+    return NULL;
+}
+
+/* Returns the benchmark by MODEL_SIZE, by the names of the submission, of the file and its folders, and of files that it
+ * sources; NULL: none says it. */
+static const struct benchmark *find_benchmark(const struct launch_options *options, const char *size,
+                                              const struct shell *shell)
+{
+    for (size_t i = 0; size && i < BENCHMARKS; i++)
+        if (strcasecmp(size, benchmarks[i].size) == 0)
+            return &benchmarks[i];
+    const struct benchmark *found = benchmark_in(launch_text(options, "MLLOG_SUBMISSION_BENCHMARK"));
+    found = found ? found : benchmark_in(options->path);
+    for (int i = 0; !found && i < shell->absent.count; i++) {
+        const char *slash = strrchr(shell->absent.items[i].text, '/');
+        found = benchmark_in(slash ? slash : shell->absent.items[i].text);
+    }
+    return found;
+}
+
+static bool has_experts(const struct launch_options *options)
+{
+    for (int i = 0; i < options->argument_count; i++)
+        if (strncmp(options->arguments[i].name, "MOE_", 4) == 0)
+            return true;
+    return options->expert.given;
+}
+
+static bool choose_llama_lora(struct launch_options *options)
+{
+    options->model_name = "llama-2-70b";
+    launch_default(&options->frozen, 1);
+    launch_default(&options->sequence, 8192);
+    /* packed questions of GovReport, some thousand tokens each; a sequence holds one */
+    return launch_note(options,
+                       "the benchmark's model is Llama 2 70B, fine-tuned with LoRA on sequences of 8192");
+}
+
 /* Fine-tuning of Llama 2 70B had its own, short names, and no size: there is one model of each benchmark. */
-static bool choose_model(struct launch_options *options)
+static bool choose_model(struct launch_options *options, const struct shell *shell)
 {
     const char *size = launch_text(options, "MODEL_SIZE"), *path = options->path;
     size = size ? size : launch_text(options, "SIZE");
     bool own_names = !launch_argument(options, "TENSOR_MODEL_PARALLEL") &&
                      launch_argument(options, "MINIBS") && !launch_argument(options, "MBS");
-    bool lora = strstr(path, "lora") || launch_argument(options, "LORA_A2A") || (own_names && !size);
-    if (lora) {
-        options->model_name = "llama-2-70b";
-        launch_default(&options->frozen, 1);
-        launch_default(&options->sequence, 8192);
-        /* packed questions of GovReport, some thousand tokens each; a sequence holds one */
-        return launch_note(options,
-                           "the benchmark's model is Llama 2 70B, fine-tuned with LoRA on sequences of 8192");
-    }
-    if (size) {
-        options->model_name = arena_format(&options->arena, "llama-3.1-%s", size);
-        launch_default(&options->sequence, 8192);
-        return options->model_name;
-    }
-    options->model_name = "gpt3-175b";
-    launch_default(&options->sequence, 2048);
+    if (strstr(path, "lora") || launch_argument(options, "LORA_A2A") || (own_names && !size))
+        return choose_llama_lora(options);
+    const struct benchmark *benchmark = find_benchmark(options, size, shell);
+    if (!benchmark && size)
+        return launch_miss(options, "the model", "is not known by MODEL_SIZE", "-m NAME");
+    if (!benchmark && has_experts(options))
+        return launch_miss(options, "the model", "has experts, and no file says its size",
+                           "--set MODEL_SIZE=20b (gpt-oss) or 671b (DeepSeek-V3)");
+    bool said = benchmark;
+    benchmark = benchmark ? benchmark : &benchmarks[BENCHMARKS - 1];
+    options->model_name = benchmark->model;
+    launch_default(&options->sequence, benchmark->sequence);
+    if (strcmp(benchmark->size, "175b") != 0)
+        return size || launch_note(options, "no MODEL_SIZE: the names of files say %s", benchmark->model);
     if (options->pipeline.given && 96 % (12 * options->pipeline.value) == 0 && options->pipeline.value > 1 &&
         !launch_argument(options, "INTERLEAVED_PIPELINE")) {
         launch_set(&options->chunks, NULL, 12); /* conf/custom.yaml of versions 3.0 to 4.0 */
         if (!launch_note(options, "no INTERLEAVED_PIPELINE: the benchmark's own configuration has 12 chunks"))
             return false;
     }
-    return launch_note(options, "no MODEL_SIZE: the benchmark's model is GPT-3 175B");
+    return said || launch_note(options, "no MODEL_SIZE: the benchmark's model is GPT-3 175B");
 }
 
-/* Fine-tuning: the frozen weights are in the products' 8 bits, and so may be SwiGLU's input that is kept. Every published
- * submission computes in 8 or 4 bits; the common file that says so is not always there. */
-static bool settle_lora(struct launch_options *options, const struct shell *shell)
+/* Is a word in the name of the file, or of one that it sources and that is not there? */
+static bool is_named(const struct launch_options *options, const struct shell *shell, const char *word)
 {
-    if (!options->frozen.given)
+    const char *slash = strrchr(options->path, '/');
+    if (strcasestr(slash ? slash : options->path, word))
         return true;
-    if (!launch_argument(options, "FP8") && !launch_argument(options, "FP4") && shell->absent.count > 0) {
-        launch_set(&options->fp8, NULL, 1);
-        if (!launch_note(options, "no FP8: the benchmark's common file sets it, and fp8 is priced"))
+    for (int i = 0; i < shell->absent.count; i++) {
+        slash = strrchr(shell->absent.items[i].text, '/');
+        if (strcasestr(slash ? slash : shell->absent.items[i].text, word))
+            return true;
+    }
+    return false;
+}
+
+/* Every published submission since version 3.0 computes in 8 or 4 bits; the common file that says so is not always there. */
+static bool settle_precision(struct launch_options *options, const struct shell *shell)
+{
+    bool said = launch_argument(options, "FP8") || launch_argument(options, "FP4");
+    if (!said && is_named(options, shell, "common")) {
+        bool four = is_named(options, shell, "fp4");
+        launch_set(four ? &options->fp4 : &options->fp8, NULL, 1);
+        if (!launch_note(options, "no FP8: the benchmark's common file sets it, and %s is priced",
+                         four ? "fp4" : "fp8"))
             return false;
     }
+    if (options->fp8.given && options->fp8.value && is_named(options, shell, "mxfp8"))
+        launch_default(&options->technique[TECHNIQUE_RECIPE], RECIPE_MXFP8);
+    return true;
+}
+
+/* Fine-tuning: the frozen weights are in the products' 8 bits, and so may be SwiGLU's input that is kept. */
+static bool settle_lora(struct launch_options *options, const struct shell *shell)
+{
+    if (!settle_precision(options, shell) || !options->frozen.given)
+        return !options->no_memory;
     bool narrow = (options->fp8.given && options->fp8.value) || (options->fp4.given && options->fp4.value);
     if (narrow)
         launch_set(&options->technique[TECHNIQUE_PARAMETERS], launch_argument(options, "FP8"), FORMAT_FP8);
@@ -172,7 +254,13 @@ static bool read(struct launch_options *options, struct launch_source *source, s
     }
     if (launch_argument(options, "FP8") && launch_argument(options, "FP4") && options->fp4.given)
         options->fp8.given = false;
-    return (options->model_name || choose_model(options) || error_memory(err)) &&
+    /* models with experts came with version 6.0, as did these graphs */
+    if (has_experts(options) || launch_is_on(options, "CUDA_GRAPH_IMPLEMENTATION"))
+        options->software = "megatron-core-2026";
+    const struct launch_argument *layout = launch_argument(options, "PIPELINE_LAYOUT");
+    if (layout && launch_is_on(options, layout->name) && !launch_read_layout(options, layout, err))
+        return false;
+    return (options->model_name || choose_model(options, source->shell) || error_memory(err)) &&
            (settle_lora(options, source->shell) || error_memory(err)) && launch_settle_megatron(options, err);
 }
 
