@@ -320,13 +320,15 @@ static bool read_word(struct launch_options *options, const struct launch_rule *
     return failed ? error_memory(err) : false;
 }
 
-/* Does a value change nothing? A switch without a value is true. */
+/* Does a value change nothing? A switch without a value is true; null is none. */
 static bool is_usual(const struct launch_rule *rule, const char *value)
 {
     const struct doc_node *usual = rule->usual;
     if (!usual)
         return is_off(value);
     value = value ? value : "true";
+    if (!*value || strcmp(value, "null") == 0 || strcmp(value, "~") == 0)
+        return true;
     for (const struct doc_node *node = usual->type == DOC_LIST ? usual->first_child : usual; node;
          node = node->next) {
         if (strcasecmp(node->text ? node->text : "null", value) == 0)
@@ -397,6 +399,15 @@ bool launch_has_rule(const struct launch_rules *rules, const char *name)
     return rule && rule->kind <= RULE_WORD;
 }
 
+/* Returns whether settings may stand below a name, so that without any it says nothing. */
+static bool is_container(const struct launch_rules *rules, const char *name)
+{
+    bool has = false;
+    for (; rules && !has; rules = rules->next)
+        has = rules->table && launch_table_has_below(rules->table, name);
+    return has;
+}
+
 /* Notes the name that may have been meant. */
 static bool suggest(struct launch_options *options, const struct launch_rules *rules,
                     struct launch_argument *argument)
@@ -450,7 +461,7 @@ bool launch_apply_rules(struct launch_options *options, const struct launch_rule
         const struct launch_rule *end, *rule = rule_for(rules, argument->name, &end);
         if (argument->use != LAUNCH_UNKNOWN)
             continue;
-        if (!rule && argument->is_made)
+        if (!rule && (argument->is_made || (is_off(argument->value) && is_container(rules, argument->name))))
             argument->use = LAUNCH_IDLE;
         else if (!rule) {
             if (!suggest(options, rules, argument))

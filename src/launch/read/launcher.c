@@ -123,31 +123,21 @@ static bool add_count(struct launch_options *options, const struct shell_words *
     return true;
 }
 
-/* Adds an option of accelerate that changes the training as "accelerate.NAME": the script may have one of the same name. */
+/* Adds an option of accelerate as "accelerate.NAME": the script may have one of the same name. */
 static bool add_accelerate_option(struct launch_options *options, const struct shell_words *words, int at,
                                   int program)
 {
-    static const char *const names[] = {"use_",
-                                        "zero_",
-                                        "fsdp_",
-                                        "offload_",
-                                        "deepspeed",
-                                        "gradient_accumulation_steps",
-                                        "megatron_",
-                                        "parallelism_config",
-                                        "mixed_precision",
-                                        "config_file"};
     const struct shell_word *word = &words->items[at];
     const char *equals = strchr(word->text, '=');
     const char *next =
         at + 1 < program && words->items[at + 1].text[0] != '-' ? words->items[at + 1].text : NULL;
-    bool counts_here = false;
-    for (size_t i = 0; text_starts_with(word->text, "--") && i < sizeof names / sizeof *names; i++)
-        counts_here |= text_starts_with(word->text + 2, names[i]);
-    if (!counts_here)
+    size_t length = strcspn(word->text, "=");
+    bool known = !text_starts_with(word->text, "--");
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        known |= counts[i].of == ACCELERATE && is_option(word->text, length, counts[i].option);
+    if (known)
         return true;
-    const char *name =
-        arena_format(&options->arena, "accelerate.%.*s", (int)strcspn(word->text + 2, "="), word->text + 2);
+    const char *name = arena_format(&options->arena, "accelerate.%.*s", (int)length - 2, word->text + 2);
     return name && launch_add(options, name, equals ? equals + 1 : next, word->path, word->line);
 }
 

@@ -129,6 +129,9 @@ const struct launch_rule *launch_table_rule(const char *name, const char *settin
                                             const struct launch_rule **end);
 const char *launch_table_nearest(const char *name, const char *setting);
 
+/* Returns whether the table has settings below this name, as "zero_optimization" has some. */
+bool launch_table_has_below(const char *name, const char *setting);
+
 /* ---- scripts whose settings are in a here document ---- */
 
 /* Returns whether a command has this option; "config-file" and "config_file" are alike. The second: any command. */

@@ -396,3 +396,18 @@ const char *launch_table_nearest(const char *name, const char *setting)
     }
     return names[0];
 }
+
+bool launch_table_has_below(const char *name, const char *setting)
+{
+    const struct vocabulary *table = table_of(name);
+    bool has = false;
+    for (size_t i = 0; table && i < table->rules.count && !has; i++) {
+        const char *at = table->rules.rules[i].name, *part = launch_bare_name(setting);
+        for (; *part && launch_letter(*part) == launch_letter(*at); part++, at++)
+            ;
+        has = !*part && *at == '.';
+    }
+    for (size_t i = 0; table && i < table->also_count && !has; i++)
+        has = launch_table_has_below(table->also[i]->name, setting);
+    return has;
+}

@@ -232,7 +232,8 @@ static bool axolotl_read(struct launch_options *options, struct launch_source *s
     if (launch_is_on(options, "gradient_checkpointing"))
         read_checkpointing(options, "gradient_checkpointing");
     launch_unmodelled(options, "activation_offloading", "saved activations in the host's memory");
-    if (launch_is_on(options, "fsdp") || doc_find(root, "fsdp_config") || options->shard.given)
+    const struct doc_node *shards = doc_find(root, "fsdp_config");
+    if (launch_is_on(options, "fsdp") || (shards && shards->type == DOC_MAP) || options->shard.given)
         read_fsdp(options);
     if (launch_is_on(options, "adapter"))
         launch_set(&options->frozen, launch_argument(options, "adapter"), 1);
