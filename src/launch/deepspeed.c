@@ -142,7 +142,7 @@ static bool check_alike(const struct plan *plan, struct error *err)
 static bool check(const struct job *job, struct error *err)
 {
     uint64_t can = UINT64_C(1) << TECHNIQUE_OFFLOAD | UINT64_C(1) << TECHNIQUE_OFFLOAD_TO |
-                   UINT64_C(1) << TECHNIQUE_OFFLOAD_ACTIVATIONS;
+                   UINT64_C(1) << TECHNIQUE_DATA_OVERLAP | UINT64_C(1) << TECHNIQUE_OFFLOAD_ACTIVATIONS;
     if (!launch_check_techniques(LAUNCH_DEEPSPEED, job, can, "DeepSpeed", err))
         return false;
     if (job->technique.offload > 0 && job->sharding == 0)
@@ -180,7 +180,7 @@ static void write_job(struct json *json, const struct job *job)
 {
     json_open(json, "zero_optimization", '{');
     json_integer(json, "stage", job->sharding);
-    json_bool(json, "overlap_comm", job->sharding >= 1);
+    json_bool(json, "overlap_comm", job->sharding >= 1 && job->technique.data_overlap != SWITCH_OFF);
     write_offload(json, &job->technique);
     json_close(json);
     if (splits_tensors(job)) {

@@ -103,8 +103,6 @@ static bool read_zero(struct launch_options *options, struct error *err)
     }
     launch_unmodelled(options, "zero_optimization.offload_param.device", "parameters in the host's memory");
     launch_unmodelled(options, "zero_optimization.cpu_offload_param", "parameters in the host's memory");
-    launch_unmodelled(options, "zero_optimization.zero_quantized_gradients",
-                      "gradients in 4 bits on the wire");
     return true;
 }
 
@@ -112,19 +110,18 @@ static bool read_zero(struct launch_options *options, struct error *err)
 static void read_exchanges(struct launch_options *options)
 {
     static const char *const types[] = {"fp32", "fp16", "bf16"};
-    struct launch_argument *overlap = launch_argument(options, "zero_optimization.overlap_comm");
-    struct launch_argument *wire = launch_argument(options, "communication_data_type");
+    const struct launch_argument *overlap = launch_argument(options, "zero_optimization.overlap_comm");
+    const struct launch_argument *wire = launch_argument(options, "communication_data_type");
     const struct launch_argument *held = launch_argument(options, "data_types.grad_accum_dtype");
     int64_t type = options->type.given ? options->type.value : COST_FP32;
     const char *usual = type == COST_BF16 ? "bf16" : type == COST_FP16 ? "fp16" : "fp32";
-    if (overlap && !launch_is_on(options, overlap->name)) {
-        overlap->use = LAUNCH_UNMODELLED;
-        overlap->note = "exchanges behind the backward pass";
-    }
-    if (wire && launch_is_on(options, wire->name) && strcmp(wire->value, usual) != 0) {
-        wire->use = LAUNCH_UNMODELLED;
-        wire->note = "exchanges of gradients in another type";
-    }
+    if (overlap && !launch_is_on(options, overlap->name) && options->sharding.value > 0)
+        launch_set(&options->technique[TECHNIQUE_DATA_OVERLAP], overlap, SWITCH_OFF);
+    if (wire && launch_is_on(options, wire->name) && strcmp(wire->value, usual) != 0)
+        launch_set(&options->technique[TECHNIQUE_WIRE], wire, strcmp(wire->value, "fp32") == 0 ? 32 : 16);
+    if (launch_is_on(options, "zero_optimization.zero_quantized_gradients"))
+        launch_set(&options->technique[TECHNIQUE_WIRE],
+                   launch_argument(options, "zero_optimization.zero_quantized_gradients"), 4);
     for (int i = 0; held && held->value && i < 3; i++)
         if (strstr(held->value, types[i]))
             launch_set(&options->technique[TECHNIQUE_GRADIENTS], held, FORMAT_FP32 + i);

@@ -7,46 +7,53 @@
 /* By a part of the name; the first that is found counts. Names: transformers/training_args.py (OptimizerNames), axolotl's
  * CustomSupportedOptimizers, deepspeed/runtime/config.py (DEEPSPEED_OPTIMIZERS), Megatron-LM's --optimizer. */
 static const struct {
-    const char *part, *why; /* why it is not priced; NULL: Adam's two moments */
+    const char *part;
+    enum optimizer_kind kind;
+    const char *why; /* what is not priced; NULL: nothing */
 } kinds[] = {
-    {"onebit", "gradients of 1 bit on the wire, after a warm-up"},
-    {"1bit", "gradients of 1 bit on the wire, after a warm-up"},
-    {"zeroone", "gradients of 1 bit on the wire, after a warm-up"},
-    {"galore", "states of a projection of low rank; Adam's are priced"},
-    {"apollo", "states of a projection of low rank; Adam's are priced"},
-    {"adafactor", "a factored second moment; Adam's are priced"},
-    {"came", "a factored second moment; Adam's are priced"},
-    {"lomo", "no states; Adam's are priced"},
-    {"muon", "one moment, and products that make it orthogonal; Adam is priced"},
-    {"dion", "one moment, and products that make it orthogonal; Adam is priced"},
-    {"shampoo", "preconditioners of each matrix; Adam is priced"},
-    {"soap", "preconditioners of each matrix; Adam is priced"},
-    {"ademamix", "three moments; Adam's two are priced"},
-    {"adam_mini", "one second moment for a block; Adam's are priced"},
-    {"schedule_free", "a further copy of the parameters; Adam is priced"},
-    {"grokadamw", "a further average of the gradients; Adam is priced"},
-    {"adam", NULL},
-    {"lamb", NULL},
-    {"lion", "one moment; Adam's two are priced"},
-    {"sgd", "one moment; Adam's two are priced"},
-    {"adagrad", "one moment; Adam's two are priced"},
-    {"rmsprop", "one moment; Adam's two are priced"},
+    {"onebit", OPTIMIZER_USUAL, NULL},
+    {"1bit", OPTIMIZER_USUAL, NULL},
+    {"zeroone", OPTIMIZER_USUAL, NULL},
+    {"q_galore", OPTIMIZER_GALORE, "a projector in 4 bits"},
+    {"galore", OPTIMIZER_GALORE, NULL},
+    {"apollo", OPTIMIZER_APOLLO, NULL},
+    {"adafactor", OPTIMIZER_FACTORED, NULL},
+    {"came", OPTIMIZER_MOMENTUM, "factored second moments beside it"},
+    {"lomo", OPTIMIZER_NONE, NULL},
+    {"muon", OPTIMIZER_MOMENTUM, "products that make its step orthogonal"},
+    {"dion", OPTIMIZER_MOMENTUM, "products that make its step orthogonal"},
+    {"shampoo", OPTIMIZER_USUAL, "preconditioners of each matrix; Adam is priced"},
+    {"soap", OPTIMIZER_USUAL, "preconditioners of each matrix; Adam is priced"},
+    {"ademamix", OPTIMIZER_USUAL, "three moments; Adam's two are priced"},
+    {"adam_mini", OPTIMIZER_USUAL, "one second moment for a block; Adam's are priced"},
+    {"schedule_free", OPTIMIZER_USUAL, "a further copy of the parameters; Adam is priced"},
+    {"grokadamw", OPTIMIZER_USUAL, "a further average of the gradients; Adam is priced"},
+    {"flash_adam", OPTIMIZER_USUAL, "compressed states; Adam's are priced"},
+    {"adam", OPTIMIZER_USUAL, NULL},
+    {"lamb", OPTIMIZER_USUAL, NULL},
+    {"lion", OPTIMIZER_MOMENTUM, NULL},
+    {"sgd", OPTIMIZER_MOMENTUM, NULL},
+    {"adagrad", OPTIMIZER_MOMENTUM, NULL},
+    {"rmsprop", OPTIMIZER_MOMENTUM, NULL},
 };
 
 void launch_set_optimizer(struct launch_options *options, struct launch_argument *by, const char *name,
                           int64_t rank)
 {
-    const char *why = "an optimizer that is not known; Adam is priced";
-    (void)rank;
+    size_t i = 0, count = sizeof kinds / sizeof *kinds;
     if (strchr(name, SHELL_MARK))
         return;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcasestr(name, kinds[i].part)) {
-            why = kinds[i].why;
-            break;
-        }
+    while (i < count && !strcasestr(name, kinds[i].part))
+        i++;
+    const char *why = i < count ? kinds[i].why : "an optimizer that is not known; Adam is priced";
     by->use = why ? LAUNCH_UNMODELLED : LAUNCH_READ;
     by->note = why;
+    if (i < count && kinds[i].kind != OPTIMIZER_USUAL)
+        launch_set(&options->technique[TECHNIQUE_OPTIMIZER], by, kinds[i].kind);
+    if (i < count && (kinds[i].kind == OPTIMIZER_GALORE || kinds[i].kind == OPTIMIZER_APOLLO))
+        launch_set(&options->technique[TECHNIQUE_OPTIMIZER_RANK], by, rank);
+    if (i < 3) /* the usual exchanges of its first steps, its warm-up, are not those that last */
+        launch_set(&options->technique[TECHNIQUE_WIRE], by, 1);
     bool narrow = strstr(name, "8bit") || strstr(name, "8-bit") || strstr(name, "fp8");
     if (narrow || strstr(name, "4bit"))
         launch_set(&options->technique[TECHNIQUE_MOMENTS], by, narrow ? FORMAT_FP8 : FORMAT_FP4);

@@ -133,6 +133,28 @@ static void read_checkpointing(struct launch_options *options, const char *name)
         launch_unmodelled(options, name, "which activations are saved");
 }
 
+/* Matrices with adapters, by a list of their names: all of a block, or those of attention. */
+static void read_targets(struct launch_options *options, const char *name)
+{
+    static const char *const parts[] = {"q_proj",    "k_proj",  "v_proj",   "o_proj",
+                                        "gate_proj", "up_proj", "down_proj"};
+    const struct launch_argument *argument = launch_argument(options, name);
+    const char *names = launch_text(options, name);
+    int attention = 0, others = 0;
+    if (!names || !options->frozen.given || strcasestr(names, "all"))
+        return;
+    for (int i = 0; i < 7; i++)
+        *(i < 4 ? &attention : &others) += strstr(names, parts[i]) != NULL;
+    if (attention == 4 && others == 0)
+        launch_set(&options->technique[TECHNIQUE_TARGETS], argument, TARGETS_ATTENTION);
+    else if (attention < 4 || others < 3)
+        launch_unmodelled(options, name,
+                          others > 0 ? "adapters of some matrices: priced as of all"
+                                     : "adapters of some of attention's matrices: priced as of all four");
+    if (attention > 0 && attention < 4 && others == 0)
+        launch_set(&options->technique[TECHNIQUE_TARGETS], argument, TARGETS_ATTENTION);
+}
+
 /* Modules that are trained beside adapters: embedding and head, of which both are priced as trained. */
 static void read_trained(struct launch_options *options, const char *name)
 {
@@ -238,6 +260,8 @@ static bool axolotl_read(struct launch_options *options, struct launch_source *s
     if (launch_is_on(options, "adapter"))
         launch_set(&options->frozen, launch_argument(options, "adapter"), 1);
     read_trained(options, "lora_modules_to_save");
+    if (!launch_is_on(options, "lora_target_linear"))
+        read_targets(options, "lora_target_modules");
     read_narrow(options, "load_in_8bit", 8, "");
     read_narrow(options, "load_in_4bit", 4, "bnb_config_kwargs.bnb_4bit_use_double_quant");
     read_axolotl_type(options);
@@ -341,6 +365,7 @@ static bool factory_read(struct launch_options *options, struct launch_source *s
     read_narrow(options, "quantization_bit", bits && launch_number(bits, 1, &count) ? count : 0,
                 "double_quantization");
     read_trained(options, "additional_target");
+    read_targets(options, "lora_target");
     if (!megatron)
         launch_set(&options->recompute, launch_argument(options, "disable_gradient_checkpointing"),
                    launch_is_on(options, "disable_gradient_checkpointing") ? RECOMPUTE_NONE : RECOMPUTE_FULL);
@@ -458,6 +483,7 @@ static bool settle_trainer(struct launch_options *options, struct launch_source 
     if (launch_is_on(options, "fsdp"))
         read_fsdp(options);
     read_trained(options, "lora_modules_to_save");
+    read_targets(options, "lora_target_modules");
     read_narrow(options, "load_in_8bit", 8, "");
     read_narrow(options, "load_in_4bit", 4, "use_bnb_nested_quant");
     if (launch_is_on(options, "load_in_4bit") && !launch_is_on(options, "use_bnb_nested_quant"))
