@@ -359,15 +359,11 @@ static bool apply(struct launch_options *options, const struct launch_rule *rule
     case RULE_OTHER:
     case RULE_FILE:
         return true;
-    case RULE_UNMODELLED_ON:
+    case RULE_UNMODELLED:
         if (is_usual(rule, argument->value)) {
             argument->use = LAUNCH_IDLE;
             return true;
         }
-        argument->use = LAUNCH_UNMODELLED;
-        argument->note = rule->word;
-        return true;
-    case RULE_UNMODELLED:
         argument->use = LAUNCH_UNMODELLED;
         argument->note = rule->word;
         return true;
@@ -381,14 +377,9 @@ static const struct launch_rule *rule_for(const struct launch_rules *rules, cons
                                           const struct launch_rule **end)
 {
     for (; rules; rules = rules->next) {
-        const struct launch_rule *found = rules->table ? launch_table_rule(rules->table, name, end) : NULL;
+        const struct launch_rule *found = launch_table_rule(rules->table, name, end);
         if (found)
             return found;
-        for (size_t i = 0; i < rules->count; i++)
-            if (launch_name_fits(rules->rules[i].name, name)) {
-                *end = rules->rules + rules->count;
-                return &rules->rules[i];
-            }
     }
     return NULL;
 }
@@ -404,7 +395,7 @@ static bool is_container(const struct launch_rules *rules, const char *name)
 {
     bool has = false;
     for (; rules && !has; rules = rules->next)
-        has = rules->table && launch_table_has_below(rules->table, name);
+        has = launch_table_has_below(rules->table, name);
     return has;
 }
 
@@ -412,17 +403,11 @@ static bool is_container(const struct launch_rules *rules, const char *name)
 static bool suggest(struct launch_options *options, const struct launch_rules *rules,
                     struct launch_argument *argument)
 {
-    const char *names[1000];
-    const char *name = launch_bare_name(argument->name);
-    size_t count = 0;
-    for (; rules && count < 1000; rules = rules->next) {
-        if (rules->table && (names[count] = launch_table_nearest(rules->table, name)) != NULL)
-            count++;
-        for (size_t i = 0; i < rules->count && count < 1000; i++)
-            if (!strchr(rules->rules[i].name, '*'))
-                names[count++] = rules->rules[i].name;
-    }
-    const char *nearest = text_nearest(name, names, count);
+    const char *names[2] = {NULL}, *name = launch_bare_name(argument->name);
+    for (size_t count = 0; rules; rules = rules->next, count = names[0] != NULL)
+        if ((names[count] = launch_table_nearest(rules->table, name)) != NULL)
+            names[0] = text_nearest(name, names, count + 1);
+    const char *nearest = names[0];
     if (!nearest)
         return true;
     argument->note =
@@ -469,8 +454,7 @@ bool launch_apply_rules(struct launch_options *options, const struct launch_rule
         }
         if (!rule)
             continue;
-        bool matters = rule->kind != RULE_FILE && rule->kind != RULE_IDLE && rule->kind != RULE_UNMODELLED &&
-                       rule->kind != RULE_UNMODELLED_ON;
+        bool matters = rule->kind != RULE_FILE && rule->kind != RULE_IDLE && rule->kind != RULE_UNMODELLED;
         if (matters && !launch_is_known(options, shell, argument, argument->name)) {
             argument->use = LAUNCH_READ;
             continue;

@@ -8,11 +8,7 @@
 static const struct launch_rules all_rules = {.table = "deepspeed"};
 
 /* The options of DeepSpeed itself: deepspeed/__init__.py, add_config_arguments. Others are the program's own. */
-static const struct launch_rule program_rules[] = {
-    RULE_NOTHING("deepspeed"),
-    RULE_NOTHING("deepspeed_config"),
-    RULE_NOTHING("local_rank"),
-};
+static const struct launch_rules program_rules = {.table = "deepspeed-program"};
 
 /* A script with the JSON in a here document, for a program of the user's own. One with Megatron-LM's arguments is
  * Megatron-DeepSpeed's. */
@@ -249,8 +245,6 @@ static bool read_doc(struct launch_options *options, const struct doc *doc, stru
 
 static bool read_shell(struct launch_options *options, struct shell *shell, struct error *err)
 {
-    struct launch_rules command = {program_rules, sizeof program_rules / sizeof *program_rules,
-                                   &launch_launcher_rules, NULL};
     const char *launcher = NULL;
     struct doc doc;
     if (!launch_parse_document(shell, document_of(shell), DOC_JSON, &doc, err))
@@ -259,7 +253,7 @@ static bool read_shell(struct launch_options *options, struct shell *shell, stru
     int first = options->argument_count;
     doc_release(&doc);
     return ok && (launch_add_command(options, shell, "deepspeed-config", &launcher) || error_memory(err)) &&
-           launch_apply_rules(options, &command, first, shell, err) &&
+           launch_apply_rules(options, &program_rules, first, shell, err) &&
            launch_read_nodes(options, shell, launcher, err);
 }
 

@@ -1,7 +1,7 @@
 /* Readers of launch descriptions: one per software, over one interface. Private to src/launch.
  *
  * How to add one: a file with a function that says whether a source is of the software, one that adds the source's
- * arguments, a table of rules for them, and a function for what no rule can say, all named in a struct launch_reader;
+ * arguments, a table of its settings (software.c), and a function for what no rule can say, all named in a struct launch_reader;
  * and a row in read.c. */
 #ifndef REHEARSE_LAUNCH_READ_READ_H
 #define REHEARSE_LAUNCH_READ_READ_H
@@ -28,9 +28,7 @@ enum launch_rule_kind {
     RULE_OTHER,      /* read by the reader's own function */
     RULE_FILE,       /* the same, of a path: what it lacks does not matter */
     RULE_IDLE,       /* without effect */
-    RULE_UNMODELLED, /* `word` says why */
-    /* the same unless it is switched off: "false", "0", "none", "null" or empty */
-    RULE_UNMODELLED_ON,
+    RULE_UNMODELLED, /* `word` says why, unless it is switched off: "false", "0", "none", "null" or empty */
 };
 
 /* A rule for the arguments of a name; '-' and '_' are alike, leading ones do not count, and an asterisk at the end stands for
@@ -42,51 +40,14 @@ struct launch_rule {
     const char *word;
     int64_t value;
     const struct doc_node
-        *usual; /* RULE_UNMODELLED_ON: the value, or a list of them, that counts as off; NULL: the usual */
+        *usual; /* RULE_UNMODELLED: the value, or a list of them, that counts as off; NULL: the usual */
 };
 
-#define RULE(name, kind, field)                                                                              \
-    {                                                                                                        \
-        name, RULE_##kind, offsetof(struct launch_options, field), NULL, 1, NULL                             \
-    }
-#define RULE_VALUE(name, kind, field, to)                                                                    \
-    {                                                                                                        \
-        name, RULE_##kind, offsetof(struct launch_options, field), NULL, to, NULL                            \
-    }
-#define RULE_IF(name, word, field, to)                                                                       \
-    {                                                                                                        \
-        name, RULE_WORD, offsetof(struct launch_options, field), word, to, NULL                              \
-    }
-#define RULE_ELSEWHERE(name)                                                                                 \
-    {                                                                                                        \
-        name, RULE_OTHER, 0, NULL, 0, NULL                                                                   \
-    }
-#define RULE_PATH(name)                                                                                      \
-    {                                                                                                        \
-        name, RULE_FILE, 0, NULL, 0, NULL                                                                    \
-    }
-#define RULE_NOTHING(name)                                                                                   \
-    {                                                                                                        \
-        name, RULE_IDLE, 0, NULL, 0, NULL                                                                    \
-    }
-#define RULE_NOT(name, why)                                                                                  \
-    {                                                                                                        \
-        name, RULE_UNMODELLED, 0, why, 0, NULL                                                               \
-    }
-#define RULE_NOT_ON(name, why)                                                                               \
-    {                                                                                                        \
-        name, RULE_UNMODELLED_ON, 0, why, 0, NULL                                                            \
-    }
-#define RULE_TECHNIQUE(name, word, kind, to)                                                                 \
-    {                                                                                                        \
-        name, RULE_WORD, offsetof(struct launch_options, technique[TECHNIQUE_##kind]), word, to, NULL        \
-    }
-
 struct launch_rules {
-    const struct launch_rule *rules;
+    const char *table;               /* one of data/software */
+    const struct launch_rules *next; /* for names that the table lacks */
+    const struct launch_rule *rules; /* of a table itself (launch_table) */
     size_t count;
-    const struct launch_rules *next; /* for names that no rule fits */
-    const char *table;               /* one of data/software, in place of `rules`; NULL: none */
 };
 
 struct launch_reader {

@@ -399,32 +399,7 @@ static void complete_bridge(struct launch_options *options)
 
 /* ---- torchtitan ---- */
 
-static const struct launch_rule titan_rule_rows[] = {
-    RULE_ELSEWHERE("training.num_tokens_per_microbatch_per_dp_rank"),
-    RULE_ELSEWHERE("training.num_tokens_per_train_step"),
-    RULE("training.max_context_length", NUMBER, sequence),
-    RULE_ELSEWHERE("activation_checkpoint"),
-    RULE_ELSEWHERE("model_spec"),
-    RULE_ELSEWHERE("model_spec.*"),
-    RULE("parallelism.num_pp_microbatches", NUMBER, accumulation),
-    RULE_NOT_ON("training.disable_cuda_graphs", "no CUDA graphs: each kernel is launched by the host"),
-    RULE_NOTHING("loss*"),
-    RULE_NOTHING("hf_assets_path"),
-    RULE_NOTHING("dataloader*"),
-    RULE_NOTHING("tokenizer*"),
-    RULE_NOTHING("profiler*"),
-    RULE_NOTHING("validator*"),
-    RULE_NOTHING("checkpoint"),
-    RULE_NOTHING("metrics"),
-    RULE_NOTHING("optimizer"),
-    RULE_NOTHING("lr_scheduler"),
-    RULE_NOTHING("training"),
-    RULE_NOTHING("parallelism"),
-    RULE_NOTHING("compile"),
-    RULE_NOTHING("debug"),
-};
-static const struct launch_rules titan_rules = {
-    titan_rule_rows, sizeof titan_rule_rows / sizeof *titan_rule_rows, &torchtitan_rules, NULL};
+static const struct launch_rules titan_rules = {.table = "torchtitan-python"};
 
 /* The words of the class are those of the mode that TOML had. */
 static bool rename_recomputation(struct launch_options *options)

@@ -55,6 +55,7 @@ struct vocabulary {
     X("bridge", bridge)                                                                                      \
     X("bridge-config", bridge_config)                                                                        \
     X("deepspeed", deepspeed)                                                                                \
+    X("deepspeed-program", deepspeed_program)                                                                \
     X("hf-trainer", hf_trainer)                                                                              \
     X("launcher", launcher)                                                                                  \
     X("llama-factory", llama_factory)                                                                        \
@@ -67,6 +68,7 @@ struct vocabulary {
     X("neox", neox)                                                                                          \
     X("primus", primus)                                                                                      \
     X("torchtitan", torchtitan)                                                                              \
+    X("torchtitan-python", torchtitan_python)                                                                \
     X("trl", trl)
 
 #define X(text, id)                                                                                          \
@@ -225,7 +227,7 @@ static bool add_reason(struct vocabulary *table, struct launch_rule *rules, cons
 static const struct {
     const char *key;
     enum launch_rule_kind kind;
-} sections[] = {{"none", RULE_IDLE}, {"unmodelled", RULE_UNMODELLED_ON}, {"free", RULE_IDLE}};
+} sections[] = {{"none", RULE_IDLE}, {"unmodelled", RULE_UNMODELLED}, {"free", RULE_IDLE}};
 
 #define SECTIONS (sizeof sections / sizeof *sections)
 
@@ -244,7 +246,7 @@ static bool add_all(struct vocabulary *table, struct launch_rule *rules, struct 
     const struct doc_node *usual = doc_find(root, "at-default");
     for (const struct doc_node *node = usual ? usual->first_child : NULL; node; node = node->next) {
         uint32_t slot = *slot_of(table, node->key);
-        if (!slot || rules[slot - 1].kind != RULE_UNMODELLED_ON)
+        if (!slot || rules[slot - 1].kind != RULE_UNMODELLED)
             return doc_error(&table->doc, node, err, "is not under unmodelled");
         rules[slot - 1].usual = node;
     }
