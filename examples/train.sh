@@ -8,4 +8,4 @@ torchrun --nnodes $NODES --nproc_per_node 8 pretrain_gpt.py \
     --position-embedding-type rope --disable-bias-linear --untie-embeddings-and-output-weights \
     --attention-dropout 0 --hidden-dropout 0 --vocab-size 128256 --seq-length 8192 --max-position-embeddings 8192 \
     --tensor-model-parallel-size $TP --sequence-parallel --micro-batch-size 1 --global-batch-size 128 --bf16 \
-    --use-distributed-optimizer
+    --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather

@@ -145,7 +145,8 @@ static bool experts(struct megatron_arguments *a, const struct job *job)
     if (model->shared_experts > 0)
         number(a, MEGATRON_SHARED_FFN, model->shared_experts * model->expert_ffn);
     flag(a, MEGATRON_GROUPED_GEMM,
-         job->type != COST_FP16 && job->type != COST_FP32 && job->type != COST_TF32);
+         job->technique.expert_kernels != SWITCH_OFF && job->type != COST_FP16 && job->type != COST_FP32 &&
+             job->type != COST_TF32);
     exchanges(a, job);
     number(a, MEGATRON_EXPERT, job->expert);
     /* without expert parallelism experts are split like all else (cost/transformer.c) */
@@ -175,7 +176,7 @@ static void model_sizes(struct megatron_arguments *a, const struct job *job)
         word(a, MEGATRON_HIDDEN_DROPOUT, "0.0");
         word(a, MEGATRON_ATTENTION_DROPOUT, "0.0");
     }
-    if (job->software->attention == ATTENTION_UNFUSED)
+    if (software_attention(job->software, job->technique.attention) == ATTENTION_UNFUSED)
         word(a, MEGATRON_ATTENTION, "unfused");
 }
 
@@ -251,8 +252,10 @@ static void data_parallel(struct megatron_arguments *a, const struct job *job)
         word(a, MEGATRON_SHARDING, job->sharding == 2 ? "optim_grads" : "optim_grads_params");
         word(a, MEGATRON_CHECKPOINT, "fsdp_dtensor"); /* the only format that Megatron-FSDP accepts */
     }
-    flag(a, MEGATRON_OVERLAP_REDUCE, true);
-    flag(a, MEGATRON_OVERLAP_GATHER, job->sharding >= 1);
+    bool overlaps = job->technique.data_overlap != SWITCH_OFF;
+    flag(a, MEGATRON_OVERLAP_REDUCE, overlaps);
+    flag(a, MEGATRON_OVERLAP_GATHER,
+         overlaps && job->sharding >= 1 && job->technique.gather_overlap != SWITCH_OFF);
 }
 
 /* Returns a value of a technique as its word, modules with blanks between; NULL: out of memory. */
@@ -321,7 +324,8 @@ static bool arguments_of(const struct job *job, struct megatron_arguments *a)
     attention(a, job->model);
     number(a, MEGATRON_TENSOR, job->tensor);
     flag(a, MEGATRON_SEQUENCE_PARALLEL,
-         job->tensor > 1 && (job->software->sequence_parallel || job->model->experts > 0));
+         job->tensor > 1 &&
+             (software_splits_norms(job->software, job->technique.sequence) || job->model->experts > 0));
     flag(a, MEGATRON_TENSOR_OVERLAP, job->tensor > 1 && job->technique.tensor_overlap == SWITCH_ON);
     data_parallel(a, job);
     number(a, MEGATRON_MICROBATCH, job->microbatch);

@@ -358,6 +358,55 @@ static bool settle_rest(struct launch_options *options)
     return true;
 }
 
+/* Is something off: switched off by one of its names, or, if `asked`, by none switched on? */
+static bool is_habit_off(const struct launch_options *options, const char *const *names, bool asked)
+{
+    for (; *names; names++)
+        if (launch_argument(options, *names))
+            return !launch_is_on(options, *names);
+    return asked;
+}
+
+/* Attention whose scores go through memory. "local" is Megatron-LM's own code, whose attention is fused by an option. */
+static bool is_unfused(const struct launch_options *options)
+{
+    const char *backend = launch_text(options, "attention-backend");
+    const char *code = launch_text(options, "transformer-impl");
+    bool flash = launch_is_on(options, "use-flash-attn") || launch_is_on(options, "use-flash-attn-v2");
+    if (backend && strcmp(backend, "auto") != 0)
+        return strcmp(backend, "unfused") == 0 || (strcmp(backend, "local") == 0 && !flash);
+    return code && strcmp(code, "local") == 0 && !flash;
+}
+
+void launch_settle_habits(struct launch_options *options)
+{
+    static const char *const gradients[] = {"overlap-grad-reduce", "ddp.overlap_grad_reduce",
+                                            "model.optim.overlap_grad_sync", NULL};
+    static const char *const parameters[] = {"overlap-param-gather", "ddp.overlap_param_gather",
+                                             "model.optim.overlap_param_sync", NULL};
+    static const char *const kernels[] = {"moe-grouped-gemm", NULL};
+    bool core = options->software && text_starts_with(options->software, "megatron-core");
+    bool asked = core && options->reader && strcmp(options->reader, "Megatron-LM") == 0;
+    struct launch_value *technique = options->technique;
+    bool whole = options->sequence_parallel.given ? !options->sequence_parallel.value : asked;
+    if (!core)
+        return;
+    if (whole && options->tensor.given && options->tensor.value > 1)
+        launch_default(&technique[TECHNIQUE_SEQUENCE], SWITCH_OFF);
+    if (!options->fsdp.given && is_habit_off(options, gradients, asked))
+        launch_default(&technique[TECHNIQUE_DATA_OVERLAP], SWITCH_OFF);
+    if (!options->fsdp.given && options->sharding.given && options->sharding.value == 1 &&
+        is_habit_off(options, parameters, asked))
+        launch_default(&technique[TECHNIQUE_GATHER_OVERLAP], SWITCH_OFF);
+    /* these products have no other type; of other types plan counts on them, too */
+    bool narrow = (options->bf16.given && options->bf16.value) ||
+                  (options->fp8.given && options->fp8.value) || (options->fp4.given && options->fp4.value);
+    if (options->experts.given && is_habit_off(options, kernels, asked && narrow))
+        launch_default(&technique[TECHNIQUE_EXPERT_KERNELS], SWITCH_OFF);
+    if (is_unfused(options))
+        launch_default(&technique[TECHNIQUE_ATTENTION], SWITCH_OFF);
+}
+
 bool launch_settle_megatron(struct launch_options *options, struct error *err)
 {
     const struct launch_argument *layout = launch_argument(options, "pipeline-model-parallel-layout");

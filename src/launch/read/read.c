@@ -286,6 +286,7 @@ void launch_complete(struct launch_options *options)
         reader->complete(options);
     for (size_t i = 0; i < sizeof ones / sizeof *ones; i++)
         launch_default(ones[i], 1);
+    launch_settle_habits(options);
     launch_default(&options->sharding, 0);
     launch_default(&options->recompute, RECOMPUTE_NONE);
     launch_default(&options->type, COST_FP32);

@@ -222,6 +222,9 @@ bool launch_judge_program(struct launch_options *options, const char *path, cons
                           struct error *err);
 void launch_settle_deepspeed(struct launch_options *options);
 
+/* Sets what Megatron-LM does only where an option asks for it, and what an option of other software switches off. */
+void launch_settle_habits(struct launch_options *options);
+
 /* Reads what Megatron's names say together: recomputation, sharding, layers of experts, precision. */
 bool launch_settle_megatron(struct launch_options *options, struct error *err);
 
