@@ -12,6 +12,7 @@ struct progress;
 
 struct caller {
     const atomic_bool *stop; /* true: it wishes an early end; NULL: it never does */
+    _Atomic double deadline; /* so it does from this time of clock_now on (stop_deadline); 0: never */
     atomic_bool
         starved; /* memory was refused where no error could be returned: the answer is worth nothing */
     /* "searching", "12 of 96"; the detail is "" when something begins, and NULL when it ends. NULL: nobody listens. */

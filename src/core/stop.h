@@ -18,6 +18,12 @@
 
 bool stop_wanted(void);
 
+/* Wishes the end of all work for this caller at a time of clock_now (0: never), or at that of the work around if it is earlier.
+ * Returns the time before, which is set again with stop_restore. For a search that keeps what its parts have found: what a part
+ * returns when stop_wanted() is true afterwards may be incomplete, and proves nothing. Nobody's work has no deadline. */
+double stop_deadline(double deadline);
+void stop_restore(double before);
+
 /* The opposite, as parallel_while asks it: whether the rest of a loop is awaited. */
 static inline bool stop_unwanted(void *context)
 {
@@ -27,6 +33,12 @@ static inline bool stop_unwanted(void *context)
 
 /* Returns the flag that says so, for work that has one of its own; NULL: nobody ever wants it. */
 const atomic_bool *stop_watched(void);
+
+/* Returns the deadline of work that begins now and has a limit in seconds; 0: none. */
+static inline double stop_after(double limit)
+{
+    return limit > 0.0 ? clock_now() + limit : 0.0;
+}
 
 /* Returns whether the time is over; `deadline` is by clock_now, 0: none. */
 static inline bool stop_is_late(double deadline)

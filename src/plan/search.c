@@ -1,5 +1,7 @@
 #include "plan/search.h"
 
+#include "core/stop.h"
+
 bool plan_problem_check(const struct plan_problem *problem, bool all_nodes, struct error *err)
 {
     int nodes = plan_problem_nodes(problem);
@@ -17,14 +19,22 @@ bool plan_problem_check(const struct plan_problem *problem, bool all_nodes, stru
 bool plan_search(const struct plan_problem *problem, const struct plan_search_options *options,
                  struct pipeline *plan, struct error *err)
 {
-    switch (options->method) {
-    case SEARCH_EXACT:
+    if (options->method == SEARCH_EXACT)
         return plan_search_exact(problem, options, plan, err);
-    case SEARCH_DIVIDE:
-        return plan_search_divide(problem, options, plan, err);
-    case SEARCH_FOLD_GREEDY:
-    case SEARCH_FOLD_DP:
-        return plan_search_fold(problem, options, plan, err);
-    }
-    return error_set(err, ERROR_FAILED, "unknown search method %d", (int)options->method);
+    double before = stop_deadline(stop_after(options->time_limit));
+    bool found = options->method == SEARCH_DIVIDE ? plan_search_divide(problem, options, plan, err)
+                                                  : plan_search_fold(problem, options, plan, err);
+    bool late = stop_wanted();
+    stop_restore(before);
+    if (!late || stop_wanted())
+        return found;
+    if (found) /* of a part of the tables */
+        pipeline_release(plan);
+    return plan_late_error(options->time_limit, err);
+}
+
+bool plan_late_error(double time_limit, struct error *err)
+{
+    return error_set(err, ERROR_INFEASIBLE,
+                     "no plan found within the time limit of %g s: try a longer --time-limit", time_limit);
 }

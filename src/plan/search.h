@@ -17,7 +17,7 @@ enum plan_search_method {
 
 struct plan_search_options {
     enum plan_search_method method;
-    double time_limit;       /* seconds; 0: none; only for exact */
+    double time_limit;       /* seconds; 0: none */
     double better_than;      /* seconds; only faster plans are of interest; 0: any; only for exact */
     bool fold_exact_factors; /* folding factors as they are (2.15), not rounded to whole nodes (2) */
     /* recover only from the longest virtual plan, as the reference's script does */
@@ -39,6 +39,9 @@ bool plan_search_divide(const struct plan_problem *problem, const struct plan_se
                         struct pipeline *plan, struct error *err);
 bool plan_search_fold(const struct plan_problem *problem, const struct plan_search_options *options,
                       struct pipeline *plan, struct error *err);
+
+/* Says that the time was over before a plan was found. */
+bool plan_late_error(double time_limit, struct error *err);
 
 /* Checks for every search that a plan is possible: enough layers for all nodes if none may be idle, group sizes that halve. */
 bool plan_problem_check(const struct plan_problem *problem, bool all_nodes, struct error *err);

@@ -4,6 +4,7 @@
 #include "api/plan/fix.h"
 #include "api/plan/range.h"
 #include "api/plan/split.h"
+#include "core/stop.h"
 #include "plan/fleet/best.h"
 #include "plan/fleet/explain.h"
 #include "plan/fleet/plan.h"
@@ -76,6 +77,7 @@ static bool plan_model(const struct plan_options *given, const struct split *spl
         .job = split->question.job,
         .precision = (enum model_precision)given->model.precision,
         .headroom = given->headroom / 100.0,
+        .deadline = stop_after(given->planning.time_limit),
     };
     struct fleet_best best;
     struct report report = {
@@ -144,8 +146,10 @@ static bool plan_profile(const struct plan_options *given, const struct planning
     struct fleet_profile_question question;
     struct fleet_answer answer;
     struct report report = {.answer = &answer};
-    if (!fleet_ask_profile(&question, planning, batch, given->headroom / 100.0, err) ||
-        !fleet_plan_profile(&answer, &question, err))
+    if (!fleet_ask_profile(&question, planning, batch, given->headroom / 100.0, err))
+        return false;
+    question.deadline = stop_after(given->planning.time_limit);
+    if (!fleet_plan_profile(&answer, &question, err))
         return false;
     plan_init(&report.plan);
     bool ok = plan_of_fleet_profile(&report.plan, &answer, &question, err) &&

@@ -4,6 +4,7 @@
 #include "api/plan/deliver.h"
 #include "api/plan/fix.h"
 #include "api/plan/range.h"
+#include "core/caller.h"
 #include "core/file.h"
 #include "core/stop.h"
 #include "cost/model_profile.h"
@@ -234,9 +235,17 @@ static bool explain(const struct split *split, struct job_search_report *report,
     report->explain = split->options->explain;
     if (!split->options->explain)
         return true;
+    double before = stop_deadline(split->until);
+    bool ok = job_sensitivity(sensitivity, report->answer.question, best, MORE, pool, err);
+    bool late = stop_wanted();
+    stop_restore(before);
+    if (late && !stop_wanted()) { /* the answer itself stands */
+        caller_warn("--explain: left out, as the time limit was over");
+        return true;
+    }
     report->answer.sensitivity = sensitivity;
     report->answer.more = MORE;
-    return job_sensitivity(sensitivity, report->answer.question, best, MORE, pool, err);
+    return ok;
 }
 
 /* ---- the cheapest in time ---- */
@@ -266,6 +275,12 @@ static bool find_in_time(struct split *split, struct job_search *search,
     return job_cheapest_in_time(search, &split->question, &deadline, options, err);
 }
 
+/* Of each search: there are two with --pareto. */
+static double time_limit_of(const struct plan_options *given)
+{
+    return given->planning.time_limit / (given->pareto ? 2 : 1);
+}
+
 #define FRONT     20   /* plans, unless said otherwise, */
 #define MAX_FRONT 2000 /* of so many */
 
@@ -278,7 +293,7 @@ static bool find_front(const struct split *split, int devices, struct job_search
     const struct job_search_options options = {.top = MAX_FRONT,
                                                .front = true,
                                                .money = given->price,
-                                               .time_limit = given->planning.time_limit,
+                                               .time_limit = time_limit_of(given),
                                                .pool = pool};
     int wanted = plan_is_given(given, "top") ? (int)given->top : FRONT;
     if (!job_search(front, &question, &options, err))
@@ -298,8 +313,9 @@ static bool answer_one(struct split *split, struct error *err)
     if (!pool)
         return false;
     progress_start(&progress, "planning");
+    split->until = stop_after(given->planning.time_limit);
     const struct job_search_options options = {.top = given->pareto ? 1 : (int)given->top,
-                                               .time_limit = given->planning.time_limit,
+                                               .time_limit = time_limit_of(given),
                                                .pool = pool,
                                                .progress = &progress};
     bool hurried = given->deadline > 0.0;

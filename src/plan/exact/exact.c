@@ -533,9 +533,7 @@ static bool no_plan(const struct exact *exact, double bound, struct pipeline *pl
         return error_set(exact->err, ERROR_INFEASIBLE, "no plan: none takes less than %.6g s",
                          exact->options->better_than);
     if (bound < INFINITY)
-        return error_set(exact->err, ERROR_INFEASIBLE,
-                         "no plan found within the time limit of %g s: try a longer --time-limit",
-                         exact->options->time_limit);
+        return plan_late_error(exact->options->time_limit, exact->err);
     return no_room(exact);
 }
 

@@ -1,10 +1,15 @@
 #include "plan/fleet/best.h"
 
+#include "core/clock.h"
+#include "core/stop.h"
+#include "core/unit.h"
 #include "plan/fleet/idle.h"
 #include "plan/fleet/plan.h"
 
 #include <math.h>
 #include <string.h>
+
+#define MIX_SHARE 0.6 /* of the time: for jobs on groups, before pipelines over several types */
 
 /* Do pipelines over several types keep what the question fixes? They have tensor parallel stages, and nothing else. */
 static bool spans_types(const struct fleet_question *question)
@@ -35,15 +40,57 @@ struct fleet_rival fleet_rival_of(const struct fleet_answer *answer)
     return rival;
 }
 
-bool fleet_find_best(struct fleet_best *best, const struct fleet_question *question, struct parallel *pool,
-                     struct progress *progress, struct error *err)
+/* Returns the seconds that the model's arithmetic takes with all devices at their peak: nothing ends earlier. */
+static double arithmetic_of(const struct fleet_question *question)
+{
+    double rate = 0.0, flops = INFINITY;
+    for (int g = 0; g < question->group_count; g++) {
+        struct job job = fleet_job_on(question, g, 1);
+        job.microbatch = job.batch = 1;
+        rate += job.device->peak[cost_device_type(job.device, job.type)] * question->groups[g].nodes *
+                question->groups[g].devices_per_node;
+        flops = fmin(flops, job_time(&job).flops);
+    }
+    return flops * (double)question->job.batch / rate;
+}
+
+/* All pipelines together hold the parameters and gradients at least once, and the optimizer's states. */
+static bool has_room(const struct fleet_question *question, struct error *err)
+{
+    const struct software *software = question->job.software;
+    struct job job = fleet_job_on(question, 0, 1);
+    struct job_layers layers = job_layers_of(&job);
+    struct job_layer all = job_stage(&job, &layers, 0, 0, layers.block_count);
+    double needed = (all.parameters + all.experts) *
+                    (software->parameter_bytes + software->stored_gradient_bytes + software->state_bytes);
+    double there = 0.0;
+    for (int g = 0; g < question->group_count; g++)
+        there += (double)question->groups[g].memory * (1.0 - question->headroom) * question->groups[g].nodes *
+                 question->groups[g].devices_per_node;
+    char needs[32], has[32];
+    return needed <= there ||
+           error_set(err, ERROR_INFEASIBLE,
+                     "'%s' does not fit in any pipeline of these devices: parameters, gradients and "
+                     "optimizer states take %s, the devices have %s",
+                     question->job.model->name, unit_format(needs, sizeof needs, needed, UNIT_BYTES, 4),
+                     unit_format(has, sizeof has, there, UNIT_BYTES, 4));
+}
+
+static bool find(struct fleet_best *best, const struct fleet_question *question, struct parallel *pool,
+                 struct progress *progress, struct error *err)
 {
     struct error none;
-    *best = (struct fleet_best){.seconds = INFINITY};
+    double now = clock_now(), half = now + MIX_SHARE * (question->deadline - now);
+    double before = stop_deadline(question->deadline > 0.0 ? half : 0.0);
     bool jobs = mix_plan(&best->mix, question, pool, err), fleet = false;
+    stop_restore(before);
     double bound = best->mix.lower_bound;
     if (!jobs && err->kind != ERROR_INFEASIBLE)
         return false;
+    if (!jobs && spans_types(question) && !has_room(question, err)) {
+        best->lower_bound = INFINITY;
+        return false;
+    }
     best->seconds = jobs ? best->mix.seconds : INFINITY;
     best->rivals = best->mix.rivals;
     memcpy(best->with, best->mix.with, sizeof best->with);
@@ -68,11 +115,26 @@ bool fleet_find_best(struct fleet_best *best, const struct fleet_question *quest
     }
     best->jobs = !fleet;
     best->seconds = fleet ? best->fleet.time.seconds : best->seconds;
+    if (question->deadline > 0.0 && bound < INFINITY)
+        bound = fmax(bound, arithmetic_of(question));
     best->lower_bound = fmin(bound, best->seconds);
     best->mix.lower_bound = best->fleet.lower_bound = best->lower_bound;
     if (fleet)
         mix_release(&best->mix);
     return jobs || fleet;
+}
+
+bool fleet_find_best(struct fleet_best *best, const struct fleet_question *question, struct parallel *pool,
+                     struct progress *progress, struct error *err)
+{
+    *best = (struct fleet_best){.seconds = INFINITY};
+    double before = stop_deadline(question->deadline);
+    bool found = find(best, question, pool, progress, err);
+    bool late = question->deadline > 0.0 && stop_wanted() && !(best->lower_bound == INFINITY);
+    stop_restore(before);
+    if (!found && late && (err->kind == ERROR_INFEASIBLE || err->kind == ERROR_STOPPED))
+        return fleet_late_error(err);
+    return found;
 }
 
 void fleet_best_release(struct fleet_best *best)

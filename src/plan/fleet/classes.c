@@ -484,6 +484,10 @@ bool fleet_search_classes(struct fleet_choice *plan, struct fleet_problem *probl
          search_parts(&s, (1U << all.type_count) - 1, 0, &bound, err) && search_fewer(&s, &bound, err);
     fleet_nodes_end(&s.nodes);
     fleet_columns_release(&s.columns);
+    if (stop_wanted() && plan->pipeline_count > 0) { /* what is there by now */
+        ok = true;
+        bound = 0.0;
+    }
     if (ok && plan->pipeline_count > 0) {
         plan->lower_bound = fmin(bound, plan->seconds);
         memcpy(problem->types, all.types, sizeof all.types); /* a part of them was enough */

@@ -1,5 +1,6 @@
 #include "plan/fleet/explain.h"
 
+#include "core/caller.h"
 #include "core/stop.h"
 #include "core/unit.h"
 
@@ -34,6 +35,12 @@ static bool settings_differ(const struct fleet_rival *a, const struct fleet_riva
            strcmp(a->recompute, b->recompute) != 0;
 }
 
+/* Is the time of the question over? */
+static bool is_late(const struct explainer *e)
+{
+    return stop_is_late(e->question->deadline);
+}
+
 /* Searches a changed question and adds what came of it. `left_out`: a group that the question lacks; -1: none. `same`: on the
  * same devices, so that its plans are rivals. */
 static bool ask(struct explainer *e, const struct fleet_question *changed, const char *resource, double more,
@@ -45,9 +52,16 @@ static bool ask(struct explainer *e, const struct fleet_question *changed, const
     *to = (struct plan_sensitivity){arena_string(&e->plan->arena, resource), more, NAN, true};
     if (!to->resource)
         return error_memory(e->err);
-    if (!fleet_find_best(&found, changed, e->pool, e->progress, &none)) {
+    bool ok = fleet_find_best(&found, changed, e->pool, e->progress, &none);
+    if (is_late(e)) /* it says nothing */
+        e->plan->sensitivity_count--;
+    if (!ok) {
         *e->err = none;
         return none.kind == ERROR_INFEASIBLE;
+    }
+    if (is_late(e)) {
+        fleet_best_release(&found);
+        return true;
     }
     to->iteration_time = more > 0.0 ? fmin(found.seconds, e->best->seconds) : found.seconds;
     to->split_differs = settings_differ(&found.rivals.items[0], &e->best->rivals.items[0]);
@@ -161,7 +175,10 @@ bool fleet_explain(struct plan *plan, struct fleet_best *best, const struct flee
         ok = with_a_node(&e, g);
     for (int s = 0; s < SHARES && ok; s++)
         ok = with_share(&e, (enum share)s, more);
-    return ok && with_settings(&e);
+    ok = ok && with_settings(&e);
+    if (ok && is_late(&e))
+        caller_warn("--explain: the time limit ended it after %d changes", plan->sensitivity_count);
+    return ok;
 }
 
 /* ---- a measured profile ---- */

@@ -1,5 +1,7 @@
 #include "plan/fleet/mix.h"
 
+#include "core/clock.h"
+#include "core/stop.h"
 #include "plan/split/company.h"
 
 #include <math.h>
@@ -87,12 +89,14 @@ struct job_question mix_question(const struct mixer *m, int group, int64_t batch
 bool mix_find_job(struct mixer *m, const struct job_question *question, struct job_choice *choice)
 {
     struct job_search search;
-    if (!job_search(&search, question, &(struct job_search_options){.top = 1, .pool = m->pool}, m->err)) {
+    const struct job_search_options options = {.top = 1, .pool = m->pool, .time_limit = m->time_limit};
+    if (!job_search(&search, question, &options, m->err)) {
         m->no_memory = m->err->kind != ERROR_INFEASIBLE;
         return false;
     }
     m->combinations += search.combinations;
     *choice = search.plans[0];
+    m->bound = search.lower_bound;
     const int *blocks = choice->job.stage_blocks;
     if (blocks) {
         size_t bytes = (size_t)choice->job.pipeline * sizeof *blocks;
@@ -113,7 +117,7 @@ static const struct job_choice *job_on(struct mixer *m, int group, int64_t batch
     for (int i = 0; i < m->known_count[group]; i++)
         if (known[i].batch == batch)
             return known[i].fits ? &known[i].choice : NULL;
-    if (batch < 1 || m->known_count[group] == MIX_KNOWN || m->no_memory)
+    if (batch < 1 || m->known_count[group] == MIX_KNOWN || m->no_memory || stop_wanted())
         return NULL;
     struct mix_known *next = &known[m->known_count[group]++];
     struct job_question question = mix_question(m, group, batch, false);
@@ -295,7 +299,7 @@ static void mix_groups(struct mixer *m, unsigned groups, const struct job_range 
         tried[k] = open.kinds[k].job;
     for (int k = 0; k < open.kind_count; k++) /* what suits a group alone may suit it beside others */
         tried[count++] = m->alone[open.kinds[k].group].job;
-    for (int k = 0; k < count && !m->no_memory; k++) {
+    for (int k = 0; k < count && !m->no_memory && !stop_wanted(); k++) {
         struct mix_answer mix;
         int64_t own[FLEET_MAX_TYPES];
         memcpy(own, parts, sizeof own);
@@ -311,7 +315,7 @@ static void mix_all(struct mixer *m, const struct job_range *ranges)
     unsigned fitting = 0;
     for (int g = 0; g < m->question->group_count; g++)
         fitting |= isfinite(m->best->alone[g]) && m->nodes[g] > 0 ? 1U << g : 0;
-    for (unsigned groups = 1; groups <= fitting && !m->no_memory; groups++)
+    for (unsigned groups = 1; groups <= fitting && !m->no_memory && !stop_wanted(); groups++)
         if ((groups & ~fitting) == 0 && (groups & (groups - 1)) != 0)
             mix_groups(m, groups, ranges);
 }
@@ -326,7 +330,7 @@ static void mix_fewer(struct mixer *m, const struct job_range *ranges)
         numbers *= question->groups[g].nodes;
     if (numbers > FEW_NODES)
         return;
-    for (int g = 0; g < question->group_count && !m->no_memory;) {
+    for (int g = 0; g < question->group_count && !m->no_memory && !stop_wanted();) {
         if (--m->nodes[g] == 0) { /* sets without a group are those of all nodes, too */
             m->nodes[g] = question->groups[g].nodes;
             g++;
@@ -347,9 +351,15 @@ static void plan_alone(struct mixer *m)
     for (int g = 0; g < m->question->group_count && !m->no_memory; g++) {
         struct job_question question = mix_question(m, g, m->question->job.batch, true);
         struct job_choice *choice = &m->alone[g];
+        double left = m->question->deadline - clock_now();
+        if (m->question->deadline > 0.0) /* half of the time is for all groups together */
+            m->time_limit = fmax(0.5 * left / (m->question->group_count - g), 1e-9);
+        m->bound = INFINITY;
         bool fits = mix_find_job(m, &question, choice);
         m->best->alone[g] = fits ? choice->time.seconds : INFINITY;
-        m->best->lower_bound = fmin(m->best->lower_bound, m->best->alone[g]);
+        m->best->lower_bound = fmin(m->best->lower_bound, m->bound);
+        m->late |= !fits && m->question->deadline > 0.0 && m->err->kind == ERROR_INFEASIBLE &&
+                   left - (m->question->deadline - clock_now()) >= m->time_limit;
         if (!fits)
             continue;
         struct mix_answer one = {
@@ -359,6 +369,7 @@ static void plan_alone(struct mixer *m)
         mix_price(&one, m->question);
         mix_take(m, &one);
     }
+    m->time_limit = 0.0;
 }
 
 bool mix_plan(struct mix_answer *answer, const struct fleet_question *question, struct parallel *pool,
@@ -388,6 +399,8 @@ bool mix_plan(struct mix_answer *answer, const struct fleet_question *question, 
     mix_all(m, question->ranges);
     mix_fewer(m, question->ranges);
     bool ok = !m->no_memory && (!fitting || mix_search_classes(m));
+    if (m->late)
+        answer->lower_bound = 0.0;
     answer->arena = m->arena;
     answer->combinations = m->combinations;
     free(m);

@@ -13,7 +13,8 @@
  * (mix_classes.c).
  *
  * Bound. By a deadline a group does at most job_sequences_by sequences beside others, with the settings that all have, and
- * one group alone takes no less than the bound of its own search.
+ * one group alone takes no less than the bound of its own search. Where the time is over before all of that is known, the bound
+ * is 0.
  *
  * Checked: against each group alone, and by brute force over all parts and jobs of small clusters (tests/plan/fleet). */
 #ifndef REHEARSE_PLAN_FLEET_MIX_H
@@ -76,6 +77,9 @@ struct mixer {
     int nodes[FLEET_MAX_TYPES]; /* of each group that may be used */
     int64_t unit;               /* sequences of a part */
     double combinations;
+    double bound;      /* of the job found last */
+    double time_limit; /* seconds of each search for a job; 0: none */
+    bool late;         /* there was no time for all that a bound counts on */
     bool no_memory;
     struct error *err;
 };

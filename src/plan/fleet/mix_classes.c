@@ -7,6 +7,7 @@
  * each group has a split that does most; with its data parallel degree, or a smaller one, parts of the batch are found that are
  * whole micro-batches of all copies and add up to the batch. If these could be faster than the best mix they are priced as all
  * mixes are. Where few splits could be in a faster mix, all sets of them are tried. */
+#include "core/stop.h"
 #include "core/vector.h"
 #include "plan/fleet/mix.h"
 #include "plan/split/rate.h"
@@ -359,11 +360,12 @@ static bool search_behind(struct mixer *m, const struct cost_link *across)
         ok = b.rates[g] != NULL;
     }
     ok = ok && (list_classes(&b) || error_memory(m->err));
-    for (int i = 0; i < b.count && ok; i++)
+    m->late |= stop_wanted();
+    double bound = b.count > 0 ? b.classes[0].bound : INFINITY;
+    for (int i = 0; i < b.count && ok && !stop_wanted(); i++)
         if (b.classes[i].bound < m->best->seconds * (1.0 - CLOSE))
             search_class(&b, &b.classes[i]);
-    if (ok && b.count > 0)
-        m->best->lower_bound = fmin(m->best->lower_bound, b.classes[0].bound);
+    m->best->lower_bound = fmin(m->best->lower_bound, bound);
     for (int g = 0; g < question->group_count; g++)
         job_rates_free(b.rates[g]);
     free(b.classes);

@@ -63,6 +63,11 @@ bool fleet_take_cluster(struct fleet_question *question, const struct cluster *c
     return true;
 }
 
+bool fleet_late_error(struct error *err)
+{
+    return error_set(err, ERROR_INFEASIBLE, "no plan found within the time limit: try a longer --time-limit");
+}
+
 /* ---- layers ---- */
 
 struct job fleet_job_on(const struct fleet_question *question, int group, int tensor)
@@ -408,6 +413,7 @@ static void bound_some(void *context, size_t first, size_t last, int thread)
         c->bounded = price_begin(&priced, p->question, c) &&
                      make(&priced, &FLEET_SPREAD_ANY, &problem, &arena) &&
                      fleet_bound(&c->bound, &problem, &err);
+        c->bound = stop_wanted() ? 0.0 : c->bound;
         arena_release(&arena);
         price_end(&priced);
         show(p);
@@ -444,7 +450,7 @@ static void plan_some(void *context, size_t first, size_t last, int thread)
             error_set(&outcome->err, ERROR_INFEASIBLE, "pipelines fit, but none met the `enough` limit");
         } else {
             outcome->found = answer_with(&outcome->answer, p->question, c, NULL, enough, &outcome->err);
-            outcome->bound = outcome->answer.plan.lower_bound;
+            outcome->bound = stop_wanted() ? 0.0 : outcome->answer.plan.lower_bound;
         }
         show(p);
     }
@@ -458,8 +464,8 @@ static bool plan_round(struct planner *p, int count, struct parallel *pool)
     parallel_for(pool, (size_t)count, 1, plan_some, p);
     for (int i = 0; i < count; i++) {
         struct outcome *outcome = &p->round[i];
-        ok &= outcome->found || outcome->err.kind == ERROR_INFEASIBLE;
-        if (outcome->found || outcome->bound > 0.0)
+        ok &= outcome->found || outcome->err.kind == ERROR_INFEASIBLE || outcome->err.kind == ERROR_STOPPED;
+        if (outcome->found || outcome->bound > 0.0 || stop_wanted())
             p->bound = fmin(p->bound, fmax(outcome->bound, p->combinations[p->first + i].bound));
         if (outcome->found &&
             (p->best.pipelines == 0 || outcome->answer.time.seconds < p->best.time.seconds)) {
@@ -491,6 +497,8 @@ static bool plan_all(struct planner *p, struct parallel *pool, struct error *err
         ok = plan_round(p, count, pool);
         p->first += count;
     }
+    if (stop_wanted() && p->first < p->count) /* the rest is not planned */
+        p->bound = fmin(p->bound, p->combinations[p->first].bound);
     return ok ? true : error_memory(err);
 }
 
@@ -499,8 +507,6 @@ static bool plan_with(struct fleet_answer *answer, const struct fleet_question *
                       double enough, struct parallel *pool, struct progress *progress, struct error *err)
 {
     *answer = (struct fleet_answer){0};
-    if (question->job.model->layers + question->job.model->encoder_layers + 2 > FLEET_MAX_LAYERS)
-        return error_set(err, ERROR_INPUT, "expected a model of at most %d layers", FLEET_MAX_LAYERS);
     struct planner *p = calloc(1, sizeof *p);
     if (!p)
         return error_memory(err);
@@ -512,7 +518,9 @@ static bool plan_with(struct fleet_answer *answer, const struct fleet_question *
     pthread_mutex_init(&p->lock, NULL);
     bool ok = plan_all(p, pool, err);
     pthread_mutex_destroy(&p->lock);
-    if (ok && p->best.pipelines == 0)
+    if (ok && p->best.pipelines == 0 && stop_wanted())
+        ok = fleet_late_error(err);
+    else if (ok && p->best.pipelines == 0)
         ok = error_set(
             err, ERROR_INFEASIBLE,
             "'%s' does not fit in any pipeline of these devices, with any micro-batch that divides %" PRId64,
@@ -542,6 +550,8 @@ bool fleet_plan_job(struct fleet_answer *answer, const struct fleet_question *qu
     bool found = false;
     *answer = (struct fleet_answer){0};
     double other = next_other(question, INFINITY);
+    if (question->job.model->layers + question->job.model->encoder_layers + 2 > FLEET_MAX_LAYERS)
+        return error_set(err, ERROR_INPUT, "expected a model of at most %d layers", FLEET_MAX_LAYERS);
     while (other >= 0.0) {
         struct fleet_question part = *question;
         struct fleet_answer one;

@@ -19,6 +19,7 @@ struct fleet_question {
     struct cluster_group groups[FLEET_MAX_TYPES]; /* resolved */
     struct job_range ranges[JOB_DIMENSIONS];      /* allowed values */
     double headroom;                              /* share of each memory kept free */
+    double deadline; /* clock_now seconds: what is found by then is the answer; 0: none */
 };
 
 /* Takes over the groups of a resolved cluster. ERROR_INPUT if it has too many. */
@@ -50,12 +51,16 @@ struct fleet_answer {
     int combinations; /* of micro-batch, recomputation and approximate number of pipelines */
 };
 
+/* Says that the time was over before a plan was found. */
+bool fleet_late_error(struct error *err);
+
 /* Returns the job of one stage on a group, with this tensor degree and nothing else split. */
 struct job fleet_job_on(const struct fleet_question *question, int group, int tensor);
 
 /* Finds the best plan that takes less than `enough` seconds. ERROR_INFEASIBLE if there is none; answer->lower_bound is
  * set then, too. On failure *answer holds nothing else; on success the caller releases it with fleet_answer_release. The
- * result does not depend on the number of threads. */
+ * result does not depend on the number of threads. Once stop_wanted(), it is the best so far, and the bound 0 if parts are not
+ * bounded yet. */
 bool fleet_plan_job(struct fleet_answer *answer, const struct fleet_question *question, double enough,
                     struct parallel *pool, struct progress *progress, struct error *err);
 void fleet_answer_release(struct fleet_answer *answer);
@@ -71,6 +76,7 @@ struct fleet_profile_question {
     const struct cluster *cluster;    /* has the problem's groups; a missing link takes no time */
     int64_t microbatches, microbatch; /* of an iteration, and its samples; 0: not known */
     double headroom;                  /* share of each memory kept free */
+    double deadline;                  /* clock_now seconds; 0: none */
 };
 
 /* Makes the question of so many samples from an opened planning, which must outlive it. ERROR_INFEASIBLE if they are no

@@ -1,5 +1,7 @@
 #include "plan/fleet/of_job.h"
 
+#include "core/stop.h"
+
 #include "plan/fleet/classes.h"
 
 #include <inttypes.h>
@@ -129,7 +131,12 @@ static bool answer_with(struct fleet_answer *answer, const struct fleet_profile_
 bool fleet_plan_profile(struct fleet_answer *answer, const struct fleet_profile_question *question,
                         struct error *err)
 {
-    return answer_with(answer, question, NULL, err);
+    double before = stop_deadline(question->deadline);
+    bool found = answer_with(answer, question, NULL, err), late = stop_wanted();
+    stop_restore(before);
+    if (!found && late && (err->kind == ERROR_INFEASIBLE || err->kind == ERROR_STOPPED))
+        return fleet_late_error(err);
+    return found;
 }
 
 bool fleet_score_profile(struct fleet_answer *answer, const struct fleet_profile_question *question,

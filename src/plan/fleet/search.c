@@ -270,7 +270,7 @@ bool fleet_bound(double *bound, const struct fleet_problem *problem, struct erro
     bool ok = begin(&s, err);
     *bound = 0.0;
     if (ok && !find_deadline(&s, INFINITY, &deadline, bound, &proof))
-        *bound = s.column_count == 0 ? INFINITY : *bound;
+        *bound = s.column_count == 0 && !stop_wanted() ? INFINITY : *bound;
     ok = ok && (!s.no_memory || error_memory(err));
     release(&s);
     return ok;

@@ -1,4 +1,5 @@
 /* Pipelines over devices of several types: of a training job, or of a measured profile. */
+#include "core/stop.h"
 #include "plan/fleet/best.h"
 #include "plan/fleet/plan.h"
 #include "plan/score/objective.h"
@@ -175,6 +176,7 @@ static bool search(struct score_request *scoring, struct plan *best, struct erro
     struct question *q = scoring->question;
     struct fleet_answer answer;
     struct progress progress;
+    q->job.deadline = q->profile.deadline = stop_after(scoring->options->planning.time_limit);
     if (q->measured)
         return fleet_plan_profile(&answer, &q->profile, err) && fill_in(q, &answer, best, err);
     struct parallel *pool = parallel_new((int)scoring->options->planning.threads, err);

@@ -1,4 +1,6 @@
 /* Mixed clusters of known devices: no group makes a plan slower, and no bound is above a plan. */
+#include "core/caller.h"
+#include "core/clock.h"
 #include "devices/tables.h"
 #include "plan/fleet/best.h"
 #include "support/random_problem.h"
@@ -142,10 +144,47 @@ static void plans_of_jobs_score_as_they_were_found(void **state)
     assert_true(several > 0 && copies > 0);
 }
 
+/* Whatever is found by then can be run, and no bound is above the best plan. */
+static void a_deadline_leaves_true_bounds(void **state)
+{
+    (void)state;
+    int early = 0, found = 0, cases = random_cases(12);
+    for (int i = 0; i < cases; i++) {
+        struct fleet_question question;
+        struct fleet_best best;
+        struct error err;
+        double bound;
+        make_question(&question, (uint64_t)i + 1);
+        double seconds = plan(&question, &bound);
+        for (double limit = 1e-6; limit < 1.0; limit *= 6.0) {
+            struct caller caller = {.stop = NULL};
+            caller_set(&caller);
+            question.deadline = clock_now() + limit;
+            bool any = fleet_find_best(&best, &question, NULL, NULL, &err);
+            assert_true(caller.deadline == 0.0);
+            caller_set(NULL);
+            if (best.lower_bound > seconds * (1.0 + 1e-9))
+                fail_msg("case %d, %g s: bound %.17g, the best plan takes %.17g", i, limit, best.lower_bound,
+                         seconds);
+            if (!any) {
+                assert_int_equal(err.kind, ERROR_INFEASIBLE);
+                early += isfinite(seconds);
+                continue;
+            }
+            found++;
+            if (best.seconds < bound * (1.0 - 1e-9))
+                fail_msg("case %d, %g s: %.17g s, below the bound %.17g", i, limit, best.seconds, bound);
+            fleet_best_release(&best);
+        }
+    }
+    assert_true(early > 0 && found > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_group_makes_a_plan_slower),
+        cmocka_unit_test(a_deadline_leaves_true_bounds),
         cmocka_unit_test(plans_of_jobs_score_as_they_were_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
