@@ -1,6 +1,7 @@
 #include "launch/price.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -114,4 +115,22 @@ bool launch_price_job(struct launch_price *price, struct error *err)
     price->time = job_time(job);
     price->memory = job_memory(job);
     return true;
+}
+
+#define MAX_KINDS 64
+
+double launch_price_wider(const struct launch_options *options, int *kinds)
+{
+    const char *notes[MAX_KINDS];
+    int count = 0;
+    for (int i = 0; i < options->argument_count && count < MAX_KINDS; i++) {
+        const char *note = options->arguments[i].use == LAUNCH_UNMODELLED ? options->arguments[i].note : NULL;
+        int j = 0;
+        while (note && j < count && notes[j] != note && strcmp(notes[j], note) != 0)
+            j++;
+        if (note && j == count)
+            notes[count++] = note;
+    }
+    *kinds = count;
+    return 1.0 + 0.05 * sqrt(count);
 }

@@ -13,7 +13,8 @@ struct launch_price {
     struct job_memory memory;
     double factor;    /* what known runs multiply the times by; 1: nothing */
     double own;       /* the part of it of a run of the user's own; 1: none */
-    double low, high; /* the 80 % interval of the time */
+    double low, high; /* the 80 % interval of the time, */
+    double wider;     /* which settings that are not modelled have multiplied and divided by that */
     bool extrapolates;
     struct plan_nearest nearest;
     const struct job_choice *planned; /* NULL: not asked for, or none */
@@ -27,6 +28,10 @@ bool launch_price_job(struct launch_price *price, struct error *err);
 
 /* Returns whether the job's memory is that of the device or less. */
 bool launch_price_fits(const struct launch_price *price);
+
+/* Returns what settings that are not modelled multiply the ends of the interval by. No runs say how much each moves: 5 % are
+ * assumed of every kind, independently of the others. */
+double launch_price_wider(const struct launch_options *options, int *kinds);
 
 extern const char *const launch_use_names[LAUNCH_USES];
 

@@ -178,8 +178,14 @@ static void print_fit(const struct launch_price *price, struct text *out)
     if (price->own != 1.0)
         text_format(out, " x %.3f by your run", price->own);
     text_add(out, price->factor != 1.0 ? ")\n" : "");
-    text_format(out, "80 %% interval %s to %s%s; %.1f %% of the devices' peak\n",
-                unit_text(&texts, price->low, UNIT_TIME), unit_text(&texts, price->high, UNIT_TIME),
+    int kinds;
+    launch_price_wider(price->options, &kinds);
+    text_format(out, "80 %% interval %s to %s", unit_text(&texts, price->low, UNIT_TIME),
+                unit_text(&texts, price->high, UNIT_TIME));
+    if (kinds > 0)
+        text_format(out, " (wider by %.0f %% for %d kind%s of settings that %s not modelled)",
+                    100 * (price->wider - 1), kinds, kinds > 1 ? "s" : "", kinds > 1 ? "are" : "is");
+    text_format(out, "%s; %.1f %% of the devices' peak\n",
                 price->extrapolates ? " (extrapolated: no similar published run)" : "",
                 100 * job_utilisation(&price->job, &price->time) / price->factor);
     plan_print_nearest(&price->nearest, out);

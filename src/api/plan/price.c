@@ -203,8 +203,10 @@ static bool price_it(const struct rh_price_request *given, const struct api_call
     struct interval interval = interval_of(&estimate, price.time.seconds);
     price.factor = given->no_neighbours ? 1.0 : estimate.factor;
     price.own = given->no_neighbours ? 1.0 : estimate.own;
-    price.low = interval.low;
-    price.high = interval.high;
+    int kinds;
+    price.wider = launch_price_wider(read, &kinds);
+    price.low = interval.low / price.wider;
+    price.high = interval.high * price.wider;
     price.extrapolates = interval.extrapolates;
     bool ok = estimate_nearest(&estimate, &report->base.arena, &price.nearest, err) &&
               (given->alone || plan_freely(given, call, &price, &search, &why, err)) &&
