@@ -27,7 +27,6 @@ static void settle_model(struct launch_options *options)
     static const char *const dropouts[] = {"model.resid_pdrop", "model.emb_pdrop",
                                            "model.attn_config.attn_pdrop"};
     const char *window = launch_text(options, "model.attn_config.sliding_window_size");
-    const char *degree = launch_text(options, "fsdp_config.data_parallel_shard_degree");
     const char *ffn = "model.ffn_config.ffn_type";
     int64_t number;
     for (size_t i = 0; i < 3; i++)
@@ -42,9 +41,6 @@ static void settle_model(struct launch_options *options)
         launch_default(&options->gated, 1);
     if (window && launch_number(window, 1, &number))
         launch_set(&options->window, NULL, number);
-    if (degree && launch_number(degree, 2, &number))
-        launch_set(&options->shard, launch_argument(options, "fsdp_config.data_parallel_shard_degree"),
-                   number);
     if (says(options, "model.attn_config.attn_impl", "torch"))
         launch_unmodelled(options, "model.attn_config.attn_impl", "attention that is not fused");
     if (launch_is_on(options, "model.peft_config.peft_type"))
@@ -75,12 +71,14 @@ static bool read(struct launch_options *options, struct launch_source *source, s
     }
     if (ratio && !launch_number(ratio, 1, &wide))
         wide = 4;
-    if (options->hidden.given && wide < 1000)
+    if (options->hidden.given && wide < 1000 && !options->ffn.given)
         launch_set(&options->ffn, NULL, wide * options->hidden.value);
     launch_set(&options->sharding, NULL,
                strategy && strcasecmp(strategy, "SHARD_GRAD_OP") == 0 ? 2
                : strategy && strcasecmp(strategy, "NO_SHARD") == 0    ? 0
                                                                       : 3);
+    if (options->replicate.given && options->sharding.value > 1)
+        options->technique[TECHNIQUE_REPLICATE] = options->replicate;
     if (reduction && strcasecmp(reduction, "DEFAULT") == 0)
         launch_set(&options->technique[TECHNIQUE_GRADIENTS], NULL, FORMAT_FP32);
     settle_model(options);

@@ -28,8 +28,8 @@ static bool read(struct launch_options *options, struct launch_source *source, s
     launch_default(&options->padding, 1);
     options->software = "megatron-core-2024";
     struct launch_argument *mode = launch_argument(options, "parallelism.tp_mode");
-    launch_default(&options->sequence_parallel,
-                   mode && mode->value && strcmp(mode->value, "REDUCE_SCATTER") == 0);
+    if (!mode || !mode->value || strcmp(mode->value, "REDUCE_SCATTER") != 0)
+        launch_set(&options->technique[TECHNIQUE_SEQUENCE], mode, SWITCH_OFF);
     const char *engine = launch_text(options, "parallelism.pp_engine");
     if (engine && strcmp(engine, "1f1b") != 0 && options->pipeline.given && options->pipeline.value > 1)
         launch_unmodelled(options, "parallelism.pp_engine", "all forward passes before all backward ones");

@@ -119,6 +119,14 @@ static void read_fsdp(struct launch_options *options)
         launch_unmodelled(options, away->name, "parameters and optimizer in the host's memory");
 }
 
+/* Copies of the shards (HSDP). */
+static void settle_copies(struct launch_options *options)
+{
+    if (options->replicate.given && options->replicate.value > 1 && options->sharding.given &&
+        options->sharding.value > 1)
+        options->technique[TECHNIQUE_REPLICATE] = options->replicate;
+}
+
 /* Recomputation, and activations that wait in the host's memory: `true`, "offload", "offload_disk", … */
 static void read_checkpointing(struct launch_options *options, const char *name)
 {
@@ -257,6 +265,7 @@ static bool axolotl_read(struct launch_options *options, struct launch_source *s
     const struct doc_node *shards = doc_find(root, "fsdp_config");
     if (launch_is_on(options, "fsdp") || (shards && shards->type == DOC_MAP) || options->shard.given)
         read_fsdp(options);
+    settle_copies(options);
     if (launch_is_on(options, "adapter"))
         launch_set(&options->frozen, launch_argument(options, "adapter"), 1);
     read_trained(options, "lora_modules_to_save");
@@ -355,6 +364,9 @@ static bool factory_read(struct launch_options *options, struct launch_source *s
                         : deepspeed ? "deepspeed"
                         : fused     ? "hf-trainer-fused"
                                     : "hf-trainer";
+    if (megatron && !launch_is_on(options, "sequence_parallel"))
+        launch_set(&options->technique[TECHNIQUE_SEQUENCE], launch_argument(options, "sequence_parallel"),
+                   SWITCH_OFF);
     const char *type = launch_text(options, "finetuning_type");
     if (!type || strcmp(type, "lora") == 0 || strcmp(type, "oft") == 0)
         launch_set(&options->frozen, launch_argument(options, "finetuning_type"), 1);
@@ -430,6 +442,8 @@ static bool settle_accelerate(struct launch_options *options, struct launch_sour
                                                     : COST_BF16);
     set_accelerate(options, "accelerate.parallelism_config_dp_replicate_size", &options->replicate);
     set_accelerate(options, "accelerate.parallelism_config_dp_shard_size", &options->shard);
+    if (options->shard.given && options->shard.value > 1)
+        launch_default(&options->sharding, 3);
     set_accelerate(options, "accelerate.parallelism_config_tp_size", &options->tensor);
     set_accelerate(options, "accelerate.parallelism_config_cp_size", &options->context);
     set_accelerate(options, "accelerate.parallelism_config_sp_size", &options->context);
@@ -440,6 +454,7 @@ static bool settle_accelerate(struct launch_options *options, struct launch_sour
     }
     if (launch_is_on(options, "accelerate.use_fsdp") || strcmp(type, "FSDP") == 0)
         read_fsdp(options);
+    settle_copies(options);
     if (!deepspeed)
         return true;
     options->software = "deepspeed";
@@ -491,6 +506,10 @@ static bool settle_trainer(struct launch_options *options, struct launch_source 
                    SWITCH_ON);
     read_trainer_type(options);
     launch_settle_optimizer(options, "optim");
+    if (!launch_is_on(options, "packing") &&
+        !launch_note(options,
+                     "samples are not packed: they may be shorter than the sequence, which is priced"))
+        return error_memory(err);
     return read_deepspeed(options, source, "deepspeed", err) && settle_accelerate(options, source, err);
 }
 
