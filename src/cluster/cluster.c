@@ -54,7 +54,10 @@ static bool read_optional(struct reader *r, const struct doc_node *map, const st
 static bool read_link(struct reader *r, const struct doc_node *map, const char *key, struct cluster_link *to)
 {
     const struct doc_node *node = doc_find(map, key);
-    return !node || fields_read(to, link, 2, r->doc, node, r->err);
+    if (!node || !fields_read(to, link, 2, r->doc, node, r->err))
+        return !node;
+    to->has_latency = doc_find(node, "latency") != NULL;
+    return true;
 }
 
 /* "cluster.yaml:4:5: groups[1]"; `name` is the path within the file. */
@@ -180,18 +183,30 @@ bool cluster_parse(struct cluster *cluster, const char *path, const char *data, 
     return doc_parse(&doc, doc_syntax_of(path), path, data, length, err) && from_doc(cluster, &doc, err);
 }
 
-const struct cost_link *cluster_link_like(const struct tables *tables, const char *name, double bandwidth,
-                                          struct arena *arena)
+#define OWN_LINK " (like "
+
+bool cluster_link_is_own(const char *name)
 {
-    const struct cost_link *known = tables_link(tables, name);
+    return strstr(name, OWN_LINK) != NULL;
+}
+
+const struct cost_link *cluster_link_like(const struct tables *tables, const char *key, const char *name,
+                                          double bandwidth, struct arena *arena)
+{
+    const char *like = strstr(name, OWN_LINK);
+    size_t known_at = like ? (size_t)(like - name) + sizeof OWN_LINK - 1 : 0;
+    const char *base = arena_format(arena, "%.*s", (int)strcspn(name + known_at, ")"), name + known_at);
+    const struct cost_link *known = base ? tables_link(tables, base) : NULL;
     if (!known || bandwidth <= 0)
         return known;
     struct cost_link *own = ARENA_NEW(arena, struct cost_link);
-    if (own) {
-        *own = *known;
-        own->bandwidth = bandwidth;
-    }
-    return own;
+    if (!own)
+        return NULL;
+    *own = *known;
+    own->bandwidth = bandwidth;
+    if (key || like)
+        own->name = key ? arena_format(arena, "%s" OWN_LINK "%s)", key, base) : arena_string(arena, name);
+    return own->name ? own : NULL;
 }
 
 bool cluster_set_type(struct cluster_group *group, const struct tables *tables,
@@ -224,9 +239,11 @@ bool cluster_resolve(struct cluster *cluster, const struct tables *tables, const
                              group->place, group->device);
         /* what the file says is a node's, a link's bandwidth is a device's when all of them send */
         double share = cluster->inter_node.bandwidth / group->devices_per_node;
-        group->inside = cluster_link_like(tables, type->link, group->intra_node.bandwidth, &cluster->arena);
-        group->across = across ? tables_link(tables, across)
-                               : cluster_link_like(tables, usual_node(type).across, share, &cluster->arena);
+        group->inside =
+            cluster_link_like(tables, "intra_node", type->link, group->intra_node.bandwidth, &cluster->arena);
+        group->across =
+            across ? tables_link(tables, across)
+                   : cluster_link_like(tables, "inter_node", usual_node(type).across, share, &cluster->arena);
         if (!group->inside || !group->across || !cluster_set_type(group, tables, type, &cluster->arena))
             return error_memory(err);
     }
@@ -238,7 +255,8 @@ static bool nodes_alike(const struct cluster_group *a, const struct cluster_grou
     return strcmp(a->device, b->device) == 0 && a->speed == b->speed &&
            a->devices_per_node == b->devices_per_node && a->memory == b->memory &&
            a->intra_node.bandwidth == b->intra_node.bandwidth &&
-           a->intra_node.latency == b->intra_node.latency && a->nodes + b->nodes <= CLUSTER_MAX_NODES;
+           a->intra_node.latency == b->intra_node.latency &&
+           a->intra_node.has_latency == b->intra_node.has_latency && a->nodes + b->nodes <= CLUSTER_MAX_NODES;
 }
 
 void cluster_join_alike(struct cluster *cluster)

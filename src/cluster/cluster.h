@@ -27,7 +27,9 @@
 
 struct cluster_link {
     double bandwidth; /* bytes/s; 0: not given */
-    double latency;   /* seconds */
+    double latency;   /* seconds of a message of a byte */
+    bool
+        has_latency; /* given; else 0 in a profile's formulas, and that of the usual link for a model by name */
 };
 
 struct cluster_group {
@@ -67,16 +69,19 @@ bool cluster_load(struct cluster *cluster, const char *path, struct error *err);
 bool cluster_parse(struct cluster *cluster, const char *path, const char *data, size_t length,
                    struct error *err);
 
-/* Looks up every group's device type, calibration and links; where the file gives no memory or bandwidth, they are those of
- * the type and of its usual link. `across`: the link between nodes instead of the file's; NULL: the file's. ERROR_INPUT for
+/* Looks up every group's device type, calibration and links; where the file gives no memory or link, they are those of
+ * the type and its usual link. A link that is given is one of its own, "inter_node (like ib-200g)", with that bandwidth and
+ * the protocols of the usual link; its latency is left to plan/parts.h. `across`: the link between nodes instead of the file's; NULL: the file's. ERROR_INPUT for
  * an unknown type, ERROR_USAGE for an unknown `across`. */
 bool cluster_resolve(struct cluster *cluster, const struct tables *tables, const char *across,
                      struct error *err);
 
-/* Returns a link of the tables with another bandwidth (bytes/s of one device; 0: its own), in the arena. NULL: unknown name,
- * or out of memory. */
-const struct cost_link *cluster_link_like(const struct tables *tables, const char *name, double bandwidth,
-                                          struct arena *arena);
+/* Returns a link of the tables with another bandwidth (bytes/s of one device; 0: its own), in the arena. It has the name
+ * "KEY (like NAME)" with a `key`. Of such a name NAME is looked up, and the whole is kept. NULL: unknown name, or out of
+ * memory. */
+const struct cost_link *cluster_link_like(const struct tables *tables, const char *key, const char *name,
+                                          double bandwidth, struct arena *arena);
+bool cluster_link_is_own(const char *name); /* "inter_node (like ib-200g)" */
 
 /* Sets the group's type, calibration and memory. False: out of memory. */
 bool cluster_set_type(struct cluster_group *group, const struct tables *tables,

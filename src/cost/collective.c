@@ -57,6 +57,7 @@ static struct route route_of(enum collective_kind kind, const struct collective_
  * ports of the node. */
 struct lane {
     double base, inside_hop, across_hop; /* seconds */
+    double inside_later, across_later;   /* of each step, which no bytes hide */
     double rate;                         /* bytes/s, of a ring through all devices */
     double own;                          /* seconds per byte that stays */
     double upto;                         /* bytes per device */
@@ -70,6 +71,7 @@ static bool lane_of(const struct route *route, enum link_protocol_name name, str
         const struct link_protocol *protocol = &transfer->protocols[name];
         lane->base = protocol->base;
         lane->inside_hop = protocol->hop;
+        lane->inside_later = route->inside->later;
         lane->rate =
             protocol->rate * route->inside->bandwidth * link_transfer_share(transfer, route->per_node);
         lane->own = transfer->own / route->inside->bandwidth;
@@ -79,6 +81,7 @@ static bool lane_of(const struct route *route, enum link_protocol_name name, str
         const struct link_protocol *protocol = &route->across->transfers[route->kind].protocols[name];
         lane->base = fmax(lane->base, protocol->base);
         lane->across_hop = protocol->hop;
+        lane->across_later = route->across->later;
         lane->rate = fmin(lane->rate, protocol->rate * route->across->bandwidth * route->per_node);
         lane->upto = fmin(lane->upto, protocol->upto);
     }
@@ -87,6 +90,15 @@ static bool lane_of(const struct route *route, enum link_protocol_name name, str
 
 /* ---- algorithms, under one protocol ---- */
 
+/* Returns the time of so many steps and bytes. */
+static struct collective_time stepped(const struct lane *lane, double inside, double across, double transfer,
+                                      enum collective_algorithm algorithm)
+{
+    double base = lane->base + inside * lane->inside_later + across * lane->across_later;
+    return pipelined(fmax(0.0, base), inside * lane->inside_hop + across * lane->across_hop, transfer,
+                     algorithm);
+}
+
 /* nccl-tests doc/PERFORMANCE.md: each device sends (n-1)/n of the bytes, twice to reduce and then to gather. */
 static struct collective_time ring(const struct route *route, const struct lane *lane, double bytes)
 {
@@ -94,16 +106,16 @@ static struct collective_time ring(const struct route *route, const struct lane 
     double rounds = route->kind == COLLECTIVE_ALL_REDUCE ? 2.0 : 1.0;
     double across = route->nodes > 1 ? rounds * (route->nodes - 1) : 0.0;
     double inside = rounds * (n - 1.0) - across;
-    return pipelined(lane->base, inside * lane->inside_hop + across * lane->across_hop,
-                     rounds * (n - 1.0) / n * bytes / lane->rate + bytes / n * lane->own, ALGORITHM_RING);
+    return stepped(lane, inside, across, rounds * (n - 1.0) / n * bytes / lane->rate + bytes / n * lane->own,
+                   ALGORITHM_RING);
 }
 
 /* Two binary trees over the nodes, each with half of the bytes; in a node a chain (NCCL 2.4). Up, then down. */
 static struct collective_time tree(const struct route *route, const struct lane *lane, double bytes)
 {
     double depth = ceil(log2(route->nodes));
-    double steps = 2.0 * ((route->per_node - 1) * lane->inside_hop + depth * lane->across_hop);
-    return pipelined(lane->base, steps, 2.0 * bytes / (TREE_RATE * lane->rate), ALGORITHM_TREE);
+    return stepped(lane, 2.0 * (route->per_node - 1), 2.0 * depth, 2.0 * bytes / (TREE_RATE * lane->rate),
+                   ALGORITHM_TREE);
 }
 
 /* Each device sends every peer its part, inside and between nodes at the same time. */
@@ -113,7 +125,6 @@ static struct collective_time direct(const struct route *route, const struct lan
     double n = route->devices;
     double near = route->per_node - 1.0;
     double far = n - route->per_node;
-    double steps = near * lane->inside_hop + far * lane->across_hop;
     double transfer = 0.0;
     if (route->inside) {
         const struct link_transfer *inside = &route->inside->transfers[route->kind];
@@ -125,12 +136,12 @@ static struct collective_time direct(const struct route *route, const struct lan
         transfer = fmax(transfer, far / n * bytes /
                                       (route->across->transfers[route->kind].protocols[name].rate *
                                        route->across->bandwidth));
-    return pipelined(lane->base, steps, transfer + bytes / n * lane->own, ALGORITHM_DIRECT);
+    return stepped(lane, near, far, transfer + bytes / n * lane->own, ALGORITHM_DIRECT);
 }
 
 static struct collective_time send(const struct lane *lane, double bytes)
 {
-    return pipelined(lane->base, lane->inside_hop + lane->across_hop, bytes / lane->rate, ALGORITHM_DIRECT);
+    return stepped(lane, 1.0, 1.0, bytes / lane->rate, ALGORITHM_DIRECT);
 }
 
 static struct collective_time under(const struct route *route, enum link_protocol_name name, double bytes)
@@ -173,8 +184,8 @@ static struct collective_time nvls(const struct route *route, double bytes)
     const struct link_switch *in_switch = &route->inside->transfers[route->kind].nvls;
     if (in_switch->rate <= 0.0 || route->devices < in_switch->from)
         return never;
-    return pipelined(in_switch->base, 0.0, bytes / (in_switch->rate * route->inside->bandwidth),
-                     ALGORITHM_NVLS);
+    return pipelined(fmax(0.0, in_switch->base + route->inside->later), 0.0,
+                     bytes / (in_switch->rate * route->inside->bandwidth), ALGORITHM_NVLS);
 }
 
 /* One kernel that reads all peers' memory; in two shots each device reduces its part, then all gather. */
@@ -184,7 +195,7 @@ static struct collective_time shots(const struct route *route, double bytes)
         route->inside->barrier <= 0.0 || bytes > TWO_SHOT_BYTES)
         return never;
     double n = route->devices;
-    double barrier = route->inside->barrier;
+    double barrier = fmax(0.0, route->inside->barrier + route->inside->later);
     double rate = route->inside->bandwidth *
                   link_transfer_share(&route->inside->transfers[route->kind], route->devices);
     double two_latency = SHOT_LAUNCH + 2.0 * barrier;

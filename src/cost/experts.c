@@ -96,14 +96,14 @@ static double deepep_seconds(const struct expert_exchange *exchange, double widt
         const struct link_protocol *link =
             &group->inside->transfers[COLLECTIVE_ALL_TO_ALL].protocols[LINK_SIMPLE];
         slowest = *bytes / (FORWARD_RATE * group->inside->bandwidth);
-        latency = link->base + link->hop;
+        latency = fmax(0.0, link->base + link->hop + group->inside->later);
     }
     if (group->across && nodes > 1.0) {
         const struct link_protocol *link =
             &group->across->transfers[COLLECTIVE_ALL_TO_ALL].protocols[LINK_SIMPLE];
         double crossing = sent * places_of(exchange, nodes) * (nodes - 1.0) / nodes;
         slowest = fmax(slowest, crossing / (ACROSS_RATE * group->across->bandwidth));
-        latency = fmax(latency, link->base) + link->hop;
+        latency = fmax(0.0, fmax(latency, link->base) + link->hop + group->across->later);
     }
     return latency + slowest / exchange->calibration->exchange;
 }

@@ -4,6 +4,7 @@
  * software has a file for them), nodes and devices in torchrun's options or in #SBATCH lines. A plan has no data, no learning
  * rate and no length: these are variables of the script with a default. Only DeepSpeed's program and the name of the first of
  * several hosts must be given. */
+#include "cluster/cluster.h"
 #include "devices/tables.h"
 #include "launch/part.h"
 
@@ -78,10 +79,13 @@ static void add_price(const struct script *s)
         text_format(s->out, " --software %s", job->software->name);
     if (job->devices > s->per_node && job->devices_per_node > s->per_node)
         text_format(s->out, " --devices-per-node %d", job->devices_per_node);
-    if (job->inside && strcmp(job->inside->name, job->device->link) != 0)
-        text_format(s->out, " --inside %s", job->inside->name);
-    if (job->across && strcmp(job->across->name, across) != 0)
-        text_format(s->out, " --across %s", job->across->name);
+    const struct cost_link *const links[] = {job->inside, job->across};
+    const char *const usual[] = {job->device->link, across};
+    for (int i = 0; i < 2; i++)
+        if (links[i] && strcmp(links[i]->name, usual[i]) != 0 && !cluster_link_is_own(links[i]->name))
+            text_format(s->out, " --%s %s", i == 0 ? "inside" : "across", links[i]->name);
+        else if (links[i] && cluster_link_is_own(links[i]->name))
+            text_format(s->out, " (without the cluster file's %s)", i == 0 ? "intra_node" : "inter_node");
     text_add(s->out, "\n#\n");
 }
 

@@ -58,52 +58,66 @@ static const struct cost_link *link_of(struct plan *plan, const struct tables *t
 {
     const struct plan_link *said = index >= 0 && index < plan->link_count ? &plan->links[index] : NULL;
     const char *name = said ? said->name : usual;
-    if (!tables_link(tables, name)) {
-        unknown(plan, err, "link", name, "links FILE");
-        return NULL;
-    }
-    const struct cost_link *link =
-        cluster_link_like(tables, name, said && said->bandwidth > 0 ? said->bandwidth : 0, &plan->arena);
+    const struct cost_link *link = cluster_link_like(
+        tables, NULL, name, said && said->bandwidth > 0 ? said->bandwidth : 0, &plan->arena);
     if (!link)
-        error_memory(err);
+        unknown(plan, err, "link", name, "links FILE");
     return link;
 }
 
-/* Makes every step over a link so many seconds longer, or shorter as far as it can be. */
-static const struct cost_link *slower_link(const struct cost_link *link, double more, struct arena *arena)
+double plan_link_latency(const struct cluster_group *group, bool inside)
 {
-    struct cost_link *own = ARENA_NEW(arena, struct cost_link);
-    if (!own)
-        return NULL;
-    *own = *link;
-    for (int kind = 0; kind < COLLECTIVE_KINDS; kind++)
-        for (int p = 0; p < LINK_PROTOCOLS; p++) {
-            struct link_protocol *protocol = &own->transfers[kind].protocols[p];
-            double hop = protocol->hop + more;
-            protocol->hop = fmax(0, hop);
-            protocol->base = fmax(0, protocol->base + fmin(0, hop));
-        }
-    return own;
-}
-
-/* Plans give a link the seconds of sending a byte over it. Where a plan says others than the tables, it was changed by hand,
- * and so is the link. `inside`: the link within a node. */
-static bool apply_latency(struct cluster_group *group, struct plan *plan, int index, bool inside)
-{
-    const struct cost_link **link = inside ? &group->inside : &group->across;
     const struct collective_group ranks = {
         .devices = 2,
         .devices_per_node = inside && group->devices_per_node > 1 ? 2 : 1,
         .inside = group->inside,
         .across = group->across,
     };
+    const struct cost_link *link = ranks.devices_per_node > 1 ? group->inside : group->across;
+    return link->has_latency ? link->latency
+                             : transfer_seconds(COLLECTIVE_SEND, &ranks, 1.0, group->calibration);
+}
+
+/* Sets the seconds of sending a byte over a link. */
+static bool apply_latency(struct cluster_group *group, bool inside, double latency, struct arena *arena)
+{
+    const struct cost_link **link = inside ? &group->inside : &group->across;
+    double more = latency - plan_link_latency(group, inside);
+    if (fabs(more) <= SAME_LATENCY)
+        return true;
+    struct cost_link *own = ARENA_NEW(arena, struct cost_link);
+    if (!own)
+        return false;
+    *own = **link;
+    own->later += more;
+    own->latency = latency;
+    own->has_latency = true;
+    *link = own;
+    return true;
+}
+
+/* Where a plan says others than the tables, its links are not those of the tables: of a cluster file, or changed by hand. */
+static bool apply_said(struct cluster_group *group, struct plan *plan, int index, bool inside)
+{
     if (index < 0 || index >= plan->link_count || !isfinite(plan->links[index].latency))
         return true;
-    double known = transfer_seconds(COLLECTIVE_SEND, &ranks, 1.0, group->calibration),
-           more = plan->links[index].latency - known;
-    if (fabs(more) > SAME_LATENCY)
-        *link = slower_link(*link, more, &plan->arena);
-    return *link;
+    return apply_latency(group, inside, plan->links[index].latency, &plan->arena);
+}
+
+bool plan_resolve_cluster(struct cluster *cluster, const struct tables *tables, const char *across,
+                          struct error *err)
+{
+    if (!cluster_resolve(cluster, tables, across, err))
+        return false;
+    for (int g = 0; g < cluster->group_count; g++) {
+        struct cluster_group *group = &cluster->groups[g];
+        const struct cluster_link *inside = &group->intra_node, *between = &cluster->inter_node;
+        if ((inside->has_latency && !apply_latency(group, true, inside->latency, &cluster->arena)) ||
+            (between->has_latency && !across &&
+             !apply_latency(group, false, between->latency, &cluster->arena)))
+            return error_memory(err);
+    }
+    return true;
 }
 
 static bool resolve_type(struct cluster_group *group, struct plan *plan, int index,
@@ -129,8 +143,7 @@ static bool resolve_type(struct cluster_group *group, struct plan *plan, int ind
     if (!group->across)
         return false;
     return (cluster_set_type(group, given->tables, device, &plan->arena) &&
-            apply_latency(group, plan, said->inside, true) &&
-            apply_latency(group, plan, said->across, false)) ||
+            apply_said(group, plan, said->inside, true) && apply_said(group, plan, said->across, false)) ||
            error_memory(err);
 }
 

@@ -26,6 +26,14 @@ bool plan_named_precision(const struct plan *plan, enum model_precision *precisi
 const struct cluster_group *plan_groups_of(struct plan *plan, const struct plan_parts *given,
                                            struct error *err);
 
+/* cluster_resolve, with the latencies that the file gives. */
+bool plan_resolve_cluster(struct cluster *cluster, const struct tables *tables, const char *across,
+                          struct error *err);
+
+/* Returns the seconds of sending a byte to the next device, or to the next node, of a resolved group: a link has no other
+ * single latency, and plans have this one. */
+double plan_link_latency(const struct cluster_group *group, bool inside);
+
 /* Returns the number of devices that the plan was made for: the whole cluster, or as many as were
  * requested. */
 int64_t plan_devices_asked(const struct plan *plan);

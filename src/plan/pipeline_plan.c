@@ -1,5 +1,6 @@
 #include "plan/pipeline_plan.h"
 
+#include "plan/parts.h"
 #include "plan/plan_digest.h"
 
 #include <math.h>
@@ -30,12 +31,12 @@ bool plan_take_groups(struct plan *plan, const struct plan_problem *problem, con
         type->memory = group->memory;
         if (cluster) {
             const struct cluster_group *from = &cluster->groups[g];
-            type->inside = from->inside
-                               ? plan_add_link(plan, from->inside->name, from->inside->bandwidth, NAN)
-                               : add_link(plan, "intra_node", &from->intra_node);
-            type->across = from->across
-                               ? plan_add_link(plan, from->across->name, from->across->bandwidth, NAN)
-                               : add_link(plan, "inter_node", &cluster->inter_node);
+            type->inside = from->inside ? plan_add_link(plan, from->inside->name, from->inside->bandwidth,
+                                                        plan_link_latency(from, true))
+                                        : add_link(plan, "intra_node", &from->intra_node);
+            type->across = from->across ? plan_add_link(plan, from->across->name, from->across->bandwidth,
+                                                        plan_link_latency(from, false))
+                                        : add_link(plan, "inter_node", &cluster->inter_node);
             if (!from->across && type->across >= 0) /* a node's, for all its devices */
                 plan->links[type->across].shared_by = type->per_node;
         }

@@ -18,10 +18,12 @@ static void add_link(const struct plan *plan, int index, struct text *out)
 {
     struct unit_texts texts = {0};
     const struct plan_link *link = index >= 0 && index < plan->link_count ? &plan->links[index] : NULL;
+    const char *like = link ? strstr(link->name, "like ") : NULL; /* of a cluster file's own link */
     if (!link)
         text_add(out, "-");
     else if (link->bandwidth > 0)
-        text_format(out, "%s at %s", link->name, unit_text(&texts, link->bandwidth, UNIT_RATE));
+        text_format(out, "%.*s at %s", like ? (int)strcspn(like, ")") : (int)strlen(link->name),
+                    like ? like : link->name, unit_text(&texts, link->bandwidth, UNIT_RATE));
     else
         text_add(out, link->name);
 }

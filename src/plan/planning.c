@@ -1,6 +1,7 @@
 #include "plan/planning.h"
 
 #include "cost/profile_devices.h"
+#include "plan/parts.h"
 #include "plan/pipeline_plan.h"
 
 #include <string.h>
@@ -27,7 +28,7 @@ static bool price_layers(struct planning *planning, const struct planning_option
     pricing.tensor = 1;
     pricing.devices_per_node = 0; /* below, over each group's own link */
     pricing.nodes = 0;
-    if (!cluster_resolve(cluster, pricing.tables, pricing.across, err))
+    if (!plan_resolve_cluster(cluster, pricing.tables, pricing.across, err))
         return false;
     for (int g = 0; g < cluster->group_count; g++) {
         struct cluster_group *group = &cluster->groups[g], *first = &cluster->groups[first_like(cluster, g)];
@@ -35,11 +36,13 @@ static bool price_layers(struct planning *planning, const struct planning_option
         if (first == group) {
             groups[count] = group;
             devices[count++] = group->type;
-        } else if (first->inside->bandwidth != group->inside->bandwidth)
+        } else if (first->inside->bandwidth != group->inside->bandwidth ||
+                   first->intra_node.latency != group->intra_node.latency ||
+                   first->intra_node.has_latency != group->intra_node.has_latency)
             return error_set(err, ERROR_INPUT, "%s.intra_node: differs from that of another group of '%s'",
                              group->place, group->device);
     }
-    pricing.across = cluster->groups[0].across->name; /* of no effect without nodes */
+    pricing.across = usual_node(cluster->groups[0].type).across; /* of no effect without nodes */
     if (!model_profile(&planning->profile, options->model, devices, count, &pricing, err))
         return false;
     for (int d = 0; d < count; d++)

@@ -154,12 +154,13 @@ static void a_resolved_group_has_devices_links_and_memory(void **state)
     assert_int_equal(plain->memory, h100->memory);
     assert_ptr_equal(plain->inside, tables_link(NULL, h100->link));
     assert_ptr_equal(plain->calibration, tables_calibration(NULL, h100));
-    assert_string_equal(plain->across->name, "ib-400g");
+    assert_string_equal(plain->across->name, "inter_node (like ib-400g)");
     assert_true(plain->across->bandwidth == 5e9); /* 8 devices share a node's link */
     assert_int_equal(own->memory, 30000000000);
     assert_int_equal(own->type->memory, 30000000000);
     assert_true(own->inside->bandwidth == 7e9 && own->across->bandwidth == 10e9);
-    assert_string_equal(own->across->name, "ib-200g");
+    assert_string_equal(own->across->name, "inter_node (like ib-200g)");
+    assert_string_equal(own->inside->name, "intra_node (like nvlink3)");
     assert_true(cluster_resolve(&cluster, NULL, "ib-100g", &err));
     assert_ptr_equal(cluster.groups[1].across, tables_link(NULL, "ib-100g"));
     assert_false(cluster_resolve(&cluster, NULL, "ib-1g", &err));

@@ -252,7 +252,8 @@ struct mixed_group {
 struct mixed {
     struct mixed_group groups[6];
     int count;
-    double rate; /* GB/s between nodes; 0: the usual one */
+    double rate;    /* GB/s between nodes; 0: the usual one */
+    double latency; /* us; 0: not given */
 };
 
 static struct mixed drawn; /* of the case */
@@ -271,7 +272,10 @@ static void write_groups(const struct mixed *mixed, const char *path)
         fprintf(file, "}\n");
     }
     if (mixed->rate > 0)
-        fprintf(file, "inter_node: {bandwidth: %g GB/s}\n", mixed->rate);
+        fprintf(file, "inter_node: {bandwidth: %g GB/s", mixed->rate);
+    if (mixed->rate > 0 && mixed->latency > 0)
+        fprintf(file, ", latency: %g us", mixed->latency);
+    fputs(mixed->rate > 0 ? "}\n" : "", file);
     fclose(file);
 }
 
@@ -281,7 +285,8 @@ static void draw_mixed(struct law_case *kase)
     const char *path = law_path(kase, "c.yaml");
     kase->question = (struct question){.command = "plan"};
     drawn = (struct mixed){.count = random_range(source, 1, 2),
-                           .rate = random_one_in(source, 2) ? random_range(source, 2, 50) : 0};
+                           .rate = random_one_in(source, 2) ? random_range(source, 2, 50) : 0,
+                           .latency = random_one_in(source, 2) ? random_range(source, 1, 200) : 0};
     for (int g = 0; g < drawn.count; g++)
         drawn.groups[g] = (struct mixed_group){PICK(source, mixable), random_range(source, 1, 2),
                                                1 << random_range(source, 0, 2), 0};
@@ -354,6 +359,7 @@ static bool faster_network(struct law_case *kase)
 {
     struct mixed mixed = drawn;
     mixed.rate *= 2;
+    mixed.latency /= 2;
     return mixed.rate == 0 || no_worse_with(kase, &mixed, "a faster link between nodes");
 }
 

@@ -8,6 +8,7 @@
 #include "plan/fleet/best.h"
 #include "plan/fleet/explain.h"
 #include "plan/fleet/plan.h"
+#include "plan/parts.h"
 
 #define MORE 0.1 /* of each resource, for --explain */
 
@@ -117,7 +118,7 @@ static bool plan_on(const struct plan_options *given, struct cluster *cluster, i
     split_imbalance(&split);
     bool ok = split_parse_batch(given, &split.batches, err) && /* those that --deadline chooses from */
               split_choose_model(&split, err) && one_software(&split, err) &&
-              cluster_resolve(cluster, &split.chosen.added, given->across, err);
+              plan_resolve_cluster(cluster, &split.chosen.added, given->across, err);
     if (ok && cluster->group_count == 1 && !given->flags)
         ok = split_on_group(&split, &cluster->groups[0], err);
     else if (ok)

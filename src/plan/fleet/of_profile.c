@@ -13,8 +13,8 @@
 static struct cluster_link link_of(const struct cluster_link *given, int devices)
 {
     if (given->bandwidth == 0.0)
-        return (struct cluster_link){INFINITY, 0.0};
-    return (struct cluster_link){given->bandwidth / devices, given->latency};
+        return (struct cluster_link){.bandwidth = INFINITY};
+    return (struct cluster_link){.bandwidth = given->bandwidth / devices, .latency = given->latency};
 }
 
 /* Returns the seconds that exchanging a byte of gradients takes on each of `tensor` devices. A ring moves

@@ -2,6 +2,7 @@
 
 #include "core/unit.h"
 #include "plan/fleet/idle.h"
+#include "plan/parts.h"
 #include "plan/pipeline_plan.h"
 #include "plan/plan_digest.h"
 #include "plan/split/plan.h"
@@ -225,8 +226,10 @@ bool plan_take_question(struct plan *plan, const struct fleet_question *question
             .nodes = group->nodes,
             .per_node = group->devices_per_node,
             .memory = group->memory,
-            .inside = plan_add_link(plan, group->inside->name, group->inside->bandwidth, NAN),
-            .across = plan_add_link(plan, group->across->name, group->across->bandwidth, NAN),
+            .inside = plan_add_link(plan, group->inside->name, group->inside->bandwidth,
+                                    plan_link_latency(group, true)),
+            .across = plan_add_link(plan, group->across->name, group->across->bandwidth,
+                                    plan_link_latency(group, false)),
             .products = cost_type_name(model_type(group->type, question->precision)),
             .like = arena_string(&plan->arena, group->type->like ? group->type->like : ""),
         };

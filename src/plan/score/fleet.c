@@ -2,6 +2,7 @@
 #include "core/stop.h"
 #include "plan/fleet/best.h"
 #include "plan/fleet/plan.h"
+#include "plan/parts.h"
 #include "plan/score/objective.h"
 #include "plan/split/plan.h"
 
@@ -66,7 +67,7 @@ static bool take_groups(struct score_request *scoring, struct question *q, struc
         return error_set(err, ERROR_INPUT, "%s: expected at most %d groups, found %d",
                          file ? file : plan->path, FLEET_MAX_TYPES, count);
     const struct cluster_group *groups = !file ? plan_groups_of(plan, parts, err)
-                                         : cluster_resolve(&q->cluster, parts->tables, NULL, err)
+                                         : plan_resolve_cluster(&q->cluster, parts->tables, NULL, err)
                                              ? q->cluster.groups
                                              : NULL;
     if (!groups)

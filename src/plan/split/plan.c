@@ -107,11 +107,16 @@ static bool add_cluster(struct plan *plan, const struct job *job, int devices, s
     type->nodes = (devices + job->devices_per_node - 1) / job->devices_per_node;
     type->per_node = job->devices_per_node;
     type->memory = job->device->memory;
-    /* a link has no single latency: this is the time to send a byte to the next device, or the next node */
-    type->inside = plan_add_link(plan, job->inside->name, job->inside->bandwidth,
-                                 job_transfer(job, COLLECTIVE_SEND, 2, 1, 1.0));
-    type->across = plan_add_link(plan, job->across->name, job->across->bandwidth,
-                                 job_transfer(job, COLLECTIVE_SEND, 2, job->devices_per_node, 1.0));
+    /* as plan_link_latency has it */
+    const struct cost_link *inside = job->devices_per_node > 1 ? job->inside : job->across,
+                           *across = job->across;
+    type->inside =
+        plan_add_link(plan, job->inside->name, job->inside->bandwidth,
+                      inside->has_latency ? inside->latency : job_transfer(job, COLLECTIVE_SEND, 2, 1, 1.0));
+    type->across = plan_add_link(plan, across->name, across->bandwidth,
+                                 across->has_latency
+                                     ? across->latency
+                                     : job_transfer(job, COLLECTIVE_SEND, 2, job->devices_per_node, 1.0));
     return (type->name && type->inside >= 0 && type->across >= 0) || error_memory(err);
 }
 
