@@ -1,6 +1,7 @@
 #include "core/child.h"
 
 #include "core/stop.h"
+#include "core/text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -47,7 +48,8 @@ static void note_files(void)
         return;
     }
     for (const struct dirent *entry; start.count < MAX_INHERITED && (entry = readdir(folder));) {
-        int fd = atoi(entry->d_name);
+        int64_t number;
+        int fd = text_whole(entry->d_name, "", &number) ? (int)number : 0;
         if (entry->d_name[0] != '.' && fd > STDERR_FILENO && fd != dirfd(folder))
             start.inherited[start.count++] = fd;
     }

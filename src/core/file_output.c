@@ -87,8 +87,11 @@ static int open_number(const char *path)
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         const char *digits = path + strlen(folders[i]);
         if (text_starts_with(path, folders[i]) && *digits && strspn(digits, "0123456789") == strlen(digits) &&
-            strlen(digits) < 8)
-            return atoi(digits);
+            strlen(digits) < 8) {
+            int64_t number = -1;
+            (void)text_whole(digits, "", &number);
+            return (int)number;
+        }
     }
     return -1;
 }

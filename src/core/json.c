@@ -147,7 +147,8 @@ void json_number(struct json *json, const char *key, double value)
     /* 15 digits are always kept, but those of the smallest numbers are not */
     for (int precision = fabs(value) < DBL_MIN ? 1 : DBL_DIG; precision <= DBL_DECIMAL_DIG; precision++) {
         snprintf(digits, sizeof digits, "%.*g", precision, value);
-        if (strtod(digits, NULL) == value)
+        char *end;
+        if (strtod(digits, &end) == value && *end == '\0')
             break;
     }
     use_point(digits);

@@ -3,6 +3,8 @@
 #include "core/vector.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -243,6 +245,27 @@ double text_number(const char *text, char **end)
 {
     locale_t locale = plain();
     return locale ? strtod_l(text, end, locale) : strtod(text, end);
+}
+
+bool text_whole(const char *text, const char *ends, int64_t *value)
+{
+    char *end;
+    errno = 0;
+    long long number = strtoll(text, &end, 10);
+    if (end == text || errno != 0 || (*end && !strchr(ends, *end)))
+        return false;
+    *value = number;
+    return true;
+}
+
+bool text_real(const char *text, double *value)
+{
+    char *end;
+    double number = text_number(text, &end);
+    if (end == text || *end || !isfinite(number))
+        return false;
+    *value = number;
+    return true;
 }
 
 locale_t text_use_plain_locale(void)

@@ -84,6 +84,11 @@ static inline bool text_is_control(const char *at)
 /* strtod with a decimal point in any locale. */
 double text_number(const char *text, char **end);
 
+/* Sets *value to the whole number at the start of a text, behind which stands one of `ends` or nothing. False: there is none, or
+ * one beyond int64_t; *value stays. The second: to the number that is all of a text. */
+bool text_whole(const char *text, const char *ends, int64_t *value);
+bool text_real(const char *text, double *value);
+
 /* Gives this thread the C locale, whatever the program's is, so that printf and strtod have decimal points. Returns the
  * thread's locale before, for uselocale(). */
 locale_t text_use_plain_locale(void);

@@ -184,10 +184,12 @@ static bool read_set(const char *text, int *value)
 
 static bool read_number(const char *text, enum technique_kind kind, int *value)
 {
-    if (*text == '\0' || strlen(text) > 7 || text[strspn(text, "0123456789")] != '\0')
+    int64_t number;
+    if (*text == '\0' || text[strspn(text, "0123456789")] != '\0' || !text_whole(text, "", &number) ||
+        number > technique_max(kind))
         return false;
-    *value = atoi(text);
-    return *value <= technique_max(kind);
+    *value = (int)number;
+    return true;
 }
 
 static void list_words(struct text *expected, enum technique_kind kind)

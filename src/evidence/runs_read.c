@@ -293,8 +293,9 @@ static void read_exchanges(struct reader *r)
     else if (text_starts_with(notes, "all-to-all"))
         job->technique.dispatch = DISPATCH_ALLTOALL;
     const char *rounds = strstr(notes, "GA "); /* a pipeline is filled for each of them */
-    if (rounds && contains(r->run->framework, "AutoModel"))
-        job->rounds = (int)fmin(fmax(strtol(rounds + 3, NULL, 10), 0.0), MAX_DEGREE);
+    int64_t count;
+    if (rounds && contains(r->run->framework, "AutoModel") && text_whole(rounds + 3, " ,;.)", &count))
+        job->rounds = (int)fmin(fmax((double)count, 0.0), MAX_DEGREE);
     /* AutoModel's FakeBalancedGate */
     job->in_turn = contains(r->run->framework, "AutoModel") && contains(notes, "balanced gate");
     bool overlaps = contains(notes, "overlap of all-to-all") || contains(notes, "all-to-all overlap");

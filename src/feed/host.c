@@ -2,6 +2,7 @@
 
 #include "core/file.h"
 #include "core/system/cgroup.h"
+#include "core/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,8 +22,8 @@ static char *read_text(const char *path)
 /* Reads a number; a negative or missing one is 0. */
 static int64_t number_at(const char *text)
 {
-    int64_t number = strtoll(text, NULL, 10);
-    return number > 0 ? number : 0;
+    int64_t number;
+    return text_whole(text, " \t\n", &number) && number > 0 ? number : 0;
 }
 
 int64_t host_delay_of(const char *schedstat)

@@ -56,7 +56,9 @@ const char *figure_colour_of(const char *name)
 struct figure_tone figure_tint(const char *colour, double share)
 {
     struct figure_tone tone;
-    unsigned long rgb = strtoul(colour + 1, NULL, 16), mixed = 0;
+    char *end;
+    unsigned long rgb = strtoul(colour + 1, &end, 16), mixed = 0;
+    rgb = *end ? 0 : rgb; /* all are "#rrggbb" */
     for (int shift = 16; shift >= 0; shift -= 8)
         mixed = mixed << 8 | (unsigned long)lround(255 - share * (double)(255 - (rgb >> shift & 255)));
     snprintf(tone.text, sizeof tone.text, "#%06lx", mixed & 0xffffff);

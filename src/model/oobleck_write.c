@@ -19,8 +19,8 @@ double oobleck_milliseconds(double seconds)
     for (int digits = 15; digits <= 16; digits++) {
         char buffer[40];
         snprintf(buffer, sizeof buffer, "%.*g", digits, product);
-        double candidate = strtod(buffer, NULL);
-        if (candidate / 1e3 == seconds)
+        double candidate;
+        if (text_real(buffer, &candidate) && candidate / 1e3 == seconds)
             return candidate;
     }
     const double candidates[] = {product, nextafter(product, 0), nextafter(product, INFINITY)};

@@ -15,8 +15,8 @@ static int64_t available(void)
     int64_t kilobytes = 0;
     FILE *file = fopen("/proc/meminfo", "re");
     while (file && kilobytes == 0 && fgets(line, sizeof line, file))
-        if (strncmp(line, "MemAvailable:", 13) == 0)
-            kilobytes = strtoll(line + 13, NULL, 10);
+        if (strncmp(line, "MemAvailable:", 13) == 0 && !text_whole(line + 13, " \n", &kilobytes))
+            break;
     if (file)
         fclose(file);
     return kilobytes * 1024;

@@ -23,7 +23,8 @@ static void type_of_mount(char *mounts, uint64_t id, struct storage_facts *facts
 {
     char *rest = NULL;
     for (char *line = strtok_r(mounts, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-        char *type = strtoull(line, NULL, 10) == id ? strstr(line, " - ") : NULL;
+        int64_t number;
+        char *type = text_whole(line, " ", &number) && (uint64_t)number == id ? strstr(line, " - ") : NULL;
         if (type) {
             type += strlen(" - ");
             snprintf(facts->file_system, sizeof facts->file_system, "%.*s", (int)strcspn(type, " "), type);

@@ -27,7 +27,8 @@ static bool read_stat(const char *text, int *parent, uint64_t *ticks, uint64_t *
 static uint64_t value_of(const char *text, const char *key)
 {
     const char *at = text ? strstr(text, key) : NULL;
-    return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+    int64_t value;
+    return at && text_whole(at + strlen(key), " \t\n", &value) ? (uint64_t)value : 0;
 }
 
 static void take_process(struct sampler *sampler, int pid)
@@ -110,7 +111,8 @@ size_t sample_descendants(int root, int **pids)
     DIR *folder = opendir("/proc");
     bool room = folder && family_add(&chosen, root);
     for (struct dirent *entry = room ? readdir(folder) : NULL; room && entry; entry = readdir(folder)) {
-        struct process process = {.pid = (int)strtol(entry->d_name, NULL, 10)};
+        int64_t pid;
+        struct process process = {.pid = text_whole(entry->d_name, "", &pid) ? (int)pid : 0};
         if (process.pid > 0 && parent_of(process.pid, &process.parent))
             room = VECTOR_ADD(all, count, capacity, process);
     }

@@ -177,9 +177,9 @@ static void take_memory(struct sampler *sampler)
     const char *text = sample_read(sampler, "/proc/meminfo");
     for (size_t i = 0; text && i < sizeof wanted / sizeof *wanted; i++) {
         const char *at = strstr(text, wanted[i].key);
-        if (at)
-            sample_add(sampler, wanted[i].kind, "all",
-                       1024.0 * (double)strtoull(at + strlen(wanted[i].key), NULL, 10));
+        int64_t kilobytes;
+        if (at && text_whole(at + strlen(wanted[i].key), " \n", &kilobytes))
+            sample_add(sampler, wanted[i].kind, "all", 1024.0 * (double)kilobytes);
     }
 }
 

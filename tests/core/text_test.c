@@ -224,6 +224,32 @@ static void beginnings_and_endings(void **state)
         }
 }
 
+static void numbers_are_all_of_their_text(void **state)
+{
+    static const char *const wholes[] = {"7", "-7", "9223372036854775807", NULL};
+    static const char *const others[] = {"",     "x", "1x2z", "7 ", "1.5", "80O", "9223372036854775808",
+                                         "0x10", NULL};
+    static const char *const reals[] = {"7", "-1.5", "1e3", NULL};
+    static const char *const unreal[] = {"", "abc", "1.5x", "1,5", "nan", "inf", "1e999", "3 4", NULL};
+    int64_t whole = 3;
+    double real = 3;
+    (void)state;
+    for (int i = 0; wholes[i]; i++)
+        assert_true(text_whole(wholes[i], "", &whole));
+    assert_true(whole == INT64_MAX);
+    for (int i = 0; others[i]; i++)
+        assert_false(text_whole(others[i], "", &whole));
+    assert_true(whole == INT64_MAX);
+    assert_true(text_whole("12 kB", " ", &whole));
+    assert_int_equal(whole, 12);
+    assert_false(text_whole("12kB", " ", &whole));
+    for (int i = 0; reals[i]; i++)
+        assert_true(text_real(reals[i], &real));
+    for (int i = 0; unreal[i]; i++)
+        assert_false(text_real(unreal[i], &real));
+    assert_true(real == 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +267,7 @@ int main(void)
         cmocka_unit_test(what_is_quoted_reads_back),
         cmocka_unit_test(bytes_that_are_no_text_are_quoted_as_such),
         cmocka_unit_test(beginnings_and_endings),
+        cmocka_unit_test(numbers_are_all_of_their_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

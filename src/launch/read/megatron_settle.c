@@ -342,10 +342,10 @@ static bool settle_rest(struct launch_options *options)
     for (int i = 0; i < 2; i++) {
         const struct launch_argument *dropout =
             launch_argument(options, i ? "hidden-dropout" : "attention-dropout");
-        if (dropout && dropout->value)
+        double share;
+        if (dropout && dropout->value && text_real(dropout->value, &share))
             launch_set(&options->dropout, dropout,
-                       (options->dropout.given && options->dropout.value) ||
-                           strtod(dropout->value, NULL) > 0);
+                       (options->dropout.given && options->dropout.value) || share > 0);
     }
     if (schedule && schedule->value) {
         const char *last = strrchr(schedule->value, ':');

@@ -93,8 +93,9 @@ static int64_t of_name(const char *name)
         if (holds(name, families[i].name))
             return families[i].words;
     for (const char *at = name; *at; at++) { /* "nemotron_2_256k.model" */
-        long thousands = strchr("_-./", *at) ? strtol(at + 1, NULL, 10) : 0;
-        if (thousands >= 8 && thousands <= 1024 && at[1 + strspn(at + 1, "0123456789")] == 'k')
+        int64_t thousands;
+        bool number = strchr("_-./", *at) && text_whole(at + 1, "k", &thousands);
+        if (number && thousands >= 8 && thousands <= 1024 && at[1 + strspn(at + 1, "0123456789")] == 'k')
             return thousands == 128 ? 131072 : thousands * 1000;
     }
     return 0;

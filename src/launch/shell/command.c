@@ -228,12 +228,16 @@ static bool end_script(struct shell_run *run, const struct shell_words *words)
 {
     if (run->state->unsure > 0)
         return true;
-    long status = words->count > 1 ? strtol(words->items[1].text, NULL, 10) : 0;
+    int64_t status = 0;
+    if (words->count > 1 && !text_whole(words->items[1].text, "", &status))
+        status =
+            shell_mark_in(words->items[1].text) >= 0 ? 0 : 2; /* as a shell: "numeric argument required" */
     run->state->is_over = true;
     if (status == 0)
         return true;
     const char *said = run->state->said ? run->state->said : "";
-    return shell_error(run, "the script stops here with exit %ld%s%.300s", status, *said ? ": " : "", said);
+    return shell_error(run, "the script stops here with exit %lld%s%.300s", (long long)status,
+                       *said ? ": " : "", said);
 }
 
 static bool call(struct shell_run *run, const struct shell_function *function)

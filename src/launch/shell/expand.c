@@ -195,8 +195,13 @@ static const char *replaced(struct shell_run *run, const char *value, const char
 static const char *part_of(struct shell_run *run, const char *value, const char *numbers)
 {
     const char *colon = strchr(numbers, ':');
-    long length = (long)strlen(value), from = strtol(numbers, NULL, 10);
-    long count = colon ? strtol(colon + 1, NULL, 10) : length;
+    int64_t length = (int64_t)strlen(value), from, count = length;
+    int unknown = -1;
+    const char *first =
+        arena_copy(&run->shell->arena, numbers, colon ? (size_t)(colon - numbers) : strlen(numbers));
+    if (!first || !shell_compute(run, first, &from, &unknown) ||
+        (colon && !shell_compute(run, colon + 1, &count, &unknown)))
+        return first && unknown >= 0 ? shell_mark(run->shell, unknown) : NULL;
     from = from < 0 ? length + from : from;
     if (from < 0 || from > length)
         return "";
@@ -317,11 +322,14 @@ static bool put_braced(struct expansion *e, const char *at, const char *end, boo
         all = rest + 1 < end && (rest[1] == '@' || rest[1] == '*');
         if (!all && values) {
             const char *index = shell_expand_text(run, rest + 1, close ? (size_t)(close - rest - 1) : 0);
-            long i = index ? strtol(index, NULL, 10) : 0;
+            int64_t i = -1;
+            int unknown = -1;
             struct shell_words one = {0};
-            if (!index ||
-                (i >= 0 && i < values->count &&
-                 !shell_add_word(&run->shell->arena, &one, values->items[i].text, run->path, run->line)))
+            bool known = index && shell_compute(run, index, &i, &unknown);
+            const char *text = !known && unknown >= 0        ? shell_mark(run->shell, unknown)
+                               : i >= 0 && i < values->count ? values->items[i].text
+                                                             : NULL;
+            if (text ? !shell_add_word(&run->shell->arena, &one, text, run->path, run->line) : !known)
                 return shell_no_memory(run);
             room = one;
             values = one.count > 0 ? &room : NULL;

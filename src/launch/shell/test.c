@@ -55,10 +55,14 @@ static int64_t named(struct sum *s)
         return 0;
     }
     variable->is_used = true;
-    int mark = shell_mark_in(variable->values.items[0].text);
+    const char *text = variable->values.items[0].text;
+    int mark = shell_mark_in(text);
+    int64_t value = 0;
     if (mark >= 0)
         s->unknown = mark;
-    return strtoll(variable->values.items[0].text, NULL, 10);
+    else if (!text_whole(text, " \t", &value))
+        s->bad |= text[strspn(text, " \t")] != '\0'; /* an empty one is 0 */
+    return value;
 }
 
 static int64_t primary(struct sum *s)

@@ -110,7 +110,8 @@ const char *shell_mark(struct shell *shell, int unknown)
 int shell_mark_in(const char *text)
 {
     const char *mark = strchr(text, SHELL_MARK);
-    return mark ? (int)strtol(mark + 1, NULL, 10) : -1;
+    int64_t number;
+    return mark && text_whole(mark + 1, (const char[]){SHELL_END, 0}, &number) ? (int)number : -1;
 }
 
 struct shell_unknown *shell_unknown_in(const struct shell *shell, const char *text)

@@ -1,5 +1,6 @@
 /* A rank takes its seat: it connects to all lower ranks, and the higher ones connect to it. */
 #include "core/clock.h"
+#include "core/text.h"
 #include "core/vector.h"
 #include "run/launch/channel.h"
 
@@ -62,7 +63,8 @@ static struct {
 bool launch_is_rank(void)
 {
     const char *text = getenv(LAUNCH_VARIABLE);
-    return text && atoi(text) == LAUNCH_CONTROL;
+    int64_t control;
+    return text && text_whole(text, "", &control) && control == LAUNCH_CONTROL;
 }
 
 /* In the same time for all keys. */

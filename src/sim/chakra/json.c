@@ -48,7 +48,8 @@ static bool read_deps(struct reader *reader, uint32_t *count, struct error *err)
 
 static void take_attribute(struct chakra_node *node, const char *name, const char *value)
 {
-    int64_t number = strtoll(value, NULL, 10);
+    int64_t number = -1; /* none: "true", names */
+    (void)text_whole(value, "", &number);
     if (strcmp(name, "tid") == 0)
         node->thread = number;
     else if (strcmp(name, "comm_size") == 0)
@@ -56,7 +57,7 @@ static void take_attribute(struct chakra_node *node, const char *name, const cha
     else if (strcmp(name, "comm_type") == 0)
         node->collective = number >= 0 && number < 1000 ? (int32_t)number : -1;
     else if (strcmp(name, "is_cpu_op") == 0)
-        node->host = number != 0 || strcmp(value, "true") == 0;
+        node->host = number > 0 || strcmp(value, "true") == 0;
 }
 
 /* Reads {"name": …, "type": …, "value": …}, whose bracket has been read. */
@@ -113,9 +114,10 @@ static bool read_scalar(struct reader *reader, const char *key, struct chakra_no
     if (name && piece == JSON_TEXT)
         return chakra_keep_name(reader->chakra, reader->json.text, reader->json.length, &node->name, err);
     if (duration && piece == JSON_NUMBER) {
-        node->duration = strtoll(reader->json.text, NULL, 10);
-        return (node->duration >= 0 && node->duration <= INT64_MAX / 4000) ||
-               json_stream_error(&reader->json, err, "a duration of %.40s us", reader->json.text);
+        double us;
+        bool right = text_real(reader->json.text, &us) && us >= 0 && us <= (double)(INT64_MAX / 4000);
+        node->duration = right ? (int64_t)us : 0;
+        return right || json_stream_error(&reader->json, err, "a duration of %.40s us", reader->json.text);
     }
     return true;
 }

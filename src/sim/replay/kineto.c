@@ -352,8 +352,9 @@ static bool read_distributed(struct kineto *kineto, struct error *err)
                                                                         : NULL;
         if (!json_stream_next(&kineto->json, &piece, err) || !json_stream_skip(&kineto->json, piece, err))
             return false;
-        if (value && piece == JSON_NUMBER)
-            *value = strtoll(kineto->json.text, NULL, 10);
+        if (value && piece == JSON_NUMBER && !text_whole(kineto->json.text, "", value))
+            return json_stream_error(&kineto->json, err, "expected a whole number, found %.40s",
+                                     kineto->json.text);
     }
     return false;
 }

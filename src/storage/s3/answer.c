@@ -62,8 +62,8 @@ static bool take_content_range(struct s3_call *call)
     if (!take_header(call, "Content-Range", value, sizeof value))
         return true;
     const char *slash = strchr(value, '/');
-    if (slash && slash[1] >= '0' && slash[1] <= '9')
-        call->size = strtoll(slash + 1, NULL, 10);
+    if (slash && slash[1] >= '0' && slash[1] <= '9' && !text_whole(slash + 1, " \t", &call->size))
+        return false;
     return sscanf(value, "bytes %" SCNd64 "-", &first) != 1 || first == call->first;
 }
 

@@ -81,7 +81,8 @@ static void look_at_processes(struct search *search)
         char path[64], *text;
         size_t length;
         struct error ignored;
-        if (strtol(entry->d_name, NULL, 10) <= 0)
+        int64_t pid;
+        if (!text_whole(entry->d_name, "", &pid) || pid <= 0)
             continue;
         snprintf(path, sizeof path, "/proc/%.20s/cgroup", entry->d_name);
         if (!file_read(path, MAX_FILE, &text, &length, &ignored))

@@ -202,7 +202,8 @@ static void write_float(FILE *out, double value)
     char text[40];
     for (int digits = 15; digits <= 17; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
+        double back;
+        if (text_real(text, &back) && back == value)
             break;
     }
     fprintf(out, "%s%s", text, strpbrk(text, ".en") ? "" : ".0");
@@ -346,8 +347,9 @@ static int count_gpus(const struct study *study)
     int gpus = 1;
     for (int64_t id = 1; id <= trace_series_count(study->reader); id++) {
         const struct trace_series_info *series = trace_series_info(study->reader, id);
-        int gpu = text_starts_with(series->kind, "gpu.") ? atoi(series->source) : 0;
-        gpus = gpu >= gpus && gpu < 4096 ? gpu + 1 : gpus;
+        int64_t gpu = 0;
+        if (text_starts_with(series->kind, "gpu.") && text_whole(series->source, " ", &gpu))
+            gpus = gpu >= gpus && gpu < 4096 ? (int)gpu + 1 : gpus;
     }
     return gpus;
 }

@@ -100,14 +100,12 @@ static bool take_mpstat(struct import *import, const char *line, struct error *e
     int64_t time_ns = import_utc(import, series->day * DAY_S + clock) * SECOND_NS;
     import_watch(import, time_ns);
     for (int i = 0; i < series->count; i++) {
-        char *stop, word[32];
-        if (!take_word(&at, word, sizeof word))
+        char word[32];
+        double value;
+        if (!take_word(&at, word, sizeof word) || !text_real(word, &value))
             return import_malformed(import, line);
-        double value = text_number(word, &stop);
         const char *name = series->columns[i];
         snprintf(kind, sizeof kind, "cpu.%s", *name == '%' ? name + 1 : name);
-        if (*stop || stop == word)
-            return import_malformed(import, line);
         if (!add_sample(import, kind, cpu, time_ns, value, err))
             return false;
     }
@@ -148,10 +146,10 @@ static bool take_pmon(struct import *import, const char *line, struct error *err
     double values[COLUMNS];
     int count = 0;
     for (; count < series->count - 6; count++) { /* without Date, Time, gpu, pid, type and command */
-        char *stop;
-        if (!take_word(&at, word, sizeof word))
+        values[count] = 0;
+        if (!take_word(&at, word, sizeof word) ||
+            (strcmp(word, "-") != 0 && !text_real(word, &values[count])))
             return import_malformed(import, line);
-        values[count] = strcmp(word, "-") == 0 ? 0 : text_number(word, &stop);
     }
     take_word(&at, word, sizeof word);
     snprintf(source, sizeof source, idle ? "%s" : "%s %s %s", gpu, pid, word);

@@ -193,7 +193,10 @@ static bool take_epoch(struct output *output, const struct doc_node *epoch, stru
     const struct doc_node *compute = doc_find(epoch, "compute");
     if (!load || !proc || load->type != DOC_MAP || proc->type != DOC_MAP)
         return true;
-    if (!steps_begin_epoch(file, STEPS_DLIO_OUTPUT, strtol(epoch->key, NULL, 10), err))
+    int64_t number;
+    if (!text_whole(epoch->key, "", &number))
+        return error_set(err, ERROR_INPUT, "%s: '%.40s' is no number of an epoch", file->path, epoch->key);
+    if (!steps_begin_epoch(file, STEPS_DLIO_OUTPUT, number, err))
         return false;
     for (const struct doc_node *block = load->first_child; block; block = block->next) {
         const struct doc_node *procs = doc_find(proc, block->key);
