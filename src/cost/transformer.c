@@ -227,7 +227,7 @@ static void add_linear(struct builder *b, struct linear linear)
         .kind = KERNEL_GEMM, .type = type, .name = linear.name, .batch = linear.copies, .end = b->end};
     if (linear.copies > 1 && b->split->expert_kernels == SWITCH_OFF)
         kernel.batch = 1, kernel.repeats = (double)linear.copies;
-    else if (linear.copies > 1)
+    if (linear.copies > 1)
         kernel.rate = b->software->expert_rate;
     else if (cost_type_bytes(type) <= 1.0)
         kernel.rate = narrow_rate(b->split);

@@ -14,8 +14,8 @@ struct generation {
 
 /* Newest first. Megatron-LM's core is a library of its own since 2023; NeMo and Megatron-Bridge train with it. */
 static const struct generation megatron[] = {
-    {"2026-05", "megatron-core-2026"}, {"2025", "megatron-core"}, {"2023", "megatron-core-2024"},
-    {"2022-06", "megatron-2022"},      {"", "megatron-2021"},
+    {"2026-05", "megatron-core"}, {"2025", "megatron-core-2025"}, {"2023", "megatron-core-2024"},
+    {"2022-06", "megatron-2022"}, {"", "megatron-2021"},
 };
 
 /* GPTQ's kernels in Triton came in 2023, and those of Marlin after them; before, PyTorch unpacked weights. */
@@ -34,6 +34,7 @@ static const struct known {
     {"Megatron", NULL, megatron},
     {"NeMo", "megatron-core-2024", NULL}, /* until Megatron-Bridge took its place */
     {"Primus", NULL, megatron},
+    {"nanotron", "megatron-core-2024", NULL}, /* as its files are priced */
     {"torchtune", "torchtune", NULL},
     {"torchtitan", "torchtitan", NULL},
     {"XTuner", "xtuner", NULL},

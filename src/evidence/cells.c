@@ -73,3 +73,17 @@ double cells_number(struct cells *cells, const char *column, double min, double 
         cells_refuse(cells, "%s: expected a number from %g to %g, found '%s'", column, min, max, text);
     return 0.0;
 }
+
+bool cells_has_item(const char *list, const char *item)
+{
+    size_t length = strlen(item);
+    for (const char *at = list; *at != '\0'; at += strcspn(at, ",;")) {
+        at += strspn(at, ",; ");
+        size_t found = strcspn(at, ",;");
+        while (found > 0 && at[found - 1] == ' ')
+            found--;
+        if (found == length && strncasecmp(at, item, length) == 0)
+            return true;
+    }
+    return false;
+}

@@ -23,6 +23,9 @@ const char *cells_text(const struct cells *cells, const char *column);
 /* Returns whether a text stands for nothing: "", "-", "n/a" or "null". */
 bool cells_is_empty(const char *text);
 
+/* Returns whether one of the items of a list, between commas or semicolons, is this one. */
+bool cells_has_item(const char *list, const char *item);
+
 /* Reads a whole number or a number from min to max. `missing`, or 0, is returned for an empty cell, and for another one
  * that is then the row's reason. */
 int64_t cells_whole(struct cells *cells, const char *column, int64_t min, int64_t max, int64_t missing);

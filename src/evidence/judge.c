@@ -68,11 +68,23 @@ static bool is_left_out(const struct residual *row, const void *context)
            same_text(row->likeness.device, run->likeness.device) && same_model(row, run);
 }
 
+static bool is_published(const struct residual *run)
+{
+    const struct left_out itself = {PART_ITSELF, run};
+    for (int i = 0; i < residuals_known.count; i++)
+        if (is_left_out(&residuals_known.rows[i], &itself))
+            return true;
+    return false;
+}
+
 struct estimate run_judge(const struct run *run, enum run_part without)
 {
     struct residual row = residual_of(run);
     struct left_out left_out = {without, &row};
     struct residuals known = residuals_known;
+    if (!is_published(
+            &row)) /* as `plan` and `price` predict its job, who know neither a date nor software by its own name */
+        row.likeness = likeness_of(&run->job, &run->predicted);
     if (!tables_is_known(run->job.calibration, run->job.device))
         known.count = 0;
     return neighbours_estimate(&known, &row.likeness, is_left_out, &left_out);

@@ -26,8 +26,8 @@
 
 /* ---- the nearest ---- */
 
-/* Returns how much a run's date says of a job without one: of its framework, or at least software, and on its device. */
-static int says_date(const struct likeness *run, const struct likeness *job)
+/* Returns how much a run says of the release of a job that has none: of its framework, or at least software, and on its device. */
+static int says_release(const struct likeness *run, const struct likeness *job)
 {
     int software = *job->framework && likeness_same_framework(run->framework, job->framework) ? 2
                    : strcmp(run->software, job->software) == 0                                ? 1
@@ -35,20 +35,22 @@ static int says_date(const struct likeness *run, const struct likeness *job)
     return 2 * software + (software > 0 && strcmp(run->device, job->device) == 0);
 }
 
-/* Returns the date of the newest release among the runs that say most. */
-static double newest(const struct residuals *known, const struct likeness *job)
+/* Sets the newest release among the runs that say most, and where no framework is said, theirs. */
+static void set_newest(const struct residuals *known, struct likeness *job)
 {
-    double date = 0.0;
+    const struct likeness *newest = NULL;
     int most = 0;
     for (int i = 0; i < known->count; i++) {
         const struct likeness *run = &known->rows[i].likeness;
-        int says = says_date(run, job);
-        if (says > most || (says == most && run->released > date)) {
+        int says = says_release(run, job);
+        if (says > most || (says == most && (!newest || run->released > newest->released))) {
             most = says;
-            date = run->released;
+            newest = run;
         }
     }
-    return date;
+    job->released = newest ? newest->released : 0.0;
+    if (*job->framework == '\0' && most > 0)
+        job->framework = newest->framework;
 }
 
 /* Inserts a row at its place; of equally near ones the first stays first. */
@@ -68,7 +70,7 @@ static void find_nearest(struct estimate *estimate, const struct residuals *know
 {
     struct likeness dated = *likeness;
     if (dated.released == 0.0)
-        dated.released = newest(known, likeness);
+        set_newest(known, &dated);
     for (int i = 0; i < known->count; i++) {
         const struct residual *row = &known->rows[i];
         if (left_out && left_out(row, context))

@@ -121,7 +121,8 @@ bool run_type_named(const char *text, enum cost_type *type)
 /* "float8 rowwise", "MXFP8", "FP8-MX"; not "FP8-CS (FP8-MX)", whose number is that of current scaling */
 static enum number_recipe recipe_of(const char *text)
 {
-    bool blocks = contains(text, "MXFP8") || (contains(text, "FP8-MX") && !contains(text, "FP8-CS"));
+    bool blocks = contains(text, "MXFP8") || contains(text, "MX-FP8") || contains(text, "MX_FP8") ||
+                  contains(text, "FP8_MX") || (contains(text, "FP8-MX") && !contains(text, "FP8-CS"));
     return contains(text, "rowwise") ? RECIPE_ROWWISE : blocks ? RECIPE_MXFP8 : RECIPE_USUAL;
 }
 

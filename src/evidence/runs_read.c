@@ -288,7 +288,7 @@ static void read_exchanges(struct reader *r)
     const char *notes = cell(r, "notes");
     if (job->expert <= 1)
         return;
-    if (contains(notes, "DeepEP"))
+    if (contains(notes, "DeepEP") || contains(notes, "HybridEP"))
         job->technique.dispatch = DISPATCH_DEEPEP;
     else if (text_starts_with(notes, "all-to-all"))
         job->technique.dispatch = DISPATCH_ALLTOALL;
@@ -298,7 +298,8 @@ static void read_exchanges(struct reader *r)
         job->rounds = (int)fmin(fmax((double)count, 0.0), MAX_DEGREE);
     /* AutoModel's FakeBalancedGate */
     job->in_turn = contains(r->run->framework, "AutoModel") && contains(notes, "balanced gate");
-    bool overlaps = contains(notes, "overlap of all-to-all") || contains(notes, "all-to-all overlap");
+    bool overlaps = contains(notes, "overlap of all-to-all") || contains(notes, "all-to-all overlap") ||
+                    cells_has_item(notes, "overlap") || contains(notes, "a2a overlap");
     if (overlaps && software_supports(job->software, TECHNIQUE_EXPERT_OVERLAP))
         job->technique.expert_overlap = OVERLAP_PASSES;
 }

@@ -36,7 +36,7 @@ static void names_the_software_of_a_run(void **state)
                                "H100,8,\"PyTorch FSDP (HF Trainer, x)\",bf16,1,64,llama-3-8b LoRA,1,1,none\n"
                                "H100,8,\"PyTorch (HF Trainer, x)\",bf16,1,64,qwen-7b,1,1,foak-fast-kernels\n"
                                "H100,8,HF Trainer (PyTorch),bf16,1,64,qwen-7b LoRA (emb),1,1,\n");
-    static const char *const names[] = {"megatron-core", "megatron-core-2026", "hf-trainer",
+    static const char *const names[] = {"megatron-core-2025", "megatron-core", "hf-trainer",
                                         "hf-trainer-fused"};
     for (int i = 0; i < 4; i++) {
         assert_null(v.runs[i].reason);
@@ -69,7 +69,7 @@ static void unknown_software_is_a_mixture(void **state)
     assert_true(v.runs[0].mixed && v.runs[0].least < v.runs[0].most);
     assert_int_equal(faster, slower);
     assert_true(v.runs[1].undated && !v.runs[1].mixed);
-    assert_string_equal(v.runs[1].job.software->name, "megatron-core-2026");
+    assert_string_equal(v.runs[1].job.software->name, "megatron-core");
     assert_true(!v.runs[2].undated && !v.runs[2].mixed);
     validation_release(&v);
 }
@@ -248,18 +248,43 @@ static void reads_benchmarks_of_automodel(void **state)
     validation_release(&v);
 }
 
+/* Words of one meaning make the same run. */
+static void same_words_make_the_same_run(void **state)
+{
+    (void)state;
+    struct validation v = load(
+        "gpu,gpus,framework,precision,mbs,gbs,model,tp,pp,ep,seq,recompute,notes\n"
+        "GB200,8,Megatron-Bridge,MXFP8,1,64,qwen3-30b-a3b,1,1,8,4096,none,\"HybridEP, overlap, balanced\"\n"
+        "GB200,8,Megatron-Bridge,fp8_mx,1,64,qwen3-30b-a3b,1,1,8,4096,none,\"DeepEP; all-to-all overlap\"\n"
+        "GB200,8,Megatron-Bridge,mxfp8,1,64,qwen3-30b-a3b,1,1,8,4096,none,\"DeepEP, overlapped\"\n"
+        "H100,1,Megatron-Bridge,bf16,1,8,qwen3-8b,1,1,1,2048,none,LoRA rank 8\n"
+        "H100,1,Megatron-Bridge,bf16,1,8,qwen3-8b LoRA,1,1,1,2048,none,LoRA rank 8\n"
+        "H100,1,HF Trainer,bf16,1,8,qwen3-8b,1,1,1,2048,none,Full; LoRA rank 8\n"
+        "H100,8,nanotron,bf16,1,8,qwen3-8b,8,1,1,2048,none,\n");
+    validation_predict(&v, NULL);
+    for (int i = 0; i < v.count; i++)
+        assert_null(v.runs[i].reason);
+    const struct technique *first = &v.runs[0].job.technique;
+    assert_int_equal(first->recipe, RECIPE_MXFP8);
+    assert_int_equal(first->dispatch, DISPATCH_DEEPEP);
+    assert_int_equal(first->expert_overlap, OVERLAP_PASSES);
+    assert_true(v.runs[0].predicted.seconds == v.runs[1].predicted.seconds);
+    assert_int_equal(v.runs[2].job.technique.expert_overlap, OVERLAP_USUAL);
+    assert_int_equal(v.runs[3].job.technique.rank, 8);
+    assert_true(v.runs[3].predicted.seconds == v.runs[4].predicted.seconds);
+    assert_int_equal(v.runs[5].job.technique.rank, 0);
+    assert_false(v.runs[6].mixed);
+    validation_release(&v);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_the_software_of_a_run),
-        cmocka_unit_test(reads_benchmarks_of_automodel),
-        cmocka_unit_test(unknown_software_is_a_mixture),
-        cmocka_unit_test(reads_adapters),
-        cmocka_unit_test(reads_exchanges),
-        cmocka_unit_test(four_bits_keep_their_inputs),
-        cmocka_unit_test(lora_recomputes_what_it_must),
-        cmocka_unit_test(reads_small_optimizers),
-        cmocka_unit_test(unnamed_models_are_of_their_time),
+        cmocka_unit_test(names_the_software_of_a_run),   cmocka_unit_test(reads_benchmarks_of_automodel),
+        cmocka_unit_test(unknown_software_is_a_mixture), cmocka_unit_test(reads_adapters),
+        cmocka_unit_test(same_words_make_the_same_run),  cmocka_unit_test(reads_exchanges),
+        cmocka_unit_test(four_bits_keep_their_inputs),   cmocka_unit_test(lora_recomputes_what_it_must),
+        cmocka_unit_test(reads_small_optimizers),        cmocka_unit_test(unnamed_models_are_of_their_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@ static const char *const models[] = {"gpt2",        "gpt2-xl",          "gpt2", 
                                      "llama-2-13b", "deepseek-v2-lite", "gpt-oss-20b"};
 static const char *const devices[] = {"a100-80gb", "h100", "l40s", "b200", "mi300x", "a100-40gb"};
 static const char *const software[] = {"megatron-core", "fsdp", "deepspeed", "torchtitan",
-                                       "megatron-core-2026"};
+                                       "megatron-core-2025"};
 static const char *const lengths[] = {"1024", "2048", "4096"};
 
 #define PICK(source, list) (list)[random_range(source, 0, (int)(sizeof(list) / sizeof *(list)) - 1)]

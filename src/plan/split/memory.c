@@ -146,7 +146,10 @@ struct job_memory job_stage_memory(const struct job *job, const struct job_layer
     };
     /* the peak is in the last layer's backward pass, or in the step */
     if (software->late_gradients && job->pipeline == 1 && job_microbatches(job) == 1) {
-        double step = held(job, layer, &sharers, job_is_frozen(job) ? 0.0 : software->step_bytes, 1);
+        double step = job_is_frozen(job) ? 0.0
+                      : job->technique.step == SWITCH_ON
+                          ? software->step_bytes * layer->largest_matrix
+                          : held(job, layer, &sharers, software->step_bytes, 1);
         if (memory.activations + memory.working > memory.gradients + step) {
             memory.gradients = 0.0;
         } else {

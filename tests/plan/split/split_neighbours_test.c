@@ -60,6 +60,7 @@ static int others_of(enum job_dimension dimension, int64_t value, int64_t others
     int count = 0, first = dimension >= JOB_SHARDING ? 0 : 1;
     int kind = (int)dimension - JOB_TECHNIQUE;
     if (kind == TECHNIQUE_IMBALANCE || kind == TECHNIQUE_RECIPE || kind == TECHNIQUE_TENSOR_OVERLAP ||
+        (kind >= TECHNIQUE_OPTIMIZER && kind < TECHNIQUE_IMBALANCE) ||
         (kind >= TECHNIQUE_GRADIENTS && kind <= TECHNIQUE_ACTIVATIONS))
         return 0; /* not the search's to choose */
     if (job_dimension_is_number(dimension)) {
