@@ -399,6 +399,8 @@ static bool is_container(const struct launch_rules *rules, const char *name)
     return has;
 }
 
+#define MAX_SUGGESTIONS 100 /* of a description: each looks at all names of a table */
+
 /* Notes the name that may have been meant. */
 static bool suggest(struct launch_options *options, const struct launch_rules *rules,
                     struct launch_argument *argument)
@@ -439,17 +441,18 @@ static bool add_given(struct launch_options *options, const struct launch_rules 
 bool launch_apply_rules(struct launch_options *options, const struct launch_rules *rules, int first,
                         const struct shell *shell, struct error *err)
 {
+    int unknown = 0;
     if (!add_given(options, rules, shell, err))
         return false;
     for (int i = first; i < options->argument_count; i++) {
         struct launch_argument *argument = &options->arguments[i];
-        const struct launch_rule *end, *rule = rule_for(rules, argument->name, &end);
         if (argument->use != LAUNCH_UNKNOWN)
             continue;
+        const struct launch_rule *end, *rule = rule_for(rules, argument->name, &end);
         if (!rule && (argument->is_made || (is_off(argument->value) && is_container(rules, argument->name))))
             argument->use = LAUNCH_IDLE;
         else if (!rule) {
-            if (!suggest(options, rules, argument))
+            if (unknown++ < MAX_SUGGESTIONS && !suggest(options, rules, argument))
                 return error_memory(err);
         }
         if (!rule)

@@ -319,6 +319,8 @@ static void read_tasks(struct launch_options *options, bool starts)
 
 /* ---- accelerate ---- */
 
+#define MAX_ACCELERATE 500 /* settings of its file */
+
 /* Adds the settings of accelerate's file that its own options do not give, as "accelerate.NAME": the maps in the file have the
  * names of options. */
 static bool add_accelerate_file(struct launch_options *options, const char *path, struct error *err)
@@ -331,6 +333,8 @@ static bool add_accelerate_file(struct launch_options *options, const char *path
         return false;
     bool ok = launch_add_doc(options, &doc, NULL, err);
     doc_release(&doc);
+    if (ok && options->argument_count - first > MAX_ACCELERATE)
+        ok = error_set(err, ERROR_INPUT, "%s: more than %d settings", path, MAX_ACCELERATE);
     for (int i = first; ok && i < options->argument_count; i++) {
         struct launch_argument argument = options->arguments[i];
         const char *name = argument.name;
