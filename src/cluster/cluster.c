@@ -274,6 +274,28 @@ void cluster_join_alike(struct cluster *cluster)
     cluster->group_count = count;
 }
 
+const char *cluster_not_counted(const struct cluster *cluster, unsigned used, struct arena *arena)
+{
+    bool inside = false, scaled = cluster->profile_device != NULL;
+    const char *text = NULL;
+    for (int g = 0; g < cluster->group_count; g++) {
+        inside |= cluster->groups[g].intra_node.bandwidth > 0;
+        scaled |= cluster->groups[g].speed > 0;
+    }
+    const struct {
+        const char *name;
+        bool given;
+        unsigned key;
+    } keys[] = {{"inter_node", cluster->inter_node.bandwidth > 0, CLUSTER_INTER_NODE},
+                {"intra_node", inside, CLUSTER_INTRA_NODE},
+                {"speed", scaled, CLUSTER_SPEED},
+                {"network", cluster->network && cluster->network->level_count > 0, 0}};
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+        if (keys[k].given && !(used & keys[k].key))
+            text = arena_format(arena, "%s%s%s", text ? text : "", text ? ", " : "", keys[k].name);
+    return text;
+}
+
 void cluster_release(struct cluster *cluster)
 {
     arena_release(&cluster->arena);

@@ -90,6 +90,13 @@ bool cluster_set_type(struct cluster_group *group, const struct tables *tables,
 /* Makes one group of groups whose nodes are alike, at the place of the first of them. */
 void cluster_join_alike(struct cluster *cluster);
 
+/* Keys of the file that a question may leave out of its times. */
+enum cluster_key { CLUSTER_INTER_NODE = 1, CLUSTER_INTRA_NODE = 2, CLUSTER_SPEED = 4 };
+
+/* Returns those that the file gives and that are not `used`, such as "inter_node, network", in the arena; simulate alone uses
+ * `network`. NULL: none. */
+const char *cluster_not_counted(const struct cluster *cluster, unsigned used, struct arena *arena);
+
 void cluster_release(struct cluster *cluster);
 
 #endif

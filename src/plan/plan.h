@@ -235,6 +235,7 @@ struct plan {
     int link_count;
     struct plan_link *links;
     struct cluster_network network; /* above the nodes */
+    const char *not_counted;        /* keys of the cluster file that change no time of the plan; NULL: none */
     int pipeline_count;
     struct plan_pipeline *pipelines;
 

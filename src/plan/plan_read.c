@@ -130,12 +130,14 @@ static bool check_link(struct plan_reader *r, const struct doc_node *type, const
 
 static bool read_types(struct plan_reader *r)
 {
-    static const char *const others[] = {"digest", "nodes", "devices", "device_types", "network", NULL};
+    static const char *const others[] = {"digest",  "nodes",       "devices", "device_types",
+                                         "network", "not_counted", NULL};
     static const char *const runs_as[] = {"products", "like", NULL};
     const struct doc_node *cluster = doc_find(r->doc.root, "cluster"), *list;
     if (!cluster || cluster->type == DOC_NULL)
         return true;
-    if (!doc_is_map(&r->doc, cluster, r->err) || !doc_only_keys(&r->doc, cluster, others, 5, r->err) ||
+    if (!doc_is_map(&r->doc, cluster, r->err) || !doc_only_keys(&r->doc, cluster, others, 6, r->err) ||
+        !plan_copy_text(r, doc_find(cluster, "not_counted"), &r->plan->not_counted) ||
         !plan_copy_text(r, doc_find(cluster, "digest"), &r->plan->cluster_digest) ||
         !cluster_network_read(&r->plan->network, &r->doc, doc_find(cluster, "network"), r->err) ||
         !plan_find_list(r, cluster, "device_types", 0, PLAN_MAX_TYPES, &list))

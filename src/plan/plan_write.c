@@ -72,6 +72,8 @@ static void write_cluster(const struct plan *plan, struct json *json)
         write_type(&plan->types[t], json);
     json_close(json);
     cluster_network_write(&plan->network, json);
+    if (plan->not_counted)
+        json_string(json, "not_counted", plan->not_counted);
     json_close(json);
     json_open(json, "links", '[');
     for (int l = 0; l < plan->link_count; l++)

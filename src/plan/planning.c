@@ -89,6 +89,12 @@ void planning_close(struct planning *planning)
     profile_release(&planning->profile);
 }
 
+const char *planning_not_counted(const struct planning *planning, struct arena *arena)
+{
+    unsigned priced = planning->pricing.software ? CLUSTER_INTRA_NODE : 0;
+    return cluster_not_counted(&planning->cluster, planning->problem.used | priced, arena);
+}
+
 bool plan_of_planning(struct plan *plan, const struct planning *planning, const struct plan_problem *problem,
                       const struct pipeline *pipeline, struct error *err)
 {
@@ -97,5 +103,8 @@ bool plan_of_planning(struct plan *plan, const struct planning *planning, const 
         plan->precision = model_precisions[planning->pricing.precision];
         plan->sequence = planning->pricing.sequence;
     }
-    return plan_of_pipeline(plan, pipeline, problem, &planning->profile, &planning->cluster, err);
+    if (!plan_of_pipeline(plan, pipeline, problem, &planning->profile, &planning->cluster, err))
+        return false;
+    plan->not_counted = planning_not_counted(planning, &plan->arena);
+    return true;
 }

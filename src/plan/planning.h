@@ -38,6 +38,9 @@ struct planning {
 bool planning_open(struct planning *planning, const struct planning_options *options, struct error *err);
 void planning_close(struct planning *planning);
 
+/* Returns cluster_not_counted of a single pipeline. */
+const char *planning_not_counted(const struct planning *planning, struct arena *arena);
+
 /* plan_of_pipeline with all that the planning knows: model, links and, if it was priced, how. */
 bool plan_of_planning(struct plan *plan, const struct planning *planning, const struct plan_problem *problem,
                       const struct pipeline *pipeline, struct error *err);

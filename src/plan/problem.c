@@ -78,6 +78,7 @@ static const struct profile_device *device_of_group(const struct builder *b,
     if (!check_scaling(b, group))
         return NULL;
     *speedup = group->speed / b->cluster->profile_speed;
+    b->problem->used |= CLUSTER_SPEED;
     return find_device(b, b->cluster->profile_device);
 }
 
@@ -115,6 +116,7 @@ static bool allreduce_seconds(struct builder *b, const struct cluster_group *gro
             b->err, ERROR_INPUT,
             "%s: --allreduce model needs intra_node: {bandwidth: …} for an all-reduce over %d devices",
             group->place, devices);
+    b->problem->used |= CLUSTER_INTRA_NODE;
     *seconds = ring_seconds(b->profile->layers[layer].parameter_bytes, devices, &group->intra_node);
     return true;
 }

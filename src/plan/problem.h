@@ -58,6 +58,7 @@ struct plan_problem {
     int microbatches; /* N; 0: a multiple of the stages, as each objective defines it */
     enum plan_objective objective;
     enum memory_model memory; /* plan_problem_init leaves MEMORY_IN_FLIGHT */
+    unsigned used;            /* enum cluster_key: of the cluster file, so far */
 };
 
 /* Makes a problem; copies everything from profile and cluster. Errors: a group whose device type the profile

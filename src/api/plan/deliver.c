@@ -42,6 +42,8 @@ bool plan_deliver(const struct plan_options *options, const struct plan_delivery
     if (!made)
         return false;
     delivery->print(delivery->context, &made->text);
+    if (delivery->plan->not_counted)
+        text_format(&made->text, "\nnot counted: %s of the cluster file\n", delivery->plan->not_counted);
     bool done = save_files(options, delivery->plan, err) && emit(options, delivery, &made->emitted, err);
     made->plan = *delivery->plan;
     plan_init(delivery->plan);

@@ -97,6 +97,8 @@ static bool plan_model(const struct plan_options *given, const struct split *spl
     parallel_free(pool);
     if (ok) {
         report.mix = best.jobs ? &best.mix : NULL;
+        report.plan.not_counted =
+            cluster_not_counted(cluster, CLUSTER_INTER_NODE | CLUSTER_INTRA_NODE, &report.plan.arena);
         ok = split_budget(split, &report.plan, err) && deliver(given, &report, err);
         fleet_best_release(&best);
     }
@@ -113,7 +115,7 @@ static bool one_software(const struct split *split, struct error *err)
 static bool plan_on(const struct plan_options *given, struct cluster *cluster, int64_t batch,
                     struct error *err)
 {
-    struct split split = {.options = given};
+    struct split split = {.options = given, .cluster = cluster};
     split.question.job.batch = batch;
     split_imbalance(&split);
     bool ok = split_parse_batch(given, &split.batches, err) && /* those that --deadline chooses from */
@@ -153,10 +155,13 @@ static bool plan_profile(const struct plan_options *given, const struct planning
     if (!fleet_plan_profile(&answer, &question, err))
         return false;
     plan_init(&report.plan);
-    bool ok = plan_of_fleet_profile(&report.plan, &answer, &question, err) &&
-              explain_profile(given, &question, &answer, &report.plan, err) &&
-              split_budget(&(struct split){.options = given}, &report.plan, err) &&
-              deliver(given, &report, err);
+    bool ok = plan_of_fleet_profile(&report.plan, &answer, &question, err);
+    if (ok)
+        report.plan.not_counted = cluster_not_counted(
+            &planning->cluster, planning->problem.used | CLUSTER_INTER_NODE | CLUSTER_INTRA_NODE,
+            &report.plan.arena);
+    ok = ok && explain_profile(given, &question, &answer, &report.plan, err) &&
+         split_budget(&(struct split){.options = given}, &report.plan, err) && deliver(given, &report, err);
     plan_release(&report.plan);
     fleet_answer_release(&answer);
     return ok;

@@ -215,6 +215,9 @@ static bool deliver(const struct split *split, const struct job_search_report *r
         plan_release(&plan);
         return false;
     }
+    if (split->cluster)
+        plan.not_counted =
+            cluster_not_counted(split->cluster, CLUSTER_INTER_NODE | CLUSTER_INTRA_NODE, &plan.arena);
     struct job_search_report with_budget = *report;
     with_budget.budget = split->options->price || split->options->tokens > 0.0 ? &plan.budget : NULL;
     with_budget.nearest = &plan.nearest;

@@ -19,7 +19,8 @@ struct split {
     struct range batches, devices;
     int software_count; /* SOFTWARE_REAL_COUNT: all are compared */
     struct budget_prices prices;
-    double until; /* clock_now seconds: the time limit of a single answer; 0: none */
+    const struct cluster *cluster; /* of a file; NULL: none */
+    double until;                  /* clock_now seconds: the time limit of a single answer; 0: none */
 };
 
 /* Parses --global-batch, which must be there. */

@@ -46,6 +46,9 @@ static bool deliver(const struct rh_templates_request *asked, const struct templ
     api_add_column(handle, "nodes", 'i', nodes, set->count, sizeof *nodes);
     api_add_column(handle, "iteration_time", 'd', times, set->count, sizeof *times);
     templates_print(set, &report->text);
+    const char *left_out = planning_not_counted(planning, &handle->arena);
+    if (left_out)
+        text_format(&report->text, "\nnot counted: %s of the cluster file\n", left_out);
     return templates_write_json(set, planning, &json, err) &&
            (!asked->output || save(asked->output, &report->json, err));
 }
