@@ -35,6 +35,37 @@
 #define LAUNCHED                                                                                             \
     " train.py --model_name_or_path meta-llama/Llama-2-7b-hf --per_device_train_batch_size 2 --bf16\n"
 
+#define MEGATRON                                                                                             \
+    "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads "  \
+    "32 --seq-length 4096 --max-position-embeddings 4096 --vocab-size 32001 --micro-batch-size 1 "
+#define MEGATRON_DENSE                                                                                       \
+    MEGATRON "--global-batch-size 64 --bf16 --tensor-model-parallel-size 2 --pipeline-model-parallel-size "  \
+             "2 "
+#define MEGATRON_EXPERTS                                                                                     \
+    MEGATRON "--global-batch-size 64 --bf16 --num-experts 8 --expert-model-parallel-size 4 "                 \
+             "--moe-token-dispatcher-type alltoall --moe-grouped-gemm --use-distributed-optimizer "
+#define NEMO                                                                                                 \
+    "trainer: {num_nodes: 1, devices: 8}\nmodel:\n  micro_batch_size: 1\n  global_batch_size: 64\n"          \
+    "  tensor_model_parallel_size: 2\n  pipeline_model_parallel_size: 2\n  encoder_seq_length: 4096\n"       \
+    "  num_layers: 32\n  hidden_size: 4096\n  num_attention_heads: 32\n  max_position_embeddings: 4096\n"    \
+    "  ffn_hidden_size: 11008\n  vocab_size: 32001\n"
+#define CONTAINER                                                                                            \
+    "train: {micro_batch_size: 1, global_batch_size: 64}\ndataset: {sequence_length: 4096}\nmodel:\n"        \
+    "  tensor_model_parallel_size: 2\n  pipeline_model_parallel_size: 2\n  num_layers: 32\n"                 \
+    "  hidden_size: 4096\n  num_attention_heads: 32\n  ffn_hidden_size: 11008\n  vocab_size: 32001\n"
+#define EXPORTS "export TENSOR_MODEL_PARALLEL=2 PIPELINE_MODEL_PARALLEL=2 DGXNNODES=1 "
+#define NEOX                                                                                                 \
+    "{num_layers: 32, hidden_size: 4096, num_attention_heads: 32, seq_length: 4096, "                        \
+    "max_position_embeddings: 4096, pipe_parallel_size: 2, model_parallel_size: 2, "                         \
+    "train_micro_batch_size_per_gpu: 2, gradient_accumulation_steps: 4"
+#define PRIMUS(more)                                                                                         \
+    "modules: {pre_trainer: {framework: megatron, overrides: {num_layers: 32, hidden_size: 4096, "           \
+    "num_attention_heads: 32, vocab_size: 32001, seq_length: 4096, max_position_embeddings: 4096" more       \
+    "}}}\n"
+#define PERFORMANCE                                                                                          \
+    "python setup_experiment.py --gpu h100 --num_gpus 64 -tp 2 -pp 2 -cp 1 -mb 1 -gb 128 --compute_dtype "   \
+    "fp8_cs "
+
 /* Tables, and descriptions in which their settings count: each in one of them. */
 static const struct {
     const char *table, *path, *text;
@@ -112,6 +143,110 @@ static const struct {
     {"accelerate", "a.sh",
      "accelerate launch --multi_gpu train.py --model_name_or_path meta-llama/Llama-2-7b-hf "
      "--per_device_train_batch_size 16\n"},
+    {"megatron-lm", "a.sh", MEGATRON_DENSE},
+    {"megatron-lm", "a.sh",
+     MEGATRON_DENSE "--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather"},
+    {"megatron-lm", "a.sh", MEGATRON_DENSE "--use-megatron-fsdp --optimizer-cpu-offload"},
+    {"megatron-lm", "a.sh",
+     MEGATRON_DENSE "--use-distributed-optimizer --use-precision-aware-optimizer --disable-bias-linear"},
+    {"megatron-lm", "a.sh", MEGATRON_DENSE "--recompute-granularity selective --fp8-format hybrid"},
+    {"megatron-lm", "a.sh", MEGATRON_DENSE "--recompute-granularity full --fp4-format e2m1"},
+    {"megatron-lm", "a.sh", MEGATRON_DENSE "--attention-backend unfused --group-query-attention"},
+    {"megatron-lm", "a.sh", MEGATRON_DENSE "--transformer-impl local --num-query-groups 8"},
+    {"megatron-lm", "a.sh", MEGATRON "--global-batch-size 64 --context-parallel-size 4"},
+    {"megatron-lm", "a.sh",
+     MEGATRON_DENSE "--multi-latent-attention --q-lora-rank 1536 --kv-lora-rank 512 --qk-head-dim 128 "
+                    "--qk-pos-emb-head-dim 64 --v-head-dim 128"},
+    {"megatron-lm", "a.sh",
+     MEGATRON_DENSE "--window-size 1024,0 --checkpoint-activations --cpu-offloading-num-layers 2"},
+    {"megatron-lm", "a.sh", MEGATRON_DENSE "--deepspeed"},
+    {"megatron-lm", "a.sh",
+     "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads "
+     "32 "
+     "--seq-length 4096 --max-position-embeddings 4096 --micro-batch-size 1 --global-batch-size 64 "
+     "--tokenizer-type GPT2BPETokenizer"},
+    {"megatron-lm", "a.sh", MEGATRON "--global-batch-size 64 --bf16 --pipeline-model-parallel-size 4"},
+    {"megatron-lm", "a.sh",
+     MEGATRON_EXPERTS "--pipeline-model-parallel-size 2 --num-virtual-stages-per-pipeline-rank 2 "
+                      "--overlap-moe-expert-parallel-comm"},
+    {"megatron-lm", "a.sh", MEGATRON_EXPERTS},
+    {"megatron-lm", "a.sh", MEGATRON_EXPERTS "--moe-router-topk 2 --moe-ffn-hidden-size 2048"},
+    {"megatron-lm", "a.sh", MEGATRON_EXPERTS "--overlap-moe-expert-parallel-comm --moe-ffn-hidden-size 1024"},
+    {"megatron-lm", "a.sh",
+     MEGATRON_EXPERTS
+     "--moe-router-num-groups 4 --moe-router-group-topk 2 --moe-shared-expert-intermediate-size 512"},
+    {"nemo", "a.yaml", NEMO},
+    {"nemo", "a.yaml",
+     NEMO "  optim: {name: distributed_fused_adam, overlap_grad_sync: true}\n  peft: {peft_scheme: lora}\n"},
+    {"nemo", "a.yaml",
+     "trainer: {num_nodes: 1, devices: 8}\nmodel:\n  micro_batch_size: 1\n  global_batch_size: 64\n  "
+     "tensor_model_parallel_size: 2\n"
+     "  encoder_seq_length: 4096\n  num_layers: 32\n  hidden_size: 4096\n  num_attention_heads: 32\n  "
+     "max_position_embeddings: 4096\n"
+     "  ffn_hidden_size: 11008\n  tokenizer: {model: gpt2}\n"},
+    {"nemo-model", "a.yaml", NEMO},
+    {"nemo-model", "a.yaml", NEMO "  fsdp: true\n  bias: false\n"},
+    {"nemo-model", "a.yaml",
+     NEMO "  activations_checkpoint_granularity: full\n  activations_checkpoint_method: block\n"},
+    {"bridge-config", "a.yaml", CONTAINER},
+    {"bridge-config", "a.yaml",
+     CONTAINER "ddp: {use_megatron_fsdp: true}\noptimizer: {use_precision_aware_optimizer: true, "
+               "optimizer_cpu_offload: true}\n"},
+    {"bridge-config", "a.yaml",
+     CONTAINER "  num_moe_experts: 8\n  expert_model_parallel_size: 4\noptimizer: {exp_avg_dtype: bf16}\n"},
+    {"bridge-config", "a.yaml", CONTAINER "mixed_precision: {bf16: true, fp8: hybrid}\n"},
+    {"bridge-config", "a.yaml", CONTAINER "mixed_precision: {bf16: true, fp4: e2m1}\n"},
+    {"bridge-config", "a.yaml", CONTAINER "peft: {_target_: megatron.bridge.peft.lora.LoRA}\n"},
+    {"bridge-config", "a.yaml",
+     CONTAINER "  num_moe_experts: 8\n  expert_model_parallel_size: 4\ncomm_overlap: "
+               "{overlap_moe_expert_parallel_comm: true}\n"},
+    {"mlperf", "a/config.sh", EXPORTS "MINIBS=32 MICRO_BATCH_SIZE=1 MODEL_SIZE=8b\n"},
+    {"mlperf", "a/config.sh", EXPORTS "MINIBS=32 MICRO_BATCH_SIZE=1 MODEL_SIZE=8b FP8=True\n"},
+    {"mlperf", "a/config.sh", EXPORTS "MINIBS=32 MICRO_BATCH_SIZE=1 MODEL_SIZE=8b FP4=True\n"},
+    {"mlperf", "a/config.sh", EXPORTS "MINIBS=32 MICRO_BATCH_SIZE=1\n"},
+    {"mlperf", "a/config.sh",
+     EXPORTS
+     "MINIBS=32 MICRO_BATCH_SIZE=1 MODEL_SIZE=8b RECOMPUTE_GRANULARITY=full RECOMPUTE_METHOD=block\n"},
+    {"mlperf", "a/config.sh",
+     EXPORTS "MINIBS=32 MICRO_BATCH_SIZE=1 MODEL_SIZE=8b RECOMPUTE_GRANULARITY=selective\n"},
+    {"mlperf", "a/config.sh",
+     EXPORTS "MINIBS=32 MICRO_BATCH_SIZE=1 MODEL_SIZE=8b ACT_CKPT_GRANULARITY=full ACT_CKPT_METHOD=block "
+             "ACT_CKPT_NUM_LAYERS=4\n"},
+    {"mlperf", "a/config.sh",
+     "export TENSOR_MODEL_PARALLEL=2 PIPELINE_MODEL_PARALLEL=1 DGXNNODES=1 MINIBS=32 MICRO_BATCH_SIZE=1 "
+     "MODEL_SIZE=20b "
+     "EXPERT_PARALLEL=4 MOE_TOKEN_DISPATCHER_TYPE=alltoall ROUTER_NUM_GROUPS=4 ROUTER_GROUP_TOP_K=2\n"},
+    {"mlperf", "a/config.sh", "export TP=2 PP=1 CP=1 DGXNNODES=1 MINIBS=2 MBS=1 LORA_A2A=1 FP8=True\n"},
+    {"mlperf", "a/config.sh",
+     "export TP=2 PP=1 CP=1 DGXNNODES=1 MINIBS=2 MBS=1 LORA_A2A=1 FP4=True ACG=full ACL=8\n"},
+    {"mlperf", "a/config.sh", "export TP=2 PP=1 CP=1 NNODES=1 GBS=32 MBS=1\n"},
+    {"neox", "a.yaml", NEOX "}"},
+    {"neox", "a.yaml",
+     "{num_layers: 32, hidden_size: 4096, num_attention_heads: 32, seq_length: 4096, "
+     "max_position_embeddings: 4096, "
+     "pipe_parallel_size: 0, model_parallel_size: 1, train_micro_batch_size_per_gpu: 2, bf16: {enabled: "
+     "true}}"},
+    {"neox", "a.yaml", NEOX ", moe_num_experts: 8, num_kv_heads: 8, checkpoint_activations: true}"},
+    {"primus", "a.yaml", PRIMUS("")},
+    {"primus", "a.yaml", PRIMUS(", lora: {enabled: true}")},
+    {"bridge", "a.sh", PERFORMANCE "--model_recipe_name llama3_8b\n"},
+    {"bridge", "a.sh", PERFORMANCE "--model_name llama3 --model_size 8b\n"},
+    {"bridge", "a.sh", PERFORMANCE "--model_recipe_name qwen3_30b_a3b -ep 8\n"},
+    {"bridge", "a.sh",
+     "python run_script.py --compute_dtype fp8 --gpu h100 --num_gpus 64 -tp 2 -pp 2 -cp 1 -mb 1 -gb 128 "
+     "--model_recipe_name llama3_8b\n"},
+    {"bridge", "a.sh",
+     "python setup_experiment.py --gpu h100 --num_gpus 64 -tp 2 -pp 2 -cp 1 -mb 1 -gb 128 "
+     "--model_recipe_name llama3_8b\n"},
+    {"launcher", "a.sh", MEGATRON_DENSE},
+    {"launcher", "a.sh",
+     "mpirun -np 8 python pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 "
+     "--seq-length 4096 --max-position-embeddings 4096 --vocab-size 32001 --micro-batch-size 1 "
+     "--global-batch-size 64\n"},
+    {"launcher", "a.sh",
+     "srun --nodes 1 --ntasks-per-node 8 python pretrain_gpt.py --num-layers 32 --hidden-size 4096 "
+     "--num-attention-heads 32 --seq-length 4096 --max-position-embeddings 4096 --vocab-size 32001 "
+     "--micro-batch-size 1 --global-batch-size 64\n"},
 };
 
 /* Values that are tried: one of them must count. */
@@ -182,10 +317,61 @@ static const char *const values[] = {
     "allgather",
     "always",
     "8B",
+    "hybrid",
+    "e4m3",
+    "e2m1",
+    "tensorwise",
+    "blockwise",
+    "mxfp8",
+    "nvfp4",
+    "fp8_mx",
+    "mx",
+    "unfused",
+    "local",
+    "flash",
+    "optim_grads",
+    "learnable",
+    "flex",
+    "a2a",
+    "Et*15|t*17L",
+    "block",
+    "uniform",
+    "llama-2",
+    "1024,0",
+    "core_attn",
+    "mlp",
+    "mlp_type",
+    "learned",
+    "swiglu",
+    "llama",
+    "muon",
+    "peft",
+    "a100",
+    "llama31_405b",
+    "gpt_oss",
+    "405b",
+    "distributed_fused_adam",
+    "grad",
+    "mamba",
+    "[[['mamba'], 32]]",
+    "M-M*",
+    "parallel",
+    "gated_delta_net",
+    "12:64",
+    "0.25",
+    "bf16_with_fp8_current_scaling_mixed",
+    "LoRA",
+    "embedding",
+    "2048",
 };
 
 /* Settings that count only together with others, or as a list, which other tests give. */
-static const char *const together[] = {"accelerate.num_machines", "rehearse.pipeline_module.parts",
+static const char *const together[] = {"moe_flex_dispatcher_backend",
+                                       "run.name",
+                                       "delay-wgrad-compute",
+                                       "comm_overlap.delay_wgrad_compute",
+                                       "accelerate.num_machines",
+                                       "rehearse.pipeline_module.parts",
                                        "parallelism.module_fqns_per_model_part"};
 
 /* ---- one description ---- */
@@ -193,8 +379,9 @@ static const char *const together[] = {"accelerate.num_machines", "rehearse.pipe
 struct outcome {
     double seconds, bytes;
     enum launch_use use; /* of the setting, of --set */
-    bool refused;
+    bool refused, stops; /* the second: not for a value of another kind */
     int notes;
+    char job[160]; /* the machine, the length of the run and the model */
 };
 
 static struct outcome outcome_of(size_t base, const char *name, const char *value)
@@ -216,13 +403,13 @@ static struct outcome outcome_of(size_t base, const char *name, const char *valu
     if (outcome.refused) {
         if (!name)
             fail_msg("%s: %s", bases[base].table, err.text);
+        outcome.stops = !strstr(err.text, "expected") && !strstr(err.text, "takes no value");
         return outcome;
     }
     launch_complete(&options);
     launch_default(&options.sequence, 4096);
     for (int i = 0; name && i < options.argument_count; i++)
-        if (launch_same_name(options.arguments[i].name, name) &&
-            strcmp(options.arguments[i].path, "--set") == 0)
+        if (strcmp(options.arguments[i].path, "--set") == 0 && outcome.use != LAUNCH_UNMODELLED)
             outcome.use = options.arguments[i].use;
     price.job.software = software_find(options.software);
     /* of files that name none */
@@ -237,9 +424,13 @@ static struct outcome outcome_of(size_t base, const char *name, const char *valu
     outcome.refused = !launch_model(&options, &model, &known, &err) || (!known && options.model_name);
     price.job.model = known ? model : price.job.model;
     outcome.refused |= !launch_price_job(&price, &err);
+    outcome.stops = outcome.refused;
     if (outcome.refused && !name)
         fail_msg("%s: %s\n%s", bases[base].table, known ? err.text : "no model", bases[base].text);
     outcome.notes = options.note_count;
+    snprintf(outcome.job, sizeof outcome.job, "%s %d %d %d %.80s", options.device ? options.device : "",
+             (int)options.devices_per_node.value, (int)options.nodes.value, (int)options.steps.value,
+             options.model_name ? options.model_name : "");
     outcome.seconds = price.time.seconds;
     outcome.bytes = price.memory.total;
     launch_options_release(&options);
@@ -260,7 +451,9 @@ static bool moves(const char *table, const struct launch_rule *rule)
             struct outcome after = outcome_of(base, rule->name, values[i]);
             bool listed =
                 after.use == LAUNCH_UNMODELLED || after.use == LAUNCH_IDLE || after.notes != before.notes;
-            if (!after.refused && (listed || after.seconds != before.seconds || after.bytes != before.bytes))
+            if (after.refused ? after.stops
+                              : listed || strcmp(after.job, before.job) != 0 ||
+                                    after.seconds != before.seconds || after.bytes != before.bytes)
                 return true;
         }
     }
@@ -301,7 +494,7 @@ static void every_setting_counts_or_is_listed(void **state)
                 print_error("%s: %s says nothing\n", table, rule->name), silent++;
             flipped++;
         }
-        if (flipped < 40)
+        if (flipped < 15)
             fail_msg("%s: only %d settings", table, flipped);
     }
     assert_int_equal(silent, 0);

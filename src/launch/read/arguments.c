@@ -339,10 +339,22 @@ static bool is_usual(const struct launch_rule *rule, const char *value)
     return false;
 }
 
+/* Facts of a model that plan writes, and that move neither time nor memory. */
+static bool is_fact(const struct launch_rule *rule)
+{
+    static const size_t facts[] = {
+        offsetof(struct launch_options, qk_norm), offsetof(struct launch_options, sinks),
+        offsetof(struct launch_options, qkv_biased), offsetof(struct launch_options, router_biased)};
+    bool fact = false;
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        fact |= rule->kind <= RULE_WORD && rule->at == facts[i];
+    return fact;
+}
+
 static bool apply(struct launch_options *options, const struct launch_rule *rule,
                   const struct launch_rule *end, struct launch_argument *argument, struct error *err)
 {
-    argument->use = LAUNCH_READ;
+    argument->use = is_fact(rule) ? LAUNCH_IDLE : LAUNCH_READ;
     switch (rule->kind) {
     case RULE_NUMBER:
     case RULE_COUNT:

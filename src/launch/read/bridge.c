@@ -66,7 +66,10 @@ static bool is_name(const char *text)
 
 static bool add_options(struct launch_options *options, struct shell *shell, const struct shell_words *words)
 {
-    for (int i = 0; i < words->count; i++) {
+    int first = 0; /* what stands before the script is its launcher's */
+    while (first < words->count && !runs(words->items[first].text, true))
+        first++;
+    for (int i = first < words->count ? first : 0; i < words->count; i++) {
         const char *name = shell_plain(&shell->arena, words->items[i].text), *value = NULL;
         if (!name)
             return false;
@@ -123,9 +126,10 @@ static bool read(struct launch_options *options, struct launch_source *source, s
     if (!options->model_name && family && size)
         options->model_name = arena_format(&options->arena, "%s_%s", family, size);
     options->model_name = launch_recipe_model(options, options->model_name);
-    const char *type = launch_text(options, "compute_dtype"), *recipe = launch_text(options, "fp8_recipe");
+    const char *dtype = launch_argument(options, "compute_dtype") ? "compute_dtype" : "c";
+    const char *type = launch_text(options, dtype), *recipe = launch_text(options, "fp8_recipe");
     bool fp8 = type && strncmp(type, "fp8", 3) == 0;
-    launch_set(&options->type, launch_argument(options, "compute_dtype"),
+    launch_set(&options->type, launch_argument(options, dtype),
                fp8                                      ? COST_FP8
                : type && strncmp(type, "nvfp4", 5) == 0 ? COST_FP4
                                                         : COST_BF16);
@@ -135,14 +139,21 @@ static bool read(struct launch_options *options, struct launch_source *source, s
                    strstr(recipe, "mx")   ? RECIPE_MXFP8
                    : strstr(recipe, "cs") ? RECIPE_TENSORWISE
                    : strstr(recipe, "ds") ? RECIPE_DELAYED
+                   : strstr(recipe, "sc") ? RECIPE_BLOCKWISE
                                           : RECIPE_USUAL);
     }
+    const struct launch_argument *layout = launch_argument(options, "pipeline_model_parallel_layout");
+    if (layout && launch_is_on(options, layout->name) && !launch_read_layout(options, layout, err))
+        return false;
+    if (options->expert.given && options->expert.value > 1 && options->expert_tensor.given)
+        options->technique[TECHNIQUE_EXPERT_TENSOR] = options->expert_tensor;
     if (!options->expert.given || options->expert.value < 2)
         options->technique[TECHNIQUE_EXPERT_OVERLAP].given = options->technique[TECHNIQUE_DISPATCH].given =
             false;
     if (launch_is_on(options, "use_megatron_fsdp")) /* utils/overrides.py */
         launch_set(&options->sharding, launch_argument(options, "use_megatron_fsdp"), 3);
-    struct launch_argument *task = launch_argument(options, "task");
+    launch_settle_optimizer(options, "optimizer_type");
+    const struct launch_argument *task = launch_argument(options, "task");
     if (task && task->value && strcmp(task->value, "peft") == 0)
         launch_set(&options->frozen, task, 1);
     options->software = "megatron-core";

@@ -79,7 +79,6 @@ static bool settle_sharding(struct launch_options *options, struct error *err)
 {
     static const char *const strategies[] = {"no_shard", "optim", "optim_grads", "optim_grads_params"};
     const struct launch_argument *strategy = launch_argument(options, "data-parallel-sharding-strategy");
-    strategy = strategy ? strategy : launch_argument(options, "ddp.data_parallel_sharding_strategy");
     if (options->fsdp.given) {
         /* Megatron-Bridge's recipes and scripts, and MLPerf's submissions, shard all unless they say otherwise */
         bool shards = strcmp(options->reader ? options->reader : "", "Megatron-LM") != 0;
@@ -205,14 +204,16 @@ static bool settle_experts(struct launch_options *options)
 static bool settle_recompute(struct launch_options *options, struct error *err)
 {
     /* of Megatron-LM, of NeMo 1 and Megatron-LM of 2021, and of AMD's submissions to MLPerf */
-    static const char *const methods[] = {"recompute-method", "activations-checkpoint-method", "ACM"};
-    static const char *const counts[] = {"recompute-num-layers", "activations-checkpoint-num-layers", "ACL"};
+    static const char *const methods[] = {"recompute-method", "activations-checkpoint-method", "ACM",
+                                          "ACT_CKPT_METHOD"};
+    static const char *const counts[] = {"recompute-num-layers", "activations-checkpoint-num-layers", "ACL",
+                                         "ACT_CKPT_NUM_LAYERS", "checkpoint-num-layers"};
     const struct launch_argument *modules = launch_argument(options, "recompute-modules"), *method = NULL;
     const char *count = NULL;
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
         method = method ? method : launch_argument(options, methods[i]);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         count = count ? count : launch_text(options, counts[i]);
-    }
     int64_t layers = 1;
     if (modules && modules->value && options->recompute.value == RECOMPUTE_SELECTIVE) {
         struct text words = {0}, expected = {0};
@@ -282,6 +283,9 @@ static bool settle_offload(struct launch_options *options, struct error *err)
         launch_set(&options->technique[TECHNIQUE_OFFLOAD], fraction,
                    known ? (int64_t)(share * 100 + 0.5) : 100);
     }
+    const struct launch_argument *offload = launch_argument(options, "cpu-offloading");
+    if (offload && !launch_is_on(options, offload->name))
+        layers = NULL;
     if (layers && launch_number(layers, 1, &count))
         launch_set(&options->technique[TECHNIQUE_OFFLOAD_ACTIVATIONS],
                    launch_argument(options, "cpu-offloading-num-layers"), count);
@@ -372,7 +376,11 @@ static bool is_unfused(const struct launch_options *options)
 {
     const char *backend = launch_text(options, "attention-backend");
     const char *code = launch_text(options, "transformer-impl");
-    bool flash = launch_is_on(options, "use-flash-attn") || launch_is_on(options, "use-flash-attn-v2");
+    static const char *const names[] = {"use-flash-attn", "use-flash-attn-v1", "use-flash-attn-v2",
+                                        "use-flash-attn-triton", "use-flash-attn-builder"};
+    bool flash = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        flash |= launch_is_on(options, names[i]);
     if (backend && strcmp(backend, "auto") != 0)
         return strcmp(backend, "unfused") == 0 || (strcmp(backend, "local") == 0 && !flash);
     return code && strcmp(code, "local") == 0 && !flash;
@@ -380,10 +388,8 @@ static bool is_unfused(const struct launch_options *options)
 
 void launch_settle_habits(struct launch_options *options)
 {
-    static const char *const gradients[] = {"overlap-grad-reduce", "ddp.overlap_grad_reduce",
-                                            "model.optim.overlap_grad_sync", NULL};
-    static const char *const parameters[] = {"overlap-param-gather", "ddp.overlap_param_gather",
-                                             "model.optim.overlap_param_sync", NULL};
+    static const char *const gradients[] = {"overlap-grad-reduce", "model.optim.overlap_grad_sync", NULL};
+    static const char *const parameters[] = {"overlap-param-gather", "model.optim.overlap_param_sync", NULL};
     static const char *const kernels[] = {"moe-grouped-gemm", NULL};
     bool core = options->software && text_starts_with(options->software, "megatron-core");
     bool asked = core && options->reader && strcmp(options->reader, "Megatron-LM") == 0;

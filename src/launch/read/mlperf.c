@@ -236,10 +236,12 @@ static bool read(struct launch_options *options, struct launch_source *source, s
         !launch_apply_rules(options, &all_rules, first, source->shell, err))
         return false;
     options->software = "megatron-core-2024";
-    if (launch_is_on(options, "FP8_PARAMS") || launch_is_on(options, "FP8_PARAM_GATHER"))
-        if (options->fp8.given)
-            launch_set(&options->technique[TECHNIQUE_PARAMETERS], launch_argument(options, "FP8"),
-                       FORMAT_FP8);
+    static const char *const narrow[] = {"FP8_PARAMS", "FP8_PARAM_GATHER", "FP8_PARAM", "FP4_PARAM",
+                                         "FP4_PARAM_GATHER"};
+    for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++)
+        if (launch_is_on(options, narrow[i]) && (i < 3 ? options->fp8.given : options->fp4.given))
+            launch_set(&options->technique[TECHNIQUE_PARAMETERS], launch_argument(options, narrow[i]),
+                       i < 3 ? FORMAT_FP8 : FORMAT_FP4);
     if (!options->device) {
         const char *slash = strrchr(source->path, '/');
         options->device = launch_device_in(slash ? slash + 1 : source->path);
@@ -268,7 +270,8 @@ static void complete(struct launch_options *options)
 {
     launch_default(&options->devices_per_node, 8);
     launch_default(&options->microbatch, 1);
-    launch_default(&options->sharding, 1);
+    launch_default(&options->sharding,
+                   !options->distributed_optimizer.given || options->distributed_optimizer.value);
     launch_default(&options->sequence_parallel, 1);
     launch_default(&options->type, COST_BF16);
 }

@@ -102,31 +102,81 @@ static bool knows(const struct launch_source *source)
            (doc_find(source->doc->root, "trainer") || doc_find(source->doc->root, "train"));
 }
 
+/* Returns a name of the model, or one of Megatron-Bridge that means what Megatron-LM's does, without what stands before it:
+ * "model.x" is "x"; else the name. */
+static const char *plain_name(const char *name)
+{
+    static const char *const same[] = {
+        "ddp.overlap_grad_reduce",
+        "ddp.overlap_param_gather",
+        "ddp.data_parallel_sharding_strategy",
+        "ddp.megatron_fsdp_main_grads_dtype",
+        "comm_overlap.overlap_grad_reduce",
+        "comm_overlap.overlap_param_gather",
+        "optimizer.use_precision_aware_optimizer",
+        "optimizer.main_grads_dtype",
+        "optimizer.main_params_dtype",
+        "optimizer.exp_avg_dtype",
+        "optimizer.exp_avg_sq_dtype",
+        "optimizer.optimizer_cpu_offload",
+        "optimizer.optimizer_offload_fraction",
+        "optimizer.optimizer",
+        "mixed_precision.fp8_param",
+        "mixed_precision.fp8_param_gather",
+    };
+    const char *dot = strchr(name, '.');
+    if (text_starts_with(name, "model.") && !strchr(name + 6, '.'))
+        return name + 6;
+    for (size_t i = 0; dot && i < sizeof same / sizeof *same; i++)
+        if (strcmp(name, same[i]) == 0)
+            return dot + 1;
+    return name;
+}
+
 /* Adds what --set gives for "model.x": the rules of the model know only "x". */
 static bool add_given(struct launch_options *options)
 {
     for (const char *const *given = options->given; given && *given; given++) {
         const char *equals = strchr(*given, '=');
-        const char *name = equals && text_starts_with(*given, "model.")
-                               ? arena_copy(&options->arena, *given, (size_t)(equals - *given))
-                               : NULL;
-        if (name && launch_has_rule(&below_model, name + 6) &&
+        const char *name = equals ? arena_copy(&options->arena, *given, (size_t)(equals - *given)) : NULL;
+        const struct launch_rule *end;
+        if (name && plain_name(name) != name &&
+            launch_table_rule(below_model.table, plain_name(name), &end) &&
             !launch_add(options, name, equals + 1, "--set", 0))
             return false;
     }
     return true;
 }
 
-/* Arguments "model.x" are also there as "x", by which Megatron's rules and settling find them. */
+/* Arguments "model.x" become "x", by which Megatron's rules and settling find them, and types of PyTorch their words. */
 static bool rename_model(struct launch_options *options, int first)
 {
+    static const char *const types[][2] = {{"torch.bfloat16", "bf16"},
+                                           {"torch.float32", "fp32"},
+                                           {"torch.float", "fp32"},
+                                           {"torch.float16", "fp16"},
+                                           {"torch.uint8", "fp8"}};
     for (int i = first; i < options->argument_count; i++) {
         struct launch_argument *argument = &options->arguments[i];
-        bool inner = text_starts_with(argument->name, "model.") && !strchr(argument->name + 6, '.');
-        if (inner)
-            argument->name += 6;
+        argument->name = plain_name(argument->name);
+        for (size_t j = 0; argument->value && j < sizeof types / sizeof *types; j++)
+            if (strcmp(argument->value, types[j][0]) == 0)
+                argument->value = types[j][1];
     }
     return true;
+}
+
+/* Megatron-Bridge: the format of exchanged gradients, where the precision's counts more than that of data parallelism, and
+ * adapters, by an object or by its name. */
+static void settle_bridge(struct launch_options *options)
+{
+    const struct launch_argument *wide = launch_argument(options, "mixed_precision.grad_reduce_in_fp32");
+    wide = wide ? wide : launch_argument(options, "ddp.grad_reduce_in_fp32");
+    if (wide && wide->value && strcmp(wide->value, "false") == 0)
+        launch_default(&options->technique[TECHNIQUE_GRADIENTS], FORMAT_BF16);
+    const char *name = launch_is_on(options, "peft") ? "peft" : "peft._target_";
+    if (launch_is_on(options, name))
+        launch_set(&options->frozen, launch_argument(options, name), 1);
 }
 
 static bool refuse_open(const struct launch_options *options, int first, struct error *err)
@@ -195,6 +245,8 @@ bool launch_read_nemo(struct launch_options *options, int first, bool bridge, co
     if (!launch_apply_rules(options, bridge ? &around_bridge : &all_rules, first, shell, err) ||
         !refuse_open(options, first, err))
         return false;
+    if (bridge)
+        settle_bridge(options);
     const char *activation = launch_text(options, "activation"),
                *optimizer = launch_text(options, "model.optim.name");
     const char *peft = launch_text(options, "model.peft.peft_scheme");
@@ -230,8 +282,9 @@ bool launch_read_nemo(struct launch_options *options, int first, bool bridge, co
 
 static void complete(struct launch_options *options)
 {
+    bool whole = options->distributed_optimizer.given && !options->distributed_optimizer.value;
     if (strcmp(options->software, "megatron-core") == 0)
-        launch_default(&options->sharding, 1);
+        launch_default(&options->sharding, !whole);
     launch_default(&options->accumulation, 1);
 }
 

@@ -94,6 +94,8 @@ static bool read(struct launch_options *options, struct launch_source *source, s
     for (int i = first; i < own; i++)
         if (options->arguments[i].use == LAUNCH_UNKNOWN || options->arguments[i].use == LAUNCH_UNMODELLED)
             options->arguments[i].use = LAUNCH_IDLE;
+    if (launch_is_on(options, "lora.enabled"))
+        launch_set(&options->frozen, launch_argument(options, "lora.enabled"), 1);
     const char *type = launch_text(options, "model_type");
     if (type && strcmp(type, "mamba") == 0)
         return launch_refuse(launch_argument(options, "model_type"), err, "Mamba layers are not modelled");

@@ -305,28 +305,6 @@ static bool settle_precision(struct launch_options *options)
     return true;
 }
 
-/* The number format of the precision counts more than that of data parallelism. */
-static void settle_gradients(struct launch_options *options)
-{
-    const struct launch_argument *wide = launch_argument(options, "mixed_precision.grad_reduce_in_fp32");
-    wide = wide ? wide : launch_argument(options, "ddp.grad_reduce_in_fp32");
-    if (wide && wide->value && strcmp(wide->value, "false") == 0)
-        launch_default(&options->technique[TECHNIQUE_GRADIENTS], FORMAT_BF16);
-}
-
-/* Fine-tuning with LoRA, by an object or by its name. */
-static void settle_tuning(struct launch_options *options)
-{
-    const struct launch_argument *peft = launch_argument(options, "peft"),
-                                 *rank = launch_argument(options, "peft.dim");
-    int64_t number;
-    if (!peft || !peft->value || !launch_is_on(options, "peft"))
-        return;
-    launch_set(&options->frozen, peft, 1);
-    if (rank && rank->value && launch_number(rank->value, 1, &number))
-        launch_set(&options->rank, rank, number);
-}
-
 /* NeMo 2: a strategy of Lightning has Megatron's names. */
 static void rename_nemo(struct launch_options *options, int first)
 {
@@ -375,8 +353,6 @@ static bool read_bridge(struct launch_options *options, const struct python_valu
     if (each && launch_number(each, 1, &number))
         launch_set(&options->devices_per_node, launch_argument(options, "trainer.devices"), number);
     read_function_name(options, function);
-    settle_tuning(options);
-    settle_gradients(options);
     settle_overlap(options, root);
     struct launch_argument *optimizer = launch_argument(options, "optimizer");
     if (optimizer) /* a class, not a kind */
@@ -392,7 +368,8 @@ static bool read_bridge(struct launch_options *options, const struct python_valu
 
 static void complete_bridge(struct launch_options *options)
 {
-    launch_default(&options->sharding, 1);
+    launch_default(&options->sharding,
+                   !options->distributed_optimizer.given || options->distributed_optimizer.value);
     launch_default(&options->accumulation, 1);
     launch_default(&options->type, COST_BF16);
 }
