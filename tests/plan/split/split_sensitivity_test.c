@@ -180,7 +180,7 @@ static void plans_and_alternatives_add_up(void **state)
 static void a_plan_is_its_job(void **state)
 {
     (void)state;
-    static const char *const models[] = {"llama-3-8b", "llama-3-70b", "falcon-180b"};
+    static const char *const models[] = {"llama-3-8b", "llama-3-70b", "qwen3-32b"};
     for (int i = 0; i < 3; i++) {
         struct found found;
         struct plan plan;
