@@ -196,7 +196,7 @@ bool launch_fix(struct launch_options *options, struct job_question *question, s
 {
     struct job job = question->job;
     job.tensor = job.pipeline = job.context = job.expert = job.data = job.chunks = 1;
-    if (!launch_apply(options, &job, err))
+    if (!launch_check(options, question->job.devices, err) || !launch_apply(options, &job, err))
         return false;
     question->job.batch = job.batch;
     question->job.sequence = job.sequence;

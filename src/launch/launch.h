@@ -201,6 +201,9 @@ bool launch_note(struct launch_options *options, const char *format, ...) PRINTF
 bool launch_model(struct launch_options *options, const struct architecture **model, bool *known,
                   struct error *err);
 
+/* Checks what the files' software refuses at its start whatever the job is (data/software/NAME-rules.yaml). `devices`: 0: open. */
+bool launch_check(struct launch_options *options, int64_t devices, struct error *err);
+
 /* Sets the defaults of the files' software for missing options. Without this call such a dimension stays open. */
 void launch_complete(struct launch_options *options);
 

@@ -85,6 +85,8 @@ bool launch_price_job(struct launch_price *price, struct error *err)
         return refuse_missing(options, err);
     if (!settle_microbatch(price, err))
         return false;
+    if (!launch_check(options, job->devices, err))
+        return false;
     job->tensor = job->pipeline = job->context = job->expert = job->chunks = 1;
     struct launch_options plain = *options; /* the model's numbers are the job's own */
 #define X(name) plain.name.given = false;

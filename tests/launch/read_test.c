@@ -263,9 +263,6 @@ static void refuses_contradictions(void **state)
 {
     (void)state;
     refuses("--bf16\n--fp16", "run.sh:1: --bf16 and --fp16 (line 2) exclude each other");
-    refuses("--pipeline-model-parallel-layout 'Et|tL' --num-virtual-stages-per-pipeline-rank 2",
-            "run.sh:1: --pipeline-model-parallel-layout and --num-virtual-stages-per-pipeline-rank (line 1) "
-            "exclude each other");
 }
 
 static void refuses_bad_layouts(void **state)

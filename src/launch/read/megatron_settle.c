@@ -48,11 +48,6 @@ static bool conflicts(const struct launch_options *options, struct error *err)
     static const char *const pairs[][2] = {
         {"bf16", "fp16"},
         {"fp8-format", "fp4-format"},
-        {"num-virtual-stages-per-pipeline-rank", "num-layers-per-virtual-pipeline-stage"},
-        {"pipeline-model-parallel-layout", "num-virtual-stages-per-pipeline-rank"},
-        {"pipeline-model-parallel-layout", "num-layers-per-virtual-pipeline-stage"},
-        {"pipeline-model-parallel-layout", "decoder-first-pipeline-num-layers"},
-        {"pipeline-model-parallel-layout", "decoder-last-pipeline-num-layers"},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (conflict(options, pairs[i][0], pairs[i][1], err))

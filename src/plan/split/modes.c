@@ -54,7 +54,10 @@ static void add_mode(struct space *space, enum recompute recompute, unsigned mod
                      enum recompute_method some)
 {
     struct space_mode mode = {.recompute = recompute, .modules = (int)modules, .some = some};
-    if (space_allows(space->question, JOB_RECOMPUTE, recompute))
+    struct job job = space->question->job;
+    job.recompute = recompute;
+    job.technique.modules = (int)modules;
+    if (space_allows(space->question, JOB_RECOMPUTE, recompute) && job_keeps(&job, RULE_AT_MODE))
         space->modes[space->mode_count++] = mode;
 }
 

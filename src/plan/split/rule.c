@@ -214,6 +214,22 @@ static void say_recipe(const struct job *job, struct text *out)
                 cost_type_name(job->type));
 }
 
+/* Modules that selective recomputation names and the model has not. */
+static unsigned modules_missing(const struct job *job)
+{
+    unsigned expert = 1u << MODULE_EXPERTS | 1u << MODULE_EXPERT_ACTIVATION | 1u << MODULE_SHARED_EXPERTS;
+    unsigned missing =
+        (job->model->experts > 0 ? 0 : expert) | (job->model->kv_rank > 0 ? 0 : 1u << MODULE_LATENT_UP);
+    return job->recompute == RECOMPUTE_SELECTIVE ? (unsigned)job->technique.modules & missing : 0;
+}
+
+static void say_modules(const struct job *job, struct text *out)
+{
+    text_format(out, "'%s' has no ", job->model->name);
+    technique_write(out, TECHNIQUE_MODULES, (int)modules_missing(job));
+    text_add(out, " to recompute");
+}
+
 static const char *stage_name(const struct job *job)
 {
     static const char *const names[] = {"ZeRO stage 0", "ZeRO stage 1", "ZeRO stage 2", "ZeRO stage 3"};
@@ -229,6 +245,7 @@ static const char *stage_name(const struct job *job)
     }                                                                                                        \
     static void name##_say(const struct job *job, struct text *out)                                          \
     {                                                                                                        \
+        (void)job;                                                                                           \
         said;                                                                                                \
     }
 
@@ -274,6 +291,12 @@ RULE(split, job->technique.expert_tensor <= 1 || job->model->expert_ffn % job->t
 RULE(split_node,
      job->technique.expert_tensor <= 1 || job->devices_per_node % job->technique.expert_tensor == 0,
      say_uneven(out, "devices of a node", job->devices_per_node, NULL, job->technique.expert_tensor))
+RULE(expert_bias,
+     job->model->experts == 0 || !(job->model->biased || job->model->mlp_biased) ||
+         (job->expert > 1 ? job->technique.expert_tensor : job->tensor) <= 1,
+     text_format(out,
+                 "experts of '%s' have biases, and are not split: give ep of at least 2 with etp=1, or tp=1",
+                 job->model->name))
 RULE(copies, copies_divide(job), say_copies(job, out))
 /* a group lies within a node, or consists of whole nodes */
 RULE(node,
@@ -334,6 +357,16 @@ RULE(schedule, job_schedule_allowed(job), say_schedule(job, out))
 
 /* what runs beside, or waits */
 RULE(overlap, overlaps_well(job), say_overlap(job, out))
+RULE(narrow, job->technique.parameters != FORMAT_FP8 || (job->type == COST_FP8 && job->sharding > 0),
+     text_add(out, job->type != COST_FP8 ? "parameters in fp8 need products in fp8: give --precision fp8"
+                                         : "parameters in fp8 need shared states: give zero of at least 1"))
+RULE(narrow_host,
+     job->technique.parameters != FORMAT_FP8 || job->technique.offload == 0 ||
+         job->technique.recipe <= RECIPE_DELAYED,
+     text_add(
+         out,
+         "parameters in fp8 with states on the host need the recipe of earlier steps: give recipe=delayed"))
+RULE(modules, modules_missing(job) == 0, say_modules(job, out))
 RULE(host, host_holds(job), say_host(job, out))
 
 /* ---- the table ---- */
@@ -382,6 +415,7 @@ const struct job_rule job_rules[] = {
     ROW("expert-grid", grid, ALL, DEGREES | EP, 0, RULE_AT_DEGREES, NULL, STATE ":881"),
     ROW("expert-split", split, WHOLE, EP, 0, RULE_AT_SPLIT, NULL, CORE "tensor_parallel/layers.py:1038"),
     ROW("expert-node", split_node, PLANNED, EP, 0, RULE_AT_SPLIT, NULL, PRICED),
+    ROW("expert-bias", expert_bias, WHOLE, EP | TP, 0, RULE_AT_SPLIT, "megatron-core", CONFIG ":2613"),
     ROW("copies", copies, ALL, DP | EP, 0, RULE_AT_DEGREES | RULE_AT_SHARDS, NULL, STATE ":922, 1447"),
     ROW("one-stage", one_stage, WHOLE, PP | VP, 0, RULE_AT_CHUNKS, NULL, STATE ":828"),
     ROW("places", places, ALL, PP | VP, 0, RULE_AT_CHUNKS, NULL, PRICED),
@@ -392,6 +426,9 @@ const struct job_rule job_rules[] = {
     ROW("techniques", techniques, PLANNED, 0, 0, RULE_AT_TECHNIQUES, NULL, OURS),
     ROW("recipe", recipe, PLANNED, 0, 0, RULE_AT_TECHNIQUES, NULL, "architecture papers; Transformer Engine; torchao"),
     ROW("overlap", overlap, WHOLE, EP | PP | VP | BIT(RECOMPUTE), 0, RULE_AT_CHUNKS, NULL, CONFIG ":3006"),
+    ROW("fp8-parameters", narrow, WHOLE, 0, 0, RULE_AT_OFFLOAD, "megatron-core", READ ":1095, " CONFIG ":1566"),
+    ROW("fp8-host", narrow_host, WHOLE, 0, 0, RULE_AT_OFFLOAD, "megatron-core", READ ":1889"),
+    ROW("modules", modules, WHOLE, BIT(RECOMPUTE), 0, RULE_AT_MODE, NULL, CONFIG ":1964"),
     ROW("host", host, WHOLE, PP | BIT(RECOMPUTE), 0, RULE_AT_OFFLOAD, "megatron-core", CONFIG ":1891"),
 };
 /* clang-format on */
@@ -502,7 +539,8 @@ bool job_rule_refuse(const struct job *job, const struct job_rule *rule, struct 
     for (int d = 0; d < JOB_TECHNIQUE; d++) {
         int64_t value = job_dimension_value(job, (enum job_dimension)d);
         struct job one = alone(&question, (enum job_dimension)d, value, job->pipeline);
-        if (rule->about == 1u << d || ((rule->alone >> d & 1) && !rule->keeps(&one) && text.length == 0))
+        if ((rule->about == 1u << d && d != JOB_RECOMPUTE) ||
+            ((rule->alone >> d & 1) && !rule->keeps(&one) && text.length == 0))
             text_format(&text, "%s=%" PRId64 ": ", job_dimension_name((enum job_dimension)d), value);
     }
     rule->say(job, &text);

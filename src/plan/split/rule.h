@@ -23,10 +23,11 @@ enum {
     RULE_AT_SHARDS = 2,       /* and copies of shards */
     RULE_AT_CHUNKS = 4,       /* and micro-batch, chunks and recomputation */
     RULE_AT_SCHEDULE = 8,     /* and the schedule */
-    RULE_AT_OFFLOAD = 16,     /* and what the host holds */
-    RULE_AT_SPLIT = 32,       /* expert tensor parallel */
+    RULE_AT_OFFLOAD = 16,     /* and formats, and what the host holds */
+    RULE_AT_SPLIT = 32,       /* tensor, expert and expert tensor parallel */
     RULE_AT_QUESTION = 64,    /* nothing */
     RULE_AT_TECHNIQUES = 128, /* nothing but given techniques */
+    RULE_AT_MODE = 256,       /* recomputation */
 };
 
 struct job_rule {

@@ -128,18 +128,17 @@ static void list_expert_cuts(struct space *space, int tensor, int context, int e
     const struct job *job = &space->question->job;
     const struct job_range *given = &space->question->ranges[JOB_TECHNIQUE + TECHNIQUE_EXPERT_TENSOR];
     struct space_cut cut = {.tensor = tensor, .context = context, .expert = expert};
-    bool usual = given->given && given->max == 0;
-    if (expert == 1 || usual || !software_supports(job->software, TECHNIQUE_EXPERT_TENSOR)) {
-        if (!given->given || given->max <= 1)
-            list_cut(space, cut);
-        return;
-    }
-    for (int split = 1; split <= job->devices_per_node; split++) {
-        bool tried =
-            given->given ? split >= given->min && split <= given->max : split == 1 || split == tensor;
-        struct job parted = *job;
+    struct job parted = *job;
+    bool whole = expert == 1 || (given->given && given->max == 0) ||
+                 !software_supports(job->software, TECHNIQUE_EXPERT_TENSOR);
+    parted.tensor = tensor;
+    parted.expert = expert;
+    for (int split = 1; split <= (whole ? 1 : job->devices_per_node); split++) {
+        bool tried = whole          ? !given->given || given->max <= 1
+                     : given->given ? split >= given->min && split <= given->max
+                                    : split == 1 || split == tensor;
         parted.technique.expert_tensor = split;
-        cut.expert_tensor = split > 1 || given->given ? split : 0;
+        cut.expert_tensor = split > 1 || (given->given && !whole) ? split : 0;
         if (tried && job_keeps(&parted, RULE_AT_SPLIT) && job->devices >= (int64_t)expert * split)
             list_cut(space, cut);
     }
