@@ -242,6 +242,7 @@ const struct software software_all[SOFTWARE_COUNT] = {
         .text =
             "Hugging Face's Trainer with FSDP: weights, gradients and Adam's moments in bf16, not compiled",
         HF_KERNELS,
+        .keeps_root = true,
         FSDP_BF16,
         .adapter_bytes = 4,
         .dequantize = 1.9,
@@ -252,6 +253,7 @@ const struct software software_all[SOFTWARE_COUNT] = {
         .name = "hf-trainer-fused",
         .text = "the same with fused kernels of norms, rotary embedding and loss (Liger, Unsloth)",
         HF_KERNELS,
+        .keeps_root = true,
         FSDP_BF16,
         .adapter_bytes = 4,
         .dequantize = 1.9,
@@ -264,6 +266,7 @@ const struct software software_all[SOFTWARE_COUNT] = {
         .name = "hf-trainer-2023",
         .text = "the same of 2023, 4-bit weights unpacked by PyTorch",
         HF_KERNELS,
+        .keeps_root = true,
         .optimizer = 30,
         .state_bytes = 12,
         .fully_sharded = true,

@@ -83,6 +83,8 @@ struct software {
         shows_shards; /* nothing hides shards: matrices are gathered one after another, copied out of a flat partition */
     bool
         gathers_matrices; /* shards are gathered matrix by matrix, not block by block (XLA: each product's own) */
+    bool
+        keeps_root; /* embedding and head are gathered together, and stay so until the end of the backward pass */
     bool keeps_gathered;     /* a pipeline keeps its stage's parameters gathered during the iteration, */
     bool keeps_with_experts; /* and so do jobs without one, where the model has experts */
     bool interleaves;        /* by default a pipeline has one layer per chunk, else one chunk */

@@ -58,6 +58,9 @@ static double working(const struct job *job, const struct job_layers *layers,
         bytes += formats->gathered * (others + ahead) * stage->largest_matrix;
     else if (job->sharding >= 3)
         bytes += formats->gathered * (others + ahead) * (experts ? stage->gathered : stage->gathered_alone);
+    if (job->sharding >= 3 && !stays && software->keeps_root)
+        bytes += fmax(formats->gathered, 2.0) * (layers->embedding.parameters + layers->head.parameters) *
+                 (1.0 - 1.0 / job_shard_ranks(job));
     return bytes;
 }
 
@@ -144,6 +147,8 @@ struct job_memory job_stage_memory(const struct job *job, const struct job_layer
         .working = working(job, layers, &formats, loss, layer) + buffers,
         .runtime = software->runtime_share * (double)job->device->memory,
     };
+    if (job->technique.step == SWITCH_ON)
+        memory.gradients = 0.0;
     /* the peak is in the last layer's backward pass, or in the step */
     if (software->late_gradients && job->pipeline == 1 && job_microbatches(job) == 1) {
         double step = job_is_frozen(job) ? 0.0
@@ -157,8 +162,6 @@ struct job_memory job_stage_memory(const struct job *job, const struct job_layer
             memory.working = step;
         }
     }
-    if (job->technique.step == SWITCH_ON)
-        memory.gradients = 0.0;
     const struct memory_stage bytes = {
         .state = memory.parameters + memory.gradients + memory.optimizer,
         .kept = kept,
