@@ -81,6 +81,38 @@ static bool fixed(struct law_case *kase)
     return holds;
 }
 
+/* check-plan's optimum for any plan of the job is plan's own. */
+static bool checked_restriction(struct law_case *kase)
+{
+    static const char *const restrictions[] = {"schedule=zb-h1", "schedule=zb-v", "schedule=dualpipev",
+                                               "pp=2",           "replicate=2",   "offload=50",
+                                               "recompute=full", "tp=2",          "zero=3",
+                                               "zero=1",         "vp=2",          "mbs=1"};
+    struct question other = kase->question, check = {.command = "check-plan"};
+    const char *path = law_path(kase, "fixed.json");
+    struct rh_array list;
+    bool holds = true;
+    question_set(&other, "fix", "%s", PICK(&kase->random, restrictions));
+    struct answer answer = law_ask(kase, &other, 1);
+    if (!answer.handle || !kase->answer.proven || !rh_save(answer.handle, "json", path, NULL)) {
+        answer_free(&answer);
+        return true;
+    }
+    question_set(&check, "plan", "%s", path);
+    struct answer checked = law_ask(kase, &check, 1);
+    double excess = NAN;
+    if (checked.handle && rh_get(checked.handle, "excess", &list) && list.shape[0] == 1)
+        excess = *(const double *)list.data;
+    if (!checked.handle)
+        holds = law_broken(kase, "check-plan refuses it: %s", checked.error);
+    else if (!law_near(answer.time / (1.0 + excess), kase->answer.time))
+        holds = law_broken(kase, "check-plan's optimum is %.17g s, plan's %.17g s",
+                           answer.time / (1.0 + excess), kase->answer.time);
+    answer_free(&checked);
+    answer_free(&answer);
+    return holds;
+}
+
 /* A text that says what the format has no option for is another job. */
 static bool has_notes(const struct answer *answer)
 {
@@ -233,7 +265,7 @@ static const struct law job_laws[] = {{"threads", law_threads},
                                       {"more devices", more_devices},
                                       {"less headroom", less_headroom},
                                       {"fix", fixed},
-                                      {"emit", emitted},
+                                      {"check-plan of a restriction", checked_restriction},
                                       {"emit", emitted},
                                       {"startable", startable},
                                       {"as cluster", as_cluster},

@@ -26,10 +26,8 @@ static const struct family *const families[] = {&family_pipeline, &family_fleet,
 static const struct exception {
     const char *family, *law, *reason;
 } exceptions[] = {
-    {"pipeline", "more nodes", "a plan uses every node, also where fewer are faster"},
-    {"pipeline", "other method", "fold-greedy and fold-dp leave devices idle, which exact never does"},
-    {"templates", "rows fall", "a template uses every node, also where fewer are faster"},
-    {"mixed", "better type", "a device is never used as one of a lesser type"},
+    {"job", "check-plan of a restriction",
+     "its optimum takes over replication and offload of the plan that it scores"},
     {NULL, NULL, NULL},
 };
 

@@ -103,7 +103,20 @@ static void draw_pipeline(struct law_case *kase)
     question_set(&kase->question, "memory", random_one_in(source, 2) ? "in-flight" : "reference");
 }
 
-/* What another method finds is a plan of the same question. */
+/* Returns whether an answer that is none, or is proven over fewer plans, says that every device has to be used. */
+static bool says_all_devices(const struct answer *answer)
+{
+    struct rh_text text;
+    if (!answer->handle)
+        return strstr(answer->error, "none may be idle") != NULL;
+    if (!rh_write(answer->handle, "text", &text, NULL))
+        return false;
+    bool says = strstr(text.data, "use every device") != NULL;
+    rh_text_free(&text);
+    return says;
+}
+
+/* What another method finds is a plan of the same question, unless that asks for plans without idle devices, and says so. */
 static bool other_method(struct law_case *kase)
 {
     static const char *const methods[] = {"divide", "fold-greedy", "fold-dp"};
@@ -112,7 +125,10 @@ static bool other_method(struct law_case *kase)
     question_set(&question, "search", "%s", method);
     struct answer answer = law_ask(kase, &question, 1);
     bool holds = true;
-    if (answer.handle && !kase->answer.handle)
+    if (answer.handle && says_all_devices(&kase->answer) &&
+        rh_number(answer.handle, "devices_used") < rh_number(answer.handle, "devices"))
+        ;
+    else if (answer.handle && !kase->answer.handle)
         holds = law_broken(kase, "%s has a plan where exact has none", method);
     else if (answer.handle && answer.time < kase->answer.bound * (1 - LAWS_SAME))
         holds = law_broken(kase, "%s takes %.17g s, where no plan takes less than %.17g s", method,
