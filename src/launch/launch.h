@@ -64,7 +64,7 @@ bool launch_write_script(enum launch_format format, enum launch_launcher launche
 
 /* ---- reading ---- */
 
-#define LAUNCH_MAX_BYTES     ((size_t)4 << 20) /* of a file */
+#define LAUNCH_MAX_BYTES     ((size_t)2 << 20) /* of a file */
 #define LAUNCH_MAX_ARGUMENTS 20000
 #define LAUNCH_MAX_STAGES    65536 /* of a pipeline layout, chunks counted */
 

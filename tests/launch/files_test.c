@@ -238,6 +238,38 @@ static void large_maps_are_read(void **state)
     text_release(&text);
 }
 
+/* Reads a script; the error must say which part of the budget is spent. */
+static void script_is_spent(const char *data, const char *why)
+{
+    struct launch_options options = {0};
+    struct error err;
+    const struct launch_input input = {
+        .path = "x.sh", .data = data, .length = strlen(data), .is_alone = true};
+    assert_false(launch_read(&options, &input, &err));
+    if (!strstr(err.text, why))
+        fail_msg("%s", err.text);
+}
+
+/* Words of a value that is split again and again, and texts that double. */
+static void long_scripts_end_with_a_reason(void **state)
+{
+    struct text text = {0};
+    (void)state;
+    text_add(&text, "A=\"");
+    for (int i = 0; i < 100000; i++)
+        text_add(&text, "x ");
+    text_add(&text, "\"\n");
+    for (int i = 0; i < 10; i++)
+        text_add(&text, "torchrun pretrain_gpt.py $A\n");
+    script_is_spent(text.data, "steps of reading a launch description");
+    text.length = 0;
+    text_add(&text, "A=xxxxxxxx\n");
+    for (int i = 0; i < 30; i++)
+        text_add(&text, "A=\"$A$A\"\n");
+    script_is_spent(text.data, "its variables expand to more than");
+    text_release(&text);
+}
+
 /* All readers obey a stop. */
 static void a_stop_ends_the_readers(void **state)
 {
@@ -269,6 +301,7 @@ int main(void)
         cmocka_unit_test(a_checkout_is_the_root),
         cmocka_unit_test(circles_of_imports_end),
         cmocka_unit_test(long_programs_end_with_a_reason),
+        cmocka_unit_test(long_scripts_end_with_a_reason),
         cmocka_unit_test(large_maps_are_read),
         cmocka_unit_test(a_stop_ends_the_readers),
     };

@@ -296,7 +296,7 @@ static void refuses_too_many_options_and_binaries(void **state)
     assert_false(read_text("--bf16\0", 7, &options, &err));
     assert_string_equal(err.text, "run.sh: binary, not a script");
     assert_false(read_text("", LAUNCH_MAX_BYTES + 1, &options, &err));
-    assert_string_equal(err.text, "run.sh: more than 4194304 bytes");
+    assert_string_equal(err.text, "run.sh: more than 2097152 bytes");
 }
 
 /* ---- what is read, set in a job ---- */

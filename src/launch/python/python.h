@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#define PYTHON_MAX_TOKENS  800000 /* of all modules */
+#define PYTHON_MAX_TOKENS  500000 /* of all modules */
 #define PYTHON_SKIPPED     32     /* tokens that are passed over for a step of the budget */
 #define PYTHON_MAX_DEPTH   150    /* of calls, and of brackets */
 #define PYTHON_MAX_MODULES 60

@@ -33,8 +33,8 @@ static void put(struct expansion *e, const char *bytes, size_t length)
 static bool end_field(struct expansion *e)
 {
     struct shell *shell = e->run->shell;
-    if (!e->begun)
-        return true;
+    if (!e->begun || !shell_spend(e->run, 1))
+        return !e->begun;
     const char *copy = e->field.failed
                            ? NULL
                            : arena_copy(&shell->arena, e->field.data ? e->field.data : "", e->field.length);

@@ -23,10 +23,10 @@
 /* The number of a line follows, up to SHELL_END: the text behind it is from there. Only inside the reader. */
 #define SHELL_LINE '\003'
 
-#define SHELL_MAX_BYTES    ((size_t)1 << 20)  /* of a script */
-#define SHELL_MAX_EXPANDED ((size_t)32 << 20) /* of all expanded texts */
-#define SHELL_MAX_DEPTH    40                 /* of nested commands, and of files that are sourced */
-#define SHELL_STEP         12                 /* steps of the budget for a command */
+#define SHELL_MAX_BYTES    ((size_t)1 << 20) /* of a script */
+#define SHELL_MAX_EXPANDED ((size_t)8 << 20) /* of all expanded texts */
+#define SHELL_MAX_DEPTH    40                /* of nested commands, and of files that are sourced */
+#define SHELL_STEP         12                /* steps of the budget for a command */
 #define SHELL_MAX_NAMES    4000 /* of variables that are set, and of others; each is compared with all */
 
 struct shell_word {
@@ -49,6 +49,7 @@ struct shell_variable {
     bool is_asked; /* it is given, and a text names it */
     const char *path;
     int line;
+    int next; /* of the same place in `places`: its number and 1; 0: none */
 };
 
 /* A variable that is not set, or a command whose output is not known. */
@@ -72,6 +73,7 @@ struct shell {
     const char *const *given; /* "NAME=VALUE", ended by NULL */
     struct launch_budget *budget;
     struct shell_variable *variables;
+    int places[256]; /* the last variable whose name has this hash: its number and 1 */
     int variable_count, variable_room;
     struct shell_unknown *unknowns;
     int unknown_count, unknown_room;

@@ -1,4 +1,5 @@
 /* Words, unknowns and variables of a script, and where raw words end. */
+#include "core/hash.h"
 #include "launch/shell/parts.h"
 
 #include <ctype.h>
@@ -123,6 +124,8 @@ struct shell_unknown *shell_unknown_in(const struct shell *shell, const char *te
 int shell_add_unknown(struct shell_run *run, const char *name, size_t length, const char *text)
 {
     struct shell *shell = run->shell;
+    if (!shell_spend(run, shell->unknown_count / 128))
+        return -1;
     for (int i = 0; name && i < shell->unknown_count; i++)
         if (shell->unknowns[i].name && !shell->unknowns[i].text &&
             strncmp(shell->unknowns[i].name, name, length) == 0 && !shell->unknowns[i].name[length])
@@ -146,11 +149,16 @@ int shell_add_unknown(struct shell_run *run, const char *name, size_t length, co
 
 /* ---- variables ---- */
 
+static size_t place_of(const char *name, size_t length)
+{
+    return hash_bytes(0, name, length) % (sizeof((struct shell){0}.places) / sizeof(int));
+}
+
 static struct shell_variable *find(const struct shell *shell, const char *name, size_t length)
 {
-    for (int i = 0; i < shell->variable_count; i++)
-        if (strncmp(shell->variables[i].name, name, length) == 0 && !shell->variables[i].name[length])
-            return &shell->variables[i];
+    for (int i = shell->places[place_of(name, length)]; i > 0; i = shell->variables[i - 1].next)
+        if (strncmp(shell->variables[i - 1].name, name, length) == 0 && !shell->variables[i - 1].name[length])
+            return &shell->variables[i - 1];
     return NULL;
 }
 
@@ -189,8 +197,10 @@ struct shell_variable *shell_variable_of(struct shell *shell, const char *name, 
     if (!items || !copy)
         return NULL;
     shell->variables = items;
-    items[shell->variable_count] = (struct shell_variable){.name = copy};
-    return &items[shell->variable_count++];
+    int *place = &shell->places[place_of(name, length)];
+    items[shell->variable_count] = (struct shell_variable){.name = copy, .next = *place};
+    *place = ++shell->variable_count;
+    return &items[*place - 1];
 }
 
 /* Notes through which variable an unknown goes on; a command's output is called as the first variable that holds it. */
