@@ -24,8 +24,8 @@
 
 /* Transformer Engine, distributed optimizer, interleaving. */
 #define MEGATRON_CORE                                                                                        \
-    .attention = ATTENTION_FLASH3, .middle = 3, .loss_kept = 6, .optimizer = 30, .accumulate = 4,            \
-    .step_host = 0.025, .gradient_bytes = 4, .sequence_parallel = true, .sharded = true,                     \
+    .narrow_kept = true, .attention = ATTENTION_FLASH3, .middle = 3, .loss_kept = 6, .optimizer = 30,        \
+    .accumulate = 4, .step_host = 0.025, .gradient_bytes = 4, .sequence_parallel = true, .sharded = true,    \
     .interleaves = true, .caches_weights = true, .parameter_bytes = 2, .stored_gradient_bytes = 4,           \
     .state_bytes = 12, .backward_working = 1, .matrix_working = 6, .runtime_share = 0, .selective_kept = 1,  \
     .selective = 0.0, .zero_staged = 3, .some_blocks = METHOD_BLOCK
@@ -462,7 +462,6 @@ const struct software software_all[SOFTWARE_COUNT] = {
         .schedules = S(ZB_H1) | S(DUALPIPE) | S(ZB_V) | S(DUALPIPEV),
         .dispatch = DISPATCH_DEEPEP,
         .narrow_dispatch = true,
-        .narrow_kept = true,
         .attention_forward = 1.25,
         .attention_backward = 1.25,
         .narrow_rate = 0.85,

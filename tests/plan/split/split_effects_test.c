@@ -157,6 +157,17 @@ static void copies_in_the_same_format_are_none(void **state)
     near(job_memory(&job).optimizer, 8.0 * parameters);
 }
 
+/* Of a block's inputs of products Transformer Engine keeps those of 8 bits in 8 bits, and the activation's in 16. */
+static void narrow_products_keep_narrow_inputs(void **state)
+{
+    (void)state;
+    struct job job = job_of("llama-3-8b", "megatron-core", 1, 8);
+    double wide = job_memory(&job).activations, row = 4096.0 * (double)job.sequence * 32.0;
+    job.type = COST_FP8;
+    /* of two norms' results as wide as the model, and of the activation's: 14336 / 4096 as wide; a factor for each 128 numbers */
+    near((wide - job_memory(&job).activations) / row, (2.0 + 14336.0 / 4096.0) * (2.0 - 1.0 - 4.0 / 128.0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -168,6 +179,7 @@ int main(void)
         cmocka_unit_test(gathered_tokens_go_everywhere),
         cmocka_unit_test(optimizers_hold_what_their_papers_say),
         cmocka_unit_test(copies_in_the_same_format_are_none),
+        cmocka_unit_test(narrow_products_keep_narrow_inputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
