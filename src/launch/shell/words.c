@@ -245,6 +245,8 @@ bool shell_assign(struct shell_run *run, const char *name, size_t length, const 
         return (copy && shell_add_word(&shell->arena, list, copy, run->path, run->line)) ||
                shell_no_memory(run);
     }
+    if (!shell_spend(run, SHELL_STEP / 2))
+        return false;
     struct shell_variable *variable = shell_variable_of(shell, name, length);
     if (!variable && shell->variable_count >= SHELL_MAX_NAMES)
         return shell_error(run, "more than %d variables", SHELL_MAX_NAMES);
