@@ -223,6 +223,9 @@ static void reads_exchanges(void **state)
     options = reads("--expert-tensor-parallel-size 2 --moe-token-dispatcher-type alltoall");
     assert_false(options.technique[TECHNIQUE_EXPERT_TENSOR].given); /* split like all else */
     launch_options_release(&options);
+    options = reads("--tensor-model-parallel-size 4 --expert-model-parallel-size 2");
+    is(options.technique[TECHNIQUE_EXPERT_TENSOR], 4); /* unless it is said: Megatron-LM's arguments.py */
+    launch_options_release(&options);
     refuses("--cp-comm-type ring",
             "run.sh:1: --cp-comm-type: expected one of p2p, all_gather, allgather, a2a, "
             "a2a+p2p, found 'ring'");

@@ -181,8 +181,10 @@ static bool settle_experts(struct launch_options *options)
     settle_expert_blocks(options);
     struct launch_value *technique = options->technique;
     bool experts = options->expert.given && options->expert.value > 1;
-    if (experts && options->expert_tensor.given) /* without expert parallelism they are split like all else */
-        technique[TECHNIQUE_EXPERT_TENSOR] = options->expert_tensor;
+    /* as all else where it is not said (arguments.py:587), and where there is no expert parallelism */
+    if (experts)
+        technique[TECHNIQUE_EXPERT_TENSOR] =
+            options->expert_tensor.given ? options->expert_tensor : options->tensor;
     bool delayed = launch_is_on(options, "delay-wgrad-compute") ||
                    launch_is_on(options, "comm_overlap.delay_wgrad_compute");
     if (technique[TECHNIQUE_EXPERT_OVERLAP].given && delayed)
