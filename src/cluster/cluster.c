@@ -276,7 +276,7 @@ void cluster_join_alike(struct cluster *cluster)
 
 const char *cluster_not_counted(const struct cluster *cluster, unsigned used, struct arena *arena)
 {
-    bool inside = false, scaled = cluster->profile_device != NULL;
+    bool inside = false, scaled = false;
     const char *text = NULL;
     for (int g = 0; g < cluster->group_count; g++) {
         inside |= cluster->groups[g].intra_node.bandwidth > 0;
@@ -289,6 +289,7 @@ const char *cluster_not_counted(const struct cluster *cluster, unsigned used, st
     } keys[] = {{"inter_node", cluster->inter_node.bandwidth > 0, CLUSTER_INTER_NODE},
                 {"intra_node", inside, CLUSTER_INTRA_NODE},
                 {"speed", scaled, CLUSTER_SPEED},
+                {"profile", cluster->profile_device != NULL, CLUSTER_SPEED},
                 {"network", cluster->network && cluster->network->level_count > 0, 0}};
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
         if (keys[k].given && !(used & keys[k].key))

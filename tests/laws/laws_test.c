@@ -1,4 +1,5 @@
 /* The laws of laws.h on random cases. */
+#include "keys.h"
 #include "laws.h"
 #include "support/folder.h"
 #include "support/sanitizer.h"
@@ -146,8 +147,24 @@ static void laws_hold(void **state)
         fail_msg("%d laws are broken", failures);
 }
 
+static void each_option_counts_or_is_named(void **state)
+{
+    (void)state;
+    assert_int_equal(keys_idle_options(), 0);
+}
+
+static void each_key_counts_or_is_named(void **state)
+{
+    (void)state;
+    assert_int_equal(keys_idle_in_cluster(), 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(laws_hold)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(laws_hold),
+        cmocka_unit_test(each_option_counts_or_is_named),
+        cmocka_unit_test(each_key_counts_or_is_named),
+    };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }

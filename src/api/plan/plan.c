@@ -160,6 +160,8 @@ static bool check_files(const struct plan_options *given, struct error *err)
     if (given->output && given->figure && strcmp(given->output, given->figure) == 0)
         return error_set(err, ERROR_USAGE, "--output and --figure both write '%s': choose two names",
                          given->output);
+    if (plan_is_given(given, "root") && !plan_is_given(given, "flags"))
+        return error_set(err, ERROR_USAGE, "--root needs --flags: of which file?");
     if (plan_is_given(given, "launcher") && !plan_is_given(given, "emit"))
         return error_set(
             err, ERROR_USAGE,

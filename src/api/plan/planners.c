@@ -11,6 +11,7 @@ const char *const plan_searches[] = {"exact", "divide", "fold-greedy", "fold-dp"
 #define DAPPLE    IN(PLAN_BY_DAPPLE)
 #define ITERATION IN(PLAN_BY_ITERATION)
 
+#define MODEL_ONLY   "sequence precision software links calibration across fix "
 #define MODEL_TAKES  "model sequence precision software links calibration "
 #define LAYERS_NEEDS "cluster microbatches"
 #define LAYERS_TAKES "profile " MODEL_TAKES "allreduce memory fold-exact-factors fold-longest-only"
@@ -18,7 +19,7 @@ const char *const plan_searches[] = {"exact", "divide", "fold-greedy", "fold-dp"
 #define DAPPLE_TAKES "devices rules import profile-batch state-factor sample-memory csv"
 #define JOB_TAKES                                                                                            \
     MODEL_TAKES                                                                                              \
-    "global-batch across headroom imbalance fix top pareto explain no-neighbours flags csv allreduce "       \
+    "global-batch across headroom imbalance fix top pareto explain no-neighbours flags csv "                 \
     "tokens price "                                                                                          \
     "deadline"
 
@@ -32,7 +33,7 @@ static const struct planner planners[] = {
     {"hpgo", DAPPLE, PLAN_HPGO, DAPPLE_NEEDS, DAPPLE_TAKES, plan_by_dapple},
     {"split", ITERATION, PLAN_EXACT, "model device devices", "devices-per-node inside " JOB_TAKES,
      plan_by_split},
-    {"fleet", ITERATION, PLAN_EXACT, "cluster", "profile " JOB_TAKES, plan_by_fleet},
+    {"fleet", ITERATION, PLAN_EXACT, "cluster", "profile allreduce " JOB_TAKES, plan_by_fleet},
 };
 
 #define PLANNERS (sizeof planners / sizeof *planners)
@@ -133,11 +134,26 @@ static const struct planner *choose(const struct plan_options *given, struct err
     return NULL;
 }
 
+/* Returns the first option of a list that is given. NULL: none is. */
+static const char *first_given(const struct plan_options *given, const char *words)
+{
+    const char *name;
+    for (size_t i = 0; (name = plan_option_name(i)) != NULL; i++)
+        if (plan_is_given(given, name) && has_word(words, name))
+            return name;
+    return NULL;
+}
+
 /* Layers are those of a model or of a profile. */
 static bool check_layers(const struct plan_options *given, struct error *err)
 {
     if (given->model.name && given->planning.profile)
         return error_set(err, ERROR_USAGE, "plan: --model and --profile both give the model: choose one");
+    const char *idle = first_given(given, given->planning.profile ? MODEL_ONLY : "allreduce ");
+    bool priced = given->planning.objective != PLAN_BY_ITERATION; /* of layers, and all-reduces over links */
+    if (idle && (given->planning.profile || !priced))
+        return error_set(err, ERROR_USAGE, "plan: '--%s' changes nothing with --%s: leave it out", idle,
+                         given->planning.profile ? "profile" : "model");
     return given->model.name || given->planning.profile ||
            error_set(err, ERROR_USAGE,
                      "plan: expected a model and devices (-m llama-3-70b -d h100 --devices 64 --global-batch "

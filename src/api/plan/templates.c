@@ -8,6 +8,7 @@
 #include "core/json.h"
 
 #include <math.h>
+#include <string.h>
 
 static const char *const objectives[] = {"pipeline", "oobleck", NULL}; /* enum plan_objective */
 
@@ -92,6 +93,13 @@ static bool open_and_find(const struct rh_templates_request *asked, const struct
         return error_set(err, ERROR_USAGE,
                          asked->model ? "templates: --model and --profile both give the model: choose one"
                                       : "templates: '--profile P' or '--model NAME' is missing");
+    static const char *const of_models[] = {"sequence", "precision", "software", "links", "calibration"};
+    for (size_t i = 0; asked->profile && api_templates_options[i].name; i++)
+        for (size_t k = 0; call->given[i] && k < sizeof of_models / sizeof *of_models; k++)
+            if (strcmp(api_templates_options[i].name, of_models[k]) == 0)
+                return error_set(err, ERROR_USAGE,
+                                 "templates: '--%s' changes nothing with --profile: leave it out",
+                                 of_models[k]);
     bool ok = planning_open_given(&planning, options, &model, &chosen, err);
     if (ok) {
         ok = find(asked, &planning, report, err);

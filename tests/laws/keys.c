@@ -1,0 +1,343 @@
+/* Every option, and every key of a cluster file, changes the answer, or the answer names it. They are those of the library's
+ * tables and of docs/schema/cluster-1.json, so that a new one is met here. */
+#include "keys.h"
+
+#include "ask.h"
+#include "core/doc.h"
+#include "support/folder.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char layers[] =
+    "{\"format\": \"rehearse-profile/1\", \"microbatch_size\": 1, \"layers\": ["
+    "{\"parameter_bytes\": 4000000, \"activation_bytes\": 90000, \"output_bytes\": 50000},"
+    "{\"parameter_bytes\": 7000000, \"activation_bytes\": 80000, \"output_bytes\": 60000},"
+    "{\"parameter_bytes\": 5000000, \"activation_bytes\": 70000, \"output_bytes\": 40000},"
+    "{\"parameter_bytes\": 6000000, \"activation_bytes\": 60000, \"output_bytes\": 20000}],"
+    " \"devices\": [{\"name\": \"a\", \"layers\": [{\"forward\": 0.003, \"backward\": 0.006},"
+    "{\"forward\": 0.004, \"backward\": 0.008}, {\"forward\": 0.005, \"backward\": 0.009},"
+    "{\"forward\": 0.004, \"backward\": 0.007}]}]}";
+
+/* Every key once; `device` is %s. */
+static const char cluster[] = "format: rehearse-cluster/1\n"
+                              "name: lab\n"
+                              "%s"
+                              "groups: [{device: %s, %snodes: 2, devices_per_node: 2, memory: 16 GiB, "
+                              "intra_node: {bandwidth: 10 GB/s, latency: 3 us}}]\n"
+                              "inter_node: {bandwidth: 25 Gb/s, latency: 15 us}\n"
+                              "network: [{nodes: 2, oversubscription: 2}]\n";
+
+static const char machines[] = "format: rehearse-dapple/1\nmachines: [2, 2]\ninside: 4 GB/s\npoint_to_point: "
+                               "1 GB/s\ncollective: 3 GB/s\n"
+                               "memory: 16 GB\n";
+
+static const char links[] = "inter: {}\n";
+
+static const char *file(const char *name, const char *text)
+{
+    static char paths[16][256];
+    static int next;
+    next = (next + 1) % 16;
+    snprintf(paths[next], sizeof *paths, "%s/%s", test_folder, name);
+    FILE *out = text ? fopen(paths[next], "w") : NULL;
+    if (out) {
+        fputs(text, out);
+        fclose(out);
+    }
+    return paths[next];
+}
+
+/* ---- questions ---- */
+
+enum base {
+    BASE_PIPELINE,
+    BASE_OOBLECK,
+    BASE_DAPPLE,
+    BASE_JOB,
+    BASE_FLEET,
+    BASE_MODEL_CLUSTER,
+    BASE_MODEL_PIPELINE,
+    BASE_TEMPLATES,
+    BASE_COUNT
+};
+
+static const char *const base_names[] = {
+    "pipeline", "oobleck", "dapple", "job", "fleet", "model on a cluster", "pipeline of a model",
+    "templates"};
+
+static bool by_model(enum base base)
+{
+    return base == BASE_JOB || base == BASE_MODEL_CLUSTER || base == BASE_MODEL_PIPELINE;
+}
+
+static char cluster_text[1024];
+
+static struct question question_of(enum base base)
+{
+    struct question question = {.command = base == BASE_TEMPLATES ? "templates" : "plan"};
+    if (base == BASE_DAPPLE)
+        snprintf(cluster_text, sizeof cluster_text, "%s", machines);
+    else
+        snprintf(cluster_text, sizeof cluster_text, cluster,
+                 by_model(base) ? "" : "profile: {device: a, speed: 2}\n", by_model(base) ? "h100" : "a",
+                 by_model(base) ? "" : "speed: 3, ");
+    if (by_model(base)) {
+        question_set(&question, "model", "gpt2");
+        question_set(&question, "sequence", "512");
+        question_set(&question, "precision", "bf16");
+    } else
+        question_set(&question, "profile", "%s", file("p.json", layers));
+    if (base != BASE_JOB)
+        question_set(&question, "cluster", "%s", file("c.yaml", cluster_text));
+    else {
+        question_set(&question, "device", "h100");
+        question_set(&question, "devices", "16");
+    }
+    if (base == BASE_PIPELINE || base == BASE_OOBLECK || base == BASE_MODEL_PIPELINE ||
+        base == BASE_TEMPLATES) {
+        question_set(&question, "objective", base == BASE_OOBLECK ? "oobleck" : "pipeline");
+        question_set(&question, "microbatches", "6");
+        question_set(&question, "allreduce", "model");
+    } else
+        question_set(&question, "global-batch", "32");
+    if (base == BASE_FLEET)
+        question_set(&question, "allreduce", "model");
+    if (base == BASE_DAPPLE) {
+        question_set(&question, "objective", "dapple");
+        question_set(&question, "microbatch-size", "1");
+        question_set(&question, "profile-batch", "1");
+    }
+    return question;
+}
+
+/* Text and JSON of the answer, or its error; without the seconds of the search. */
+static char *answer_text(const struct question *question)
+{
+    struct answer answer = ask(question, 1);
+    struct rh_text text = {0}, json = {0};
+    char *all = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&all, &length);
+    if (!out)
+        abort();
+    if (!answer.handle)
+        fputs(answer.error, out);
+    else if (rh_write(answer.handle, "text", &text, NULL) && rh_write(answer.handle, "json", &json, NULL)) {
+        for (char *line = strtok(text.data, "\n"); line; line = strtok(NULL, "\n"))
+            if (!strstr(line, "planned in") && strncmp(line, "proof", 5) != 0)
+                fprintf(out, "%s\n", line);
+        for (char *line = strtok(json.data, "\n"); line; line = strtok(NULL, "\n"))
+            if (!strstr(line, "planning_seconds"))
+                fprintf(out, "%s\n", line);
+    }
+    fclose(out);
+    rh_text_free(&text);
+    rh_text_free(&json);
+    answer_free(&answer);
+    return all;
+}
+
+/* The answer that others are compared with, which must be one. */
+static char *base_answer(enum base base, const struct question *question)
+{
+    struct answer answer = ask(question, 1);
+    if (!answer.handle) {
+        fprintf(stderr, "%s: %s\n", base_names[base], answer.error);
+        abort();
+    }
+    answer_free(&answer);
+    return answer_text(question);
+}
+
+/* ---- options ---- */
+
+/* Values of options that are no number and no word; a file is written before. */
+static const struct {
+    const char *option, *values[3];
+} texts[] = {
+    {"model", {"gpt2-xl"}},
+    {"device", {"a100", "a100-80gb"}},
+    {"objective", {"oobleck", "iteration"}},
+    {"global-batch", {"64"}},
+    {"devices", {"8", "3"}},
+    {"software", {"fsdp", "deepspeed"}},
+    {"inside", {"pcie4"}},
+    {"across", {"ib-100g"}},
+    {"flags", {"no-such-file"}},
+    {"links", {"no-such-file"}},
+    {"calibration", {"no-such-file"}},
+    {"profile", {"no-such-file"}},
+    {"cluster", {"no-such-file"}},
+    {"plan", {"no-such-file"}},
+    {"emit", {"megatron"}},
+    {"launcher", {"torchrun"}},
+    {"fix", {"mbs=2", "pp=2"}},
+    {"price", {"2", "h100=2"}},
+    {"nodes", {"1..1"}},
+    {"import", {"hpgo"}},
+    {"search", {"divide"}},
+    {"root", {"/tmp"}},
+    {"rules", {"dapple-fixed"}},
+    {"tokens", {"2T"}},
+    {"deadline", {"30d", "1d"}},
+    {"state-factor", {"9"}},
+    {"sample-memory", {"9 GB"}},
+    {"imbalance", {"3"}},
+    {"headroom", {"60", "89"}},
+};
+
+/* Options that change nothing here, and why. */
+static const struct {
+    const char *option, *reason;
+} unmoved[] = {
+    {"output", "writes a file"},
+    {"figure", "draws a file"},
+    {"form", "refuses answers that have no such form, see csv"},
+    {"no-neighbours", "of known runs: none is near where it changes nothing"},
+    {"fold-exact-factors", "of --search fold"},
+    {"fold-longest-only", "of --search fold"},
+};
+
+static bool moves(const struct question *base, const char *before, const char *option, const char *value)
+{
+    struct question other = *base;
+    question_set(&other, option, "%s", value);
+    char *after = answer_text(&other);
+    bool moved = strcmp(before, after) != 0;
+    free(after);
+    return moved;
+}
+
+static bool option_moves(const struct question *base, const char *before, const struct rh_option *option)
+{
+    static const char *const numbers[] = {"2", "3", "4096", "1", "20", "0.5", "64 MiB", "3s"};
+    if (option->type == '?')
+        return moves(base, before, option->name, "true");
+    for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
+        for (int v = 0; v < 3 && strcmp(texts[t].option, option->name) == 0 && texts[t].values[v]; v++)
+            if (moves(base, before, option->name, texts[t].values[v]))
+                return true;
+    for (int w = 0; option->words && option->words[w]; w++)
+        if (moves(base, before, option->name, option->words[w]))
+            return true;
+    for (size_t n = 0; (option->type == 'q' || option->type == 'd') && n < sizeof numbers / sizeof *numbers;
+         n++)
+        if (moves(base, before, option->name, numbers[n]))
+            return true;
+    return false;
+}
+
+int keys_idle_options(void)
+{
+    int idle = 0;
+    file("links.yaml", links);
+    for (enum base base = 0; base < BASE_COUNT; base++) {
+        struct question question = question_of(base);
+        char *before = base_answer(base, &question);
+        struct rh_option option = {.size = sizeof option};
+        for (int i = 0; rh_option(question.command, i, &option); i++) {
+            bool excused = option.type == 'h' || option.type == 'H';
+            for (size_t u = 0; u < sizeof unmoved / sizeof *unmoved; u++)
+                excused |= strcmp(unmoved[u].option, option.name) == 0;
+            if (excused || option_moves(&question, before, &option))
+                continue;
+            printf("# %s: --%s changes nothing, and nothing says so\n", base_names[base], option.name);
+            idle++;
+        }
+        free(before);
+    }
+    return idle;
+}
+
+/* ---- keys of the cluster file ---- */
+
+/* Changes the number or word behind a key, which is looked for behind its parent: "10 GB/s" becomes "210 GB/s". False: the text has
+ * no such key. */
+static bool change_key(const char *text, const char *parent, const char *key, char out[1100])
+{
+    char pattern[64];
+    const char *from = text;
+    if (parent) {
+        snprintf(pattern, sizeof pattern, "%s: ", parent);
+        from = strstr(text, pattern);
+    }
+    snprintf(pattern, sizeof pattern, "%s: ", key);
+    const char *at = from ? strstr(from + (parent ? strlen(parent) + 2 : 0), pattern) : NULL;
+    if (!at)
+        return false;
+    size_t before = (size_t)(at - text) + strlen(pattern);
+    snprintf(out, 1100, "%.*s2%s", (int)before, text, text + before);
+    return true;
+}
+
+static int try_key(enum base base, const struct question *question, const char *before, const char *parent,
+                   const char *key)
+{
+    char changed[1100];
+    const char *top = parent && strcmp(parent, "groups") != 0 ? parent : key,
+               *named = strstr(before, "not counted: ");
+    if (!change_key(cluster_text, parent, key, changed)) {
+        bool expected = by_model(base) && strstr("speed profile device", key);
+        if (!expected)
+            printf("# %s: the cluster of this test has no %s.%s\n", base_names[base], parent ? parent : "",
+                   key);
+        return !expected;
+    }
+    struct question other = *question;
+    file("c2.yaml", changed);
+    question_set(&other, "cluster", "%s", file("c2.yaml", NULL));
+    char *after = answer_text(&other);
+    /* links and errors hold the name of the file */
+    bool moved = strcmp(before, after) != 0,
+         says = named && strstr(named, top) && strstr(named, top) < strchr(named, '\n');
+    free(after);
+    if (moved || says || strcmp(key, "name") == 0) /* a name is for people */
+        return 0;
+    printf("# %s: %s%s%s of the cluster file changes nothing, and nothing says so\n", base_names[base],
+           parent ? parent : "", parent ? "." : "", key);
+    return 1;
+}
+
+/* The properties of a schema, and of those within. */
+static int try_properties(enum base base, const struct question *question, const char *before,
+                          const struct doc_node *root, const struct doc_node *schema, const char *parent)
+{
+    const struct doc_node *properties = doc_find(schema, "properties");
+    int idle = 0;
+    for (const struct doc_node *node = properties ? properties->first_child : NULL; node; node = node->next) {
+        const struct doc_node *within =
+            doc_find(node, "$ref") ? doc_find(doc_find(root, "$defs"), "link") : node;
+        within = doc_find(within, "items") ? doc_find(within, "items") : within;
+        if (doc_find(within, "properties"))
+            idle += try_properties(base, question, before, root, within, node->key);
+        else
+            idle += try_key(base, question, before, parent, node->key);
+    }
+    return idle;
+}
+
+int keys_idle_in_cluster(void)
+{
+    static const enum base bases[] = {BASE_PIPELINE,      BASE_OOBLECK,        BASE_FLEET,
+                                      BASE_MODEL_CLUSTER, BASE_MODEL_PIPELINE, BASE_TEMPLATES};
+    const char *root = getenv("REHEARSE_SOURCE_ROOT");
+    char path[512];
+    struct doc schema;
+    struct error err;
+    int idle = 0;
+    snprintf(path, sizeof path, "%s/docs/schema/cluster-1.json", root ? root : ".");
+    if (!doc_load(&schema, path, &err)) {
+        printf("# %s\n", err.text);
+        return 1;
+    }
+    for (size_t b = 0; b < sizeof bases / sizeof *bases; b++) {
+        struct question question = question_of(bases[b]);
+        char *before = base_answer(bases[b], &question);
+        idle += try_properties(bases[b], &question, before, schema.root, schema.root, NULL);
+        free(before);
+    }
+    doc_release(&schema);
+    return idle;
+}
