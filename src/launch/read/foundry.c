@@ -42,7 +42,8 @@ static void settle_model(struct launch_options *options)
     if (window && launch_number(window, 1, &number))
         launch_set(&options->window, NULL, number);
     if (says(options, "model.attn_config.attn_impl", "torch"))
-        launch_unmodelled(options, "model.attn_config.attn_impl", "attention that is not fused");
+        launch_set(&options->technique[TECHNIQUE_ATTENTION],
+                   launch_argument(options, "model.attn_config.attn_impl"), SWITCH_OFF);
     if (launch_is_on(options, "model.peft_config.peft_type"))
         launch_set(&options->frozen, launch_argument(options, "model.peft_config.peft_type"), 1);
     if (launch_is_on(options, "model.load_in_8bit"))

@@ -163,6 +163,18 @@ static void read_targets(struct launch_options *options, const char *name)
         launch_set(&options->technique[TECHNIQUE_TARGETS], argument, TARGETS_ATTENTION);
 }
 
+/* Attention whose scores are in memory, by a word that asks for it. */
+static void read_attention(struct launch_options *options, const char *name, const char *word)
+{
+    struct launch_argument *argument = launch_argument(options, name);
+    const char *text = launch_text(options, name);
+    if (!text || strcasecmp(text, word) != 0)
+        return;
+    argument->use = LAUNCH_READ;
+    argument->note = NULL;
+    launch_set(&options->technique[TECHNIQUE_ATTENTION], argument, SWITCH_OFF);
+}
+
 /* Modules that are trained beside adapters: embedding and head, of which both are priced as trained. */
 static void read_trained(struct launch_options *options, const char *name)
 {
@@ -274,6 +286,8 @@ static bool axolotl_read(struct launch_options *options, struct launch_source *s
     read_narrow(options, "load_in_8bit", 8, "");
     read_narrow(options, "load_in_4bit", 4, "bnb_config_kwargs.bnb_4bit_use_double_quant");
     read_axolotl_type(options);
+    read_attention(options, "eager_attention", "true");
+    read_attention(options, "attn_implementation", "eager");
     launch_settle_optimizer(options, "optimizer");
     launch_unmodelled(options, "rl", preferences);
     launch_unmodelled(options, "processor_type", "pictures: only the language model is priced");
@@ -385,6 +399,7 @@ static bool factory_read(struct launch_options *options, struct launch_source *s
         read_fsdp(options);
     read_factory_type(options, !megatron && !deepspeed);
     read_projected(options);
+    read_attention(options, "flash_attn", "disabled");
     if (stage && stage->value && strcmp(stage->value, "sft") != 0 && strcmp(stage->value, "pt") != 0)
         launch_unmodelled(options, "stage", preferences);
     launch_unmodelled(options, "freeze_language_model", "pictures: only the language model is priced");
@@ -505,6 +520,7 @@ static bool settle_trainer(struct launch_options *options, struct launch_source 
         launch_set(&options->technique[TECHNIQUE_SCALES], launch_argument(options, "load_in_4bit"),
                    SWITCH_ON);
     read_trainer_type(options);
+    read_attention(options, "attn_implementation", "eager");
     launch_settle_optimizer(options, "optim");
     if (!launch_is_on(options, "packing") &&
         !launch_note(options,
