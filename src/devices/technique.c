@@ -117,6 +117,22 @@ struct technique technique_asked(const struct technique *technique)
     return kept;
 }
 
+struct technique technique_given(const struct technique *technique)
+{
+    static const enum technique_kind chosen[] = {
+        TECHNIQUE_MODULES,        TECHNIQUE_METHOD,
+        TECHNIQUE_LAYERS,         TECHNIQUE_REPLICATE,
+        TECHNIQUE_RESHARD,        TECHNIQUE_DISPATCH,
+        TECHNIQUE_OFFLOAD,        TECHNIQUE_OFFLOAD_ACTIVATIONS,
+        TECHNIQUE_EXPERT_TENSOR,  TECHNIQUE_CONTEXT_KIND,
+        TECHNIQUE_EXPERT_OVERLAP, TECHNIQUE_SCHEDULE,
+    };
+    struct technique kept = *technique;
+    for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++)
+        technique_set(&kept, chosen[i], 0);
+    return kept;
+}
+
 bool technique_is_usual(const struct technique *technique)
 {
     for (int k = 0; k < TECHNIQUE_COUNT; k++)

@@ -2,6 +2,7 @@
 
 #include "plan/plan_fields.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -128,6 +129,17 @@ static bool check_link(struct plan_reader *r, const struct doc_node *type, const
                      r->plan->link_count, link);
 }
 
+/* A number that the device types say, too. */
+static bool is_sum(struct plan_reader *r, const struct doc_node *cluster, const char *key, int64_t sum)
+{
+    const struct doc_node *node = doc_find(cluster, key);
+    int64_t value;
+    return !node || node->type == DOC_NULL ||
+           (doc_integer(&r->doc, node, 0, PLAN_MAX_INTEGER, &value, r->err) &&
+            (value == sum || doc_error(&r->doc, node, r->err,
+                                       "the device types have %" PRId64 ", found %" PRId64, sum, value)));
+}
+
 static bool read_types(struct plan_reader *r)
 {
     static const char *const others[] = {"digest",  "nodes",       "devices", "device_types",
@@ -153,7 +165,8 @@ static bool read_types(struct plan_reader *r)
         if (!type->name)
             return doc_error(&r->doc, node, r->err, "expected a name, found null");
     }
-    return true;
+    return r->plan->type_count == 0 || (is_sum(r, cluster, "nodes", plan_nodes(r->plan)) &&
+                                        is_sum(r, cluster, "devices", plan_devices(r->plan)));
 }
 
 bool plan_find_type(struct plan_reader *r, const struct doc_node *node, int *type)

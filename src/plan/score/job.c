@@ -2,11 +2,33 @@
 #include "plan/score/objective.h"
 #include "plan/split/plan.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 static bool takes(const struct plan *plan, const struct score_options *options)
 {
     return !options->planning.profile && !options->planning.cluster && plan_is_job(plan);
+}
+
+/* Numbers that a plan says twice. An asked batch, and devices of edited degrees, are made anew. */
+static bool check_numbers(const struct score_request *scoring, struct error *err)
+{
+    const struct plan *plan = scoring->plan;
+    const struct plan_pipeline *pipeline = &plan->pipelines[0];
+    int64_t batch = pipeline->microbatches * plan->microbatch * pipeline->copies;
+    if (scoring->options->global_batch == 0 && plan->global_batch > 0 && batch > 0 &&
+        batch != plan->global_batch)
+        return error_set(err, ERROR_INPUT,
+                         "%s: training.global_batch %" PRId64 " is not the %" PRId64 " of %" PRId64
+                         " micro-batches of %" PRId64 " on %d copies of the pipeline",
+                         plan->path, plan->global_batch, batch, pipeline->microbatches, plan->microbatch,
+                         pipeline->copies);
+    double asked = plan_figure(plan, "devices");
+    int64_t used = plan_devices_used(plan), all = plan_devices(plan);
+    return !(asked >= 1.0) || used > all || (asked >= (double)used && asked <= (double)all) ||
+           error_set(err, ERROR_INPUT,
+                     "%s: figures.devices: the plan uses %" PRId64 " of %" PRId64 " devices, found %.0f",
+                     plan->path, used, all, asked);
 }
 
 static bool begin(struct score_request *scoring, struct error *err)
@@ -15,7 +37,7 @@ static bool begin(struct score_request *scoring, struct error *err)
     scoring->question = job;
     if (!job)
         return error_memory(err);
-    if (job_remake(job, scoring->plan, &scoring->options->parts, err))
+    if (check_numbers(scoring, err) && job_remake(job, scoring->plan, &scoring->options->parts, err))
         return true;
     free(job);
     return false;
@@ -41,6 +63,15 @@ static bool score(struct score_request *scoring, struct plan *scored, struct err
     return job_check(job, err) && plan_of_one_job(scored, job, devices_of(scoring), err);
 }
 
+/* A search moves nothing to the host unless it may: a plan that does was asked so. */
+static void open_host(struct job_question *question, const struct technique *of)
+{
+    static const enum technique_kind kinds[] = {TECHNIQUE_OFFLOAD, TECHNIQUE_OFFLOAD_ACTIVATIONS};
+    for (int i = 0; i < 2; i++)
+        if (technique_get(of, kinds[i]) > 0)
+            question->ranges[JOB_TECHNIQUE + kinds[i]] = (struct job_range){0, technique_max(kinds[i]), true};
+}
+
 static bool search(struct score_request *scoring, struct plan *best, struct error *err)
 {
     struct job_question question = {
@@ -58,6 +89,8 @@ static bool search(struct score_request *scoring, struct plan *best, struct erro
         return false;
     question.job.devices = devices_of(scoring);
     question.job.stage_blocks = NULL;
+    question.job.technique = technique_given(&question.job.technique);
+    open_host(&question, &((const struct job *)scoring->question)->technique);
     progress_start(&progress, "planning");
     how.progress = &progress;
     bool ok = job_search(&found, &question, &how, err);
