@@ -60,12 +60,25 @@ enum base {
     BASE_MODEL_CLUSTER,
     BASE_MODEL_PIPELINE,
     BASE_TEMPLATES,
+    BASE_CHECK_PIPELINE,
+    BASE_CHECK_JOB,
+    BASE_PLAYED,
+    BASE_SCHEDULE,
     BASE_COUNT
 };
 
-static const char *const base_names[] = {
-    "pipeline", "oobleck", "dapple", "job", "fleet", "model on a cluster", "pipeline of a model",
-    "templates"};
+static const char *const base_names[] = {"pipeline",
+                                         "oobleck",
+                                         "dapple",
+                                         "job",
+                                         "fleet",
+                                         "model on a cluster",
+                                         "pipeline of a model",
+                                         "templates",
+                                         "check-plan",
+                                         "check-plan of a job",
+                                         "simulate PLAN",
+                                         "simulate"};
 
 static bool by_model(enum base base)
 {
@@ -74,8 +87,29 @@ static bool by_model(enum base base)
 
 static char cluster_text[1024];
 
+/* A plan that is found, in a file. */
+static const char *planned(enum base base);
+
 static struct question question_of(enum base base)
 {
+    if (base == BASE_SCHEDULE) {
+        struct question schedule = {.command = "simulate"};
+        question_set(&schedule, "schedule", "interleaved");
+        question_set(&schedule, "stages", "4");
+        question_set(&schedule, "microbatches", "8");
+        question_set(&schedule, "comm", "0.1");
+        return schedule;
+    }
+    if (base >= BASE_CHECK_PIPELINE) {
+        struct question of_plan = {.command = base == BASE_PLAYED ? "simulate" : "check-plan"};
+        question_set(&of_plan, "plan", "%s", planned(base == BASE_CHECK_PIPELINE ? BASE_PIPELINE : BASE_JOB));
+        if (base == BASE_CHECK_PIPELINE) {
+            question_set(&of_plan, "profile", "%s", file("p.json", NULL));
+            question_set(&of_plan, "cluster", "%s", file("c.yaml", NULL));
+            question_set(&of_plan, "allreduce", "model");
+        }
+        return of_plan;
+    }
     struct question question = {.command = base == BASE_TEMPLATES ? "templates" : "plan"};
     if (base == BASE_DAPPLE)
         snprintf(cluster_text, sizeof cluster_text, "%s", machines);
@@ -110,6 +144,17 @@ static struct question question_of(enum base base)
         question_set(&question, "profile-batch", "1");
     }
     return question;
+}
+
+static const char *planned(enum base base)
+{
+    struct question question = question_of(base);
+    struct answer answer = ask(&question, 1);
+    const char *path = file(base == BASE_JOB ? "job.json" : "pipeline.json", NULL);
+    if (!answer.handle || !rh_save(answer.handle, "json", path, NULL))
+        abort();
+    answer_free(&answer);
+    return path;
 }
 
 /* Text and JSON of the answer, or its error; without the seconds of the search. */
@@ -176,6 +221,16 @@ static const struct {
     {"fix", {"mbs=2", "pp=2"}},
     {"price", {"2", "h100=2"}},
     {"nodes", {"1..1"}},
+    {"schedule", {"gpipe", "zb-h1"}},
+    {"forward", {"2"}},
+    {"backward", {"2"}},
+    {"weight", {"2"}},
+    {"comm", {"0.5"}},
+    {"straggler", {"1=2"}},
+    {"storage", {"no-such-file"}},
+    {"replay", {"no-such-file"}},
+    {"what-if", {"no-such-class=2"}},
+    {"style", {"no-such-style"}},
     {"import", {"hpgo"}},
     {"search", {"divide"}},
     {"root", {"/tmp"}},
@@ -188,16 +243,29 @@ static const struct {
     {"headroom", {"60", "89"}},
 };
 
-/* Options that change nothing here, and why. */
+/* Options that change nothing here, and why. `base` NULL: in all questions. */
 static const struct {
-    const char *option, *reason;
+    const char *base, *option, *reason;
 } unmoved[] = {
-    {"output", "writes a file"},
-    {"figure", "draws a file"},
-    {"form", "refuses answers that have no such form, see csv"},
-    {"no-neighbours", "of known runs: none is near where it changes nothing"},
-    {"fold-exact-factors", "of --search fold"},
-    {"fold-longest-only", "of --search fold"},
+    {NULL, "output", "writes a file"},
+    {NULL, "figure", "draws a file"},
+    {NULL, "write-schedule", "writes a file"},
+    {NULL, "csv", "writes a file"},
+    {NULL, "trace", "writes a file"},
+    {NULL, "chakra", "writes a file"},
+    {NULL, "style", "of --figure"},
+    {NULL, "keep-tasks", "of callers: further lists"},
+    {NULL, "form", "refuses answers that have no such form, see csv"},
+    {NULL, "no-neighbours", "of known runs: none is near where it changes nothing"},
+    {NULL, "fold-exact-factors", "of --search fold"},
+    {NULL, "fold-longest-only", "of --search fold"},
+    {"check-plan", "model", "several plans in a call: for those of jobs"},
+    {"check-plan", "device", "several plans in a call: for those of jobs"},
+    {"check-plan", "rules", "several plans in a call: for those of DAPPLE"},
+    {"check-plan of a job", "allreduce", "several plans in a call: for those of pipelines"},
+    {"check-plan of a job", "memory", "several plans in a call: for those of pipelines"},
+    {"check-plan of a job", "rules", "several plans in a call: for those of DAPPLE"},
+    {"simulate PLAN", "send-blocks", "Megatron's sends do so anyway"},
 };
 
 static bool moves(const struct question *base, const char *before, const char *option, const char *value)
@@ -240,7 +308,8 @@ int keys_idle_options(void)
         for (int i = 0; rh_option(question.command, i, &option); i++) {
             bool excused = option.type == 'h' || option.type == 'H';
             for (size_t u = 0; u < sizeof unmoved / sizeof *unmoved; u++)
-                excused |= strcmp(unmoved[u].option, option.name) == 0;
+                excused |= strcmp(unmoved[u].option, option.name) == 0 &&
+                           (!unmoved[u].base || strcmp(unmoved[u].base, base_names[base]) == 0);
             if (excused || option_moves(&question, before, &option))
                 continue;
             printf("# %s: --%s changes nothing, and nothing says so\n", base_names[base], option.name);

@@ -171,6 +171,13 @@ static bool check_outputs(const struct simulate_options *given, struct error *er
     for (int i = 0; i < 2; i++)
         if (given->write_schedule == NULL && simulate_is_given(given, forms[i]))
             return error_set(err, ERROR_USAGE, "--%s is for --write-schedule FILE", forms[i]);
+    bool reads = given->storage != NULL, saves = simulate_is_given(given, "save-every");
+    if (simulate_is_given(given, "save-waits") && !saves)
+        return error_set(err, ERROR_USAGE, "--save-waits is for --save-every N");
+    if (simulate_is_given(given, "storage-network") && !saves && !reads)
+        return error_set(err, ERROR_USAGE, "--storage-network is for --save-every N and --storage FILE");
+    if (simulate_is_given(given, "reshard") && !given->plan && !given->from)
+        return error_set(err, ERROR_USAGE, "--reshard is for plans");
     return given->figure == NULL || figure_can_write(given->figure, err);
 }
 
