@@ -372,7 +372,8 @@ static bool read_accelerate(struct launch_options *options, struct error *err)
     for (int i = 0; i < options->argument_count; i++) {
         struct launch_argument *argument = &options->arguments[i];
         if (text_starts_with(argument->name, "accelerate.") && argument->use == LAUNCH_READ &&
-            !text_starts_with(argument->name, "accelerate.num_") && argument != file)
+            !text_starts_with(argument->name, "accelerate.num_") &&
+            !launch_same_name(argument->name, "accelerate.config_file"))
             launch_unmodelled(options, argument->name, "an option of accelerate");
     }
     return true;

@@ -478,7 +478,7 @@ static bool settle_accelerate(struct launch_options *options, struct launch_sour
     if (away && launch_is_on(options, away->name)) {
         launch_set(&options->technique[TECHNIQUE_OFFLOAD], away, 100);
         launch_set(&options->technique[TECHNIQUE_OFFLOAD_TO], away,
-                   strcmp(away->value, "nvme") == 0 ? PLACE_NVME : PLACE_HOST);
+                   away->value && strcmp(away->value, "nvme") == 0 ? PLACE_NVME : PLACE_HOST);
     }
     launch_unmodelled(options, "accelerate.offload_param_device", "parameters in the host's memory");
     return read_deepspeed(options, source, "accelerate.deepspeed_config_file", err);
