@@ -87,6 +87,10 @@ static bool stretch(struct megatron_arguments *a, const struct job *job)
     if (model->kv_rank > 0) {
         word(a, MEGATRON_ROPE_TYPE, "yarn");
         word(a, MEGATRON_ROPE_YARN, factor);
+    } else if (yarn) {
+        word(a, MEGATRON_POSITION_TYPE, "yarn");
+        word(a, MEGATRON_ROPE_YARN, factor);
+        number(a, MEGATRON_YARN_FROM, model->sequence);
     }
     return factor;
 }
@@ -343,16 +347,13 @@ static bool check(const struct job *job, struct error *err)
                          job->model->name);
     if (!megatron_check_facts(job->model, err))
         return false;
-    if (job->model->rope_yarn > 0.0 && job->sequence > job->model->sequence && job->model->kv_rank == 0)
-        return error_set(
-            err, ERROR_INFEASIBLE,
-            "Megatron-Core 0.15 stretches positions by YaRN with latent attention only: '%s' needs it "
-            "beyond %" PRId64 " tokens",
-            job->model->name, job->model->sequence);
     uint64_t cannot = UINT64_C(1) << TECHNIQUE_RESHARD | UINT64_C(1) << TECHNIQUE_PREFETCH |
                       UINT64_C(1) << TECHNIQUE_ACTIVATIONS | UINT64_C(1) << TECHNIQUE_OFFLOAD_TO;
+    const uint64_t written = UINT64_C(1) << TECHNIQUE_SEQUENCE | UINT64_C(1) << TECHNIQUE_DATA_OVERLAP |
+                             UINT64_C(1) << TECHNIQUE_GATHER_OVERLAP |
+                             UINT64_C(1) << TECHNIQUE_EXPERT_KERNELS | UINT64_C(1) << TECHNIQUE_ATTENTION;
     for (int k = TECHNIQUE_OPTIMIZER; k < TECHNIQUE_IMBALANCE; k++)
-        cannot |= UINT64_C(1) << k;
+        cannot |= ~written & UINT64_C(1) << k;
     if (!launch_check_techniques(LAUNCH_MEGATRON, job, ~cannot, "Megatron-LM", err))
         return false;
     if (job->technique.parameters != FORMAT_USUAL && job->technique.parameters != FORMAT_FP8)
@@ -427,6 +428,8 @@ static void add_head(struct text *out, const struct launch_subject *of)
          "needs Megatron-Core 0.16 or later: groups of heads that tensor parallel does not divide"},
         {model->experts > 0 && job->tensor > 1 && !job->software->sequence_parallel, /* arguments.py */
          "sequence parallel, which experts with tensor parallel need there"},
+        {model->kv_rank == 0 && model->rope_yarn > 0.0 && job->sequence > model->sequence,
+         "needs Megatron-LM of August 2026 or later: YaRN without latent attention"},
         {model->kv_rank > 0 && model->rope_yarn > 0.0 && job->sequence > model->sequence,
          "not written: the factors of YaRN's scores (--mscale, --mscale-all-dim)"},
         {job->document > 0, "not written: sequences are packed from documents (--reset-attention-mask)"},

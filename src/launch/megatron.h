@@ -34,6 +34,7 @@
     X(NO_ROPE, "--no-rope-freq", WORD)                                                                       \
     X(ROPE_TYPE, "--rope-type", WORD)                                                                        \
     X(ROPE_YARN, "--rotary-scaling-factor", WORD)                                                            \
+    X(YARN_FROM, "--yarn-original-max-position-embeddings", NUMBER)                                          \
     X(ROPE_SCALED, "--use-rope-scaling", FLAG)                                                               \
     X(ROPE_SCALE, "--rope-scaling-factor", WORD)                                                             \
     S(SEQUENCE, "--seq-length", sequence)                                                                    \

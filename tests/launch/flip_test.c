@@ -146,11 +146,14 @@ static const struct {
     {"megatron-lm", "a.sh", MEGATRON_DENSE},
     {"megatron-lm", "a.sh",
      MEGATRON_DENSE "--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather"},
-    {"megatron-lm", "a.sh", MEGATRON_DENSE "--use-megatron-fsdp --optimizer-cpu-offload"},
+    {"megatron-lm", "a.sh",
+     MEGATRON_DENSE "--use-megatron-fsdp --ckpt-format fsdp_dtensor --use-distributed-optimizer"},
     {"megatron-lm", "a.sh",
      MEGATRON_DENSE "--use-distributed-optimizer --use-precision-aware-optimizer --disable-bias-linear"},
     {"megatron-lm", "a.sh", MEGATRON_DENSE "--recompute-granularity selective --fp8-format hybrid"},
-    {"megatron-lm", "a.sh", MEGATRON_DENSE "--recompute-granularity full --fp4-format e2m1"},
+    {"megatron-lm", "a.sh",
+     MEGATRON_DENSE
+     "--recompute-granularity full --recompute-method block --recompute-num-layers 4 --fp4-format e2m1"},
     {"megatron-lm", "a.sh", MEGATRON_DENSE "--attention-backend unfused --group-query-attention"},
     {"megatron-lm", "a.sh", MEGATRON_DENSE "--transformer-impl local --num-query-groups 8"},
     {"megatron-lm", "a.sh", MEGATRON "--global-batch-size 64 --context-parallel-size 4"},
@@ -158,8 +161,10 @@ static const struct {
      MEGATRON_DENSE "--multi-latent-attention --q-lora-rank 1536 --kv-lora-rank 512 --qk-head-dim 128 "
                     "--qk-pos-emb-head-dim 64 --v-head-dim 128"},
     {"megatron-lm", "a.sh",
-     MEGATRON_DENSE "--window-size 1024,0 --checkpoint-activations --cpu-offloading-num-layers 2"},
+     MEGATRON "--global-batch-size 64 --bf16 --window-size 1024,0 --cpu-offloading-num-layers 2"},
     {"megatron-lm", "a.sh", MEGATRON_DENSE "--deepspeed"},
+    {"megatron-lm", "a.sh",
+     MEGATRON_DENSE "--use-distributed-optimizer --use-precision-aware-optimizer --optimizer-cpu-offload"},
     {"megatron-lm", "a.sh",
      "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads "
      "32 "
@@ -193,13 +198,15 @@ static const struct {
      CONTAINER "ddp: {use_megatron_fsdp: true}\noptimizer: {use_precision_aware_optimizer: true, "
                "optimizer_cpu_offload: true}\n"},
     {"bridge-config", "a.yaml",
-     CONTAINER "  num_moe_experts: 8\n  expert_model_parallel_size: 4\noptimizer: {exp_avg_dtype: bf16}\n"},
+     CONTAINER "  num_moe_experts: 8\n  expert_model_parallel_size: 4\n  expert_tensor_parallel_size: "
+               "1\noptimizer: {exp_avg_dtype: bf16}\n"},
     {"bridge-config", "a.yaml", CONTAINER "mixed_precision: {bf16: true, fp8: hybrid}\n"},
     {"bridge-config", "a.yaml", CONTAINER "mixed_precision: {bf16: true, fp4: e2m1}\n"},
     {"bridge-config", "a.yaml", CONTAINER "peft: {_target_: megatron.bridge.peft.lora.LoRA}\n"},
     {"bridge-config", "a.yaml",
-     CONTAINER "  num_moe_experts: 8\n  expert_model_parallel_size: 4\ncomm_overlap: "
-               "{overlap_moe_expert_parallel_comm: true}\n"},
+     CONTAINER
+     "  num_moe_experts: 8\n  expert_model_parallel_size: 4\n  expert_tensor_parallel_size: 1\ncomm_overlap: "
+     "{overlap_moe_expert_parallel_comm: true}\n"},
     {"mlperf", "a/config.sh", EXPORTS "MINIBS=32 MICRO_BATCH_SIZE=1 MODEL_SIZE=8b\n"},
     {"mlperf", "a/config.sh", EXPORTS "MINIBS=32 MICRO_BATCH_SIZE=1 MODEL_SIZE=8b FP8=True\n"},
     {"mlperf", "a/config.sh", EXPORTS "MINIBS=32 MICRO_BATCH_SIZE=1 MODEL_SIZE=8b FP4=True\n"},

@@ -215,6 +215,12 @@ static void megatron_states_facts_that_take_no_time(void **state)
     job = job_of("gpt-oss-20b", 1, 1, 1, 8);
     holds(LAUNCH_MEGATRON, &job,
           "\n--quick-geglu \\\n--glu-linear-offset 1.0 \\\n--activation-func-clamp-value 7.0 \\\n");
+    job.sequence = 8192;
+    holds(LAUNCH_MEGATRON, &job,
+          "\n--rotary-scaling-factor 32 \\\n--yarn-original-max-position-embeddings 4096 \\\n");
+    holds(LAUNCH_MEGATRON, &job, "\n--position-embedding-type yarn \\\n");
+    holds(LAUNCH_MEGATRON, &job,
+          "# needs Megatron-LM of August 2026 or later: YaRN without latent attention\n");
     struct architecture one = *architecture_find("mixtral-8x7b");
     one.active_experts = 1;
     job = job_of("mixtral-8x7b", 1, 1, 1, 8);
@@ -250,12 +256,6 @@ static void megatron_refuses_what_it_has_not(void **state)
     job.sequence = 2048;
     refuses(LAUNCH_MEGATRON, &job,
             "Megatron-LM's arguments have no parallel attention and MLP, which 'gpt-neox-20b' has");
-    job = job_of("gpt-oss-20b", 1, 1, 1, 8);
-    job.sequence = 8192;
-    refuses(
-        LAUNCH_MEGATRON, &job,
-        "Megatron-Core 0.15 stretches positions by YaRN with latent attention only: 'gpt-oss-20b' needs it "
-        "beyond 4096 tokens");
 }
 
 /* ---- DeepSpeed ---- */

@@ -1,0 +1,78 @@
+/* What Megatron-LM does only where an option asks for it: written as planned, and read back as written. */
+#include "devices/tables.h"
+#include "launch/launch.h"
+#include "support/jobs.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Each technique that is off, and the options of a job with it: those that are there, and those that are not. */
+static const struct {
+    const char *model;
+    int tensor;
+    enum technique_kind off;
+    const char *has[3], *has_not[3];
+} cases[] = {
+    {"llama-3-8b",
+     2,
+     TECHNIQUE_COUNT,
+     {"--sequence-parallel", "--overlap-grad-reduce", "--overlap-param-gather"},
+     {"--attention-backend"}},
+    {"llama-3-8b", 2, TECHNIQUE_GATHER_OVERLAP, {"--overlap-grad-reduce"}, {"--overlap-param-gather"}},
+    {"llama-3-8b", 2, TECHNIQUE_DATA_OVERLAP, {NULL}, {"--overlap-grad-reduce", "--overlap-param-gather"}},
+    {"llama-3-8b", 2, TECHNIQUE_SEQUENCE, {"--overlap-grad-reduce"}, {"--sequence-parallel"}},
+    {"llama-3-8b", 2, TECHNIQUE_ATTENTION, {"--attention-backend unfused"}, {NULL}},
+    {"mixtral-8x7b", 1, TECHNIQUE_COUNT, {"--moe-grouped-gemm"}, {NULL}},
+    {"mixtral-8x7b", 1, TECHNIQUE_EXPERT_KERNELS, {NULL}, {"--moe-grouped-gemm"}},
+};
+
+static void habits_are_written_and_read(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct text text = {0};
+        struct error err;
+        struct job job = job_example();
+        job.model = architecture_find(cases[i].model);
+        job.tensor = cases[i].tensor;
+        job.sharding = 1;
+        job_spread(&job, 8);
+        job.batch = 8 * (int64_t)job.data;
+        if (cases[i].off != TECHNIQUE_COUNT)
+            technique_set(&job.technique, cases[i].off, SWITCH_OFF);
+        if (!job_launch(LAUNCH_MEGATRON, &job, &text, &err))
+            fail_msg("%s", err.text);
+        for (int j = 0; j < 3; j++)
+            if ((cases[i].has[j] && !strstr(text.data, cases[i].has[j])) ||
+                (cases[i].has_not[j] && strstr(text.data, cases[i].has_not[j])))
+                fail_msg("case %zu: %s", i, text.data);
+        const struct launch_input input = {
+            .path = "a.sh", .data = text.data, .length = text.length, .is_alone = true};
+        struct launch_options options = {0};
+        if (!launch_read(&options, &input, &err))
+            fail_msg("%s", err.text);
+        launch_complete(&options);
+        for (int k = TECHNIQUE_DATA_OVERLAP; k <= TECHNIQUE_ATTENTION; k++) {
+            bool off = options.technique[k].given && options.technique[k].value == SWITCH_OFF;
+            bool both = cases[i].off == TECHNIQUE_DATA_OVERLAP && k == TECHNIQUE_GATHER_OVERLAP;
+            assert_int_equal(off, k == (int)cases[i].off || both);
+        }
+        launch_options_release(&options);
+        text_release(&text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(habits_are_written_and_read)};
+    struct error err;
+    if (!tables_ready(&err))
+        return 1;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
