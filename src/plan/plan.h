@@ -265,6 +265,7 @@ struct plan {
     int sensitivity_count;
     struct plan_sensitivity *sensitivity;
     /* of plans over several types */
+    const char *merged; /* devices that are used as those of a lesser type; NULL: none */
     int idle_count;
     struct plan_idle *idle;
     int fleet_count;

@@ -112,6 +112,8 @@ void plan_print_types(const struct plan *plan, const char *wanted, struct text *
         text_release(&across);
     }
     print_between(plan, out);
+    if (plan->merged)
+        text_format(out, "%s\n", plan->merged);
     print_replacements(plan, wanted, out);
 }
 

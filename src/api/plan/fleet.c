@@ -63,7 +63,8 @@ static bool answer(const struct plan_options *given, const struct fleet_question
     progress_start(&progress, "planning");
     bool found = fleet_find_best(best, question, pool, &progress, err);
     bool ok = found && plan_of_fleet_best(plan, best, question, err) &&
-              (!given->explain || fleet_explain(plan, best, question, MORE, pool, &progress, err)) &&
+              (!given->explain ||
+               fleet_explain(plan, best, fleet_best_question(best, question), MORE, pool, &progress, err)) &&
               (given->top < 2 || plan_add_rivals(plan, &best->rivals, (int)given->top, err));
     progress_end(&progress);
     if (found && !ok)
@@ -99,6 +100,7 @@ static bool plan_model(const struct plan_options *given, const struct split *spl
         report.mix = best.jobs ? &best.mix : NULL;
         report.plan.not_counted =
             cluster_not_counted(cluster, CLUSTER_INTER_NODE | CLUSTER_INTRA_NODE, &report.plan.arena);
+        report.question = fleet_best_question(&best, &question);
         ok = split_budget(split, &report.plan, err) && deliver(given, &report, err);
         fleet_best_release(&best);
     }

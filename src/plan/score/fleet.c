@@ -13,8 +13,8 @@
 struct question {
     struct fleet_given given;
     /* a model */
-    struct fleet_question job;
-    struct cluster cluster; /* of a file */
+    struct fleet_question job, whole; /* `whole`: without better types used as lesser ones */
+    struct cluster cluster;           /* of a file */
     int64_t microbatch;
     enum recompute recompute;
     /* or a profile */
@@ -52,6 +52,26 @@ static bool match(struct score_request *scoring, struct question *q, int count, 
 
 /* ---- a model ---- */
 
+/* Where the plan has more nodes of a type than the cluster, better types that it does not name are used as that one. */
+static void merge_better(struct fleet_question *job, const struct plan *plan)
+{
+    for (int t = 0; t < plan->type_count; t++)
+        for (int g = 0; g < job->group_count; g++)
+            for (int h = 0; h < job->group_count &&
+                            strcmp(job->groups[g].type->name, plan->types[t].name) == 0 &&
+                            job->groups[g].nodes < plan->types[t].nodes;) {
+                bool named = !merge_allowed(job, h, g);
+                for (int k = 0; k < plan->type_count; k++)
+                    named |= strcmp(job->groups[h].type->name, plan->types[k].name) == 0;
+                if (named) {
+                    h++;
+                    continue;
+                }
+                g = merge_groups(job, h, g);
+                h = 0;
+            }
+}
+
 /* The groups of a cluster file, or those that the plan describes. */
 static bool take_groups(struct score_request *scoring, struct question *q, struct error *err)
 {
@@ -82,7 +102,12 @@ static bool take_groups(struct score_request *scoring, struct question *q, struc
         if (!model_check_precision(groups[g].type, q->job.precision, err))
             return false;
     }
-    return match(scoring, q, count, names, err);
+    q->whole = q->job;
+    if (file)
+        merge_better(&q->job, plan);
+    for (int g = 0; g < q->job.group_count && file; g++)
+        names[g] = q->job.groups[g].type->name;
+    return match(scoring, q, q->job.group_count, names, err);
 }
 
 static bool ask_job(struct score_request *scoring, struct question *q, struct error *err)
@@ -177,7 +202,7 @@ static bool search(struct score_request *scoring, struct plan *best, struct erro
     struct question *q = scoring->question;
     struct fleet_answer answer;
     struct progress progress;
-    q->job.deadline = q->profile.deadline = stop_after(scoring->options->planning.time_limit);
+    q->whole.deadline = q->profile.deadline = stop_after(scoring->options->planning.time_limit);
     if (q->measured)
         return fleet_plan_profile(&answer, &q->profile, err) && fill_in(q, &answer, best, err);
     struct parallel *pool = parallel_new((int)scoring->options->planning.threads, err);
@@ -185,12 +210,12 @@ static bool search(struct score_request *scoring, struct plan *best, struct erro
         return false;
     progress_start(&progress, "planning");
     struct fleet_best found;
-    bool ok = fleet_find_best(&found, &q->job, pool, &progress, err);
+    bool ok = fleet_find_best(&found, &q->whole, pool, &progress, err);
     progress_end(&progress);
     parallel_free(pool);
     if (!ok)
         return false;
-    ok = plan_of_fleet_best(best, &found, &q->job, err);
+    ok = plan_of_fleet_best(best, &found, &q->whole, err);
     fleet_best_release(&found);
     return ok;
 }

@@ -113,6 +113,76 @@ static void no_group_makes_a_plan_slower(void **state)
     assert_in_range(better, 1, cases);
 }
 
+/* As many devices of a lesser type are never faster, and no bound is above their plan. */
+static void better_types_never_take_longer(void **state)
+{
+    (void)state;
+    int merges = 0;
+    for (uint64_t i = 1; merges < random_cases(30); i++) {
+        struct fleet_question question;
+        double bound, unused;
+        make_question(&question, i);
+        question.group_count = 2;
+        for (int b = 0; b < 2; b++) {
+            struct fleet_question lesser = question;
+            if (!merge_allowed(&question, b, 1 - b))
+                continue;
+            merges++;
+            assert_int_equal(merge_groups(&lesser, b, 1 - b), 0);
+            double seconds = plan(&question, &bound), others = plan(&lesser, &unused);
+            if (seconds > others * (1.0 + 1e-9) || bound > others * (1.0 + 1e-9))
+                fail_msg("case %d: %.17g, bound %.17g, of the lesser type %.17g", (int)i, seconds, bound,
+                         others);
+        }
+    }
+}
+
+static struct cluster_group node_of(const char *name)
+{
+    const struct cost_device *device = tables_device(NULL, name);
+    return (struct cluster_group){.type = device,
+                                  .device = device->name,
+                                  .calibration = tables_calibration(NULL, device),
+                                  .inside = tables_link(NULL, device->link),
+                                  .across = tables_link(NULL, "ib-200g"),
+                                  .nodes = 1,
+                                  .devices_per_node = 8,
+                                  .memory = device->memory};
+}
+
+/* Shards over sixteen devices fit where those over eight of them do not. */
+static void one_job_spans_a_better_type_and_a_lesser_one(void **state)
+{
+    (void)state;
+    struct fleet_question question = {
+        .job = {.model = architecture_find("llama-2-7b"),
+                .software = software_find("megatron-core"),
+                .batch = 64,
+                .sequence = 4096},
+        .precision = MODEL_MIXED,
+        .group_count = 2,
+        .groups = {node_of("a100-40gb"), node_of("a100-80gb")},
+        .headroom = 0.05,
+    };
+    struct fleet_best best;
+    struct plan made;
+    struct error err;
+    assert_false(merge_allowed(&question, 0, 1));
+    assert_true(merge_allowed(&question, 1, 0));
+    assert_true(fleet_find_best(&best, &question, NULL, NULL, &err));
+    assert_true(best.is_merged && fleet_best_question(&best, &question) == &best.merged);
+    assert_int_equal(best.merged.group_count, 1);
+    assert_int_equal(best.merged.groups[0].nodes, 2);
+    plan_init(&made);
+    assert_true(plan_of_fleet_best(&made, &best, &question, &err));
+    assert_string_equal(made.merged, "8 x a100-80gb used as a100-40gb");
+    assert_non_null(strstr(made.proof_over, made.merged));
+    plan_release(&made);
+    fleet_best_release(&best);
+    question.groups[1].memory = question.groups[0].memory - 1;
+    assert_false(merge_allowed(&question, 1, 0));
+}
+
 /* A plan of jobs, given back, takes as long: of several groups, and of one alone with copies of its shards. */
 static void plans_of_jobs_score_as_they_were_found(void **state)
 {
@@ -184,6 +254,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_group_makes_a_plan_slower),
+        cmocka_unit_test(better_types_never_take_longer),
+        cmocka_unit_test(one_job_spans_a_better_type_and_a_lesser_one),
         cmocka_unit_test(a_deadline_leaves_true_bounds),
         cmocka_unit_test(plans_of_jobs_score_as_they_were_found),
     };
