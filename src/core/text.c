@@ -78,22 +78,29 @@ static size_t min(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Optimal string alignment: insertions, deletions, substitutions and swaps of neighbours. */
-static size_t distance(const char *a, size_t a_length, const char *b, size_t b_length)
+/* Optimal string alignment: insertions, deletions, substitutions and swaps of neighbours. More than `limit` is not told apart: only
+ * cells so near to the diagonal are computed. */
+static size_t distance(const char *a, size_t a_length, const char *b, size_t b_length, size_t limit)
 {
-    size_t rows[3][LONGEST_WORD + 1];
+    size_t rows[3][LONGEST_WORD + 2];
     size_t *two_ago = rows[0], *before = rows[1], *now = rows[2];
-    for (size_t j = 0; j <= b_length; j++)
+    for (size_t j = 0; j <= b_length + 1; j++)
         before[j] = two_ago[j] = j;
     for (size_t i = 1; i <= a_length; i++) {
-        now[0] = i;
-        for (size_t j = 1; j <= b_length; j++) {
-            int ca = tolower((unsigned char)a[i - 1]), cb = tolower((unsigned char)b[j - 1]);
+        size_t from = i > limit ? i - limit : 1, to = min(b_length, i + limit), least = SIZE_MAX;
+        int ca = tolower((unsigned char)a[i - 1]);
+        now[from - 1] = from == 1 ? i : limit + 1;
+        for (size_t j = from; j <= to; j++) {
+            int cb = tolower((unsigned char)b[j - 1]);
             now[j] = min(min(before[j] + 1, now[j - 1] + 1), before[j - 1] + (ca != cb));
             if (i > 1 && j > 1 && ca == tolower((unsigned char)b[j - 2]) &&
                 tolower((unsigned char)a[i - 2]) == cb)
                 now[j] = min(now[j], two_ago[j - 2] + 1);
+            least = min(least, now[j]);
         }
+        if (least > limit + 1) /* a swap may be one less than the row before */
+            return limit + 1;
+        now[to + 1] = limit + 1;
         size_t *row = two_ago;
         two_ago = before;
         before = now;
@@ -102,15 +109,19 @@ static size_t distance(const char *a, size_t a_length, const char *b, size_t b_l
     return before[b_length];
 }
 
-/* Returns how many kinds of letters of one word the other lacks: their distance is at least that. */
-static size_t letters_missing(const char *word, const char *other)
+static uint64_t letters_of(const char *word)
 {
-    uint64_t in_word = 0, in_other = 0;
+    uint64_t letters = 0;
     for (; *word; word++)
-        in_word |= UINT64_C(1) << (tolower((unsigned char)*word) & 63);
-    for (; *other; other++)
-        in_other |= UINT64_C(1) << (tolower((unsigned char)*other) & 63);
-    return (size_t)__builtin_popcountll(in_word & ~in_other);
+        letters |= UINT64_C(1) << (tolower((unsigned char)*word) & 63);
+    return letters;
+}
+
+/* Returns how many kinds of letters one word has that another lacks: their distance is at least that. */
+static size_t letters_missing(uint64_t word, uint64_t other)
+{
+    int more = __builtin_popcountll(word & ~other), less = __builtin_popcountll(other & ~word);
+    return (size_t)(more > less ? more : less);
 }
 
 const char *text_nearest(const char *word, const char *const *candidates, size_t count)
@@ -119,17 +130,20 @@ const char *text_nearest(const char *word, const char *const *candidates, size_t
     size_t length = strlen(word), nearest = SIZE_MAX;
     if (length > LONGEST_WORD)
         return NULL;
+    const uint64_t letters = letters_of(word);
     for (size_t i = 0; i < count; i++) {
         size_t candidate_length = strlen(candidates[i]);
         size_t longer = length > candidate_length ? length : candidate_length;
         size_t shorter = length + candidate_length - longer, allowed = (longer + 2) / 4 + (longer > 2);
         /* a typing error in every third letter or so is still the same word; so is an abbreviation of it */
         bool prefix = length >= 3 && strncasecmp(word, candidates[i], length) == 0;
-        if (candidate_length > LONGEST_WORD || longer - shorter >= nearest ||
-            (!prefix && (longer - shorter > allowed || letters_missing(word, candidates[i]) > allowed)))
+        if (candidate_length > LONGEST_WORD || longer - shorter >= nearest)
             continue;
-        size_t d = distance(word, length, candidates[i], candidate_length);
-        if (d < nearest && (d <= allowed || prefix)) {
+        size_t limit = min(prefix ? LONGEST_WORD : allowed, nearest - 1);
+        if (longer - shorter > limit || letters_missing(letters, letters_of(candidates[i])) > limit)
+            continue;
+        size_t d = distance(word, length, candidates[i], candidate_length, limit);
+        if (d <= limit) {
             nearest = d;
             best = candidates[i];
         }
