@@ -410,6 +410,9 @@ void launch_settle_habits(struct launch_options *options)
     /* these products have no other type; of other types plan counts on them, too */
     bool narrow = (options->bf16.given && options->bf16.value) ||
                   (options->fp8.given && options->fp8.value) || (options->fp4.given && options->fp4.value);
+    bool spread = options->experts.given && options->expert.given && options->expert.value > 1;
+    if (spread && asked && !launch_argument(options, "moe-token-dispatcher-type"))
+        launch_default(&technique[TECHNIQUE_DISPATCH], DISPATCH_ALLGATHER); /* its default */
     if (options->experts.given && is_habit_off(options, kernels, asked && narrow))
         launch_default(&technique[TECHNIQUE_EXPERT_KERNELS], SWITCH_OFF);
     if (is_unfused(options))
