@@ -108,7 +108,7 @@ static bool says_all_devices(const struct answer *answer)
 {
     struct rh_text text;
     if (!answer->handle)
-        return strstr(answer->error, "none may be idle") != NULL;
+        return strstr(answer->error, "none may be idle") || strstr(answer->error, "use every device");
     if (!rh_write(answer->handle, "text", &text, NULL))
         return false;
     bool says = strstr(text.data, "use every device") != NULL;
