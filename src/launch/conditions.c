@@ -392,7 +392,8 @@ bool launch_check(struct launch_options *options, int64_t devices, struct error 
     if (!once_read(&once, read_table, err))
         return false;
     struct state s = {.options = options, .devices = devices};
-    if (!options->reader || strcmp(options->reader, doc_find(table.root, "of")->text) != 0)
+    if (options->has_run || !options->reader ||
+        strcmp(options->reader, doc_find(table.root, "of")->text) != 0)
         return true;
     for (const struct doc_node *node = doc_find(table.root, "unless")->first_child; node; node = node->next)
         if (launch_argument(options, node->text))

@@ -156,6 +156,7 @@ struct launch_options {
     struct launch_names asked; /* what files ask for of it */
     struct launch_names names; /* the variables of scripts */
     bool no_memory;            /* for something that is missing */
+    bool has_run; /* of a log: the software took these settings, and printed what it made of them */
     struct launch_budget budget;
     const char **notes; /* "config_common_blackwell.sh was not found: …" */
     int note_count, note_room;

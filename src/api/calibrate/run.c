@@ -69,7 +69,10 @@ static bool read_job(struct calibrate_run *run, const struct rh_calibrate_reques
                                        .length = log->job_length,
                                        .given = run->sets,
                                        .is_alone = true};
-    return launch_read(&run->read, &input, err);
+    if (!launch_read(&run->read, &input, err))
+        return false;
+    run->read.has_run = true;
+    return true;
 }
 
 static const char *device_of(const struct calibrate_run *run, const struct rh_calibrate_request *given)
