@@ -109,12 +109,12 @@ static size_t distance(const char *a, size_t a_length, const char *b, size_t b_l
     return before[b_length];
 }
 
-static uint64_t letters_of(const char *word)
+struct text_word text_word(const char *text)
 {
-    uint64_t letters = 0;
-    for (; *word; word++)
-        letters |= UINT64_C(1) << (tolower((unsigned char)*word) & 63);
-    return letters;
+    struct text_word word = {.text = text, .length = strlen(text)};
+    for (size_t i = 0; i < word.length; i++)
+        word.letters |= UINT64_C(1) << (tolower((unsigned char)text[i]) & 63);
+    return word;
 }
 
 /* Returns how many kinds of letters one word has that another lacks: their distance is at least that. */
@@ -124,31 +124,34 @@ static size_t letters_missing(uint64_t word, uint64_t other)
     return (size_t)(more > less ? more : less);
 }
 
+void text_try(struct text_nearest *nearest, const struct text_word *candidate)
+{
+    const struct text_word *word = &nearest->word;
+    size_t longer = word->length > candidate->length ? word->length : candidate->length;
+    size_t shorter = min(word->length, candidate->length), allowed = (longer + 2) / 4 + (longer > 2);
+    size_t best = nearest->best ? nearest->distance : SIZE_MAX;
+    if (longer > LONGEST_WORD || longer - shorter >= best)
+        return;
+    /* a typing error in every third letter or so is still the same word; so is an abbreviation of it */
+    bool prefix = word->length >= 3 && strncasecmp(word->text, candidate->text, word->length) == 0;
+    size_t limit = min(prefix ? LONGEST_WORD : allowed, best - 1);
+    if (longer - shorter > limit || letters_missing(word->letters, candidate->letters) > limit)
+        return;
+    size_t d = distance(word->text, word->length, candidate->text, candidate->length, limit);
+    if (d <= limit) {
+        nearest->distance = d;
+        nearest->best = candidate->text;
+    }
+}
+
 const char *text_nearest(const char *word, const char *const *candidates, size_t count)
 {
-    const char *best = NULL;
-    size_t length = strlen(word), nearest = SIZE_MAX;
-    if (length > LONGEST_WORD)
-        return NULL;
-    const uint64_t letters = letters_of(word);
+    struct text_nearest nearest = {.word = text_word(word)};
     for (size_t i = 0; i < count; i++) {
-        size_t candidate_length = strlen(candidates[i]);
-        size_t longer = length > candidate_length ? length : candidate_length;
-        size_t shorter = length + candidate_length - longer, allowed = (longer + 2) / 4 + (longer > 2);
-        /* a typing error in every third letter or so is still the same word; so is an abbreviation of it */
-        bool prefix = length >= 3 && strncasecmp(word, candidates[i], length) == 0;
-        if (candidate_length > LONGEST_WORD || longer - shorter >= nearest)
-            continue;
-        size_t limit = min(prefix ? LONGEST_WORD : allowed, nearest - 1);
-        if (longer - shorter > limit || letters_missing(letters, letters_of(candidates[i])) > limit)
-            continue;
-        size_t d = distance(word, length, candidates[i], candidate_length, limit);
-        if (d <= limit) {
-            nearest = d;
-            best = candidates[i];
-        }
+        const struct text_word candidate = text_word(candidates[i]);
+        text_try(&nearest, &candidate);
     }
-    return best;
+    return nearest.best;
 }
 
 const char *text_suggest(struct text_hint *hint, const char *nearest, const char *otherwise)

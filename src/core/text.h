@@ -33,6 +33,22 @@ void text_add_quoted(struct text *text, const char *value);
  * enough. */
 const char *text_nearest(const char *word, const char *const *candidates, size_t count);
 
+/* Likewise one by one: of a word that is in `nearest`, with candidates that are measured once for many words. */
+struct text_word {
+    const char *text;
+    size_t length;
+    uint64_t letters; /* a bit for each kind */
+};
+
+struct text_nearest {
+    struct text_word word;
+    const char *best; /* NULL: none is near enough */
+    size_t distance;
+};
+
+struct text_word text_word(const char *text);
+void text_try(struct text_nearest *nearest, const struct text_word *candidate);
+
 struct text_hint {
     char text[160];
 };

@@ -417,15 +417,13 @@ static bool is_container(const struct launch_rules *rules, const char *name)
 static bool suggest(struct launch_options *options, const struct launch_rules *rules,
                     struct launch_argument *argument)
 {
-    const char *names[2] = {NULL}, *name = launch_bare_name(argument->name);
-    for (size_t count = 0; rules; rules = rules->next, count = names[0] != NULL)
-        if ((names[count] = launch_table_nearest(rules->table, name)) != NULL)
-            names[0] = text_nearest(name, names, count + 1);
-    const char *nearest = names[0];
-    if (!nearest)
+    struct text_nearest nearest = {.word = text_word(launch_bare_name(argument->name))};
+    for (; rules; rules = rules->next)
+        launch_table_nearest(rules->table, &nearest);
+    if (!nearest.best)
         return true;
-    argument->note =
-        arena_format(&options->arena, "did you mean %s%s?", argument->name[0] == '-' ? "--" : "", nearest);
+    argument->note = arena_format(&options->arena, "did you mean %s%s?",
+                                  argument->name[0] == '-' ? "--" : "", nearest.best);
     return argument->note;
 }
 

@@ -85,10 +85,10 @@ const char *launch_table_name(size_t index);
 const struct launch_rules *launch_table(const char *name);
 
 /* Returns the rule for a setting, of the table or of those that it names, and the end of its table's rules; NULL: none. The
- * second: the name that may have been meant. */
+ * second seeks the name that may have been meant. */
 const struct launch_rule *launch_table_rule(const char *name, const char *setting,
                                             const struct launch_rule **end);
-const char *launch_table_nearest(const char *name, const char *setting);
+void launch_table_nearest(const char *name, struct text_nearest *nearest);
 
 /* Returns whether the table has settings below this name, as "zero_optimization" has some. */
 bool launch_table_has_below(const char *name, const char *setting);

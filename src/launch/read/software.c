@@ -45,6 +45,8 @@ struct vocabulary {
     size_t slot_count;
     const struct launch_rule **stars; /* rules whose names end with an asterisk, longer names first */
     size_t star_count;
+    struct text_word *words; /* the names of the others */
+    size_t word_count;
     size_t also_count;
     struct vocabulary *also[4];
 };
@@ -304,11 +306,16 @@ static bool fill(struct vocabulary *table, struct error *err)
         return false;
     size_t stars = 0;
     table->stars = ARENA_ARRAY(&table->doc.arena, table->star_count + 1, const struct launch_rule *);
-    if (!table->stars)
+    table->words = ARENA_ARRAY(&table->doc.arena, table->rules.count + 1, struct text_word);
+    if (!table->stars || !table->words)
         return error_memory(err);
     for (size_t i = 0; i < table->rules.count; i++)
-        if (strchr(rules[i].name, '*') && *slot_of(table, rules[i].name) == i + 1)
+        if (*slot_of(table, rules[i].name) != i + 1) /* a further word of the rule before */
+            continue;
+        else if (strchr(rules[i].name, '*'))
             table->stars[stars++] = &rules[i];
+        else
+            table->words[table->word_count++] = text_word(rules[i].name);
     qsort(table->stars, stars, sizeof *table->stars, longer_first);
     return true;
 }
@@ -317,7 +324,7 @@ static bool read_table(void *of)
 {
     struct vocabulary *table = of;
     struct error err;
-    table->also_count = table->star_count = 0;
+    table->also_count = table->star_count = table->word_count = 0;
     if (!doc_parse(&table->doc, DOC_YAML, table->name, table->data, *table->size, &err)) {
         if (error_is_memory(&err))
             return false;
@@ -379,24 +386,13 @@ const struct launch_rule *launch_table_rule(const char *name, const char *settin
     return found ? found : find(name, setting, true, end);
 }
 
-const char *launch_table_nearest(const char *name, const char *setting)
+void launch_table_nearest(const char *name, struct text_nearest *nearest)
 {
     const struct vocabulary *table = table_of(name);
-    const char *names[2] = {NULL};
-    size_t count = 0;
-    for (size_t i = 0; table && i < table->rules.count; i++) {
-        names[count] = table->rules.rules[i].name;
-        if (strchr(names[count], '*'))
-            continue;
-        names[0] = text_nearest(setting, names, count + 1);
-        count = names[0] != NULL;
-    }
-    for (size_t i = 0; table && i < table->also_count; i++) {
-        names[count] = launch_table_nearest(table->also[i]->name, setting);
-        names[0] = names[count] ? text_nearest(setting, names, count + 1) : names[0];
-        count = names[0] != NULL;
-    }
-    return names[0];
+    for (size_t i = 0; table && i < table->word_count; i++)
+        text_try(nearest, &table->words[i]);
+    for (size_t i = 0; table && i < table->also_count; i++)
+        launch_table_nearest(table->also[i]->name, nearest);
 }
 
 bool launch_table_has_below(const char *name, const char *setting)
