@@ -55,6 +55,14 @@ static void settings_mean(void **state)
         {"a.yaml", AXOLOTL "fsdp: [full_shard]\nfsdp_config: {fsdp_sharding_strategy: NO_SHARD}\n",
          "hf-trainer bf16 zero 0 recompute none"},
         {"a.yaml", AXOLOTL "fsdp: [hybrid_shard]\n", "hf-trainer bf16 zero 3 recompute none; not fsdp"},
+        {"a.yaml", AXOLOTL "fsdp: [full_shard, offload]\n",
+         "hf-trainer bf16 zero 3 recompute none; not fsdp"},
+        {"a.yaml", AXOLOTL "fsdp_config: {fsdp_sharding_strategy: 5}\n",
+         "hf-trainer bf16 zero 2 recompute none; not fsdp_config.fsdp_sharding_strategy"},
+        {"a.yaml", AXOLOTL "fsdp_config: {fsdp_sharding_strategy: FULL_SHRD}\n",
+         "hf-trainer bf16 zero 3 recompute none; unknown fsdp_config.fsdp_sharding_strategy"},
+        {"a.yaml", AXOLOTL "gradient_checkpointing: ture\n",
+         "hf-trainer bf16 zero 0 recompute full; unknown gradient_checkpointing"},
         {"a.yaml", AXOLOTL "fsdp:\nfsdp_config:\n", "hf-trainer bf16 zero 0 recompute none"},
         {"a.yaml", AXOLOTL "gradient_checkpointing: offload\n",
          "hf-trainer bf16 zero 0 recompute full; not gradient_checkpointing"},
@@ -128,10 +136,42 @@ static void settings_mean(void **state)
     }
 }
 
+/* A value that is none of its setting's is refused, not taken for true. */
+static void values_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *text, *says;
+    } cases[] = {
+        {"a.yaml", AXOLOTL "bf16: flase\n", "a.yaml:4: bf16: expected true or false, found 'flase'"},
+        {"a.yaml", AXOLOTL "load_in_4bit: 4\n", "a.yaml:4: load_in_4bit: expected true or false, found '4'"},
+        {"a.yaml", AXOLOTL "adapter: lora2\n",
+         "a.yaml:4: adapter: expected one of lora, qlora, llama-adapter, found 'lora2'"},
+        {"f.yaml", FACTORY "use_galore: ture\n",
+         "f.yaml:5: use_galore: expected true or false, found 'ture'"},
+        {"d.json", "{\"train_micro_batch_size_per_gpu\": 1, \"bf16\": {\"enabled\": \"ja\"}}",
+         "d.json:1: bf16.enabled: expected true or false, found 'ja'"},
+        {"d.json", ZERO(2, ""), NULL},
+        {"r.sh", RUN("torchrun --nproc_per_node 8", "--bf16 Fasle"),
+         "r.sh:1: --bf16: expected true or false, found 'Fasle'"},
+        {"r.sh", RUN("torchrun --nproc_per_node 8", "--bf16 True"), NULL},
+        {"r.sh", RUN("torchrun --nproc_per_node 8", "--bf16"), NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (cases[i].says) {
+            text_refused(cases[i].path, cases[i].text, cases[i].says);
+            continue;
+        }
+        struct launch_options options = text_reads(cases[i].path, cases[i].text, NULL);
+        launch_options_release(&options);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settings_mean),
+        cmocka_unit_test(values_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

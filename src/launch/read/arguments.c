@@ -154,6 +154,15 @@ static bool is_off(const char *value)
     return false;
 }
 
+bool launch_is_true(const char *value)
+{
+    static const char *const on[] = {"1", "1.0", "true", "yes", "on", "auto"};
+    for (size_t i = 0; value && i < sizeof on / sizeof *on; i++)
+        if (strcasecmp(value, on[i]) == 0)
+            return true;
+    return !value;
+}
+
 const char *launch_text(const struct launch_options *options, const char *name)
 {
     const struct launch_argument *argument = find(options, name);
@@ -371,6 +380,9 @@ static bool apply(struct launch_options *options, const struct launch_rule *rule
     case RULE_OTHER:
     case RULE_FILE:
         return true;
+    case RULE_FLAG:
+        return launch_is_true(argument->value) || is_off(argument->value) ||
+               launch_refuse(argument, err, "expected true or false, found '%s'", argument->value);
     case RULE_UNMODELLED:
         if (is_usual(rule, argument->value)) {
             argument->use = LAUNCH_IDLE;
@@ -422,8 +434,8 @@ static bool suggest(struct launch_options *options, const struct launch_rules *r
         launch_table_nearest(rules->table, &nearest);
     if (!nearest.best)
         return true;
-    argument->note = arena_format(&options->arena, "did you mean %s%s?",
-                                  argument->name[0] == '-' ? "--" : "", nearest.best);
+    argument->note = arena_format(&options->arena, "did you mean %s%s?", argument->name[0] == '-' ? "--" : "",
+                                  nearest.best);
     return argument->note;
 }
 

@@ -81,7 +81,6 @@ static bool read_zero(struct launch_options *options, struct error *err)
         launch_set(&options->sharding, stage, number);
     const struct launch_argument *share =
         launch_argument(options, "zero_optimization.offload_optimizer.ratio");
-    const char *place = launch_text(options, "zero_optimization.offload_optimizer.device");
     double ratio = 1.0;
     if (share) {
         char *end = NULL;
@@ -90,13 +89,10 @@ static bool read_zero(struct launch_options *options, struct error *err)
             return launch_refuse(share, err, "expected a number from 0 to 1, found '%s'",
                                  share->value ? share->value : "");
     }
-    if (!place && launch_is_on(options, "zero_optimization.cpu_offload"))
-        place = "cpu";
-    if (place) {
+    if (launch_is_on(options, "zero_optimization.cpu_offload"))
+        launch_default(&options->technique[TECHNIQUE_OFFLOAD_TO], PLACE_HOST);
+    if (options->technique[TECHNIQUE_OFFLOAD_TO].given)
         launch_set(&options->technique[TECHNIQUE_OFFLOAD], NULL, (int64_t)(100 * ratio + 0.5));
-        launch_set(&options->technique[TECHNIQUE_OFFLOAD_TO], NULL,
-                   strcmp(place, "nvme") == 0 ? PLACE_NVME : PLACE_HOST);
-    }
     launch_unmodelled(options, "zero_optimization.offload_param.device", "parameters in the host's memory");
     launch_unmodelled(options, "zero_optimization.cpu_offload_param", "parameters in the host's memory");
     return true;

@@ -27,6 +27,7 @@ enum launch_rule_kind {
     RULE_TEXT,       /* any text, at a const char * */
     RULE_OTHER,      /* read by the reader's own function */
     RULE_FILE,       /* the same, of a path: what it lacks does not matter */
+    RULE_FLAG,       /* the same, of what is true or false, or "auto" */
     RULE_IDLE,       /* without effect */
     RULE_UNMODELLED, /* `word` says why, unless it is switched off: "false", "0", "none", "null" or empty */
 };
@@ -159,6 +160,9 @@ bool launch_apply_rules(struct launch_options *options, const struct launch_rule
 
 /* Returns whether a rule for this name sets a value. */
 bool launch_has_rule(const struct launch_rules *rules, const char *name);
+
+/* Returns whether a value says yes: "true", "1", "on", "auto", …, or none at all, as a switch has it. */
+bool launch_is_true(const char *value);
 
 /* Returns the last argument of this name, or NULL; the second returns its text if it is there and not switched off. */
 struct launch_argument *launch_argument(const struct launch_options *options, const char *name);

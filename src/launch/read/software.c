@@ -10,7 +10,8 @@
  *     read:                              what the price depends on
  *       sequence_parallel_size: number context
  *       zero_allow_untested: switch fsdp=2
- *       train_batch_size: code           read by the reader's own function; `file`: likewise, and a path
+ *       train_batch_size: code           read by the reader's own function; `file`: likewise, and a path; `flag`: and true,
+ *                                        false or auto
  *       recompute: {selective: recompute=RECOMPUTE_SELECTIVE, "*": recompute=RECOMPUTE_FULL}
  *     none:                              reason: settings without effect on time and memory of a step
  *       logging: [steps_per_print, wall_clock_breakdown]
@@ -187,7 +188,8 @@ static bool add_read(struct vocabulary *table, struct launch_rule *rules, const 
     static const char *const kinds[] = {[RULE_NUMBER] = "number", [RULE_COUNT] = "count",
                                         [RULE_SWITCH] = "switch", [RULE_BOOL] = "bool",
                                         [RULE_WORD] = "word",     [RULE_TEXT] = "text",
-                                        [RULE_OTHER] = "code",    [RULE_FILE] = "file"};
+                                        [RULE_OTHER] = "code",    [RULE_FILE] = "file",
+                                        [RULE_FLAG] = "flag"};
     struct launch_rule rule = {.name = node->key, .kind = RULE_WORD};
     if (node->type == DOC_MAP) {
         for (const struct doc_node *word = node->first_child; word; word = word->next) {
@@ -202,7 +204,7 @@ static bool add_read(struct vocabulary *table, struct launch_rule *rules, const 
     size_t length = strcspn(text, " ");
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         rule.kind = (enum launch_rule_kind)i;
-        bool other = i == RULE_OTHER || i == RULE_FILE;
+        bool other = i >= RULE_OTHER;
         if (i != RULE_WORD && strncmp(kinds[i], text, length) == 0 && !kinds[i][length] && other != !!text[length])
             return (other || read_target(table, node, text + length + 1, &rule, err)) &&
                    add_rule(table, rules, node, rule, err);

@@ -91,6 +91,13 @@ static struct launch_argument *fsdp_argument(const struct launch_options *option
  * which then may hold the strategy, too. Parameters that stay gathered are ZeRO 2. */
 static void read_fsdp(struct launch_options *options)
 {
+    static const struct {
+        const char *word, *number;
+        int64_t stage;
+        bool has_copies;
+    } strategies[] = {{"full_shard", "1", 3, false},  {"shard_grad_op", "2", 2, false},
+                      {"no_shard", "3", 0, false},    {"hybrid_shard_zero2", "5", 2, true},
+                      {"hybrid_shard", "4", 3, true}, {"hybrid-shard", "4", 3, true}};
     struct launch_argument *strategy = fsdp_argument(options, "sharding_strategy");
     struct launch_argument *keeps = fsdp_argument(options, "reshard_after_forward");
     const struct launch_argument *again = fsdp_argument(options, "activation_checkpointing");
@@ -98,25 +105,27 @@ static void read_fsdp(struct launch_options *options)
     const char *word = strategy && strategy->value ? strategy->value
                        : keeps && keeps->value     ? keeps->value
                                                    : launch_text(options, "fsdp");
-    int64_t stage = 3;
     struct launch_argument *by = strategy ? strategy : keeps ? keeps : launch_argument(options, "fsdp");
+    size_t i = 0, count = sizeof strategies / sizeof *strategies;
     word = word ? word : "";
-    if (strcasestr(word, "shard_grad_op") || strcmp(word, "2") == 0 ||
-        (keeps && !launch_is_on(options, keeps->name)))
-        stage = 2;
-    else if (strcasestr(word, "no_shard") || strcmp(word, "3") == 0)
-        stage = 0;
-    else if (strcasestr(word, "hybrid_shard") || strcasestr(word, "hybrid-shard")) {
+    while (i < count && !strcasestr(word, strategies[i].word) && strcmp(word, strategies[i].number) != 0)
+        i++;
+    if (i < count && strategies[i].has_copies) {
         by->use = LAUNCH_UNMODELLED;
         by->note = "copies of the shards, one in each node";
+    } else if (i == count && by && *word && !launch_is_true(word) && !strcasestr(word, "auto_wrap") &&
+               launch_is_on(options, by->name)) {
+        by->use = LAUNCH_UNKNOWN;
+        by->note = "FULL_SHARD is priced";
     }
-    if (strcasestr(word, "hybrid_shard_zero2"))
-        stage = 2;
-    launch_set(&options->sharding, by, stage);
+    bool whole = keeps && !launch_is_on(options, keeps->name);
+    launch_set(&options->sharding, by, whole ? 2 : i < count ? strategies[i].stage : 3);
     if (again && launch_is_on(options, again->name))
         launch_set(&options->recompute, again, RECOMPUTE_FULL);
-    if (away)
-        launch_unmodelled(options, away->name, "parameters and optimizer in the host's memory");
+    const char *words = launch_text(options, "fsdp");
+    if (away || (words && strcasestr(words, "offload")))
+        launch_unmodelled(options, away ? away->name : "fsdp",
+                          "parameters and optimizer in the host's memory");
 }
 
 /* Copies of the shards (HSDP). */
@@ -139,6 +148,10 @@ static void read_checkpointing(struct launch_options *options, const char *name)
         launch_unmodelled(options, name, "saved activations in the host's memory");
     else if (strcasestr(value, "selective"))
         launch_unmodelled(options, name, "which activations are saved");
+    else if (*value && !launch_is_true(value)) {
+        argument->use = LAUNCH_UNKNOWN;
+        argument->note = "full recomputation is priced";
+    }
 }
 
 /* Matrices with adapters, by a list of their names: all of a block, or those of attention. */
@@ -278,8 +291,6 @@ static bool axolotl_read(struct launch_options *options, struct launch_source *s
     if (launch_is_on(options, "fsdp") || (shards && shards->type == DOC_MAP) || options->shard.given)
         read_fsdp(options);
     settle_copies(options);
-    if (launch_is_on(options, "adapter"))
-        launch_set(&options->frozen, launch_argument(options, "adapter"), 1);
     read_trained(options, "lora_modules_to_save");
     if (!launch_is_on(options, "lora_target_linear"))
         read_targets(options, "lora_target_modules");
