@@ -1,8 +1,6 @@
 /* Arguments of launch descriptions, and the rules that read them. */
 #include "launch/read/read.h"
 
-#include "core/file.h"
-
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -131,7 +129,7 @@ bool launch_name_fits(const char *rule, const char *name)
     return *rule == '*' || *rule == *name;
 }
 
-static const struct launch_argument *find(const struct launch_options *options, const char *name)
+struct launch_argument *launch_argument(const struct launch_options *options, const char *name)
 {
     for (int i = options->argument_count - 1; i >= 0; i--)
         if (launch_same_name(options->arguments[i].name, name))
@@ -139,33 +137,28 @@ static const struct launch_argument *find(const struct launch_options *options, 
     return NULL;
 }
 
-struct launch_argument *launch_argument(const struct launch_options *options, const char *name)
+static bool is_one_of(const char *value, const char *const *words)
 {
-    const struct launch_argument *found = find(options, name);
-    return found ? &options->arguments[found - options->arguments] : NULL;
+    while (*words && strcasecmp(value, *words) != 0)
+        words++;
+    return *words;
 }
 
 static bool is_off(const char *value)
 {
-    static const char *const off[] = {"", "0", "0.0", "null", "none", "false", "~", "no", "off"};
-    for (size_t i = 0; value && i < sizeof off / sizeof *off; i++)
-        if (strcasecmp(value, off[i]) == 0)
-            return true;
-    return false;
+    static const char *const off[] = {"", "0", "0.0", "null", "none", "false", "~", "no", "off", NULL};
+    return value && is_one_of(value, off);
 }
 
 bool launch_is_true(const char *value)
 {
-    static const char *const on[] = {"1", "1.0", "true", "yes", "on", "auto"};
-    for (size_t i = 0; value && i < sizeof on / sizeof *on; i++)
-        if (strcasecmp(value, on[i]) == 0)
-            return true;
-    return !value;
+    static const char *const on[] = {"1", "1.0", "true", "yes", "on", "auto", NULL};
+    return !value || is_one_of(value, on);
 }
 
 const char *launch_text(const struct launch_options *options, const char *name)
 {
-    const struct launch_argument *argument = find(options, name);
+    const struct launch_argument *argument = launch_argument(options, name);
     if (!argument || is_off(argument->value))
         return NULL;
     return argument->value ? argument->value : "";
@@ -197,11 +190,11 @@ bool launch_number(const char *text, int64_t min, int64_t *value)
     double number = strtod(digits, &end);
     if (*text || end == digits || errno != 0 || !(number >= (double)min && number <= (double)MAX_NUMBER))
         return false;
-    if (*end == '\0' && strspn(digits, "0123456789.eE+") == length && number == (double)(int64_t)number) {
+    bool whole =
+        *end == '\0' && strspn(digits, "0123456789.eE+") == length && number == (double)(int64_t)number;
+    if (whole)
         *value = (int64_t)number;
-        return true;
-    }
-    return false;
+    return whole;
 }
 
 void launch_default(struct launch_value *value, int64_t to)
@@ -338,13 +331,10 @@ static bool is_usual(const struct launch_rule *rule, const char *value)
     value = value ? value : "true";
     if (!*value || strcmp(value, "null") == 0 || strcmp(value, "~") == 0)
         return true;
-    for (const struct doc_node *node = usual->type == DOC_LIST ? usual->first_child : usual; node;
-         node = node->next) {
+    const struct doc_node *node = usual->type == DOC_LIST ? usual->first_child : usual;
+    for (; node; node = node == usual ? NULL : node->next)
         if (strcasecmp(node->text ? node->text : "null", value) == 0)
             return true;
-        if (node == usual)
-            break;
-    }
     return false;
 }
 
@@ -453,7 +443,7 @@ static bool add_given(struct launch_options *options, const struct launch_rules 
         const struct launch_rule *end, *rule = rule_for(rules, name, &end);
         const struct shell_variable *variable = shell ? shell_find(shell, name) : NULL;
         bool known = rule && !strchr(rule->name, '*') && (!variable || variable->is_given);
-        if (known && !(variable && variable->is_used && find(options, name)) &&
+        if (known && !(variable && variable->is_used && launch_argument(options, name)) &&
             !launch_add(options, name, equals + 1, "--set", 0))
             return error_memory(err);
     }
@@ -471,14 +461,13 @@ bool launch_apply_rules(struct launch_options *options, const struct launch_rule
         if (argument->use != LAUNCH_UNKNOWN)
             continue;
         const struct launch_rule *end, *rule = rule_for(rules, argument->name, &end);
-        if (!rule && (argument->is_made || (is_off(argument->value) && is_container(rules, argument->name))))
-            argument->use = LAUNCH_IDLE;
-        else if (!rule) {
-            if (unknown++ < MAX_SUGGESTIONS && !suggest(options, rules, argument))
+        if (!rule) {
+            bool idle = argument->is_made || (is_off(argument->value) && is_container(rules, argument->name));
+            argument->use = idle ? LAUNCH_IDLE : LAUNCH_UNKNOWN;
+            if (!idle && unknown++ < MAX_SUGGESTIONS && !suggest(options, rules, argument))
                 return error_memory(err);
-        }
-        if (!rule)
             continue;
+        }
         bool matters = rule->kind != RULE_FILE && rule->kind != RULE_IDLE && rule->kind != RULE_UNMODELLED;
         if (matters && !launch_is_known(options, shell, argument, argument->name)) {
             argument->use = LAUNCH_READ;
