@@ -27,8 +27,6 @@ static const struct family *const families[] = {&family_pipeline, &family_fleet,
 static const struct exception {
     const char *family, *law, *reason;
 } exceptions[] = {
-    {"job", "check-plan of a restriction",
-     "its optimum takes over replication and offload of the plan that it scores"},
     {NULL, NULL, NULL},
 };
 
