@@ -17,7 +17,7 @@
 
 #define EFFORT      2e7 /* of each combination, to prove that its plan is the best */
 #define ROUND       4   /* combinations that are planned at the same time */
-#define FIRST_ROUND 2   /* the same while no plan is known that others have to beat */
+#define FIRST_ROUND 2   /* the same before the first plan: one of other kinds may be far slower than it */
 
 struct combination {
     int64_t microbatch;
@@ -492,7 +492,7 @@ static bool plan_all(struct planner *p, struct parallel *pool, struct error *err
         double bound = p->combinations[p->first].bound;
         if (isinf(bound) || bound >= limit_of(p))
             break; /* the rest is no faster, or does not fit */
-        if (isinf(limit_of(p)) && count > FIRST_ROUND)
+        if (p->best.pipelines == 0 && count > FIRST_ROUND)
             count = FIRST_ROUND;
         ok = plan_round(p, count, pool);
         p->first += count;

@@ -85,15 +85,21 @@ static bool set_line(const struct job_rates *rates, struct line *line, int again
             ceil((double)line->least * job.tensor * job.context * job.pipeline / job.devices_per_node) + 1.0,
         .across = rates->across,
     };
+    /* few micro-batches hide less of the exchange: seconds are convex in their number, so that no line through two neighbours is
+     * above them; this one is through the most that there are */
+    int64_t count = rates->question.job.batch / (least.microbatch * line->most);
+    count = count > line->max - 1 ? line->max - 1 : count;
+    count = count > 1 ? count : 1;
     for (int m = 0; m < 2; m++) {
-        least.batch = (m + 1) * least.microbatch * least.data;
+        least.batch = (count + m) * least.microbatch * least.data;
         job_time_among(&least, layers, &company, &times[m]);
     }
-    double each = times[1].seconds - times[0].seconds;
+    double each = times[1].seconds - times[0].seconds, many = (double)count;
     double filled = line->timed ? times[0].bubble : 0.0;
-    line->filling = (times[0].seconds - each - filled) * (1.0 - 1e-9);
+    double step = times[0].optimizer - many * (times[1].optimizer - times[0].optimizer);
+    line->filling = (times[0].seconds - many * each - filled) * (1.0 - 1e-9);
     if (job.sharding >= 1)
-        line->filling -= times[0].optimizer * (1.0 - (double)line->least / job.data);
+        line->filling -= step * (1.0 - (double)line->least / job.data);
     line->each = each * (1.0 - 1e-9);
     line->again = again;
     return true;
