@@ -112,30 +112,44 @@ static size_t distance(const char *a, size_t a_length, const char *b, size_t b_l
 struct text_word text_word(const char *text)
 {
     struct text_word word = {.text = text, .length = strlen(text)};
-    for (size_t i = 0; i < word.length; i++)
-        word.letters |= UINT64_C(1) << (tolower((unsigned char)text[i]) & 63);
+    for (size_t i = 0; i < word.length; i++) {
+        uint64_t letter = UINT64_C(1) << (tolower((unsigned char)text[i]) & 63);
+        word.letters[2] |= word.letters[1] & letter;
+        word.letters[1] |= word.letters[0] & letter;
+        word.letters[0] |= letter;
+    }
     return word;
 }
 
-/* Returns how many kinds of letters one word has that another lacks: their distance is at least that. */
-static size_t letters_missing(uint64_t word, uint64_t other)
+/* Returns how many letters one word has that another lacks, at least. */
+static size_t lacking(const struct text_word *a, const struct text_word *b)
 {
-    int more = __builtin_popcountll(word & ~other), less = __builtin_popcountll(other & ~word);
-    return (size_t)(more > less ? more : less);
+    return (size_t)(__builtin_popcountll(a->letters[0] & ~b->letters[0]) +
+                    __builtin_popcountll(a->letters[1] & ~b->letters[1]) +
+                    __builtin_popcountll(a->letters[2] & ~b->letters[2]));
+}
+
+/* Returns what the distance of two words is at least. */
+static size_t distance_at_least(const struct text_word *a, const struct text_word *b)
+{
+    size_t more = lacking(a, b), less = lacking(b, a);
+    size_t longer = a->length > b->length ? a->length - b->length : b->length - a->length;
+    more = more > less ? more : less;
+    return more > longer ? more : longer;
 }
 
 void text_try(struct text_nearest *nearest, const struct text_word *candidate)
 {
     const struct text_word *word = &nearest->word;
-    size_t longer = word->length > candidate->length ? word->length : candidate->length;
-    size_t shorter = min(word->length, candidate->length), allowed = (longer + 2) / 4 + (longer > 2);
-    size_t best = nearest->best ? nearest->distance : SIZE_MAX;
-    if (longer > LONGEST_WORD || longer - shorter >= best)
-        return;
+    size_t least = distance_at_least(word, candidate), longer = word->length;
+    longer = longer > candidate->length ? longer : candidate->length;
     /* a typing error in every third letter or so is still the same word; so is an abbreviation of it */
-    bool prefix = word->length >= 3 && strncasecmp(word->text, candidate->text, word->length) == 0;
-    size_t limit = min(prefix ? LONGEST_WORD : allowed, best - 1);
-    if (longer - shorter > limit || letters_missing(word->letters, candidate->letters) > limit)
+    size_t limit = (longer + 2) / 4 + (longer > 2), best = nearest->best ? nearest->distance : SIZE_MAX;
+    if (least > limit && (word->letters[0] & ~candidate->letters[0] || word->length < 3 ||
+                          strncasecmp(word->text, candidate->text, word->length) != 0))
+        return;
+    limit = min(least > limit ? LONGEST_WORD : limit, best - 1);
+    if (longer > LONGEST_WORD || least >= best || least > limit)
         return;
     size_t d = distance(word->text, word->length, candidate->text, candidate->length, limit);
     if (d <= limit) {

@@ -37,7 +37,7 @@ const char *text_nearest(const char *word, const char *const *candidates, size_t
 struct text_word {
     const char *text;
     size_t length;
-    uint64_t letters; /* a bit for each kind */
+    uint64_t letters[3]; /* a bit for each kind that is there once, twice, thrice */
 };
 
 struct text_nearest {

@@ -413,7 +413,7 @@ static bool is_container(const struct launch_rules *rules, const char *name)
     return has;
 }
 
-#define MAX_SUGGESTIONS 100 /* of a description: each looks at all names of a table */
+#define MAX_SUGGESTIONS 20 /* of a description: each looks at all names of a table */
 
 /* Notes the name that may have been meant. */
 static bool suggest(struct launch_options *options, const struct launch_rules *rules,
