@@ -153,13 +153,13 @@ bool technique_find(const char *name, enum technique_kind *kind);
 int technique_get(const struct technique *technique, enum technique_kind kind);
 void technique_set(struct technique *technique, enum technique_kind kind, int value);
 
-/* Returns whether all is as the software does it by itself. */
 /* Returns those that are a training's own, which a plan keeps: its optimizer, LoRA, and an overlap that needs buffers of the user. */
 struct technique technique_asked(const struct technique *technique);
 
 /* Returns a plan's techniques without those that a search chooses by itself: what was asked, formats of numbers among it. */
 struct technique technique_given(const struct technique *technique);
 
+/* Returns whether all is as the software does it by itself. */
 bool technique_is_usual(const struct technique *technique);
 
 /* Returns whether its values are numbers, of which a range means something. */
