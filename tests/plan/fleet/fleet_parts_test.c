@@ -19,7 +19,8 @@ struct measured {
 
 static struct cluster_link random_link(struct random_source *source)
 {
-    return (struct cluster_link){exp((random_unit(source) - 0.5) * 4.0) * 4e3, 0.01 * random_unit(source)};
+    return (struct cluster_link){.bandwidth = exp((random_unit(source) - 0.5) * 4.0) * 4e3,
+                                 .latency = 0.01 * random_unit(source)};
 }
 
 static void make_layers(struct measured *m, struct random_source *source)

@@ -97,8 +97,8 @@ static void devices_share_the_batch_by_their_speed(void **state)
         struct measured m;
         struct fleet_answer answer;
         make_measured(&m, 2, cases[i].microbatches);
-        m.cluster.inter_node =
-            (struct cluster_link){1.0, 0.0}; /* pipelines from one to the other take years */
+        m.cluster.inter_node = (struct cluster_link){
+            .bandwidth = 1.0, .latency = 0.0}; /* pipelines from one to the other take years */
         m.parameters[0] = m.parameters[1] = m.parameters[2] = 0;
         plan(&answer, &m);
         assert_true(SMALL_SAME(answer.time.seconds, cases[i].seconds));
@@ -171,8 +171,8 @@ static void stages_are_priced_as_the_problem_says(void **state)
     make_measured(&m, 1, 8);
     set_nodes(&m, 0, 1, 4, 3);
     m.problem.groups[0].allreduce[2] = m.reduce;
-    m.cluster.inter_node = (struct cluster_link){100.0, 0.25};
-    m.groups[0].intra_node = (struct cluster_link){1000.0, 0.5};
+    m.cluster.inter_node = (struct cluster_link){.bandwidth = 100.0, .latency = 0.25};
+    m.groups[0].intra_node = (struct cluster_link){.bandwidth = 1000.0, .latency = 0.5};
     plan(&answer, &m);
     assert_int_equal(answer.problem.option_count, 3);
     for (int o = 0; o < 3; o++) {
@@ -210,8 +210,8 @@ static void gradients_go_round_a_ring(void **state)
         struct fleet_answer answer;
         make_measured(&m, 1, 400);
         set_nodes(&m, 0, cases[i].nodes, cases[i].per_node, 1);
-        m.cluster.inter_node = (struct cluster_link){250.0, 0.0};
-        m.groups[0].intra_node = (struct cluster_link){1000.0, 0.0};
+        m.cluster.inter_node = (struct cluster_link){.bandwidth = 250.0, .latency = 0.0};
+        m.groups[0].intra_node = (struct cluster_link){.bandwidth = 1000.0, .latency = 0.0};
         plan(&answer, &m);
         assert_int_equal(answer.pipelines, 4);
         assert_true(SMALL_SAME(answer.time.pipelines, 1500.0));
@@ -284,7 +284,8 @@ static void plans_score_as_they_were_found(void **state)
         struct plan found, again;
         struct error err;
         make_measured(&m, 2, random_range(&source, 1, 30));
-        m.cluster.inter_node = (struct cluster_link){random_range(&source, 200, 4000), 0.0};
+        m.cluster.inter_node =
+            (struct cluster_link){.bandwidth = random_range(&source, 200, 4000), .latency = 0.0};
         for (int g = 0; g < 2; g++)
             set_nodes(&m, g, random_range(&source, 1, 2), random_range(&source, 1, 2), 1);
         plan(&answer, &m);
