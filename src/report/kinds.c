@@ -67,7 +67,6 @@ const struct report_kind report_kinds[] = {
     {.format = "rehearse-architecture/1", .name = "architectures", .group = REPORT_GIVEN, .write = report_document},
     {.format = "rehearse-devices/1", .name = "devices", .group = REPORT_GIVEN, .write = report_document},
     {.format = "rehearse-links/1", .name = "links", .group = REPORT_GIVEN, .write = report_document},
-    {.format = "rehearse-software/1", .name = "settings of software", .group = REPORT_GIVEN, .write = report_document},
     {.format = "rehearse-custom-calls/1", .keys = "custom_calls", .name = "custom calls", .group = REPORT_GIVEN, .write = report_document},
     {.format = "rehearse-calibration/1", .name = "calibration", .group = REPORT_GIVEN, .write = report_document},
     {.format = "rehearse-workload-list/1", .name = "built-in workloads", .group = REPORT_GIVEN, .write = report_document},

@@ -1,8 +1,7 @@
 /* The settings that software knows: tables of data/software, one per software, read when a description asks for them.
  *
- * A table is a map (all keys but `format` and `name` may be left out):
+ * A table is a map (all keys but `name` may be left out):
  *
- *     format: rehearse-software/1
  *     name: DeepSpeed                    as messages call it
  *     version: edaa7221, 2026-08-22      of the sources that were read
  *     sources: [deepspeed/runtime/config.py]
@@ -289,10 +288,9 @@ static size_t count_of(const struct doc_node *node)
 
 static bool fill(struct vocabulary *table, struct error *err)
 {
-    static const char *const keys[] = {"format", "name", "version", "sources", "also",
+    static const char *const keys[] = {"name", "version", "sources", "also",
                                        "read",   "none", "unmodelled", "at-default", "free"};
     if (!doc_is_map(&table->doc, table->doc.root, err) ||
-        !doc_is_format(&table->doc, table->doc.root, "rehearse-software/1", err) ||
         !doc_only_keys(&table->doc, table->doc.root, keys, sizeof keys / sizeof *keys, err))
         return false;
     size_t room = count_of(table->doc.root), slots = 64;
