@@ -170,6 +170,11 @@ static bool choose_model(struct launch_options *options, const struct shell *she
         return launch_miss(options, "the model", "has experts, and no file says its size",
                            "--set MODEL_SIZE=20b (gpt-oss) or 671b (DeepSeek-V3)");
     bool said = benchmark;
+    if (!benchmark && !launch_argument(options, "TENSOR_MODEL_PARALLEL") &&
+        !launch_argument(options, "MINIBS"))
+        return launch_miss(options, "the model",
+                           "is said by no file: these names of variables are many scripts'",
+                           "-m NAME, or for one of MLPerf's --set MODEL_SIZE=175b, 405b, 70b or 8b");
     benchmark = benchmark ? benchmark : &benchmarks[BENCHMARKS - 1];
     options->model_name = benchmark->model;
     launch_default(&options->sequence, benchmark->sequence);
