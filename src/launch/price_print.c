@@ -189,10 +189,14 @@ static void print_fit(const struct launch_price *price, struct text *out)
                 price->extrapolates ? " (extrapolated: no similar published run)" : "",
                 100 * job_utilisation(&price->job, &price->time) / price->factor);
     plan_print_nearest(&price->nearest, out);
-    if (launch_price_fits(price))
-        text_format(out, "fits: %.0f %% of %s\n", 100 * price->memory.total / limit,
-                    unit_text(&texts, limit, UNIT_BYTES));
-    else
+    if (launch_price_fits(price)) {
+        bool narrow = price->memory.total > (1 - price->headroom) * limit;
+        text_format(out, "fits%s: %.0f %% of %s", narrow ? " narrowly" : "",
+                    100 * price->memory.total / limit, unit_text(&texts, limit, UNIT_BYTES));
+        if (narrow)
+            text_format(out, "; plans keep %.0f %% free for what is not predicted", 100 * price->headroom);
+        text_add(out, "\n");
+    } else
         text_format(out, "does not fit: %s of %s; most of it is %s (%s)\n",
                     unit_text(&texts, price->memory.total, UNIT_BYTES), unit_text(&texts, limit, UNIT_BYTES),
                     bytes[largest].name, unit_text(&texts, memory_part(&price->memory, largest), UNIT_BYTES));
