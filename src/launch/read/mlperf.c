@@ -1,5 +1,7 @@
 /* MLPerf Training: the exports of submissions with NeMo or with AMD's code, and the files that they source. */
 #include "launch/read/read.h"
+
+#include "devices/architecture_config.h"
 #include "launch/shell/parts.h"
 
 #include "core/file.h"
@@ -178,6 +180,9 @@ static bool choose_model(struct launch_options *options, const struct shell *she
     benchmark = benchmark ? benchmark : &benchmarks[BENCHMARKS - 1];
     options->model_name = benchmark->model;
     launch_default(&options->sequence, benchmark->sequence);
+    const struct architecture *model = architecture_of_checkpoint(benchmark->model);
+    if (model) /* its configuration has all other sizes */
+        launch_default(&options->vocabulary, model->vocabulary);
     if (strcmp(benchmark->size, "175b") != 0)
         return size || launch_note(options, "no MODEL_SIZE: the names of files say %s", benchmark->model);
     if (options->pipeline.given && 96 % (12 * options->pipeline.value) == 0 && options->pipeline.value > 1 &&

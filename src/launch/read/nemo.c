@@ -179,11 +179,15 @@ static void settle_bridge(struct launch_options *options)
         launch_set(&options->frozen, launch_argument(options, name), 1);
 }
 
-static bool refuse_open(const struct launch_options *options, int first, struct error *err)
+/* Paths may stay open: their last part says what matters. */
+static bool refuse_open(const struct launch_options *options, const struct launch_rules *rules, int first,
+                        struct error *err)
 {
     for (int i = first; i < options->argument_count; i++) {
         const struct launch_argument *argument = &options->arguments[i];
-        if (argument->use == LAUNCH_READ && argument->value && strstr(argument->value, "${"))
+        const struct launch_rule *end, *rule = launch_table_rule(rules->table, argument->name, &end);
+        if (argument->use == LAUNCH_READ && !(rule && rule->kind == RULE_FILE) && argument->value &&
+            strstr(argument->value, "${"))
             return launch_refuse(argument, err, "'%s' is not resolved here: write its value",
                                  argument->value);
     }
@@ -242,8 +246,8 @@ bool launch_read_nemo(struct launch_options *options, int first, bool bridge, co
     for (int i = first; i < count; i++)
         if (options->arguments[i].use == LAUNCH_USES)
             options->arguments[i].use = LAUNCH_UNKNOWN;
-    if (!launch_apply_rules(options, bridge ? &around_bridge : &all_rules, first, shell, err) ||
-        !refuse_open(options, first, err))
+    const struct launch_rules *around = bridge ? &around_bridge : &all_rules;
+    if (!launch_apply_rules(options, around, first, shell, err) || !refuse_open(options, around, first, err))
         return false;
     if (bridge)
         settle_bridge(options);
