@@ -45,7 +45,10 @@ static bool add_variables(struct launch_options *options, struct shell *shell, s
         const struct shell_variable *variable = &shell->variables[i];
         const char *value =
             variable->values.count > 0 ? shell_plain(&shell->arena, variable->values.items[0].text) : "";
-        if (!variable->name[0] || variable->is_array)
+        const struct launch_rule *end;
+        bool part = variable->is_used && !launch_table_rule(all_rules.table, variable->name, &end);
+        if (!variable->name[0] || variable->is_array ||
+            part) /* part of another's value, which has its own name */
             continue;
         if (!value || !launch_add(options, variable->name, value, variable->path ? variable->path : "--set",
                                   variable->line))
