@@ -67,9 +67,11 @@ static void make_kit(struct elastic_kit *kit, const struct golden *golden, int l
     struct cluster_group group = {.device = golden->groups[0].device,
                                   .nodes = MAX_NODES,
                                   .devices_per_node = golden->groups[0].devices_per_node,
-                                  .intra_node = {25e9, 5e-6}};
-    struct cluster cluster = {
-        .path = "cluster.yaml", .group_count = 1, .groups = &group, .inter_node = {25e9, 15e-6}};
+                                  .intra_node = {.bandwidth = 25e9, .latency = 5e-6}};
+    struct cluster cluster = {.path = "cluster.yaml",
+                              .group_count = 1,
+                              .groups = &group,
+                              .inter_node = {.bandwidth = 25e9, .latency = 15e-6}};
     struct elastic_options options = {.cluster = &cluster};
     write_templates(golden, least, &text);
     if (!elastic_kit_parse(kit, &options, golden->name, text.data, text.length, &err))

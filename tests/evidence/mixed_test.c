@@ -25,10 +25,10 @@ static const double parameters[] = {0, 1000, 2000, 3000, 4000};
 static const double outputs[] = {100, 100, 100, 100};
 static const struct mixed_model model = {.layer_count = 4, .parameters = parameters, .outputs = outputs};
 static const struct mixed_node nodes[] = {
-    {.inside = {1000, 0}, .network = {100, 0}},
-    {.inside = {1000, 0}, .network = {100, 0}},
-    {.inside = {1000, 0}, .network = {50, 0}},
-    {.inside = {1000, 0}, .network = {100, 0.5}},
+    {.inside = {.bandwidth = 1000, .latency = 0}, .network = {.bandwidth = 100, .latency = 0}},
+    {.inside = {.bandwidth = 1000, .latency = 0}, .network = {.bandwidth = 100, .latency = 0}},
+    {.inside = {.bandwidth = 1000, .latency = 0}, .network = {.bandwidth = 50, .latency = 0}},
+    {.inside = {.bandwidth = 1000, .latency = 0}, .network = {.bandwidth = 100, .latency = 0.5}},
 };
 static const struct mixed_software software = {.gradient_bytes = 1, .state_bytes = 16};
 static const int whole[] = {0, 4}, halves[] = {0, 2, 4}, quarters[] = {0, 1, 2, 3, 4};
