@@ -124,9 +124,10 @@ struct text_word text_word(const char *text)
 /* Returns how many letters one word has that another lacks, at least. */
 static size_t lacking(const struct text_word *a, const struct text_word *b)
 {
-    return (size_t)(__builtin_popcountll(a->letters[0] & ~b->letters[0]) +
-                    __builtin_popcountll(a->letters[1] & ~b->letters[1]) +
-                    __builtin_popcountll(a->letters[2] & ~b->letters[2]));
+    size_t count = 0;
+    for (int i = 0; i < 3; i++)
+        count += (size_t)__builtin_popcountll(a->letters[i] & ~b->letters[i]);
+    return count;
 }
 
 /* Returns what the distance of two words is at least. */

@@ -30,7 +30,7 @@ bool python_index_add(struct python *p, struct python_index *index, const void *
 {
     if (2 * index->count >= index->capacity) {
         const struct python_index old = *index;
-        index->capacity = old.capacity > 0 ? 2 * old.capacity : 4 * MANY_FIELDS;
+        index->capacity = old.capacity > 0 ? 2 * old.capacity : (size_t)4 * MANY_FIELDS;
         index->places = ARENA_ARRAY(&p->arena, index->capacity, const char *const *);
         if (!index->places) {
             *index = old;
