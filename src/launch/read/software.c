@@ -79,7 +79,7 @@ struct vocabulary {
 TABLES(X)
 #undef X
 
-#define X(text, id) {.name = text, .data = software_##id, .size = &software_##id##_size, .once = ONCE_INIT},
+#define X(text, id) {.name = (text), .data = software_##id, .size = &software_##id##_size, .once = ONCE_INIT},
 static struct vocabulary tables[] = {TABLES(X)};
 #undef X
 
