@@ -69,7 +69,7 @@ static struct value number_of(double number)
 
 static struct value value_of(const char *text, size_t length)
 {
-    char digits[64], *end;
+    char digits[64];
     struct value value = {.kind = TEXT, .text = text, .length = length};
     if (memchr(text, SHELL_MARK, length))
         return (struct value){.kind = UNKNOWN};
@@ -77,8 +77,7 @@ static struct value value_of(const char *text, size_t length)
         return value;
     memcpy(digits, text, length);
     digits[length] = '\0';
-    value.number = strtod(digits, &end);
-    if (*end == '\0' && isfinite(value.number))
+    if (text_real(digits, &value.number))
         value.kind = NUMBER;
     return value;
 }
@@ -190,7 +189,7 @@ static struct value one(struct state *s)
     size_t length = strspn(s->at, letters);
     if (isdigit((unsigned char)*s->at)) {
         char *end;
-        double number = strtod(s->at, &end);
+        double number = text_number(s->at, &end);
         s->at = end;
         return number_of(number);
     }

@@ -242,31 +242,11 @@ static bool as_cluster(struct law_case *kase)
     return holds;
 }
 
-static bool job_simulated(struct law_case *kase)
-{
-    struct question question = {.command = "simulate"};
-    const char *path = law_path(kase, "plan.json");
-    bool holds = true;
-    if (!kase->answer.handle)
-        return true;
-    if (!rh_save(kase->answer.handle, "json", path, NULL))
-        return law_broken(kase, "the plan cannot be written");
-    question_set(&question, "plan", "%s", path);
-    struct answer answer = law_ask(kase, &question, 1);
-    double formula = answer.handle ? rh_number(answer.handle, "formula") : NAN;
-    if (answer.code)
-        holds = law_broken(kase, "simulate refuses it: %s", answer.error);
-    else if (!law_near(formula, kase->answer.time))
-        holds = law_broken(kase, "simulate's formula says %.17g s, plan %.17g s", formula, kase->answer.time);
-    answer_free(&answer);
-    return holds;
-}
-
 static const struct law job_laws[] = {{"threads", law_threads},
                                       {"forms", law_forms},
                                       {"repeated", law_repeated},
                                       {"check-plan", law_checked},
-                                      {"simulate", job_simulated},
+                                      {"simulate", law_simulated},
                                       {"more devices", more_devices},
                                       {"less headroom", less_headroom},
                                       {"fix", fixed},
@@ -418,7 +398,7 @@ static bool rearranged_groups(struct law_case *kase)
 static const struct law mixed_laws[] = {
     {"threads", law_threads},          {"forms", law_forms},
     {"repeated", law_repeated},        {"check-plan", law_checked},
-    {"simulate", job_simulated},       {"startable", startable},
+    {"simulate", law_simulated},       {"startable", startable},
     {"more devices", more_of_them},    {"more memory", more_memory_of_them},
     {"better type", better_of_them},   {"faster network", faster_network},
     {"rearranged", rearranged_groups}, {0}};

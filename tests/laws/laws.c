@@ -205,6 +205,26 @@ bool law_checked(struct law_case *kase)
     return holds;
 }
 
+bool law_simulated(struct law_case *kase)
+{
+    struct question question = {.command = "simulate"};
+    const char *path = law_path(kase, "plan.json");
+    bool holds = true;
+    if (!kase->answer.handle)
+        return true;
+    if (!save(kase, &kase->answer, path))
+        return false;
+    question_set(&question, "plan", "%s", path);
+    struct answer answer = law_ask(kase, &question, 1);
+    double formula = answer.handle ? rh_number(answer.handle, "formula") : NAN;
+    if (answer.code)
+        holds = law_broken(kase, "simulate refuses it: %s", answer.error);
+    else if (!law_near(formula, kase->answer.time))
+        holds = law_broken(kase, "simulate's formula says %.17g s, plan %.17g s", formula, kase->answer.time);
+    answer_free(&answer);
+    return holds;
+}
+
 /* ---- other worlds ---- */
 
 static struct question question_in(struct law_case *kase, const struct world *other, bool shuffle)

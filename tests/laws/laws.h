@@ -53,10 +53,11 @@ const char *law_path(struct law_case *kase, const char *name);
 bool law_near(double a, double b);
 
 /* Laws of several families. */
-bool law_threads(struct law_case *kase);  /* 1, 2 and 7 threads */
-bool law_forms(struct law_case *kase);    /* text = JSON = library */
-bool law_checked(struct law_case *kase);  /* check-plan has the plan's time, and finds none that is better */
-bool law_repeated(struct law_case *kase); /* a plan that is read is written as it was */
+bool law_threads(struct law_case *kase);   /* 1, 2 and 7 threads */
+bool law_forms(struct law_case *kase);     /* text = JSON = library */
+bool law_checked(struct law_case *kase);   /* check-plan has the plan's time, and finds none that is better */
+bool law_simulated(struct law_case *kase); /* the simulator prints the formula of the plan it plays */
+bool law_repeated(struct law_case *kase);  /* a plan that is read is written as it was */
 
 /* The other question has the same answer, `factor` times as long. */
 bool law_equal(struct law_case *kase, const struct question *other, double factor);

@@ -137,27 +137,6 @@ static bool other_method(struct law_case *kase)
     return holds;
 }
 
-/* The simulator prints the formula of the plan it plays. */
-static bool simulated(struct law_case *kase)
-{
-    struct question question = {.command = "simulate"};
-    const char *path = law_path(kase, "plan.json");
-    bool holds = true;
-    if (!kase->answer.handle)
-        return true;
-    if (!rh_save(kase->answer.handle, "json", path, NULL))
-        return law_broken(kase, "the plan cannot be written");
-    question_set(&question, "plan", "%s", path);
-    struct answer answer = law_ask(kase, &question, 1);
-    double formula = answer.handle ? rh_number(answer.handle, "formula") : NAN;
-    if (answer.code)
-        holds = law_broken(kase, "simulate refuses it: %s", answer.error);
-    else if (!law_near(formula, kase->answer.time))
-        holds = law_broken(kase, "simulate's formula says %.17g s, plan %.17g s", formula, kase->answer.time);
-    answer_free(&answer);
-    return holds;
-}
-
 /* ---- templates ---- */
 
 static bool list_of(const rh_handle *handle, const char *name, struct rh_array *array)
@@ -368,27 +347,20 @@ static const struct law dapple_laws[] = {{"threads", law_threads},
                                          {"forms", law_forms},
                                          {"repeated", law_repeated},
                                          {"check-plan", law_checked},
-                                         {"simulate", simulated},
+                                         {"simulate", law_simulated},
                                          {"doubled", dapple_doubled},
                                          {"turned machines", turned_machines},
                                          {"faster links", dapple_faster_links},
                                          {"more devices", dapple_more_devices},
                                          {"other method", hpgo},
                                          {0}};
-static const struct law pipeline_laws[] = {{"threads", law_threads},
-                                           {"forms", law_forms},
-                                           {"repeated", law_repeated},
-                                           {"check-plan", law_checked},
-                                           {"simulate", simulated},
-                                           {"doubled", doubled},
-                                           {"rearranged", rearranged},
-                                           {"more memory", more_memory},
-                                           {"faster devices", faster_devices},
-                                           {"better type", better_type},
-                                           {"faster links", faster_links},
-                                           {"more nodes", more_nodes},
-                                           {"other method", other_method},
-                                           {0}};
+static const struct law pipeline_laws[] = {{"threads", law_threads},           {"forms", law_forms},
+                                           {"repeated", law_repeated},         {"check-plan", law_checked},
+                                           {"simulate", law_simulated},        {"doubled", doubled},
+                                           {"rearranged", rearranged},         {"more memory", more_memory},
+                                           {"faster devices", faster_devices}, {"better type", better_type},
+                                           {"faster links", faster_links},     {"more nodes", more_nodes},
+                                           {"other method", other_method},     {0}};
 static const struct law templates_laws[] = {{"threads", law_threads},
                                             {"doubled", templates_doubled},
                                             {"rows fall", rows_fall},
@@ -398,7 +370,7 @@ static const struct law fleet_laws[] = {{"threads", law_threads},
                                         {"forms", law_forms},
                                         {"repeated", law_repeated},
                                         {"check-plan", law_checked},
-                                        {"simulate", simulated},
+                                        {"simulate", law_simulated},
                                         {"doubled", doubled},
                                         {"rearranged", rearranged},
                                         {"more memory", more_memory},

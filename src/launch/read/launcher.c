@@ -275,8 +275,7 @@ static bool read_hosts(struct launch_options *options, const char *name, struct 
 
 /* ---- srun and mpirun ---- */
 
-/* Sets a number behind the last colon: "8", "h100:8", "gpu:h100:8". */
-static void set_count(const struct launch_options *options, const char *name, int64_t min,
+void launch_set_count(const struct launch_options *options, const char *name, int64_t min,
                       struct launch_value *value)
 {
     const struct launch_argument *argument = launch_argument(options, name);
@@ -293,17 +292,17 @@ static void read_tasks(struct launch_options *options, bool starts)
     const char *gres = launch_text(options, "srun.gres"), *map = launch_text(options, "mpirun.map-by");
     const struct launch_argument *host = launch_argument(options, "mpirun.host");
     int64_t number;
-    set_count(options, "srun.nodes", 1, &options->nodes);
-    set_count(options, "srun.gpus-per-node", 1, &options->devices_per_node);
+    launch_set_count(options, "srun.nodes", 1, &options->nodes);
+    launch_set_count(options, "srun.gpus-per-node", 1, &options->devices_per_node);
     if (gres && text_starts_with(gres, "gpu"))
-        set_count(options, "srun.gres", 1, &options->devices_per_node);
-    set_count(options, "srun.gpus", 1, &options->devices);
-    set_count(options, "srun.ntasks", 2, starts ? &options->nodes : &options->devices);
+        launch_set_count(options, "srun.gres", 1, &options->devices_per_node);
+    launch_set_count(options, "srun.gpus", 1, &options->devices);
+    launch_set_count(options, "srun.ntasks", 2, starts ? &options->nodes : &options->devices);
     if (!starts && !options->devices.given)
-        set_count(options, "srun.ntasks-per-node", 2, &options->devices_per_node);
-    set_count(options, "mpirun.np", 2, starts ? &options->nodes : &options->devices);
+        launch_set_count(options, "srun.ntasks-per-node", 2, &options->devices_per_node);
+    launch_set_count(options, "mpirun.np", 2, starts ? &options->nodes : &options->devices);
     if (!starts)
-        set_count(options, "mpirun.npernode", 2, &options->devices_per_node);
+        launch_set_count(options, "mpirun.npernode", 2, &options->devices_per_node);
     if (map && text_starts_with(map, "ppr:") && strstr(map, ":node") && !starts) {
         const char *digits = arena_copy(&options->arena, map + 4, strcspn(map + 4, ":"));
         options->no_memory |= !digits;
@@ -365,8 +364,8 @@ static bool read_accelerate(struct launch_options *options, struct error *err)
                      file->path))
         return error_memory(err);
     if (!options->devices.given)
-        set_count(options, "accelerate.num_processes", 1, &options->devices);
-    set_count(options, "accelerate.num_machines", 1, &options->nodes);
+        launch_set_count(options, "accelerate.num_processes", 1, &options->devices);
+    launch_set_count(options, "accelerate.num_machines", 1, &options->nodes);
     if (strcmp(options->reader ? options->reader : "", trainer_reader.name) == 0)
         return true;
     for (int i = 0; i < options->argument_count; i++) {
@@ -392,7 +391,7 @@ static void set_batch(const struct shell *shell, const char *name, const char *l
 }
 
 /* Nodes and devices of a job of slurm, and the variables that usually hold them. */
-static bool add_devices(struct launch_options *options, const struct shell *shell)
+static void add_devices(struct launch_options *options, const struct shell *shell)
 {
     const char *generic = shell_batch_value(shell, "--gres", "");
     const char *constraint = shell_batch_value(shell, "--constraint", "-C");
@@ -414,7 +413,6 @@ static bool add_devices(struct launch_options *options, const struct shell *shel
             launch_number(variable->values.items[0].text, 1, &number))
             launch_set(&options->nodes, &at, number), launch_ask(options, nodes[i]);
     }
-    return true;
 }
 
 /* Notes that an option of torchrun gives no number. */
@@ -487,6 +485,8 @@ bool launch_read_nodes(struct launch_options *options, struct shell *shell, cons
     if (!read_hosts(options, "deepspeed.hostfile", err))
         return false;
     read_tasks(options, launcher || launch_argument(options, "nproc_per_node"));
-    return read_hosts(options, "mpirun.hostfile", err) &&
-           ((add_devices(options, shell) && default_nodes(options, launcher)) || error_memory(err));
+    if (!read_hosts(options, "mpirun.hostfile", err))
+        return false;
+    add_devices(options, shell);
+    return default_nodes(options, launcher) || error_memory(err);
 }

@@ -117,6 +117,10 @@ bool launch_add_command(struct launch_options *options, struct shell *shell, con
 bool launch_read_nodes(struct launch_options *options, struct shell *shell, const char *launcher,
                        struct error *err);
 
+/* Sets a number from `min` on, that behind the last colon of an argument ("8", "h100:8", "gpu:h100:8"), unless it is given. */
+void launch_set_count(const struct launch_options *options, const char *name, int64_t min,
+                      struct launch_value *value);
+
 /* Adds the launcher's options of one command, whose program stands at `program`; and what torchrun's words say. */
 bool launch_add_launcher(struct launch_options *options, const struct shell_words *words, int program,
                          const char **launcher);

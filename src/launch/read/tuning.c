@@ -444,15 +444,6 @@ static bool trainer_knows(const struct launch_source *source)
                : doc_find(root, "model_name_or_path") && doc_find(root, "per_device_train_batch_size");
 }
 
-/* Sets a number of accelerate's, unless it is given. */
-static void set_accelerate(struct launch_options *options, const char *name, struct launch_value *value)
-{
-    const struct launch_argument *argument = launch_argument(options, name);
-    int64_t number;
-    if (argument && argument->value && !value->given && launch_number(argument->value, 0, &number))
-        launch_set(value, argument, number);
-}
-
 /* What accelerate's options and file change of the training. */
 static bool settle_accelerate(struct launch_options *options, struct launch_source *source, struct error *err)
 {
@@ -466,17 +457,17 @@ static bool settle_accelerate(struct launch_options *options, struct launch_sour
                    strcmp(precision, "fp8") == 0    ? COST_FP8
                    : strcmp(precision, "fp16") == 0 ? COST_FP16
                                                     : COST_BF16);
-    set_accelerate(options, "accelerate.parallelism_config_dp_replicate_size", &options->replicate);
-    set_accelerate(options, "accelerate.parallelism_config_dp_shard_size", &options->shard);
+    launch_set_count(options, "accelerate.parallelism_config_dp_replicate_size", 0, &options->replicate);
+    launch_set_count(options, "accelerate.parallelism_config_dp_shard_size", 0, &options->shard);
     if (options->shard.given && options->shard.value > 1)
         launch_default(&options->sharding, 3);
-    set_accelerate(options, "accelerate.parallelism_config_tp_size", &options->tensor);
-    set_accelerate(options, "accelerate.parallelism_config_cp_size", &options->context);
-    set_accelerate(options, "accelerate.parallelism_config_sp_size", &options->context);
+    launch_set_count(options, "accelerate.parallelism_config_tp_size", 0, &options->tensor);
+    launch_set_count(options, "accelerate.parallelism_config_cp_size", 0, &options->context);
+    launch_set_count(options, "accelerate.parallelism_config_sp_size", 0, &options->context);
     if (launch_is_on(options, "accelerate.use_megatron_lm") || strcmp(type, "MEGATRON_LM") == 0) {
         options->software = "megatron-core";
-        set_accelerate(options, "accelerate.megatron_lm_tp_degree", &options->tensor);
-        set_accelerate(options, "accelerate.megatron_lm_pp_degree", &options->pipeline);
+        launch_set_count(options, "accelerate.megatron_lm_tp_degree", 0, &options->tensor);
+        launch_set_count(options, "accelerate.megatron_lm_pp_degree", 0, &options->pipeline);
     }
     if (launch_is_on(options, "accelerate.use_fsdp") || strcmp(type, "FSDP") == 0)
         read_fsdp(options);
@@ -484,8 +475,8 @@ static bool settle_accelerate(struct launch_options *options, struct launch_sour
     if (!deepspeed)
         return true;
     options->software = "deepspeed";
-    set_accelerate(options, "accelerate.zero_stage", &options->sharding);
-    set_accelerate(options, "accelerate.gradient_accumulation_steps", &options->accumulation);
+    launch_set_count(options, "accelerate.zero_stage", 0, &options->sharding);
+    launch_set_count(options, "accelerate.gradient_accumulation_steps", 0, &options->accumulation);
     if (away && launch_is_on(options, away->name)) {
         launch_set(&options->technique[TECHNIQUE_OFFLOAD], away, 100);
         launch_set(&options->technique[TECHNIQUE_OFFLOAD_TO], away,
