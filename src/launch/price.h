@@ -19,7 +19,7 @@ struct launch_price {
     struct plan_nearest nearest;
     const struct job_choice *planned; /* NULL: not asked for, or none */
     const char *not_planned;          /* why there is none; NULL: not asked for */
-    double headroom;                  /* of the planned job */
+    double headroom;                  /* share of the memory that a plan keeps free */
 };
 
 /* Makes the job of complete options: `price->job` begins with model, device, links and software. What is missing is

@@ -169,7 +169,7 @@ static void models_of_mlperf(void **state)
     (void)state;
     static const struct {
         const char *path, *text, *model;
-        int64_t sequence, software_2026;
+        int64_t sequence, newest;
     } cases[] = {
         {"a/config.sh", "export MODEL_SIZE=671b EXPERT_PARALLEL=32", "deepseek-v3", 4096, 1},
         {"a/config.sh", "export MODEL_SIZE=20b EXPERT_PARALLEL=1", "gpt-oss-20b", 8192, 1},
@@ -177,6 +177,7 @@ static void models_of_mlperf(void **state)
         {"deepseekv3_671b/config.sh", "export EXPERT_PARALLEL=32", "deepseek-v3", 4096, 1},
         {"a/config.sh", "export MODEL_SIZE=405b", "llama-3.1-405b", 8192, 0},
         {"a/config_8x8_8b.sh", "source config_common.sh", "llama-3.1-8b", 8192, 0},
+        {"a/config_8x8_8b.sh", "export EXPERT_PARALLEL=1", "llama-3.1-8b", 8192, 0},
         {"a/config.sh", "source config_common_405b.sh", "llama-3.1-405b", 8192, 0},
         {"a/config.sh", "export PIPELINE_MODEL_PARALLEL=1", "gpt3-175b", 2048, 0},
         {"a/config.sh", "export MOE_GROUPED_GEMM=True", NULL, 0, 1},
@@ -193,8 +194,7 @@ static void models_of_mlperf(void **state)
             is(options.sequence, cases[i].sequence);
         } else
             assert_string_equal(options.missing[0].name, "the model");
-        assert_string_equal(options.software,
-                            cases[i].software_2026 ? "megatron-core-2026" : "megatron-core-2024");
+        assert_string_equal(options.software, cases[i].newest ? "megatron-core" : "megatron-core-2024");
         launch_options_release(&options);
     }
 }

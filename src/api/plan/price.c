@@ -64,11 +64,10 @@ static bool check_strict(const struct rh_price_request *given, const struct laun
 /* ---- the same job, planned freely ---- */
 
 /* There may be no such plan, and `why` says it then. */
-static bool plan_freely(const struct rh_price_request *given, const struct api_call *call,
-                        struct launch_price *price, struct job_search *search, struct error *why,
-                        struct error *err)
+static bool plan_freely(const struct api_call *call, struct launch_price *price, struct job_search *search,
+                        struct error *why, struct error *err)
 {
-    struct job_question question = {.job = price->job, .headroom = given->headroom / 100.0};
+    struct job_question question = {.job = price->job, .headroom = price->headroom};
     struct parallel *pool = parallel_new(call->how.threads, err);
     struct progress progress;
     if (!pool)
@@ -84,7 +83,6 @@ static bool plan_freely(const struct rh_price_request *given, const struct api_c
         price->not_planned = why->text;
     progress_end(&progress);
     parallel_free(pool);
-    price->headroom = question.headroom;
     if (price->planned || (why->kind != ERROR_FAILED && why->kind != ERROR_STOPPED))
         return true;
     *err = *why;
@@ -208,8 +206,9 @@ static bool price_it(const struct rh_price_request *given, const struct api_call
     price.low = interval.low / price.wider;
     price.high = interval.high * price.wider;
     price.extrapolates = interval.extrapolates;
+    price.headroom = given->headroom / 100.0;
     bool ok = estimate_nearest(&estimate, &report->base.arena, &price.nearest, err) &&
-              (given->alone || plan_freely(given, call, &price, &search, &why, err)) &&
+              (given->alone || plan_freely(call, &price, &search, &why, err)) &&
               answer(given, &price, &estimate, report, err);
     job_search_release(&search);
     return ok;

@@ -141,12 +141,13 @@ static const struct benchmark *find_benchmark(const struct launch_options *optio
     return found;
 }
 
-static bool has_experts(const struct launch_options *options)
+/* Settings of experts, or at least so many parallel ranks of them; every configuration may say one. */
+static bool has_experts(const struct launch_options *options, int64_t ranks)
 {
     for (int i = 0; i < options->argument_count; i++)
         if (strncmp(options->arguments[i].name, "MOE_", 4) == 0)
             return true;
-    return options->expert.given;
+    return options->expert.given && options->expert.value >= ranks;
 }
 
 static bool choose_llama_lora(struct launch_options *options)
@@ -171,7 +172,7 @@ static bool choose_model(struct launch_options *options, const struct shell *she
     const struct benchmark *benchmark = find_benchmark(options, size, shell);
     if (!benchmark && size)
         return launch_miss(options, "the model", "is not known by MODEL_SIZE", "-m NAME");
-    if (!benchmark && has_experts(options))
+    if (!benchmark && has_experts(options, 1))
         return launch_miss(options, "the model", "has experts, and no file says its size",
                            "--set MODEL_SIZE=20b (gpt-oss) or 671b (DeepSeek-V3)");
     bool said = benchmark;
@@ -182,6 +183,8 @@ static bool choose_model(struct launch_options *options, const struct shell *she
                            "-m NAME, or for one of MLPerf's --set MODEL_SIZE=175b, 405b, 70b or 8b");
     benchmark = benchmark ? benchmark : &benchmarks[BENCHMARKS - 1];
     options->model_name = benchmark->model;
+    if (benchmark->has_experts)
+        options->software = "megatron-core";
     launch_default(&options->sequence, benchmark->sequence);
     const struct architecture *model = architecture_of_checkpoint(benchmark->model);
     if (model) /* its configuration has all other sizes */
@@ -270,8 +273,8 @@ static bool read(struct launch_options *options, struct launch_source *source, s
     if (launch_argument(options, "FP8") && launch_argument(options, "FP4") && options->fp4.given)
         options->fp8.given = false;
     /* models with experts came with version 6.0, as did these graphs */
-    if (has_experts(options) || launch_is_on(options, "CUDA_GRAPH_IMPLEMENTATION"))
-        options->software = "megatron-core-2026";
+    if (has_experts(options, 2) || launch_is_on(options, "CUDA_GRAPH_IMPLEMENTATION"))
+        options->software = "megatron-core";
     const struct launch_argument *layout = launch_argument(options, "PIPELINE_LAYOUT");
     if (layout && launch_is_on(options, layout->name) && !launch_read_layout(options, layout, err))
         return false;
