@@ -1,4 +1,4 @@
-/* rehearse-plan/2 and /1: a plan that reads must be written so that it reads back as the same text, and be drawn; what can be
+/* rehearse-plan/2: a plan that reads must be written so that it reads back as the same text, and be drawn; what can be
  * run as a pipeline of a small model on a mixed cluster must score. The first byte gives the number of micro-batches and the
  * objective. */
 #include "plan/pipeline_plan.h"

@@ -117,13 +117,13 @@ bool pipeline_score(const struct plan_problem *problem, struct pipeline *plan, s
     return true;
 }
 
-/* "plan.json:7: stages[2].devices: …" where the plan came from a file; `index` -1: about all stages. */
+/* "plan.json:7: pipelines[0].stages[2].devices: …" where the plan came from a file; `index` -1: about all stages. */
 static bool stage_error(const struct pipeline *plan, int index, struct error *err, const char *format, ...)
     PRINTF_LIKE(4, 5);
 
 static bool stage_error(const struct pipeline *plan, int index, struct error *err, const char *format, ...)
 {
-    char place[256] = "", stage[32] = "stages";
+    char place[256] = "", stage[32] = "";
     char message[512];
     va_list args;
     va_start(args, format);
@@ -134,8 +134,8 @@ static bool stage_error(const struct pipeline *plan, int index, struct error *er
     else if (plan->path)
         snprintf(place, sizeof place, "%.200s: ", plan->path);
     if (index >= 0)
-        snprintf(stage, sizeof stage, "stages[%d]", index);
-    return error_set(err, ERROR_INPUT, "%s%s%s", place, stage, message);
+        snprintf(stage, sizeof stage, ".stages[%d]", index);
+    return error_set(err, ERROR_INPUT, "%spipelines[0]%s%s", place, stage, message);
 }
 
 static bool memory_error(const struct pipeline *plan, int index, double needed,
@@ -153,16 +153,16 @@ static bool check_stage(const struct plan_problem *problem, const struct pipelin
     const struct pipeline_stage *stage = &plan->stages[index];
     const struct plan_group *group = &problem->groups[stage->group];
     if (stage->first_layer != next_layer)
-        return stage_error(plan, index, err, ".first_layer: expected %d, %s, found %d", next_layer,
+        return stage_error(plan, index, err, ".layers: expected to begin with %d, %s, found %d", next_layer,
                            index ? "the layer after the stage before" : "the first layer",
                            stage->first_layer);
     if (stage->last_layer < stage->first_layer || stage->last_layer >= problem->layer_count)
-        return stage_error(plan, index, err, ".last_layer: expected %d to %d, found %d", stage->first_layer,
-                           problem->layer_count - 1, stage->last_layer);
+        return stage_error(plan, index, err, ".layers: expected an end from %d to %d, found %d",
+                           stage->first_layer, problem->layer_count - 1, stage->last_layer);
     if (stage->devices < 1 || (stage->devices & (stage->devices - 1)) ||
         stage->devices > group->devices_per_node)
         return stage_error(plan, index, err,
-                           ".devices: expected a power of two up to the %d devices of a '%s' node, found %d",
+                           ": expected a power of two of devices up to the %d of a '%s' node, found %d",
                            group->devices_per_node, group->device, stage->devices);
     int from_end = plan->stage_count - index;
     if (plan_stage_fits(problem, stage->group, stage->devices, stage->first_layer, stage->last_layer,
@@ -194,7 +194,7 @@ static bool check_nodes(const struct plan_problem *problem, const struct pipelin
         const struct pipeline_stage *stage = &plan->stages[i];
         int devices = problem->groups[stage->group].devices_per_node;
         if (stage->node >= 0 && (used[stage->node] += stage->devices) > devices)
-            ok = stage_error(plan, i, err, ".node: node %d has %d devices, the plan uses %d or more",
+            ok = stage_error(plan, i, err, ".devices: node %d has %d devices, the plan uses %d or more",
                              stage->node, devices, used[stage->node]);
     }
     free(used);

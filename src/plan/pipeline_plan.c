@@ -203,17 +203,18 @@ struct pipeline_source {
     struct error *err;
 };
 
-/* "plan.json:7: stages[2].node: …"; a node of -1: about the device type. */
+/* "plan.json:7: pipelines[0].stages[2].devices: …"; a node of -1: about the device type. */
 static bool wrong(const struct pipeline_source *t, int index, const char *device, int node)
 {
     const struct plan_stage *stage = &t->plan->pipelines[0].stages[index];
     char place[256] = "";
     if (t->plan->path)
         snprintf(place, sizeof place, "%.200s:%d: ", t->plan->path, stage->line);
-    return node < 0 ? error_set(t->err, ERROR_INPUT, "%sstages[%d].device_type: the cluster has no '%s'",
-                                place, index, device)
-                    : error_set(t->err, ERROR_INPUT, "%sstages[%d].node: node %d is no '%s'", place, index,
-                                node, device);
+    return node < 0 ? error_set(t->err, ERROR_INPUT,
+                                "%spipelines[0].stages[%d].device_type: the cluster has no '%s'", place,
+                                index, device)
+                    : error_set(t->err, ERROR_INPUT, "%spipelines[0].stages[%d].devices: node %d is no '%s'",
+                                place, index, node, device);
 }
 
 static int first_node_of(const struct plan_problem *problem, int group)

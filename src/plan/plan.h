@@ -359,8 +359,8 @@ void plan_write_json(const struct plan *plan, struct json *json, const char *key
 /* Writes the map `nearest`; nothing if no run is similar. */
 void plan_write_nearest(const struct plan_nearest *nearest, struct json *json);
 
-/* Reads rehearse-plan/2 and rehearse-plan/1, also hand-made: a stage needs only layers, device type and
- * devices. On failure *plan holds nothing; on success the caller releases it with plan_release. */
+/* Reads rehearse-plan/2, also hand-made: a stage needs only layers, device type and devices. On failure *plan holds nothing;
+ * on success the caller releases it with plan_release. */
 bool plan_load(struct plan *plan, const char *path, struct error *err);
 
 /* plan_load on JSON text; `path` is only for messages. */

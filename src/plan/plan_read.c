@@ -9,7 +9,8 @@
 #define MAX_SAMPLES 1e12
 #define MAX_KEYS    40
 
-bool plan_copy_text(struct plan_reader *r, const struct doc_node *node, const char **text)
+/* Copies a string into the plan's arena; NULL for null and for `node` NULL. */
+static bool copy_text(struct plan_reader *r, const struct doc_node *node, const char **text)
 {
     const char *value;
     *text = NULL;
@@ -27,7 +28,7 @@ static bool read_field(struct plan_reader *r, const struct doc_node *map, const 
     if (!node)
         return true;
     if (field->type == FIELD_TEXT)
-        return plan_copy_text(r, node, (const char **)(void *)((char *)of + field->offset));
+        return copy_text(r, node, (const char **)(void *)((char *)of + field->offset));
     if (node->type != DOC_NULL)
         return field_read(of, field, &r->doc, map, r->err);
     if (field->type == FIELD_DOUBLE)
@@ -149,18 +150,17 @@ static bool read_types(struct plan_reader *r)
     if (!cluster || cluster->type == DOC_NULL)
         return true;
     if (!doc_is_map(&r->doc, cluster, r->err) || !doc_only_keys(&r->doc, cluster, others, 6, r->err) ||
-        !plan_copy_text(r, doc_find(cluster, "not_counted"), &r->plan->not_counted) ||
-        !plan_copy_text(r, doc_find(cluster, "digest"), &r->plan->cluster_digest) ||
+        !copy_text(r, doc_find(cluster, "not_counted"), &r->plan->not_counted) ||
+        !copy_text(r, doc_find(cluster, "digest"), &r->plan->cluster_digest) ||
         !cluster_network_read(&r->plan->network, &r->doc, doc_find(cluster, "network"), r->err) ||
         !plan_find_list(r, cluster, "device_types", 0, PLAN_MAX_TYPES, &list))
         return false;
     for (const struct doc_node *node = list ? list->first_child : NULL; node; node = node->next) {
         struct plan_device_type *type = &r->plan->types[r->plan->type_count++];
         if (!plan_read_fields(r, node, PLAN_MAP_TYPE, type, runs_as) ||
-            !plan_copy_text(r, doc_find(node, "products"), &type->products) ||
-            !plan_copy_text(r, doc_find(node, "like"), &type->like) ||
-            !doc_need(&r->doc, node, "name", r->err) || !check_link(r, node, "inside", type->inside) ||
-            !check_link(r, node, "across", type->across))
+            !copy_text(r, doc_find(node, "products"), &type->products) ||
+            !copy_text(r, doc_find(node, "like"), &type->like) || !doc_need(&r->doc, node, "name", r->err) ||
+            !check_link(r, node, "inside", type->inside) || !check_link(r, node, "across", type->across))
             return false;
         if (!type->name)
             return doc_error(&r->doc, node, r->err, "expected a name, found null");
@@ -169,7 +169,8 @@ static bool read_types(struct plan_reader *r)
                                         is_sum(r, cluster, "devices", plan_devices(r->plan)));
 }
 
-bool plan_find_type(struct plan_reader *r, const struct doc_node *node, int *type)
+/* Finds a device type by name; adds a new name if the plan has no cluster. */
+static bool find_type(struct plan_reader *r, const struct doc_node *node, int *type)
 {
     const char *name;
     if (!doc_string(&r->doc, node, &name, r->err))
@@ -288,7 +289,7 @@ static bool read_type(struct plan_reader *r, const struct doc_node *node, int *t
 {
     int64_t index;
     if (!node || node->type != DOC_NUMBER)
-        return node && plan_find_type(r, node, type);
+        return node && find_type(r, node, type);
     if (!doc_integer(&r->doc, node, 0, PLAN_MAX_TYPES, &index, r->err))
         return false;
     *type = (int)index;
@@ -430,7 +431,7 @@ static bool read_training(struct plan_reader *r)
     return !technique || technique->type == DOC_NULL || read_technique(r, technique);
 }
 
-static bool read_version_2(struct plan_reader *r)
+static bool read_parts(struct plan_reader *r)
 {
     static const char *const others[] = {
         "format",      "made_by", "gap",     "model",  "training",  "schedule",
@@ -476,7 +477,7 @@ static bool check_sizes(struct plan_reader *r)
     return true;
 }
 
-static bool read_any(struct plan_reader *r)
+static bool read_document(struct plan_reader *r)
 {
     if (!doc_is_map(&r->doc, r->doc.root, r->err))
         return false;
@@ -488,15 +489,17 @@ static bool read_any(struct plan_reader *r)
         return false;
     r->plan->type_count = 0;
     r->plan->version = NULL;
-    bool first = format && format->type == DOC_STRING && strcmp(format->text, "rehearse-plan/1") == 0;
-    if (format ? first : !doc_find(root, "pipelines"))
-        return plan_read_version_1(r);
-    return doc_is_format(&r->doc, root, PLAN_FORMAT, r->err) && read_version_2(r);
+    if (format && format->type == DOC_STRING && strcmp(format->text, "rehearse-plan/1") == 0)
+        return doc_error(&r->doc, format, r->err,
+                         "'rehearse-plan/1' is no longer read: make the plan again with 'rehearse plan' or "
+                         "'rehearse templates'");
+    return doc_is_format(&r->doc, root, PLAN_FORMAT, r->err) &&
+           (format || doc_need(&r->doc, root, "pipelines", r->err)) && read_parts(r);
 }
 
 static bool read_plan(struct plan_reader *r)
 {
-    if (read_any(r) && check_sizes(r) && plan_place(r->plan, r->err))
+    if (read_document(r) && check_sizes(r) && plan_place(r->plan, r->err))
         return true;
     plan_release(r->plan);
     return false;

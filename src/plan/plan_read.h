@@ -1,4 +1,4 @@
-/* Internals of the reader: one file for rehearse-plan/2, one for the five shapes of rehearse-plan/1. */
+/* Internals of the reader of rehearse-plan/2. */
 #ifndef REHEARSE_PLAN_PLAN_READ_H
 #define REHEARSE_PLAN_PLAN_READ_H
 
@@ -11,12 +11,6 @@ struct plan_reader {
     struct error *err;
 };
 
-/* Fills in the plan from a document of version 1. */
-bool plan_read_version_1(struct plan_reader *r);
-
-/* Copies a string into the plan's arena; NULL for null and for `node` NULL. False: an error, in r->err. */
-bool plan_copy_text(struct plan_reader *r, const struct doc_node *node, const char **text);
-
 /* Reads the plain members of a map, which may have the keys `others` beside them (a NULL ends them). */
 bool plan_read_fields(struct plan_reader *r, const struct doc_node *map, enum plan_map which, void *of,
                       const char *const *others);
@@ -27,8 +21,5 @@ bool plan_find_list(struct plan_reader *r, const struct doc_node *parent, const 
 
 /* Reads what plans over several types say of other fleets and of idle devices. */
 bool plan_read_fleets(struct plan_reader *r);
-
-/* Finds a device type by name; adds a new name if the plan has no cluster. */
-bool plan_find_type(struct plan_reader *r, const struct doc_node *node, int *type);
 
 #endif

@@ -1,4 +1,4 @@
-/* A plan out of a set of templates, rehearse-templates/1 or /2. */
+/* A plan out of a set of templates, rehearse-templates/2. */
 #include "plan/plan.h"
 
 #include <string.h>

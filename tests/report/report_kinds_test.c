@@ -91,7 +91,6 @@ static void test_kinds_are_found_by_format_keys_and_ending(void **state)
     static const struct {
         const char *json, *name;
     } cases[] = {
-        {"{\"format\": \"rehearse-plan/1\"}", "plan"},
         {"{\"format\": \"rehearse-plan/2\"}", "plan"},
         {"{\"format\": \"rehearse-templates/2\"}", "pipeline templates"},
         {"{\"schema\": \"rehearse-feed-result/1\"}", "storage run"},

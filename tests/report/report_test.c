@@ -109,12 +109,10 @@ static const char comparison[] = "{\"format\": \"rehearse-comparison/1\", \"a\":
                                  "\"floor\": 0.95, \"within_noise\": false}]}";
 
 static const char pipeline[] =
-    "{\"format\": \"rehearse-plan/1\", \"objective\": \"pipeline\", \"iteration_time\": 0.0849, \"gap\": "
-    "0.05, "
-    "\"lower_bound\": 0.080655, \"proven_optimal\": false, \"stages\": [{\"first_layer\": 0, \"last_layer\": "
-    "2, "
-    "\"device_type\": \"fast\", \"devices\": 2, \"forward\": 0.0031, \"backward\": 0.0056, \"memory\": "
-    "40000000, \"memory_limit\": 80000000}]}";
+    "{\"format\": \"rehearse-plan/2\", \"objective\": \"pipeline\", \"iteration_time\": 0.0849, \"gap\": "
+    "0.05, \"lower_bound\": 0.080655, \"proven_optimal\": false, \"pipelines\": [{\"stages\": [{\"layers\": "
+    "[0, 2], \"device_type\": \"fast\", \"tensor\": 2, \"seconds\": {\"forward\": 0.0031, \"backward\": "
+    "0.0056}, \"bytes\": {\"total\": 20000000}}]}]}";
 
 static void test_numbers_reach_the_page(void **state)
 {
@@ -275,12 +273,12 @@ static void test_nothing_from_outside_is_markup(void **state)
     static const char attack[] = "<script>alert(1)</script><img src=x onerror=alert(2)>\\\"'&";
     (void)state;
     struct text json = {0};
-    text_format(
-        &json,
-        "{\"format\": \"rehearse-plan/1\", \"model\": \"%s\", \"objective\": \"%s\", \"iteration_time\": 1, "
-        "\"stages\": [{\"device_type\": \"%s\", \"first_layer\": 0, \"last_layer\": 1, \"devices\": 1, "
-        "\"%s\": 1}]}",
-        attack, attack, attack, attack);
+    text_format(&json,
+                "{\"format\": \"rehearse-plan/2\", \"model\": {\"name\": \"%s\"}, \"objective\": \"%s\", "
+                "\"iteration_time\": 1, \"pipelines\": [{\"stages\": [{\"device_type\": \"%s\", \"layers\": "
+                "[0, 1]}]}], "
+                "\"figures\": {\"%s\": 1}}",
+                attack, attack, attack, attack);
     put("<script>alert(3)<\\script>.json", json.data);
     text_release(&json);
     text_format(&json,
@@ -331,7 +329,7 @@ static void test_the_page_asks_for_nothing(void **state)
 static void test_what_is_wrong_is_told_and_the_rest_is_shown(void **state)
 {
     (void)state;
-    put("a.json", "{\"format\": \"rehearse-plan/1\",");
+    put("a.json", "{\"format\": \"rehearse-plan/2\",");
     put("b.json", "{\"format\": \"rehearse-plan/1\"}");
     put("c.json", "{\"format\": \"rehearse-plan/77\"}");
     put("d.json", "{\"some\": 1}");
@@ -343,7 +341,7 @@ static void test_what_is_wrong_is_told_and_the_rest_is_shown(void **state)
     struct report report = made(NULL);
     assert_int_equal(report.count, 8);
     assert_non_null(strstr(entry_of(&report, "a.json")->problem, "a.json:1:"));
-    assert_non_null(strstr(entry_of(&report, "b.json")->problem, "'stages' is missing"));
+    assert_non_null(strstr(entry_of(&report, "b.json")->problem, "'rehearse-plan/1' is no longer read"));
     assert_non_null(strstr(entry_of(&report, "c.json")->problem, "unknown format 'rehearse-plan/77'"));
     assert_non_null(strstr(entry_of(&report, "d.json")->problem, "no 'format'"));
     assert_non_null(entry_of(&report, "e.db")->problem);

@@ -404,33 +404,7 @@ static void unlike_pipelines(void **state)
     judge(&spread, MEDIAN_LIMIT);
 }
 
-/* ---- files of version 1 ---- */
-
-static void earlier_versions(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *name, *message;
-    } files[] = {
-        {"pipeline", NULL}, {"oobleck", NULL}, {"dapple", NULL}, {"job", NULL}, {"interleaved", NULL},
-    };
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        struct plan plan;
-        struct error err;
-        struct sim_result result;
-        const struct sim_options options = {.straggler = -1};
-        char path[128];
-        snprintf(path, sizeof path, "tests/data/plan-1/%s.json", files[i].name);
-        if (!plan_load(&plan, path, &err))
-            fail_msg("%s", err.text);
-        if (!sim_play(&plan, &options, &result, &err))
-            fail_msg("%s: %s", files[i].name, err.text);
-        if (!(result.seconds > 0.8 * result.formula && result.seconds < 1.1 * result.formula))
-            fail_msg("%s: %.6g s, formula %.6g s", files[i].name, result.seconds, result.formula);
-        sim_result_release(&result);
-        plan_release(&plan);
-    }
-}
+/* ---- by hand ---- */
 
 static void refuses(const char *numbers, const char *message)
 {
@@ -483,15 +457,16 @@ static void unpriced_plans_say_what_is_missing(void **state)
     assert_non_null(strstr(err.text, "check-plan plan.json -p PROFILE -c CLUSTER -o"));
     plan_release(&plan);
 
-    /* a fleet of version 1 has the seconds of its stages, but not of their passes */
-    if (!plan_load(&plan, "tests/data/plan-1/fleet.json", &err))
-        fail_msg("%s", err.text);
+    static const char named[] =
+        "{\"format\": \"rehearse-plan/2\", \"model\": {\"name\": \"small\"}, \"pipelines\": "
+        "[{\"microbatches\": "
+        "2, \"stages\": [{\"layers\": [0, 1], \"device_type\": \"a\", \"seconds\": {\"forward\": 1}}]}]}";
+    assert_true(plan_parse(&plan, "plan.json", named, strlen(named), &err));
     assert_false(sim_play(&plan, &options, &result, &err));
     assert_int_equal(err.kind, ERROR_INPUT);
     assert_non_null(
         strstr(err.text, "pipelines[0].stages[0].seconds.backward: unknown, and the model 'small' is not"));
-    assert_non_null(
-        strstr(err.text, "check-plan tests/data/plan-1/fleet.json -m MODEL -c CLUSTER -o PRICED"));
+    assert_non_null(strstr(err.text, "check-plan plan.json -m MODEL -c CLUSTER -o PRICED"));
     plan_release(&plan);
 }
 
@@ -537,7 +512,6 @@ int main(void)
         cmocka_unit_test(splits_by_the_original_rules),
         cmocka_unit_test(splits_by_the_corrected_rules),
         cmocka_unit_test(unlike_pipelines),
-        cmocka_unit_test(earlier_versions),
         cmocka_unit_test(wrong_numbers_are_refused),
         cmocka_unit_test(unpriced_plans_say_what_is_missing),
         cmocka_unit_test(answers_are_printed),

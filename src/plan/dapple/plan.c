@@ -220,15 +220,13 @@ static bool take_devices(struct dapple_split *split, const struct dapple_cluster
                          const struct plan *plan, int s, struct error *err)
 {
     const struct plan_stage *stage = &plan->pipelines[0].stages[s];
-    /* version 1 counts devices without machines: they are read as those of one machine */
-    bool counted = plan_nodes(plan) == 1;
     for (int r = 0; r < stage->run_count; r++) {
         const struct plan_run *run = &stage->runs[r];
         for (int n = run->node; n < run->node + run->nodes; n++) {
             if (n >= cluster->machine_count)
                 return wrong(plan, s, err, ".devices: the cluster has fewer machines");
             int first = dapple_machine_start(cluster, n) + run->first, end = first + run->count;
-            if (end > (counted ? split->device_count : cluster->machine_end[n]))
+            if (end > cluster->machine_end[n])
                 return wrong(plan, s, err, ".devices: the machine has fewer devices");
             for (int device = first; device < end; device++) {
                 if (split->stage_of[device] >= 0)

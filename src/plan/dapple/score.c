@@ -248,12 +248,14 @@ bool dapple_split_check(const struct dapple_problem *problem, const struct dappl
         const struct dapple_stage *stage = &plan->stages[s];
         if (stage->first_layer != next || stage->last_layer < next ||
             stage->last_layer >= problem->chain->layer_count)
-            return error_set(err, ERROR_INPUT, "stages[%d]: expected it to begin with layer %d", s, next);
+            return error_set(err, ERROR_INPUT, "pipelines[0].stages[%d]: expected it to begin with layer %d",
+                             s, next);
         int count = 0;
         for (int i = 0; i < plan->device_count; i++)
             count += plan->stage_of[i] == s;
         if (count != stage->devices || count < 1 || count % plan->replicas != 0)
-            return error_set(err, ERROR_INPUT, "stages[%d]: expected a multiple of %d devices, found %d", s,
+            return error_set(err, ERROR_INPUT,
+                             "pipelines[0].stages[%d]: expected a multiple of %d devices, found %d", s,
                              plan->replicas, count);
         next = stage->last_layer + 1;
     }

@@ -175,7 +175,8 @@ bool score_plan(struct score *score, struct plan *plan, const struct score_optio
     if (!objective)
         return false;
     bool iteration = strcmp(objective->name, "iteration") == 0;
-    bool checks_itself = options->planning.cluster && is_plain(objective); /* with the names of version 1 */
+    /* a plan that is scored on a given cluster need not fit its own */
+    bool checks_itself = options->planning.cluster && is_plain(objective);
     scoring.headroom = !isnan(options->headroom) ? options->headroom
                        : !isnan(plan->headroom)  ? plan->headroom
                                                  : HEADROOM;

@@ -11,14 +11,15 @@
 
 #include <cmocka.h>
 
-/* A plan of Llama 3 8B in version 1: what `rehearse plan` wrote. */
+/* A plan of Llama 3 8B: two copies of two stages. */
 static const char good[] =
-    "{\"format\": \"rehearse-plan/1\", \"model\": \"llama-3-8b\", \"precision\": \"bf16\", "
-    "\"device_type\": \"h100-sxm\", \"devices\": 16, \"devices_per_node\": 8, "
-    "\"global_batch\": 128, \"sequence\": 8192, \"iteration_time\": 6.5, \"plans\": ["
-    "{\"iteration_time\": 6.5, \"devices\": 16, \"tp\": 2, \"pp\": 2, \"dp\": 2, \"cp\": 2, \"ep\": 1, "
-    "\"vp\": 1, \"mbs\": 1, \"microbatches\": 64, \"stage_blocks\": [16, 16], \"zero\": 1}"
-    "]}";
+    "{\"format\": \"rehearse-plan/2\", \"model\": {\"name\": \"llama-3-8b\"}, \"training\": "
+    "{\"global_batch\": 128, "
+    "\"microbatch\": 1, \"sequence\": 8192, \"precision\": \"bf16\", \"sharding\": 1}, \"pipelines\": "
+    "[{\"copies\": 2, "
+    "\"microbatches\": 64, \"stages\": ["
+    "{\"layers\": [0, 16], \"device_type\": \"h100-sxm\", \"tensor\": 2, \"context\": 2, \"expert\": 1}, "
+    "{\"layers\": [17, 33], \"device_type\": \"h100-sxm\", \"tensor\": 2, \"context\": 2, \"expert\": 1}]}]}";
 
 static bool read_text(struct checkpoint_of_plan *of, const char *text, int length, int64_t ranks,
                       struct error *err)
@@ -89,7 +90,7 @@ static void ranks_save_what_they_hold(void **state)
 
 static void sharded_parameters_are_saved_by_all(void **state)
 {
-    struct checkpoint_of_plan of = plan_with("\"zero\": 1", "\"zero\": 3", 0);
+    struct checkpoint_of_plan of = plan_with("\"sharding\": 1", "\"sharding\": 3", 0);
     (void)state;
     assert_true(fabs(checkpoint_shards_bytes(&of.shards) / (14 * of.parameters) - 1) < 1e-6);
     assert_true(
@@ -99,7 +100,7 @@ static void sharded_parameters_are_saved_by_all(void **state)
 
 static void without_zero_one_replica_saves_all(void **state)
 {
-    struct checkpoint_of_plan of = plan_with("\"zero\": 1", "\"zero\": 0", 0);
+    struct checkpoint_of_plan of = plan_with("\"sharding\": 1", "\"sharding\": 0", 0);
     (void)state;
     assert_true(checkpoint_shards_rank_bytes(&of.shards, 4) == 0);
     assert_true(fabs(checkpoint_shards_bytes(&of.shards) / (14 * of.parameters) - 1) < 1e-6);
@@ -125,19 +126,26 @@ static void a_tied_head_is_saved_once(void **state)
 }
 
 /* Of Mixtral 8x7B with tensor 2, pipeline 2, data 4. */
-static struct checkpoint_of_plan mixtral_with(const char *degrees)
+static bool read_mixtral(struct checkpoint_of_plan *of, int expert, int sharding, struct error *err)
 {
     char text[1024];
-    struct checkpoint_of_plan of;
-    struct error err;
     int length =
         snprintf(text, sizeof text,
-                 "{\"format\": \"rehearse-plan/1\", \"model\": \"mixtral-8x7b\", \"precision\": \"bf16\", "
-                 "\"device_type\": \"h100-sxm\", \"devices\": 16, \"devices_per_node\": 8, "
-                 "\"iteration_time\": 6.5, \"plans\": [{\"devices\": 16, \"tp\": 2, \"pp\": 2, \"cp\": 1, "
-                 "\"vp\": 1, \"mbs\": 1, \"microbatches\": 64, \"stage_blocks\": [16, 16], \"dp\": 4, %s}]}",
-                 degrees);
-    if (!read_text(&of, text, length, 0, &err))
+                 "{\"format\": \"rehearse-plan/2\", \"model\": {\"name\": \"mixtral-8x7b\"}, \"training\": "
+                 "{\"precision\": "
+                 "\"bf16\", \"microbatch\": 1, \"sharding\": %d}, \"pipelines\": [{\"copies\": 4, "
+                 "\"microbatches\": 64, \"stages\": "
+                 "[{\"layers\": [0, 16], \"device_type\": \"h100-sxm\", \"tensor\": 2, \"expert\": %d}, "
+                 "{\"layers\": [17, 33], \"device_type\": \"h100-sxm\", \"tensor\": 2, \"expert\": %d}]}]}",
+                 sharding, expert, expert);
+    return read_text(of, text, length, 0, err);
+}
+
+static struct checkpoint_of_plan mixtral_with(int sharding)
+{
+    struct checkpoint_of_plan of;
+    struct error err;
+    if (!read_mixtral(&of, 4, sharding, &err))
         fail_msg("%s", err.text);
     return of;
 }
@@ -146,7 +154,7 @@ static struct checkpoint_of_plan mixtral_with(const char *degrees)
  * those of the first two replicas. */
 static void experts_are_saved_by_those_that_hold_them(void **state)
 {
-    struct checkpoint_of_plan of = mixtral_with("\"ep\": 4, \"zero\": 1");
+    struct checkpoint_of_plan of = mixtral_with(1);
     double experts = 16 * 2 * 3 * 4096.0 * 14336 * 2;
     (void)state;
     assert_true(of.sized);
@@ -161,7 +169,7 @@ static void experts_are_saved_by_those_that_hold_them(void **state)
 
 static void sharded_experts_are_saved_by_all(void **state)
 {
-    struct checkpoint_of_plan of = mixtral_with("\"ep\": 4, \"zero\": 3");
+    struct checkpoint_of_plan of = mixtral_with(3);
     (void)state;
     assert_true(fabs(of.model_bytes / (2 * of.parameters) - 1) < 1e-6);
     assert_true(
@@ -190,29 +198,26 @@ static void without_sizes(const char *old, const char *new, const char *why)
 
 static void a_plan_without_sizes_says_why(void **state)
 {
-    static const char stage[] =
-        "\"first_layer\": 0, \"last_layer\": 3, \"device_type\": \"a\", \"devices\": 1";
-    char shape[512];
     (void)state;
     without_sizes("llama-3-8b", "ours", "unknown model 'ours'");
-    without_sizes(
-        "\"ep\": 1, \"vp\": 1, \"mbs\": 1, \"microbatches\": 64, \"stage_blocks\": [16, 16], \"zero\": 1",
-        "\"ep\": 4, \"vp\": 1, \"mbs\": 1, \"microbatches\": 64, \"stage_blocks\": [16, 16], \"zero\": 0",
-        "expert parallelism");
+    without_sizes("\"expert\": 1}, ", "\"expert\": 4}, ", "its stages differ");
     without_sizes("\"precision\": \"bf16\", ", "", "no model or no precision");
-    snprintf(shape, sizeof shape,
-             "\"device_types\": [{\"device_type\": \"a\"}], \"pipelines\": ["
-             "{\"copies\": 1, \"stages\": [{%s}]}, {\"copies\": 1, \"stages\": [{%s}]}], \"plans\"",
-             stage, stage);
-    without_sizes("\"plans\"", shape, "its pipelines differ");
+    without_sizes("\"pipelines\": [",
+                  "\"pipelines\": [{\"stages\": [{\"layers\": [0, 33], \"device_type\": \"a\"}]}, ",
+                  "its pipelines differ");
+    struct checkpoint_of_plan of = mixtral_with(0);
+    assert_false(of.sized);
+    assert_non_null(strstr(of.why, "expert parallelism without ZeRO"));
 }
 
 static void wrong_plans_are_refused(void **state)
 {
     (void)state;
-    refuse("\"tp\": 2", "\"tp\": 4", 0, "tp x pp x dp x cp is 32, devices 16");
-    refuse("\"ep\": 1", "\"ep\": 16", 0, "ep 16 exceeds tp x dp x cp = 8");
     refuse("bf16", "bf17", 0, "unknown number format 'bf17'");
+    struct checkpoint_of_plan of;
+    struct error err;
+    assert_false(read_mixtral(&of, 16, 1, &err));
+    assert_string_equal(err.text, "plan.json: ep 16 exceeds tp x dp x cp = 8");
 }
 
 int main(void)

@@ -236,8 +236,8 @@ static void unknown_keys_are_errors_when_strict(void **state)
 static void other_files_are_no_workloads(void **state)
 {
     (void)state;
-    assert_refused("{format: rehearse-plan/1, model: llama-2-7b}",
-                   "a.yaml:1:10: format: expected a workload, found 'rehearse-plan/1'");
+    assert_refused("{format: rehearse-plan/2, model: llama-2-7b}",
+                   "a.yaml:1:10: format: expected a workload, found 'rehearse-plan/2'");
     assert_refused("{schema: rehearse-feed-result/1, storage: {}}",
                    "a.yaml:1:10: schema: expected a workload, found 'rehearse-feed-result/1'");
     assert_refused("{groups: []}", "a.yaml:1:1: not a workload: it has no key of a workload");
