@@ -121,11 +121,11 @@
 #define XLA                                                                                                  \
     .fully_sharded = true, .sharded = true, .one_pass = true, .late_gradients = true, .zero = 12,            \
     .gathers_matrices = true, .zero_staged = 12, .offers = ALL_DEGREES,                                      \
-    .techniques = SHARDS | T(OFFLOAD_ACTIVATIONS) | LORA, .gradient_bytes = 2, .parameter_bytes = 4,         \
-    .stored_gradient_bytes = 4, .state_bytes = 8, .optimizer = 30, .middle = 1, .block_forward = 18,         \
-    .block_backward = 24, .loss = 24, .loss_kept = 2, .accumulate = 6, .tensor_shown = 1, .data_shown = 0.5, \
-    .backward_working = 1, .matrix_working = 2, .runtime_share = 0.05, .step_host = 0.015,                   \
-    .selective_kept = 0.4, .expert_rate = 0.7
+    .techniques = SHARDS | T(OFFLOAD_ACTIVATIONS) | LORA | T(ATTENTION) | T(OPTIMIZER), .gradient_bytes = 2, \
+    .parameter_bytes = 4, .stored_gradient_bytes = 4, .state_bytes = 8, .optimizer = 30, .middle = 1,        \
+    .block_forward = 18, .block_backward = 24, .loss = 24, .loss_kept = 2, .accumulate = 6,                  \
+    .tensor_shown = 1, .data_shown = 0.5, .backward_working = 1, .matrix_working = 2, .runtime_share = 0.05, \
+    .step_host = 0.015, .selective_kept = 0.4, .expert_rate = 0.7
 
 const struct software software_all[SOFTWARE_COUNT] = {
     {

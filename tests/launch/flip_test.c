@@ -28,6 +28,8 @@
 #define TITAN                                                                                                \
     "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nseq_len = 4096\nlocal_batch_size = 4\n"        \
     "[parallelism]\ndata_parallel_shard_degree = -1\n"
+#define MAXTEXT                                                                                              \
+    "base_config: base.yml\nper_device_batch_size: 4\nmax_target_length: 4096\nremat_policy: custom\n"
 #define FOUNDRY                                                                                              \
     "max_seq_len: 2048\nglobal_train_batch_size: 128\ndevice_train_microbatch_size: 4\nprecision: "          \
     "amp_bf16\n"                                                                                             \
@@ -129,6 +131,14 @@ static const struct {
      "intermediate_size: 1024, vocab_size: 32000, moe_config: {num_experts: 8, top_k: 2, "
      "enable_shared_expert: true, "
      "shared_expert_intermediate_size: 1024, moe_intermediate_size: 1024}}\n"},
+    {"maxtext", "a.yml", MAXTEXT},
+    {"maxtext", "a.yml",
+     MAXTEXT "ici_pipeline_parallelism: 4\ndropout_rate: 0.1\nlora: {enable_lora: true}\n"},
+    {"maxtext", "a.yml", MAXTEXT "ici_data_parallelism: -1\nici_fsdp_parallelism: 1\n"},
+    {"maxtext", "a.yml",
+     MAXTEXT "num_experts: 8\nnum_experts_per_tok: 2\nn_routing_groups: 4\ntopk_routing_group: 2\n"
+             "ici_expert_parallelism: 4\nattention_type: local_sliding\n"},
+    {"maxtext", "a.yml", MAXTEXT "attention_type: mla\nq_lora_rank: 1536\nsliding_window_size: 512\n"},
     {"llm-foundry", "a.yaml",
      FOUNDRY "model: {name: mpt_causal_lm, d_model: 4096, n_heads: 32, n_layers: 32, vocab_size: 50368}\n"},
     {"llm-foundry", "a.yaml",
@@ -370,6 +380,12 @@ static const char *const values[] = {
     "LoRA",
     "embedding",
     "2048",
+    "mla",
+    "local_sliding",
+    "minimal",
+    "dot_product",
+    "gpt3",
+    "gelu",
 };
 
 /* Settings that count only together with others, or as a list, which other tests give. */

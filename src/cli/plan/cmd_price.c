@@ -47,7 +47,8 @@ const struct command command_price = {
         "default of its software.\n\nKnown are Megatron-LM's arguments in shell scripts (with arrays, "
         "conditions, defaults and sourced files) and in YAML, MLPerf's exports, scripts with DeepSpeed's "
         "JSON, torchtitan's TOML, DeepSpeed's JSON, NeMo's and Megatron-Bridge's YAML, and those of "
-        "GPT-NeoX, nanotron, axolotl, LLaMA-Factory, llm-foundry and Primus, and scripts of Hugging Face's "
+        "GPT-NeoX, nanotron, axolotl, LLaMA-Factory, llm-foundry, Primus and MaxText, and scripts of Hugging "
+        "Face's "
         "Trainer, with accelerate's file. Every argument is counted as "
         "read, without effect on the price, not modelled, or not understood; --json lists all.",
     .options = options,

@@ -159,9 +159,7 @@ bool launch_is_true(const char *value)
 const char *launch_text(const struct launch_options *options, const char *name)
 {
     const struct launch_argument *argument = launch_argument(options, name);
-    if (!argument || is_off(argument->value))
-        return NULL;
-    return argument->value ? argument->value : "";
+    return !argument || is_off(argument->value) ? NULL : argument->value ? argument->value : "";
 }
 
 bool launch_is_on(const struct launch_options *options, const char *name)
@@ -267,16 +265,19 @@ static struct launch_value *value_at(struct launch_options *options, const struc
 static bool read_number(struct launch_options *options, const struct launch_rule *rule,
                         const struct launch_argument *argument, struct error *err)
 {
-    int64_t min = rule->kind == RULE_NUMBER, number;
+    int64_t min = rule->kind != RULE_COUNT, number;
     if (!argument->value || !*argument->value)
         return launch_refuse(argument, err, "expected a value");
     if (is_off(argument->value) && strcmp(argument->value, "0") != 0)
         return true;
-    if (!launch_number(argument->value, min, &number))
+    if (rule->kind == RULE_OPTIONAL && strcmp(argument->value, "-1") == 0)
+        value_at(options, rule)->given = false;
+    else if (launch_number(argument->value, min, &number))
+        launch_set(value_at(options, rule), argument, number);
+    else
         return launch_refuse(argument, err,
                              "expected a whole number from %" PRId64 " to %" PRId64 ", found '%s'", min,
                              MAX_NUMBER, argument->value);
-    launch_set(value_at(options, rule), argument, number);
     return true;
 }
 
@@ -357,6 +358,7 @@ static bool apply(struct launch_options *options, const struct launch_rule *rule
     switch (rule->kind) {
     case RULE_NUMBER:
     case RULE_COUNT:
+    case RULE_OPTIONAL:
         return read_number(options, rule, argument, err);
     case RULE_SWITCH:
     case RULE_BOOL:
@@ -374,12 +376,8 @@ static bool apply(struct launch_options *options, const struct launch_rule *rule
         return launch_is_true(argument->value) || is_off(argument->value) ||
                launch_refuse(argument, err, "expected true or false, found '%s'", argument->value);
     case RULE_UNMODELLED:
-        if (is_usual(rule, argument->value)) {
-            argument->use = LAUNCH_IDLE;
-            return true;
-        }
-        argument->use = LAUNCH_UNMODELLED;
-        argument->note = rule->word;
+        argument->use = is_usual(rule, argument->value) ? LAUNCH_IDLE : LAUNCH_UNMODELLED;
+        argument->note = argument->use == LAUNCH_UNMODELLED ? rule->word : NULL;
         return true;
     default:
         argument->use = LAUNCH_IDLE;

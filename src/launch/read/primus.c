@@ -1,6 +1,5 @@
 /* Primus: YAML with overrides of Megatron-LM's or torchtitan's names, and ${NAME:default}. */
 #include "launch/read/read.h"
-#include "launch/read/torchtitan.h"
 
 #include <string.h>
 

@@ -14,10 +14,10 @@
 
 /* The first that knows a file reads it; Megatron-LM's takes any script. */
 static const struct launch_reader *const readers[] = {
-    &rollouts_reader,    &bridge_reader,       &nemo_reader,    &mlperf_reader,   &primus_reader,
-    &nanotron_reader,    &foundry_reader,      &factory_reader, &axolotl_reader,  &torchtitan_reader,
-    &neox_reader,        &deepspeed_reader,    &trainer_reader, &megatron_reader, &recipe_bridge_reader,
-    &recipe_nemo_reader, &recipe_titan_reader,
+    &rollouts_reader,      &bridge_reader,      &nemo_reader,         &mlperf_reader,  &primus_reader,
+    &nanotron_reader,      &maxtext_reader,     &foundry_reader,      &factory_reader, &axolotl_reader,
+    &torchtitan_reader,    &neox_reader,        &deepspeed_reader,    &trainer_reader, &megatron_reader,
+    &recipe_bridge_reader, &recipe_nemo_reader, &recipe_titan_reader,
 };
 
 static const struct launch_reader *reader_of(const struct launch_options *options)
@@ -68,7 +68,6 @@ static const char *other_kind(const struct doc *doc)
         {{"distributed_type", "num_processes", NULL},
          "accelerate's file has no model or batch size: give the training arguments"},
         {{"dist_config", "model", "cutoff_len"}, "LLaMA-Factory's version 1 is not supported"},
-        {{"base_config", "per_device_batch_size", NULL}, "MaxText configurations are not supported"},
         {{"model.max_sequence_length", "model.d_model", NULL}, "OLMo configurations are not supported"},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {

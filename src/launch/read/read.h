@@ -21,6 +21,7 @@ struct launch_source {
 enum launch_rule_kind {
     RULE_NUMBER,     /* a whole number of at least 1 */
     RULE_COUNT,      /* one of at least 0 */
+    RULE_OPTIONAL,   /* one of at least 1; -1: not given */
     RULE_SWITCH,     /* without a value, or true: `value` is set; false: nothing */
     RULE_BOOL,       /* true: 1, false: 0 */
     RULE_WORD,       /* the value is `word`: `value` is set; rows of one name follow each other */
@@ -61,8 +62,8 @@ struct launch_reader {
 };
 
 extern const struct launch_reader megatron_reader, mlperf_reader, bridge_reader, torchtitan_reader,
-    deepspeed_reader, neox_reader, nemo_reader, nanotron_reader, axolotl_reader, factory_reader,
-    foundry_reader, primus_reader, rollouts_reader, trainer_reader;
+    deepspeed_reader, neox_reader, nemo_reader, nanotron_reader, maxtext_reader, axolotl_reader,
+    factory_reader, foundry_reader, primus_reader, rollouts_reader, trainer_reader;
 
 /* Recipes in Python (recipe.c), which are known by what they import. */
 extern const struct launch_reader recipe_bridge_reader, recipe_nemo_reader, recipe_titan_reader;
@@ -235,5 +236,15 @@ void launch_settle_habits(struct launch_options *options);
 
 /* Reads what Megatron's names say together: recomputation, sharding, layers of experts, precision. */
 bool launch_settle_megatron(struct launch_options *options, struct error *err);
+
+/* torchtitan's rules and defaults, for software that has its names. */
+extern const struct launch_rules torchtitan_rules;
+
+/* Reads what several arguments say together. `doc`: the file, or NULL. */
+bool torchtitan_settle(struct launch_options *options, const struct doc *doc, struct error *err);
+
+/* Sets the stages of a pipeline from the blocks of each of its parts, a multiple of the stages. False: out of memory. */
+bool torchtitan_set_parts(struct launch_options *options, const int *parts, int count);
+void torchtitan_complete(struct launch_options *options);
 
 #endif

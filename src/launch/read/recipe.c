@@ -7,7 +7,6 @@
 #include "devices/tables.h"
 #include "launch/part.h"
 #include "launch/python/python.h"
-#include "launch/read/torchtitan.h"
 
 #include <ctype.h>
 #include <stdio.h>

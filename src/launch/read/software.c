@@ -21,7 +21,7 @@
  *     free:                              reason: names that the user chooses
  *       the program's own: [environment.*]
  *
- * The kinds of `read` are those of enum launch_rule_kind: number, count, switch, bool, text, and the name of a value of struct
+ * The kinds of `read` are those of enum launch_rule_kind: number, count, optional, switch, bool, text, and the name of a value of struct
  * launch_options, or technique.NAME; a value is a number or a constant of devices/technique.h. In names '-' and '_', capitals
  * and small letters are alike. A final asterisk stands for any rest; a name that stands by itself goes before one with an
  * asterisk, and a longer one of these before a shorter. */
@@ -62,6 +62,7 @@ struct vocabulary {
     X("launcher", launcher)                                                                                  \
     X("llama-factory", llama_factory)                                                                        \
     X("llm-foundry", llm_foundry)                                                                            \
+    X("maxtext", maxtext)                                                                                    \
     X("megatron-lm", megatron_lm)                                                                            \
     X("mlperf", mlperf)                                                                                      \
     X("nanotron", nanotron)                                                                                  \
@@ -184,7 +185,7 @@ static bool add_rule(struct vocabulary *table, struct launch_rule *rules, const 
 static bool add_read(struct vocabulary *table, struct launch_rule *rules, const struct doc_node *node,
                      struct error *err)
 {
-    static const char *const kinds[] = {[RULE_NUMBER] = "number", [RULE_COUNT] = "count",
+    static const char *const kinds[] = {[RULE_NUMBER] = "number", [RULE_COUNT] = "count", [RULE_OPTIONAL] = "optional",
                                         [RULE_SWITCH] = "switch", [RULE_BOOL] = "bool",
                                         [RULE_WORD] = "word",     [RULE_TEXT] = "text",
                                         [RULE_OTHER] = "code",    [RULE_FILE] = "file",

@@ -2,7 +2,6 @@
 #include "launch/read/read.h"
 
 #include "launch/part.h"
-#include "launch/read/torchtitan.h"
 
 #include <string.h>
 
