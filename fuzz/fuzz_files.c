@@ -13,7 +13,6 @@
 #include "plan/budget.h"
 #include "plan/dapple/dapple.h"
 #include "run/drill/saved.h"
-#include "run/launch/launch.h"
 #include "walk.h"
 
 #include <stddef.h>
@@ -355,27 +354,6 @@ static void read_failures(const char *text, size_t length)
     failures_release(&trace);
 }
 
-/* ---- hosts of a launch ---- */
-
-static void read_hosts(const char *text, size_t length)
-{
-    struct launch_hosts hosts = {0};
-    struct error err = {0};
-    int host_of[MAX_RANKS];
-    if (!launch_hosts_read(&hosts, text, length, "fuzz", &err))
-        require_message(&err);
-    for (size_t h = 0; h < hosts.count; h++) {
-        const char *name = hosts.hosts[h].name;
-        require(name[0] && name[0] != '-' && !strpbrk(name, " $`;&|<>()'\"\\*?\n"));
-        require(hosts.hosts[h].slots >= 0);
-    }
-    if (hosts.count > 0 && launch_place(&hosts, MAX_RANKS, host_of, &err))
-        for (int rank = 0; rank < MAX_RANKS; rank++)
-            require(host_of[rank] >= (rank > 0 ? host_of[rank - 1] : 0) &&
-                    (size_t)host_of[rank] < hosts.count);
-    launch_hosts_release(&hosts);
-}
-
 static void read_prices(const char *text, size_t length)
 {
     struct budget_prices prices;
@@ -406,9 +384,9 @@ static void read_saved(const char *text, size_t length)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static void (*const readers[])(const char *, size_t) = {
-        read_devices,      read_links, read_architectures, read_calibration, read_dapple,  read_products,
-        read_transfers,    read_runs,  read_plan,          read_manifest,    read_dataset, read_failures,
-        read_custom_calls, read_hosts, read_prices,        read_saved,
+        read_devices,  read_links,     read_architectures, read_calibration, read_dapple,
+        read_products, read_transfers, read_runs,          read_plan,        read_manifest,
+        read_dataset,  read_failures,  read_custom_calls,  read_saved,       read_prices,
     };
     if (size == 0)
         return 0;

@@ -347,8 +347,8 @@ RH_API rh_report *rh_measure_links(const struct rh_measure_links_request *reques
                                    struct rh_error *error);
 
 /* `rehearse run`: a plan is played with real messages, or with losses (kill, cut, back, failures, random, survive), which is a drill. This process
- * alone is the only rank, or several are started: processes of the program rehearse, on this host (`ranks`) or, as by `rehearse launch`, on
- * `hosts`. Under mpirun and srun every process calls it, and the report of rank 0, or of the one that sees a drill's end, has the values; after
+ * alone is the only rank, or several are started: processes of the program rehearse, on this host (`ranks`). Under mpirun and srun, on several
+ * hosts, too, every process calls it, and the report of rank 0, or of the one that sees a drill's end, has the values; after
  * a drill a process should leave by _exit, as MPI does not end where ranks are lost. A drill that goes wrong is an answer, see its value "passed". */
 struct rh_play_request {
     size_t size;
@@ -359,10 +359,10 @@ struct rh_play_request {
     const char *data, *storage, *checkpoints, *save_waits;
     const char *csv, *trace, *simulated, *chakra, *figure, *style;
     const char *failures, *cluster;
-    const char *hosts, *hostfile, *agent, *program, *network;
+    const char *hosts, *hostfile, *agent, *program, *network; /* NULL: mpirun and srun start ranks on hosts */
     int64_t ranks, devices_per_rank, iterations, chunks, sequence, seed, save_every, random, drill, faults;
     double byte_share, jitter, time_share, copy_rate, save_rate;
-    double timeout, silence, connect; /* seconds */
+    double timeout, silence, connect; /* seconds; `connect` is without effect */
     bool pin, priority, survive;
     bool own_process; /* under mpirun a rank beside the first ends this process where the run fails */
 };

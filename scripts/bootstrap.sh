@@ -194,7 +194,6 @@ need check iproute2 '' has_command ip
 need check munge '' has_command munged
 need check slurmctld '' has_command slurmctld
 need check 'slurmd slurm-client' '' has_command slurmd
-need check 'openssh-server openssh-client' '' has_command sshd
 # Readers that others wrote, for the tests of what we write.
 need check python3-numpy '' has_python numpy
 need check python3-h5py '' has_python h5py

@@ -61,6 +61,24 @@ static void set_unknown_command(const char *word, struct error *err)
               text_suggest(&hint, text_nearest(word, candidates, count), ", see 'rehearse help'"));
 }
 
+/* Commands that there were, and what is to be used instead. */
+static const struct {
+    const char *name, *instead;
+} gone[] = {
+    {"launch",
+     "mpirun and srun start ranks on several hosts: mpirun -n 8 --host a:4,b:4 rehearse run plan.json"},
+};
+
+static bool set_gone_command(const char *word, struct error *err)
+{
+    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
+        if (strcmp(gone[i].name, word) == 0) {
+            error_set(err, ERROR_USAGE, "there is no command '%s' any more; %s", word, gone[i].instead);
+            return true;
+        }
+    return false;
+}
+
 const struct command *command_find(int argc, const char *const *argv, int *used, struct error *err)
 {
     const struct command *found = NULL;
@@ -80,7 +98,7 @@ const struct command *command_find(int argc, const char *const *argv, int *used,
         return found;
     if (command_is_group(argv[0]))
         set_group_error(argv[0], argc > 1 ? argv[1] : NULL, err);
-    else
+    else if (!set_gone_command(argv[0], err))
         set_unknown_command(argv[0], err);
     return NULL;
 }

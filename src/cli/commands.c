@@ -10,7 +10,6 @@ const struct command *const commands[] = {
     &command_price,
     &command_simulate,
     &command_run,
-    &command_launch,
     &command_sweep,
     &command_elastic,
     &command_profile_show,

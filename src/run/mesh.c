@@ -144,13 +144,6 @@ static bool send_on_socket(struct wire *wire, const struct wire_head *head, cons
 
 /* ---- in ---- */
 
-/* Why nothing more can be read: a network that says so itself has lost the way, not the process. */
-static const char *why_of(ssize_t count)
-{
-    bool way = count < 0 && (errno == ETIMEDOUT || errno == EHOSTUNREACH || errno == ENETUNREACH);
-    return way ? "nothing comes from it any more" : "its process has ended";
-}
-
 static bool take(struct mesh *mesh, int rank, struct error *err)
 {
     struct peer *peer = &mesh->peers[rank];
@@ -192,7 +185,7 @@ static bool pull(struct mesh *mesh, int rank, struct error *err)
         if (count < 0 && (errno == EAGAIN || errno == EINTR))
             return true;
         if (count <= 0)
-            return lose(mesh, rank, why_of(count), err);
+            return lose(mesh, rank, "its process has ended", err);
         peer->heard = clock_now();
         peer->late = false;
         peer->here += (size_t)count;
@@ -306,11 +299,11 @@ static void close_sockets(struct wire *wire)
     free(mesh);
 }
 
-static void cut_off(struct wire *wire, const bool *spared)
+static void cut_off(struct wire *wire)
 {
     const struct mesh *mesh = (struct mesh *)wire;
     for (int rank = 0; rank < wire->size; rank++)
-        mesh->peers[rank].cut |= !spared || !spared[rank];
+        mesh->peers[rank].cut = true;
 }
 
 static void await(struct wire *wire, int rank, bool late)

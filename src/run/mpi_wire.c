@@ -111,11 +111,11 @@ static bool look_for_lost(struct mpi_wire *mpi, struct error *err)
     return true;
 }
 
-static void cut_off(struct wire *wire, const bool *spared)
+static void cut_off(struct wire *wire)
 {
     struct mpi_wire *mpi = (struct mpi_wire *)wire;
     for (int rank = 0; mpi->peers && rank < wire->size; rank++)
-        mpi->peers[rank].cut |= !spared || !spared[rank];
+        mpi->peers[rank].cut = true;
 }
 
 /* ---- out ---- */

@@ -15,7 +15,7 @@
  *   price.c       emulated links
  *   report.c      results that ranks send to rank 0: counts, ends, lateness, and the tasks for the timeline
  *   wire.h        messages between ranks: sockets (mesh.c) or MPI (mpi_wire.c); talk.c: messages before and after a run
- *   launch/       starts ranks, on this host and on others, and ends them
+ *   launch/       starts ranks on this host, without MPI, and ends them
  *   drill/        training that goes on when ranks are killed or disconnected
  *
  * Every rank makes the same tasks from the same plan; ranks compare a hash of it before they start.

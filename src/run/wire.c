@@ -60,10 +60,10 @@ bool wire_poll(struct wire *wire, double until, struct error *err)
     return wire->calls->poll(wire, until, err);
 }
 
-void wire_cut(struct wire *wire, const bool *spared)
+void wire_cut(struct wire *wire)
 {
     if (wire->calls->cut)
-        wire->calls->cut(wire, spared);
+        wire->calls->cut(wire);
 }
 
 void wire_await(struct wire *wire, int rank, bool late)

@@ -56,7 +56,7 @@ struct wire_calls {
     bool (*poll)(struct wire *wire, double until, struct error *err);
     bool (*is_empty)(const struct wire *wire);
     void (*forget)(struct wire *wire);
-    void (*cut)(struct wire *wire, const bool *spared);      /* NULL: of a wire that has nobody to lose */
+    void (*cut)(struct wire *wire);                          /* NULL: of a wire that has nobody to lose */
     void (*await)(struct wire *wire, int rank, bool late);   /* NULL: nobody comes later */
     bool (*attach)(struct wire *wire, int rank, int socket); /* NULL: the same */
     void (*close)(struct wire *wire);
@@ -120,8 +120,8 @@ struct wire *wire_over_mpi(struct comm *comm, double silence, struct error *err)
 
 /* ---- a wire that fails ---- */
 
-/* Makes the rank deaf and mute from now on, as if its host's cable had been pulled: but for the ranks that are spared (NULL: none is). */
-void wire_cut(struct wire *wire, const bool *spared);
+/* Makes the rank deaf and mute from now on, as if its host's cable had been pulled. */
+void wire_cut(struct wire *wire);
 
 /* ---- ranks that come later ---- */
 

@@ -159,7 +159,7 @@ static void a_silent_rank_is_lost(void **state)
     struct error err;
     bool ok = true;
     listen_to(&pair);
-    wire_cut(pair.wires[0], NULL);
+    wire_cut(pair.wires[0]);
     for (double until = clock_now() + 20; ok && clock_now() < until;) {
         (void)wire_poll(pair.wires[0], clock_now(), &err);
         ok = wire_poll(pair.wires[1], clock_now() + 0.05, &err);

@@ -22,12 +22,6 @@ bool play_asks_drills(const struct rh_play_request *given)
 
 /* ---- what happens ---- */
 
-/* Where nodes are; all of them on one host without a name, or on those of `rehearse launch`. */
-struct places {
-    const struct launch_hosts *hosts; /* NULL: no names */
-    int host_of[DRILL_MAX_NODES];
-};
-
 static bool add_fate(struct drill_options *options, enum drill_fate_kind kind, int node, double time,
                      const char *name, struct error *err)
 {
@@ -38,51 +32,25 @@ static bool add_fate(struct drill_options *options, enum drill_fate_kind kind, i
     if (options->fate_count == DRILL_MAX_FATES)
         return error_set(err, ERROR_USAGE, "%s: a drill has at most %d losses and returns", name,
                          DRILL_MAX_FATES);
-    options->fates[options->fate_count++] = (struct drill_fate){kind, node, time, 0};
+    options->fates[options->fate_count++] = (struct drill_fate){kind, node, time};
     return true;
 }
 
-/* The same happens to all nodes of a host. */
-static bool add_host_fate(struct drill_options *options, const struct places *places,
-                          const struct drill_fate *fate, const char *host, size_t length, const char *name,
-                          struct error *err)
-{
-    int nodes = elastic_kit_nodes(options->kit), together = options->fate_count + 1;
-    for (size_t h = 0; places->hosts && h < places->hosts->count; h++) {
-        if (strlen(places->hosts->hosts[h].name) != length ||
-            memcmp(places->hosts->hosts[h].name, host, length) != 0)
-            continue;
-        for (int node = 0; node < nodes; node++) {
-            if (places->host_of[node] != (int)h)
-                continue;
-            if (!add_fate(options, fate->kind, node, fate->time, name, err))
-                return false;
-            options->fates[options->fate_count - 1].together = together;
-        }
-        return true;
-    }
-    return error_set(err, ERROR_USAGE, "%s: expected a node%s and a time, such as 2@1.5s; found '%.*s'", name,
-                     places->hosts ? " or one of the hosts" : "", (int)length, host);
-}
-
-static bool read_fates(struct drill_options *options, const struct places *places, enum drill_fate_kind kind,
-                       const struct rh_list *list, const char *name, struct error *err)
+static bool read_fates(struct drill_options *options, enum drill_fate_kind kind, const struct rh_list *list,
+                       const char *name, struct error *err)
 {
     for (size_t i = 0; i < list->count; i++) {
         const char *text = list->items[i];
         const char *at = strrchr(text, '@');
-        size_t length = at ? (size_t)(at - text) : 0;
         char *end;
         long node = strtol(text, &end, 10);
-        struct drill_fate fate = {.kind = kind};
-        if (length == 0 || !unit_parse(at + 1, UNIT_TIME, &fate.time) || !(fate.time >= 0.0))
+        double time;
+        if (!at || end != at || text[0] < '0' || text[0] > '9' || node > INT_MAX ||
+            !unit_parse(at + 1, UNIT_TIME, &time) || !(time >= 0.0))
             return error_set(err, ERROR_USAGE, "%s: expected a node and a time, such as 2@1.5s; found '%s'",
                              name, text);
-        if (!dimension_parse(DIMENSION_MOMENT, UNIT_TIME, name + strspn(name, "-"), at + 1, &fate.time, err))
-            return false;
-        bool numbered = end == at && text[0] >= '0' && text[0] <= '9' && node <= INT_MAX;
-        if (numbered ? !add_fate(options, kind, (int)node, fate.time, name, err)
-                     : !add_host_fate(options, places, &fate, text, length, name, err))
+        if (!dimension_parse(DIMENSION_MOMENT, UNIT_TIME, name + strspn(name, "-"), at + 1, &time, err) ||
+            !add_fate(options, kind, (int)node, time, name, err))
             return false;
     }
     return true;
@@ -121,12 +89,12 @@ static bool draw(struct drill_options *options, const struct rh_play_request *gi
 }
 
 static bool read_all_fates(struct drill_options *options, const struct rh_play_request *given,
-                           const struct places *places, struct error *err)
+                           struct error *err)
 {
-    return read_fates(options, places, DRILL_KILL, &given->kill, "--kill", err) &&
-           read_fates(options, places, DRILL_CUT, &given->cut, "--cut", err) &&
+    return read_fates(options, DRILL_KILL, &given->kill, "--kill", err) &&
+           read_fates(options, DRILL_CUT, &given->cut, "--cut", err) &&
            (!given->failures || read_failures(options, given->failures, err)) &&
-           read_fates(options, places, DRILL_RETURN, &given->back, "--return", err);
+           read_fates(options, DRILL_RETURN, &given->back, "--return", err);
 }
 
 static bool load(struct elastic_kit *kit, const struct rh_play_request *given, struct error *err)
@@ -264,16 +232,11 @@ static bool run_random(struct drill_options *options, const struct rh_play_reque
     return ok;
 }
 
-/* Hosts have names where there are several. */
 static bool run_one(struct drill_options *options, const struct rh_play_request *given,
                     struct drill_results *results, struct error *err)
 {
-    const struct launch *launch = options->launch;
     struct drill_outcome outcome;
-    struct places places = {.hosts = launch->local ? NULL : &launch->hosts};
-    return (!places.hosts ||
-            launch_place(places.hosts, elastic_kit_nodes(options->kit), places.host_of, err)) &&
-           read_all_fates(options, given, &places, err) && drill_run(options, &outcome, err) &&
+    return read_all_fates(options, given, err) && drill_run(options, &outcome, err) &&
            drill_results_add(results, 0, &outcome, err);
 }
 
@@ -294,7 +257,6 @@ static bool run_launched(const struct drill_options *asked, const struct rh_play
 static bool be_one_of_mpi(struct drill_options *options, const struct rh_play_request *given,
                           struct drills_answer *answer, bool *says, struct error *err)
 {
-    struct places places = {.hosts = NULL};
     struct text folder = {0};
     struct drill_outcome outcome;
     int64_t together = 0;
@@ -305,7 +267,7 @@ static bool be_one_of_mpi(struct drill_options *options, const struct rh_play_re
             err, ERROR_USAGE,
             "--random: mpirun cannot restart lost ranks, so it runs one drill: choose it with --drill K");
     ok = ok && (given->random > 0 ? draw(options, given, (int)given->drill, &folder, err)
-                                  : read_all_fates(options, given, &places, err));
+                                  : read_all_fates(options, given, err));
     ok = ok && drill_check_size(options, err);
     if (ok && comm_size(comm) > DRILL_MAX_NODES)
         ok = error_set(err, ERROR_USAGE, "the launcher has started %d ranks; a drill has at most %d",
@@ -349,20 +311,16 @@ _Noreturn void play_be_launched_drill(const struct rh_play_request *given, struc
     struct drill_options options;
     struct text folder = {0};
     struct launch_seat seat = {.rank = 0};
-    struct places places = {.hosts = NULL};
     struct error later;
     bool ok =
         open_drills(&kit, &options, given, err); /* the launcher is told why not, which needs the seat */
     struct wire *wire =
         launch_join(&seat, given->silence, ok ? options.limit : given->timeout, ok ? err : &later);
     ok = ok && wire;
-    places.hosts = &seat.hosts;
-    for (int node = 0; ok && node < DRILL_MAX_NODES && node < seat.size; node++)
-        places.host_of[node] = seat.host_of[node];
     if (ok && given->random > 0)
         ok = draw(&options, given, seat.number, &folder, err);
     else
-        ok = ok && read_all_fates(&options, given, &places, err);
+        ok = ok && read_all_fates(&options, given, err);
     if (ok)
         drill_be_launched(&options, &seat, wire);
     launch_tell_failure(err);

@@ -1,5 +1,4 @@
-/* rh_play: `rehearse run` and `rehearse launch`. */
-#include "api/run/node.h"
+/* rh_play: `rehearse run`. */
 #include "api/run/run.h"
 #include "api/sim/simulate.h"
 #include "core/child.h"
@@ -144,29 +143,14 @@ static bool play_launched(const struct rh_play_request *given, const struct api_
     struct play_launch open;
     struct text said = {0};
     const struct launch_watch watch = {.context = &said, .result = take_result, .limit = INFINITY};
-    int host_of[WIRE_MAX_RANKS], slots = 0;
-    struct launch_ranks all = {.host_of = host_of};
-    bool ok = play_launch_open(&open, given, call, err);
-    const struct launch_hosts *hosts = &open.launch.hosts;
-    for (size_t h = 0; ok && h < hosts->count; h++)
-        slots += hosts->hosts[h].slots > 0 ? hosts->hosts[h].slots : 1;
-    all.count = is_given(call, "ranks") ? (int)given->ranks : slots < WIRE_MAX_RANKS ? slots : WIRE_MAX_RANKS;
-    ok = ok && launch_place(hosts, all.count, host_of, err) && launch_run(&open.launch, &all, &watch, err);
+    const struct launch_ranks all = {.count = (int)given->ranks};
+    bool ok = play_launch_open(&open, given, call, err) && launch_run(&open.launch, &all, &watch, err);
     play_launch_close(&open);
     if (ok && said.failed)
         ok = error_memory(err);
     ok = ok && run_result_unpack(result, said.data, said.length, err);
     text_release(&said);
     return ok;
-}
-
-/* Returns a rank's place among those of its host. */
-static int place_on_host(const struct launch_seat *seat)
-{
-    int place = 0;
-    for (int rank = 0; rank < seat->rank; rank++)
-        place += seat->host_of[rank] == seat->host_of[seat->rank];
-    return place;
 }
 
 /* A rank that the launcher has started, and which it tells what came of it. */
@@ -181,8 +165,7 @@ static _Noreturn void be_launched(const struct rh_play_request *given, struct er
         wire_leave(NULL, (int)err->kind);
     }
     struct wire *wire = launch_join(&seat, given->timeout, given->timeout, err);
-    bool ok = wire && play_rank(wire, place_on_host(&seat), given, &result, err);
-    launch_hosts_release(&seat.hosts);
+    bool ok = wire && play_rank(wire, seat.rank, given, &result, err);
     if (ok && seat.rank == 0) {
         run_result_pack(&result, &bytes);
         ok = bytes.failed ? error_memory(err)
@@ -197,13 +180,8 @@ static _Noreturn void be_launched(const struct rh_play_request *given, struct er
     wire_leave(wire, ok ? 0 : (int)err->kind);
 }
 
-bool api_be_node(struct error *err)
-{
-    return launch_be_node(err);
-}
-
 /* In another program the variable that says so is somebody's mistake. */
-bool api_is_rank(void)
+bool play_is_rank(void)
 {
     return child_start_is_noted() && launch_is_rank();
 }
@@ -248,8 +226,10 @@ static bool check(const struct rh_play_request *given, const struct api_call *ca
     for (int i = 0; i < 4 && given->save_every == 0; i++)
         if (is_given(call, of_saves[i]))
             return error_set(err, ERROR_USAGE, "--%s needs --save-every", of_saves[i]);
-    if (given->hosts && given->hostfile)
-        return error_set(err, ERROR_USAGE, "hosts and hostfile exclude each other");
+    if (given->hosts || given->hostfile || given->agent || given->program || given->network)
+        return error_set(
+            err, ERROR_USAGE,
+            "hosts: ranks on several hosts are started by mpirun or srun, which call rh_play in each");
     if (!check_drill(given, call, err))
         return false;
     if (!play_asks_drills(given) && given->plans.count > 1)
@@ -265,17 +245,16 @@ static bool run(const struct rh_play_request *given, const struct api_call *call
         return play_drills(given, call, report, err);
     struct run_result *result = api_report_keep(report, sizeof *result, drop, err);
     return result &&
-           (given->hosts || given->hostfile ? play_launched(given, call, result, err)
-            : comm_launched() > 1           ? play_by_mpi(given, result, &says, err)
-            : given->ranks > 1              ? play_launched(given, call, result, err)
-                                            : play_alone(given, result, err)) &&
+           (comm_launched() > 1 ? play_by_mpi(given, result, &says, err)
+            : given->ranks > 1  ? play_launched(given, call, result, err)
+                                : play_alone(given, result, err)) &&
            (!says || deliver(result, report, err));
 }
 
 static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
 {
     struct play_given given;
-    if (api_is_rank())
+    if (play_is_rank())
         be_launched(request, err);
     struct api_report *report = api_report_new(err);
     bool done = report && play_given_open(&given, request, err) && check(&given.request, call, err) &&
@@ -401,19 +380,6 @@ const struct option_spec api_play_options[] = {
            .unit = UNIT_TIME, .help = "a rank that is silent for this time counts as lost"),
     OPTION(rh_play_request, from, OPTION_HANDLE, "from", .repeats = true, .of_callers = true,
            .help = "plans and sets of templates found or loaded earlier"),
-    OPTION(rh_play_request, hosts, OPTION_TEXT, "hosts", .argument = "HOSTS", .of_callers = true,
-           .help = "hosts to start ranks on: a,b or, with the number of ranks on each, a:2,b:2"),
-    OPTION(rh_play_request, hostfile, OPTION_FILE, "hostfile", .argument = "FILE", .of_callers = true,
-           .help = "a file that lists the hosts, one per line"),
-    OPTION(rh_play_request, agent, OPTION_TEXT, "agent", .argument = "PROGRAM", .of_callers = true,
-           .help = "program that starts commands on a host, called like ssh; 'none': run all on this host"),
-    OPTION(rh_play_request, program, OPTION_TEXT, "program", .argument = "PATH", .of_callers = true,
-           .help = "path of rehearse on the hosts, if it differs from the path here"),
-    OPTION(rh_play_request, network, OPTION_TEXT, "network", .argument = "NETWORK", .of_callers = true,
-           .help = "network whose addresses ranks use, such as 10.0.0.0/24"),
-    OPTION(rh_play_request, connect, OPTION_QUANTITY, "connect", .dimension = DIMENSION_WAIT,
-           .argument = "TIME", .initial = "30s", .min = 0.1, .max = 3600, .unit = UNIT_TIME,
-           .of_callers = true, .help = "give up if the ranks on hosts are not connected after this time"),
     OPTION(rh_play_request, own_process, OPTION_FLAG, "own-process", .of_callers = true,
            .help = "under mpirun, ranks other than the first exit the process when the run fails"),
     OPTION_END,

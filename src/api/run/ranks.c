@@ -1,4 +1,4 @@
-/* Ranks that are started for a call, on this host or on others: each is `rehearse run` with the words of the request. */
+/* Ranks that are started for a call: each is `rehearse run` with the words of the request. */
 #include "api/run/run.h"
 
 #include <inttypes.h>
@@ -60,11 +60,7 @@ static int write_words(struct text *text, const struct rh_play_request *given, c
 bool play_launch_open(struct play_launch *open, const struct rh_play_request *given,
                       const struct api_call *call, struct error *err)
 {
-    bool local = !given->hosts && !given->hostfile;
-    *open = (struct play_launch){.launch = {.agent = given->agent,
-                                            .program = given->program,
-                                            .network = given->network,
-                                            .timeout = local ? given->timeout : given->connect}};
+    *open = (struct play_launch){.launch = {.timeout = given->timeout}};
     struct launch *launch = &open->launch;
     int count = write_words(&open->text, given, call);
     open->words = calloc((size_t)count + 1, sizeof *open->words);
@@ -74,14 +70,11 @@ bool play_launch_open(struct play_launch *open, const struct rh_play_request *gi
     for (; launch->word_count < count; at += strlen(at) + 1)
         open->words[launch->word_count++] = at;
     launch->words = open->words;
-    return local          ? launch_here(launch, err)
-           : given->hosts ? launch_hosts_parse(&launch->hosts, given->hosts, err)
-                          : launch_hosts_load(&launch->hosts, given->hostfile, err);
+    return true;
 }
 
 void play_launch_close(struct play_launch *open)
 {
-    launch_hosts_release(&open->launch.hosts);
     text_release(&open->text);
     free(open->words);
 }

@@ -24,7 +24,7 @@ bool play_rank(struct wire *wire, int place, const struct rh_play_request *given
 /* `--priority`; on the calling thread. */
 bool play_set_priority(const struct rh_play_request *given, struct error *err);
 
-/* ranks.c: the words of a rank's command line, and where ranks are started. */
+/* ranks.c: the words of a rank's command line. */
 struct play_launch {
     struct launch launch;
     struct text text;
@@ -43,5 +43,8 @@ _Noreturn void play_be_launched_drill(const struct rh_play_request *given, struc
 /* Under a launcher: a rank beside the first that fails in a process of the call's own leaves in silence, as the launcher ends the others when
  * it does, and rank 0 says why. */
 void play_leave_behind(const struct rh_play_request *given, int rank, const struct error *err);
+
+/* play.c: returns whether this process is a rank that rh_play has started: it ends on request and prints nothing. */
+bool play_is_rank(void);
 
 #endif

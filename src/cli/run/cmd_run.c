@@ -1,9 +1,8 @@
 #include "api/command.h"
-#include "api/run/node.h"
+#include "api/run/run.h"
 #include "cli/answer.h"
 #include "cli/command.h"
 #include "cli/output.h"
-#include "cli/run/hosts.h"
 #include "cli/stop.h"
 
 #include <math.h>
@@ -38,8 +37,7 @@ static bool run(void *context, struct error *err)
     struct rh_call call = answer_call(&(struct rh_call){.size = 0}, 0);
     given->request.size = sizeof given->request;
     given->request.own_process = true;
-    hosts_of_launch(&given->request);
-    if (!api_is_rank() && (!output_check(given->output, err) || !answer_stoppable(&call, 0, err)))
+    if (!play_is_rank() && (!output_check(given->output, err) || !answer_stoppable(&call, 0, err)))
         return false;
     rh_report *report = rh_play(&given->request, &call, &error);
     if (!report && error.code == RH_STOPPED)

@@ -214,7 +214,7 @@ bool drill_run(const struct drill_options *asked, struct drill_outcome *outcome,
     double found = NAN;
     if (!drill_check_size(&options, err))
         return false;
-    if (options.checkpoints && options.launch->local &&
+    if (options.checkpoints &&
         (!file_make_folders(options.checkpoints, err) || !drill_check_folder(&options, err)))
         return false;
     options.t0 = clock_now() + LEAD;

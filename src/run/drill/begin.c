@@ -70,15 +70,6 @@ static bool begin_state(struct drill_rank *rank, int nodes, struct error *err)
     return true;
 }
 
-/* A rank that is cut off hears those that are cut off with it. */
-static void spare_others(struct drill_rank *rank, int together)
-{
-    const struct drill_options *options = rank->options;
-    for (int i = 0; together > 0 && i < options->fate_count; i++)
-        if (options->fates[i].together == together)
-            rank->spared[drill_rank_at(options, i)] = true;
-}
-
 static bool begin(struct drill_rank *rank, int nodes, struct error *err)
 {
     const struct drill_options *options = rank->options;
@@ -94,10 +85,8 @@ static bool begin(struct drill_rank *rank, int nodes, struct error *err)
             continue;
         if (fate->kind == DRILL_KILL && options->alone)
             rank->kill_at = fate->time;
-        if (fate->kind == DRILL_CUT) {
+        if (fate->kind == DRILL_CUT)
             rank->cut_at = fate->time;
-            spare_others(rank, fate->together);
-        }
         if (fate->kind == DRILL_RETURN) {
             rank->join_at = fate->time;
             rank->join_node = fate->node;

@@ -19,7 +19,7 @@ static int draw_node(const struct drill_options *options, int nodes, uint64_t *s
 static void add_fate(struct drill_options *options, enum drill_fate_kind kind, int node, double time)
 {
     if (options->fate_count < DRILL_MAX_FATES)
-        options->fates[options->fate_count++] = (struct drill_fate){kind, node, time, 0};
+        options->fates[options->fate_count++] = (struct drill_fate){kind, node, time};
 }
 
 /* A node comes back, and is sometimes lost again while it joins. */

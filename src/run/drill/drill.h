@@ -51,7 +51,6 @@ struct drill_fate {
     enum drill_fate_kind kind;
     int node;
     double time;
-    int together; /* disconnected nodes with the same number still hear each other, as on one host; 0: alone */
 };
 
 struct drill_outcome;

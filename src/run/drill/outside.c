@@ -8,8 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LEAD                                                                                                 \
-    0.1 /* seconds from the launcher's word, which reaches the hosts at different times, to the beginning */
+#define LEAD 0.1 /* seconds from the launcher's word to the beginning */
 
 #define PATIENCE 2.0 /* seconds for the others to end, after one has seen the end: longer than they linger */
 
@@ -26,7 +25,7 @@ static double begins(void *context)
     struct scene *scene = context;
     if (scene->t0 <= 0.0) /* of a later attempt it is that of the first */
         scene->t0 = scene->options->again.attempt > 0 ? scene->options->t0 : clock_now() + LEAD;
-    return clock_now() - scene->t0;
+    return scene->t0;
 }
 
 static void tick(void *context, struct launch_job *job)
@@ -64,7 +63,7 @@ static void result(void *context, int rank, const void *bytes, size_t length)
 
 bool drill_run_attempt(struct drill_options *options, struct drill_outcome *outcome, struct error *err)
 {
-    int host_of[DRILL_MAX_NODES] = {0}, nodes = elastic_kit_nodes(options->kit), ranks = drill_ranks(options);
+    int nodes = elastic_kit_nodes(options->kit), ranks = drill_ranks(options);
     uint8_t when[DRILL_MAX_NODES];
     struct scene scene = {.options = options, .outcome = outcome, .ends_at = INFINITY};
     const struct launch_watch watch = {.context = &scene,
@@ -74,19 +73,13 @@ bool drill_run_attempt(struct drill_options *options, struct drill_outcome *outc
                                        .limit = options->limit + options->launch->timeout,
                                        .survives = true};
     const struct launch_ranks all = {.count = ranks,
-                                     .host_of = host_of,
                                      .when = when,
                                      .number = options->number,
                                      .note = &options->again,
                                      .note_length = sizeof options->again};
     *outcome = (struct drill_outcome){.verdict = DRILL_HANG};
-    if (!launch_place(&options->launch->hosts, nodes, host_of, err))
-        return false;
     for (int rank = 0; rank < ranks; rank++)
         when[rank] = rank >= nodes ? LAUNCH_LATER : options->again.absent[rank] ? LAUNCH_NEVER : LAUNCH_FIRST;
-    for (int i = 0; i < options->fate_count; i++) /* who returns does so on the host of its node */
-        if (options->fates[i].kind == DRILL_RETURN)
-            host_of[drill_rank_at(options, i)] = host_of[options->fates[i].node];
     bool ok = launch_run(options->launch, &all, &watch, err);
     if (scene.t0 > 0.0)
         options->t0 = scene.t0;

@@ -409,7 +409,7 @@ void drill_be_rank(struct drill_rank *rank)
         if (now - rank->t0 > rank->kill_at)
             kill(getpid(), SIGKILL);
         if (now - rank->t0 > rank->cut_at) {
-            wire_cut(rank->wire, rank->spared);
+            wire_cut(rank->wire);
             rank->cut_at = INFINITY;
         }
         if (rank->phase == PHASE_WAITS && now - rank->t0 > rank->join_at)

@@ -55,7 +55,6 @@ struct drill_rank {
     struct error *err;                   /* of the program */
     int self, ranks;                     /* ranks: with those that wait to join */
     double t0, cut_at, join_at, kill_at; /* INFINITY: never */
-    bool spared[DRILL_MAX_NODES];        /* ranks that are cut off together with this one */
     int join_node;
     int node; /* -1: not yet one */
     struct train train;

@@ -1,9 +1,9 @@
-/* The launcher: one channel to the node of each host. */
-#include "run/launch/launcher.h"
+/* The launcher: starts the ranks, makes a pair of sockets for each two of them once both have their seats, and waits for their ends. */
+#include "comm/program.h"
 #include "core/child.h"
 #include "core/clock.h"
 #include "core/stop.h"
-#include "core/text.h"
+#include "run/launch/note.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,25 +15,26 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TICK  0.002 /* seconds between two looks at the clock, where somebody asks */
-#define CALM  0.03
-#define GRACE 5.0 /* for ranks to end by themselves after one has failed; and for agents at the end */
+#define TICK     0.002     /* seconds between two looks at the clock, where somebody asks */
+#define CALM     0.03      /* ... and at which all ranks are asked whether they have ended */
+#define GRACE    5.0       /* for ranks to end by themselves after one has failed */
+#define PATIENCE 2.0       /* ... after SIGTERM, so that they leave nothing half-written */
+#define BUFFER   (1 << 20) /* bytes of a socket between ranks, if the system allows it */
 
-struct node {
-    struct channel channel;
-    pid_t agent; /* 0: none, or ended */
-    int ranks;
-    bool gone;
-};
+extern char **environ;
 
 struct member {
-    bool later;                       /* it was not there at the beginning */
-    bool started;                     /* it is to be there */
-    bool known, ready, ended, killed; /* killed: by us */
+    pid_t pid;          /* 0: not started, or ended */
+    int control;        /* -1: none */
+    bool later;         /* it was not there at the beginning */
+    bool started;       /* it is to be there */
+    bool ready, seated; /* it has its seat; it is connected */
+    bool hung_up, ended;
+    bool killed; /* by us */
 };
 
 struct launch_job {
@@ -41,25 +42,19 @@ struct launch_job {
     const struct launch_watch *watch;
     const struct launch_ranks *ranks;
     int count;
-    const int *host_of;
-    struct node *nodes;
+    char program[PATH_MAX];
+    char **words;       /* program, those of the launch, NULL */
+    char **environment; /* this process's, and that the new one is a rank */
     struct member *members;
-    struct launch_address *addresses;
-    struct seat_key *keys; /* of ranks a < b: at b (b - 1) / 2 + a */
     struct pollfd *polled;
-    struct launch_said said[2]; /* to standard output and error */
-    int known, ready;           /* of those that were there at the beginning */
-    int first, started, ended;
-    bool seated, going, failed, certain; /* certain: that error is the cause, not what it led to */
-    bool over;                           /* launch_end */
-    double failed_at;
+    struct note note; /* the last one */
+    int first, ready, started, ended;
+    bool going, failed, certain; /* certain: that error is the cause, not what it led to */
+    bool over;                   /* launch_end */
+    double looked_at;            /* when all were asked whether they have ended */
+    double failed_at, gives_up_at;
     struct error *err;
 };
-
-static const char *host_name(const struct launch_job *job, int host)
-{
-    return job->launch->hosts.hosts[host].name;
-}
 
 /* The first failure counts, but a rank that was killed explains those of the others. */
 static void fail(struct launch_job *job, enum error_kind kind, bool certain, const char *text)
@@ -73,310 +68,220 @@ static void fail(struct launch_job *job, enum error_kind kind, bool certain, con
     job->certain = certain;
 }
 
-/* ---- jobs ---- */
-
-static bool is_wanted(const struct launch_job *job, int rank)
+/* Does the errno of a note say so of the rank? That is found, and named, when its process is looked at. */
+static bool has_ended(int why)
 {
-    return !job->ranks->when || job->ranks->when[rank] != LAUNCH_NEVER;
+    return why == EPIPE || why == ECONNRESET;
 }
 
-static bool send_job(struct launch_job *job, int host, struct error *err)
-{
-    const struct launch *launch = job->launch;
-    struct job_head head = {.version = REHEARSE_VERSION,
-                            .sizes = JOB_SIZES,
-                            .ranks = job->nodes[host].ranks,
-                            .words = launch->word_count};
-    struct text text = {0};
-    char folder[PATH_MAX];
-    if (!getcwd(folder, sizeof folder))
-        return error_set(err, ERROR_FAILED, "cannot find the folder: %s", strerror(errno));
-    text_add_bytes(&text, (const char *)&head, sizeof head);
-    for (int rank = 0; rank < job->count; rank++) {
-        const struct job_rank one = {rank, job->members[rank].later};
-        if (job->host_of[rank] == host && is_wanted(job, rank))
-            text_add_bytes(&text, (const char *)&one, sizeof one);
-    }
-    const char *network = launch->local ? LAUNCH_HERE : launch->network ? launch->network : "";
-    text_add_bytes(&text, host_name(job, host), strlen(host_name(job, host)) + 1);
-    text_add_bytes(&text, network, strlen(network) + 1);
-    text_add_bytes(&text, folder, strlen(folder) + 1);
-    for (int i = 0; i < launch->word_count; i++)
-        text_add_bytes(&text, launch->words[i], strlen(launch->words[i]) + 1);
-    bool ok = !text.failed
-                  ? channel_send(&job->nodes[host].channel, FRAME_JOB, -1, text.data, text.length, err)
-                  : error_memory(err);
-    text_release(&text);
-    return ok;
-}
+/* ---- a rank is started ---- */
 
-/* ---- seats ---- */
-
-/* Returns whether a rank has its seat, and connects to those that come later. */
-static bool is_seated(const struct launch_job *job, int rank)
+static _Noreturn void become_rank(const struct launch_job *job, int control, pid_t parent)
 {
-    return job->members[rank].known && !job->members[rank].ended;
-}
-
-static bool check_addresses(const struct launch_job *job, struct error *err)
-{
-    int inside = -1, outside = -1;
-    for (int rank = 0; rank < job->count; rank++)
-        if (job->members[rank].known && launch_address_is_loopback(&job->addresses[rank]))
-            inside = job->host_of[rank];
-        else if (job->members[rank].known)
-            outside = job->host_of[rank];
-    return inside < 0 || outside < 0 ||
-           error_set(err, ERROR_FAILED,
-                     "host name '%s' resolves to a loopback address: name the network that ranks use with "
-                     "--network 10.0.0.0/24",
-                     host_name(job, inside));
-}
-
-/* Returns the keys of two ranks; they are drawn when these are to be connected. */
-static struct seat_key *key_of(const struct launch_job *job, int a, int b)
-{
-    size_t low = (size_t)(a < b ? a : b), high = (size_t)(a < b ? b : a);
-    return &job->keys[high * (high - 1) / 2 + low];
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int high = fcntl(control, F_DUPFD_CLOEXEC, LAUNCH_CONTROL + 1);
+    prctl(PR_SET_PDEATHSIG, child_signal_of_end());
+    if (getppid() != parent || dup2(null, STDIN_FILENO) < 0 || dup2(high, LAUNCH_CONTROL) < 0)
+        _exit(ERROR_FAILED);
+    environ = job->environment;
+    child_execute(job->words, NULL);
+    _exit(ERROR_NOT_THERE);
 }
 
 static bool send_seat(struct launch_job *job, int rank, struct error *err)
 {
-    size_t hosts = job->launch->hosts.count, names = hosts * LAUNCH_NAME, note = job->ranks->note_length;
-    size_t length = sizeof(struct seat_card) + (size_t)job->count * sizeof(struct seat_other) + names + note;
-    char *bytes = calloc(1, length);
-    if (!bytes)
-        return error_memory(err);
-    const struct seat_card card = {rank,           job->count,    job->ranks->number,
-                                   (int32_t)hosts, (int32_t)note, job->members[rank].later};
-    memcpy(bytes, &card, sizeof card);
-    for (size_t h = 0; h < hosts; h++)
-        memcpy(bytes + length - note - names + h * LAUNCH_NAME, host_name(job, (int)h), LAUNCH_NAME);
-    if (note > 0)
-        memcpy(bytes + length - note, job->ranks->note, note);
-    struct seat_other *others = (struct seat_other *)(void *)(bytes + sizeof card);
-    for (int other = 0; other < job->count; other++) {
-        others[other].host = job->host_of[other];
-        others[other].there = is_seated(job, other);
-        others[other].address = job->addresses[other];
-        if (other != rank && others[other].there)
-            others[other].key = *key_of(job, rank, other);
+    const struct launch_ranks *ranks = job->ranks;
+    struct note_seat seat = {.version = REHEARSE_VERSION,
+                             .rank = rank,
+                             .size = job->count,
+                             .number = ranks->number,
+                             .later = job->members[rank].later,
+                             .note_length = (int32_t)ranks->note_length};
+    if (ranks->note_length > 0)
+        memcpy(seat.note, ranks->note, ranks->note_length);
+    int why = note_send(job->members[rank].control, NOTE_SEAT, rank, &seat, sizeof seat, -1, clock_now());
+    return why == 0 || has_ended(why) ||
+           error_set(err, ERROR_FAILED, "cannot start rank %d: %s", rank, strerror(why));
+}
+
+static bool start_rank(struct launch_job *job, int rank, struct error *err)
+{
+    struct member *member = &job->members[rank];
+    int control[2];
+    pid_t parent = getpid();
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) != 0)
+        return error_set(err, ERROR_FAILED, "cannot start rank %d: %s", rank, strerror(errno));
+    pid_t pid = child_fork();
+    if (pid == 0)
+        become_rank(job, control[1], parent);
+    int why = errno;
+    close(control[1]);
+    member->control = control[0];
+    member->started = pid > 0;
+    member->pid = pid > 0 ? pid : 0;
+    job->started += member->started;
+    if (pid < 0)
+        return error_set(err, ERROR_FAILED, "cannot start rank %d: %s", rank, strerror(why));
+    return send_seat(job, rank, err);
+}
+
+/* ---- ranks are connected ---- */
+
+/* Hands a new pair of sockets to two ranks. One that has ended since gets none, which the other one sees. */
+static bool connect_two(struct launch_job *job, int a, int b, struct error *err)
+{
+    const int size = BUFFER, ranks[2] = {a, b};
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return error_set(err, ERROR_FAILED, "cannot connect rank %d and rank %d: %s", a, b, strerror(errno));
+    int why = 0;
+    for (int i = 0; i < 2; i++) {
+        (void)setsockopt(ends[i], SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+        int code = note_send(job->members[ranks[i]].control, NOTE_PEER, ranks[!i], NULL, 0, ends[i],
+                             job->gives_up_at);
+        why = has_ended(code) ? why : code;
     }
-    bool ok = channel_send(&job->nodes[job->host_of[rank]].channel, FRAME_SEAT, rank, bytes, length, err);
-    explicit_bzero(bytes, length);
-    free(bytes);
-    return ok;
+    close(ends[0]);
+    close(ends[1]);
+    return why == 0 ||
+           error_set(err, ERROR_FAILED, "cannot connect rank %d and rank %d: %s", a, b, strerror(why));
 }
 
-static bool draw(struct seat_key *keys, size_t length, struct error *err)
+/* Connects a rank with all that are seated, and seats it. */
+static bool seat(struct launch_job *job, int rank, struct error *err)
 {
-    for (size_t done = 0; done < length;) {
-        ssize_t count = getrandom((char *)keys + done, length - done, 0);
-        if (count < 0 && errno != EINTR)
-            return error_set(err, ERROR_FAILED, "cannot draw keys: %s", strerror(errno));
-        done += count > 0 ? (size_t)count : 0;
-    }
-    return true;
+    for (int other = 0; other < job->count; other++)
+        if (other != rank && job->members[other].seated && !job->members[other].ended &&
+            !connect_two(job, other, rank, err))
+            return false;
+    job->members[rank].seated = true;
+    return !stop_obeyed(err);
 }
 
-static bool draw_keys(struct launch_job *job, struct error *err)
+static bool let_go(struct launch_job *job, int rank, double begin, struct error *err)
 {
-    size_t length = (size_t)job->count * (size_t)(job->count - 1) / 2 * sizeof *job->keys;
-    job->keys = malloc(length + 1);
-    return job->keys ? draw(job->keys, length, err) : error_memory(err);
+    int why =
+        note_send(job->members[rank].control, NOTE_GO, rank, &begin, sizeof begin, -1, job->gives_up_at);
+    return why == 0 || has_ended(why) ||
+           error_set(err, ERROR_FAILED, "cannot let rank %d begin: %s", rank, strerror(why));
 }
 
-/* A rank that comes later is told to those that are there, and they to it. */
-static bool seat_later(struct launch_job *job, int rank, struct error *err)
+static double begin_of(const struct launch_job *job)
 {
-    struct seat_comer comer = {.rank = rank, .address = job->addresses[rank]};
+    return job->watch->begins ? job->watch->begins(job->watch->context) : clock_now();
+}
+
+static bool let_all_go(struct launch_job *job, struct error *err)
+{
     bool ok = true;
-    for (int other = 0; ok && other < job->count; other++)
-        if (other != rank && is_seated(job, other))
-            ok = draw(key_of(job, rank, other), sizeof comer.key, err);
-    ok = ok && send_seat(job, rank, err);
-    for (int other = 0; ok && other < job->count; other++) {
-        if (other == rank || !is_seated(job, other))
-            continue;
-        comer.key = *key_of(job, rank, other);
-        ok = channel_send(&job->nodes[job->host_of[other]].channel, FRAME_COMER, other, &comer, sizeof comer,
-                          err);
-        explicit_bzero(key_of(job, rank, other), sizeof comer.key);
-    }
-    explicit_bzero(&comer, sizeof comer);
+    for (int rank = 0; ok && rank < job->count; rank++)
+        ok = !job->members[rank].ready || job->members[rank].ended || seat(job, rank, err);
+    double begin = begin_of(job);
+    for (int rank = 0; ok && rank < job->count; rank++)
+        ok = !job->members[rank].seated || let_go(job, rank, begin, err);
+    job->going = true;
     return ok;
 }
 
-/* Lets all ranks go, or (rank >= 0) one. */
-static bool let_go(struct launch_job *job, int rank, struct error *err)
+static bool hear_ready(struct launch_job *job, int rank, struct error *err)
 {
-    const double age = job->watch->begins ? job->watch->begins(job->watch->context) : 0.0;
-    bool ok = true;
-    for (size_t h = 0; ok && h < job->launch->hosts.count; h++)
-        if (!job->nodes[h].gone && (rank < 0 || job->host_of[rank] == (int)h))
-            ok = channel_send(&job->nodes[h].channel, FRAME_GO, rank, &age, sizeof age, err);
-    return ok;
+    struct member *member = &job->members[rank];
+    if (member->ready)
+        return true;
+    member->ready = true;
+    if (!member->later)
+        return ++job->ready < job->first || job->failed || let_all_go(job, err);
+    job->gives_up_at = clock_now() + job->launch->timeout;
+    return seat(job, rank, err) && let_go(job, rank, begin_of(job), err);
 }
 
-/* ---- what nodes say ---- */
+/* ---- ranks speak, and end ---- */
 
-static void end_member(struct launch_job *job, int rank)
-{
-    if (job->members[rank].started && !job->members[rank].ended)
-        job->ended++;
-    job->members[rank].ended = true;
-}
-
-static void hear_end(struct launch_job *job, int rank, int status)
-{
-    char text[300], where[LAUNCH_NAME + 16] = "";
-    bool good = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    end_member(job, rank);
-    if (job->members[rank].killed || good || (job->watch->survives && job->going))
-        return;
-    if (!job->launch->local)
-        snprintf(where, sizeof where, " on host '%s'", host_name(job, job->host_of[rank]));
-    if (WIFSIGNALED(status))
-        snprintf(text, sizeof text, "rank %d%s was killed by signal %d", rank, where, WTERMSIG(status));
-    else
-        snprintf(text, sizeof text, "rank %d%s ended with exit code %d", rank, where, WEXITSTATUS(status));
-    fail(job, ERROR_FAILED, WIFSIGNALED(status), text);
-}
-
-static void hear_failure(struct launch_job *job, int host, const struct frame *frame)
+static void hear_failure(struct launch_job *job)
 {
     char text[sizeof job->err->text];
     int kind;
-    if (frame->length < sizeof kind)
+    if (job->note.length < sizeof kind)
         return;
-    memcpy(&kind, frame->bytes, sizeof kind);
-    int length = (int)(frame->length - sizeof kind);
-    bool says_host = length > 6 && memcmp(frame->bytes + sizeof kind, "host '", 6) == 0;
-    if (job->launch->local || says_host)
-        snprintf(text, sizeof text, "%.*s", length, frame->bytes + sizeof kind);
-    else
-        snprintf(text, sizeof text, "host '%s': %.*s", host_name(job, host), length,
-                 frame->bytes + sizeof kind);
+    memcpy(&kind, job->note.bytes, sizeof kind);
+    snprintf(text, sizeof text, "%.*s", (int)(job->note.length - sizeof kind), job->note.bytes + sizeof kind);
     fail(job, kind >= ERROR_FAILED && kind <= ERROR_INFEASIBLE ? (enum error_kind)kind : ERROR_FAILED, false,
          text);
 }
 
-/* Returns whether the frame is one that this node may send. */
-static bool hear(struct launch_job *job, int host, const struct frame *frame)
+/* Hears all that a rank has said. */
+static bool hear(struct launch_job *job, int rank, struct error *err)
 {
-    int rank = frame->rank;
-    bool own = rank >= 0 && rank < job->count && job->host_of[rank] == host;
-    struct member *member = own ? &job->members[rank] : NULL;
-    if (!own && frame->kind != FRAME_FAILED && frame->kind != FRAME_BEAT)
-        return false;
-    switch (frame->kind) {
-    case FRAME_ADDRESS:
-        if (frame->length != sizeof *job->addresses || member->known)
+    struct member *member = &job->members[rank];
+    enum note_found found;
+    while ((found = note_take(member->control, &job->note)) == NOTE_THERE) {
+        if (job->note.file >= 0)
+            close(job->note.file);
+        if (job->note.head.kind == NOTE_READY && !hear_ready(job, rank, err))
             return false;
-        memcpy(&job->addresses[rank], frame->bytes, frame->length);
-        member->known = true;
-        job->known += !member->later;
-        return !member->later || seat_later(job, rank, job->err);
-    case FRAME_READY:
-        job->ready += !member->ready && !member->later;
-        if (member->later && !member->ready && !let_go(job, rank, job->err))
-            return false;
-        member->ready = true;
-        return true;
-    case FRAME_OUT:
-    case FRAME_ERR:
-        launch_said_add(&job->said[frame->kind == FRAME_ERR], frame->bytes, frame->length);
-        return true;
-    case FRAME_RESULT:
-        if (job->watch->result)
-            job->watch->result(job->watch->context, rank, frame->bytes, frame->length);
-        return true;
-    case FRAME_FAILED:
-        hear_failure(job, host, frame);
-        return true;
-    case FRAME_ENDED:
-        if (frame->length != sizeof(int))
-            return false;
-        int status;
-        memcpy(&status, frame->bytes, sizeof status);
-        hear_end(job, rank, status);
-        return true;
-    case FRAME_BEAT:
-        return true;
-    default:
-        return false;
+        if (job->note.head.kind == NOTE_RESULT && job->watch->result)
+            job->watch->result(job->watch->context, rank, job->note.bytes, job->note.length);
+        if (job->note.head.kind == NOTE_FAILED)
+            hear_failure(job);
     }
+    member->hung_up = found != NOTE_NONE;
+    return true;
 }
 
-static void lose_node(struct launch_job *job, int host, const char *why)
+static void hear_end(struct launch_job *job, int rank, const int *status)
 {
-    char ending[300] = "", text[460];
-    struct node *node = &job->nodes[host];
-    if (node->gone)
+    char text[PATH_MAX + 200], how[100] = "ended";
+    const struct member *member = &job->members[rank];
+    bool by_signal = status && WIFSIGNALED(*status),
+         good = !status || (WIFEXITED(*status) && !WEXITSTATUS(*status));
+    if (member->killed || (member->ready && good) || (job->watch->survives && job->going))
         return;
-    node->gone = true;
-    int status = 0;
-    if (node->agent > 0 && waitpid(node->agent, &status, WNOHANG) == node->agent)
-        node->agent = 0;
-    if (node->agent == 0 && WIFEXITED(status) && WEXITSTATUS(status) != 0)
-        launch_agent_ending(job->launch, WEXITSTATUS(status), ending, sizeof ending);
-    if (ending[0])
-        why = ending;
-    if (job->launch->local)
-        snprintf(text, sizeof text, "the process that starts ranks is lost: %s", why);
+    if (by_signal)
+        snprintf(how, sizeof how, "was killed by signal %d", WTERMSIG(*status));
+    else if (status)
+        snprintf(how, sizeof how, "ended with exit code %d", WEXITSTATUS(*status));
+    if (member->ready)
+        snprintf(text, sizeof text, "rank %d %s", rank, how);
     else
-        snprintf(text, sizeof text, "host '%s' is lost: %s", host_name(job, host), why);
-    if (!job->going || !job->watch->survives)
-        fail(job, ERROR_FAILED, true, text);
-    channel_release(&node->channel);
-    for (int rank = 0; rank < job->count; rank++)
-        if (job->host_of[rank] == host)
-            end_member(job, rank);
+        snprintf(text, sizeof text, "rank %d, a process of '%.800s', %s before it was connected", rank,
+                 job->program, how);
+    fail(job, ERROR_FAILED, by_signal, text);
 }
 
-static void listen_to(struct launch_job *job, int host, short events)
+/* Of a caller who ignores SIGCHLD the system has taken the status already: what the rank has said counts. */
+static bool look_for_end(struct launch_job *job, int rank, struct error *err)
 {
-    struct channel *channel = &job->nodes[host].channel;
-    struct frame frame;
-    struct error said;
-    bool there = true, ok = true;
-    if (events & POLLOUT)
-        ok = channel_push(channel, &said);
-    if (ok && (events & (POLLIN | POLLHUP | POLLERR)))
-        ok = channel_pull(channel, &said);
-    while (ok && there) {
-        ok = channel_next(channel, &frame, &there, &said);
-        if (ok && there && !hear(job, host, &frame))
-            ok = error_set(&said, ERROR_FAILED, "its node sent an unexpected message");
-    }
-    if (!ok)
-        lose_node(job, host, said.text);
-    else if (channel->ended) {
-        clock_sleep(CLOCK_SECOND / 50); /* for the agent's exit code */
-        lose_node(job, host, job->launch->local ? "it has ended" : "its agent has ended");
-    }
+    struct member *member = &job->members[rank];
+    int status;
+    pid_t found = member->pid > 0 ? waitpid(member->pid, &status, WNOHANG) : 0;
+    if (found == 0 || (found < 0 && errno == EINTR))
+        return true;
+    member->pid = 0;
+    bool ok = hear(job, rank, err);
+    member->ended = true;
+    job->ended++;
+    close(member->control);
+    member->control = -1;
+    hear_end(job, rank, found > 0 ? &status : NULL);
+    return ok;
 }
 
 /* ---- the run ---- */
 
 void launch_kill(struct launch_job *job, int rank)
 {
-    struct error ignored;
-    if (rank >= job->count || job->members[rank].ended)
+    if (rank >= job->count || job->members[rank].pid <= 0)
         return;
     job->members[rank].killed = true;
-    (void)channel_send(&job->nodes[job->host_of[rank]].channel, FRAME_KILL, rank, NULL, 0, &ignored);
+    kill(job->members[rank].pid, SIGKILL);
 }
 
 void launch_start(struct launch_job *job, int rank)
 {
-    struct error ignored;
-    struct member *member = &job->members[rank];
-    if (rank >= job->count || !member->later || member->started || job->nodes[job->host_of[rank]].gone)
-        return;
-    member->started =
-        channel_send(&job->nodes[job->host_of[rank]].channel, FRAME_START, rank, NULL, 0, &ignored);
-    job->started += member->started;
+    struct error why;
+    if (rank < job->count && job->members[rank].later && !job->members[rank].started &&
+        !start_rank(job, rank, &why))
+        fail(job, ERROR_FAILED, true, why.text);
 }
 
 void launch_end(struct launch_job *job)
@@ -384,81 +289,51 @@ void launch_end(struct launch_job *job)
     job->over = true;
 }
 
-/* While nobody reads what ranks print, what nodes say waits, too. */
 static bool look(struct launch_job *job, double wait, struct error *err)
 {
-    int hosts = (int)job->launch->hosts.count;
-    bool full = launch_said_full(&job->said[0]) || launch_said_full(&job->said[1]);
-    for (int h = 0; h < hosts; h++) {
-        const struct channel *channel = &job->nodes[h].channel;
-        struct pollfd *polled = &job->polled[2 * (ptrdiff_t)h];
-        polled[0] = (struct pollfd){.fd = full ? -1 : channel->in, .events = POLLIN};
-        polled[1] = (struct pollfd){.fd = channel->queue_count > 0 ? channel->out : -1, .events = POLLOUT};
+    bool ok = true;
+    for (int rank = 0; rank < job->count; rank++) {
+        const struct member *member = &job->members[rank];
+        bool heard = member->control >= 0 && !member->hung_up;
+        job->polled[rank] = (struct pollfd){.fd = heard ? member->control : -1, .events = POLLIN};
+        if (member->hung_up && !member->ended) /* its end is near */
+            wait = fmin(wait, TICK);
     }
-    for (int which = 0; which < 2; which++)
-        job->polled[2 * (ptrdiff_t)hosts + which] = launch_said_wish(&job->said[which]);
-    if (poll(job->polled, 2 * (nfds_t)hosts + 2, (int)ceil(wait * 1e3)) < 0 && errno != EINTR)
-        return error_set(err, ERROR_FAILED, "cannot wait for the hosts: %s", strerror(errno));
-    for (int which = 0; which < 2; which++)
-        if (job->polled[2 * (ptrdiff_t)hosts + which].revents)
-            launch_said_push(&job->said[which]);
+    if (poll(job->polled, (nfds_t)job->count, (int)ceil(wait * 1e3)) < 0 && errno != EINTR)
+        return error_set(err, ERROR_FAILED, "cannot wait for ranks: %s", strerror(errno));
     double now = clock_now();
-    for (int h = 0; h < hosts; h++) {
-        const struct pollfd *polled = &job->polled[2 * (ptrdiff_t)h];
-        short events = (short)(polled[0].revents | polled[1].revents);
-        if (job->nodes[h].gone)
-            continue;
-        if (events)
-            listen_to(job, h, events);
-        if (full)
-            job->nodes[h].channel.heard = now;
-        if (!job->nodes[h].gone && !channel_beat(&job->nodes[h].channel, now))
-            lose_node(job, h, "nothing has come from it");
+    bool all = now - job->looked_at > CALM;
+    for (int rank = 0; ok && rank < job->count; rank++) {
+        struct member *member = &job->members[rank];
+        if (job->polled[rank].fd >= 0 && job->polled[rank].revents)
+            ok = hear(job, rank, err);
+        if (ok && (all || member->hung_up) && !member->ended)
+            ok = look_for_end(job, rank, err);
     }
-    return true;
+    job->looked_at = all ? now : job->looked_at;
+    return ok;
 }
 
-/* Does what the state of all ranks asks for. */
-static bool advance(struct launch_job *job, struct error *err)
+static bool name_unready(const struct launch_job *job, struct error *err)
 {
-    if (!job->seated && job->known == job->first && !job->failed) {
-        job->seated = true;
-        if (!check_addresses(job, err) || !draw_keys(job, err))
-            return false;
-        for (int rank = 0; rank < job->count; rank++)
-            if (job->members[rank].known && !send_seat(job, rank, err))
-                return false;
-        explicit_bzero(job->keys, (size_t)job->count * (size_t)(job->count - 1) / 2 * sizeof *job->keys);
-    }
-    if (job->going || job->ready < job->first || job->failed)
-        return true;
-    job->going = true;
-    return let_go(job, -1, err);
-}
-
-static void name_unready(const struct launch_job *job, struct error *err)
-{
-    for (int rank = 0; rank < job->count; rank++)
-        if (job->members[rank].started && !job->members[rank].ready) {
-            error_set(err, ERROR_FAILED, "rank %d on host '%s' was not connected within %g s", rank,
-                      host_name(job, job->host_of[rank]), job->launch->timeout);
-            return;
-        }
+    int rank = 0;
+    while (rank < job->count - 1 && (job->members[rank].later || job->members[rank].ready))
+        rank++;
+    return error_set(err, ERROR_FAILED, "rank %d was not connected within %g s", rank, job->launch->timeout);
 }
 
 static bool wait_for_all(struct launch_job *job, struct error *err)
 {
-    double begin = clock_now(), limit = begin + job->watch->limit;
+    double limit = clock_now() + job->watch->limit;
     while (job->ended < job->started && !job->over) {
-        if (!look(job, job->watch->tick && job->going ? TICK : CALM, err) || !advance(job, err))
+        bool ticks = job->watch->tick && job->going;
+        if (!look(job, ticks ? TICK : CALM, err))
             return false;
-        if (job->watch->tick && job->going)
+        if (ticks)
             job->watch->tick(job->watch->context, job);
         double now = clock_now();
-        if (!job->going && !job->failed && now - begin > job->launch->timeout) {
-            name_unready(job, err);
-            return false;
-        }
+        if (!job->going && !job->failed && now > job->gives_up_at)
+            return name_unready(job, err);
         if (stop_obeyed(err) || (job->failed && (!job->going || now - job->failed_at > GRACE)))
             return false;
         if (now > limit)
@@ -467,129 +342,103 @@ static bool wait_for_all(struct launch_job *job, struct error *err)
     return !job->failed;
 }
 
-/* Of a caller who ignores SIGCHLD the system has taken its status already. */
-static bool has_ended(pid_t agent, bool wait)
+/* Returns whether all ranks have ended. */
+static bool have_ended(struct launch_job *job)
 {
-    pid_t found;
-    do
-        found = waitpid(agent, NULL, wait ? 0 : WNOHANG);
-    while (found < 0 && errno == EINTR);
-    return found != 0;
+    bool all = true;
+    for (int rank = 0; rank < job->count; rank++) {
+        struct member *member = &job->members[rank];
+        pid_t found = member->pid > 0 ? waitpid(member->pid, NULL, WNOHANG) : 0;
+        if (found > 0 || (found < 0 && errno != EINTR))
+            member->pid = 0;
+        all &= member->pid == 0;
+    }
+    return all;
 }
 
-/* A node that has ended is seen when it is read: a write to it must not end the caller, whose other threads are not concerned. */
-static void hold_signal(sigset_t *before)
+static void signal_all(const struct launch_job *job, int signal)
 {
-    sigset_t broken;
-    sigemptyset(&broken);
-    sigaddset(&broken, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &broken, before);
+    for (int rank = 0; rank < job->count; rank++)
+        if (job->members[rank].pid > 0)
+            kill(job->members[rank].pid, signal);
 }
 
-static void release_signal(const sigset_t *before)
-{
-    const struct timespec at_once = {0, 0};
-    sigset_t broken;
-    sigemptyset(&broken);
-    sigaddset(&broken, SIGPIPE);
-    if (!sigismember(before, SIGPIPE))
-        while (sigtimedwait(&broken, NULL, &at_once) == SIGPIPE)
-            ;
-    pthread_sigmask(SIG_SETMASK, before, NULL);
-}
-
-/* The nodes' standard inputs end, and they end all ranks; agents that stay are killed. */
 static void end_all(struct launch_job *job)
 {
-    double end = clock_now() + GRACE;
-    int left = 0;
-    for (size_t h = 0; h < job->launch->hosts.count; h++) {
-        if (job->nodes[h].channel.out >= 0)
-            close(job->nodes[h].channel.out);
-        job->nodes[h].channel.out = -1;
-        left += job->nodes[h].agent > 0;
+    double end = clock_now() + PATIENCE;
+    signal_all(job, SIGTERM);
+    while (!have_ended(job)) {
+        if (clock_now() > end)
+            signal_all(job, SIGKILL);
+        clock_sleep(CLOCK_SECOND / 200);
     }
-    while (left > 0) {
-        bool late = clock_now() > end;
-        for (size_t h = 0; h < job->launch->hosts.count; h++) {
-            struct node *node = &job->nodes[h];
-            if (late && node->agent > 0)
-                kill(node->agent, SIGKILL);
-            if (node->agent > 0 && has_ended(node->agent, late)) {
-                node->agent = 0;
-                left--;
-            }
-        }
-        if (left > 0)
-            clock_sleep(CLOCK_SECOND / 200);
+    for (int rank = 0; rank < job->count; rank++)
+        if (job->members[rank].control >= 0)
+            close(job->members[rank].control);
+}
+
+static bool list_environment(struct launch_job *job)
+{
+    static char mark[sizeof LAUNCH_VARIABLE + 8];
+    size_t count = 0;
+    snprintf(mark, sizeof mark, LAUNCH_VARIABLE "=%d", LAUNCH_CONTROL);
+    while (environ[count])
+        count++;
+    job->environment = calloc(count + 2, sizeof *job->environment);
+    if (job->environment) {
+        job->environment[0] = mark;
+        memcpy(job->environment + 1, environ, count * sizeof *environ);
     }
-    for (size_t h = 0; h < job->launch->hosts.count; h++)
-        channel_release(&job->nodes[h].channel);
+    return job->environment != NULL;
 }
 
 static bool make_job(struct launch_job *job, struct error *err)
 {
-    size_t hosts = job->launch->hosts.count, count = (size_t)job->count;
-    job->nodes = calloc(hosts, sizeof *job->nodes);
-    for (size_t h = 0; job->nodes && h < hosts; h++)
-        job->nodes[h].channel.in = job->nodes[h].channel.out = -1;
-    job->polled = calloc(2 * hosts + 2, sizeof *job->polled);
-    job->members = calloc(count, sizeof *job->members);
-    job->addresses = calloc(count, sizeof *job->addresses);
-    if (!job->nodes || !job->polled || !job->members || !job->addresses)
+    size_t words = (size_t)job->launch->word_count;
+    job->members = calloc((size_t)job->count, sizeof *job->members);
+    for (int rank = 0; job->members && rank < job->count; rank++)
+        job->members[rank].control = -1;
+    job->polled = calloc((size_t)job->count, sizeof *job->polled);
+    job->words = calloc(words + 2, sizeof *job->words);
+    if (!job->members || !job->polled || !job->words || !list_environment(job))
         return error_memory(err);
+    job->words[0] = job->program;
+    memcpy(job->words + 1, job->launch->words, words * sizeof *job->words);
     for (int rank = 0; rank < job->count; rank++) {
         struct member *member = &job->members[rank];
         member->later = job->ranks->when && job->ranks->when[rank] != LAUNCH_FIRST;
-        member->started = !member->later;
-        job->first += member->started;
-        job->nodes[job->host_of[rank]].ranks += is_wanted(job, rank);
+        job->first += !member->later;
     }
-    job->started = job->first;
-    launch_said_init(&job->said[0], STDOUT_FILENO);
-    launch_said_init(&job->said[1], STDERR_FILENO);
-    return true;
+    return program_find(job->program, err);
 }
 
 static bool start_all(struct launch_job *job, struct error *err)
 {
-    char program[PATH_MAX];
-    if (!launch_agent_check(job->launch, program, err))
-        return false;
-    for (size_t h = 0; h < job->launch->hosts.count; h++) {
-        job->nodes[h].gone = job->nodes[h].ranks == 0;
-        if (job->nodes[h].ranks > 0 &&
-            (!launch_agent_start(job->launch, (int)h, program, &job->nodes[h].agent, &job->nodes[h].channel,
-                                 err) ||
-             !send_job(job, (int)h, err)))
-            return false;
-    }
-    return true;
+    bool ok = true;
+    job->gives_up_at = clock_now() + job->launch->timeout;
+    for (int rank = 0; ok && rank < job->count; rank++)
+        ok = job->members[rank].later || start_rank(job, rank, err);
+    return ok;
 }
 
 bool launch_run(const struct launch *launch, const struct launch_ranks *ranks,
                 const struct launch_watch *watch, struct error *err)
 {
-    struct launch_job job = {.launch = launch,
-                             .watch = watch,
-                             .ranks = ranks,
-                             .count = ranks->count,
-                             .host_of = ranks->host_of,
-                             .err = err};
-    sigset_t before;
-    hold_signal(&before);
-    bool ok = make_job(&job, err) && start_all(&job, err) && wait_for_all(&job, err);
-    if (job.nodes)
-        end_all(&job);
-    for (int which = 0; which < 2; which++)
-        ok = launch_said_end(&job.said[which], ok, err) && ok;
-    release_signal(&before);
-    free(job.nodes);
-    free(job.polled);
-    free(job.members);
-    free(job.addresses);
-    if (job.keys)
-        explicit_bzero(job.keys, (size_t)job.count * (size_t)(job.count - 1) / 2 * sizeof *job.keys);
-    free(job.keys);
+    struct launch_job *job = calloc(1, sizeof *job);
+    if (!job)
+        return error_memory(err);
+    job->launch = launch;
+    job->watch = watch;
+    job->ranks = ranks;
+    job->count = ranks->count;
+    job->err = err;
+    bool ok = make_job(job, err) && start_all(job, err) && wait_for_all(job, err);
+    if (job->members)
+        end_all(job);
+    free(job->members);
+    free(job->polled);
+    free(job->words);
+    free(job->environment);
+    free(job);
     return ok;
 }
