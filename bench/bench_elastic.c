@@ -47,7 +47,8 @@ static void measure_years(const struct policy_setup *setup, const struct failure
             seconds[run] = clock_processor() - started;
         }
         printf("%-16s %8.2f ms  goodput %.4f, %lld losses\n", policies[i]->name,
-               1e3 * measure_median(seconds, RUNS), elastic_goodput(&result), (long long)result.losses);
+               1e3 * measure_median(seconds, RUNS), result.seconds[ELASTIC_TRAINED] / trace.horizon,
+               (long long)result.losses);
     }
     failures_release(&trace);
     policy_state_release(&state);
@@ -82,8 +83,17 @@ int main(void)
     struct policy_setup setup = {.rates = &rates, .spares = 40};
     if (!elastic_rates_make(&rates, NODES, STAGES, (int64_t)64 * (NODES / STAGES), 10, NULL, NULL, &err))
         give_up(&err);
-    elastic_costs_init(&setup.costs);
-    setup.costs.interval = 600;
+    setup.costs = (struct elastic_costs){.detect = 30,
+                                         .restart = 210,
+                                         .load = 60,
+                                         .swap = 60,
+                                         .reconfigure = 30,
+                                         .migrate = 20,
+                                         .reroute = 10,
+                                         .save_block = 30,
+                                         .copy_block = 2,
+                                         .save_write = 120,
+                                         .interval = 600};
     for (int i = 0; i < 2; i++) {
         struct failure_model model = {
             .nodes = NODES, .rate = failure_rate_of_node_days(6.5), .repair = 86400 / 4.0, .batch = 1 + i};

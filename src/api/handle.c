@@ -42,7 +42,7 @@ rh_handle *api_made(rh_handle *handle, bool made, struct error *err)
     return NULL;
 }
 
-void api_add(rh_handle *handle, const char *name, struct rh_array array)
+static void api_add(rh_handle *handle, const char *name, struct rh_array array)
 {
     struct api_value *values =
         arena_grow(&handle->arena, handle->values, handle->count, &handle->room, sizeof *handle->values);

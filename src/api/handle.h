@@ -45,7 +45,6 @@ void *api_new(const struct api_kind *kind, size_t size, struct error *err);
 rh_handle *api_made(rh_handle *handle, bool made, struct error *err);
 
 /* Adds a value under a name that lives as long as the handle. */
-void api_add(rh_handle *handle, const char *name, struct rh_array array);
 void api_add_number(rh_handle *handle, const char *name, double value);
 void api_add_count(rh_handle *handle, const char *name, int64_t value);
 void api_add_flag(rh_handle *handle, const char *name, bool value);

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-size_t option_word_count(const char *const *words)
+/* Number of words in a list ended by NULL. */
+static size_t option_word_count(const char *const *words)
 {
     size_t count = 0;
     while (words[count])

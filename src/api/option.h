@@ -134,9 +134,6 @@ bool option_choose(const char *option, const char *const *words, const char *val
 /* Returns the place of a word that is one of the words: an enum's value. */
 int option_index(const char *const *words, const char *word);
 
-/* Number of words in a list ended by NULL. */
-size_t option_word_count(const char *const *words);
-
 /* "pipeline, oobleck" */
 void option_write_words(const char *const *words, const char *separator, struct text *out);
 

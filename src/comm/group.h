@@ -52,9 +52,7 @@ void *comm_receive(struct comm *comm, struct comm_group *group, int from, int ta
  * connections. */
 int comm_poll(struct comm *comm, void **requests, int count, enum comm_state *states);
 
-/* Wait until one request has ended, as long as comm_open allows. comm_wait sleeps between its looks; comm_spin is for
- * measurements, where microseconds count. */
-bool comm_wait(struct comm *comm, void *request, const char *what, struct error *err);
+/* Waits until one request has ended, as long as comm_open allows. For measurements, where microseconds count: it never sleeps. */
 bool comm_spin(struct comm *comm, void *request, const char *what, struct error *err);
 
 /* ---- ranks that are lost while the others go on: ULFM of Open MPI 5 ---- */

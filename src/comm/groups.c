@@ -98,11 +98,6 @@ int comm_poll(struct comm *comm, void **requests, int count, enum comm_state *st
     return 0;
 }
 
-bool comm_wait(struct comm *comm, void *request, const char *what, struct error *err)
-{
-    return request == &at_once || comm_await(comm, request, what, err);
-}
-
 bool comm_spin(struct comm *comm, void *request, const char *what, struct error *err)
 {
     return request == &at_once || comm_await_busily(comm, request, what, err);

@@ -307,12 +307,6 @@ double layer_transfer_near(const struct fused_transfer *transfer, const struct c
            transfer_seconds_of(&time, kind, &group, tables_calibration(options->tables, device));
 }
 
-double layer_transfer_seconds(const struct fused_transfer *transfer, const struct cost_device *device,
-                              const struct layer_options *options)
-{
-    return layer_transfer_near(transfer, device, options, NULL);
-}
-
 double layer_rough_seconds(const struct fused *fused, const struct cost_device *device,
                            const struct layer_options *options)
 {
@@ -330,6 +324,6 @@ double layer_seconds(const struct fused *fused, const struct cost_device *device
     for (int i = 0; i < fused->kernel_count && !stop_wanted(); i++)
         sum += layer_kernel_time(&fused->kernels[i].kernel, device, options).seconds;
     for (int i = 0; i < fused->transfer_count && !stop_wanted_at((size_t)i); i++)
-        sum += layer_transfer_seconds(&fused->transfers[i], device, options);
+        sum += layer_transfer_near(&fused->transfers[i], device, options, NULL);
     return sum;
 }

@@ -61,10 +61,6 @@ struct kernel_time layer_kernel_time(const struct kernel *kernel, const struct c
 double layer_transfer_near(const struct fused_transfer *transfer, const struct cost_device *device,
                            const struct layer_options *options, struct collective_near *near);
 
-/* The same without these. */
-double layer_transfer_seconds(const struct fused_transfer *transfer, const struct cost_device *device,
-                              const struct layer_options *options);
-
 /* Returns the seconds of all kernels and collectives, one after another. */
 double layer_seconds(const struct fused *fused, const struct cost_device *device,
                      const struct layer_options *options);

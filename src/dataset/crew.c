@@ -115,8 +115,8 @@ static void try_pieces(void *context, size_t first, size_t last, int thread)
     pthread_mutex_unlock(&pieces->lock);
 }
 
-bool dataset_crew_pieces(const struct dataset_crew *crew, int64_t bytes, dataset_piece_fn *body,
-                         void *context, struct error *err)
+static bool dataset_crew_pieces(const struct dataset_crew *crew, int64_t bytes, dataset_piece_fn *body,
+                                void *context, struct error *err)
 {
     struct pieces pieces = {.crew = crew, .bytes = bytes, .body = body, .context = context};
     size_t count = ((size_t)bytes + DATASET_BUFFER - 1) / DATASET_BUFFER;

@@ -47,8 +47,6 @@ void dataset_crew_done(struct dataset_crew *crew, int64_t files, int64_t bytes);
 /* Runs body(context, at, n, buffer) for pieces of at most DATASET_BUFFER bytes of `bytes` bytes, on the inner
  * threads; false if one failed or the crew should stop. */
 typedef bool dataset_piece_fn(void *context, int64_t at, size_t n, unsigned char *buffer, struct error *err);
-bool dataset_crew_pieces(const struct dataset_crew *crew, int64_t bytes, dataset_piece_fn *body,
-                         void *context, struct error *err);
 
 /* A sink in front of another one that counts the bytes and fails once the crew should stop. With inner
  * threads, and where `to` takes bytes at any offset, large runs of content are made by all of these

@@ -116,7 +116,6 @@ int architecture_expert_blocks(const struct architecture *model);
 /* Numbers of parameters. Embedding, encoder, every block and head add up to the whole; T5's tables of
  * relative biases count with the embedding. */
 double architecture_embedding_parameters(const struct architecture *model);
-double architecture_encoder_block_parameters(const struct architecture *model);
 double architecture_encoder_parameters(const struct architecture *model); /* all blocks and the last norm */
 double architecture_block_parameters(const struct architecture *model, int block); /* of all experts */
 double architecture_expert_parameters(const struct architecture *model);           /* of one expert */

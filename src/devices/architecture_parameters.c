@@ -83,7 +83,7 @@ static double block_norms(const struct architecture *model)
     return (model->block_norms > 0 ? model->block_norms : 2) * norm(model, model->hidden);
 }
 
-double architecture_encoder_block_parameters(const struct architecture *model)
+static double architecture_encoder_block_parameters(const struct architecture *model)
 {
     return plain_attention(model) + mlp(model, model->ffn) + block_norms(model);
 }

@@ -11,8 +11,7 @@
 #include "elastic/failures.h"
 #include "elastic/policy/policy.h"
 
-#define GOODPUT_MAX_SEEDS    100000
-#define GOODPUT_MAX_VARIANTS 256
+#define GOODPUT_MAX_SEEDS 100000
 
 /* Where traces come from: drawn from a model, one for each seed, or given, one or several. */
 struct failure_source {

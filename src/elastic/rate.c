@@ -84,12 +84,6 @@ bool elastic_rate_seconds(struct elastic_rate *rate, const int *live, double *se
     return set != NULL;
 }
 
-const struct elastic_set *elastic_rate_set(struct elastic_rate *rate, const int *live, struct error *err)
-{
-    const struct elastic_set *set = find(rate, live, err);
-    return set && set->counts ? set : NULL;
-}
-
 double elastic_rate_nodes(void *rate, int nodes)
 {
     const struct elastic_kit *kit = ((struct elastic_rate *)rate)->kit;

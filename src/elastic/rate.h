@@ -16,9 +16,6 @@ void elastic_rate_free(struct elastic_rate *rate);
  * failed. Not for several threads. */
 bool elastic_rate_seconds(struct elastic_rate *rate, const int *live, double *seconds, struct error *err);
 
-/* The set behind that answer, NULL if the nodes are too few; valid as long as the rate. */
-const struct elastic_set *elastic_rate_set(struct elastic_rate *rate, const int *live, struct error *err);
-
 /* The iteration seconds of so many live nodes, for policies that know no kinds (elastic_rate of
  * policy/policy.h): of each kind as many as its share of the cluster says, at most one more or less. `rate`
  * is a struct elastic_rate. 0: they are too few, or the machine failed. */

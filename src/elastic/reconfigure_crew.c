@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-void elastic_count_kinds(const struct elastic_kit *kit, const int *nodes, int count, int *kinds)
+/* Counts nodes of each kind. */
+static void elastic_count_kinds(const struct elastic_kit *kit, const int *nodes, int count, int *kinds)
 {
     memset(kinds, 0, (size_t)kit->kind_count * sizeof *kinds);
     for (int i = 0; i < count; i++)
@@ -30,7 +31,8 @@ static double pace_of(const struct elastic_shape *shape)
     return 1 / rate;
 }
 
-int elastic_best_shape(const struct elastic_kit *kit, const int *kinds)
+/* The shape with most nodes that fits, the fastest of equals; -1: none. */
+static int elastic_best_shape(const struct elastic_kit *kit, const int *kinds)
 {
     int best = -1;
     for (int t = 0; t < kit->shape_count; t++) {

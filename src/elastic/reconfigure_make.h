@@ -24,14 +24,8 @@ struct elastic_crews {
     bool failed;              /* out of memory */
 };
 
-/* The shape with most nodes that fits, the fastest of equals; -1: none. */
-int elastic_best_shape(const struct elastic_kit *kit, const int *nodes);
-
 /* The shape of a crew: its origin's if its nodes are of the same kinds, else the best; -1: none fits. */
 int elastic_crew_shape(const struct elastic_crews *crews, const struct elastic_crew *crew);
-
-/* Counts nodes of each kind. */
-void elastic_count_kinds(const struct elastic_kit *kit, const int *nodes, int count, int *kinds);
 
 bool elastic_crews_init(struct elastic_crews *crews, const struct elastic_state *from,
                         const struct elastic_change *change, struct elastic_transition *out,

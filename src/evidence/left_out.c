@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *run_part_of(const struct run *run, enum run_part part)
+/* Returns the part that a modelled run belongs to; equal texts are one part. */
+static const char *run_part_of(const struct run *run, enum run_part part)
 {
     switch (part) {
     case PART_ITSELF:

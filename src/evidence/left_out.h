@@ -6,9 +6,6 @@
 #include "core/error.h"
 #include "evidence/judge.h"
 
-/* Returns the part that a modelled run belongs to; equal texts are one part. */
-const char *run_part_of(const struct run *run, enum run_part part);
-
 /* One part that was left out, or all of them together (name NULL). */
 struct left_out {
     const char *name;

@@ -53,7 +53,8 @@ static bool is_amp(const struct csv *csv)
     return csv_column(csv, "partition") >= 0;
 }
 
-bool mixed_table_is(const struct csv *csv)
+/* Returns whether the columns are those of a table of plans on mixed devices. */
+static bool mixed_table_is(const struct csv *csv)
 {
     return is_amp(csv) || csv_column(csv, "stage_gpus") >= 0;
 }

@@ -39,9 +39,6 @@ struct mixed_table {
     struct mixed_row *rows; /* in the order of the table */
 };
 
-/* Returns whether the columns are those of a table of plans on mixed devices. */
-bool mixed_table_is(const struct csv *csv);
-
 /* Reads and predicts. On failure *table holds nothing; on success the caller ends it with mixed_table_release. */
 bool mixed_table_load(struct mixed_table *table, const char *plans, const char *layers, const char *setup,
                       struct error *err);

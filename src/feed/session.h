@@ -139,7 +139,6 @@ struct session_loss {
     double throttled;  /* control groups throttled the run */
     double au_at_best; /* upper bound of AU without these three */
 };
-struct session_loss session_loss_of(const struct session *session, const struct metrics_figures *figures);
 
 /* Gathers the facts of all hosts; then rank 0 checks the run and, if requested, the rules. */
 bool session_judge(struct session *session, struct error *err);

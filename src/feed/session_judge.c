@@ -203,7 +203,8 @@ static void check_samples(struct session *session)
 
 /* ---- the host ---- */
 
-struct session_loss session_loss_of(const struct session *session, const struct metrics_figures *figures)
+static struct session_loss session_loss_of(const struct session *session,
+                                           const struct metrics_figures *figures)
 {
     struct session_loss host = {.late = figures->lost};
     double wall = 1e-9 * (double)(session->run.end - session->run.start), busy = 0.0, delayed = 0.0;

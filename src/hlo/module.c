@@ -179,14 +179,6 @@ int64_t hlo_labelled_size(const struct hlo_shape *shape, struct hlo_ints labels,
     return 0;
 }
 
-struct hlo_computation *hlo_find_computation(const struct hlo_module *module, const char *name)
-{
-    for (int i = 0; i < module->count; i++)
-        if (strcmp(module->computations[i]->name, name) == 0)
-            return module->computations[i];
-    return NULL;
-}
-
 bool hlo_find_users(struct hlo_users *users, struct hlo_instruction *const *list, int count,
                     struct arena *arena)
 {

@@ -185,11 +185,7 @@ bool hlo_load_sized(struct hlo_module *module, const char *path, const struct hl
 /* Read text of either kind; `path` is only for errors. */
 bool hlo_parse(struct hlo_module *module, const char *path, const char *text, size_t length,
                struct error *err);
-bool hlo_parse_sized(struct hlo_module *module, const char *path, const char *text, size_t length,
-                     const struct hlo_dims *dims, struct error *err);
 bool hlo_parse_text(struct hlo_module *module, const char *path, const char *text, size_t length,
-                    struct error *err);
-bool hlo_parse_mlir(struct hlo_module *module, const char *path, const char *text, size_t length,
                     struct error *err);
 bool hlo_parse_mlir_sized(struct hlo_module *module, const char *path, const char *text, size_t length,
                           const struct hlo_dims *dims, struct error *err);
@@ -248,9 +244,6 @@ struct hlo_users {
 /* Finds the users of instructions whose index is their place in the list. Returns false if memory is out. */
 bool hlo_find_users(struct hlo_users *users, struct hlo_instruction *const *list, int count,
                     struct arena *arena);
-
-/* Returns the module's computation of this name, or NULL. */
-struct hlo_computation *hlo_find_computation(const struct hlo_module *module, const char *name);
 
 /* Returns a while loop's iterations: known_trip_count, else derived from its condition (an induction variable
  * with constant start and step, compared with a constant); -1 if unknown. */

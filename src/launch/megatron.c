@@ -22,21 +22,6 @@ const char *megatron_name(enum megatron_option option)
     return options[option].name;
 }
 
-enum megatron_kind megatron_kind(enum megatron_option option)
-{
-    return options[option].kind;
-}
-
-bool megatron_find(const char *name, enum megatron_option *option)
-{
-    for (int i = 0; i < MEGATRON_COUNT; i++)
-        if (strcmp(options[i].name, name) == 0) {
-            *option = (enum megatron_option)i;
-            return true;
-        }
-    return false;
-}
-
 /* ---- the job as values ---- */
 
 static void flag(struct megatron_arguments *arguments, enum megatron_option option, bool on)

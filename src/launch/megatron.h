@@ -140,8 +140,6 @@ struct megatron_arguments {
 };
 
 const char *megatron_name(enum megatron_option option);
-enum megatron_kind megatron_kind(enum megatron_option option);
-bool megatron_find(const char *name, enum megatron_option *option);
 
 /* Gives the facts of a model that take no time: positions, activation, router. False: out of memory. */
 bool megatron_facts(struct megatron_arguments *arguments, const struct architecture *model);

@@ -80,9 +80,6 @@ bool profile_allreduce_find(const struct profile_allreduce *allreduce, int devic
 /* Appends the profile as rehearse-profile/1. */
 void profile_write_json(const struct profile *profile, struct text *out);
 
-/* Writes a file of rehearse-profile/1. */
-bool profile_save(const struct profile *profile, const char *path, struct error *err);
-
 /* Writes Oobleck's files into folder `path` (made if missing): mb{N}.json, both all-reduce files,
  * model_args.json, in milliseconds; one folder each below `path` for several device types. Every all-reduce
  * entry has the key "1". */

@@ -265,12 +265,3 @@ void profile_write_json(const struct profile *profile, struct text *out)
     json_close(&json);
     json_close(&json);
 }
-
-bool profile_save(const struct profile *profile, const char *path, struct error *err)
-{
-    struct text text = {0};
-    profile_write_json(profile, &text);
-    bool done = text.failed ? error_memory(err) : file_write(path, text.data, text.length, err);
-    text_release(&text);
-    return done;
-}

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #define MAX_WAIT 0.02 /* seconds of one wait for messages */
-#define STUCK    0.25 /* seconds between two looks whether the time is up */
 
 /* ---- buffers ---- */
 
@@ -59,7 +58,7 @@ void pool_give(struct player_pool *pool, void *bytes)
     }
 }
 
-void pool_release(struct player_pool *pool)
+static void pool_release(struct player_pool *pool)
 {
     for (size_t i = 0; i < pool->count; i++)
         free((int64_t *)pool->free_ones[i].bytes - 2);
@@ -96,8 +95,8 @@ uint32_t player_microbatch(const struct player_device *device, const struct play
     return device->order->passes[stream->pass].microbatch[step->second];
 }
 
-void player_what(const struct player *player, const struct player_device *device,
-                 const struct player_stream *stream, char *text, size_t size)
+static void player_what(const struct player *player, const struct player_device *device,
+                        const struct player_stream *stream, char *text, size_t size)
 {
     const struct step *step = player_step(player, stream);
     snprintf(text, size, "device %d, pass %u (micro-batch %u), task %d: %s", device->number, stream->pass,

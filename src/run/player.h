@@ -200,7 +200,6 @@ int64_t player_bytes(const struct player *player, double bytes); /* bytes to sen
 
 void *pool_take(struct player_pool *pool, int64_t size, struct error *err);
 void pool_give(struct player_pool *pool, void *bytes); /* NULL is allowed */
-void pool_release(struct player_pool *pool);
 
 /* message.c */
 bool message_init(struct player *player, struct error *err);
@@ -234,7 +233,5 @@ double player_now(const struct player *player);
 const struct step *player_step(const struct player *player, const struct player_stream *stream);
 uint32_t player_microbatch(const struct player_device *device, const struct player_stream *stream,
                            const struct step *step);
-void player_what(const struct player *player, const struct player_device *device,
-                 const struct player_stream *stream, char *text, size_t size);
 
 #endif

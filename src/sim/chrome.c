@@ -429,16 +429,8 @@ struct timeline_sink chrome_sink(struct chrome *chrome)
         .context = chrome, .task = take_task, .memory = take_memory, .link = take_link};
 }
 
-bool chrome_counter(struct chrome *chrome, int device, const char *name, double time, const char *series,
-                    double value, struct error *err)
-{
-    struct chrome_file *file = file_of(chrome, device, err);
-    if (file)
-        write_counter(&file->json, device, name, time, series, value);
-    return file != NULL;
-}
-
-bool chrome_step(struct chrome *chrome, double begin, double end, struct error *err)
+/* Adds a mark of an iteration; if there is none, chrome_close adds one from 0 to the end. Times in seconds. */
+static bool chrome_step(struct chrome *chrome, double begin, double end, struct error *err)
 {
     char name[64];
     snprintf(name, sizeof name, "ProfilerStep#%lld", (long long)chrome->steps++);

@@ -35,13 +35,6 @@ struct chrome *chrome_open(const char *path, const struct chrome_options *option
 /* Returns a sink that writes to the trace, which must live as long. */
 struct timeline_sink chrome_sink(struct chrome *chrome);
 
-/* Adds a mark of an iteration; if there is none, chrome_close adds one from 0 to the end. Times in seconds. */
-bool chrome_step(struct chrome *chrome, double begin, double end, struct error *err);
-
-/* Adds a counter of a device: from `time` seconds on the series has a value. */
-bool chrome_counter(struct chrome *chrome, int device, const char *name, double time, const char *series,
-                    double value, struct error *err);
-
 /* Ends and frees the trace: written if `done`, else removed. Returns `done`, or false if writing failed. NULL is allowed. */
 bool chrome_close(struct chrome *chrome, bool done, struct error *err);
 

@@ -34,17 +34,6 @@ const char *storage_kind_name(enum storage_kind kind)
     return kind_names[kind];
 }
 
-bool storage_kind_of(const char *name, enum storage_kind *kind)
-{
-    for (int i = 0; i < KINDS; i++) {
-        if (strcmp(name, kind_names[i]) == 0) {
-            *kind = (enum storage_kind)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 static ssize_t system_pread(void *context, int fd, void *to, size_t length, off_t offset)
 {
     (void)context;

@@ -88,9 +88,8 @@ struct storage *storage_new(const struct storage_options *options, struct error 
 void storage_free(struct storage *storage);
 const struct storage_options *storage_options(const struct storage *storage);
 
-/* Convert between kinds and "posix", "uring", "mmap", "s3"; storage_kind_of returns false for other names. */
+/* "posix", "uring", "mmap", "s3" */
 const char *storage_kind_name(enum storage_kind kind);
-bool storage_kind_of(const char *name, enum storage_kind *kind);
 
 /* Returns true if the path has S3's scheme; false for NULL. */
 #define STORAGE_S3_SCHEME "s3://"

@@ -54,7 +54,7 @@ static bool has_dimension(const struct option_spec *spec)
 
 static void check_range(const struct option_spec *spec)
 {
-    if (has_dimension(spec) && !dimension_has_range(spec->dimension))
+    if (has_dimension(spec) && spec->dimension == DIMENSION_NONE)
         fail_msg("%s --%s: no dimension", command->name, spec->name);
 }
 

@@ -164,19 +164,6 @@ static struct count_options options_of(const struct doc_node *c)
     return options;
 }
 
-static int common_use_differs(const struct counted *counted, const char *name,
-                              const struct hlo_instruction *fusion, int parameter, double expected)
-{
-    struct error err;
-    double use = NAN;
-    if (isnan(expected))
-        return 0;
-    const struct hlo_computation *fused = fusion->callees[0];
-    assert_true(
-        count_common_use(&counted->count, fused, fused->parameters[parameter], fused->root, &use, &err));
-    return differs(name, "common use", use, expected);
-}
-
 static int case_differs(const struct doc_node *c, const struct counted *counted)
 {
     const char *name = text_of(c, "case");
@@ -186,20 +173,17 @@ static int case_differs(const struct doc_node *c, const struct counted *counted)
     const struct hlo_instruction *instruction = find_instruction(counted, text_of(c, "instr"), &count);
     assert_non_null(instruction);
     const struct module_count *sums = &counted->count;
-    int failures = differs(name, "flops", whole ? sums->flops : count->flops, number_of(expect, "flops")) +
-                   differs(name, "transcendentals", whole ? sums->transcendentals : count->transcendentals,
-                           number_of(expect, "transcendentals")) +
-                   differs(name, "bytes", whole ? sums->bytes : count->bytes, number_of(expect, "bytes")) +
-                   differs(name, "output_bytes", count->output_bytes, number_of(expect, "output_bytes")) +
-                   differs(name, "transferred", count->transferred, number_of(expect, "bytes_transferred")) +
-                   differs(name, "emitted", count->emitted, number_of(expect, "ir_size")) +
-                   list_differs(name, "operand_bytes", count->operand_bytes, instruction->operand_count,
-                                doc_find(expect, "operand_bytes")) +
-                   list_differs(name, "operand_use", count->operand_use, instruction->operand_count,
-                                doc_find(expect, "operand_utilization"));
-    return failures +
-           common_use_differs(counted, name, instruction, 0, number_of(expect, "common_util_p0_root")) +
-           common_use_differs(counted, name, instruction, 1, number_of(expect, "common_util_p1_root"));
+    return differs(name, "flops", whole ? sums->flops : count->flops, number_of(expect, "flops")) +
+           differs(name, "transcendentals", whole ? sums->transcendentals : count->transcendentals,
+                   number_of(expect, "transcendentals")) +
+           differs(name, "bytes", whole ? sums->bytes : count->bytes, number_of(expect, "bytes")) +
+           differs(name, "output_bytes", count->output_bytes, number_of(expect, "output_bytes")) +
+           differs(name, "transferred", count->transferred, number_of(expect, "bytes_transferred")) +
+           differs(name, "emitted", count->emitted, number_of(expect, "ir_size")) +
+           list_differs(name, "operand_bytes", count->operand_bytes, instruction->operand_count,
+                        doc_find(expect, "operand_bytes")) +
+           list_differs(name, "operand_use", count->operand_use, instruction->operand_count,
+                        doc_find(expect, "operand_utilization"));
 }
 
 static void xla_unit_tests_hold(void **state)

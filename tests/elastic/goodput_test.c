@@ -28,7 +28,17 @@ static struct elastic_variant variant_of(const char *name, const struct elastic_
 {
     struct elastic_variant variant = {.policy = elastic_policy_named(name), .setup = {.rates = rates}};
     assert_non_null(variant.policy);
-    elastic_costs_init(&variant.setup.costs);
+    variant.setup.costs = (struct elastic_costs){.detect = 30,
+                                                 .restart = 210,
+                                                 .load = 60,
+                                                 .swap = 60,
+                                                 .reconfigure = 30,
+                                                 .migrate = 20,
+                                                 .reroute = 10,
+                                                 .save_block = 30,
+                                                 .copy_block = 2,
+                                                 .save_write = 120,
+                                                 .interval = INFINITY};
     return variant;
 }
 

@@ -48,7 +48,7 @@ static void check_piece(const char *path, const char *text, size_t length, struc
     struct hlo_module module;
     struct error err = {0};
     const char *marked = memmem(text, length, "expected-error", 14);
-    bool is_read = hlo_parse_mlir(&module, path, text, length, &err);
+    bool is_read = hlo_parse_mlir_sized(&module, path, text, length, NULL, &err);
     if (is_read)
         hlo_release(&module);
     else if (!strstr(err.text, ".mlir:"))
@@ -184,7 +184,7 @@ static void dots_are_those_of_the_reference(void **state)
         size_t length;
         snprintf(name, sizeof name, "%s%s", path, doc_find(each, "file")->text);
         assert_true(file_read(name, HLO_MAX_BYTES, &text, &length, &err));
-        if (!hlo_parse_mlir(&module, name, text, length, &err))
+        if (!hlo_parse_mlir_sized(&module, name, text, length, NULL, &err))
             fail_msg("%s", err.text);
         assert_true(dot_flops(&module) == doc_find(each, "dot_flops")->number);
         hlo_release(&module);

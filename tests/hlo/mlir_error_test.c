@@ -18,7 +18,7 @@ static void check_refused_text(const char *text, size_t length, const char *mess
     char *copy = malloc(length + 1); /* of this size, without a final NUL: what is read beyond it is found */
     assert_non_null(copy);
     memmove(copy + 1, text, length);
-    if (hlo_parse_mlir(&module, "a.mlir", copy + 1, length, &err))
+    if (hlo_parse_mlir_sized(&module, "a.mlir", copy + 1, length, NULL, &err))
         fail_msg("not refused; expected: %s", message);
     free(copy);
     assert_int_equal(err.kind, ERROR_INPUT);

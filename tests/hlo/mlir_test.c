@@ -14,7 +14,7 @@ static struct hlo_module read_text(const char *text)
 {
     struct hlo_module module;
     struct error err = {0};
-    if (!hlo_parse_mlir(&module, "a.mlir", text, strlen(text), &err))
+    if (!hlo_parse_mlir_sized(&module, "a.mlir", text, strlen(text), NULL, &err))
         fail_msg("%s", err.text);
     return module;
 }

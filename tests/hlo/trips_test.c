@@ -185,7 +185,7 @@ static int64_t trips_of_mlir(const char *text)
     struct hlo_module module;
     struct error err;
     int64_t count = -2;
-    if (!hlo_parse_mlir(&module, "t.mlir", text, strlen(text), &err))
+    if (!hlo_parse_mlir_sized(&module, "t.mlir", text, strlen(text), NULL, &err))
         fail_msg("%s", err.text);
     for (int i = 0; i < module.entry->count; i++)
         if (module.entry->instructions[i]->opcode == HLO_WHILE)

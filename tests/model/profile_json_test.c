@@ -1,4 +1,5 @@
 /* rehearse-profile/1, in and out, and the table for people. */
+#include "core/file_output.h"
 #include "model/folder.h"
 #include "model/profile.h"
 
@@ -106,12 +107,15 @@ static void a_saved_file_is_found_by_its_content(void **state)
     struct profile profile;
     struct profile again;
     struct error err;
+    struct text text = {0};
     char path[300];
     (void)state;
     folder_make(&folder);
     snprintf(path, sizeof path, "%s/profile", folder.path);
     parse(&profile, example);
-    assert_true(profile_save(&profile, path, &err));
+    profile_write_json(&profile, &text);
+    assert_true(file_write(path, text.data, text.length, &err));
+    text_release(&text);
     assert_true(profile_load(&again, path, 0, &err));
     assert_int_equal(again.layer_count, 2);
     profile_release(&again);

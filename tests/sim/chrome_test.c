@@ -132,7 +132,6 @@ static void give_small_run(const char *path)
     for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
         assert_true(sink.task(sink.context, &tasks[i], &err));
     assert_true(sink.memory(sink.context, &memory, &err));
-    assert_true(chrome_counter(chrome, 0, "link", 1, "rate", 7, &err));
     assert_true(chrome_close(chrome, true, &err));
 }
 
@@ -146,7 +145,7 @@ static void a_run_is_written_as_the_format_has_it(void **state)
     assert_int_equal(counts.starts, 6); /* all but the first one, and the one that follows on its own track */
     assert_int_equal(counts.ends, 6);
     assert_int_equal(counts.transfers, 1);
-    assert_int_equal(counts.counters, 3 * 2 + 2);
+    assert_int_equal(counts.counters, 3 * 2 + 1);
     assert_int_equal(counts.names, 7); /* compute, beside, send and host; compute, receive and collective */
     assert_int_equal(counts.steps, 1);
 }

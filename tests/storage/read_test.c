@@ -380,17 +380,6 @@ static void test_options_that_cannot_be_are_refused(void **state)
     }
 }
 
-static void test_methods_have_names(void **state)
-{
-    (void)state;
-    enum storage_kind kind;
-    for (int i = STORAGE_POSIX; i <= STORAGE_S3; i++) {
-        assert_true(storage_kind_of(storage_kind_name((enum storage_kind)i), &kind));
-        assert_int_equal(kind, i);
-    }
-    assert_false(storage_kind_of("floppy", &kind));
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
 
 int main(void)
@@ -410,7 +399,6 @@ int main(void)
         TEST(test_buffers_belong_to_the_reader),
         TEST(test_threads_share_a_file),
         TEST(test_options_that_cannot_be_are_refused),
-        TEST(test_methods_have_names),
     };
     return cmocka_run_group_tests_name("storage: reading", tests, NULL, NULL);
 }

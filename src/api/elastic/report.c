@@ -11,7 +11,8 @@
 #define MAX_INSTANCES 32 /* of a table */
 #define MAX_COPIES    16
 
-void elastic_add_nodes(struct text *out, const int *nodes, int count)
+/* Appends "0-3, 7"; `nodes` ascending. */
+static void elastic_add_nodes(struct text *out, const int *nodes, int count)
 {
     const char *comma = "";
     for (int i = 0; i < count; i++) {

@@ -42,7 +42,4 @@ struct elastic_losses {
 };
 struct elastic_losses elastic_sum_losses(const struct elastic_report *report);
 
-/* Appends "0-3, 7"; `nodes` ascending. */
-void elastic_add_nodes(struct text *out, const int *nodes, int count);
-
 #endif

@@ -73,11 +73,6 @@ static const struct dimension_row rows[DIMENSION_COUNT] = {
         {.low = 1e5, .high = 1e15, .reading = "bytes per second", .so = {"B/s", 1}, .else_ = {"GB/s", 1}},
 };
 
-bool dimension_has_range(enum dimension dimension)
-{
-    return dimension != DIMENSION_NONE && rows[dimension].high > rows[dimension].low;
-}
-
 static bool ends_with(const char *text, size_t length, const char *unit)
 {
     size_t own = strlen(unit);

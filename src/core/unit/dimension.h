@@ -38,9 +38,6 @@ enum dimension {
     DIMENSION_COUNT
 };
 
-/* Returns whether the range of numbers without a unit is known, or there is no such number. */
-bool dimension_has_range(enum dimension dimension);
-
 /* A number as an option has it. */
 struct dimension_number {
     char digits[64]; /* without a unit of the dimension's own */

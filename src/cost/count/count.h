@@ -73,10 +73,4 @@ bool module_count(struct module_count *count, const struct hlo_module *module,
                   const struct count_options *options, struct error *err);
 void module_count_release(struct module_count *count);
 
-/* Sets the share of a common user's elements for which `a` and `b` of a fused computation, counted by xla-gpu
- * or xla-fork, are computed together (GpuHloCostAnalysis::CommonElementwiseUtilization). */
-bool count_common_use(const struct module_count *count, const struct hlo_computation *fused,
-                      const struct hlo_instruction *a, const struct hlo_instruction *b, double *use,
-                      struct error *err);
-
 #endif

@@ -13,6 +13,17 @@
 
 /* ---- Uses: GpuHloCostAnalysis::FusionCalculateUtilizations ---- */
 
+/* How the instructions of a fusion use one another, from its root up; each entry by index. */
+struct count_uses {
+    double *use;     /* share of its elements computed; over 1 if some are recomputed */
+    double *emitted; /* copies of it in the code */
+    double *root_use, *root_emitted;
+    struct count_roots {
+        int count;
+        int *at; /* sorted: instructions from which only elementwise ones lead to this one */
+    } * roots;
+};
+
 static bool same_dimensions(const struct hlo_shape *a, const struct hlo_shape *b)
 {
     if (!hlo_dims_match(a, b, -1) || a->type == HLO_TYPE_TUPLE || b->type == HLO_TYPE_TUPLE)
@@ -128,8 +139,8 @@ static bool new_uses(struct count_uses *uses, size_t count, struct arena *scratc
     return uses->use && uses->emitted && uses->root_use && uses->root_emitted && uses->roots;
 }
 
-bool count_uses_find(struct count_uses *uses, const struct module_count *count,
-                     const struct hlo_computation *fused, struct arena *scratch, struct error *err)
+static bool count_uses_find(struct count_uses *uses, const struct module_count *count,
+                            const struct hlo_computation *fused, struct arena *scratch, struct error *err)
 {
     const struct instruction_count *counts = count->computations[fused->index];
     int root = fused->root->index;
@@ -149,23 +160,6 @@ bool count_uses_find(struct count_uses *uses, const struct module_count *count,
                 return error_set(err, ERROR_FAILED, "'%s' is too tangled to count", fused->name);
     }
     return true;
-}
-
-bool count_common_use(const struct module_count *count, const struct hlo_computation *fused,
-                      const struct hlo_instruction *a, const struct hlo_instruction *b, double *use,
-                      struct error *err)
-{
-    struct arena scratch = {0};
-    struct count_uses uses;
-    bool found = count_uses_find(&uses, count, fused, &scratch, err);
-    *use = 0;
-    for (int i = 0; found && i < uses.roots[a->index].count; i++) {
-        int root = uses.roots[a->index].at[i];
-        if (holds(&uses.roots[b->index], &(struct count_roots){1, &root}))
-            *use += uses.root_use[root];
-    }
-    arena_release(&scratch);
-    return found;
 }
 
 /* ---- Reads of a parameter: HloCostAnalysis::FusionParameterReadBytes ---- */

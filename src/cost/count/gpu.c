@@ -12,13 +12,15 @@
 #define CONCATENATE_FLOPS_DIVERGE 400 /* warps take both branches; so large as to keep it from being fused */
 #define WARP                      32
 
-double count_cycles(const struct counter *c, enum hlo_opcode opcode, enum hlo_type type)
+/* Returns the cycles of an elementwise operation per element. */
+static double count_cycles(const struct counter *c, enum hlo_opcode opcode, enum hlo_type type)
 {
     int32_t cycles = c->cycles->elementwise[opcode][type];
     return cycles ? cycles : OP_CYCLES_DEFAULT;
 }
 
-double count_ranks(const struct counter *c, const struct hlo_instruction *collective)
+/* Returns the devices in a collective's largest group. */
+static double count_ranks(const struct counter *c, const struct hlo_instruction *collective)
 {
     const struct hlo_attributes *attributes = collective->attributes;
     if (attributes->group_count > 0 && attributes->group_size > 0)
@@ -126,12 +128,12 @@ static void count_async_start(const struct counter *c, const struct hlo_instruct
         count->transferred = count_transferred(wrapped);
 }
 
-bool count_is_gemm(const char *target)
+static bool count_is_gemm(const char *target)
 {
     return target && (!strncmp(target, "__cublas$gemm", 13) || !strncmp(target, "__cublas$lt$matmul", 18));
 }
 
-bool count_is_convolution(const char *target)
+static bool count_is_convolution(const char *target)
 {
     return target && !strncmp(target, "__cudnn$conv", 12);
 }

@@ -41,8 +41,9 @@ int count_ceil_log2(double n)
     return fraction > 0.5 ? exponent : exponent - 1;
 }
 
-void count_default(const struct counter *c, const struct hlo_instruction *instruction,
-                   struct instruction_count *count)
+/* Counts output and operands as read and written whole, and no operations. */
+static void count_default(const struct counter *c, const struct hlo_instruction *instruction,
+                          struct instruction_count *count)
 {
     /* A tuple's output was its table of pointers once, and is the sum of its arrays today. */
     bool fork = c->options.rules == COUNT_XLA_FORK;

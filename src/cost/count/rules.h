@@ -47,10 +47,6 @@ double count_leaf_bytes(const struct hlo_shape *shape);
 /* Returns ceil(log2(n)); 0 for n <= 1. */
 int count_ceil_log2(double n);
 
-/* Counts output and operands as read and written whole, and no operations. */
-void count_default(const struct counter *c, const struct hlo_instruction *instruction,
-                   struct instruction_count *count);
-
 void count_nothing(const struct hlo_instruction *instruction, struct instruction_count *count);
 
 void count_set_operand(const struct hlo_instruction *instruction, struct instruction_count *count,
@@ -99,19 +95,11 @@ bool count_convolution_flops(const struct hlo_instruction *convolution, double *
 void count_reduce_window(const struct counter *c, const struct hlo_instruction *instruction,
                          struct instruction_count *count);
 
-/* Returns the cycles of an elementwise operation per element. */
-double count_cycles(const struct counter *c, enum hlo_opcode opcode, enum hlo_type type);
-
-/* Returns the devices in a collective's largest group. */
-double count_ranks(const struct counter *c, const struct hlo_instruction *collective);
-
 /* Returns the bytes that a collective puts on the wire; 0 for other instructions. */
 double count_transferred(const struct hlo_instruction *collective);
 
 /* GEMMs of cuBLAS and convolutions of cuDNN: operations and output. False: it is neither, or its attributes
  * are insufficient. */
-bool count_is_gemm(const char *target);
-bool count_is_convolution(const char *target);
 bool count_gemm(const struct hlo_instruction *call, struct instruction_count *count);
 bool count_convolution_call(const struct hlo_instruction *call, struct instruction_count *count);
 
@@ -121,19 +109,5 @@ bool count_estimate(const struct hlo_instruction *call, struct instruction_count
 
 /* Returns whether every result element depends only on the operands' elements at the same place. */
 bool count_is_elementwise(const bool *elementwise, const struct hlo_instruction *instruction);
-
-/* How the instructions of a fusion use one another, from its root up; each entry by index. */
-struct count_uses {
-    double *use;     /* share of its elements computed; over 1 if some are recomputed */
-    double *emitted; /* copies of it in the code */
-    double *root_use, *root_emitted;
-    struct count_roots {
-        int count;
-        int *at; /* sorted: instructions from which only elementwise ones lead to this one */
-    } * roots;
-};
-
-bool count_uses_find(struct count_uses *uses, const struct module_count *count,
-                     const struct hlo_computation *fused, struct arena *scratch, struct error *err);
 
 #endif

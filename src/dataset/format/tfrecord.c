@@ -44,7 +44,7 @@ unsigned char *protobuf_put_number(unsigned char *to, uint64_t value)
     return to;
 }
 
-size_t protobuf_number_bytes(uint64_t value)
+static size_t protobuf_number_bytes(uint64_t value)
 {
     unsigned char bytes[10];
     return (size_t)(protobuf_put_number(bytes, value) - bytes);

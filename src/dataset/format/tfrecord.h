@@ -11,7 +11,6 @@ void tfrecord_end(struct dataset_writer *writer);
 
 /* Messages of protocol buffers: whole numbers with seven bits per byte; fields of a key (number × 8 + type),
  * a length and as many bytes. Those that write return the end of what they wrote. */
-size_t protobuf_number_bytes(uint64_t value);
 size_t protobuf_field_bytes(uint64_t length);
 unsigned char *protobuf_put_number(unsigned char *to, uint64_t value);
 unsigned char *protobuf_put_field(unsigned char *to, int field, uint64_t length);

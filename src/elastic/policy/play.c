@@ -304,14 +304,6 @@ void elastic_play(const struct elastic_policy *policy, const struct policy_setup
     }
 }
 
-double elastic_goodput(const struct elastic_result *result)
-{
-    double all = 0;
-    for (int i = 0; i < ELASTIC_CAUSE_COUNT; i++)
-        all += result->seconds[i];
-    return all > 0 ? result->seconds[ELASTIC_TRAINED] / all : 0;
-}
-
 const char *elastic_cause_name(enum elastic_cause cause)
 {
     static const char *const names[ELASTIC_CAUSE_COUNT] = {"trained", "lost",     "detect",   "restart",

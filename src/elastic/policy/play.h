@@ -26,9 +26,6 @@ void elastic_play(const struct elastic_policy *policy, const struct policy_setup
                   const struct failure_trace *trace, struct policy_state *state,
                   const struct elastic_watch *watch, struct elastic_result *result);
 
-/* Returns the share of the time of a healthy job at full speed that was of use. */
-double elastic_goodput(const struct elastic_result *result);
-
 /* Sets ERROR_INPUT for costs that are negative, not finite, or of no use. */
 bool elastic_setup_check(const struct policy_setup *setup, struct error *err);
 

@@ -61,8 +61,6 @@ struct elastic_costs {
     double interval;   /* of training between saves; INFINITY: no saves */
 };
 
-void elastic_costs_init(struct elastic_costs *costs); /* defaults, with their sources in policies.c */
-
 /* ---- a policy ---- */
 
 enum policy_loss {

@@ -133,7 +133,8 @@ int policy_state_apply(struct policy_state *state, const struct policy_change *c
     return hit;
 }
 
-void policy_state_vacate(struct policy_state *state, int cell)
+/* Makes a cell's node a spare, and the cell a hole. */
+static void policy_state_vacate(struct policy_state *state, int cell)
 {
     if (state->node[cell] < 0)
         return;

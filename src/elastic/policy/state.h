@@ -57,9 +57,6 @@ int policy_state_fill(struct policy_state *state);
 /* Puts a spare into one hole. */
 void policy_state_fill_hole(struct policy_state *state, int cell);
 
-/* Makes a cell's node a spare, and the cell a hole. */
-void policy_state_vacate(struct policy_state *state, int cell);
-
 /* Speeds as shares of the fastest arrangement; 0: none. */
 double policy_speed_best(const struct policy_state *state, int nodes);
 double policy_speed_equal(const struct policy_state *state, int pipelines);

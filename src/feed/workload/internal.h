@@ -28,9 +28,6 @@ bool workload_set(struct workload *workload, const struct workload_key *key, con
 bool workload_apply(struct workload *workload, const struct doc *doc, const struct doc_node *map,
                     const char *section, bool strict, struct error *err);
 
-bool workload_warn(struct workload *workload, struct error *err, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
 /* Checks the parallelism of a checkpoint's ranks; `ranks` 0: not known yet. */
 bool workload_check_parallelism(const struct workload *workload, int64_t ranks, struct error *err);
 

@@ -23,7 +23,7 @@ int64_t workload_eval_samples_per_file(const struct workload *workload)
     return own > 0 ? own : workload->dataset.num_samples_per_file;
 }
 
-bool workload_warn(struct workload *workload, struct error *err, const char *format, ...)
+static bool workload_warn(struct workload *workload, struct error *err, const char *format, ...)
 {
     struct text line = {0};
     va_list args;

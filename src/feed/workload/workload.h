@@ -320,7 +320,4 @@ void workload_write_json(const struct workload *workload, struct json *json, con
 void workload_write_value(const struct workload *workload, const struct workload_key *key, struct json *json,
                           const char *name);
 
-/* Writes the table of keys in Markdown, for docs/tables/workload-keys.md. */
-void workload_write_keys(struct text *out);
-
 #endif

@@ -17,8 +17,8 @@ bool mlir_check_region(struct mlir_reader *reader, const struct mlir_op *op, siz
     return true;
 }
 
-bool mlir_check_scalar(struct mlir_reader *reader, const struct mlir_op *op, size_t parameter,
-                       enum hlo_type type)
+static bool mlir_check_scalar(struct mlir_reader *reader, const struct mlir_op *op, size_t parameter,
+                              enum hlo_type type)
 {
     const struct hlo_shape *shape = mlir_callee(reader, op, 0)->parameters[parameter]->shape;
     return (shape->rank == 0 && shape->type == type) ||

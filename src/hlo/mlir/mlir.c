@@ -489,9 +489,3 @@ bool hlo_parse_mlir_sized(struct hlo_module *module, const char *path, const cha
     return read_once(module, path, whole, dims, &is_open, err) ||
            (is_open && read_once(module, path, whole, dims, &is_open, err));
 }
-
-bool hlo_parse_mlir(struct hlo_module *module, const char *path, const char *text, size_t length,
-                    struct error *err)
-{
-    return hlo_parse_mlir_sized(module, path, text, length, NULL, err);
-}

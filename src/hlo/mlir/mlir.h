@@ -510,8 +510,6 @@ bool mlir_check_value_type(struct mlir_reader *reader, const struct mlir_op *op,
 /* sizes.c: notes where the text of a constant stands that may be a list of sizes. Until the end of
  * reading, its `value` holds the place (of a computed one: -1 - its number in `known`) and `has_value` is false. */
 void mlir_note_sizes(struct mlir_reader *reader, struct hlo_instruction *constant, const char *value);
-bool mlir_known_sizes(struct mlir_reader *reader, const struct mlir_op *op, size_t operand, bool *known,
-                      struct hlo_ints *sizes);
 /* Checks that the operand, if it is known, gives the result's dimensions. */
 bool mlir_check_sizes(struct mlir_reader *reader, const struct mlir_op *op, size_t operand);
 bool mlir_check_dynamic_pad(struct mlir_reader *reader, const struct mlir_op *op);
@@ -559,8 +557,6 @@ bool mlir_one_array(struct mlir_reader *reader, const struct mlir_op *op);   /* 
  * values that hold the window: sizes, strides, dilations of input and window, padding. */
 bool mlir_build_dynamic_window(struct mlir_reader *reader, struct mlir_op *op);
 /* Checks that the region's parameter is a scalar of this type. */
-bool mlir_check_scalar(struct mlir_reader *reader, const struct mlir_op *op, size_t parameter,
-                       enum hlo_type type);
 bool mlir_check_region(struct mlir_reader *reader, const struct mlir_op *op, size_t index, size_t parameters,
                        size_t results);
 bool mlir_check_accumulators(struct mlir_reader *reader, const struct mlir_op *op, size_t inputs);

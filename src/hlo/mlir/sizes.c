@@ -13,8 +13,8 @@ void mlir_note_sizes(struct mlir_reader *reader, struct hlo_instruction *constan
         constant->value = value - reader->text;
 }
 
-bool mlir_known_sizes(struct mlir_reader *reader, const struct mlir_op *op, size_t operand, bool *known,
-                      struct hlo_ints *sizes)
+static bool mlir_known_sizes(struct mlir_reader *reader, const struct mlir_op *op, size_t operand,
+                             bool *known, struct hlo_ints *sizes)
 {
     bool read = mlir_known(reader, mlir_operand(reader, op, operand), sizes);
     *known = sizes->count > 0;

@@ -145,7 +145,8 @@ const char *kernel_task_text(const struct kernel_task *task, char *text, size_t 
 
 /* ---- timing ---- */
 
-void kernel_fill(void *data, int64_t count, bool is_bf16)
+/* Fills arrays of tasks, as `make` wants it. */
+static void kernel_fill(void *data, int64_t count, bool is_bf16)
 {
     const struct hlo_shape shape = {
         .type = is_bf16 ? HLO_TYPE_BF16 : HLO_TYPE_F32, .rank = 1, .dims = &count};

@@ -37,9 +37,6 @@ bool kernel_timer_run(struct kernel_timer *timer, struct error *err);
 /* Opens the module; NULL: *err says why not. */
 const struct kernel_calls *kernel_calls_load(struct error *err);
 
-/* Fills arrays of tasks, as `make` wants it. */
-void kernel_fill(void *data, int64_t count, bool is_bf16);
-
 /* Returns whether a kernel of the cost model does anything that could be timed. */
 bool kernel_does_work(const struct kernel *kernel);
 

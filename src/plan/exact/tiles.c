@@ -148,7 +148,8 @@ static double *row_of(const struct tile_table *table, int a, int plane)
     return table->values + (size_t)plane * table->plane_length + table->offset[a];
 }
 
-double tile_stage_cost(const struct tiles *tiles, int group, int split, int a, int b, int plane)
+/* Returns the cost of a single stage in a plane; INFINITY if not allowed. */
+static double tile_stage_cost(const struct tiles *tiles, int group, int split, int a, int b, int plane)
 {
     const struct tile_costs *costs = &tiles->costs;
     if (b > tiles->reach->stage_end[group][split][a])

@@ -70,9 +70,6 @@ void tiles_release(struct tiles *tiles);
 /* Fills the tables for programs over the current windows of `reach`. False: out of memory. */
 bool tiles_fill(struct tiles *tiles, const struct tile_costs *costs, struct parallel *pool);
 
-/* Returns the cost of a single stage in a plane; INFINITY if not allowed. */
-double tile_stage_cost(const struct tiles *tiles, int group, int split, int a, int b, int plane);
-
 /* Returns the value of a table; INFINITY outside of it. */
 double tile_value(const struct tiles *tiles, int group, int split, int a, int b, int plane);
 

@@ -210,9 +210,6 @@ static inline int fleet_limit(const struct fleet_problem *problem, int row)
     return row < problem->type_count ? problem->types[row].devices : problem->max_pipelines;
 }
 
-/* Returns the stages of the longest pipeline that layers and devices allow. */
-int fleet_max_stages(const struct fleet_problem *problem);
-
 /* Returns the number of devices of all types. */
 int fleet_devices(const struct fleet_problem *problem);
 

@@ -129,7 +129,7 @@ static const struct job_choice *job_on(struct mixer *m, int group, int64_t batch
 /* ---- parts of the batch ---- */
 
 /* Prices the groups' jobs for these parts; false: one does not fit. */
-bool mix_make(struct mixer *m, unsigned groups, const int64_t *parts, struct mix_answer *mix)
+static bool mix_make(struct mixer *m, unsigned groups, const int64_t *parts, struct mix_answer *mix)
 {
     mix->kind_count = 0;
     for (int g = 0; g < m->question->group_count; g++) {
@@ -159,7 +159,8 @@ static bool agree(const struct mix_answer *mix)
     return true;
 }
 
-struct fleet_rival mix_rival(const struct mix_answer *mix)
+/* Returns the answer as a rival of others. */
+static struct fleet_rival mix_rival(const struct mix_answer *mix)
 {
     const struct job *first = &mix->kinds[0].job;
     struct fleet_rival rival = {
@@ -221,7 +222,7 @@ static void share_by_speed(const struct mixer *m, unsigned groups, int64_t *part
 
 /* Moves a part from the slowest kind to each other one in turn, as long as the mix gets faster; *jobs are those of the
  * fastest. */
-bool mix_balance(struct mixer *m, unsigned groups, int64_t *parts, struct mix_answer *mix)
+static bool mix_balance(struct mixer *m, unsigned groups, int64_t *parts, struct mix_answer *mix)
 {
     struct mix_answer now;
     if (!mix_make(m, groups, parts, mix))
@@ -278,7 +279,7 @@ void mix_fix(struct mixer *m, const struct job *job)
     }
 }
 
-void mix_open(struct mixer *m, const struct job_range *ranges)
+static void mix_open(struct mixer *m, const struct job_range *ranges)
 {
     memcpy(m->ranges, ranges, sizeof m->ranges);
     forget(m);

@@ -48,9 +48,6 @@ bool mix_plan(struct mix_answer *answer, const struct fleet_question *question, 
               struct error *err);
 void mix_release(struct mix_answer *answer);
 
-/* Returns the answer as a rival of others. */
-struct fleet_rival mix_rival(const struct mix_answer *answer);
-
 /* Sets times and memory of the kinds, and the seconds of the iteration. */
 void mix_price(struct mix_answer *answer, const struct fleet_question *question);
 
@@ -90,18 +87,11 @@ struct job_question mix_question(const struct mixer *m, int group, int64_t batch
 /* Finds the best job of a question. False: none fits, or memory ran out. */
 bool mix_find_job(struct mixer *m, const struct job_question *question, struct job_choice *choice);
 
-/* Prices the groups' jobs for these parts; false: one does not fit. */
-bool mix_make(struct mixer *m, unsigned groups, const int64_t *parts, struct mix_answer *mix);
-
-/* Moves a part from the slowest kind to each other one in turn, as long as the mix gets faster. */
-bool mix_balance(struct mixer *m, unsigned groups, int64_t *parts, struct mix_answer *mix);
-
 /* Makes the mix the best one if it is faster. */
 void mix_take(struct mixer *m, const struct mix_answer *mix);
 
-/* Fixes the settings that all groups share to those of a job; mix_open: to `ranges` again. */
+/* Fixes the settings that all groups share to those of a job. */
 void mix_fix(struct mixer *m, const struct job *job);
-void mix_open(struct mixer *m, const struct job_range *ranges);
 
 /* Searches the classes of settings with which jobs on two or more groups could be faster than the best mix, and lowers the bound
  * to that of all of them. */

@@ -291,7 +291,8 @@ static bool add_box(struct fleet_nodes *n, struct fleet_box box)
 
 /* ---- the walk ---- */
 
-bool fleet_nodes_few(const struct fleet_problem *all)
+/* Returns whether nodes are so few, or matter so little, that a search leaves no part of them out. */
+static bool fleet_nodes_few(const struct fleet_problem *all)
 {
     double numbers = 1.0, devices = 0.0;
     for (int t = 0; t < all->type_count; t++) {

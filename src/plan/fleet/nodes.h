@@ -87,9 +87,6 @@ struct fleet_nodes {
     bool failed;                    /* memory ran out */
 };
 
-/* Returns whether nodes are so few, or matter so little, that a search leaves no part of them out. */
-bool fleet_nodes_few(const struct fleet_problem *all);
-
 bool fleet_nodes_begin(struct fleet_nodes *nodes, struct error *err);
 
 /* Remembers a part; claims and all that they have live as long as the walk. False: out of memory. */

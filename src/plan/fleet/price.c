@@ -61,7 +61,8 @@ int fleet_devices(const struct fleet_problem *problem)
     return devices;
 }
 
-int fleet_max_stages(const struct fleet_problem *problem)
+/* Returns the stages of the longest pipeline that layers and devices allow. */
+static int fleet_max_stages(const struct fleet_problem *problem)
 {
     int devices = fleet_devices(problem);
     return devices < problem->layer_count ? devices : problem->layer_count;

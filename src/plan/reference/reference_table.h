@@ -45,7 +45,6 @@ struct reference_table {
     struct progress *progress;
     int share_count;
     struct reference_share *shares; /* halves come before wholes; the last one is the whole cluster */
-    int max_width;
     size_t value_count;
     double *values;                   /* four per sub-plan: struct row in reference_table.c */
     struct reference_origin *origins; /* one per sub-plan */

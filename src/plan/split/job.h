@@ -245,9 +245,6 @@ int job_again_count(const struct job *job, const struct job_kind *kind, int firs
 /* Returns the share of all blocks that it covers where it covers some; else 1. */
 double job_again_share(const struct job *job, int block_count);
 
-/* Returns the modules that selective recomputation covers; 0: the software's own share of everything, or none. */
-unsigned job_modules(const struct job *job);
-
 /* Returns the transfers that selective recomputation of a block repeats. */
 void job_again_transfers(const struct job *job, const struct layer_work *work, int *reduces, int *exchanges);
 

@@ -100,7 +100,8 @@ static struct price price_layer(const struct job *job, struct kernel_memo *memo,
     return price;
 }
 
-unsigned job_modules(const struct job *job)
+/* Returns the modules that selective recomputation covers; 0: the software's own share of everything, or none. */
+static unsigned job_modules(const struct job *job)
 {
     if (job->recompute != RECOMPUTE_SELECTIVE)
         return 0;

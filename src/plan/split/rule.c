@@ -435,14 +435,6 @@ const struct job_rule job_rules[] = {
 
 const int job_rule_count = sizeof job_rules / sizeof *job_rules;
 
-const struct job_rule *job_rule_find(const char *id)
-{
-    const struct job_rule *rule = job_rules;
-    while (strcmp(rule->id, id) != 0)
-        rule++;
-    return rule;
-}
-
 static bool counts(const struct job_rule *rule, const struct job *job)
 {
     return !rule->of || strncmp(job->software->name, rule->of, strlen(rule->of)) == 0;

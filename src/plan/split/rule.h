@@ -45,9 +45,6 @@ struct job_rule {
 extern const struct job_rule job_rules[];
 extern const int job_rule_count;
 
-/* Finds a rule that is there by its id. */
-const struct job_rule *job_rule_find(const char *id);
-
 /* Returns the first rule that forbids a value of a dimension whatever the others are; NULL: none. */
 const struct job_rule *job_rule_of(const struct job_question *question, enum job_dimension dimension,
                                    int64_t value);

@@ -60,7 +60,7 @@ bool layout_make(struct layout *layout, const struct play_model *model, struct e
     return true;
 }
 
-int layout_device(const struct layout *layout, struct layout_place at)
+static int layout_device(const struct layout *layout, struct layout_place at)
 {
     int rank = layout->model->pipelines[at.pipeline].first_device + at.place;
     return layout->first[at.pipeline] + at.copy * layout->copy[at.pipeline] + layout->start[rank] + at.index;

@@ -27,8 +27,6 @@ struct layout {
 /* Makes the layout; the caller releases the arena, also after a failure. */
 bool layout_make(struct layout *layout, const struct play_model *model, struct error *err);
 
-int layout_device(const struct layout *layout, struct layout_place at);
-
 /* Returns the number of devices of the result: places of all pipelines. */
 int layout_rank_count(const struct play_model *model);
 

@@ -108,7 +108,7 @@ static bool fixed_zone(const char *zone, int64_t *seconds)
     return true;
 }
 
-bool import_zone_check(const char *zone, struct error *err)
+static bool import_zone_check(const char *zone, struct error *err)
 {
     int64_t seconds;
     return !zone || fixed_zone(zone, &seconds) ||

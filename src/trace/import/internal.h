@@ -14,9 +14,8 @@ struct import {
     struct trace_import_report *report;
     const char *name; /* of the present file, without its folder */
     struct import_lines *lines;
-    int64_t date;       /* day of local time when the trace begins, since 1970; TRACE_NONE: unknown */
-    int64_t date_clock; /* seconds since midnight then */
-    bool aligned;       /* the two below are known */
+    int64_t date; /* day of local time when the trace begins, since 1970; TRACE_NONE: unknown */
+    bool aligned; /* the two below are known */
     int64_t reference_mono_ns, reference_utc_ns;
     int64_t last_ns;                    /* of the present file, to notice jumps of the clock */
     bool no_process;                    /* a process of the present row has an impossible number */
@@ -59,7 +58,6 @@ bool import_each_line(struct import *import, import_line *take, struct error *er
 
 /* Converts seconds of local time (as if it were UTC) to UTC, by the zone in the options. */
 int64_t import_utc(struct import *import, int64_t wall_s);
-bool import_zone_check(const char *zone, struct error *err);
 
 extern const struct import_format import_bio, import_read, import_write, import_openat, import_close,
     import_create_del, import_align, import_mpstat, import_pmon, import_iostat, import_mllog, import_dlio,

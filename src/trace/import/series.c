@@ -12,7 +12,7 @@
 struct series {
     int count; /* of columns */
     char columns[COLUMNS][32];
-    bool twelve, any;   /* a clock of 12 hours; there was a line */
+    bool any;           /* there was a line */
     int64_t day, clock; /* of the line before */
     int64_t time_ns;    /* iostat: of the disks that follow */
 };

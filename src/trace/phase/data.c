@@ -103,7 +103,8 @@ static bool name_groups(struct data_search *search, struct error *err)
 
 /* ---- groups ---- */
 
-int64_t phase_bytes_read(const struct trace_event *event)
+/* Returns the bytes that an event reads from a file, or 0. */
+static int64_t phase_bytes_read(const struct trace_event *event)
 {
     return event->class == TRACE_WRITE ? 0 : trace_bytes_moved(event);
 }

@@ -18,9 +18,6 @@ struct phase_data {
 bool phase_data_find(struct phase_data *data, struct trace_reader *reader, struct error *err);
 void phase_data_release(struct phase_data *data);
 
-/* Returns the bytes that an event reads from a file, or 0. */
-int64_t phase_bytes_read(const struct trace_event *event);
-
 enum phase_kind phase_kind_of(const struct phase_data *data, const struct trace_event *event);
 
 /* Writes the common part of similar paths, at most `size` bytes; false: the path is no file of the run. */
