@@ -125,6 +125,37 @@ static bool check_plans(const struct api_command *command, const char *request, 
                      file);
 }
 
+/* Returns the first option that says nothing without another one, which is not given; NULL: there is none. Sets `list` to what
+ * it needs. */
+static const struct option_spec *check_needs(const struct api_command *command, const char *own,
+                                             const bool *given, struct text *list)
+{
+    const struct option_spec *options = command->options, *spec = options;
+    for (; spec->name; spec++) {
+        bool met = !spec->needs || !given[spec - options];
+        list->length = 0;
+        for (const char *need = spec->needs; need && !met; need = strchr(need, ' ')) {
+            need += *need == ' ';
+            size_t length = strcspn(need, " "), name = strcspn(need, "= ");
+            const struct option_spec *other = options;
+            while (strlen(other->name) != name || strncmp(other->name, need, name) != 0)
+                other++;
+            const char *word = NULL, *wanted = name < length ? need + name + 1 : NULL;
+            if (wanted)
+                memcpy(&word, own + other->at, sizeof word);
+            met = wanted ? word && strncmp(word, wanted, length - name - 1) == 0 : given[other - options];
+            const char *value = wanted ? wanted : other->argument ? other->argument : "";
+            if (other->kind != OPTION_HANDLE)
+                text_format(list, "%s%s%s%s%.*s", list->length > 0 ? " or " : "",
+                            other->is_operand ? "" : "--", other->is_operand ? "" : other->name,
+                            other->is_operand || !*value ? "" : " ", (int)strcspn(value, " "), value);
+        }
+        if (!met)
+            return spec;
+    }
+    return NULL;
+}
+
 static bool open_request(const struct api_command *command, const void *request, void *own, bool *given,
                          struct error *err)
 {
@@ -132,12 +163,18 @@ static bool open_request(const struct api_command *command, const void *request,
         return error_set(err, ERROR_USAGE, "%s: there is no request", command->name);
     if (!copy_sized(own, command->size, request, command->name, err))
         return false;
-    for (const struct option_spec *spec = command->options; spec->name; spec++) {
-        *given++ = option_is_given(spec, own);
-        if (!option_complete(spec, own, err))
+    for (int i = 0; command->options[i].name; i++) {
+        given[i] = option_is_given(&command->options[i], own);
+        if (!option_complete(&command->options[i], own, err))
             return false;
     }
-    return check_plans(command, own, err);
+    struct text list = {0};
+    const struct option_spec *lonely = check_needs(command, own, given, &list);
+    bool ok =
+        !lonely || (list.failed ? error_memory(err)
+                                : error_set(err, ERROR_USAGE, "--%s needs %s", lonely->name, list.data));
+    text_release(&list);
+    return ok && check_plans(command, own, err);
 }
 
 /* A caller's functions, which have the locale that their thread had before the call. */

@@ -48,6 +48,7 @@ struct option_spec {
     size_t at;            /* offsetof(struct …_options, field) */
     const char *argument; /* name of the value: "FILE", "N" */
     const char *help;     /* its purpose: lower case, no full stop, may run over several lines */
+    const char *needs;    /* "plan search=hpgo": options of which one has to be given, too; NULL: none */
     const char *topic;    /* the command's topic that help lists it under; NULL: the first page of its help */
     const char *initial;  /* the default, written as a user would; NULL: the field is zero */
     const char *const *words;        /* OPTION_CHOICE: the choices, ended by NULL */

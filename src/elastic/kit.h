@@ -104,6 +104,7 @@ struct elastic_kit {
     const char *sharded;
     int sharded_over; /* pipelines of a group that together holds everything once */
     int shard_groups; /* such groups (HSDP); 1: each shard exists once, and no set of pipelines has a copy */
+    bool shards;      /* a plan shards its optimizer states over pipelines */
     bool replicable;  /* a plan's devices have room for ELASTIC_OPTIMIZER_REPLICATED */
 };
 

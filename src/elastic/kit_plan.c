@@ -415,8 +415,9 @@ bool elastic_take_plan(struct elastic_maker *maker, const struct plan *plan, str
             return false;
     if (!has_room(maker, &room, err))
         return false;
-    if (plan->sharding >= 1 && pipelines_of(plan) > 1 &&
-        maker->options->optimizer == ELASTIC_OPTIMIZER_PLAN) {
+    bool shards = plan->sharding >= 1 && pipelines_of(plan) > 1;
+    kit->shards |= shards;
+    if (shards && maker->options->optimizer == ELASTIC_OPTIMIZER_PLAN) {
         int group = elastic_shard_pipelines(maker);
         kit->sharded = plan->sharding == 3 ? elastic_all_states : "optimizer states";
         kit->sharded_over = group > 1 ? group : (int)pipelines_of(plan);

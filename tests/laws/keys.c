@@ -35,6 +35,12 @@ static const char machines[] = "format: rehearse-dapple/1\nmachines: [2, 2]\nins
 
 static const char links[] = "inter: {}\n";
 
+static const char script[] =
+    "torchrun --nproc_per_node 8 --nnodes 2 pretrain_gpt.py --num-layers 12 --hidden-size 1024 "
+    "--num-attention-heads 16 --seq-length 1024 --max-position-embeddings 1024 --micro-batch-size 1 "
+    "--global-batch-size 64 --bf16 --tensor-model-parallel-size 2 --vocab-size 32000 --no-such-thing 3 "
+    "${EXTRA:-}\n";
+
 static const char *file(const char *name, const char *text)
 {
     static char paths[16][256];
@@ -64,6 +70,11 @@ enum base {
     BASE_CHECK_JOB,
     BASE_PLAYED,
     BASE_SCHEDULE,
+    BASE_SWEEP,
+    BASE_PRICE,
+    BASE_ELASTIC,
+    BASE_LOSE,
+    BASE_GOODPUT,
     BASE_COUNT
 };
 
@@ -78,7 +89,12 @@ static const char *const base_names[] = {"pipeline",
                                          "check-plan",
                                          "check-plan of a job",
                                          "simulate PLAN",
-                                         "simulate"};
+                                         "simulate",
+                                         "sweep",
+                                         "price",
+                                         "elastic",
+                                         "elastic --lose",
+                                         "elastic with failures"};
 
 static bool by_model(enum base base)
 {
@@ -99,6 +115,30 @@ static struct question question_of(enum base base)
         question_set(&schedule, "microbatches", "8");
         question_set(&schedule, "comm", "0.1");
         return schedule;
+    }
+    if (base == BASE_PRICE) {
+        struct question price = {.command = "price"};
+        question_set(&price, "file", "%s", file("start.sh", script));
+        question_set(&price, "device", "h100");
+        return price;
+    }
+    if (base == BASE_ELASTIC || base == BASE_LOSE || base == BASE_GOODPUT) {
+        struct question elastic = {.command = "elastic"};
+        question_set(&elastic, "plan", "%s", planned(BASE_TEMPLATES));
+        question_set(&elastic, "cluster", "%s", file("c.yaml", NULL));
+        if (base == BASE_LOSE)
+            question_set(&elastic, "lose", "0");
+        if (base == BASE_GOODPUT) {
+            question_set(&elastic, "mtbf", "20d");
+            question_set(&elastic, "seeds", "2");
+            question_set(&elastic, "days", "30");
+        }
+        return elastic;
+    }
+    if (base == BASE_SWEEP) {
+        struct question sweep = question_of(BASE_JOB);
+        question_set(&sweep, "devices", "8..16");
+        return sweep;
     }
     if (base >= BASE_CHECK_PIPELINE) {
         struct question of_plan = {.command = base == BASE_PLAYED ? "simulate" : "check-plan"};
@@ -150,7 +190,9 @@ static const char *planned(enum base base)
 {
     struct question question = question_of(base);
     struct answer answer = ask(&question, 1);
-    const char *path = file(base == BASE_JOB ? "job.json" : "pipeline.json", NULL);
+    char name[64];
+    snprintf(name, sizeof name, "%s.json", base_names[base]);
+    const char *path = file(name, NULL);
     if (!answer.handle || !rh_save(answer.handle, "json", path, NULL))
         abort();
     answer_free(&answer);
@@ -184,6 +226,14 @@ static char *answer_text(const struct question *question)
     return all;
 }
 
+static bool has_answer(const struct question *question)
+{
+    struct answer answer = ask(question, 1);
+    bool has = answer.handle != NULL;
+    answer_free(&answer);
+    return has;
+}
+
 /* The answer that others are compared with, which must be one. */
 static char *base_answer(enum base base, const struct question *question)
 {
@@ -215,7 +265,8 @@ static const struct {
     {"calibration", {"no-such-file"}},
     {"profile", {"no-such-file"}},
     {"cluster", {"no-such-file"}},
-    {"plan", {"no-such-file"}},
+    {"plan", {"no-such-file", "no-such-folder/file"}},
+    {"file", {"no-such-file"}},
     {"emit", {"megatron"}},
     {"launcher", {"torchrun"}},
     {"fix", {"mbs=2", "pp=2"}},
@@ -233,7 +284,7 @@ static const struct {
     {"style", {"no-such-style"}},
     {"import", {"hpgo"}},
     {"search", {"divide"}},
-    {"root", {"/tmp"}},
+    {"root", {"/tmp", "no-such-folder"}},
     {"rules", {"dapple-fixed"}},
     {"tokens", {"2T"}},
     {"deadline", {"30d", "1d"}},
@@ -241,6 +292,15 @@ static const struct {
     {"sample-memory", {"9 GB"}},
     {"imbalance", {"3"}},
     {"headroom", {"60", "89"}},
+    {"set", {"EXTRA=--sequence-parallel"}},
+    {"lose", {"1"}},
+    {"return", {"1"}},
+    {"failures", {"no-such-file"}},
+    {"rate", {"rsc-1"}},
+    {"policy", {"restart"}},
+    {"save-interval", {"none"}},
+    {"spares", {"1"}},
+    {"timeline", {"no-such-folder/file"}},
 };
 
 /* Options that change nothing here, and why. `base` NULL: in all questions. */
@@ -253,12 +313,9 @@ static const struct {
     {NULL, "csv", "writes a file"},
     {NULL, "trace", "writes a file"},
     {NULL, "chakra", "writes a file"},
-    {NULL, "style", "of --figure"},
     {NULL, "keep-tasks", "of callers: further lists"},
     {NULL, "form", "refuses answers that have no such form, see csv"},
     {NULL, "no-neighbours", "of known runs: none is near where it changes nothing"},
-    {NULL, "fold-exact-factors", "of --search fold"},
-    {NULL, "fold-longest-only", "of --search fold"},
     {"check-plan", "model", "several plans in a call: for those of jobs"},
     {"check-plan", "device", "several plans in a call: for those of jobs"},
     {"check-plan", "rules", "several plans in a call: for those of DAPPLE"},
@@ -297,25 +354,51 @@ static bool option_moves(const struct question *base, const char *before, const 
     return false;
 }
 
-int keys_idle_options(void)
+static bool is_excused(enum base base, const struct rh_option *option)
+{
+    bool excused = option->type == 'h' || option->type == 'H';
+    for (size_t u = 0; u < sizeof unmoved / sizeof *unmoved; u++)
+        excused |= strcmp(unmoved[u].option, option->name) == 0 &&
+                   (!unmoved[u].base || strcmp(unmoved[u].base, base_names[base]) == 0);
+    return excused;
+}
+
+/* Options that change nothing in a question; `beside`: the flag that it has beyond its base, or NULL. */
+static int count_idle(enum base base, const struct question *question, const char *beside)
+{
+    int idle = 0;
+    char *before = answer_text(question);
+    struct rh_option option = {.size = sizeof option};
+    for (int i = 0; rh_option(question->command, i, &option); i++) {
+        if (is_excused(base, &option) || (beside && strcmp(beside, option.name) == 0) ||
+            option_moves(question, before, &option))
+            continue;
+        printf("# %s%s%s: --%s changes nothing, and nothing says so\n", base_names[base], beside ? " --" : "",
+               beside ? beside : "", option.name);
+        idle++;
+    }
+    free(before);
+    return idle;
+}
+
+int keys_idle_options(bool beside_flags)
 {
     int idle = 0;
     file("links.yaml", links);
     for (enum base base = 0; base < BASE_COUNT; base++) {
         struct question question = question_of(base);
-        char *before = base_answer(base, &question);
-        struct rh_option option = {.size = sizeof option};
-        for (int i = 0; rh_option(question.command, i, &option); i++) {
-            bool excused = option.type == 'h' || option.type == 'H';
-            for (size_t u = 0; u < sizeof unmoved / sizeof *unmoved; u++)
-                excused |= strcmp(unmoved[u].option, option.name) == 0 &&
-                           (!unmoved[u].base || strcmp(unmoved[u].base, base_names[base]) == 0);
-            if (excused || option_moves(&question, before, &option))
+        char *answer = base_answer(base, &question);
+        idle += count_idle(base, &question, NULL);
+        struct rh_option flag = {.size = sizeof flag};
+        for (int i = 0; beside_flags && rh_option(question.command, i, &flag); i++) {
+            struct question beside = question;
+            if (flag.type != '?' || is_excused(base, &flag))
                 continue;
-            printf("# %s: --%s changes nothing, and nothing says so\n", base_names[base], option.name);
-            idle++;
+            question_set(&beside, flag.name, "true");
+            if (has_answer(&beside))
+                idle += count_idle(base, &beside, flag.name);
         }
-        free(before);
+        free(answer);
     }
     return idle;
 }

@@ -148,7 +148,8 @@ static void laws_hold(void **state)
 static void each_option_counts_or_is_named(void **state)
 {
     (void)state;
-    assert_int_equal(keys_idle_options(), 0);
+    unsigned long cases = number_of("REHEARSE_LAWS_CASES", CASES_USUAL);
+    assert_int_equal(keys_idle_options(cases > CASES_USUAL), 0);
 }
 
 static void each_key_counts_or_is_named(void **state)

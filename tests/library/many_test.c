@@ -268,7 +268,7 @@ static void wrong_failures_are_refused(void **state)
     assert_string_equal(error.text, "elastic: expected a plan, or one of --failures, --rate and --mtbf");
     request.seeds = 3;
     assert_null(rh_elastic(&request, NULL, &error));
-    assert_string_equal(error.text, "--seeds needs --failures, --rate or --mtbf");
+    assert_string_equal(error.text, "--seeds needs --failures FILE or --rate R or --mtbf TIME");
     request.rate = "rsc-1";
     request.lose = (struct rh_list){lost, 1};
     assert_null(rh_elastic(&request, NULL, &error));

@@ -245,7 +245,7 @@ static void what_is_wrong_is_said(void **state)
     request.plans = (struct rh_list){nothing, 1};
     refused(&request, RH_INPUT, "no-such.json: cannot open: No such file or directory");
     request.save_waits = "writes";
-    refused(&request, RH_USAGE, "--save-waits needs --save-every");
+    refused(&request, RH_USAGE, "--save-waits needs --save-every N");
     request.save_waits = NULL;
     request.software = "fsdp";
     refused(&request, RH_USAGE, "--software needs --compute kernels");

@@ -329,8 +329,6 @@ static bool check_options(const struct rh_calibrate_request *given, struct error
     if (given->known && (measured || given->output))
         return error_set(err, ERROR_USAGE,
                          "--known fits nothing: it cannot be combined with tables or --output");
-    if (!given->known && option_index(left_out_words, given->leave_out) != CALIBRATE_LEAVE_ALL)
-        return error_set(err, ERROR_USAGE, "--leave-out needs --known");
     if (given->known)
         return true;
     if (!given->device && (!given->from || given->gemm || given->collectives || given->runs))
@@ -344,8 +342,6 @@ static bool check_options(const struct rh_calibrate_request *given, struct error
     if (!given->from && (given->jobs.count > 0 || given->set.count > 0 || given->model || given->software ||
                          given->devices > 0 || given->devices_per_node > 0 || given->sequence > 0))
         return error_set(err, ERROR_USAGE, "options of a job need --from, the log of its run");
-    if (given->across && !given->collectives)
-        return error_set(err, ERROR_USAGE, "--across needs --collectives");
     if (given->name && !given->gemm)
         return error_set(err, ERROR_USAGE, "--name needs --gemm: links and generations keep their names");
     if (given->name && (!*given->name || strchr(given->name, '/') || strlen(given->name) > 64))
@@ -486,11 +482,11 @@ const struct option_spec api_calibrate_options[] = {
     OPTION(rh_calibrate_request, known, OPTION_FLAG, "known",
            .help = "print how well the included matrix products and collectives are predicted: by the "
                    "formula alone, and with the nearest other measurements"),
-    OPTION(rh_calibrate_request, leave_out, OPTION_WORD, "leave-out", .argument = "PART", .initial = "all",
-           .words = left_out_words,
+    OPTION(rh_calibrate_request, leave_out, OPTION_WORD, "leave-out", .needs = "known", .argument = "PART",
+           .initial = "all", .words = left_out_words,
            .help = "what --known leaves out: a fifth of the rows at a time, all rows of one size or number "
                    "of devices, or a whole GPU (predicted from its data sheet alone)"),
-    OPTION(rh_calibrate_request, across, OPTION_TEXT, "across", .argument = "LINK",
+    OPTION(rh_calibrate_request, across, OPTION_TEXT, "across", .needs = "collectives", .argument = "LINK",
            .help = "also fit this link between nodes, to the rows of several nodes"),
     OPTION(rh_calibrate_request, name, OPTION_TEXT, "name", .argument = "NEW",
            .help = "name of the fitted device; by default its name is kept"),

@@ -58,10 +58,11 @@ const struct option_spec api_feed_options[] = {
     OPTION(rh_feed_request, plan, OPTION_FILE, "plan", .letter = 'p', .argument = "FILE",
            .help = "take step time and checkpoint sizes from a plan of any kind ('rehearse plan -o'), or "
                    "from a set of templates (--nodes)"),
-    OPTION(rh_feed_request, nodes, OPTION_INTEGER, "nodes", .argument = "N", .initial = "0", .max = 1 << 24,
+    OPTION(rh_feed_request, nodes, OPTION_INTEGER, "nodes", .needs = "plan from", .argument = "N",
+           .initial = "0", .max = 1 << 24,
            .help = "with --plan of a set of templates ('rehearse templates -o'): use the plan for N nodes; "
                    "0: the file is one plan"),
-    OPTION(rh_feed_request, as_planned, OPTION_FLAG, "as-planned",
+    OPTION(rh_feed_request, as_planned, OPTION_FLAG, "as-planned", .needs = "plan from",
            .help = "with --plan: emulate all readers of the plan's job with its batch, and save the\n"
                    "checkpoints of all its devices; -a, KEY=VALUE and --set override the plan"),
     OPTION(rh_feed_request, copy_rate, OPTION_QUANTITY, "copy-rate", .dimension = DIMENSION_RATE,
@@ -75,8 +76,8 @@ const struct option_spec api_feed_options[] = {
            .help = "compare all bytes that are read or restored with the generated ones"),
     OPTION(rh_feed_request, find_max_accelerators, OPTION_FLAG, "find-max-accelerators",
            .help = "search for the maximum number of accelerators that meet the target"),
-    OPTION(rh_feed_request, max, OPTION_INTEGER, "max", .argument = "N", .initial = "4096", .min = 1,
-           .max = 1000000,
+    OPTION(rh_feed_request, max, OPTION_INTEGER, "max", .needs = "find-max-accelerators", .argument = "N",
+           .initial = "4096", .min = 1, .max = 1000000,
            .help = "largest number of accelerators per process that --find-max-accelerators tries"),
     OPTION(rh_feed_request, rules, OPTION_WORD, "rules", .argument = "RULES", .words = rule_sets,
            .initial = "none",
@@ -84,7 +85,8 @@ const struct option_spec api_feed_options[] = {
     OPTION(rh_feed_request, results, OPTION_FILE, "results", .letter = 'o', .argument = "FOLDER",
            .help = "write result.json and DLIO's summary.json, R_per_epoch_stats.json and R_output.json\n"
                    "to FOLDER, instead of the workload's output.folder"),
-    OPTION(rh_feed_request, vary, OPTION_TEXT, "vary", .repeats = true, .argument = "KEY=LIST",
+    OPTION(rh_feed_request, vary, OPTION_TEXT, "vary", .needs = "results", .repeats = true,
+           .argument = "KEY=LIST",
            .help = "run each combination into a folder below FOLDER: accelerators=1,2,4,8 with batch=1,2,4\n"
                    "(or any key of the workload); points that are there are kept"),
     OPTION(rh_feed_request, timeline, OPTION_FLAG, "timeline",
@@ -313,9 +315,6 @@ static bool open_workload(struct feed_job *job, struct error *err)
 {
     const struct rh_feed_request *asked = &job->asked;
     const char *name;
-    if ((asked->as_planned || asked->nodes > 0) && !asked->plan && !asked->from)
-        return error_set(err, ERROR_USAGE, "--%s: needs a plan: --plan FILE",
-                         asked->as_planned ? "as-planned" : "nodes");
     if (!add_overrides(job, &name, err))
         return false;
     struct workload_options options = {

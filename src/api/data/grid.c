@@ -146,8 +146,6 @@ static bool open_grid(struct grid *grid, struct error *err)
                          : asked->as_planned            ? "as-planned"
                          : asked->find_max_accelerators ? "find-max-accelerators"
                                                         : "keep-steps");
-    if (!asked->results)
-        return error_set(err, ERROR_USAGE, "--vary needs a folder for the results: -o FOLDER");
     for (size_t i = 0; i < asked->vary.count; i++)
         if (!add_axis(grid, asked->vary.items[i], err))
             return false;

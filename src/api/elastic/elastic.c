@@ -220,12 +220,17 @@ static bool load(struct elastic_report *report, const struct rh_elastic_request 
         .optimizer = option_index(elastic_optimizers, given->optimizer),
     };
     bool ok = load_kit(&report->kit, given, &options, err);
+    if (ok && options.optimizer == ELASTIC_OPTIMIZER_REPLICATED && !report->kit.shards)
+        ok = error_set(err, ERROR_USAGE,
+                       "--optimizer replicated: each pipeline of these plans has all states anyway");
+    if (!ok)
+        elastic_kit_release(&report->kit);
     if (given->cluster)
         cluster_release(&cluster);
     return ok;
 }
 
-enum { ELASTIC_FAULTS = 3 }; /* its row in the table */
+enum { ELASTIC_FAULTS = 3, ELASTIC_METHOD = 8 }; /* their rows in the table */
 
 /* Without --faults, a plan that cannot survive a loss is answered for none. */
 static bool find_instances(struct elastic_report *report, const int *nodes, bool faults_given,
@@ -356,6 +361,8 @@ static bool play_failures(const struct rh_elastic_request *given, const struct a
         return error_set(
             err, ERROR_USAGE,
             "--lose, --return and --losses show single transitions: not with --failures, --rate or --mtbf");
+    if (call->given[ELASTIC_METHOD])
+        return error_set(err, ERROR_USAGE, "--method is for single transitions: with failures give --policy");
     if (given->setup > 0)
         return error_set(err, ERROR_USAGE,
                          "--setup is for single transitions: with failures give --detect and --reconfigure");
@@ -368,23 +375,11 @@ static bool play_failures(const struct rh_elastic_request *given, const struct a
     return ok;
 }
 
-/* Options about failures say nothing without failures. */
-static bool refuse_failures(const struct api_call *call, struct error *err)
-{
-    for (int i = 0; api_elastic_options[i].name; i++)
-        if (call->given[i] && api_elastic_options[i].topic)
-            return error_set(err, ERROR_USAGE, "--%s needs --failures, --rate or --mtbf",
-                             api_elastic_options[i].name);
-    return true;
-}
-
 static bool find(const struct rh_elastic_request *given, const struct api_call *call, struct api_report *made,
                  struct error *err)
 {
     if (goodput_is_asked(given))
         return play_failures(given, call, made, err);
-    if (!refuse_failures(call, err))
-        return false;
     if (given->plans.count + given->from.count == 0)
         return error_set(err, ERROR_USAGE,
                          "elastic: expected a plan, or one of --failures, --rate and --mtbf");
@@ -430,14 +425,15 @@ const struct option_spec api_elastic_options[] = {
                    "two; 2@TYPE: the first two of a device type"),
     OPTION(rh_elastic_request, back, OPTION_TEXT, "return", .argument = "NODES", .repeats = true,
            .help = "then show the transition when these nodes return"),
-    OPTION(rh_elastic_request, method, OPTION_WORD, "method", .argument = "NAME", .initial = "local",
-           .words = elastic_methods,
-           .help = "how instances change: local changes as few as possible (replace, reinstantiate, borrow, "
-                   "merge), fastest builds the fastest set of the live nodes"),
+    [ELASTIC_METHOD] = OPTION(
+        rh_elastic_request, method, OPTION_WORD, "method", .argument = "NAME", .initial = "local",
+        .words = elastic_methods,
+        .help = "how instances change: local changes as few as possible (replace, reinstantiate, borrow, "
+                "merge), fastest builds the fastest set of the live nodes"),
     OPTION(rh_elastic_request, setup, OPTION_QUANTITY, "setup", .dimension = DIMENSION_COST,
            .argument = "TIME", .initial = "0", .unit = UNIT_TIME, .max = 86400,
            .help = "time to notice a loss and set up communication, part of every downtime"),
-    OPTION(rh_elastic_request, losses, OPTION_FLAG, "losses",
+    OPTION(rh_elastic_request, losses, OPTION_FLAG, "losses", .needs = "lose return",
            .help = "with --lose or --return: show the table of all single losses, too"),
     GOODPUT_FIELD(failures, OPTION_FILE, "failures", .argument = "FILE",
                   .help =

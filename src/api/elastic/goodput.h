@@ -49,7 +49,8 @@ void goodput_write_json(const struct goodput_rows *answer, struct json *json);
 
 /* A row of the table of options. */
 #define GOODPUT_FIELD(member, its_kind, its_name, ...)                                                       \
-    OPTION(rh_elastic_request, member, its_kind, its_name, .topic = GOODPUT_TOPIC, __VA_ARGS__)
+    OPTION(rh_elastic_request, member, its_kind, its_name, .topic = GOODPUT_TOPIC,                           \
+           .needs = "failures rate mtbf", __VA_ARGS__)
 #define GOODPUT_TIME(member, its_name, its_dimension, its_initial, its_help)                                 \
     GOODPUT_FIELD(member, OPTION_QUANTITY, its_name, .argument = "TIME", .initial = (its_initial),           \
                   .unit = UNIT_TIME, .dimension = (its_dimension), .max = 1e9, .help = (its_help))

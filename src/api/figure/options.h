@@ -9,9 +9,10 @@
 #define OPTION_PICTURE(request)                                                                              \
     OPTION(request, output, OPTION_FILE, "output", .letter = 'o', .argument = "FILE", .required = true,      \
            .of_commands = true, .help = "the picture; its ending (.svg, .png, .pdf) selects the format")
-#define OPTION_STYLE(request)                                                                                \
-    OPTION(request, style, OPTION_WORD, "style", .words = figure_style_names, .argument = "STYLE",           \
-           .initial = "screen",                                                                              \
+#define OPTION_STYLE(request) OPTION_STYLE_OF(request, NULL)
+#define OPTION_STYLE_OF(request, what)                                                                       \
+    OPTION(request, style, OPTION_WORD, "style", .needs = (what), .words = figure_style_names,               \
+           .argument = "STYLE", .initial = "screen",                                                         \
            .help = "wide, with titles and legends; or 7 inches wide, without them, for the text of a paper")
 
 static inline const struct figure_style *figure_style_of(const char *word)

@@ -46,8 +46,6 @@ static bool read_options(const struct rh_measure_layers_request *given, struct s
         return error_set(err, ERROR_USAGE, "--output writes a profile of layers: give files or --model");
     if (!given->pjrt && !given->model && !given->products && given->files.count == 0)
         return error_set(err, ERROR_USAGE, "expected files, --model or --products");
-    if (given->compile_options && !given->pjrt)
-        return error_set(err, ERROR_USAGE, "--compile-options needs --pjrt");
     if (given->pjrt && (given->model || given->products || given->dims.count > 0))
         return error_set(err, ERROR_USAGE, "--pjrt runs files of static shapes: it excludes --%s",
                          given->model      ? "model"
@@ -293,7 +291,8 @@ const struct option_spec api_measure_layers_options[] = {
     OPTION(rh_measure_layers_request, pjrt, OPTION_FILE, "pjrt", .argument = "PLUGIN",
            .help = "run files of StableHLO by this PJRT plugin; without files, show the plugin"),
     OPTION(
-        rh_measure_layers_request, compile_options, OPTION_FILE, "compile-options", .argument = "FILE",
+        rh_measure_layers_request, compile_options, OPTION_FILE, "compile-options", .needs = "pjrt",
+        .argument = "FILE",
         .help =
             "compile options: a serialized CompileOptionsProto, such as JAX's; by default the plugin's own"),
     OPTION(rh_measure_layers_request, model, OPTION_TEXT, "model", .letter = 'm', .argument = "MODEL",

@@ -63,8 +63,9 @@ const struct option_spec api_plan_options[] = {
            .argument = "PRICE",
            .help = "dollars per device and hour (2.10/h), or by device (h100=2.10/h,a100=1.29/h, "
                    "or a YAML file of them): also show the money"),
-    OPTION(rh_plan_request, deadline, OPTION_QUANTITY, "deadline", .dimension = DIMENSION_WITH_UNIT,
-           .topic = "job", .unit = UNIT_DURATION, .argument = "TIME", .min = OPTION_POSITIVE,
+    OPTION(rh_plan_request, deadline, OPTION_QUANTITY, "deadline", .needs = "tokens",
+           .dimension = DIMENSION_WITH_UNIT, .topic = "job", .unit = UNIT_DURATION, .argument = "TIME",
+           .min = OPTION_POSITIVE,
            .help = "deadline for the training on --tokens (30d): find the cheapest plan that meets it with "
                    "at most --devices and the given --global-batch"),
     OPTION(rh_plan_request, explain, OPTION_FLAG, "explain", .topic = "job",
@@ -82,15 +83,15 @@ const struct option_spec api_plan_options[] = {
                "split for torch.distributed.pipelining, or a pipeline template of Oobleck; without "
                "--software it "
                "is planned for the software that reads the format"),
-    OPTION(rh_plan_request, launcher, OPTION_WORD, "launcher", .topic = "output", .argument = "NAME",
-           .words = launch_launcher_names,
+    OPTION(rh_plan_request, launcher, OPTION_WORD, "launcher", .needs = "emit", .topic = "output",
+           .argument = "NAME", .words = launch_launcher_names,
            .help = "with --emit megatron, torchtitan or deepspeed: print a whole script that starts the job, "
                    "run on each node (torchrun) or given to slurm (sbatch)"),
     OPTION(rh_plan_request, flags, OPTION_FILE, "flags", .topic = "job", .argument = "FILE",
            .help = "launch description (a script of Megatron-LM, MLPerf's exports, TOML of torchtitan, ...): "
                    "its settings are fixed, "
                    "the rest is chosen"),
-    OPTION(rh_plan_request, root, OPTION_FILE, "root", .topic = "job", .argument = "FOLDER",
+    OPTION(rh_plan_request, root, OPTION_FILE, "root", .needs = "flags", .topic = "job", .argument = "FOLDER",
            .help = "files that the description of --flags names are read below its own folder or below "
                    "FOLDER; default: "
                    "the nearest folder above it that has .git"),
@@ -116,11 +117,13 @@ const struct option_spec api_plan_options[] = {
     OPTION(rh_plan_request, sample_memory, OPTION_QUANTITY, "sample-memory", .dimension = DIMENSION_DATA,
            .topic = "dapple", .unit = UNIT_BYTES, .argument = "BYTES", .initial = "0",
            .help = "activations of one sample through the whole model (350 MB); 0: as in the graph"),
-    OPTION(rh_plan_request, fold_exact_factors, OPTION_FLAG, "fold-exact-factors", .topic = "pipeline",
+    OPTION(rh_plan_request, fold_exact_factors, OPTION_FLAG, "fold-exact-factors",
+           .needs = "search=fold-greedy search=fold-dp", .topic = "pipeline",
            .help = "fold-*: count a node of another type by its exact relative speed (2.15 nodes) instead of "
                    "rounding it (2)"),
     OPTION(
-        rh_plan_request, fold_longest_only, OPTION_FLAG, "fold-longest-only", .topic = "pipeline",
+        rh_plan_request, fold_longest_only, OPTION_FLAG, "fold-longest-only",
+        .needs = "search=fold-greedy search=fold-dp", .topic = "pipeline",
         .help =
             "fold-greedy: recover only from the folded plan with the most stages, as the reference's script "
             "does"),
@@ -160,12 +163,6 @@ static bool check_files(const struct plan_options *given, struct error *err)
     if (given->output && given->figure && strcmp(given->output, given->figure) == 0)
         return error_set(err, ERROR_USAGE, "--output and --figure both write '%s': choose two names",
                          given->output);
-    if (plan_is_given(given, "root") && !plan_is_given(given, "flags"))
-        return error_set(err, ERROR_USAGE, "--root needs --flags: of which file?");
-    if (plan_is_given(given, "launcher") && !plan_is_given(given, "emit"))
-        return error_set(
-            err, ERROR_USAGE,
-            "--launcher needs --emit megatron, torchtitan or deepspeed: a script for which software?");
     return !given->figure || figure_can_write(given->figure, err);
 }
 

@@ -257,8 +257,6 @@ static bool explain(const struct split *split, struct job_search_report *report,
 static bool check_deadline(const struct split *split, struct error *err)
 {
     const struct plan_options *given = split->options;
-    if (given->tokens == 0.0)
-        return error_set(err, ERROR_USAGE, "--deadline needs --tokens N, the tokens of the whole training");
     if (split->software_count > 1)
         return error_set(err, ERROR_USAGE, "--deadline needs one software, not --software all");
     return (!given->explain && !given->csv) ||

@@ -211,21 +211,11 @@ static bool check_drill(const struct rh_play_request *given, const struct api_ca
     for (size_t i = 0; given->random > 0 && i < sizeof of_fates / sizeof *of_fates; i++)
         if (is_given(call, of_fates[i]))
             return error_set(err, ERROR_USAGE, "--%s and --random exclude each other", of_fates[i]);
-    if (given->random == 0 && given->drill >= 0)
-        return error_set(err, ERROR_USAGE, "--drill needs --random");
     return true;
 }
 
 static bool check(const struct rh_play_request *given, const struct api_call *call, struct error *err)
 {
-    static const char *const of_kernels[] = {"model", "sequence", "type", "software"};
-    static const char *const of_saves[] = {"checkpoints", "copy-rate", "save-rate", "save-waits"};
-    for (int i = 0; i < 4 && strcmp(given->compute, "kernels") != 0; i++)
-        if (is_given(call, of_kernels[i]))
-            return error_set(err, ERROR_USAGE, "--%s needs --compute kernels", of_kernels[i]);
-    for (int i = 0; i < 4 && given->save_every == 0; i++)
-        if (is_given(call, of_saves[i]))
-            return error_set(err, ERROR_USAGE, "--%s needs --save-every", of_saves[i]);
     if (given->hosts || given->hostfile || given->agent || given->program || given->network)
         return error_set(
             err, ERROR_USAGE,
@@ -293,23 +283,25 @@ const struct option_spec api_play_options[] = {
            .initial = "deadline",
            .help = "kernels wait for their planned end (deadline), or are computed by oneDNN, as by "
                    "'rehearse measure layers' (kernels)"),
-    OPTION(rh_play_request, model, OPTION_TEXT, "model", .letter = 'm', .argument = "MODEL",
-           .topic = "kernels",
+    OPTION(rh_play_request, model, OPTION_TEXT, "model", .needs = "compute=kernels", .letter = 'm',
+           .argument = "MODEL", .topic = "kernels",
            .help = "the model that the plan is for; by default the one named in the plan"),
-    OPTION(rh_play_request, sequence, OPTION_INTEGER, "sequence", .dimension = DIMENSION_LENGTH,
-           .argument = "N", .max = 16777216, .topic = "kernels", .initial = "0",
+    OPTION(rh_play_request, sequence, OPTION_INTEGER, "sequence", .needs = "compute=kernels",
+           .dimension = DIMENSION_LENGTH, .argument = "N", .max = 16777216, .topic = "kernels",
+           .initial = "0",
            .help = "tokens of a measured sequence; 0: the plan's, or the model's if the plan names none"),
-    OPTION(rh_play_request, type, OPTION_WORD, "type", .argument = "TYPE", .words = types, .topic = "kernels",
-           .initial = "plan", .help = "number format; 'plan': the plan's, or fp32 if it names none"),
-    OPTION(rh_play_request, software, OPTION_TEXT, "software", .argument = "NAME", .topic = "kernels",
-           .initial = "fsdp", .help = "training software whose kernels are computed"),
+    OPTION(rh_play_request, type, OPTION_WORD, "type", .needs = "compute=kernels", .argument = "TYPE",
+           .words = types, .topic = "kernels", .initial = "plan",
+           .help = "number format; 'plan': the plan's, or fp32 if it names none"),
+    OPTION(rh_play_request, software, OPTION_TEXT, "software", .needs = "compute=kernels", .argument = "NAME",
+           .topic = "kernels", .initial = "fsdp", .help = "training software whose kernels are computed"),
     OPTION(rh_play_request, pin, OPTION_FLAG, "pin",
            .help = "pin each rank to one CPU, round robin if there are fewer CPUs than ranks"),
     OPTION(rh_play_request, jitter, OPTION_NUMBER, "jitter", .dimension = DIMENSION_SHARE,
            .argument = "SHARE", .max = 10,
            .help = "standard deviation of the time of kernels, such as 0.02; simulated in the same way"),
-    OPTION(rh_play_request, seed, OPTION_INTEGER, "seed", .argument = "N", .initial = "1",
-           .max = 9007199254740992.0, .help = "seed of the jitter, and of random drills"),
+    OPTION(rh_play_request, seed, OPTION_INTEGER, "seed", .needs = "jitter random", .argument = "N",
+           .initial = "1", .max = 9007199254740992.0, .help = "seed of the jitter, and of random drills"),
     OPTION(rh_play_request, timeout, OPTION_QUANTITY, "timeout", .dimension = DIMENSION_WAIT,
            .argument = "TIME", .initial = "60s", .min = 0.1, .max = 1e6, .unit = UNIT_TIME,
            .help = "give up after this time without progress"),
@@ -323,19 +315,20 @@ const struct option_spec api_play_options[] = {
     OPTION(rh_play_request, save_every, OPTION_INTEGER, "save-every", .topic = "hosts", .argument = "N",
            .max = 10000,
            .help = "save a checkpoint every N iterations, overlapped with the next ones; 0: never"),
-    OPTION(rh_play_request, checkpoints, OPTION_FILE, "checkpoints", .topic = "hosts", .argument = "FOLDER",
+    OPTION(rh_play_request, checkpoints, OPTION_FILE, "checkpoints", .needs = "save-every", .topic = "hosts",
+           .argument = "FOLDER",
            .help = "--save-every: write them here; a drill restarts from the last one when no copy is left "
                    "in memory"),
-    OPTION(rh_play_request, copy_rate, OPTION_QUANTITY, "copy-rate", .dimension = DIMENSION_RATE,
-           .unit = UNIT_RATE, .topic = "hosts", .argument = "RATE", .max = 1e15,
+    OPTION(rh_play_request, copy_rate, OPTION_QUANTITY, "copy-rate", .needs = "save-every",
+           .dimension = DIMENSION_RATE, .unit = UNIT_RATE, .topic = "hosts", .argument = "RATE", .max = 1e15,
            .help = "--save-every: bandwidth of copies from device to host; 0: copies take no time"),
-    OPTION(rh_play_request, save_rate, OPTION_QUANTITY, "save-rate", .dimension = DIMENSION_RATE,
-           .unit = UNIT_RATE, .topic = "hosts", .argument = "RATE", .max = 1e15,
+    OPTION(rh_play_request, save_rate, OPTION_QUANTITY, "save-rate", .needs = "save-every",
+           .dimension = DIMENSION_RATE, .unit = UNIT_RATE, .topic = "hosts", .argument = "RATE", .max = 1e15,
            .help = "--save-every: write bandwidth of all hosts together, for the simulation and without "
                    "--checkpoints; 0: writes take no time"),
     OPTION(
-        rh_play_request, save_waits, OPTION_WORD, "save-waits", .topic = "hosts", .argument = "WHAT",
-        .words = simulate_save_waits, .initial = "copies",
+        rh_play_request, save_waits, OPTION_WORD, "save-waits", .needs = "save-every", .topic = "hosts",
+        .argument = "WHAT", .words = simulate_save_waits, .initial = "copies",
         .help =
             "--save-every: the next passes wait for the copies of all devices to their hosts, for the writes "
             "of all hosts, or not at all: only the next optimizer step waits for its device's copy"),
@@ -350,8 +343,9 @@ const struct option_spec api_play_options[] = {
            .help = "also write the tasks of device N as Chakra's execution trace PREFIX.N.et"),
     OPTION(rh_play_request, figure, OPTION_FILE, "figure", .topic = "output", .argument = "FILE",
            .help = "also draw the timeline and the memory; the ending is .svg, .png or .pdf (needs gnuplot)"),
-    OPTION(rh_play_request, style, OPTION_WORD, "style", .topic = "output", .argument = "STYLE",
-           .words = figure_style_names, .initial = "screen", .help = "look of the picture"),
+    OPTION(rh_play_request, style, OPTION_WORD, "style", .needs = "figure", .topic = "output",
+           .argument = "STYLE", .words = figure_style_names, .initial = "screen",
+           .help = "look of the picture"),
     OPTION(rh_play_request, kill, OPTION_TEXT, "kill", .dimension = DIMENSION_MOMENT, .topic = "drills",
            .argument = "NODE@TIME", .repeats = true,
            .help = "kill a node's rank at a time after the start: 2@1.5s"),
@@ -364,8 +358,9 @@ const struct option_spec api_play_options[] = {
            .help = "read losses and returns from a table (t_s,event,node), as 'rehearse elastic' does"),
     OPTION(rh_play_request, random, OPTION_INTEGER, "random", .topic = "drills", .argument = "N", .min = 1,
            .max = 100000, .help = "run N random drills, drawn with --seed"),
-    OPTION(rh_play_request, drill, OPTION_INTEGER, "drill", .topic = "drills", .argument = "N",
-           .initial = "-1", .min = -1, .max = 100000, .help = "run only number N of the random drills"),
+    OPTION(rh_play_request, drill, OPTION_INTEGER, "drill", .needs = "random", .topic = "drills",
+           .argument = "N", .initial = "-1", .min = -1, .max = 100000,
+           .help = "run only number N of the random drills"),
     OPTION(rh_play_request, survive, OPTION_FLAG, "survive", .topic = "drills",
            .help = "inject no losses; when a rank is lost from outside, the others go on"),
     OPTION(rh_play_request, faults, OPTION_INTEGER, "faults", .topic = "drills", .argument = "F",

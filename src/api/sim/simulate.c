@@ -59,66 +59,72 @@ const struct option_spec api_simulate_options[] = {
                    "plan in bytes (20 GiB); 0: as the schedule defines"),
     OPTION(rh_simulate_request, compare, OPTION_FLAG, "compare",
            .help = "a table of all schedules for this plan or shape, or of those that --schedule names"),
-    OPTION(rh_simulate_request, level, OPTION_WORD, "level", .topic = "plan", .argument = "LEVEL",
-           .words = levels, .initial = "auto",
+    OPTION(rh_simulate_request, level, OPTION_WORD, "level", .needs = "plan from", .topic = "plan",
+           .argument = "LEVEL", .words = levels, .initial = "auto",
            .help = "passes: a pass is one task, with its exposed communication by formula; layers: a pass is "
                    "its layers, with their collectives on streams and shared links; auto: passes, unless "
                    "another option needs layers"),
-    OPTION(rh_simulate_request, no_symmetry, OPTION_FLAG, "no-symmetry", .topic = "plan",
+    OPTION(rh_simulate_request, no_symmetry, OPTION_FLAG, "no-symmetry", .needs = "plan from",
+           .topic = "plan",
            .help = "also simulate identical devices one by one, with layers; the result is the same"),
-    OPTION(rh_simulate_request, jitter, OPTION_NUMBER, "jitter", .dimension = DIMENSION_SHARE,
-           .topic = "plan", .argument = "SHARE", .initial = "0", .max = 1,
+    OPTION(rh_simulate_request, jitter, OPTION_NUMBER, "jitter", .needs = "plan from",
+           .dimension = DIMENSION_SHARE, .topic = "plan", .argument = "SHARE", .initial = "0", .max = 1,
            .help = "standard deviation of the time of kernels, as a share of it"),
-    OPTION(rh_simulate_request, seed, OPTION_INTEGER, "seed", .topic = "plan", .argument = "N",
-           .initial = "1", .help = "seed of the jitter: the same seed gives the same run"),
-    OPTION(rh_simulate_request, straggler, OPTION_TEXT, "straggler", .topic = "plan",
+    OPTION(rh_simulate_request, seed, OPTION_INTEGER, "seed", .needs = "jitter", .topic = "plan",
+           .argument = "N", .initial = "1", .help = "seed of the jitter: the same seed gives the same run"),
+    OPTION(rh_simulate_request, straggler, OPTION_TEXT, "straggler", .needs = "plan from", .topic = "plan",
            .argument = "DEVICE=FACTOR",
            .help = "a device, by its number from 0, whose kernels take FACTOR times as long: 5=1.2"),
-    OPTION(rh_simulate_request, collective_share, OPTION_NUMBER, "collective-share",
+    OPTION(rh_simulate_request, collective_share, OPTION_NUMBER, "collective-share", .needs = "plan from",
            .dimension = DIMENSION_SHARE, .topic = "plan", .argument = "SHARE", .initial = "0", .max = 0.99,
            .help = "share of a device that overlapped collectives take from concurrent kernels (0.15: 20 of "
                    "132 multiprocessors)"),
-    OPTION(rh_simulate_request, prefetch, OPTION_INTEGER, "prefetch", .topic = "plan", .argument = "N",
-           .initial = "-1", .min = -1, .max = PLAN_MAX_LAYERS,
+    OPTION(rh_simulate_request, prefetch, OPTION_INTEGER, "prefetch", .needs = "plan from", .topic = "plan",
+           .argument = "N", .initial = "-1", .min = -1, .max = PLAN_MAX_LAYERS,
            .help = "blocks of sharded parameters to prefetch, with layers; -1: as planned"),
-    OPTION(rh_simulate_request, reshard, OPTION_WORD, "reshard", .topic = "plan", .words = reshards,
-           .argument = "WHEN", .initial = "planned",
+    OPTION(rh_simulate_request, reshard, OPTION_WORD, "reshard", .needs = "plan from", .topic = "plan",
+           .words = reshards, .argument = "WHEN", .initial = "planned",
            .help = "gathered parameters are freed after each pass (forward), after the backward pass, or at "
                    "the end of "
                    "the iteration, by layers; planned: as the plan says"),
-    OPTION(rh_simulate_request, storage, OPTION_FILE, "storage", .topic = "plan", .argument = "FILE",
+    OPTION(rh_simulate_request, storage, OPTION_FILE, "storage", .needs = "plan from", .topic = "plan",
+           .argument = "FILE",
            .help = "load training data as fast as a storage run did (result.json of rehearse feed)"),
-    OPTION(rh_simulate_request, save_every, OPTION_INTEGER, "save-every", .topic = "plan", .argument = "N",
-           .initial = "0", .help = "save a checkpoint every N iterations, beside the next ones; 0: never"),
-    OPTION(rh_simulate_request, copy_rate, OPTION_QUANTITY, "copy-rate", .dimension = DIMENSION_RATE,
-           .topic = "plan", .argument = "RATE", .unit = UNIT_RATE, .initial = "0",
-           .help = "--save-every: rate of a device's copy to its host; 0: no time"),
-    OPTION(rh_simulate_request, save_rate, OPTION_QUANTITY, "save-rate", .dimension = DIMENSION_RATE,
-           .topic = "plan", .argument = "RATE", .unit = UNIT_RATE, .initial = "0",
+    OPTION(rh_simulate_request, save_every, OPTION_INTEGER, "save-every", .needs = "plan from",
+           .topic = "plan", .argument = "N", .initial = "0",
+           .help = "save a checkpoint every N iterations, beside the next ones; 0: never"),
+    OPTION(rh_simulate_request, copy_rate, OPTION_QUANTITY, "copy-rate", .needs = "save-every",
+           .dimension = DIMENSION_RATE, .topic = "plan", .argument = "RATE", .unit = UNIT_RATE,
+           .initial = "0", .help = "--save-every: rate of a device's copy to its host; 0: no time"),
+    OPTION(rh_simulate_request, save_rate, OPTION_QUANTITY, "save-rate", .needs = "save-every",
+           .dimension = DIMENSION_RATE, .topic = "plan", .argument = "RATE", .unit = UNIT_RATE,
+           .initial = "0",
            .help = "--save-every: write rate of all hosts together; the next save waits for it; 0: no time"),
-    OPTION(rh_simulate_request, save_waits, OPTION_WORD, "save-waits", .topic = "plan",
+    OPTION(rh_simulate_request, save_waits, OPTION_WORD, "save-waits", .needs = "save-every", .topic = "plan",
            .words = simulate_save_waits, .argument = "WHAT", .initial = "copies",
            .help =
                "--save-every: passes wait until all devices have copied to their hosts; until all hosts have "
                "written; or only the next optimizer waits for the copies"),
-    OPTION(rh_simulate_request, host_rate, OPTION_QUANTITY, "host-rate", .dimension = DIMENSION_RATE,
-           .topic = "plan", .argument = "RATE", .unit = UNIT_RATE, .initial = "0",
-           .help =
-               "the link of a device to its host in each direction: copies, loading and transfers between "
-               "nodes share it; 0: nothing does"),
-    OPTION(rh_simulate_request, storage_network, OPTION_FLAG, "storage-network", .topic = "plan",
+    OPTION(
+        rh_simulate_request, host_rate, OPTION_QUANTITY, "host-rate", .needs = "plan from",
+        .dimension = DIMENSION_RATE, .topic = "plan", .argument = "RATE", .unit = UNIT_RATE, .initial = "0",
+        .help = "the link of a device to its host in each direction: copies, loading and transfers between "
+                "nodes share it; 0: nothing does"),
+    OPTION(rh_simulate_request, storage_network, OPTION_FLAG, "storage-network",
+           .needs = "save-every storage", .topic = "plan",
            .help = "loading and writing go over the links between nodes, and share them with collectives and "
                    "messages"),
     OPTION(rh_simulate_request, write_schedule, OPTION_FILE, "write-schedule", .topic = "output",
            .argument = "FILE",
            .help = "also write the order of passes as PyTorch's schedule CSV; a CSV that was read is written "
                    "unchanged"),
-    OPTION(rh_simulate_request, with_sends, OPTION_FLAG, "with-sends", .topic = "output",
+    OPTION(rh_simulate_request, with_sends, OPTION_FLAG, "with-sends", .needs = "write-schedule",
+           .topic = "output",
            .help =
                "--write-schedule: with SEND and RECV, as PyTorch's runtime takes it; a weight gradient right "
                "after its input gradient becomes part of one backward pass"),
-    OPTION(rh_simulate_request, letters, OPTION_WORD, "letters", .topic = "output", .argument = "GENERATION",
-           .initial = "newer", .words = schedule_letter_names,
+    OPTION(rh_simulate_request, letters, OPTION_WORD, "letters", .needs = "write-schedule", .topic = "output",
+           .argument = "GENERATION", .initial = "newer", .words = schedule_letter_names,
            .help = "--write-schedule: I and B (PyTorch from 2025 on), or B and BW"),
     OPTION(rh_simulate_request, csv, OPTION_FILE, "csv", .topic = "output", .argument = "FILE",
            .help = "also write all tasks as a table: device, kind, micro-batch, begin, end"),
@@ -132,8 +138,8 @@ const struct option_spec api_simulate_options[] = {
     OPTION(rh_simulate_request, replay, OPTION_FILE, "replay", .topic = "replay", .argument = "FILE",
            .help = "play a recorded trace of GPUs: Kineto's JSON (PyTorch's profiler), a table of kernels "
                    "(.csv), or an execution trace of Chakra (.et); each may be packed by gzip"),
-    OPTION(rh_simulate_request, what_if, OPTION_TEXT, "what-if", .topic = "replay", .repeats = true,
-           .argument = "PATTERN=FACTOR",
+    OPTION(rh_simulate_request, what_if, OPTION_TEXT, "what-if", .needs = "replay", .topic = "replay",
+           .repeats = true, .argument = "PATTERN=FACTOR",
            .help = "kernels whose name matches the pattern (as a shell's) take FACTOR times as long: "
                    "nccl*=0.5; host=0.5: so does the host's work between and in its calls"),
     OPTION(
@@ -141,8 +147,8 @@ const struct option_spec api_simulate_options[] = {
         .help =
             "also draw the timeline and the memory, the timelines of several schedules, or the streams of a "
             "recorded trace; the ending is .svg, .png or .pdf (needs gnuplot)"),
-    OPTION(rh_simulate_request, style, OPTION_WORD, "style", .topic = "output", .words = figure_style_names,
-           .argument = "STYLE", .initial = "screen",
+    OPTION(rh_simulate_request, style, OPTION_WORD, "style", .needs = "figure", .topic = "output",
+           .words = figure_style_names, .argument = "STYLE", .initial = "screen",
            .help = "--figure: wide, with titles and legends; or 7 inches wide, without them, for the text of "
                    "a paper"),
     OPTION_END,
@@ -165,19 +171,8 @@ static bool check_shape(const struct simulate_options *given, struct error *err)
     return true;
 }
 
-static bool check_outputs(const struct simulate_options *given, struct error *err)
+static bool can_draw(const struct simulate_options *given, struct error *err)
 {
-    static const char *const forms[] = {"with-sends", "letters"};
-    for (int i = 0; i < 2; i++)
-        if (given->write_schedule == NULL && simulate_is_given(given, forms[i]))
-            return error_set(err, ERROR_USAGE, "--%s is for --write-schedule FILE", forms[i]);
-    bool reads = given->storage != NULL, saves = simulate_is_given(given, "save-every");
-    if (simulate_is_given(given, "save-waits") && !saves)
-        return error_set(err, ERROR_USAGE, "--save-waits is for --save-every N");
-    if (simulate_is_given(given, "storage-network") && !saves && !reads)
-        return error_set(err, ERROR_USAGE, "--storage-network is for --save-every N and --storage FILE");
-    if (simulate_is_given(given, "reshard") && !given->plan && !given->from)
-        return error_set(err, ERROR_USAGE, "--reshard is for plans");
     return given->figure == NULL || figure_can_write(given->figure, err);
 }
 
@@ -346,21 +341,13 @@ static bool simulate(const struct simulate_options *given, struct error *err)
     struct simulate_numbers numbers;
     if (given->replay != NULL)
         return check_replay(given, err) && simulate_replay(given, err);
-    if (given->what_if.count > 0)
-        return error_set(err, ERROR_USAGE, "--what-if is for --replay FILE");
     if (given->plan || given->from)
-        return check_outputs(given, err) && simulate_play_plan(given, err);
-    static const char *const of_plans[] = {"level",     "no-symmetry",      "jitter",  "seed",
-                                           "straggler", "collective-share", "storage", "save-every",
-                                           "copy-rate", "save-rate"};
-    for (size_t i = 0; i < sizeof of_plans / sizeof *of_plans; i++)
-        if (simulate_is_given(given, of_plans[i]))
-            return error_set(err, ERROR_USAGE, "--%s is for playing a plan", of_plans[i]);
+        return can_draw(given, err) && simulate_play_plan(given, err);
     if (given->schedule == NULL && !given->compare)
         return error_set(err, ERROR_USAGE, "simulate: a plan is missing, or --schedule NAME, or --compare");
     bool is_file = given->schedule != NULL &&
                    (text_ends_like(given->schedule, ".csv") || strchr(given->schedule, '/') != NULL);
-    if (!check_outputs(given, err))
+    if (!can_draw(given, err))
         return false;
     bool ok = simulate_numbers_read(given, &numbers, err) &&
               (is_file ? play_file(given, &numbers, err) : play_names(given, &numbers, err));

@@ -308,7 +308,7 @@ const struct option_spec api_compare_options[] = {
     OPTION(rh_compare_request, figure, OPTION_FILE, "figure", .argument = "FILE",
            .help = "draw where two traces differ: .svg, .png or .pdf"),
     OPTIONS_SELECT(rh_compare_request, "file"),
-    OPTION_STYLE(rh_compare_request),
+    OPTION_STYLE_OF(rh_compare_request, "figure"),
     OPTION_END,
 };
 

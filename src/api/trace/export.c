@@ -23,9 +23,10 @@ const struct option_spec api_trace_export_options[] = {
     OPTION(rh_trace_export_request, to, OPTION_QUANTITY, "to", .dimension = DIMENSION_MOMENT,
            .unit = UNIT_TIME, .argument = "TIME", .min = OPTION_POSITIVE, .max = 1e9,
            .help = "only events that begin before this time, counted from the beginning of the trace"),
-    OPTION(rh_trace_export_request, workload, OPTION_TEXT, "workload", .argument = "NAME",
+    OPTION(rh_trace_export_request, workload, OPTION_TEXT, "workload", .needs = "format=study",
+           .argument = "NAME",
            .help = "study: only block I/O of this workload's commands: unet3d, bert, dlrm or dlio; else all"),
-    OPTION(rh_trace_export_request, overlook, OPTION_FLAG, "overlook",
+    OPTION(rh_trace_export_request, overlook, OPTION_FLAG, "overlook", .needs = "format=study",
            .help = "study: leave out the checkpoints in DLIO's log, which the study's scripts overlook"),
     OPTIONS_SELECT(rh_trace_export_request, "all"),
     OPTION_END,
@@ -74,9 +75,6 @@ static bool export(const struct rh_trace_export_request *asked, struct error *er
 {
     enum export_format format = (enum export_format)option_index(format_words, asked->format);
     struct trace_selection selection;
-    if ((asked->workload || asked->overlook) && format != EXPORT_STUDY)
-        return error_set(err, ERROR_USAGE, "--%s is for --format study",
-                         asked->workload ? "workload" : "overlook");
     if (!select_read(&asked->kinds, asked->path, 0, &selection, err))
         return false;
     struct trace_reader *reader = trace_reader_of(asked->trace, &selection, err);

@@ -519,6 +519,30 @@ static struct play_shards shards_of(const struct plan *plan, const struct sim_op
     return shards;
 }
 
+/* Returns an option that only layers can obey; NULL: there is none. */
+static const char *needs_layers(const struct sim_options *options)
+{
+    return options->no_symmetry                         ? "no-symmetry"
+           : options->jitter > 0                        ? "jitter"
+           : options->straggler_factor > 0              ? "straggler"
+           : options->collective_share > 0              ? "collective-share"
+           : options->load_rate > 0                     ? "storage"
+           : options->save_every > 0                    ? "save-every"
+           : options->prefetch != 0                     ? "prefetch"
+           : options->reshard != SIM_RESHARD_AS_PLANNED ? "reshard"
+                                                        : NULL;
+}
+
+static bool gathers_shards(const struct plan *plan)
+{
+    for (int p = 0; p < plan->pipeline_count; p++)
+        for (int s = 0; s < plan->pipelines[p].stage_count; s++)
+            for (int i = 0; i < plan->pipelines[p].stages[s].transfer_count; i++)
+                if (plan->pipelines[p].stages[s].transfers[i].purpose == PURPOSE_SHARDS)
+                    return true;
+    return false;
+}
+
 bool play_model_make(struct play_model *model, const struct plan *plan, const struct sim_options *options,
                      struct arena *arena, struct error *err)
 {
@@ -543,10 +567,14 @@ bool play_model_make(struct play_model *model, const struct plan *plan, const st
     model->receive_blocks = splits && model->send_blocks && options->send_blocks == SIM_AS_PLANNED;
     model->send_blocks &= !model->receive_blocks;
     model->post_validate = is_set(options->post_validate, splits);
-    model->layers = options->level == SIM_LAYERS || options->no_symmetry || options->jitter > 0 ||
-                    options->straggler_factor > 0 || options->collective_share > 0 ||
-                    options->load_rate > 0 || options->save_every > 0 || options->prefetch != 0 ||
-                    options->reshard != SIM_RESHARD_AS_PLANNED;
+    const char *needs = needs_layers(options);
+    model->layers = options->level == SIM_LAYERS || needs;
+    if (options->level == SIM_PASSES && needs)
+        return error_set(err, ERROR_USAGE, "--%s needs --level layers", needs);
+    if ((options->prefetch != 0 || options->reshard != SIM_RESHARD_AS_PLANNED) && !gathers_shards(plan))
+        return error_set(
+            err, ERROR_USAGE,
+            "--prefetch and --reshard are for plans that gather sharded parameters (ZeRO-3, FSDP)");
     model->shards = shards_of(plan, options);
     for (int p = 0; model->layers && p < model->pipeline_count; p++)
         if (!model->pipelines[p].order.flushes)
