@@ -154,9 +154,11 @@ static struct value named(struct state *s, const char *name, bool given)
     const struct doc_node *alias = doc_find(doc_find(table.root, "names"), name);
     if (strcmp(name, "devices") == 0)
         return s->devices > 0 ? number_of((double)s->devices) : (struct value){.kind = UNKNOWN};
-    if (strcmp(name, "layout-stages") == 0)
+    bool is_stages = strcmp(name, "layout-stages") == 0;
+    if (is_stages || strcmp(name, "layout-mtp") == 0)
         return s->options->stage_count > 0 && s->options->chunks.given
-                   ? number_of((double)(s->options->stage_count * s->options->chunks.value))
+                   ? number_of((double)(is_stages ? s->options->stage_count * s->options->chunks.value
+                                                  : s->options->stage_mtp))
                    : (struct value){.kind = ABSENT};
     if (alias)
         return of_text(s, alias->text);

@@ -49,7 +49,11 @@ struct layout {
     int *blocks; /* of LAUNCH_MAX_STAGES */
     int count;   /* of stages begun */
     int read;    /* letters; those of a repeated group count every time */
+    int at;      /* letters of ORDER before the last one that was read; -1: none was */
+    int mtp;     /* layers of multi-token prediction */
 };
+
+#define ORDER "EtmL" /* one embedding, blocks, layers of multi-token prediction, one loss */
 
 #define MAX_LETTERS 1000000
 
@@ -66,11 +70,17 @@ static bool read_times(const char **at, long *times)
     return ok;
 }
 
-/* Adds a letter or bar `times` times. */
+/* Adds a letter or bar `times` times. False: no such letter, or not in its order. */
 static bool add_letter(struct layout *layout, char letter, long times)
 {
-    if (!strchr("EtmL|", letter))
+    const char *place = strchr(ORDER, letter);
+    int at = place ? (int)(place - ORDER) : layout->at;
+    bool is_end = letter == 'E' || letter == 'L';
+    if ((!place && letter != '|') || at < layout->at || (place && layout->at < 0 && letter != 'E') ||
+        (is_end && (times > 1 || at == layout->at)))
         return false;
+    layout->at = at;
+    layout->mtp += letter == 'm' ? (int)times : 0;
     for (; letter == '|' && times > 0; times--)
         if (layout->count++ == LAUNCH_MAX_STAGES)
             return false;
@@ -114,11 +124,13 @@ static bool read_layout(struct layout *layout, const char *at)
     return true;
 }
 
-bool megatron_layout_read(const char *layout, struct arena *arena, int **blocks, int *count)
+bool megatron_layout_read(const char *layout, struct arena *arena, int **blocks, int *count, int *mtp)
 {
-    struct layout read = {.blocks = ARENA_ARRAY(arena, LAUNCH_MAX_STAGES + 1, int), .count = 1};
-    if (!read.blocks || !read_layout(&read, layout) || read.count > LAUNCH_MAX_STAGES)
+    struct layout read = {.blocks = ARENA_ARRAY(arena, LAUNCH_MAX_STAGES + 1, int), .count = 1, .at = -1};
+    if (!read.blocks || !read_layout(&read, layout) || read.count > LAUNCH_MAX_STAGES ||
+        read.at != (int)strlen(ORDER) - 1)
         return false;
+    *mtp = read.mtp;
     *blocks = read.blocks;
     *count = read.count;
     return true;

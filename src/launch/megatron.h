@@ -151,8 +151,8 @@ bool megatron_expert_layers(struct megatron_arguments *arguments, const struct a
 bool megatron_check_facts(const struct architecture *model, struct error *err);
 
 /* "Et*3|(t*2|)*29|L": the blocks of every chunk, stages next to each other (megatron/core/transformer/
- * pipeline_parallel_layer_layout.py). The words live in `arena`. */
+ * pipeline_parallel_layer_layout.py). The words live in `arena`. *mtp: layers of multi-token prediction. */
 const char *megatron_layout_write(const struct job *job, struct arena *arena);
-bool megatron_layout_read(const char *layout, struct arena *arena, int **blocks, int *count);
+bool megatron_layout_read(const char *layout, struct arena *arena, int **blocks, int *count, int *mtp);
 
 #endif

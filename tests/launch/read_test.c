@@ -278,6 +278,17 @@ static void refuses_bad_layouts(void **state)
     refuses("--pipeline-model-parallel-layout 'Ex|L'", "run.sh:1: --pipeline-model-parallel-layout: expected "
                                                        "stages as in 'Et*3|(tt|)*29,m|L', at most 65536, "
                                                        "found 'Ex|L'");
+    static const char *const unordered[] = {"t|EtL",   "Et|t",   "EtL|t",     "EEtL",
+                                            "Et*2L*2", "Etm|tL", "Et|t(L|)*2"};
+    for (size_t i = 0; i < sizeof unordered / sizeof *unordered; i++) {
+        char arguments[128], message[256];
+        snprintf(arguments, sizeof arguments, "--pipeline-model-parallel-layout '%s'", unordered[i]);
+        snprintf(message, sizeof message,
+                 "run.sh:1: --pipeline-model-parallel-layout: expected stages as in "
+                 "'Et*3|(tt|)*29,m|L', at most 65536, found '%s'",
+                 unordered[i]);
+        refuses(arguments, message);
+    }
     refuses("--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout 'Et|t|tL'",
             "run.sh:1: --pipeline-model-parallel-layout has 3 stages, not a multiple of the pipeline's 2");
     refuses("--pipeline-model-parallel-layout '|*65536'",

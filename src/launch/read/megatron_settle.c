@@ -15,7 +15,8 @@ bool launch_read_layout(struct launch_options *options, const struct launch_argu
                         struct error *err)
 {
     int *blocks, count;
-    if (!argument->value || !megatron_layout_read(argument->value, &options->arena, &blocks, &count))
+    if (!argument->value ||
+        !megatron_layout_read(argument->value, &options->arena, &blocks, &count, &options->stage_mtp))
         return launch_refuse(argument, err,
                              "expected stages as in 'Et*3|(tt|)*29,m|L', at most %d, found '%s'",
                              LAUNCH_MAX_STAGES, argument->value ? argument->value : "");
