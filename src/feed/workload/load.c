@@ -134,10 +134,10 @@ static const char *nearest_key(const char *path)
 }
 
 static bool unknown_key(struct tree_reader *reader, const struct doc_node *node, const char *path,
-                        struct error *err)
+                        const char *nearest, struct error *err)
 {
     struct text_hint hint;
-    const char *end = text_suggest(&hint, nearest_key(path), "");
+    const char *end = text_suggest(&hint, nearest, "");
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
         if (strcmp(path, ignored[i]) == 0)
             return workload_warn(reader->workload, err, "%s:%u:%u: '%s' is ignored", reader->doc->path,
@@ -184,7 +184,7 @@ static bool apply_node(struct tree_reader *reader, const struct doc_node *node, 
     if (strcmp(path, "format") == 0 && is_format(node))
         return true;
     if (!is_section(path))
-        return unknown_key(reader, node, path, err);
+        return unknown_key(reader, node, path, nearest_key(path), err);
     if (node->type == DOC_NULL)
         return true;
     if (strcmp(path, "model") == 0 && node->type == DOC_STRING) {
@@ -216,7 +216,16 @@ bool workload_apply(struct workload *workload, const struct doc *doc, const stru
     struct tree_reader reader = {.workload = workload, .doc = doc, .strict = strict};
     /* DLIO's copy beside its results has all keys below `workload`. */
     const struct doc_node *inner = *section ? NULL : doc_find(map, "workload");
-    return apply_map(&reader, inner && inner->type == DOC_MAP ? inner : map, section, err);
+    if (!inner || inner->type != DOC_MAP)
+        return apply_map(&reader, map, section, err);
+    for (const struct doc_node *node = map->first_child; node; node = node->next) {
+        char nearest[LONGEST_PATH];
+        snprintf(nearest, sizeof nearest, "workload.%s", node->key);
+        if (node != inner && !(strcmp(node->key, "format") == 0 && is_format(node)) &&
+            !unknown_key(&reader, node, node->key, is_section(node->key) ? nearest : NULL, err))
+            return false;
+    }
+    return apply_map(&reader, inner, section, err);
 }
 
 /* --- overrides ------------------------------------------------------------------------------------------------ */

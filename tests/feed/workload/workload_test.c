@@ -163,13 +163,23 @@ static void folders_lose_their_last_slash(void **state)
     workload_release(&w);
 }
 
-/* Hydra's own files beside DLIO's results. */
+/* Hydra's own files beside DLIO's results. What stands beside `workload` is not read. */
 static void a_file_may_have_all_of_it_below_workload(void **state)
 {
-    struct workload w = read_text("workload: {reader: {batch_size: 7}}\noutput: {folder: elsewhere}");
+    struct workload w =
+        read_text("format: " WORKLOAD_FORMAT "\nhydra: {}\nworkload: {reader: {batch_size: 7}}\n"
+                  "output: {folder: elsewhere}\nbananas: 7");
     (void)state;
     assert_int_equal(w.reader.batch_size, 7);
+    assert_null(w.output.folder);
+    assert_int_equal(w.warning_count, 3);
+    assert_contains(w.warnings[1],
+                    "a.yaml:4:9: output: unknown key, ignored, did you mean 'workload.output'?");
+    assert_contains(w.warnings[2], "a.yaml:5:10: bananas: unknown key, ignored");
     workload_release(&w);
+    struct workload_options strict = {.strict = true};
+    assert_refused_with("workload: {}\ntrain: {epochs: 3}", &strict,
+                        "train: unknown key, did you mean 'workload.train'?");
 }
 
 /* `model: NAME`, and no time: the study's fork takes its formula. */
