@@ -5,8 +5,11 @@
 #include "api/plan/planning.h"
 #include "core/json.h"
 #include "core/unit.h"
+#include "evidence/interval.h"
+#include "evidence/own_run.h"
 #include "plan/dapple/dapple.h"
 #include "plan/score/score.h"
+#include "plan/split/plan.h"
 
 #include <math.h>
 #include <string.h>
@@ -44,8 +47,8 @@ static void print(const char *path, const struct score *score, struct text *out)
         text_format(out, "equal to %s; no plan takes less than %.6g s", best, score->best.lower_bound);
     if (score->misfit.text[0])
         text_format(out, "; it does not fit: %s", score->misfit.text);
-    if (score->other_link)
-        text_format(out, "; link '%s' is taken from --cluster, not from the plan", score->other_link);
+    if (score->differs.length)
+        text_format(out, "; of the file is not counted: %s", score->differs.data);
     text_add(out, "\n");
 }
 
@@ -74,6 +77,7 @@ static void write_json(const char *path, const struct score *score, struct json 
     json_bool(json, "fits", !score->misfit.text[0]);
     json_number(json, "expected", plan->expected);
     json_number(json, "excess", score_excess(score));
+    json_string(json, "not_counted", score->differs.data);
     if (score->best.pipeline_count > 0)
         plan_write_json(&score->best, json, "optimum");
     else
@@ -99,10 +103,16 @@ struct check {
 static bool check_one(struct check *check, size_t at, struct error *err)
 {
     const char *path = check->asked->plans.items[at];
+    struct doc doc;
     struct plan plan;
     struct score score;
-    if (!plan_load(&plan, path, err))
+    if (!doc_load(&doc, path, err))
         return false;
+    check->how.said = doc.root;
+    if (!plan_read(&plan, &doc, doc.root, err)) {
+        doc_release(&doc);
+        return false;
+    }
     bool ok = score_plan(&score, &plan, &check->how, err);
     if (ok) {
         ok = !check->asked->output || plan_save(&score.plan, check->asked->output, err);
@@ -118,6 +128,7 @@ static bool check_one(struct check *check, size_t at, struct error *err)
         score_release(&score);
     }
     plan_release(&plan);
+    doc_release(&doc);
     return ok && (check->rows[at].file || error_memory(err));
 }
 
@@ -144,6 +155,23 @@ static bool check_all(struct check *check, const struct api_call *call, struct e
 
 /* ---- what is asked ---- */
 
+/* A file that expects the formula's time took no known runs. */
+static bool expect(struct plan *scored, const struct plan_parts *parts, struct error *err)
+{
+    struct job job;
+    if (!job_remake(&job, scored, parts, err))
+        return false;
+    const struct job_time time = job_time(&job);
+    const struct estimate estimate = own_run_estimate(&job, &time);
+    const struct interval interval = interval_of(&estimate, scored->iteration_time);
+    if (scored->expected != scored->iteration_time)
+        scored->expected = scored->iteration_time * estimate.factor;
+    scored->low = interval.low;
+    scored->high = interval.high;
+    scored->extrapolates = interval.extrapolates;
+    return estimate_nearest(&estimate, &scored->arena, &scored->nearest, err);
+}
+
 /* Of the choices whose first word is "plan", which leaves it to the file. */
 static const char *unless_plan(const char *word)
 {
@@ -168,6 +196,7 @@ static bool choose(const struct rh_check_request *asked, const struct api_call *
         .headroom = asked->headroom < 0 ? NAN : asked->headroom / 100.0,
         .rules = unless_plan(asked->rules),
         .dapple = {asked->profile_batch, asked->state_factor, asked->sample_memory},
+        .expect = expect,
     };
     if (!tables_add(&chosen->added, TABLE_LINKS, asked->links, err) ||
         !tables_add(&chosen->added, TABLE_CALIBRATIONS, asked->calibration, err) ||

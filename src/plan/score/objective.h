@@ -2,6 +2,8 @@
 #ifndef REHEARSE_PLAN_SCORE_OBJECTIVE_H
 #define REHEARSE_PLAN_SCORE_OBJECTIVE_H
 
+#include "core/doc.h"
+#include "core/text.h"
 #include "plan/plan.h"
 #include "plan/score/options.h"
 
@@ -23,6 +25,11 @@ struct objective {
     void (*close)(struct score_request *scoring);
     const char *beyond; /* NULL: the best plan says what its proof is about */
 };
+
+/* Appends the fields of a document that the scored plan has with other values, but for those of a search; without
+ * `same_time` also but for seconds and bytes. Nothing: there are none. */
+bool score_differ(const struct doc_node *said, const struct plan *scored, bool same_time, struct text *out,
+                  struct error *err);
 
 extern const struct objective objective_pipeline, objective_oobleck, objective_dapple, objective_job,
     objective_fleet;

@@ -1,6 +1,7 @@
 #include "plan/score/score.h"
 
 #include "plan/score/objective.h"
+#include "plan/split/plan.h"
 
 #include <math.h>
 #include <string.h>
@@ -82,29 +83,6 @@ static bool forget(struct plan *plan, bool chooses_devices, struct error *err)
     return plan_place(plan, err);
 }
 
-static bool is_close(double a, double b)
-{
-    return isnan(a) || isnan(b) || fabs(a - b) <= 1e-3 * fmax(a, b);
-}
-
-static const char *find_other_link(const struct plan *plan, const struct plan *scored)
-{
-    for (int l = 0; l < plan->link_count; l++) {
-        const struct plan_link *said = &plan->links[l];
-        bool named = false, same = false;
-        for (int k = 0; k < scored->link_count; k++) {
-            const struct plan_link *link = &scored->links[k];
-            if (strcmp(said->name, link->name) != 0)
-                continue;
-            named = true;
-            same |= is_close(said->bandwidth, link->bandwidth) && is_close(said->latency, link->latency);
-        }
-        if (named && !same)
-            return said->name;
-    }
-    return NULL;
-}
-
 static bool copy_texts(struct plan *to, const struct plan *from)
 {
     const char *const texts[] = {from->planner,        from->search,        from->nearest.id,
@@ -122,9 +100,19 @@ static bool copy_texts(struct plan *to, const struct plan *from)
     return true;
 }
 
-/* What only the search and the given plan know. */
-static bool complete(struct score *score, const struct plan *plan, struct error *err)
+/* Do options ask something else than the file says? Version 1 has other fields. */
+static bool asks_otherwise(const struct score_options *options)
 {
+    const struct planning_options *planning = &options->planning;
+    return !options->said || !doc_find(options->said, "pipelines") || options->objective || options->rules ||
+           options->global_batch > 0 || !isnan(options->headroom) || options->parts.model ||
+           options->parts.device || planning->microbatches >= 0 || planning->memory >= 0;
+}
+
+/* What only the search and the given plan know. */
+static bool complete(struct score *score, const struct score_request *scoring, struct error *err)
+{
+    const struct plan *plan = scoring->plan;
     struct plan *scored = &score->plan;
     double tolerance = 1e-9 * scored->iteration_time;
     bool within =
@@ -138,7 +126,11 @@ static bool complete(struct score *score, const struct plan *plan, struct error 
     scored->low = same ? plan->low : NAN;
     scored->high = same ? plan->high : NAN;
     scored->extrapolates = plan->extrapolates;
-    return copy_texts(scored, plan) || error_memory(err);
+    return (copy_texts(scored, plan) || error_memory(err)) &&
+           (isnan(scored->expected) || !scoring->options->expect || !plan_is_job(scored) ||
+            scoring->options->expect(scored, &scoring->options->parts, err)) &&
+           (asks_otherwise(scoring->options) ||
+            score_differ(scoring->options->said, scored, same, &score->differs, err));
 }
 
 static bool score_and_search(struct score *score, struct score_request *scoring,
@@ -154,8 +146,6 @@ static bool score_and_search(struct score *score, struct score_request *scoring,
     } else {
         score->misfit.kind = ERROR_INFEASIBLE;
     }
-    score->other_link =
-        scoring->options->planning.cluster ? find_other_link(scoring->plan, &score->plan) : NULL;
     if (!objective->search(scoring, &score->best, &score->none)) {
         score->best.pipeline_count = 0;
         if (score->none.kind != ERROR_INFEASIBLE) {
@@ -164,7 +154,7 @@ static bool score_and_search(struct score *score, struct score_request *scoring,
         }
     }
     score->beyond = objective->beyond;
-    return complete(score, scoring->plan, err);
+    return complete(score, scoring, err);
 }
 
 bool score_plan(struct score *score, struct plan *plan, const struct score_options *options,
@@ -187,6 +177,7 @@ bool score_plan(struct score *score, struct plan *plan, const struct score_optio
         return false;
     plan_init(&score->plan);
     plan_init(&score->best);
+    score->differs = (struct text){0};
     bool ok = score_and_search(score, &scoring, objective, err);
     objective->close(&scoring);
     if (!ok)
@@ -198,6 +189,7 @@ void score_release(struct score *score)
 {
     plan_release(&score->plan);
     plan_release(&score->best);
+    text_release(&score->differs);
 }
 
 double score_excess(const struct score *score)

@@ -6,6 +6,7 @@
 #ifndef REHEARSE_PLAN_SCORE_SCORE_H
 #define REHEARSE_PLAN_SCORE_SCORE_H
 
+#include "core/text.h"
 #include "plan/plan.h"
 #include "plan/score/options.h"
 
@@ -14,8 +15,7 @@ struct score {
     struct plan best; /* for the same question; pipeline_count 0: none found */
     const char
         *beyond; /* features of plans that the search does not consider; NULL: best.proof_over says them */
-    /* a link of the given plan that the scored one has with other numbers; NULL: none */
-    const char *other_link;
+    struct text differs; /* fields of the given plan that do not follow from its decisions; empty: none */
     struct error misfit; /* text "": the plan fits into memory */
     struct error none;   /* text: reason that there is no best plan */
 };
