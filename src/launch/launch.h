@@ -146,7 +146,7 @@ struct launch_options {
     struct launch_value technique[TECHNIQUE_COUNT];
     const int *stage_blocks; /* of every stage, from a layout; NULL: not set */
     int stage_count;
-    int stage_mtp; /* layers of multi-token prediction in the layout */
+    int stage_mtp;             /* layers of multi-token prediction in the layout */
     struct architecture model; /* of a configuration of Hugging Face among the files */
     bool has_model;
     struct launch_argument *arguments;
