@@ -69,7 +69,7 @@ static void measure_profile(const char *name, bool alike)
         double started = clock_processor();
         if (!layer_profile(&profile, NULL, files, LAYERS, devices, DEVICES, &options, NULL, &err))
             give_up(err.text);
-        profile_write_json(&profile, &text);
+        profile_write_json(&profile, &(struct json){.out = &text});
         seconds[run] = clock_processor() - started;
         text_release(&text);
         profile_release(&profile);

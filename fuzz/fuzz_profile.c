@@ -14,10 +14,10 @@ static void check_round_trip(const struct profile *profile)
     struct text second = {0};
     struct profile again;
     struct error err;
-    profile_write_json(profile, &first);
+    profile_write_json(profile, &(struct json){.out = &first});
     if (!profile_parse(&again, "again.json", first.data, first.length, &err))
         abort();
-    profile_write_json(&again, &second);
+    profile_write_json(&again, &(struct json){.out = &second});
     if (first.length != second.length || memcmp(first.data, second.data, first.length) != 0)
         abort();
     profile_release(&again);

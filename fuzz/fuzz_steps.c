@@ -37,7 +37,8 @@ static void report(const struct steps *steps)
     struct text text = {0};
     struct error err;
     require(steps_model(steps, &model, &err));
-    require(steps_print(steps, &model, &text, &err) && steps_write_json(steps, &model, &text, &err));
+    require(steps_print(steps, &model, &text, &err) &&
+            steps_write_json(steps, &model, &(struct json){.out = &text}, &err));
     steps_model_release(&model);
     text_release(&text);
 }

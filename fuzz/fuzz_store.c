@@ -328,7 +328,7 @@ static void summarise(struct trace_reader *reader, struct error *err)
         return;
     trace_add_warnings(reader, &text);
     trace_show_print("a.db", reader, &summary, &text);
-    trace_show_write_json("a.db", reader, &summary, &text);
+    trace_show_write_json("a.db", reader, &summary, &(struct json){.out = &text});
     text_release(&text);
     trace_summary_release(&summary);
 }
@@ -342,7 +342,7 @@ static void find_phases(struct trace_reader *reader, struct error *err)
     check(done, err);
     if (done) {
         trace_phases_print(reader, phases, count, &text);
-        trace_phases_write_json("a.db", reader, phases, count, &text);
+        trace_phases_write_json("a.db", reader, phases, count, &(struct json){.out = &text});
     }
     text_release(&text);
     free(phases);

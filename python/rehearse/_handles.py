@@ -75,16 +75,16 @@ class Table:
 
 
 def _attribute(owner, handle, name):
-    """A table where names begin with `name`, else the value of that name."""
+    """The value of that name, or a table where names begin with it: also instead of a number, which is its length."""
     if name.startswith("__"):
         raise AttributeError(name)
     start = name + "."
-    if any(other.startswith(start) for other in handle.names):
+    value = handle[name] if name in handle.names else None
+    if (value is None or type(value) is int) and any(other.startswith(start) for other in handle.names):
         return Table(handle, name)
-    try:
-        return handle[name]
-    except KeyError:
-        raise AttributeError(f"this {type(owner).__name__} has no '{name}'") from None
+    if name not in handle.names:
+        raise AttributeError(f"this {type(owner).__name__} has no '{name}'")
+    return value
 
 
 class Handle(_rehearse.Handle):

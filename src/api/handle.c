@@ -20,6 +20,43 @@ void api_report(const struct error *err, struct rh_error *error)
     snprintf(error->text, sizeof error->text, "%s", err->text);
 }
 
+/* ---- reports ---- */
+
+static bool copy(const struct text *from, struct text *out, struct error *err)
+{
+    text_add_bytes(out, from->data ? from->data : "", from->length);
+    return !from->failed || error_memory(err);
+}
+
+static bool write_report_text(const rh_handle *handle, struct text *out, struct error *err)
+{
+    return copy(&((const struct api_report *)handle)->text, out, err);
+}
+
+static bool write_report_json(const rh_handle *handle, struct text *out, struct error *err)
+{
+    return copy(&((const struct api_report *)handle)->json_text, out, err);
+}
+
+static void release_report(rh_handle *handle)
+{
+    struct api_report *report = (struct api_report *)handle;
+    text_release(&report->text);
+    text_release(&report->json_text);
+    arena_release(&report->heard.arena);
+    if (report->drop)
+        report->drop(report->kept);
+}
+
+static const struct api_form report_forms[] = {
+    {.name = "text", .write = write_report_text},
+    {.name = "json", .write = write_report_json},
+    {.name = NULL},
+};
+
+static const struct api_kind report_kind = {
+    .name = "report", .forms = report_forms, .release = release_report};
+
 /* ---- making ---- */
 
 void *api_new(const struct api_kind *kind, size_t size, struct error *err)
@@ -32,84 +69,29 @@ void *api_new(const struct api_kind *kind, size_t size, struct error *err)
     return handle;
 }
 
+static void hear_document(rh_handle *handle)
+{
+    struct heard heard = {.handle = handle};
+    const struct json_listener listener = {heard_item, &heard};
+    struct text text = {0};
+    handle->kind->write(handle, &(struct json){.out = &text, .listener = &listener});
+    handle->failed = handle->failed || text.failed;
+    text_release(&text);
+    heard_end(&heard);
+}
+
 rh_handle *api_made(rh_handle *handle, bool made, struct error *err)
 {
+    if (made && handle->kind == &report_kind)
+        heard_end(&((struct api_report *)handle)->heard);
+    else if (made && handle->kind->write)
+        hear_document(handle);
     if (made && !handle->failed)
         return handle;
     if (made)
         error_memory(err);
     rh_free(handle);
     return NULL;
-}
-
-static void api_add(rh_handle *handle, const char *name, struct rh_array array)
-{
-    struct api_value *values =
-        arena_grow(&handle->arena, handle->values, handle->count, &handle->room, sizeof *handle->values);
-    if (!values) {
-        handle->failed = true;
-        return;
-    }
-    handle->values = values;
-    values[handle->count++] = (struct api_value){name, array};
-}
-
-/* A copy of one value. */
-static void add_single(rh_handle *handle, const char *name, char type, const void *value, size_t size)
-{
-    void *kept = arena_alloc(&handle->arena, 1, size);
-    if (kept)
-        memcpy(kept, value, size);
-    else
-        handle->failed = true;
-    api_add(handle, name, (struct rh_array){.data = kept, .type = type});
-}
-
-void api_add_number(rh_handle *handle, const char *name, double value)
-{
-    add_single(handle, name, 'd', &value, sizeof value);
-}
-
-void api_add_count(rh_handle *handle, const char *name, int64_t value)
-{
-    add_single(handle, name, 'q', &value, sizeof value);
-}
-
-void api_add_flag(rh_handle *handle, const char *name, bool value)
-{
-    add_single(handle, name, '?', &value, sizeof value);
-}
-
-void api_add_string(rh_handle *handle, const char *name, const char *value)
-{
-    const char *copy = value ? arena_string(&handle->arena, value) : NULL;
-    handle->failed = handle->failed || (value && !copy);
-    add_single(handle, name, 's', &copy, sizeof copy);
-}
-
-void api_add_column(rh_handle *handle, const char *name, char type, const void *data, int64_t count,
-                    size_t stride)
-{
-    api_add(handle, name,
-            (struct rh_array){
-                .data = data, .type = type, .dimensions = 1, .shape = {count}, .stride = {(int64_t)stride}});
-}
-
-static int64_t size_of(char type)
-{
-    return type == 'i' ? (int64_t)sizeof(int) : type == '?' ? (int64_t)sizeof(bool) : 8;
-}
-
-void api_add_table(rh_handle *handle, const char *name, char type, const void *data, int64_t rows,
-                   int64_t columns)
-{
-    int64_t size = size_of(type);
-    api_add(handle, name,
-            (struct rh_array){.data = data,
-                              .type = type,
-                              .dimensions = 2,
-                              .shape = {rows, columns},
-                              .stride = {columns * size, size}});
 }
 
 const char *const *api_keep_list(rh_handle *handle, const struct rh_list *list, struct error *err)
@@ -146,17 +128,9 @@ const char *rh_kind(const rh_handle *handle)
     return handle ? handle->kind->name : NULL;
 }
 
-static const struct api_value *find(const rh_handle *handle, const char *name)
-{
-    for (int i = 0; handle && name && i < handle->count; i++)
-        if (strcmp(handle->values[i].name, name) == 0)
-            return &handle->values[i];
-    return NULL;
-}
-
 bool rh_get(const rh_handle *handle, const char *name, struct rh_array *array)
 {
-    const struct api_value *value = find(handle, name);
+    const struct api_value *value = api_find(handle, name);
     if (value && array)
         *array = value->array;
     return value != NULL;
@@ -164,7 +138,7 @@ bool rh_get(const rh_handle *handle, const char *name, struct rh_array *array)
 
 double rh_number(const rh_handle *handle, const char *name)
 {
-    const struct api_value *value = find(handle, name);
+    const struct api_value *value = api_find(handle, name);
     const void *data = value && value->array.dimensions == 0 ? value->array.data : NULL;
     switch (data ? value->array.type : '\0') {
     case 'd':
@@ -182,7 +156,7 @@ double rh_number(const rh_handle *handle, const char *name)
 
 const char *rh_string(const rh_handle *handle, const char *name)
 {
-    const struct api_value *value = find(handle, name);
+    const struct api_value *value = api_find(handle, name);
     bool is_text = value && value->array.dimensions == 0 && value->array.type == 's';
     return is_text ? *(const char *const *)value->array.data : NULL;
 }
@@ -227,6 +201,10 @@ static bool write_form(const rh_handle *handle, const char *name, struct text *t
     const struct api_form *form = choose_form(handle, name, err);
     if (!form)
         return false;
+    if (!form->write && !form->save && handle->kind->write) {
+        handle->kind->write(handle, &(struct json){.out = text});
+        return !text->failed || error_memory(err);
+    }
     if (!form->write)
         return error_set(err, ERROR_USAGE, "format '%s' of a %s is a folder: it can only be saved", name,
                          handle->kind->name);
@@ -288,43 +266,15 @@ bool rh_save(const rh_handle *handle, const char *form, const char *path, struct
     return done;
 }
 
-/* ---- reports ---- */
-
-static bool copy(const struct text *from, struct text *out, struct error *err)
-{
-    text_add_bytes(out, from->data ? from->data : "", from->length);
-    return !from->failed || error_memory(err);
-}
-
-static bool write_report_text(const rh_handle *handle, struct text *out, struct error *err)
-{
-    return copy(&((const struct api_report *)handle)->text, out, err);
-}
-
-static bool write_report_json(const rh_handle *handle, struct text *out, struct error *err)
-{
-    return copy(&((const struct api_report *)handle)->json, out, err);
-}
-
-static void release_report(rh_handle *handle)
-{
-    struct api_report *report = (struct api_report *)handle;
-    text_release(&report->text);
-    text_release(&report->json);
-    if (report->drop)
-        report->drop(report->kept);
-}
-
-static const struct api_form report_forms[] = {
-    {.name = "text", .write = write_report_text},
-    {.name = "json", .write = write_report_json},
-    {.name = NULL},
-};
-
 struct api_report *api_report_new(struct error *err)
 {
-    static const struct api_kind kind = {"report", report_forms, release_report};
-    return api_new(&kind, sizeof(struct api_report), err);
+    struct api_report *report = api_new(&report_kind, sizeof *report, err);
+    if (!report)
+        return NULL;
+    report->heard.handle = &report->base;
+    report->listener = (struct json_listener){heard_item, &report->heard};
+    report->json = (struct json){.out = &report->json_text, .listener = &report->listener};
+    return report;
 }
 
 void *api_report_keep(struct api_report *report, size_t size, void (*drop)(void *kept), struct error *err)

@@ -5,60 +5,14 @@
 #ifndef REHEARSE_API_HANDLE_H
 #define REHEARSE_API_HANDLE_H
 
-#include "core/arena.h"
-#include "core/error.h"
-#include "core/text.h"
-#include "rehearse.h"
-
-/* A way to write a handle. */
-struct api_form {
-    const char *name;                                                            /* "json" */
-    bool (*write)(const rh_handle *handle, struct text *out, struct error *err); /* NULL: it is a folder */
-    bool (*save)(const rh_handle *handle, const char *path,
-                 struct error *err); /* NULL: a file of that text */
-};
-
-struct api_kind {
-    const char *name;             /* "profile" */
-    const struct api_form *forms; /* ended by one without a name */
-    void (*release)(rh_handle *handle);
-};
-
-struct api_value {
-    const char *name;
-    struct rh_array array;
-};
-
-struct rh_handle {
-    const struct api_kind *kind;
-    struct arena arena;
-    struct api_value *values;
-    int count, room;
-    bool failed; /* memory ran out while values were added */
-    bool stands; /* a stop has ended the work early, and this is what it had found */
-};
+#include "api/heard.h"
+#include "api/value.h"
 
 /* Returns a handle of `size` bytes, all else zero. NULL: out of memory. */
 void *api_new(const struct api_kind *kind, size_t size, struct error *err);
 
 /* Ends a maker: the handle, or NULL and an error where `made` is false or values are missing. */
 rh_handle *api_made(rh_handle *handle, bool made, struct error *err);
-
-/* Adds a value under a name that lives as long as the handle. */
-void api_add_number(rh_handle *handle, const char *name, double value);
-void api_add_count(rh_handle *handle, const char *name, int64_t value);
-void api_add_flag(rh_handle *handle, const char *name, bool value);
-void api_add_string(rh_handle *handle, const char *name, const char *value); /* copied; NULL: none */
-
-/* Adds one member of all structs of an array. */
-#define API_COLUMN(handle, name, type, items, count, member)                                                 \
-    api_add_column((handle), (name), (type), (count) > 0 ? &(items)->member : NULL, (count), sizeof *(items))
-void api_add_column(rh_handle *handle, const char *name, char type, const void *data, int64_t count,
-                    size_t stride);
-
-/* Adds a list, or `rows` of them, one behind the other. */
-void api_add_table(rh_handle *handle, const char *name, char type, const void *data, int64_t rows,
-                   int64_t columns);
 
 /* Copies a request's list, which ends with the call, for as long as the handle lives. It ends with NULL. NULL: out of memory. */
 const char *const *api_keep_list(rh_handle *handle, const struct rh_list *list, struct error *err);
@@ -69,11 +23,14 @@ bool api_is(const rh_handle *handle, const struct api_kind *kind, const char *fi
 /* Moves an error to the caller, who may not want it. */
 void api_report(const struct error *err, struct rh_error *error);
 
-/* ---- answers that are texts and values alone ---- */
+/* ---- answers that are texts and values alone: what their JSON has is a value, too ---- */
 
 struct api_report {
     rh_handle base;
-    struct text text, json;
+    struct text text, json_text;
+    struct json json; /* writes json_text; what is written are values, too */
+    struct json_listener listener;
+    struct heard heard;
     /* What values point into, and the function that ends it with the handle. NULL: nothing. */
     void *kept;
     void (*drop)(void *kept);

@@ -14,11 +14,9 @@ static bool print(const rh_handle *handle, struct text *out, struct error *err)
     return true;
 }
 
-static bool write_json(const rh_handle *handle, struct text *out, struct error *err)
+static void write_json(const rh_handle *handle, struct json *json)
 {
-    (void)err;
-    profile_write_json(of(handle), out);
-    return true;
+    profile_write_json(of(handle), json);
 }
 
 static bool save_oobleck(const rh_handle *handle, const char *path, struct error *err)
@@ -33,12 +31,12 @@ static void release(rh_handle *handle)
 
 static const struct api_form forms[] = {
     {.name = "text", .write = print},
-    {.name = "json", .write = write_json},
+    {.name = "json"},
     {.name = "oobleck", .save = save_oobleck},
     {.name = NULL},
 };
 
-const struct api_kind api_profile_kind = {"profile", forms, release};
+const struct api_kind api_profile_kind = {"profile", forms, release, write_json};
 
 /* The seconds of all devices in one block: a row per device. */
 static double *gather(rh_handle *handle, const struct profile *profile, bool backward)

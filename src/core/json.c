@@ -51,6 +51,12 @@ static void new_line(struct json *json)
         text_add(json->out, "  ");
 }
 
+static void tell(const struct json *json, struct json_item item)
+{
+    if (json->listener)
+        json->listener->hear(json->listener->context, &item);
+}
+
 /* Comma, line and key before a value. */
 static void begin_item(struct json *json, const char *key)
 {
@@ -70,6 +76,7 @@ static void begin_item(struct json *json, const char *key)
 
 static void open_bracket(struct json *json, const char *key, char bracket, bool flat)
 {
+    tell(json, (struct json_item){bracket == '{' ? JSON_MAP : JSON_LIST, key, {NULL}});
     begin_item(json, key);
     text_format(json->out, "%c", bracket);
     if (json->depth == JSON_MAX_DEPTH) {
@@ -103,6 +110,7 @@ void json_close(struct json *json)
 {
     if (json->depth == 0)
         return;
+    tell(json, (struct json_item){JSON_END, NULL, {NULL}});
     bool on_own_line = !is_flat(json) && json->has_items[json->depth - 1];
     json->depth--;
     if (on_own_line)
@@ -114,12 +122,12 @@ void json_close(struct json *json)
 
 void json_string(struct json *json, const char *key, const char *value)
 {
-    if (!value) {
-        json_null(json, key);
-        return;
-    }
+    tell(json, (struct json_item){JSON_STRING, key, {.string = value}});
     begin_item(json, key);
-    write_string(json->out, value);
+    if (value)
+        write_string(json->out, value);
+    else
+        text_add(json->out, "null");
 }
 
 /* The locale of the program may write a decimal comma, or something longer. */
@@ -138,11 +146,12 @@ static void use_point(char *digits)
 
 void json_number(struct json *json, const char *key, double value)
 {
+    tell(json, (struct json_item){JSON_NUMBER, key, {.number = value}});
+    begin_item(json, key);
     if (!isfinite(value)) {
-        json_null(json, key);
+        text_add(json->out, "null");
         return;
     }
-    begin_item(json, key);
     char digits[40];
     /* 15 digits are always kept, but those of the smallest numbers are not */
     for (int precision = fabs(value) < DBL_MIN ? 1 : DBL_DIG; precision <= DBL_DECIMAL_DIG; precision++) {
@@ -157,18 +166,21 @@ void json_number(struct json *json, const char *key, double value)
 
 void json_integer(struct json *json, const char *key, int64_t value)
 {
+    tell(json, (struct json_item){JSON_INTEGER, key, {.integer = value}});
     begin_item(json, key);
     text_format(json->out, "%lld", (long long)value);
 }
 
 void json_bool(struct json *json, const char *key, bool value)
 {
+    tell(json, (struct json_item){JSON_BOOL, key, {.boolean = value}});
     begin_item(json, key);
     text_add(json->out, value ? "true" : "false");
 }
 
 void json_null(struct json *json, const char *key)
 {
+    tell(json, (struct json_item){JSON_NULL, key, {NULL}});
     begin_item(json, key);
     text_add(json->out, "null");
 }

@@ -20,8 +20,38 @@
 
 #define JSON_MAX_DEPTH 32
 
+enum json_type {
+    JSON_MAP,
+    JSON_LIST,
+    JSON_END,
+    JSON_STRING,
+    JSON_NUMBER,
+    JSON_INTEGER,
+    JSON_BOOL,
+    JSON_NULL
+};
+
+/* What was written: the key lives as long as the call. */
+struct json_item {
+    enum json_type type;
+    const char *key;
+    union {
+        const char *string; /* may be NULL */
+        double number;      /* may be NaN */
+        int64_t integer;
+        bool boolean;
+    };
+};
+
+/* Is told all that is written, in order: a map and a list when they are opened, and their end. */
+struct json_listener {
+    void (*hear)(void *context, const struct json_item *item);
+    void *context;
+};
+
 struct json {
     struct text *out;
+    const struct json_listener *listener; /* NULL: nobody */
     int depth;
     char closing[JSON_MAX_DEPTH];
     bool flat[JSON_MAX_DEPTH];

@@ -179,6 +179,6 @@ bool session_find_max(struct session *session, int limit, struct session_max *fo
 bool session_passed(const struct session *session, struct error *err);
 
 /* Writes the result of session_find_max as JSON. */
-void session_write_max(const struct session_max *max, double target, int processes, struct text *out);
+void session_write_max(const struct session_max *max, double target, int processes, struct json *json);
 
 #endif

@@ -171,28 +171,27 @@ bool session_find_max(struct session *session, int limit, struct session_max *fo
     return ended || (found->unjudged_at > 0 && found->probe_count > 0);
 }
 
-void session_write_max(const struct session_max *max, double target, int processes, struct text *out)
+void session_write_max(const struct session_max *max, double target, int processes, struct json *json)
 {
-    struct json json = {.out = out};
-    json_open_document(&json, "rehearse-max-accelerators/1");
-    json_integer(&json, "accelerators", (int64_t)max->accelerators * processes);
-    json_number(&json, "au_target", target);
+    json_open_document(json, "rehearse-max-accelerators/1");
+    json_integer(json, "accelerators", (int64_t)max->accelerators * processes);
+    json_number(json, "au_target", target);
     if (max->bounded)
-        json_integer(&json, "fails_at", (int64_t)max->fails_at * processes);
-    json_bool(&json, "certain", max->certain);
+        json_integer(json, "fails_at", (int64_t)max->fails_at * processes);
+    json_bool(json, "certain", max->certain);
     if (max->unjudged_at > 0) {
-        json_integer(&json, "unjudged_at", (int64_t)max->unjudged_at * processes);
-        json_string(&json, "unjudged", max->unjudged);
+        json_integer(json, "unjudged_at", (int64_t)max->unjudged_at * processes);
+        json_string(json, "unjudged", max->unjudged);
     }
-    json_open(&json, "probes", '[');
+    json_open(json, "probes", '[');
     for (int i = 0; i < max->probe_count; i++) {
-        json_open_flat(&json, NULL, '{');
-        json_integer(&json, "accelerators", (int64_t)max->probes[i].accelerators * processes);
-        json_number(&json, "au", max->probes[i].au);
-        json_number(&json, "standard_error", max->probes[i].error);
-        json_bool(&json, "met", max->probes[i].met);
-        json_close(&json);
+        json_open_flat(json, NULL, '{');
+        json_integer(json, "accelerators", (int64_t)max->probes[i].accelerators * processes);
+        json_number(json, "au", max->probes[i].au);
+        json_number(json, "standard_error", max->probes[i].error);
+        json_bool(json, "met", max->probes[i].met);
+        json_close(json);
     }
-    json_close(&json);
-    json_close(&json);
+    json_close(json);
+    json_close(json);
 }

@@ -10,6 +10,7 @@
 
 #include "core/arena.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "core/text.h"
 
 #include <stdbool.h>
@@ -78,7 +79,7 @@ const struct profile_device *profile_find_device(const struct profile *profile, 
 bool profile_allreduce_find(const struct profile_allreduce *allreduce, int devices, double *seconds);
 
 /* Appends the profile as rehearse-profile/1. */
-void profile_write_json(const struct profile *profile, struct text *out);
+void profile_write_json(const struct profile *profile, struct json *json);
 
 /* Writes Oobleck's files into folder `path` (made if missing): mb{N}.json, both all-reduce files,
  * model_args.json, in milliseconds; one folder each below `path` for several device types. Every all-reduce

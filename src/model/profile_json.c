@@ -248,20 +248,19 @@ static void write_device(struct json *json, const struct profile *profile,
     json_close(json);
 }
 
-void profile_write_json(const struct profile *profile, struct text *out)
+void profile_write_json(const struct profile *profile, struct json *json)
 {
-    struct json json = {.out = out};
-    json_open_document(&json, FORMAT);
+    json_open_document(json, FORMAT);
     if (profile->model)
-        json_string(&json, "model", profile->model);
+        json_string(json, "model", profile->model);
     if (profile->source)
-        json_string(&json, "source", profile->source);
+        json_string(json, "source", profile->source);
     if (profile->microbatch_size)
-        json_integer(&json, "microbatch_size", profile->microbatch_size);
-    write_layers(&json, profile);
-    json_open(&json, "devices", '[');
+        json_integer(json, "microbatch_size", profile->microbatch_size);
+    write_layers(json, profile);
+    json_open(json, "devices", '[');
     for (int d = 0; d < profile->device_count; d++)
-        write_device(&json, profile, &profile->devices[d]);
-    json_close(&json);
-    json_close(&json);
+        write_device(json, profile, &profile->devices[d]);
+    json_close(json);
+    json_close(json);
 }

@@ -336,8 +336,8 @@ static void assert_same(const struct profile *a, const struct profile *b)
 {
     struct text first = {0};
     struct text second = {0};
-    profile_write_json(a, &first);
-    profile_write_json(b, &second);
+    profile_write_json(a, &(struct json){.out = &first});
+    profile_write_json(b, &(struct json){.out = &second});
     assert_string_equal(first.data, second.data);
     text_release(&first);
     text_release(&second);

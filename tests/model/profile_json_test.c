@@ -80,7 +80,7 @@ static void what_is_written_is_what_was_read(void **state)
     struct text text = {0};
     (void)state;
     parse(&profile, example);
-    profile_write_json(&profile, &text);
+    profile_write_json(&profile, &(struct json){.out = &text});
     assert_string_equal(text.data, example);
     text_release(&text);
     profile_release(&profile);
@@ -113,7 +113,7 @@ static void a_saved_file_is_found_by_its_content(void **state)
     folder_make(&folder);
     snprintf(path, sizeof path, "%s/profile", folder.path);
     parse(&profile, example);
-    profile_write_json(&profile, &text);
+    profile_write_json(&profile, &(struct json){.out = &text});
     assert_true(file_write(path, text.data, text.length, &err));
     text_release(&text);
     assert_true(profile_load(&again, path, 0, &err));

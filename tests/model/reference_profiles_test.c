@@ -95,7 +95,7 @@ static void the_published_profile_has_its_known_sums(void **state)
 static char *as_json(const struct profile *profile)
 {
     struct text text = {0};
-    profile_write_json(profile, &text);
+    profile_write_json(profile, &(struct json){.out = &text});
     return text.data;
 }
 

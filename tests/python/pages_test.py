@@ -26,18 +26,39 @@ def examples_of(path):
     return page
 
 
+def leaves_of(value, name=""):
+    """The names of what a document has, as docs/library.md says: a.b, also of each item of a list."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from leaves_of(inner, f"{name}.{key}" if name else key)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from leaves_of(inner, name)
+    else:
+        yield name
+
+
 class Pages(unittest.TestCase):
+    def check_values(self, name, handle):
+        """All that the document of an answer has is a value of it."""
+        lacking = sorted(set(leaves_of(handle.to_dict())) - set(handle.names) - {"format"})
+        self.assertEqual(lacking, [], f"{name} of {handle.kind}")
+        return True
+
     def run_page(self, page, folder):
         said = []
         runner = doctest.DocTestRunner()
         os.symlink(os.path.join(ROOT, "examples"), os.path.join(folder, "examples"))
         os.chdir(folder)
-        runner.run(page, out=said.append)
+        runner.run(page, out=said.append, clear_globs=False)
         self.assertEqual(runner.failures, 0, "".join(said))
+        answers = {name: value for name, value in page.globs.items() if "json" in getattr(value, "forms", [])}
+        self.answers += sum(self.check_values(name, answer) for name, answer in answers.items())
         return runner.tries
 
     def test_examples_do_what_they_show(self):
         before, tries = os.getcwd(), {}
+        self.answers = 0
         for path in [os.path.join(ROOT, "README.md")] + sorted(glob.glob(os.path.join(ROOT, "docs", "*.md"))):
             page = examples_of(path)
             if not page.examples:
@@ -48,6 +69,7 @@ class Pages(unittest.TestCase):
                 finally:
                     os.chdir(before)
         self.assertGreater(tries["python.md"], 10)
+        self.assertGreater(self.answers, 20)
 
     def test_every_command_is_shown_by_a_page(self):
         shown = ""

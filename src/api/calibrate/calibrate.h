@@ -73,6 +73,6 @@ void calibrate_run_write(const struct calibrate_report *report, struct json *jso
 
 /* Prints the report, and writes "rehearse-calibration-fit/1". */
 void calibrate_print(const struct calibrate_report *report, struct text *out);
-void calibrate_write(const struct calibrate_report *report, struct text *out);
+void calibrate_write(const struct calibrate_report *report, struct json *json);
 
 #endif

@@ -68,26 +68,25 @@ static void write_errors(struct json *json, const char *key, const struct error_
     json_close(json);
 }
 
-void calibrate_write(const struct calibrate_report *report, struct text *out)
+void calibrate_write(const struct calibrate_report *report, struct json *json)
 {
-    struct json json = {.out = out};
-    json_open_document(&json, "rehearse-calibration-fit/1");
-    json_string(&json, "device", report->device ? report->device->name : "all");
+    json_open_document(json, "rehearse-calibration-fit/1");
+    json_string(json, "device", report->device ? report->device->name : "all");
     if (report->fitted.name && report->fitted.pace > 0.0)
-        json_number(&json, "pace", report->fitted.pace);
-    json_open(&json, "fitted", '[');
+        json_number(json, "pace", report->fitted.pace);
+    json_open(json, "fitted", '[');
     for (int i = 0; i < report->line_count; i++) {
         const struct calibrate_line *line = &report->lines[i];
-        json_open(&json, NULL, '{');
-        json_string(&json, "what", line->what);
-        json_string(&json, "name", line->name);
-        json_integer(&json, "rows", line->after.rows);
-        write_errors(&json, "before", &line->before);
-        write_errors(&json, "after", &line->after);
-        json_close(&json);
+        json_open(json, NULL, '{');
+        json_string(json, "what", line->what);
+        json_string(json, "name", line->name);
+        json_integer(json, "rows", line->after.rows);
+        write_errors(json, "before", &line->before);
+        write_errors(json, "after", &line->after);
+        json_close(json);
     }
-    json_close(&json);
+    json_close(json);
     if (report->run)
-        calibrate_run_write(report, &json);
-    json_close(&json);
+        calibrate_run_write(report, json);
+    json_close(json);
 }

@@ -169,7 +169,7 @@ struct report {
     const struct cost_chosen *chosen;
     const struct file_options *of_files;
     struct text *text;
-    struct json json;
+    struct json *json;
 };
 
 static bool count_file(struct report *report, size_t file, struct error *err)
@@ -182,7 +182,7 @@ static bool count_file(struct report *report, size_t file, struct error *err)
         return false;
     bool counted = module_count(&count, &module, &options, err);
     if (counted) {
-        cost_counts_write(&module, &count, &report->json);
+        cost_counts_write(&module, &count, report->json);
         cost_counts_print(&module, &count, report->text);
         module_count_release(&count);
     }
@@ -207,7 +207,7 @@ static bool explain_file(struct report *report, size_t file, struct error *err)
                 (!of->backward || hlo_load_sized(&backward, of->backward, &report->of_files->dims, err)) &&
                 layer_cost(&layer, &forward, of->backward ? &backward : NULL, explain.options, err);
     if (done) {
-        cost_explain_write(&explain, &report->json);
+        cost_explain_write(&explain, report->json);
         cost_explain_print(&explain, report->text);
     }
     layer_release(&layer);
@@ -235,10 +235,10 @@ static rh_handle *report_files(const struct rh_cost_request *given, const struct
                             .chosen = chosen,
                             .of_files = of_files,
                             .text = &made->text,
-                            .json = {.out = &made->json}};
+                            .json = &made->json};
     bool list = given->files.count > 1, done = true;
     if (list)
-        json_open(&report.json, NULL, '[');
+        json_open(report.json, NULL, '[');
     if (!pricing)
         cost_counts_print_header(report.text);
     for (size_t i = 0; i < given->files.count && done; i++) {
@@ -248,7 +248,7 @@ static rh_handle *report_files(const struct rh_cost_request *given, const struct
                (pricing ? explain_file(&report, i, err) : count_file(&report, i, err));
     }
     if (list)
-        json_close(&report.json);
+        json_close(report.json);
     return api_made(&made->base, done && cost_dims_check(&of_files->dims, err), err);
 }
 

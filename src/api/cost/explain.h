@@ -34,6 +34,6 @@ extern const char *const cost_rules[];
 
 /* The built-in tables, for --list. */
 void cost_list_print(struct text *out);
-void cost_list_write(struct text *out); /* JSON */
+void cost_list_write(struct json *json); /* JSON */
 
 #endif

@@ -126,19 +126,18 @@ static void write_list(struct json *json, const char *key, const void *entries, 
 
 #define COUNT(fields) (sizeof(fields) / sizeof *(fields))
 
-void cost_list_write(struct text *out)
+void cost_list_write(struct json *json)
 {
     const struct table *models = tables_known(TABLE_MODELS), *devices = tables_known(TABLE_DEVICES),
                        *links = tables_known(TABLE_LINKS);
-    struct json json = {.out = out};
-    json_open_document(&json, "rehearse-tables/1");
-    write_list(&json, "models", models->models, models->count, sizeof *models->models, model_fields,
+    json_open_document(json, "rehearse-tables/1");
+    write_list(json, "models", models->models, models->count, sizeof *models->models, model_fields,
                COUNT(model_fields), write_parameters);
-    write_list(&json, "devices", devices->devices, devices->count, sizeof *devices->devices, device_fields,
+    write_list(json, "devices", devices->devices, devices->count, sizeof *devices->devices, device_fields,
                COUNT(device_fields), write_peaks);
-    write_list(&json, "links", links->links, links->count, sizeof *links->links, link_fields,
+    write_list(json, "links", links->links, links->count, sizeof *links->links, link_fields,
                COUNT(link_fields), NULL);
-    write_list(&json, "software", software_all, SOFTWARE_COUNT, sizeof *software_all, software_fields,
+    write_list(json, "software", software_all, SOFTWARE_COUNT, sizeof *software_all, software_fields,
                COUNT(software_fields), NULL);
-    json_close(&json);
+    json_close(json);
 }

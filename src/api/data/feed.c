@@ -111,17 +111,17 @@ static bool list_workloads(struct api_report *report, struct error *err)
 {
     int count;
     const char *const *names = workload_builtins(&count);
-    struct json json = {.out = &report->json};
+    struct json *json = &report->json;
     if (!names)
         return error_memory(err);
-    json_open_document(&json, "rehearse-workload-list/1");
-    json_open(&json, "workloads", '[');
+    json_open_document(json, "rehearse-workload-list/1");
+    json_open(json, "workloads", '[');
     for (int i = 0; i < count; i++) {
-        json_string(&json, NULL, names[i]);
+        json_string(json, NULL, names[i]);
         text_format(&report->text, "%s\n", names[i]);
     }
-    json_close(&json);
-    json_close(&json);
+    json_close(json);
+    json_close(json);
     api_add_column(&report->base, "workloads", 's', names, count,
                    sizeof *names); /* of the program's tables */
     return true;
@@ -129,11 +129,11 @@ static bool list_workloads(struct api_report *report, struct error *err)
 
 static bool show_workload(const struct feed_job *job, struct error *err)
 {
-    struct json json = {.out = &job->report->json};
+    struct json *json = &job->report->json;
     (void)err;
     if (comm_rank(job->comm) > 0)
         return true;
-    workload_write_json(&job->workload, &json, NULL);
+    workload_write_json(&job->workload, json, NULL);
     workload_write_yaml(&job->workload, &job->report->text);
     return true;
 }

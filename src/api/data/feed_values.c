@@ -36,9 +36,7 @@ void feed_add_values(const struct session *session, rh_handle *handle)
     struct error why = {.text = ""};
     bool passed = session_passed(session, &why);
     api_add_flag(handle, "passed", passed);
-    api_add_string(handle, "verdict", session_verdict_name(session->verdict));
     api_add_string(handle, "reason", passed ? NULL : why.text);
-    api_add_string(handle, "workload", session->options.run.workload->name);
     api_add_flag(handle, "complete", session->run.complete);
     api_add_count(handle, "epochs", session->run.epochs);
     api_add_count(handle, "device_read", session->device_read);
@@ -56,9 +54,7 @@ void feed_add_max(const struct session_max *max, double target, int processes, r
         probes[i] = max->probes[i];
         probes[i].accelerators *= processes;
     }
-    api_add_count(handle, "accelerators", (int64_t)max->accelerators * processes);
     api_add_flag(handle, "bounded", max->bounded);
-    api_add_flag(handle, "certain", max->certain);
     api_add_count(handle, "unjudged_at", (int64_t)max->unjudged_at * processes);
     api_add_string(handle, "unjudged", max->unjudged_at > 0 ? max->unjudged : NULL);
     api_add_number(handle, "target", target);

@@ -124,25 +124,24 @@ static void print_generated(const struct dataset_generated *made, double seconds
 }
 
 static void write_generated(const struct dataset_layout *layout, const char *root,
-                            const struct dataset_generated *made, double seconds, struct text *out)
+                            const struct dataset_generated *made, double seconds, struct json *json)
 {
-    struct json json = {.out = out};
-    json_open_document(&json, "rehearse-dataset-generation/1");
-    json_string(&json, "folder", root);
-    json_string(&json, "dataset_format", layout->format->name);
-    json_integer(&json, "files_train", layout->files_train);
-    json_integer(&json, "files_eval", layout->files_eval);
-    json_integer(&json, "samples_per_file", layout->samples_per_file);
-    json_integer(&json, "eval_samples_per_file", dataset_samples_per_file(layout, true));
-    json_integer(&json, "bytes", dataset_layout_bytes(layout));
+    json_open_document(json, "rehearse-dataset-generation/1");
+    json_string(json, "folder", root);
+    json_string(json, "dataset_format", layout->format->name);
+    json_integer(json, "files_train", layout->files_train);
+    json_integer(json, "files_eval", layout->files_eval);
+    json_integer(json, "samples_per_file", layout->samples_per_file);
+    json_integer(json, "eval_samples_per_file", dataset_samples_per_file(layout, true));
+    json_integer(json, "bytes", dataset_layout_bytes(layout));
     if (made) {
-        json_integer(&json, "files_written", made->files_written);
-        json_integer(&json, "files_kept", made->files_kept);
-        json_integer(&json, "bytes_written", made->bytes_written);
-        json_integer(&json, "bytes_kept", made->bytes_kept);
-        json_number(&json, "seconds", seconds);
+        json_integer(json, "files_written", made->files_written);
+        json_integer(json, "files_kept", made->files_kept);
+        json_integer(json, "bytes_written", made->bytes_written);
+        json_integer(json, "bytes_kept", made->bytes_kept);
+        json_number(json, "seconds", seconds);
     }
-    json_close(&json);
+    json_close(json);
 }
 
 /* All that a call has. */
@@ -160,24 +159,12 @@ struct generating {
 static void answer(const struct generating *job, const struct dataset_generated *made, double seconds)
 {
     const struct dataset_layout *layout = &job->layout;
-    rh_handle *handle = &job->report->base;
-    api_add_string(handle, "folder", job->data.root);
-    api_add_string(handle, "format", layout->format->name);
-    api_add_count(handle, "files_train", layout->files_train);
-    api_add_count(handle, "files_eval", layout->files_eval);
-    api_add_count(handle, "samples_per_file", layout->samples_per_file);
-    api_add_count(handle, "eval_samples_per_file", dataset_samples_per_file(layout, true));
-    api_add_count(handle, "bytes", dataset_layout_bytes(layout));
-    if (made) {
-        api_add_count(handle, "files_written", made->files_written);
-        api_add_count(handle, "files_kept", made->files_kept);
-        api_add_count(handle, "bytes_written", made->bytes_written);
-        api_add_count(handle, "bytes_kept", made->bytes_kept);
-        api_add_number(handle, "seconds", seconds);
-    }
-    if (comm_rank(job->comm) > 0)
-        return;
+    api_add_string(&job->report->base, "format", layout->format->name);
     write_generated(layout, job->data.root, made, seconds, &job->report->json);
+    if (comm_rank(job->comm) > 0) {
+        text_release(&job->report->json_text);
+        return;
+    }
     print_layout(layout, job->data.root, &job->report->text);
     if (made)
         print_generated(made, seconds, &job->report->text);

@@ -24,26 +24,19 @@ const struct option_spec api_dataset_scale_options[] = {
 static void answer(const struct rh_dataset_scale_request *asked, const struct dataset_scaled *scaled,
                    double seconds, struct api_report *report)
 {
-    struct json json = {.out = &report->json};
+    struct json *json = &report->json;
     struct unit_texts texts = {0};
-    rh_handle *handle = &report->base;
-    json_open_document(&json, "rehearse-dataset-scaling/1");
-    json_string(&json, "folder", asked->output);
-    json_integer(&json, "items", scaled->items);
-    json_integer(&json, "files", scaled->files);
-    json_integer(&json, "bytes", scaled->bytes);
-    json_integer(&json, "bytes_kept", scaled->bytes_kept);
-    json_number(&json, "seconds", seconds);
-    json_close(&json);
+    json_open_document(json, "rehearse-dataset-scaling/1");
+    json_string(json, "folder", asked->output);
+    json_integer(json, "items", scaled->items);
+    json_integer(json, "files", scaled->files);
+    json_integer(json, "bytes", scaled->bytes);
+    json_integer(json, "bytes_kept", scaled->bytes_kept);
+    json_number(json, "seconds", seconds);
+    json_close(json);
     text_format(&report->text, "%s: %" PRId64 " files, %" PRId64 " bytes (%s) in %s\n", asked->output,
                 scaled->files, scaled->bytes, unit_text(&texts, (double)scaled->bytes, UNIT_BYTES),
                 unit_text(&texts, seconds, UNIT_TIME));
-    api_add_string(handle, "folder", asked->output);
-    api_add_count(handle, "items", scaled->items);
-    api_add_count(handle, "files", scaled->files);
-    api_add_count(handle, "bytes", scaled->bytes);
-    api_add_count(handle, "bytes_kept", scaled->bytes_kept);
-    api_add_number(handle, "seconds", seconds);
 }
 
 static bool scale_fits(const struct rh_dataset_scale_request *asked, const atomic_bool *stop,

@@ -36,27 +36,26 @@ static void print_verified(const struct dataset_verified *verified, const char *
                 verified->fault_count, data_plural(verified->fault_count));
 }
 
-static void write_verified(const struct dataset_verified *verified, const char *root, struct text *out)
+static void write_verified(const struct dataset_verified *verified, const char *root, struct json *json)
 {
-    struct json json = {.out = out};
-    json_open_document(&json, "rehearse-dataset-verification/1");
-    json_string(&json, "folder", root);
-    json_integer(&json, "files", verified->files);
-    json_integer(&json, "bytes", verified->bytes);
-    json_integer(&json, "faults", verified->fault_count);
-    json_open(&json, "listed", '[');
+    json_open_document(json, "rehearse-dataset-verification/1");
+    json_string(json, "folder", root);
+    json_integer(json, "files", verified->files);
+    json_integer(json, "bytes", verified->bytes);
+    json_integer(json, "faults", verified->fault_count);
+    json_open(json, "listed", '[');
     for (int i = 0; i < verified->listed; i++) {
         const struct dataset_fault *fault = &verified->faults[i];
-        json_open_flat(&json, NULL, '{');
-        json_string(&json, "path", fault->path);
-        json_string(&json, "fault", fault_names[fault->kind]);
+        json_open_flat(json, NULL, '{');
+        json_string(json, "path", fault->path);
+        json_string(json, "fault", fault_names[fault->kind]);
         if (fault->kind == DATASET_WRONG_CONTENT)
-            json_integer(&json, "offset", fault->offset);
-        json_string(&json, "text", fault->text);
-        json_close(&json);
+            json_integer(json, "offset", fault->offset);
+        json_string(json, "text", fault->text);
+        json_close(json);
     }
-    json_close(&json);
-    json_close(&json);
+    json_close(json);
+    json_close(json);
 }
 
 static void drop(void *context)
@@ -70,7 +69,7 @@ static const char *kind_of(const struct dataset_fault *fault)
     return fault_names[fault->kind];
 }
 
-static void add_values(struct api_report *report, const struct dataset_verified *verified, const char *root)
+static void add_values(struct api_report *report, const struct dataset_verified *verified)
 {
     rh_handle *handle = &report->base;
     const struct dataset_fault *faults = verified->faults;
@@ -78,10 +77,6 @@ static void add_values(struct api_report *report, const struct dataset_verified 
     for (int i = 0; kinds && i < verified->listed; i++)
         kinds[i] = kind_of(&faults[i]);
     handle->failed = handle->failed || !kinds;
-    api_add_string(handle, "folder", root);
-    api_add_count(handle, "files", verified->files);
-    api_add_count(handle, "bytes", verified->bytes);
-    api_add_count(handle, "faults", verified->fault_count);
     api_add_column(handle, "listed.fault", 's', kinds, verified->listed, sizeof *kinds);
     API_COLUMN(handle, "listed.path", 's', faults, verified->listed, path);
     API_COLUMN(handle, "listed.text", 's', faults, verified->listed, text);
@@ -103,7 +98,7 @@ static bool verify_layout(const struct rh_dataset_verify_request *asked, const s
         return false;
     write_verified(verified, data->root, &report->json);
     print_verified(verified, data->root, seconds, &report->text);
-    add_values(report, verified, data->root);
+    add_values(report, verified);
     return true;
 }
 

@@ -338,15 +338,15 @@ static bool save(const char *path, const struct text *json, struct error *err)
 static bool deliver(const struct elastic_report *report, const struct rh_elastic_request *given,
                     struct api_report *made, struct error *err)
 {
-    struct json json = {.out = &made->json};
+    struct json *json = &made->json;
     add_set(&report->set, &made->base);
     api_add_count(&made->base, "faults", report->faults);
     api_add_string(&made->base, "faults_limit", report->limited ? report->limit.text : NULL);
     add_events(report, &made->base);
     if (report->losses)
         add_losses(report, &made->base);
-    return elastic_report_json(report, &json, err) &&
-           (!given->output || save(given->output, &made->json, err)) &&
+    return elastic_report_json(report, json, err) &&
+           (!given->output || save(given->output, &made->json_text, err)) &&
            (!given->figure || elastic_report_draw(report, given->figure, err)) &&
            elastic_report_print(report, &made->text, err);
 }

@@ -329,11 +329,11 @@ static void add_values(const struct goodput_rows *answer, rh_handle *handle)
 
 static bool deliver(const struct goodput_rows *answer, struct api_report *report, struct error *err)
 {
-    struct json json = {.out = &report->json};
-    goodput_write_json(answer, &json);
+    struct json *json = &report->json;
+    goodput_write_json(answer, json);
     goodput_print(answer, &report->text);
     add_values(answer, &report->base);
-    return !answer->given->output || save(answer->given->output, &report->json, err);
+    return !answer->given->output || save(answer->given->output, &report->json_text, err);
 }
 
 static struct elastic_costs costs_of(const struct rh_elastic_request *given)

@@ -31,7 +31,7 @@ static void release(rh_handle *handle)
 }
 
 static const struct api_form forms[] = {{.name = "svg", .write = write_svg}, {.name = NULL}};
-static const struct api_kind kind = {"figure", forms, release};
+static const struct api_kind kind = {.name = "figure", .forms = forms, .release = release};
 
 /* gnuplot writes a file, which is read again: a pipe would have no ending that says what to draw. */
 static bool draw_into(struct picture *picture, picture_fn *draw, const void *context, struct error *err)

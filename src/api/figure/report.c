@@ -41,16 +41,13 @@ static void write_files(const struct page *page, struct json *json)
     json_close(json);
 }
 
-static bool write_json(const rh_handle *handle, struct text *out, struct error *err)
+static void write_json(const rh_handle *handle, struct json *json)
 {
     const struct page *page = (const struct page *)handle;
-    struct json json = {.out = out};
-    (void)err;
-    json_open_document(&json, "rehearse-report/1");
-    json_string(&json, "report", page->output);
-    write_files(page, &json);
-    json_close(&json);
-    return true;
+    json_open_document(json, "rehearse-report/1");
+    json_string(json, "report", page->output);
+    write_files(page, json);
+    json_close(json);
 }
 
 static bool write_html(const rh_handle *handle, struct text *out, struct error *err)
@@ -83,11 +80,11 @@ static void release(rh_handle *handle)
 
 static const struct api_form forms[] = {
     {.name = "text", .write = write_text},
-    {.name = "json", .write = write_json},
+    {.name = "json"},
     {.name = "html", .write = write_html},
     {.name = NULL},
 };
-static const struct api_kind kind = {"report", forms, release};
+static const struct api_kind kind = {"report", forms, release, write_json};
 
 static void add_values(struct page *page)
 {

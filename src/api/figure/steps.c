@@ -81,8 +81,6 @@ static const char *join(rh_handle *handle, size_t group, const char *event)
 static void add_values(rh_handle *handle, const struct steps *steps)
 {
     int64_t count = (int64_t)steps->group_count;
-    api_add_string(handle, "workload", steps->workload);
-    api_add_count(handle, "files", steps->files);
     API_COLUMN(handle, "gpus", 'q', steps->groups, count, gpus);
     API_COLUMN(handle, "batch", 'q', steps->groups, count, batch);
     for (size_t i = 0; i < steps->group_count; i++)

@@ -102,7 +102,7 @@ static bool save_profile(const struct rh_measure_layers_request *given,
     if (!measured_profile(&profile, measured, given->name ? given->name : measured->device, given->command,
                           err))
         return false;
-    profile_write_json(&profile, &text);
+    profile_write_json(&profile, &(struct json){.out = &text});
     profile_release(&profile);
     bool done = text.failed ? error_memory(err) : file_write(given->output, text.data, text.length, err);
     text_release(&text);
@@ -129,19 +129,19 @@ static bool show_plugin(const struct rh_measure_layers_request *given, const str
                         struct api_report *report, struct error *err)
 {
     const struct pjrt_facts *facts = pjrt_facts_of(pjrt);
-    struct json json = {.out = &report->json};
+    struct json *json = &report->json;
     if (given->output)
         return error_set(err, ERROR_USAGE,
                          "expected files to measure (without files, only the plugin is shown)");
     text_format(&report->text, "%s: PJRT %d.%d, %s%s%s, %d device%s: %s\n", facts->path, facts->major,
                 facts->minor, facts->platform, *facts->version ? ", " : "", facts->version,
                 facts->device_count, facts->device_count == 1 ? "" : "s", facts->device);
-    json_open_flat(&json, NULL, '{');
-    json_string(&json, "plugin", facts->path);
-    json_string(&json, "platform", facts->platform);
-    json_integer(&json, "devices", facts->device_count);
-    json_string(&json, "device", facts->device);
-    json_close(&json);
+    json_open_flat(json, NULL, '{');
+    json_string(json, "plugin", facts->path);
+    json_string(json, "platform", facts->platform);
+    json_integer(json, "devices", facts->device_count);
+    json_string(json, "device", facts->device);
+    json_close(json);
     api_add_string(&report->base, "platform", facts->platform);
     api_add_string(&report->base, "device", facts->device);
     api_add_count(&report->base, "devices", facts->device_count);

@@ -181,12 +181,13 @@ static bool write_files(struct links_job *job, const struct study_fits *fits, co
                         struct error *err)
 {
     struct text cluster = {0}, table = {0}, times = {0};
+    struct json json = {.out = &times};
     if (!study_write_cluster(job->study, facts, &cluster, err)) {
         text_release(&cluster);
         return false;
     }
     study_write_csv(job->study, &table);
-    study_write_json(job->study, fits, facts, &times);
+    study_write_json(job->study, fits, facts, &json);
     bool done = write_file(job, "cluster.yaml", &cluster, err);
     struct error later; /* only the first is told */
     done = write_file(job, "collectives.csv", &table, done ? err : &later) && done;

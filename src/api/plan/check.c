@@ -85,19 +85,10 @@ static void write_json(const char *path, const struct score *score, struct json 
     json_close(json);
 }
 
-/* What callers can ask of each plan. */
-struct row {
-    const char *file;
-    double iteration_time, expected, excess;
-    bool fits;
-};
-
 struct check {
     const struct rh_check_request *asked;
     struct score_options how;
     struct api_report *report;
-    struct json json;
-    struct row *rows;
 };
 
 static bool check_one(struct check *check, size_t at, struct error *err)
@@ -116,40 +107,22 @@ static bool check_one(struct check *check, size_t at, struct error *err)
     bool ok = score_plan(&score, &plan, &check->how, err);
     if (ok) {
         ok = !check->asked->output || plan_save(&score.plan, check->asked->output, err);
-        write_json(path, &score, &check->json);
+        write_json(path, &score, &check->report->json);
         print(path, &score, &check->report->text);
-        check->rows[at] = (struct row){
-            .file = arena_string(&check->report->base.arena, path),
-            .iteration_time = score.plan.iteration_time,
-            .expected = score.plan.expected,
-            .excess = score_excess(&score),
-            .fits = !score.misfit.text[0],
-        };
         score_release(&score);
     }
     plan_release(&plan);
     doc_release(&doc);
-    return ok && (check->rows[at].file || error_memory(err));
+    return ok;
 }
 
 static bool check_all(struct check *check, const struct api_call *call, struct error *err)
 {
-    rh_handle *handle = &check->report->base;
-    int64_t count = (int64_t)check->asked->plans.count;
     bool ok = true;
-    check->json.out = &check->report->json;
-    check->rows = ARENA_ARRAY(&handle->arena, (size_t)count, struct row);
-    if (!check->rows)
-        return error_memory(err);
-    json_open(&check->json, NULL, '[');
+    json_open(&check->report->json, NULL, '[');
     for (size_t i = 0; ok && i < check->asked->plans.count; i++)
         ok = !api_stopped(call, err) && check_one(check, i, err);
-    json_close(&check->json);
-    API_COLUMN(handle, "file", 's', check->rows, count, file);
-    API_COLUMN(handle, "iteration_time", 'd', check->rows, count, iteration_time);
-    API_COLUMN(handle, "expected", 'd', check->rows, count, expected);
-    API_COLUMN(handle, "excess", 'd', check->rows, count, excess);
-    API_COLUMN(handle, "fits", '?', check->rows, count, fits);
+    json_close(&check->report->json);
     return ok;
 }
 

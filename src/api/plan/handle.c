@@ -20,12 +20,9 @@ static bool print(const rh_handle *handle, struct text *out, struct error *err)
     return copy(&of(handle)->text, out, err);
 }
 
-static bool write_json(const rh_handle *handle, struct text *out, struct error *err)
+static void write_json(const rh_handle *handle, struct json *json)
 {
-    struct json json = {.out = out};
-    (void)err;
-    plan_write_json(&of(handle)->plan, &json, NULL);
-    return true;
+    plan_write_json(&of(handle)->plan, json, NULL);
 }
 
 static bool write_dot(const rh_handle *handle, struct text *out, struct error *err)
@@ -51,22 +48,19 @@ static void release(rh_handle *handle)
 }
 
 static const struct api_form forms[] = {
-    {.name = "text", .write = print},
-    {.name = "json", .write = write_json},
-    {.name = "dot", .write = write_dot},
-    {.name = "emit", .write = write_emitted},
-    {.name = NULL},
+    {.name = "text", .write = print},         {.name = "json"}, {.name = "dot", .write = write_dot},
+    {.name = "emit", .write = write_emitted}, {.name = NULL},
 };
 
-const struct api_kind api_plan_kind = {"plan", forms, release};
+const struct api_kind api_plan_kind = {"plan", forms, release, write_json};
 
 bool api_plan_copy(const rh_plan *handle, struct plan *plan, struct error *err)
 {
     struct text text = {0};
     if (!api_is(handle, &api_plan_kind, "from", err))
         return false;
-    bool done = write_json(handle, &text, err) && (!text.failed || error_memory(err)) &&
-                plan_parse(plan, "from", text.data, text.length, err);
+    write_json(handle, &(struct json){.out = &text});
+    bool done = (!text.failed || error_memory(err)) && plan_parse(plan, "from", text.data, text.length, err);
     text_release(&text);
     return done;
 }

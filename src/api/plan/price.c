@@ -127,14 +127,7 @@ static void add_values(rh_handle *handle, const struct launch_price *price)
 {
     const struct launch_options *read = price->options;
     const struct job *job = &price->job;
-    api_add_string(handle, "file", read->path);
-    api_add_string(handle, "reader", read->reader);
-    api_add_string(handle, "software", job->software->name);
-    api_add_string(handle, "model", job->model->name);
-    api_add_string(handle, "device_type", job->device->name);
     api_add_count(handle, "devices", job->devices);
-    api_add_count(handle, "global_batch", job->batch);
-    api_add_count(handle, "sequence", job->sequence);
     api_add_number(handle, "iteration_time", price->time.seconds);
     api_add_number(handle, "expected", price->factor * price->time.seconds);
     api_add_number(handle, "low", price->low);
@@ -144,7 +137,6 @@ static void add_values(rh_handle *handle, const struct launch_price *price)
     api_add_number(handle, "utilisation", job_utilisation(job, &price->time));
     api_add_number(handle, "memory", price->memory.total);
     api_add_number(handle, "device_memory", (double)job->device->memory);
-    api_add_flag(handle, "fits", launch_price_fits(price));
     add_parts(handle, &price->time);
     if (price->planned) {
         api_add_number(handle, "planned.iteration_time", price->planned->time.seconds);
@@ -176,8 +168,8 @@ static bool save_plan(const struct rh_price_request *given, const struct launch_
 static bool answer(const struct rh_price_request *given, const struct launch_price *price,
                    const struct estimate *estimate, struct api_report *report, struct error *err)
 {
-    struct json json = {.out = &report->json};
-    launch_price_write(price, &json);
+    struct json *json = &report->json;
+    launch_price_write(price, json);
     launch_price_print(price, &report->text);
     if (given->explain)
         estimate_print(estimate, &report->text);

@@ -35,7 +35,7 @@ static bool deliver(const struct rh_templates_request *asked, const struct templ
                     const struct planning *planning, struct api_report *report, struct error *err)
 {
     rh_handle *handle = &report->base;
-    struct json json = {.out = &report->json};
+    struct json *json = &report->json;
     double *times = ARENA_ARRAY(&handle->arena, (size_t)set->count + 1, double);
     int *nodes = ARENA_ARRAY(&handle->arena, (size_t)set->count + 1, int);
     if (!times || !nodes)
@@ -50,8 +50,8 @@ static bool deliver(const struct rh_templates_request *asked, const struct templ
     const char *left_out = planning_not_counted(planning, &handle->arena);
     if (left_out)
         text_format(&report->text, "\nnot counted: %s of the cluster file\n", left_out);
-    return templates_write_json(set, planning, &json, err) &&
-           (!asked->output || save(asked->output, &report->json, err));
+    return templates_write_json(set, planning, json, err) &&
+           (!asked->output || save(asked->output, &report->json_text, err));
 }
 
 static bool find(const struct rh_templates_request *asked, const struct planning *planning,

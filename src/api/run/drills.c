@@ -182,11 +182,11 @@ static bool deliver(struct drills_answer *answer, const struct rh_play_request *
                     struct api_report *report, struct error *err)
 {
     struct drill_results *results = &answer->results;
-    struct json json = {.out = &report->json};
+    struct json *json = &report->json;
     struct error why = {.text = ""};
     rh_handle *handle = &report->base;
     drill_results_sort(results);
-    drill_results_write_json(results, given->seed, (int)given->faults, &json);
+    drill_results_write_json(results, given->seed, (int)given->faults, json);
     drill_results_print(results, &report->text);
     bool passed = drill_results_judge(results, &why);
     handle->stands = results->asked > 0;
@@ -208,7 +208,7 @@ static bool deliver(struct drills_answer *answer, const struct rh_play_request *
     API_COLUMN(handle, "seconds.median", 'd', answer->rows, DRILL_TIMES, median);
     API_COLUMN(handle, "seconds.p90", 'd', answer->rows, DRILL_TIMES, p90);
     API_COLUMN(handle, "seconds.p99", 'd', answer->rows, DRILL_TIMES, p99);
-    return (!report->text.failed && !report->json.failed) || error_memory(err);
+    return (!report->text.failed && !report->json_text.failed) || error_memory(err);
 }
 
 /* ---- who runs them ---- */

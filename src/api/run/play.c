@@ -61,25 +61,20 @@ static void add_values(rh_handle *handle, const struct run_result *result)
         {"memory.buffers", result->buffers},
     };
     api_add_flag(handle, "passed", true);
-    api_add_string(handle, "model", result->model);
-    api_add_string(handle, "schedule", result->schedule);
-    api_add_string(handle, "computed", result->computed);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         api_add_number(handle, numbers[i].name, numbers[i].value);
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         api_add_count(handle, counts[i].name, counts[i].value);
-    api_add_column(handle, "simulated_ends", 'd', result->ends[0], result->iterations, sizeof(double));
-    api_add_column(handle, "played_ends", 'd', result->ends[1], result->iterations, sizeof(double));
 }
 
 /* The report of rank 0; those of others are empty. */
 static bool deliver(const struct run_result *result, struct api_report *report, struct error *err)
 {
-    struct json json = {.out = &report->json};
-    run_write_json(result, &json);
+    struct json *json = &report->json;
+    run_write_json(result, json);
     run_print(result, &report->text);
     add_values(&report->base, result);
-    return (!report->text.failed && !report->json.failed) || error_memory(err);
+    return (!report->text.failed && !report->json_text.failed) || error_memory(err);
 }
 
 /* ---- ranks ---- */

@@ -71,32 +71,16 @@ static bool write_files(struct plan *plan, const struct sim_options *options, co
     return simulate_files_close(&files, given, ok, err);
 }
 
-/* What callers can ask. Lists are copied: the result ends before the handle. */
-static void add_values(const struct sim_result *result, const struct plan *plan, struct api_report *report)
+/* Names that the document has otherwise. */
+static void add_values(const struct sim_result *result, struct api_report *report)
 {
     rh_handle *handle = &report->base;
-    size_t count = (size_t)result->device_count;
-    struct sim_device *devices = ARENA_ARRAY(&handle->arena, count + 1, struct sim_device);
-    api_add_string(handle, "schedule", result->schedule);
-    api_add_number(handle, "iteration_time", result->seconds);
-    api_add_number(handle, "expected", plan->expected);
-    api_add_number(handle, "makespan", result->makespan);
-    api_add_number(handle, "bubble", result->bubble);
+    double *peaks = ARENA_ARRAY(&handle->arena, (size_t)result->device_count + 1, double);
     api_add_number(handle, "formula", result->formula);
-    api_add_number(handle, "samples_per_second", result->samples);
-    api_add_number(handle, "tokens_per_second", result->tokens);
-    api_add_number(handle, "utilisation", result->utilisation);
-    api_add_count(handle, "tasks", result->tasks);
-    handle->failed = handle->failed || !devices;
-    if (!devices)
-        return;
-    memcpy(devices, result->devices, count * sizeof *devices);
-    API_COLUMN(handle, "devices.pipeline", 'i', devices, result->device_count, pipeline);
-    API_COLUMN(handle, "devices.place", 'i', devices, result->device_count, place);
-    API_COLUMN(handle, "devices.members", 'q', devices, result->device_count, members);
-    API_COLUMN(handle, "devices.begin", 'd', devices, result->device_count, begin);
-    API_COLUMN(handle, "devices.end", 'd', devices, result->device_count, end);
-    API_COLUMN(handle, "devices.peak", 'd', devices, result->device_count, peak.total);
+    handle->failed = handle->failed || !peaks;
+    for (int i = 0; peaks && i < result->device_count; i++)
+        peaks[i] = result->devices[i].peak.total;
+    api_add_column(handle, "devices.peak", 'd', peaks, result->device_count, sizeof *peaks);
 }
 
 static bool deliver(struct plan *plan, const struct sim_options *options,
@@ -112,10 +96,10 @@ static bool deliver(struct plan *plan, const struct sim_options *options,
               (given->write_schedule == NULL || simulate_write_schedule(&order, NULL, given, err));
     pass_order_release(&order);
     if (ok) {
-        struct json json = {.out = &given->report->json};
-        sim_write_json(&result, plan, &json);
+        struct json *json = &given->report->json;
+        sim_write_json(&result, plan, json);
         sim_print(&result, plan, &given->report->text);
-        add_values(&result, plan, given->report);
+        add_values(&result, given->report);
     }
     sim_result_release(&result);
     return ok;

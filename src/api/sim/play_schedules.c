@@ -111,31 +111,30 @@ static void print(const struct plan *plan, const struct played *planned, const s
 }
 
 static void write(const struct plan *plan, const struct played *planned, const struct simulate_entry *entries,
-                  const struct played *played, int count, struct text *out)
+                  const struct played *played, int count, struct json *json)
 {
-    struct json json = {.out = out};
-    json_open_document(&json, "rehearse-played-schedules/1");
-    json_string(&json, "model", plan->model);
-    json_number(&json, "formula", plan->iteration_time > 0.0 ? plan->iteration_time : NAN);
-    json_number(&json, "expected", plan->expected);
-    json_number(&json, "planned", planned->done ? planned->seconds : NAN);
-    json_open(&json, "schedules", '[');
+    json_open_document(json, "rehearse-played-schedules/1");
+    json_string(json, "model", plan->model);
+    json_number(json, "formula", plan->iteration_time > 0.0 ? plan->iteration_time : NAN);
+    json_number(json, "expected", plan->expected);
+    json_number(json, "planned", planned->done ? planned->seconds : NAN);
+    json_open(json, "schedules", '[');
     for (int i = 0; i < count; i++) {
-        json_open_flat(&json, NULL, '{');
-        json_string(&json, "schedule", entries[i].schedule->name);
+        json_open_flat(json, NULL, '{');
+        json_string(json, "schedule", entries[i].schedule->name);
         if (played[i].done) {
-            json_number(&json, "iteration_time", played[i].seconds);
-            json_number(&json, "makespan", played[i].makespan);
-            json_number(&json, "bubble", played[i].bubble);
-            json_number(&json, "peak_memory", played[i].memory);
-            json_bool(&json, "fits", played[i].fits);
+            json_number(json, "iteration_time", played[i].seconds);
+            json_number(json, "makespan", played[i].makespan);
+            json_number(json, "bubble", played[i].bubble);
+            json_number(json, "peak_memory", played[i].memory);
+            json_bool(json, "fits", played[i].fits);
         } else {
-            json_string(&json, "reason", played[i].reason.text);
+            json_string(json, "reason", played[i].reason.text);
         }
-        json_close(&json);
+        json_close(json);
     }
-    json_close(&json);
-    json_close(&json);
+    json_close(json);
+    json_close(json);
 }
 
 static bool report(const struct plan *plan, const struct played *planned,

@@ -292,35 +292,34 @@ static void write_left_out(struct json *json, const struct replay_graph *graph)
     json_close(json);
 }
 
-void replay_report_json(const struct replay_report *report, struct text *out)
+void replay_report_json(const struct replay_report *report, struct json *json)
 {
     const struct replay *replay = report->replay;
     const struct replay_result *recorded = report->recorded, *typical = report->typical;
-    struct json json = {.out = out};
-    json_open_document(&json, "rehearse-replay/1");
-    json_string(&json, "file", replay->path);
-    json_integer(&json, "activities", (int64_t)replay->count);
-    json_integer(&json, "calls", (int64_t)replay->call_count);
-    json_integer(&json, "events", (int64_t)replay->events);
-    json_integer(&json, "without_launch", (int64_t)replay->no_launch);
-    json_integer(&json, "without_activity", (int64_t)replay->no_activity);
-    json_integer(&json, "before_launch", (int64_t)replay->skewed);
-    json_number(&json, "span", seconds(recorded->span));
-    write_shares(&json, recorded);
-    json_open_flat(&json, "typical_lags", '{');
-    json_number(&json, "span", seconds(typical->span));
-    json_number(&json, "span_error", share(typical->span - recorded->span, recorded->span));
-    json_number(&json, "overlap", seconds(overlap_of(typical)));
-    json_number(&json, "overlap_error",
+    json_open_document(json, "rehearse-replay/1");
+    json_string(json, "file", replay->path);
+    json_integer(json, "activities", (int64_t)replay->count);
+    json_integer(json, "calls", (int64_t)replay->call_count);
+    json_integer(json, "events", (int64_t)replay->events);
+    json_integer(json, "without_launch", (int64_t)replay->no_launch);
+    json_integer(json, "without_activity", (int64_t)replay->no_activity);
+    json_integer(json, "before_launch", (int64_t)replay->skewed);
+    json_number(json, "span", seconds(recorded->span));
+    write_shares(json, recorded);
+    json_open_flat(json, "typical_lags", '{');
+    json_number(json, "span", seconds(typical->span));
+    json_number(json, "span_error", share(typical->span - recorded->span, recorded->span));
+    json_number(json, "overlap", seconds(overlap_of(typical)));
+    json_number(json, "overlap_error",
                 share(overlap_of(typical) - overlap_of(recorded), overlap_of(recorded)));
-    json_close(&json);
-    json_integer(&json, "unexplained_waits", (int64_t)report->graph->causes[CAUSE_STALL]);
-    json_number(&json, "unexplained", seconds(report->graph->stalled[CAUSE_STALL]));
-    write_left_out(&json, report->graph);
-    write_critical(&json, recorded);
-    write_streams(&json, report);
-    write_names(&json, report);
+    json_close(json);
+    json_integer(json, "unexplained_waits", (int64_t)report->graph->causes[CAUSE_STALL]);
+    json_number(json, "unexplained", seconds(report->graph->stalled[CAUSE_STALL]));
+    write_left_out(json, report->graph);
+    write_critical(json, recorded);
+    write_streams(json, report);
+    write_names(json, report);
     if (report->changed)
-        write_changed(&json, report);
-    json_close(&json);
+        write_changed(json, report);
+    json_close(json);
 }

@@ -2,7 +2,7 @@
 #ifndef REHEARSE_API_SIM_REPLAY_REPORT_H
 #define REHEARSE_API_SIM_REPLAY_REPORT_H
 
-#include "core/text.h"
+#include "core/json.h"
 #include "figure/style.h"
 #include "sim/replay/play.h"
 
@@ -17,7 +17,7 @@ struct replay_report {
 };
 
 void replay_report_print(const struct replay_report *report, struct text *out);
-void replay_report_json(const struct replay_report *report, struct text *out);
+void replay_report_json(const struct replay_report *report, struct json *json);
 
 /* Draws the streams as recorded, and as they were with --what-if; the ending of `path` sets the format. */
 bool replay_draw(const struct replay_report *report, const struct figure_style *style, const char *path,

@@ -166,28 +166,27 @@ static void write_figures(struct json *json, const struct trial *trial)
 }
 
 void simulate_write_json(const struct trial *trial, const struct simulate_source *source,
-                         const struct simulate_numbers *numbers, struct text *out)
+                         const struct simulate_numbers *numbers, struct json *json)
 {
-    struct json json = {.out = out};
-    json_open_document(&json, "rehearse-simulation/1");
-    json_string(&json, "schedule", trial->schedule != NULL ? trial->schedule->name : NULL);
-    json_string(&json, "title", trial->schedule != NULL ? trial->schedule->title : NULL);
+    json_open_document(json, "rehearse-simulation/1");
+    json_string(json, "schedule", trial->schedule != NULL ? trial->schedule->name : NULL);
+    json_string(json, "title", trial->schedule != NULL ? trial->schedule->title : NULL);
     if (source->path != NULL) {
-        json_string(&json, "file", source->path);
-        json_string(&json, "letters", source->letters);
+        json_string(json, "file", source->path);
+        json_string(json, "letters", source->letters);
     }
-    json_integer(&json, "p", trial->devices);
-    json_integer(&json, "m", trial->microbatches);
-    json_integer(&json, "chunks", trial->chunks);
-    write_shape(&json, numbers);
-    write_figures(&json, trial);
-    write_devices(&json, "span_per_stage", trial, DEVICE_SPAN);
-    write_devices(&json, "peak_activations_per_stage", trial, DEVICE_PEAK);
-    write_devices(&json, "peak_per_stage", trial, DEVICE_PEAK);
-    write_devices(&json, "begin_per_stage", trial, DEVICE_BEGIN);
-    write_devices(&json, "busy_per_stage", trial, DEVICE_BUSY);
-    write_devices(&json, "bubble_per_stage", trial, DEVICE_BUBBLE);
-    json_close(&json);
+    json_integer(json, "p", trial->devices);
+    json_integer(json, "m", trial->microbatches);
+    json_integer(json, "chunks", trial->chunks);
+    write_shape(json, numbers);
+    write_figures(json, trial);
+    write_devices(json, "span_per_stage", trial, DEVICE_SPAN);
+    write_devices(json, "peak_activations_per_stage", trial, DEVICE_PEAK);
+    write_devices(json, "peak_per_stage", trial, DEVICE_PEAK);
+    write_devices(json, "begin_per_stage", trial, DEVICE_BEGIN);
+    write_devices(json, "busy_per_stage", trial, DEVICE_BUSY);
+    write_devices(json, "bubble_per_stage", trial, DEVICE_BUBBLE);
+    json_close(json);
 }
 
 /* ---- several schedules ---- */
@@ -218,25 +217,24 @@ void simulate_print_all(const struct simulate_entry *entries, int count,
 }
 
 void simulate_write_all(const struct simulate_entry *entries, int count,
-                        const struct simulate_numbers *numbers, struct text *out)
+                        const struct simulate_numbers *numbers, struct json *json)
 {
-    struct json json = {.out = out};
-    json_open_document(&json, "rehearse-simulation-comparison/1");
-    json_integer(&json, "p", numbers->options.devices);
-    json_integer(&json, "m", numbers->options.microbatches);
-    write_shape(&json, numbers);
-    json_open(&json, "schedules", '[');
+    json_open_document(json, "rehearse-simulation-comparison/1");
+    json_integer(json, "p", numbers->options.devices);
+    json_integer(json, "m", numbers->options.microbatches);
+    write_shape(json, numbers);
+    json_open(json, "schedules", '[');
     for (int i = 0; i < count; i++) {
-        json_open(&json, NULL, '{');
-        json_string(&json, "schedule", entries[i].schedule->name);
+        json_open(json, NULL, '{');
+        json_string(json, "schedule", entries[i].schedule->name);
         if (entries[i].played) {
-            json_integer(&json, "chunks", entries[i].trial.chunks);
-            write_figures(&json, &entries[i].trial);
+            json_integer(json, "chunks", entries[i].trial.chunks);
+            write_figures(json, &entries[i].trial);
         } else {
-            json_string(&json, "reason", entries[i].reason.text);
+            json_string(json, "reason", entries[i].reason.text);
         }
-        json_close(&json);
+        json_close(json);
     }
-    json_close(&json);
-    json_close(&json);
+    json_close(json);
+    json_close(json);
 }

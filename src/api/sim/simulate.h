@@ -86,13 +86,13 @@ struct simulate_source {
 void simulate_print(const struct trial *trial, const struct simulate_source *source,
                     const struct simulate_numbers *numbers, struct text *out);
 void simulate_write_json(const struct trial *trial, const struct simulate_source *source,
-                         const struct simulate_numbers *numbers, struct text *out);
+                         const struct simulate_numbers *numbers, struct json *json);
 
 /* Reports of several. */
 void simulate_print_all(const struct simulate_entry *entries, int count,
                         const struct simulate_numbers *numbers, struct text *out);
 void simulate_write_all(const struct simulate_entry *entries, int count,
-                        const struct simulate_numbers *numbers, struct text *out);
+                        const struct simulate_numbers *numbers, struct json *json);
 
 /* Writes the files that are asked for. */
 bool simulate_deliver(const struct trial *trial, const struct simulate_source *source, const char *title,

@@ -137,7 +137,8 @@ static bool answer_all(struct sweep_answers *answers, int threads, struct error 
 static bool write_file(const char *path, const struct sweep_answers *answers, struct error *err)
 {
     struct text text = {0};
-    sweep_write_json(answers, &text);
+    struct json json = {.out = &text};
+    sweep_write_json(answers, &json);
     bool done = text.failed ? error_memory(err) : file_write(path, text.data, text.length, err);
     text_release(&text);
     return done;

@@ -51,7 +51,7 @@ static const struct api_form forms[] = {
     {.name = NULL},
 };
 
-static const struct api_kind kind = {"sweep", forms, release};
+static const struct api_kind kind = {.name = "sweep", .forms = forms, .release = release};
 
 /* The value of an axis at each point: words, or whole numbers. */
 static void add_axis(rh_handle *handle, const struct sweep_answers *answers, int axis)
@@ -124,13 +124,16 @@ rh_handle *sweep_handle(const struct sweep_answers *answers, struct error *err)
     if (!made)
         return NULL;
     sweep_print(answers, &made->text);
-    sweep_write_json(answers, &made->json);
+    struct heard heard = {.handle = &made->base};
+    const struct json_listener listener = {heard_item, &heard};
+    sweep_write_json(answers, &(struct json){.out = &made->json, .listener = &listener});
     sweep_write_csv(answers, &made->csv);
     for (int i = 0; i < answers->sweep->axis_count; i++)
         add_axis(&made->base, answers, i);
     for (int i = 0; i < answers->sweep->column_count; i++)
         add_column(&made->base, answers, i);
     add_reasons(&made->base, answers);
+    heard_end(&heard);
     bool whole = !made->text.failed && !made->json.failed && !made->csv.failed;
     return api_made(&made->base, whole || error_memory(err), err);
 }

@@ -41,7 +41,7 @@ const char *sweep_value(const struct sweep_axis *axis, int at, char buffer[stati
 
 void sweep_print(const struct sweep_answers *answers, struct text *out);
 void sweep_write_csv(const struct sweep_answers *answers, struct text *out);
-void sweep_write_json(const struct sweep_answers *answers, struct text *out);
+void sweep_write_json(const struct sweep_answers *answers, struct json *json);
 bool sweep_draw(const struct sweep_answers *answers, const char *path, struct error *err);
 
 /* Makes the handle of a sweep whose points are all answered. */

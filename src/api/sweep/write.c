@@ -79,15 +79,14 @@ static void write_point(const struct sweep_answers *answers, int64_t point, stru
     json_close(json);
 }
 
-void sweep_write_json(const struct sweep_answers *answers, struct text *out)
+void sweep_write_json(const struct sweep_answers *answers, struct json *json)
 {
-    struct json json = {.out = out};
-    json_open_document(&json, answers->sweep->format);
+    json_open_document(json, answers->sweep->format);
     if (answers->sweep->head)
-        answers->sweep->head(answers->sweep->context, &json);
-    json_open(&json, "points", '[');
+        answers->sweep->head(answers->sweep->context, json);
+    json_open(json, "points", '[');
     for (int64_t i = 0; i < answers->count; i++)
-        write_point(answers, i, &json);
-    json_close(&json);
-    json_close(&json);
+        write_point(answers, i, json);
+    json_close(json);
+    json_close(json);
 }

@@ -148,9 +148,10 @@ static bool write_breakdown(const struct work *work, size_t a, size_t b, const s
 {
     const struct rh_compare_request *given = work->given;
     struct text path = {0}, text = {0};
+    struct json json = {.out = &text};
     text_format(&path, "%s/%s_%s.%s", given->breakdown, work->labels[a], work->labels[b],
                 writes_json(given) ? "json" : "txt");
-    writes_json(given) ? comparison_write_json(comparison, &text) : comparison_print(comparison, &text);
+    writes_json(given) ? comparison_write_json(comparison, &json) : comparison_print(comparison, &text);
     bool written = path.failed ? error_memory(err) : file_write_text(path.data, &text, err);
     text_release(&path);
     text_release(&text);
@@ -197,30 +198,7 @@ static bool compare_many(struct work *work, const struct api_call *call, struct 
     comparison_print_matrix(&matrix, &report->text);
     add_labels(work, "pairs.a", true, pairs);
     add_labels(work, "pairs.b", false, pairs);
-    API_COLUMN(&report->base, "pairs.similarity", 'd', work->pairs, pairs, value);
-    API_COLUMN(&report->base, "pairs.low", 'd', work->pairs, pairs, low);
-    API_COLUMN(&report->base, "pairs.high", 'd', work->pairs, pairs, high);
     return true;
-}
-
-static void add_components(rh_handle *handle, const struct similarity *result)
-{
-    const struct similarity_component *components = result->components;
-    int64_t count = (int64_t)result->count;
-    const char **texts = ARENA_ARRAY(&handle->arena, 2 * result->count + 1, const char *);
-    for (size_t i = 0; texts && i < result->count; i++) {
-        texts[2 * i] = similarity_kind_names[components[i].kind];
-        texts[2 * i + 1] = components[i].name;
-    }
-    handle->failed = handle->failed || !texts;
-    api_add_column(handle, "components.kind", 's', texts, count, 2 * sizeof *texts);
-    api_add_column(handle, "components.name", 's', texts ? texts + 1 : NULL, count, 2 * sizeof *texts);
-    API_COLUMN(handle, "components.weight", 'd', components, count, weight);
-    API_COLUMN(handle, "components.similarity", 'd', components, count, value);
-    API_COLUMN(handle, "components.low", 'd', components, count, low);
-    API_COLUMN(handle, "components.high", 'd', components, count, high);
-    API_COLUMN(handle, "components.floor", 'd', components, count, floor);
-    API_COLUMN(handle, "components.drawn", '?', components, count, drawn);
 }
 
 static bool compare_two(struct work *work, struct error *err)
@@ -234,14 +212,7 @@ static bool compare_two(struct work *work, struct error *err)
                                           given->baseline.count > 0};
     comparison_write_json(&comparison, &report->json);
     comparison_print(&comparison, &report->text);
-    api_add_number(&report->base, "similarity", result->value);
-    api_add_number(&report->base, "low", result->low);
-    api_add_number(&report->base, "high", result->high);
-    if (comparison.floor) {
-        api_add_number(&report->base, "floor", result->floor);
-        api_add_flag(&report->base, "within_noise", comparison_within_noise(result));
-    }
-    add_components(&report->base, result);
+    API_COLUMN(&report->base, "components.floor", 'd', result->components, (int64_t)result->count, floor);
     return !given->figure || figure_differences(given->figure, comparison.a, comparison.b, result,
                                                 figure_style_of(given->style), err);
 }

@@ -61,49 +61,48 @@ static void add_window(const struct similarity *result, struct json *json)
     json_close(json);
 }
 
-void comparison_write_json(const struct comparison *comparison, struct text *out)
+void comparison_write_json(const struct comparison *comparison, struct json *json)
 {
-    struct json json = {.out = out};
     const struct similarity *result = comparison->result;
     bool floor = comparison->floor;
-    json_open_document(&json, "rehearse-comparison/1");
-    json_string(&json, "a", comparison->a->path);
-    json_string(&json, "b", comparison->b->path);
-    json_number(&json, "similarity", result->value);
-    json_number(&json, "low", result->low);
-    json_number(&json, "high", result->high);
+    json_open_document(json, "rehearse-comparison/1");
+    json_string(json, "a", comparison->a->path);
+    json_string(json, "b", comparison->b->path);
+    json_number(json, "similarity", result->value);
+    json_number(json, "low", result->low);
+    json_number(json, "high", result->high);
     if (floor) {
-        json_number(&json, "floor", result->floor);
-        json_bool(&json, "within_noise", comparison_within_noise(result));
+        json_number(json, "floor", result->floor);
+        json_bool(json, "within_noise", comparison_within_noise(result));
     }
-    add_window(result, &json);
-    add_worst(result, &json);
-    json_integer(&json, "lost_a", comparison->a->shortfall.lost);
-    json_integer(&json, "lost_b", comparison->b->shortfall.lost);
-    json_number(&json, "cut_off_after_a", trace_cut_seconds(comparison->a->shortfall));
-    json_number(&json, "cut_off_after_b", trace_cut_seconds(comparison->b->shortfall));
-    json_integer(&json, "common_files", (int64_t)result->common_files);
-    add_options(comparison->options, &json);
-    json_open(&json, "components", '[');
+    add_window(result, json);
+    add_worst(result, json);
+    json_integer(json, "lost_a", comparison->a->shortfall.lost);
+    json_integer(json, "lost_b", comparison->b->shortfall.lost);
+    json_number(json, "cut_off_after_a", trace_cut_seconds(comparison->a->shortfall));
+    json_number(json, "cut_off_after_b", trace_cut_seconds(comparison->b->shortfall));
+    json_integer(json, "common_files", (int64_t)result->common_files);
+    add_options(comparison->options, json);
+    json_open(json, "components", '[');
     for (size_t i = 0; i < result->count; i++) {
         const struct similarity_component *component = &result->components[i];
-        json_open_flat(&json, NULL, '{');
-        json_string(&json, "kind", similarity_kind_names[component->kind]);
-        json_string(&json, "name", component->name);
-        json_number(&json, "weight", component->weight);
-        json_number(&json, "similarity", component->value);
-        json_number(&json, "low", component->low);
-        json_number(&json, "high", component->high);
-        json_bool(&json, "drawn", component->drawn);
+        json_open_flat(json, NULL, '{');
+        json_string(json, "kind", similarity_kind_names[component->kind]);
+        json_string(json, "name", component->name);
+        json_number(json, "weight", component->weight);
+        json_number(json, "similarity", component->value);
+        json_number(json, "low", component->low);
+        json_number(json, "high", component->high);
+        json_bool(json, "drawn", component->drawn);
         if (floor) {
-            json_number(&json, "floor", component->floor);
-            isnan(component->floor) ? json_null(&json, "within_noise")
-                                    : json_bool(&json, "within_noise", component->value >= component->floor);
+            json_number(json, "floor", component->floor);
+            isnan(component->floor) ? json_null(json, "within_noise")
+                                    : json_bool(json, "within_noise", component->value >= component->floor);
         }
-        json_close(&json);
+        json_close(json);
     }
-    json_close(&json);
-    json_close(&json);
+    json_close(json);
+    json_close(json);
 }
 
 static void print_line(const char *kind, const char *name, double weight, double value, double low,
@@ -253,43 +252,42 @@ void comparison_print_matrix(const struct comparison_matrix *matrix, struct text
         print_shortfall(&matrix->traces[i], out);
 }
 
-void comparison_write_matrix_json(const struct comparison_matrix *matrix, struct text *out)
+void comparison_write_matrix_json(const struct comparison_matrix *matrix, struct json *json)
 {
-    struct json json = {.out = out};
-    json_open_document(&json, "rehearse-comparison-matrix/1");
-    add_options(matrix->options, &json);
-    json_open(&json, "traces", '[');
+    json_open_document(json, "rehearse-comparison-matrix/1");
+    add_options(matrix->options, json);
+    json_open(json, "traces", '[');
     for (size_t i = 0; i < matrix->count; i++) {
-        json_open_flat(&json, NULL, '{');
-        json_string(&json, "label", matrix->labels[i]);
-        json_string(&json, "path", matrix->traces[i].path);
-        json_integer(&json, "lost", matrix->traces[i].shortfall.lost);
-        json_number(&json, "cut_off_after", trace_cut_seconds(matrix->traces[i].shortfall));
-        json_close(&json);
+        json_open_flat(json, NULL, '{');
+        json_string(json, "label", matrix->labels[i]);
+        json_string(json, "path", matrix->traces[i].path);
+        json_integer(json, "lost", matrix->traces[i].shortfall.lost);
+        json_number(json, "cut_off_after", trace_cut_seconds(matrix->traces[i].shortfall));
+        json_close(json);
     }
-    json_close(&json);
-    json_open(&json, "similarity", '[');
+    json_close(json);
+    json_open(json, "similarity", '[');
     for (size_t i = 0; i < matrix->count; i++) {
-        json_open_flat(&json, NULL, '[');
+        json_open_flat(json, NULL, '[');
         for (size_t j = 0; j < matrix->count; j++)
-            json_number(&json, NULL, cell(matrix, i, j));
-        json_close(&json);
+            json_number(json, NULL, cell(matrix, i, j));
+        json_close(json);
     }
-    json_close(&json);
-    json_open(&json, "pairs", '[');
+    json_close(json);
+    json_open(json, "pairs", '[');
     for (size_t i = 0; i < matrix->count; i++) {
         for (size_t j = i + 1; j < matrix->count; j++) {
             const struct similarity *pair = pair_of(matrix, i, j);
-            json_open_flat(&json, NULL, '{');
-            json_string(&json, "a", matrix->labels[i]);
-            json_string(&json, "b", matrix->labels[j]);
-            json_number(&json, "similarity", pair->value);
-            json_number(&json, "low", pair->low);
-            json_number(&json, "high", pair->high);
-            add_worst(pair, &json);
-            json_close(&json);
+            json_open_flat(json, NULL, '{');
+            json_string(json, "a", matrix->labels[i]);
+            json_string(json, "b", matrix->labels[j]);
+            json_number(json, "similarity", pair->value);
+            json_number(json, "low", pair->low);
+            json_number(json, "high", pair->high);
+            add_worst(pair, json);
+            json_close(json);
         }
     }
-    json_close(&json);
-    json_close(&json);
+    json_close(json);
+    json_close(json);
 }

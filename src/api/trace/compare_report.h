@@ -2,7 +2,7 @@
 #ifndef REHEARSE_API_TRACE_COMPARE_REPORT_H
 #define REHEARSE_API_TRACE_COMPARE_REPORT_H
 
-#include "core/text.h"
+#include "core/json.h"
 #include "trace/similarity/similarity.h"
 
 /* Two traces compared. */
@@ -17,7 +17,8 @@ struct comparison {
 bool comparison_within_noise(const struct similarity *result);
 
 void comparison_print(const struct comparison *comparison, struct text *out);
-void comparison_write_json(const struct comparison *comparison, struct text *out); /* rehearse-comparison/1 */
+void comparison_write_json(const struct comparison *comparison,
+                           struct json *json); /* rehearse-comparison/1 */
 
 /* All pairs of some traces. */
 struct comparison_matrix {
@@ -30,6 +31,6 @@ struct comparison_matrix {
 
 void comparison_print_matrix(const struct comparison_matrix *matrix, struct text *out);
 void comparison_write_matrix_json(const struct comparison_matrix *matrix,
-                                  struct text *out); /* rehearse-comparison-matrix/1 */
+                                  struct json *json); /* rehearse-comparison-matrix/1 */
 
 #endif

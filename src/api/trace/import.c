@@ -33,21 +33,11 @@ static bool import_paths(const struct rh_trace_import_request *asked, struct tra
 static void answer(const struct rh_trace_import_request *asked, const struct trace_import_report *found,
                    size_t phases, struct api_report *report)
 {
-    rh_handle *handle = &report->base;
     trace_import_write_json(asked->output, found, phases, &report->json);
     text_format(&report->text, "rehearse: %s: ", asked->output);
     trace_import_report_print(found, &report->text);
     if (phases > 0)
         text_format(&report->text, "no log tells the phases: %zu were found from the I/O\n", phases);
-    api_add_string(handle, "trace", asked->output);
-    api_add_count(handle, "files", found->files);
-    api_add_count(handle, "lines", found->lines);
-    api_add_count(handle, "bytes", found->bytes);
-    api_add_count(handle, "rows", found->rows);
-    api_add_count(handle, "malformed", found->malformed);
-    api_add_count(handle, "truncated", found->truncated);
-    api_add_count(handle, "phases_from_io", (int64_t)phases);
-    api_add_flag(handle, "zone_assumed", found->zone_assumed);
 }
 
 static bool import(const struct rh_trace_import_request *asked, struct trace_import_report *found,

@@ -370,36 +370,35 @@ void trace_write_lines(struct json *json, const char *key, const char *lines)
 }
 
 void trace_show_write_json(const char *path, const struct trace_reader *reader,
-                           const struct trace_summary *summary, struct text *out)
+                           const struct trace_summary *summary, struct json *json)
 {
     static const char *const keys[] = {"command", "source", "version", "host", "kernel", "machine"};
-    struct json json = {.out = out};
     int count;
     const struct trace_loss *losses = trace_losses(reader, &count);
-    json_open_document(&json, "rehearse-trace-summary/1");
-    json_string(&json, "trace", path);
+    json_open_document(json, "rehearse-trace-summary/1");
+    json_string(json, "trace", path);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        json_string(&json, keys[i], trace_meta(reader, keys[i]));
+        json_string(json, keys[i], trace_meta(reader, keys[i]));
     if (summary->first_ns == TRACE_NONE) {
-        json_null(&json, "first_ns");
-        json_null(&json, "last_ns");
+        json_null(json, "first_ns");
+        json_null(json, "last_ns");
     } else {
-        json_integer(&json, "first_ns", summary->first_ns);
-        json_integer(&json, "last_ns", summary->last_ns);
+        json_integer(json, "first_ns", summary->first_ns);
+        json_integer(json, "last_ns", summary->last_ns);
     }
-    json_number(&json, "cut_off_after", trace_cut_seconds(trace_shortfall_of(reader)));
-    json_open_flat(&json, "lost", '{');
+    json_number(json, "cut_off_after", trace_cut_seconds(trace_shortfall_of(reader)));
+    json_open_flat(json, "lost", '{');
     for (int i = 0; i < count; i++)
-        json_integer(&json, losses[i].class, losses[i].count);
-    json_close(&json);
+        json_integer(json, losses[i].class, losses[i].count);
+    json_close(json);
     const char *missing = trace_meta(reader, "not_followed");
-    trace_write_lines(&json, "not_followed", missing ? missing : "");
-    write_classes(&json, summary);
-    write_disks(&json, reader, summary);
-    write_series(&json, summary);
-    write_phases(&json, reader);
-    write_top(&json, reader, summary);
-    json_close(&json);
+    trace_write_lines(json, "not_followed", missing ? missing : "");
+    write_classes(json, summary);
+    write_disks(json, reader, summary);
+    write_series(json, summary);
+    write_phases(json, reader);
+    write_top(json, reader, summary);
+    json_close(json);
 }
 
 /* ---- phases from the I/O ---- */
@@ -448,41 +447,39 @@ void trace_phases_print(const struct trace_reader *reader, const struct trace_ph
 }
 
 void trace_phases_write_json(const char *path, const struct trace_reader *reader,
-                             const struct trace_phase *phases, size_t count, struct text *out)
+                             const struct trace_phase *phases, size_t count, struct json *json)
 {
-    struct json json = {.out = out};
     const char *from;
     size_t known;
     struct trace_phase *log = from_a_log(reader, &known, &from);
-    json_open_document(&json, "rehearse-trace-phases/1");
-    json_string(&json, "trace", path);
-    write_phase_list(&json, phases, count);
-    json_string(&json, "against", from);
-    json_open_flat(&json, "overlap", '{');
+    json_open_document(json, "rehearse-trace-phases/1");
+    json_string(json, "trace", path);
+    write_phase_list(json, phases, count);
+    json_string(json, "against", from);
+    json_open_flat(json, "overlap", '{');
     for (size_t i = 0; log && from && i < PHASE_NAMES; i++)
-        json_number(&json, phase_names[i], trace_phases_overlap(phases, count, log, known, phase_names[i]));
-    json_close(&json);
-    json_close(&json);
+        json_number(json, phase_names[i], trace_phases_overlap(phases, count, log, known, phase_names[i]));
+    json_close(json);
+    json_close(json);
     free(log);
 }
 
 void trace_import_write_json(const char *store, const struct trace_import_report *report, size_t phases,
-                             struct text *out)
+                             struct json *json)
 {
-    struct json json = {.out = out};
-    json_open_document(&json, "rehearse-trace-import/1");
-    json_string(&json, "trace", store);
-    json_integer(&json, "files", report->files);
-    json_string(&json, "kinds", report->formats.data);
-    json_integer(&json, "lines", report->lines);
-    json_integer(&json, "bytes", report->bytes);
-    json_integer(&json, "rows", report->rows);
-    json_integer(&json, "phases_from_io", (int64_t)phases);
-    json_integer(&json, "malformed", report->malformed);
-    json_integer(&json, "too_long", report->too_long);
-    json_integer(&json, "clock_jumps", report->jumps);
-    json_integer(&json, "truncated", report->truncated);
-    json_bool(&json, "zone_assumed", report->zone_assumed);
-    import_places_write_json(&report->places, "places", &json);
-    json_close(&json);
+    json_open_document(json, "rehearse-trace-import/1");
+    json_string(json, "trace", store);
+    json_integer(json, "files", report->files);
+    json_string(json, "kinds", report->formats.data);
+    json_integer(json, "lines", report->lines);
+    json_integer(json, "bytes", report->bytes);
+    json_integer(json, "rows", report->rows);
+    json_integer(json, "phases_from_io", (int64_t)phases);
+    json_integer(json, "malformed", report->malformed);
+    json_integer(json, "too_long", report->too_long);
+    json_integer(json, "clock_jumps", report->jumps);
+    json_integer(json, "truncated", report->truncated);
+    json_bool(json, "zone_assumed", report->zone_assumed);
+    import_places_write_json(&report->places, "places", json);
+    json_close(json);
 }

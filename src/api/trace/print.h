@@ -13,15 +13,15 @@ void trace_write_lines(struct json *json, const char *key, const char *lines);
 void trace_show_print(const char *path, const struct trace_reader *reader,
                       const struct trace_summary *summary, struct text *out);
 void trace_show_write_json(const char *path, const struct trace_reader *reader,
-                           const struct trace_summary *summary, struct text *out);
+                           const struct trace_summary *summary, struct json *json);
 
 /* Print the phases found from the I/O beside those that the trace has from a log. */
 void trace_phases_print(const struct trace_reader *reader, const struct trace_phase *phases, size_t count,
                         struct text *out);
 void trace_phases_write_json(const char *path, const struct trace_reader *reader,
-                             const struct trace_phase *phases, size_t count, struct text *out);
+                             const struct trace_phase *phases, size_t count, struct json *json);
 
 void trace_import_write_json(const char *store, const struct trace_import_report *report, size_t phases,
-                             struct text *out);
+                             struct json *json);
 
 #endif

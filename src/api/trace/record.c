@@ -67,24 +67,23 @@ static bool check(const struct rh_trace_request *asked, struct error *err)
 }
 
 static void write_json(const struct rh_trace_request *asked, const char *cgroup,
-                       const struct trace_capture_report *report, struct text *out)
+                       const struct trace_capture_report *report, struct json *json)
 {
-    struct json json = {.out = out};
-    json_open_document(&json, "rehearse-trace-recording/1");
-    json_string(&json, "trace", asked->output);
+    json_open_document(json, "rehearse-trace-recording/1");
+    json_string(json, "trace", asked->output);
     if (cgroup)
-        json_string(&json, "cgroup", cgroup);
-    json_integer(&json, "rows", report->rows);
-    json_integer(&json, "lost", report->lost);
-    json_number(&json, "seconds", report->seconds);
-    json_number(&json, "load_cpu_seconds", report->load_seconds);
-    json_number(&json, "tracer_cpu_seconds", report->cpu_seconds);
-    json_integer(&json, "gpus", report->gpus);
+        json_string(json, "cgroup", cgroup);
+    json_integer(json, "rows", report->rows);
+    json_integer(json, "lost", report->lost);
+    json_number(json, "seconds", report->seconds);
+    json_number(json, "load_cpu_seconds", report->load_seconds);
+    json_number(json, "tracer_cpu_seconds", report->cpu_seconds);
+    json_integer(json, "gpus", report->gpus);
     if (asked->command.count > 0)
-        json_integer(&json, "status", report->status);
-    json_string(&json, "notes", text_within(&report->notes, out));
-    trace_write_lines(&json, "not_followed", text_within(&report->clients, out));
-    json_close(&json);
+        json_integer(json, "status", report->status);
+    json_string(json, "notes", text_within(&report->notes, json->out));
+    trace_write_lines(json, "not_followed", text_within(&report->clients, json->out));
+    json_close(json);
 }
 
 static void print_lines(const char *lines, struct text *out)
@@ -116,10 +115,6 @@ static void answer(const struct rh_trace_request *asked, const char *cgroup,
     }
     api_add_string(handle, "trace", asked->output);
     api_add_flag(handle, "complete", complete);
-    api_add_count(handle, "rows", found->rows);
-    api_add_count(handle, "lost", found->lost);
-    api_add_count(handle, "gpus", found->gpus);
-    api_add_number(handle, "seconds", found->seconds);
     if (cgroup)
         api_add_string(handle, "cgroup", cgroup);
     api_add_string(handle, "not_followed", text_within(&found->clients, &report->text));

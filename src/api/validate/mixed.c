@@ -176,21 +176,20 @@ static void write_row(const struct mixed_row *row, struct json *json)
     json_close(json);
 }
 
-static bool write_report(const struct mixed_table *table, struct text *out, struct error *err)
+static bool write_report(const struct mixed_table *table, struct json *json, struct error *err)
 {
-    struct json json = {.out = out};
-    json_open_document(&json, "rehearse-mixed-validation/1");
-    json_integer(&json, "rows", table->count);
-    json_open(&json, "clusters", '[');
+    json_open_document(json, "rehearse-mixed-validation/1");
+    json_integer(json, "rows", table->count);
+    json_open(json, "clusters", '[');
     for (int i = 0; i < table->setup.cluster_count; i++)
-        if (!write_cluster(table, table->setup.clusters[i].name, &json, err))
+        if (!write_cluster(table, table->setup.clusters[i].name, json, err))
             return false;
-    json_close(&json);
-    json_open(&json, "results", '[');
+    json_close(json);
+    json_open(json, "results", '[');
     for (int i = 0; i < table->count; i++)
-        write_row(&table->rows[i], &json);
-    json_close(&json);
-    json_close(&json);
+        write_row(&table->rows[i], json);
+    json_close(json);
+    json_close(json);
     return true;
 }
 

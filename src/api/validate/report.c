@@ -446,27 +446,26 @@ static void write_memory(const struct validation *validation, struct json *json)
     json_close(json);
 }
 
-void validate_write(const struct validate_report *report, struct text *out)
+void validate_write(const struct validate_report *report, struct json *json)
 {
-    struct json json = {.out = out};
     const struct validation *validation = &report->validation;
     struct error_score all = validation_score(validation, NULL, NULL);
-    json_open_document(&json, "rehearse-validation/1");
-    json_integer(&json, "rows", validation->count);
-    json_integer(&json, "modelled", all.rows);
-    error_score_write(&all, &json);
-    json_number(&json, "covered", all.rows > 0 ? (double)report->covered / all.rows : 0.0);
-    write_memory(validation, &json);
-    validate_write_scores(report, &json);
+    json_open_document(json, "rehearse-validation/1");
+    json_integer(json, "rows", validation->count);
+    json_integer(json, "modelled", all.rows);
+    error_score_write(&all, json);
+    json_number(json, "covered", all.rows > 0 ? (double)report->covered / all.rows : 0.0);
+    write_memory(validation, json);
+    validate_write_scores(report, json);
     if (report->simulated)
-        write_simulated(report, &json);
+        write_simulated(report, json);
     if (report->ranked)
-        validate_write_ranking(report, &json);
+        validate_write_ranking(report, json);
     if (report->left_out)
-        validate_write_left_out(report, &json);
-    json_open(&json, "results", '[');
+        validate_write_left_out(report, json);
+    json_open(json, "results", '[');
     for (int i = 0; i < validation->count && !stop_wanted_at((size_t)i); i++)
-        write_row(report, i, &json);
-    json_close(&json);
-    json_close(&json);
+        write_row(report, i, json);
+    json_close(json);
+    json_close(json);
 }

@@ -127,13 +127,12 @@ static void write_runs(const struct schedule_runs *runs, struct json *json)
     json_close(json);
 }
 
-static bool write_all(const struct schedule_runs *runs, struct text *out, struct error *err)
+static bool write_all(const struct schedule_runs *runs, struct json *json, struct error *err)
 {
-    struct json json = {.out = out};
-    json_open_document(&json, "rehearse-schedule-validation/1");
-    bool written = write_scores(runs, &json, err);
-    write_runs(runs, &json);
-    json_close(&json);
+    json_open_document(json, "rehearse-schedule-validation/1");
+    bool written = write_scores(runs, json, err);
+    write_runs(runs, json);
+    json_close(json);
     return written;
 }
 
@@ -146,19 +145,10 @@ static void add_values(const struct schedule_runs *runs, rh_handle *handle)
         [SCHEDULE_RATIO] = "runs.rate_by_1f1b_error",
         [SCHEDULE_MEMORY] = "runs.memory_by_1f1b_error",
     };
-    const struct schedule_run *rows = runs->runs;
     int count = runs->count;
     double *errors = ARENA_ARRAY(&handle->arena, SCHEDULE_MEASURES * (size_t)count + 1, double);
     handle->failed = handle->failed || !errors;
     api_add_count(handle, "rows", count);
-    API_COLUMN(handle, "runs.line", 'i', rows, count, line);
-    API_COLUMN(handle, "runs.model", 's', rows, count, model);
-    API_COLUMN(handle, "runs.schedule", 's', rows, count, schedule);
-    API_COLUMN(handle, "runs.stages", 'i', rows, count, stages);
-    API_COLUMN(handle, "runs.microbatches", 'q', rows, count, microbatches);
-    API_COLUMN(handle, "runs.measured", 'd', rows, count, rate);
-    API_COLUMN(handle, "runs.simulated", 'd', rows, count, played);
-    API_COLUMN(handle, "runs.memory", 'd', rows, count, peak);
     for (int j = 0; errors && j < SCHEDULE_MEASURES; j++, errors += count) {
         for (int i = 0; i < count; i++)
             errors[i] = schedule_run_error(runs, i, (enum schedule_measure)j);

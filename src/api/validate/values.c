@@ -49,22 +49,13 @@ static void add_left_out(const struct validate_report *report, rh_handle *handle
     const struct left_out *parts = report->left_out;
     int count = report->left_out_count;
     API_COLUMN(handle, "left_out.name", 's', parts, count, name);
-    API_COLUMN(handle, "left_out.modelled", 'i', parts, count, errors.rows);
-    API_COLUMN(handle, "left_out.median_error", 'd', parts, count, errors.median);
-    API_COLUMN(handle, "left_out.p90_error", 'd', parts, count, errors.p90);
     API_COLUMN(handle, "left_out.inside", 'i', parts, count, inside);
 }
 
 void validate_add_values(const struct validate_report *report, rh_handle *handle)
 {
     struct error_score all = validation_score(&report->validation, NULL, NULL);
-    api_add_count(handle, "rows", report->validation.count);
-    api_add_count(handle, "modelled", all.rows);
-    api_add_number(handle, "mean_error", all.mean);
-    api_add_number(handle, "median_error", all.median);
-    api_add_number(handle, "p90_error", all.p90);
     api_add_number(handle, "bias", all.bias);
-    api_add_number(handle, "covered", all.rows > 0 ? (double)report->covered / all.rows : 0.0);
     add_runs(report, handle);
     if (report->ranked)
         add_jobs(&report->ranking, handle);

@@ -195,26 +195,25 @@ static void write_hosts(struct json *json, const struct session *session)
     json_close(json);
 }
 
-bool result_dlio_summary(const struct session *session, struct text *out, struct error *err)
+bool result_dlio_summary(const struct session *session, struct json *json, struct error *err)
 {
-    struct json json = {.out = out};
     size_t epochs;
-    json_open(&json, NULL, '{');
-    write_time(&json, "start", session, session->run.start);
-    json_integer(&json, "num_accelerators", session->run.whole.options.accelerators);
-    json_integer(&json, "num_hosts", session->host_count);
-    json_string(&json, "hostname", own_host(session));
-    if (!write_metric(&json, session, &epochs, err))
+    json_open(json, NULL, '{');
+    write_time(json, "start", session, session->run.start);
+    json_integer(json, "num_accelerators", session->run.whole.options.accelerators);
+    json_integer(json, "num_hosts", session->host_count);
+    json_string(json, "hostname", own_host(session));
+    if (!write_metric(json, session, &epochs, err))
         return false;
-    json_integer(&json, "num_files_train", session->layout.files_train);
-    json_integer(&json, "num_files_eval", session->layout.files_eval);
-    json_integer(&json, "num_samples_per_file", session->layout.samples_per_file);
-    write_hosts(&json, session);
-    json_number(&json, "data_size_per_host_GB", data_per_host(session));
-    json_integer(&json, "epochs", (int64_t)epochs);
-    write_time(&json, "end", session, session->run.end);
-    json_close(&json);
-    return !out->failed || error_memory(err);
+    json_integer(json, "num_files_train", session->layout.files_train);
+    json_integer(json, "num_files_eval", session->layout.files_eval);
+    json_integer(json, "num_samples_per_file", session->layout.samples_per_file);
+    write_hosts(json, session);
+    json_number(json, "data_size_per_host_GB", data_per_host(session));
+    json_integer(json, "epochs", (int64_t)epochs);
+    write_time(json, "end", session, session->run.end);
+    json_close(json);
+    return !json->out->failed || error_memory(err);
 }
 
 /* The blocks and checkpoints of one accelerator. */

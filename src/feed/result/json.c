@@ -347,29 +347,28 @@ static bool write_results(struct json *json, const struct session *session, bool
     return true;
 }
 
-bool result_json(const struct session *session, struct text *out, struct error *err)
+bool result_json(const struct session *session, struct json *json, struct error *err)
 {
     const struct session_options *options = &session->options;
-    struct json json = {.out = out};
     bool passed;
-    json_open_document(&json, FORMAT);
-    write_run(&json, session);
-    if (!write_results(&json, session, &passed, err))
+    json_open_document(json, FORMAT);
+    write_run(json, session);
+    if (!write_results(json, session, &passed, err))
         return false;
-    passed = write_checks(&json, session) && passed;
-    json_bool(&json, "passed", passed);
-    json_string(&json, "verdict", session_verdict_name(session->verdict));
-    json_string(&json, "verdict_text", session->verdict_text);
+    passed = write_checks(json, session) && passed;
+    json_bool(json, "passed", passed);
+    json_string(json, "verdict", session_verdict_name(session->verdict));
+    json_string(json, "verdict_text", session->verdict_text);
     if (session->has_rules)
-        write_rules(&json, &session->rules);
-    write_hosts(&json, session);
-    if (!write_storage(&json, session, err))
+        write_rules(json, &session->rules);
+    write_hosts(json, session);
+    if (!write_storage(json, session, err))
         return false;
-    json_open(&json, "overrides", '[');
+    json_open(json, "overrides", '[');
     for (int i = 0; i < options->override_count; i++)
-        json_string(&json, NULL, options->overrides[i]);
-    json_close(&json);
-    workload_write_json(options->run.workload, &json, "configuration");
-    json_close(&json);
-    return !out->failed || error_memory(err);
+        json_string(json, NULL, options->overrides[i]);
+    json_close(json);
+    workload_write_json(options->run.workload, json, "configuration");
+    json_close(json);
+    return !json->out->failed || error_memory(err);
 }

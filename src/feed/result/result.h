@@ -10,13 +10,13 @@ bool result_save(const struct session *session, const char *folder, struct error
 
 /* Writes result.json. "passed" (the exit status) requires a counted training step, AU at its target and
  * all checks. Without training AU is ignored. On rank 0. */
-bool result_json(const struct session *session, struct text *out, struct error *err);
+bool result_json(const struct session *session, struct json *json, struct error *err);
 
 /* DLIO's own result files for its tools and MLPerf Storage's: summary.json (rank 0),
  * R_per_epoch_stats.json and R_output.json, with its keys and formulas (metrics_figures.h lists their
  * errors). Unlike DLIO's they are always valid JSON (null instead of NaN), are written atomically, and
  * have true UTC times. */
-bool result_dlio_summary(const struct session *session, struct text *out, struct error *err);
+bool result_dlio_summary(const struct session *session, struct json *json, struct error *err);
 bool result_dlio_epochs(const struct session *session, int accelerator, struct text *out, struct error *err);
 bool result_dlio_output(const struct session *session, int accelerator, struct text *out, struct error *err);
 

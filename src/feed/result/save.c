@@ -124,11 +124,12 @@ static bool save_configuration(const struct session *session, const char *folder
 /* ---- all files ---- */
 
 static bool save_document(const struct session *session, const char *folder, const char *name,
-                          bool (*write)(const struct session *session, struct text *out, struct error *err),
+                          bool (*write)(const struct session *session, struct json *json, struct error *err),
                           struct error *err)
 {
     struct text text = {0};
-    bool saved = write(session, &text, err) && save_text(folder, name, &text, err);
+    struct json json = {.out = &text};
+    bool saved = write(session, &json, err) && save_text(folder, name, &text, err);
     text_release(&text);
     return saved;
 }

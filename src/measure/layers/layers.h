@@ -88,6 +88,6 @@ bool measured_profile(struct profile *profile, const struct measured_layers *mea
 
 /* The whole as a table for people, and as rehearse-layer-times/1. */
 void measured_print(const struct measured_layers *measured, struct text *out);
-void measured_write_json(const struct measured_layers *measured, const char *command, struct text *out);
+void measured_write_json(const struct measured_layers *measured, const char *command, struct json *json);
 
 #endif

@@ -221,38 +221,37 @@ static void write_place(struct json *json, const struct measured_layers *measure
     text_release(&warnings);
 }
 
-void measured_write_json(const struct measured_layers *measured, const char *command, struct text *out)
+void measured_write_json(const struct measured_layers *measured, const char *command, struct json *json)
 {
-    struct json json = {.out = out};
-    json_open_document(&json, "rehearse-layer-times/1");
-    write_place(&json, measured, command);
-    json_open(&json, "layers", '[');
+    json_open_document(json, "rehearse-layer-times/1");
+    write_place(json, measured, command);
+    json_open(json, "layers", '[');
     for (int i = 0; i < measured->count; i++) {
         const struct measured_layer *layer = &measured->layers[i];
-        json_open(&json, NULL, '{');
-        json_string(&json, "name", layer->name);
-        json_integer(&json, "same_as", layer->same);
-        json_integer(&json, "parameter_bytes", layer->parameter_bytes);
-        json_integer(&json, "activation_bytes", layer->activation_bytes);
-        json_integer(&json, "output_bytes", layer->output_bytes);
-        write_pass(&json, "forward", &layer->forward, is_by_plugin(measured));
-        write_pass(&json, "backward", &layer->backward, is_by_plugin(measured));
-        json_close(&json);
+        json_open(json, NULL, '{');
+        json_string(json, "name", layer->name);
+        json_integer(json, "same_as", layer->same);
+        json_integer(json, "parameter_bytes", layer->parameter_bytes);
+        json_integer(json, "activation_bytes", layer->activation_bytes);
+        json_integer(json, "output_bytes", layer->output_bytes);
+        write_pass(json, "forward", &layer->forward, is_by_plugin(measured));
+        write_pass(json, "backward", &layer->backward, is_by_plugin(measured));
+        json_close(json);
     }
-    json_close(&json);
-    json_open(&json, "products", '[');
+    json_close(json);
+    json_open(json, "products", '[');
     for (int i = 0; i < measured->product_count; i++) {
         const struct measured_product *product = &measured->products[i];
-        json_open(&json, NULL, '{');
-        json_string(&json, "type", cost_type_name(product->type));
-        json_integer(&json, "batch", product->batch);
-        json_integer(&json, "m", product->m);
-        json_integer(&json, "n", product->n);
-        json_integer(&json, "k", product->k);
-        json_number(&json, "seconds", product->time.median);
-        write_time(&json, &product->time);
-        json_close(&json);
+        json_open(json, NULL, '{');
+        json_string(json, "type", cost_type_name(product->type));
+        json_integer(json, "batch", product->batch);
+        json_integer(json, "m", product->m);
+        json_integer(json, "n", product->n);
+        json_integer(json, "k", product->k);
+        json_number(json, "seconds", product->time.median);
+        write_time(json, &product->time);
+        json_close(json);
     }
-    json_close(&json);
-    json_close(&json);
+    json_close(json);
+    json_close(json);
 }

@@ -237,42 +237,41 @@ static void json_fit(struct json *json, const struct link_fit *fit, bool shortes
 }
 
 void study_write_json(const struct study *study, const struct study_fits *fits,
-                      const struct study_facts *facts, struct text *out)
+                      const struct study_facts *facts, struct json *json)
 {
-    struct json json = {.out = out};
-    json_open_document(&json, "rehearse-link-times/1");
-    json_string(&json, "source", facts->source);
-    json_string(&json, "carrier", study->carrier);
-    json_string(&json, "device", facts->device);
-    json_open(&json, "nodes", '[');
+    json_open_document(json, "rehearse-link-times/1");
+    json_string(json, "source", facts->source);
+    json_string(json, "carrier", study->carrier);
+    json_string(json, "device", facts->device);
+    json_open(json, "nodes", '[');
     for (int host = 0; host < study->host_count; host++) {
         const struct node_facts *node = &study->nodes[host];
-        json_open_flat(&json, NULL, '{');
-        json_string(&json, "name", node->name);
-        json_string(&json, "processor", node->processor);
-        json_integer(&json, "ranks", study->ranks_of[host]);
-        json_integer(&json, "packages", node->packages);
-        json_integer(&json, "cores", node->cores);
-        json_integer(&json, "threads", node->threads);
-        json_integer(&json, "memory", node->memory);
-        json_string(&json, "cards", node->cards);
-        json_close(&json);
+        json_open_flat(json, NULL, '{');
+        json_string(json, "name", node->name);
+        json_string(json, "processor", node->processor);
+        json_integer(json, "ranks", study->ranks_of[host]);
+        json_integer(json, "packages", node->packages);
+        json_integer(json, "cores", node->cores);
+        json_integer(json, "threads", node->threads);
+        json_integer(json, "memory", node->memory);
+        json_string(json, "cards", node->cards);
+        json_close(json);
     }
-    json_close(&json);
-    json_open(&json, "links", '[');
+    json_close(json);
+    json_open(json, "links", '[');
     for (int host = 0; host < study->host_count; host++)
-        json_link(&json, study, host);
-    json_link(&json, study, -1);
-    json_close(&json);
-    json_open(&json, "times", '[');
+        json_link(json, study, host);
+    json_link(json, study, -1);
+    json_close(json);
+    json_open(json, "times", '[');
     for (int i = 0; i < study->row_count; i++)
-        json_row(&json, study, &study->rows[i]);
-    json_close(&json);
-    json_open(&json, "left_out", '[');
+        json_row(json, study, &study->rows[i]);
+    json_close(json);
+    json_open(json, "left_out", '[');
     if (fits->has_inside)
-        json_fit(&json, &fits->inside, fits->is_shortest);
+        json_fit(json, &fits->inside, fits->is_shortest);
     if (fits->has_across)
-        json_fit(&json, &fits->across, fits->is_shortest);
-    json_close(&json);
-    json_close(&json);
+        json_fit(json, &fits->across, fits->is_shortest);
+    json_close(json);
+    json_close(json);
 }

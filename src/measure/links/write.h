@@ -21,7 +21,7 @@ void study_print(const struct study *study, const struct study_fits *fits, const
 
 /* rehearse-link-times/1: every measured time with its interval. */
 void study_write_json(const struct study *study, const struct study_fits *fits,
-                      const struct study_facts *facts, struct text *out);
+                      const struct study_facts *facts, struct json *json);
 
 /* Columns collective, ranks, nodes, bytes, time_us, low_us, high_us: as `rehearse calibrate --collectives` reads. */
 void study_write_csv(const struct study *study, struct text *out);

@@ -80,36 +80,35 @@ static void write_plane(struct json *json, const char *name, const struct steps_
     json_close(json);
 }
 
-bool steps_write_json(const struct steps *steps, const struct steps_model *model, struct text *out,
+bool steps_write_json(const struct steps *steps, const struct steps_model *model, struct json *json,
                       struct error *err)
 {
-    struct json json = {.out = out};
-    json_open_document(&json, "rehearse-steps/1");
-    json_string(&json, "workload", *steps->workload ? steps->workload : NULL);
-    json_string(&json, "source", steps_source_name(steps->source));
-    json_bool(&json, "as_study", steps->as_study);
-    json_integer(&json, "files", steps->files);
-    json_open_flat(&json, "left_out", '{');
-    json_integer(&json, "first_steps", steps->first_steps);
-    json_integer(&json, "skipped_epochs", steps->skipped);
-    json_integer(&json, "zeros", steps->zeros);
-    json_integer(&json, "lines_of_other_ranks", steps->other_ranks);
-    json_close(&json);
-    json_integer(&json, "malformed", steps->malformed);
-    import_places_write_json(&steps->places, "malformed_places", &json);
-    json_open(&json, "configurations", '[');
+    json_open_document(json, "rehearse-steps/1");
+    json_string(json, "workload", *steps->workload ? steps->workload : NULL);
+    json_string(json, "source", steps_source_name(steps->source));
+    json_bool(json, "as_study", steps->as_study);
+    json_integer(json, "files", steps->files);
+    json_open_flat(json, "left_out", '{');
+    json_integer(json, "first_steps", steps->first_steps);
+    json_integer(json, "skipped_epochs", steps->skipped);
+    json_integer(json, "zeros", steps->zeros);
+    json_integer(json, "lines_of_other_ranks", steps->other_ranks);
+    json_close(json);
+    json_integer(json, "malformed", steps->malformed);
+    import_places_write_json(&steps->places, "malformed_places", json);
+    json_open(json, "configurations", '[');
     for (size_t i = 0; i < steps->group_count; i++)
-        if (!write_group(&json, steps, &steps->groups[i], &model->normals[i], err))
+        if (!write_group(json, steps, &steps->groups[i], &model->normals[i], err))
             return false;
-    json_close(&json);
+    json_close(json);
     if (model->mean.known) {
-        json_open(&json, "compute_model", '{');
-        write_plane(&json, "mu", &model->mean);
-        write_plane(&json, "sigma", &model->sigma);
-        json_close(&json);
+        json_open(json, "compute_model", '{');
+        write_plane(json, "mu", &model->mean);
+        write_plane(json, "sigma", &model->sigma);
+        json_close(json);
     } else
-        json_null(&json, "compute_model");
-    json_close(&json);
+        json_null(json, "compute_model");
+    json_close(json);
     return true;
 }
 

@@ -10,7 +10,7 @@
 /* After steps_finish. */
 bool steps_print(const struct steps *steps, const struct steps_model *model, struct text *out,
                  struct error *err);
-bool steps_write_json(const struct steps *steps, const struct steps_model *model, struct text *out,
+bool steps_write_json(const struct steps *steps, const struct steps_model *model, struct json *json,
                       struct error *err);
 
 #endif

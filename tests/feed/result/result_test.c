@@ -212,7 +212,7 @@ static void summary_has_dlios_figures(void **state)
     struct text text = {0};
     struct doc doc;
     (void)state;
-    ok(result_dlio_summary(&session, &text, &err));
+    ok(result_dlio_summary(&session, &(struct json){.out = &text}, &err));
     parse(&doc, &text);
     /* T = 0.4 - (30 + 5 + 51) ms, C = 3 · 51 ms, two steps of two samples on each of two */
     assert_true(near(number(&doc, "metric/train_au_mean_percentage"), 100 * 0.153 / 0.314));
@@ -233,7 +233,7 @@ static void summary_says_where_and_when(void **state)
     struct text text = {0};
     struct doc doc;
     (void)state;
-    ok(result_dlio_summary(&session, &text, &err));
+    ok(result_dlio_summary(&session, &(struct json){.out = &text}, &err));
     parse(&doc, &text);
     assert_string_equal(at(&doc, "start")->text, "2026-11-21T02:42:37.289815");
     assert_string_equal(at(&doc, "hostname")->text, comm_host(comm, 0));
@@ -294,7 +294,7 @@ static void all_of_dlios_keys_are_there(void **state)
     (void)state;
     play(METRICS_EVAL, 0, 0, 2, 9000 * MS);
     merge();
-    ok(result_dlio_summary(&session, &summary, &err));
+    ok(result_dlio_summary(&session, &(struct json){.out = &summary}, &err));
     ok(result_dlio_epochs(&session, 1, &epochs, &err));
     ok(result_dlio_output(&session, 1, &output, &err));
     assert_keys_of("summary.json", &summary);
@@ -312,7 +312,7 @@ static void no_checkpoint_is_null(void **state)
     struct doc doc;
     (void)state;
     session.run.whole.checkpoint_count = 0;
-    ok(result_dlio_summary(&session, &text, &err));
+    ok(result_dlio_summary(&session, &(struct json){.out = &text}, &err));
     assert_null(strstr(text.data, "nan"));
     assert_null(strstr(text.data, "NaN"));
     parse(&doc, &text);
@@ -410,7 +410,7 @@ static void files_are_written_whole(void **state)
 static void own(struct doc *doc)
 {
     struct text text = {0};
-    ok(result_json(&session, &text, &err));
+    ok(result_json(&session, &(struct json){.out = &text}, &err));
     parse(doc, &text);
     text_release(&text);
 }

@@ -111,7 +111,7 @@ static void documents_hold_the_same_numbers(void **state)
     read_run("UNET3D_1g_1b/unet3d.log", 0);
     read_run("UNET3D_1g_3b/unet3d.log", 1.0);
     finish();
-    assert_true(steps_write_json(&steps, &model, &out, &err));
+    assert_true(steps_write_json(&steps, &model, &(struct json){.out = &out}, &err));
     static const char *const lines[] = {
         "\"workload\": \"UNET3D\"",
         "\"files\": 2",
@@ -140,7 +140,7 @@ static void documents_hold_planes_too(void **state)
     read_run("UNET3D_1g_1b/unet3d.log", 0.5);
     read_run("UNET3D_1g_3b/unet3d.log", 1.0);
     finish();
-    assert_true(steps_write_json(&steps, &model, &out, &err));
+    assert_true(steps_write_json(&steps, &model, &(struct json){.out = &out}, &err));
     static const char *const lines[] = {"\"compute_model\": {",
                                         "\"mu\": {\"per_gpu\": 0, \"per_batch\": 0.07", "\"unique\": true",
                                         "\"sigma\": {\"per_gpu\": 0, \"per_batch\": 0.02"};

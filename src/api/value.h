@@ -1,0 +1,61 @@
+/* A handle, and the values that callers ask for by name: see handle.h. */
+#ifndef REHEARSE_API_VALUE_H
+#define REHEARSE_API_VALUE_H
+
+#include "core/arena.h"
+#include "core/error.h"
+#include "core/json.h"
+#include "core/text.h"
+#include "rehearse.h"
+
+/* A way to write a handle. "json" has no function where the kind has one. */
+struct api_form {
+    const char *name;                                                            /* "json" */
+    bool (*write)(const rh_handle *handle, struct text *out, struct error *err); /* NULL: it is a folder */
+    bool (*save)(const rh_handle *handle, const char *path,
+                 struct error *err); /* NULL: a file of that text */
+};
+
+struct api_kind {
+    const char *name;             /* "profile" */
+    const struct api_form *forms; /* ended by one without a name */
+    void (*release)(rh_handle *handle);
+    /* The form "json"; what it writes are values, too. NULL: none, or that of a report. */
+    void (*write)(const rh_handle *handle, struct json *json);
+};
+
+struct api_value {
+    const char *name;
+    struct rh_array array;
+};
+
+struct rh_handle {
+    const struct api_kind *kind;
+    struct arena arena;
+    struct api_value *values;
+    int count, room;
+    bool failed; /* memory ran out while values were added */
+    bool stands; /* a stop has ended the work early, and this is what it had found */
+};
+
+/* Adds a value under a name that lives as long as the handle. */
+void api_add(rh_handle *handle, const char *name, struct rh_array array);
+void api_add_number(rh_handle *handle, const char *name, double value);
+void api_add_count(rh_handle *handle, const char *name, int64_t value);
+void api_add_flag(rh_handle *handle, const char *name, bool value);
+void api_add_string(rh_handle *handle, const char *name, const char *value); /* copied; NULL: none */
+
+/* Adds one member of all structs of an array. */
+#define API_COLUMN(handle, name, type, items, count, member)                                                 \
+    api_add_column((handle), (name), (type), (count) > 0 ? &(items)->member : NULL, (count), sizeof *(items))
+void api_add_column(rh_handle *handle, const char *name, char type, const void *data, int64_t count,
+                    size_t stride);
+
+/* Adds a list, or `rows` of them, one behind the other. */
+void api_add_table(rh_handle *handle, const char *name, char type, const void *data, int64_t rows,
+                   int64_t columns);
+
+/* NULL: there is none of this name. */
+const struct api_value *api_find(const rh_handle *handle, const char *name);
+
+#endif

@@ -1,0 +1,209 @@
+/* What a handle has of the JSON that was written. */
+#include "api/handle.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static rh_handle *answer_of(void (*write)(struct json *json))
+{
+    struct error err;
+    struct api_report *report = api_report_new(&err);
+    assert_non_null(report);
+    json_open_document(&report->json, "rehearse-test/1");
+    write(&report->json);
+    json_close(&report->json);
+    return api_made(&report->base, true, &err);
+}
+
+/* The list of this name, of this type and length. */
+static const void *list(const rh_handle *handle, const char *name, char type, int64_t length)
+{
+    struct rh_array array;
+    if (!rh_get(handle, name, &array))
+        fail_msg("there is no %s", name);
+    assert_int_equal(array.dimensions, 1);
+    assert_int_equal(array.type, type);
+    assert_int_equal(array.shape[0], length);
+    assert_int_equal(array.stride[0], type == '?' ? sizeof(bool) : 8);
+    return array.data;
+}
+
+static void write_singles(struct json *json)
+{
+    json_integer(json, "count", -3);
+    json_number(json, "seconds", 2);
+    json_number(json, "unknown", NAN);
+    json_bool(json, "fits", true);
+    json_open(json, "model", '{');
+    json_string(json, "name", "gpt2");
+    json_string(json, "path", NULL);
+    json_null(json, "layers");
+    json_close(json);
+}
+
+static void single_values(void **state)
+{
+    (void)state;
+    rh_handle *handle = answer_of(write_singles);
+    struct rh_array array;
+    static const struct {
+        const char *name;
+        char type;
+    } all[] = {{"count", 'q'},      {"seconds", 'd'},    {"unknown", 'd'},     {"fits", '?'},
+               {"model.name", 's'}, {"model.path", 's'}, {"model.layers", 'd'}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        assert_string_equal(rh_name(handle, (int)i), all[i].name);
+        assert_true(rh_get(handle, all[i].name, &array));
+        assert_int_equal(array.type, all[i].type);
+        assert_int_equal(array.dimensions, 0);
+    }
+    assert_null(rh_name(handle, 7)); /* the format is none */
+    assert_true(rh_number(handle, "count") == -3);
+    assert_true(rh_number(handle, "seconds") == 2);
+    assert_true(rh_number(handle, "fits") == 1);
+    assert_true(isnan(rh_number(handle, "unknown")) && isnan(rh_number(handle, "model.layers")));
+    assert_string_equal(rh_string(handle, "model.name"), "gpt2");
+    assert_null(rh_string(handle, "model.path"));
+    rh_free(handle);
+}
+
+static void write_lists(struct json *json)
+{
+    json_open(json, "empty", '[');
+    json_close(json);
+    json_open_flat(json, "words", '[');
+    json_string(json, NULL, "a");
+    json_integer(json, NULL, 7);
+    json_close(json);
+    json_open(json, "stages", '[');
+    for (int i = 0; i < 4; i++) {
+        json_open(json, NULL, '{');
+        json_integer(json, "place", i);
+        if (i % 2 == 1)
+            json_integer(json, "odd", i);
+        if (i == 0)
+            json_bool(json, "first", true);
+        json_open(json, "inner", '{');
+        json_number(json, "share", i / 4.0);
+        json_close(json);
+        json_close(json);
+    }
+    json_close(json);
+}
+
+static void lists_of_maps_are_columns(void **state)
+{
+    (void)state;
+    rh_handle *handle = answer_of(write_lists);
+    list(handle, "empty", 'd', 0);
+    const char *const *words = list(handle, "words", 's', 2);
+    assert_string_equal(words[0], "a");
+    assert_string_equal(words[1], "7");
+    const int64_t *places = list(handle, "stages.place", 'q', 4);
+    const double *odd = list(handle, "stages.odd", 'd', 4), *first = list(handle, "stages.first", 'd', 4),
+                 *shares = list(handle, "stages.inner.share", 'd', 4);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(places[i], i);
+        assert_true(shares[i] == i / 4.0);
+        assert_true(i % 2 == 1 ? odd[i] == i : isnan(odd[i]));
+        assert_true(i == 0 ? first[i] == 1 : isnan(first[i]));
+    }
+    rh_free(handle);
+}
+
+static void write_numbers(struct json *json, const char *key, int first, int count)
+{
+    json_open_flat(json, key, '[');
+    for (int i = 0; i < count; i++)
+        json_integer(json, NULL, first + i);
+    json_close(json);
+}
+
+static void write_lists_in_lists(struct json *json)
+{
+    json_open(json, "table", '[');
+    write_numbers(json, NULL, 1, 3);
+    write_numbers(json, NULL, 4, 3);
+    json_close(json);
+    json_open(json, "ragged", '[');
+    write_numbers(json, NULL, 1, 1);
+    write_numbers(json, NULL, 2, 0);
+    write_numbers(json, NULL, 2, 2);
+    json_close(json);
+    json_open(json, "pipelines", '[');
+    for (int i = 0; i < 4; i++) { /* the first and the last have no stages */
+        json_open(json, NULL, '{');
+        json_integer(json, "number", i);
+        json_open(json, "stages", '[');
+        for (int j = 0; i < 3 && j < i; j++) {
+            json_open(json, NULL, '{');
+            json_integer(json, "layer", 10 * i + j);
+            json_close(json);
+        }
+        json_close(json);
+        if (i == 1)
+            write_numbers(json, "only", 5, 2);
+        json_close(json);
+    }
+    json_close(json);
+}
+
+static void check_numbers(const rh_handle *handle, const char *name, const int64_t *numbers, int count)
+{
+    const int64_t *found = list(handle, name, 'q', count);
+    for (int i = 0; i < count; i++)
+        assert_int_equal(found[i], numbers[i]);
+}
+
+static void lists_in_lists_have_their_ends(void **state)
+{
+    (void)state;
+    rh_handle *handle = answer_of(write_lists_in_lists);
+    struct rh_array array;
+    assert_true(rh_get(handle, "table", &array));
+    assert_int_equal(array.dimensions, 2);
+    assert_true(array.shape[0] == 2 && array.shape[1] == 3 && array.stride[0] == 24 && array.stride[1] == 8);
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(((const int64_t *)array.data)[i], i + 1);
+    check_numbers(handle, "ragged", (int64_t[]){1, 2, 3}, 3);
+    check_numbers(handle, "ragged.ends", (int64_t[]){1, 1, 3}, 3);
+    check_numbers(handle, "pipelines.number", (int64_t[]){0, 1, 2, 3}, 4);
+    check_numbers(handle, "pipelines.stages.layer", (int64_t[]){10, 20, 21}, 3);
+    check_numbers(handle, "pipelines.stages.ends", (int64_t[]){0, 1, 3, 3}, 4);
+    check_numbers(handle, "pipelines.only", (int64_t[]){5, 6}, 2);
+    check_numbers(handle, "pipelines.only.ends", (int64_t[]){0, 2, 2, 2}, 4);
+    rh_free(handle);
+}
+
+static void a_value_of_the_maker_comes_first(void **state)
+{
+    (void)state;
+    struct error err;
+    struct api_report *report = api_report_new(&err);
+    json_open_document(&report->json, "rehearse-test/1");
+    write_singles(&report->json);
+    json_close(&report->json);
+    api_add_string(&report->base, "count", "three");
+    API_COLUMN(&report->base, "nothing.name", 's', (struct { const char *name; } *)NULL, 0, name);
+    rh_handle *handle = api_made(&report->base, true, &err);
+    assert_string_equal(rh_string(handle, "count"), "three");
+    assert_true(rh_number(handle, "seconds") == 2);
+    rh_free(handle);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(single_values),
+        cmocka_unit_test(lists_of_maps_are_columns),
+        cmocka_unit_test(lists_in_lists_have_their_ends),
+        cmocka_unit_test(a_value_of_the_maker_comes_first),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
