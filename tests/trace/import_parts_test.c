@@ -170,7 +170,7 @@ static void microseconds_become_nanoseconds(void **state)
         {"\"7\"", true, 7000},
         {"2300000000000001", true, INT64_C(2300000000000001000)},
         {"1e16", false, 0},
-        {"x", false, 0},
+        {"true", false, 0},
         {"null", false, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -182,6 +182,13 @@ static void microseconds_become_nanoseconds(void **state)
         assert_int_equal(import_object_micros(&object, "ts", &ns), cases[i].good);
         assert_int_equal(ns, cases[i].ns);
         assert_false(import_object_micros(&object, "dur", &ns));
+    }
+    static const char *const none[] = {"x", "5x2z", "trueish", "1.5.x"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        char text[64];
+        struct import_object object;
+        snprintf(text, sizeof text, "{\"ts\":%s}", none[i]);
+        assert_false(import_object_parse(&object, text));
     }
 }
 

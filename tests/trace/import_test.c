@@ -379,6 +379,57 @@ static void test_blkparse_pairs_its_lines(void **state)
     assert_int_equal(report.malformed, 1);
 }
 
+/* A number is one up to its end: "1x2z" is not 1. Each text has a good line, and one for each number with a tail. */
+static void test_numbers_have_no_tails(void **state)
+{
+    static const struct {
+        const char *file, *text;
+        int malformed;
+    } cases[] = {
+        {"cpu_all.csv",
+         "timestamp,%usr,%sys\n2026-11-21T02:42:37,30.00,1\n2026-11-21T02:42:38,30.00x2z,1\n2026-11-21T02:42:"
+         "39,3,1O\n",
+         2},
+        {"iostat.csv",
+         "timestamp,disk_device,r/s,w/s\n2026-11-21T02:42:20,vda,1.5,2\n2026-11-21T02:42:21,vda,1.5x2z,2\n",
+         1},
+        {"gpu.out",
+         "#Date       Time        gpu        pid  type    sm   mem   command\n"
+         " 20261120   21:42:19      0       2182     C    12     3   python3\n"
+         " 20261120   21:42:20x2z   0       2182     C    12     3   python3\n"
+         " 20261120   21:42:20    0x2z      2182     C    12     3   python3\n"
+         " 20261120   21:42:20      0    2182x2z     C    12     3   python3\n",
+         3},
+        {"strace.out",
+         "12 1700000000.0001 pread64(3</a>, \"x\", 1, 0) = 1 <0.00002>\n12 1700000000.0002 close(3) = 0x2z "
+         "<0.1>\n"
+         "12 1700000000.0003 close(3) = 0z <0.1>\n12 1700000000.0004 close(3) = 0 <0.1x2z>\n",
+         3},
+        {"blk.txt",
+         "  8,0 3 1 0.000000100 697 Q W 223490 + 8 [k]\n  8,0 3 2 0.000000200 697 Q W 223490x2z + 8 [k]\n"
+         "  8,0 3 3 0.000000300 697 D W 223490 + 8x2z [k]\n  8,0 1 4 0.000001000 0 C W 223490 + 8 [0]\n",
+         2},
+        {"trace.pfw",
+         "[\n{\"name\":\"read\",\"cat\":\"POSIX\",\"pid\":5,\"tid\":6,\"ts\":1700000000000001,\"dur\":25,"
+         "\"ph\":\"X\"}\n"
+         "{\"name\":\"read\",\"cat\":\"POSIX\",\"pid\":5x2z,\"tid\":6,\"ts\":1700000000000101,\"dur\":25,"
+         "\"ph\":\"X\"}\n",
+         1},
+        {"run.log",
+         ":::MLLOG {\"time_ms\": 1700000000000, \"key\": \"init_start\"}\n"
+         ":::MLLOG {\"time_ms\": 1700000001000, \"key\": \"init_stop\"}\n"
+         ":::MLLOG {\"time_ms\": 1700000002000x2z, \"key\": \"epoch_start\"}\n",
+         1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        memset(&report, 0, sizeof report);
+        import_file(cases[i].file, cases[i].text);
+        if (report.malformed != cases[i].malformed)
+            fail_msg("%s: %d malformed", cases[i].file, (int)report.malformed);
+    }
+}
+
 /* A line of 3 MiB: neither held nor stored, and what follows it is read. */
 static void test_a_line_without_end_is_passed_over(void **state)
 {
@@ -515,6 +566,7 @@ int main(void)
         IMPORT_TEST(test_iostat_with_iso_times),
         IMPORT_TEST(test_series_with_lines_that_are_none),
         IMPORT_TEST(test_pmon_with_lines_that_are_none),
+        IMPORT_TEST(test_numbers_have_no_tails),
         IMPORT_TEST(test_the_log_of_dlio_tells_phases),
         IMPORT_TEST(test_the_log_of_mlperf_tells_phases_of_rank_0),
         IMPORT_TEST(test_strace_with_seconds_and_descriptors),

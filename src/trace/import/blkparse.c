@@ -80,10 +80,12 @@ static bool take_line(struct import *import, const char *line, struct error *err
     const char *action = scan_blanks(at), *flags = scan_blanks(scan_word(action));
     at = scan_word(flags);
     if (!strchr("QDC", *action) || !*action || !scan_is_end(action + 1))
-        return true; /* merges, plugs, messages */
+        return true;                        /* merges, plugs, messages */
+    bool is_bare = *scan_blanks(at) == '['; /* no sectors: a flush */
     if (!scan_number(&at, &block.sector) || (at = scan_blanks(at), !scan_char(&at, '+')) ||
         !scan_number(&at, &blocks) || blocks < 0 || blocks > INT64_MAX / SECTOR_BYTES)
-        return *action != 'C' || op_of(flags) == TRACE_OP_FLUSH || import_malformed(import, line);
+        return (*action != 'C' && is_bare) || op_of(flags) == TRACE_OP_FLUSH ||
+               import_malformed(import, line);
     struct request *request =
         request_of(import->state, (int64_t)((uint64_t)major << 32 | (uint32_t)minor), block.sector);
     if (!request)

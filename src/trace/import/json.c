@@ -102,6 +102,15 @@ static char *skip_nested(char *at)
 
 static char *take_members(struct import_object *object, char *at, const char *within);
 
+static bool is_word(const char *at, size_t length)
+{
+    static const char *const words[] = {"true", "false", "null", "NaN", "Infinity", "-Infinity"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i]) == length && strncmp(at, words[i], length) == 0)
+            return true;
+    return false;
+}
+
 /* Takes the value of a member. Its end may be overwritten by NUL, so *after is the character there. */
 static char *take_value(struct import_object *object, struct import_member *member, char *at, char *after)
 {
@@ -116,7 +125,8 @@ static char *take_value(struct import_object *object, struct import_member *memb
     } else {
         member->value = at;
         end = at + strcspn(at, ",}] \t\r\n");
-        if (end == at)
+        if (end == at ||
+            (strspn(at, "+-.0123456789eE") != (size_t)(end - at) && !is_word(at, (size_t)(end - at))))
             return NULL;
     }
     if (!end)
@@ -192,7 +202,7 @@ bool import_object_micros(const struct import_object *object, const char *key, i
     }
     char *end;
     double value = text_number(member->value, &end); /* negative, or with an exponent */
-    if (!(fabs(value) < 2.3e15) || end == member->value)
+    if (!(fabs(value) < 2.3e15) || end == member->value || *end)
         return false;
     *ns = (int64_t)(value * 1e3);
     return true;

@@ -69,6 +69,8 @@ static bool take_dlio(struct import *import, const char *line, struct error *err
     if (!scan_date(&at, &days) || !scan_char(&at, 'T') || !scan_clock(&at, &clock))
         return true;
     int64_t time_ns = (days * DAY_S + clock) * SECOND_NS + scan_fraction(&at);
+    if (!scan_is_end(at))
+        return true;
     import_watch(import, time_ns);
     if (!phases->any)
         phases->first_ns = time_ns;
@@ -126,7 +128,7 @@ static bool take_mllog(struct import *import, const char *line, struct error *er
         return true;
     const char *time = find_key(json, "time_ms"), *key = find_key(json, "key");
     double ms = time ? text_number(time, &stop) : NAN;
-    if (!key || *key != '"' || !(ms >= 0 && ms < 9e12) || stop == time)
+    if (!key || *key != '"' || !(ms >= 0 && ms < 9e12) || stop == time || !strchr(", }", *stop))
         return import_malformed(import, line);
     int64_t time_ns = (int64_t)ms * 1000000 + (int64_t)((ms - floor(ms)) * 1e6);
     import_watch(import, time_ns);

@@ -369,6 +369,8 @@ static bool take_counter(struct import *import, struct objects *objects, struct 
         sample.value = text_number(member->value, &end);
         if (end == member->value)
             continue;
+        if (*end)
+            return import_malformed(import, member->value);
         sample.series = trace_series(import->writer, text_of(object, NULL, "name"), member->key);
         if (!import_sample(import, &sample, err))
             return false;

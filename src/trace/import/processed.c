@@ -107,7 +107,7 @@ static bool take_row(struct import *import, const char *line, struct error *err)
     struct table *table = import->state;
     struct trace_sample sample;
     const char *at = line;
-    char cell[64], source[64], kind[48], *stop;
+    char cell[64], source[64], kind[48];
     if (strncmp(line, "timestamp,", 10) == 0)
         return take_header(table, line);
     if (!*line)
@@ -116,10 +116,7 @@ static bool take_row(struct import *import, const char *line, struct error *err)
         (table->disks && !next_cell(&at, source, sizeof source)))
         return import_malformed(import, line);
     for (int i = 0; i < table->count; i++) {
-        if (!next_cell(&at, cell, sizeof cell))
-            return import_malformed(import, line);
-        sample.value = text_number(cell, &stop);
-        if (stop == cell)
+        if (!next_cell(&at, cell, sizeof cell) || !text_real(cell, &sample.value))
             return import_malformed(import, line);
         snprintf(kind, sizeof kind, "%s%s", table->prefix, table->columns[i]);
         sample.series = trace_series(import->writer, kind, table->disks ? source : table->source);

@@ -123,7 +123,7 @@ static bool take_pmon(struct import *import, const char *line, struct error *err
     const char *at = scan_blanks(line);
     char word[32], gpu[16], pid[24], source[128];
     int y, m, d;
-    int64_t days, clock;
+    int64_t days, clock, number;
     if (*at == '#') {
         at++;
         if (strncmp(at, "Date", 4) == 0)
@@ -134,7 +134,8 @@ static bool take_pmon(struct import *import, const char *line, struct error *err
         return true;
     if (!scan_fixed(&at, 4, &y) || !scan_fixed(&at, 2, &m) || !scan_fixed(&at, 2, &d) ||
         !scan_date_of(y, m, d, &days) || (at = scan_blanks(at), !scan_clock(&at, &clock)) ||
-        !take_word(&at, gpu, sizeof gpu) || !take_word(&at, pid, sizeof pid) ||
+        !scan_is_end(at) || !take_word(&at, gpu, sizeof gpu) || !text_whole(gpu, "", &number) ||
+        !take_word(&at, pid, sizeof pid) || (strcmp(pid, "-") != 0 && !text_whole(pid, "", &number)) ||
         !take_word(&at, word, sizeof word) || series->count < 6)
         return import_malformed(import, line);
     if (!series->any && !import->options->date)

@@ -197,7 +197,9 @@ static int64_t number_of(const struct argument *argument)
     int64_t value;
     bool negative = *at == '-';
     at += negative;
-    return scan_digits(&at, &value) ? (negative ? (int64_t)(0 - (uint64_t)value) : value) : TRACE_NONE;
+    return scan_digits(&at, &value) && (at == argument->text + argument->length || strchr("< \t", *at))
+               ? (negative ? (int64_t)(0 - (uint64_t)value) : value)
+               : TRACE_NONE;
 }
 
 /* "/dev/null<char 1:3>" and "/dev/vda<block 254:0>", as -yy writes: the path alone, and that it is a device. */
@@ -265,9 +267,11 @@ static bool take_result(struct trace_event *event, const char *at)
     if (!scan_char(&at, '='))
         return false;
     at = scan_blanks(at);
-    if (*at != '?')
-        event->result =
-            strncmp(at, "0x", 2) == 0 ? TRACE_NONE : number_of(&(struct argument){at, strlen(at)});
+    size_t hex = strncmp(at, "0x", 2) == 0 ? 2 + strspn(at + 2, "0123456789abcdef") : 0;
+    if (*at != '?' && !hex)
+        event->result = number_of(&(struct argument){at, strlen(at)});
+    if (hex ? !scan_is_end(at + hex) : *at != '?' && event->result == TRACE_NONE)
+        return false;
     const char *latency = strrchr(at, '<');
     int64_t seconds;
     if (!latency)
@@ -277,7 +281,7 @@ static bool take_result(struct trace_event *event, const char *at)
         seconds > 1000 * DAY_S)
         return true;
     event->latency_ns = seconds * SECOND_NS + scan_fraction(&latency);
-    return true;
+    return *latency == '>';
 }
 
 /* "read(3, …) = 8192 <0.1>" */
