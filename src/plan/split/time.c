@@ -52,9 +52,9 @@ static double gradient_seconds(const struct job *job, enum collective_kind kind,
     double wire = job_formats_of(job).wire;
     int ranks = job_copies(job);
     int expert_ranks = job_expert_copies(job);
-    double seconds =
-        job_transfer(job, kind, ranks, job->tensor, held->trained * wire) +
-        job_transfer(job, kind, expert_ranks, job->devices_per_node, held->trained_experts * wire);
+    double seconds = job_transfer(job, kind, ranks, job->tensor, held->trained * wire) +
+                     job_transfer(job, kind, expert_ranks, ranks * job->tensor / expert_ranks,
+                                  held->trained_experts * wire);
     return seconds * job_data_shown(job);
 }
 

@@ -214,7 +214,7 @@ static void add_gradients(struct transfer_writer *to, const struct job_layer *la
     exchange.purpose = PURPOSE_EXPERT_GRADIENTS;
     exchange.bytes = job_is_frozen(job) ? 0.0 : layer->experts * job_formats_of(job).wire;
     if (exchange.bytes > 0.0)
-        add(to, exchange, expert_ranks, job->devices_per_node, count);
+        add(to, exchange, expert_ranks, ranks * job->tensor / expert_ranks, count);
 }
 
 static void add_data(struct transfer_writer *to, const struct job_layers *layers,

@@ -279,6 +279,26 @@ static void a_simpler_plan_is_hardly_slower(void **state)
     job_search_release(&search);
 }
 
+/* Copies of experts that lie in one node exchange their gradients there. */
+static void experts_in_one_node_need_no_other_link(void **state)
+{
+    (void)state;
+    struct job job = job_example(), other;
+    job.model = architecture_find("mixtral-8x7b");
+    for (job.sharding = 1; job.sharding <= 3; job.sharding++)
+        for (job.expert = 1; job.expert <= 8; job.expert *= 2) {
+            other = job;
+            other.across = tables_link(NULL, "ethernet-25g");
+            assert_non_null(other.across);
+            assert_true(job_time(&job).data == job_time(&other).data);
+        }
+    job.expert = 4;
+    job_spread(&job, 16);
+    other = job;
+    other.across = tables_link(NULL, "ethernet-25g");
+    assert_true(job_time(&job).data < job_time(&other).data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +306,7 @@ int main(void)
         cmocka_unit_test(a_given_overlap_needs_experts_on_several_devices),
         cmocka_unit_test(ties_go_to_the_simpler_plan),
         cmocka_unit_test(a_simpler_plan_is_hardly_slower),
+        cmocka_unit_test(experts_in_one_node_need_no_other_link),
     };
     return cmocka_run_group_tests_name("plan/split/exchanges", tests, NULL, NULL);
 }
