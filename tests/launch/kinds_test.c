@@ -219,7 +219,13 @@ static void mlperf(void **state)
     is(options.counts_head, 1);
     is(options.sharding, 1);
     is(options.technique[TECHNIQUE_PARAMETERS], FORMAT_FP8);
+    is(options.technique[TECHNIQUE_GRADIENTS], FORMAT_BF16);
     assert_int_equal(options.note_count, 1); /* the sourced file */
+    launch_options_release(&options);
+    options = text_reads(
+        "config.sh", "export MINIBS=1 TENSOR_MODEL_PARALLEL=2 EXPERT_PARALLEL=8 MODEL_SIZE=20b DGXNNODES=8\n",
+        NULL);
+    is(options.technique[TECHNIQUE_EXPERT_TENSOR], 1);
     launch_options_release(&options);
 }
 

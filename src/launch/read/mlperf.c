@@ -189,7 +189,12 @@ static bool choose_model(struct launch_options *options, const struct shell *she
     const struct architecture *model = architecture_of_checkpoint(benchmark->model);
     if (model) /* its configuration has all other sizes */
         launch_default(&options->vocabulary, model->vocabulary);
-    if (strcmp(benchmark->size, "175b") != 0)
+    bool later = strcmp(benchmark->size, "175b") != 0;
+    if (later &&
+        launch_argument(options,
+                        "TENSOR_MODEL_PARALLEL")) /* grad_reduce_in_fp32 in NVIDIA's pretrain.py since 5.0 */
+        launch_default(&options->technique[TECHNIQUE_GRADIENTS], FORMAT_BF16);
+    if (later)
         return size || launch_note(options, "no MODEL_SIZE: the names of files say %s", benchmark->model);
     if (options->pipeline.given && 96 % (12 * options->pipeline.value) == 0 && options->pipeline.value > 1 &&
         !launch_argument(options, "INTERLEAVED_PIPELINE")) {
@@ -275,6 +280,8 @@ static bool read(struct launch_options *options, struct launch_source *source, s
     /* models with experts came with version 6.0, as did these graphs */
     if (has_experts(options, 2) || launch_is_on(options, "CUDA_GRAPH_IMPLEMENTATION"))
         options->software = "megatron-core";
+    if (options->expert.given) /* conf/gpt_oss.yaml */
+        launch_default(&options->expert_tensor, 1);
     const struct launch_argument *layout = launch_argument(options, "PIPELINE_LAYOUT");
     if (layout && launch_is_on(options, layout->name) && !launch_read_layout(options, layout, err))
         return false;
