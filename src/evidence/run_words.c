@@ -126,8 +126,29 @@ static enum number_recipe recipe_of(const char *text)
     return contains(text, "rowwise") ? RECIPE_ROWWISE : blocks ? RECIPE_MXFP8 : RECIPE_USUAL;
 }
 
+/* Is each word with a digit, which says a format, one that is known? "fp88" is not fp8. */
+static bool formats_are_known(const char *text)
+{
+    static const char *const words[] = {"bf16",  "bfloat16", "fp16",    "float16", "fp8",   "float8",
+                                        "mxfp8", "e4m3",     "e5m2",    "fp4",     "nvfp4", "mxfp4",
+                                        "tf32",  "fp32",     "float32", "int8",    "int4",  "nf4",
+                                        "4bit",  "8bit",     "4",       "8",       "16",    "32"};
+    static const char alnum[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    for (size_t length; *(text += strcspn(text, alnum)); text += length) {
+        size_t i = 0, count = sizeof words / sizeof *words;
+        length = strspn(text, alnum);
+        while (i < count && (strlen(words[i]) != length || strncasecmp(text, words[i], length) != 0))
+            i++;
+        if (i == count && strcspn(text, "0123456789") < length)
+            return false;
+    }
+    return true;
+}
+
 bool run_read_precision(struct run *run, const char *text)
 {
+    if (!formats_are_known(text))
+        return false;
     /* frozen weights in 4 or 8 bits are turned into 16 before each product (arXiv:2305.14314) */
     bool four =
         contains(text, "4-bit") || contains(text, "4bit") || contains(text, "nf4") || contains(text, "int4");

@@ -1,4 +1,5 @@
 /* What runs say in words: their software, adapters, and models that have no name. */
+#include "evidence/run_words.h"
 #include "evidence/validate.h"
 
 #include <math.h>
@@ -277,14 +278,33 @@ static void same_words_make_the_same_run(void **state)
     validation_release(&v);
 }
 
+/* "fp88" and "int8x" are no formats; words without digits tell how they are used. */
+static void precisions_are_whole_words(void **state)
+{
+    static const char *const known[] = {"BF16",           "amp_fp8",         "bf16/fp16",
+                                        "NVFP4",          "FP8-CS (FP8-MX)", "float8 rowwise compile",
+                                        "4-bit nf4, half"};
+    static const char *const unknown[] = {"bf16x2z", "fp88",  "fp4x",  "fp8bananas",
+                                          "bf16O",   "int8x", "bf160", "bf16 7"};
+    struct run run = {.job = {.software = software_find("megatron-core")}};
+    (void)state;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!run_read_precision(&run, known[i]))
+            fail_msg("'%s' is not read", known[i]);
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+        if (run_read_precision(&run, unknown[i]))
+            fail_msg("'%s' is read", unknown[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_the_software_of_a_run),   cmocka_unit_test(reads_benchmarks_of_automodel),
-        cmocka_unit_test(unknown_software_is_a_mixture), cmocka_unit_test(reads_adapters),
-        cmocka_unit_test(same_words_make_the_same_run),  cmocka_unit_test(reads_exchanges),
-        cmocka_unit_test(four_bits_keep_their_inputs),   cmocka_unit_test(lora_recomputes_what_it_must),
-        cmocka_unit_test(reads_small_optimizers),        cmocka_unit_test(unnamed_models_are_of_their_time),
+        cmocka_unit_test(names_the_software_of_a_run),      cmocka_unit_test(reads_benchmarks_of_automodel),
+        cmocka_unit_test(unknown_software_is_a_mixture),    cmocka_unit_test(reads_adapters),
+        cmocka_unit_test(same_words_make_the_same_run),     cmocka_unit_test(reads_exchanges),
+        cmocka_unit_test(four_bits_keep_their_inputs),      cmocka_unit_test(lora_recomputes_what_it_must),
+        cmocka_unit_test(precisions_are_whole_words),       cmocka_unit_test(reads_small_optimizers),
+        cmocka_unit_test(unnamed_models_are_of_their_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
