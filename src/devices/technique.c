@@ -291,3 +291,13 @@ const char *recompute_name(enum recompute recompute)
     static const char *const names[] = {"none", "selective", "full"};
     return names[recompute];
 }
+
+bool recompute_find(const char *name, enum recompute *recompute)
+{
+    for (int i = RECOMPUTE_NONE; i <= RECOMPUTE_FULL; i++)
+        if (strcmp(name, recompute_name((enum recompute)i)) == 0) {
+            *recompute = (enum recompute)i;
+            return true;
+        }
+    return false;
+}

@@ -185,5 +185,6 @@ void technique_write_others(struct text *out, const struct technique *technique,
 
 /* "none", "selective", "full" */
 const char *recompute_name(enum recompute recompute);
+bool recompute_find(const char *name, enum recompute *recompute);
 
 #endif

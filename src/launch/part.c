@@ -106,8 +106,8 @@ struct job launch_outline(const struct plan *plan)
         }
     }
     job.data = larger(job.data, copies > 1 ? 2 : 1);
-    if (plan->recompute && strcmp(plan->recompute, "none") != 0)
-        job.recompute = strcmp(plan->recompute, "full") == 0 ? RECOMPUTE_FULL : RECOMPUTE_SELECTIVE;
+    if (plan->recompute && !recompute_find(plan->recompute, &job.recompute))
+        job.recompute = RECOMPUTE_SELECTIVE;
     return job;
 }
 

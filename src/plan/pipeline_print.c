@@ -128,5 +128,3 @@ void pipeline_print(const struct pipeline *plan, const struct plan_problem *prob
     print_use(plan, problem, out);
     print_proof(plan, out);
 }
-
-/* A device name may hold anything; in a quoted Graphviz string only these two must be escaped. */

@@ -12,6 +12,8 @@
 
 #include <stdint.h>
 
+#define PLAN_HEADROOM 5 /* percent of each device's memory that stays free, where nothing is said */
+
 struct planning_options {
     const char *profile, *cluster;
     bool join_alike; /* groups of equal nodes are one (cluster_join_alike) */

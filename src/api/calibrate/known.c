@@ -61,8 +61,6 @@ static bool score_products(struct calibrate_report *report, struct error *err)
 /* ---- collectives ---- */
 
 /* The errors of all links, by who measured them. */
-#define MAX_SOURCES 16
-
 struct table_errors {
     const char *name;
     double *physics, *near;
@@ -70,7 +68,7 @@ struct table_errors {
 };
 
 struct all_errors {
-    struct table_errors tables[MAX_SOURCES];
+    struct table_errors *tables; /* room for one of each row */
     int count, rows;
 };
 
@@ -92,7 +90,7 @@ static struct table_errors *table_of(struct all_errors *all, const char *source,
     *table = (struct table_errors){.name = arena_copy(arena, source, length),
                                    .physics = ARENA_ARRAY(arena, (size_t)all->rows, double),
                                    .near = ARENA_ARRAY(arena, (size_t)all->rows, double)};
-    if (all->count == MAX_SOURCES - 1 || !table->name || !table->physics || !table->near)
+    if (!table->name || !table->physics || !table->near)
         return NULL;
     all->count++;
     return table;
@@ -109,9 +107,10 @@ static bool add_link(struct calibrate_report *report, struct all_errors *all,
                      const struct known_collectives *known, enum collective_left_out left_out,
                      const char *what)
 {
-    double *physics = calloc(2 * (size_t)known->count + 1, sizeof *physics), *near = physics + known->count;
+    double *physics = calloc(2 * (size_t)known->count + 1, sizeof *physics);
     if (!physics)
         return false;
+    double *near = physics + known->count;
     collective_near_errors(known, left_out, physics, near);
     for (int i = 0; i < known->count; i++) {
         struct table_errors *table = table_of(all, known->sources[known->rows[i].variant], &report->arena);
@@ -134,6 +133,9 @@ static bool score_links(struct calibrate_report *report, enum collective_left_ou
     const struct known_collectives *known;
     for (int i = 0; (known = collectives_known(i)); i++)
         all.rows += known->count;
+    all.tables = ARENA_ARRAY(&report->arena, (size_t)all.rows + 1, struct table_errors);
+    if (!all.tables)
+        return error_memory(err);
     for (int i = 0; (known = collectives_known(i)); i++)
         if (is_of_device(report, known) && !add_link(report, &all, known, left_out, what))
             return error_memory(err);

@@ -232,7 +232,8 @@ const struct option_spec api_check_plan_options[] = {
            .help = "dapple, iteration: samples of an iteration; 0 takes the plan's number"),
     OPTION(rh_check_request, headroom, OPTION_NUMBER, "headroom", .dimension = DIMENSION_PERCENT,
            .argument = "PERCENT", .initial = "-1", .min = -1, .max = 90,
-           .help = "iteration: share of memory that the optimum keeps free; -1: the plan's, or else 5"),
+           .help = "iteration: share of memory that the optimum keeps free; -1: the plan's, or "
+                   "else " TEXT_OF(PLAN_HEADROOM)),
     OPTION(rh_check_request, rules, OPTION_WORD, "rules", .argument = "NAME", .initial = "plan",
            .words = rules, .help = "dapple: the rules; plan takes those of the file, or else dapple"),
     OPTION(rh_check_request, profile_batch, OPTION_INTEGER, "profile-batch", .dimension = DIMENSION_SAMPLES,

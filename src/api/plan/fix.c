@@ -53,12 +53,11 @@ static bool read_value(const struct fixer *f, enum job_dimension dimension, cons
 {
     char *end;
     if (dimension == JOB_RECOMPUTE) {
-        for (int i = RECOMPUTE_NONE; i <= RECOMPUTE_FULL; i++)
-            if (strcmp(text, recompute_name((enum recompute)i)) == 0) {
-                *value = i;
-                return true;
-            }
-        return error_set(f->err, ERROR_USAGE, "--%s: expected recompute=none, selective or full; found '%s'",
+        enum recompute recompute = RECOMPUTE_NONE;
+        bool known = recompute_find(text, &recompute);
+        *value = recompute;
+        return known ||
+               error_set(f->err, ERROR_USAGE, "--%s: expected recompute=none, selective or full; found '%s'",
                          f->option, text);
     }
     if (dimension >= JOB_TECHNIQUE)

@@ -6,6 +6,10 @@
 #include "api/option.h"
 #include "plan/planning.h"
 
+/* The text of a macro's value. */
+#define TEXT_OF(value)  TEXT_OF_(value)
+#define TEXT_OF_(value) #value
+
 extern const char *const planning_allreduces[]; /* in the order of enum plan_allreduce */
 
 /* A model as options name it. */
@@ -58,7 +62,7 @@ bool planning_open_given(struct planning *planning, struct planning_options opti
         OPTION(type, across, OPTION_TEXT, "across", .topic = "job", .argument = "LINK",                      \
                .help = "link between nodes, if it is not the usual one of the device's generation"),         \
         OPTION(type, headroom, OPTION_NUMBER, "headroom", .dimension = DIMENSION_PERCENT, .topic = "job",    \
-               .argument = "PERCENT", .initial = "5", .max = 90,                                             \
+               .argument = "PERCENT", .initial = TEXT_OF(PLAN_HEADROOM), .max = 90,                          \
                .help = "share of each device's memory to keep free"),                                        \
         OPTION(type, imbalance, OPTION_NUMBER, "imbalance", .dimension = DIMENSION_NUMBER, .topic = "job",   \
                .argument = "X", .initial = "1", .min = 1, .max = 100,                                        \

@@ -273,7 +273,7 @@ const struct option_spec api_price_options[] = {
     OPTION(rh_price_request, calibration, OPTION_FILE, "calibration", .argument = "FILE",
            .help = "file written by 'rehearse calibrate', which replaces the calibration of a generation"),
     OPTION(rh_price_request, headroom, OPTION_NUMBER, "headroom", .dimension = DIMENSION_PERCENT,
-           .argument = "PERCENT", .initial = "5", .max = 90,
+           .argument = "PERCENT", .initial = TEXT_OF(PLAN_HEADROOM), .max = 90,
            .help = "share of each device's memory that the best plan keeps free"),
     OPTION(rh_price_request, alone, OPTION_FLAG, "alone",
            .help = "do not search for the best plan of the same job"),

@@ -273,7 +273,7 @@ static void choose_model(struct launch_options *options, const char *function, c
 }
 
 /* _perf_precision("fp8_cs"), bf16_with_fp8_current_scaling_mixed(): the words of both. */
-static bool settle_precision(struct launch_options *options)
+static void settle_precision(struct launch_options *options)
 {
     static const struct {
         const char *word;
@@ -301,7 +301,6 @@ static bool settle_precision(struct launch_options *options)
     } else if (text && (strstr(text, "fp8") || recipe->given))
         launch_set(&options->fp8, precision, 1);
     launch_default(&options->bf16, 1);
-    return true;
 }
 
 /* NeMo 2: a strategy of Lightning has Megatron's names. */
@@ -362,7 +361,8 @@ static bool read_bridge(struct launch_options *options, const struct python_valu
     if (root->text && !base)
         return error_memory(err);
     choose_model(options, function, base);
-    return settle_precision(options) && launch_read_nemo(options, first, true, NULL, err);
+    settle_precision(options);
+    return launch_read_nemo(options, first, true, NULL, err);
 }
 
 static void complete_bridge(struct launch_options *options)

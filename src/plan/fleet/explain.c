@@ -145,11 +145,9 @@ static bool with_setting(struct explainer *e, enum job_dimension dimension, int6
 static bool with_settings(struct explainer *e)
 {
     const struct fleet_rival own = e->best->rivals.items[0];
-    int64_t recompute = RECOMPUTE_NONE;
+    enum recompute recompute = RECOMPUTE_NONE;
     bool ok = true;
-    for (int r = RECOMPUTE_NONE; r <= RECOMPUTE_FULL; r++)
-        if (strcmp(recompute_name((enum recompute)r), own.recompute) == 0)
-            recompute = r;
+    recompute_find(own.recompute, &recompute);
     if (own.microbatch > 1 && own.microbatch % 2 == 0)
         ok = with_setting(e, JOB_MICROBATCH, own.microbatch / 2, own.microbatch);
     if (e->question->job.batch % (2 * own.microbatch) == 0)

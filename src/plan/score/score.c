@@ -11,8 +11,6 @@ static const struct objective *const objectives[] = {
     &objective_pipeline, &objective_oobleck, &objective_dapple, &objective_job, &objective_fleet,
 };
 
-#define HEADROOM 0.05 /* where nothing is said: as `rehearse plan` */
-
 /* A plan that says no objective is a pipeline where there is a profile for it, unless it is clearly more. */
 static const char *objective_name(const struct plan *plan, const struct score_options *options)
 {
@@ -169,7 +167,7 @@ bool score_plan(struct score *score, struct plan *plan, const struct score_optio
     bool checks_itself = options->planning.cluster && is_plain(objective);
     scoring.headroom = !isnan(options->headroom) ? options->headroom
                        : !isnan(plan->headroom)  ? plan->headroom
-                                                 : HEADROOM;
+                                                 : PLAN_HEADROOM / 100.0;
     if (options->global_batch > 0)
         plan->global_batch = options->global_batch;
     if (!forget(plan, iteration, err) || (!checks_itself && !plan_check(plan, err)) ||

@@ -343,14 +343,8 @@ static bool set_layout(struct job *job, struct plan *plan, struct error *err)
 bool plan_recompute_of(const struct plan *plan, enum recompute *recompute, struct error *err)
 {
     *recompute = RECOMPUTE_NONE;
-    if (!plan->recompute)
-        return true;
-    for (int r = RECOMPUTE_NONE; r <= RECOMPUTE_FULL; r++)
-        if (strcmp(plan->recompute, recompute_name((enum recompute)r)) == 0) {
-            *recompute = (enum recompute)r;
-            return true;
-        }
-    return error_set(err, ERROR_INPUT, "%s: training.recompute: expected none, selective or full, found '%s'",
+    return !plan->recompute || recompute_find(plan->recompute, recompute) ||
+           error_set(err, ERROR_INPUT, "%s: training.recompute: expected none, selective or full, found '%s'",
                      plan->path ? plan->path : "plan", plan->recompute);
 }
 

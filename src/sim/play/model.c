@@ -87,7 +87,10 @@ static void add_moved(const struct plan *plan, const struct plan_stage *from, st
     }
     if (any || known(from->seconds.collectives) == 0.0)
         return;
-    double back = plan->recompute && strcmp(plan->recompute, "full") == 0 ? 2.0 / 3.0 : 0.5;
+    enum recompute recompute = RECOMPUTE_NONE;
+    if (plan->recompute)
+        recompute_find(plan->recompute, &recompute);
+    double back = recompute == RECOMPUTE_FULL ? 2.0 / 3.0 : 0.5;
     int link = plan->types[from->type].inside;
     double seconds = to->share * over_link(plan, link, from->seconds.collectives, change);
     to->moved[0][PURPOSE_TENSOR] += (1.0 - back) * seconds;
