@@ -102,9 +102,8 @@ static bool make_layer(struct layer_job *layer, const struct layer_options *opti
     if (!check_known(layer, cost->forward.unknown_count, cost->forward.unknown) ||
         !check_known(layer, cost->backward.unknown_count, cost->backward.unknown))
         return false;
-    if (cost->forward.kernel_count == 0)
-        return error_set(&layer->err, ERROR_INPUT, "%s: computes nothing", layer->file->path);
-    return true;
+    return cost->forward.kernel_count != 0 ||
+           error_set(&layer->err, ERROR_INPUT, "%s: computes nothing", layer->file->path);
 }
 
 static void make_layers(void *context, size_t first, size_t last, int thread)

@@ -116,9 +116,7 @@ static bool read_words(const struct manifest *m, struct dataset_layout *layout)
     const struct doc_node *element = prefix ? need(m, "record_element_type") : NULL;
     const struct doc_node *compression = element ? need(m, "compression") : NULL;
     const char *text;
-    if (!compression)
-        return false;
-    if (!doc_string(&m->doc, format, &text, m->err))
+    if (!compression || !doc_string(&m->doc, format, &text, m->err))
         return false;
     if (!(layout->format = dataset_format_find(text)))
         return doc_error(&m->doc, format, m->err, "expected a data set format, found '%s'", text);
@@ -133,9 +131,8 @@ static bool read_words(const struct manifest *m, struct dataset_layout *layout)
         return doc_error(&m->doc, element, m->err, "expected a numpy type, found '%s'", text);
     if (!doc_string(&m->doc, compression, &text, m->err))
         return false;
-    if (!dataset_compression_find(text, &layout->compression))
-        return doc_error(&m->doc, compression, m->err, "expected a compression, found '%s'", text);
-    return true;
+    return dataset_compression_find(text, &layout->compression) ||
+           doc_error(&m->doc, compression, m->err, "expected a compression, found '%s'", text);
 }
 
 static bool read_manifest(struct manifest *m, struct dataset_layout *layout)

@@ -249,9 +249,8 @@ static bool read_rows(struct reading *reading, uint64_t seed, struct error *err)
         return error_set(err, ERROR_INPUT, "%s: all events are at 0 s", csv->path);
     reading->trace->horizon = last;
     reading->trace->nodes = reading->numbers.limit > 0 ? reading->numbers.limit : reading->numbers.used;
-    if (reading->trace->nodes == 0)
-        return error_set(err, ERROR_INPUT, "%s: no node is ever available", csv->path);
-    return true;
+    return reading->trace->nodes != 0 ||
+           error_set(err, ERROR_INPUT, "%s: no node is ever available", csv->path);
 }
 
 static bool read_table(struct failure_trace *trace, const struct csv *csv, int nodes, uint64_t seed,

@@ -159,9 +159,8 @@ static bool check(const struct job *job, struct error *err)
     if (job->pipeline > 1 && job->sharding >= 2) /* PipelineEngine.__init__ asserts it */
         return error_set(err, ERROR_INFEASIBLE, "DeepSpeed's pipeline goes with ZeRO stage 0 or 1, not %d",
                          job->sharding);
-    if (job->type == COST_FP64 || job->type == COST_INT8)
-        return error_set(err, ERROR_INFEASIBLE, "DeepSpeed does not train in %s", cost_type_name(job->type));
-    return true;
+    return (job->type != COST_FP64 && job->type != COST_INT8) ||
+           error_set(err, ERROR_INFEASIBLE, "DeepSpeed does not train in %s", cost_type_name(job->type));
 }
 
 static void write_offload(struct json *json, const struct technique *technique)

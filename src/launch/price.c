@@ -67,12 +67,11 @@ static bool check_batch(const struct launch_price *price, struct error *err)
 {
     const struct job *job = &price->job;
     int64_t pass = job->microbatch * job->data;
-    if (job->batch % pass != 0)
-        return error_set(err, ERROR_INFEASIBLE,
-                         "%s: the global batch %" PRId64 " is not a multiple of %" PRId64
-                         " = micro-batch %" PRId64 " x data parallel %d",
-                         price->options->path, job->batch, pass, job->microbatch, job->data);
-    return true;
+    return job->batch % pass == 0 ||
+           error_set(err, ERROR_INFEASIBLE,
+                     "%s: the global batch %" PRId64 " is not a multiple of %" PRId64
+                     " = micro-batch %" PRId64 " x data parallel %d",
+                     price->options->path, job->batch, pass, job->microbatch, job->data);
 }
 
 bool launch_price_job(struct launch_price *price, struct error *err)

@@ -101,10 +101,9 @@ static bool take_layer_count(const struct profile_reader *r, const struct doc_no
     struct profile *profile = r->profile;
     if (profile->layer_count == 0)
         return profile_make_layers(r, list);
-    if ((int)list->count != profile->layer_count)
-        return doc_error(r->doc, list, r->err, "has %u layers, but '%s' has %d", list->count,
-                         profile->devices[0].path, profile->layer_count);
-    return true;
+    return (int)list->count == profile->layer_count ||
+           doc_error(r->doc, list, r->err, "has %u layers, but '%s' has %d", list->count,
+                     profile->devices[0].path, profile->layer_count);
 }
 
 static bool read_times(const struct profile_reader *r, struct profile_device *device)

@@ -53,9 +53,8 @@ static bool read_layer(const struct profile_reader *r, const struct doc_node *no
                        struct profile_layer *layer)
 {
     static const char *const keys[] = {"name", "parameter_bytes", "activation_bytes", "output_bytes"};
-    if (!doc_is_map(r->doc, node, r->err) || !doc_only_keys(r->doc, node, keys, KEY_COUNT(keys), r->err))
-        return false;
-    return read_string(r, node, "name", &layer->name) &&
+    return doc_is_map(r->doc, node, r->err) && doc_only_keys(r->doc, node, keys, KEY_COUNT(keys), r->err) &&
+           read_string(r, node, "name", &layer->name) &&
            read_size(r, node, "parameter_bytes", &layer->parameter_bytes) &&
            read_size(r, node, "activation_bytes", &layer->activation_bytes) &&
            (!doc_find(node, "output_bytes") || read_size(r, node, "output_bytes", &layer->output_bytes));

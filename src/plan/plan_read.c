@@ -303,9 +303,8 @@ static bool read_stage(struct plan_reader *r, const struct doc_node *node, struc
     static const char *const others[] = {"layers", "device_type", "devices", "seconds",
                                          "bytes",  "transfers",   NULL};
     stage->line = (int)node->line;
-    if (!plan_read_fields(r, node, PLAN_MAP_STAGE, stage, others) || !read_layers(r, node, stage))
-        return false;
-    return read_type(r, doc_need(&r->doc, node, "device_type", r->err), &stage->type) &&
+    return plan_read_fields(r, node, PLAN_MAP_STAGE, stage, others) && read_layers(r, node, stage) &&
+           read_type(r, doc_need(&r->doc, node, "device_type", r->err), &stage->type) &&
            read_runs(r, node, stage) && read_map(r, node, "seconds", PLAN_MAP_SECONDS, &stage->seconds) &&
            read_map(r, node, "bytes", PLAN_MAP_BYTES, &stage->bytes) && read_transfers(r, node, stage);
 }

@@ -61,10 +61,7 @@ static bool add_member(struct player *player, int device, int g)
     int rank = player_rank_of(player, device);
     group->members++;
     group->weight += weight_of(device);
-    if (rank == player->wire->rank) {
-        group->local++;
-        group->own_weight += weight_of(device);
-    }
+    group->local += rank == player->wire->rank;
     return add_rank(group, rank);
 }
 

@@ -288,9 +288,7 @@ static bool play(struct game *game, struct plan *plan, struct run_result *result
     if (!player_play(&game->player, start, options->timeout, err))
         return false;
     processor = own_processor(game) - processor;
-    if (!see_drift(game, start, err))
-        return false;
-    return player_check(&game->player, game->peaks, err) &&
+    return see_drift(game, start, err) && player_check(&game->player, game->peaks, err) &&
            (!game->player.disk || disk_check(game->player.disk, err)) &&
            report_gather(&game->player, processor, options->sink, options->timeout, result, err);
 }

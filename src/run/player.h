@@ -113,10 +113,10 @@ struct player_member {
 };
 
 struct player_group {
-    int rank_count, own;       /* ranks with members; this rank's place among them; -1: it has none */
-    int *ranks, *members_of;   /* of each such rank */
-    int members, local;        /* all, and those of this rank */
-    double weight, own_weight; /* sum of their contributions: number % 16 + 1 for each device */
+    int rank_count, own;     /* ranks with members; this rank's place among them; -1: it has none */
+    int *ranks, *members_of; /* of each such rank */
+    int members, local;      /* all, and those of this rank */
+    double weight;           /* sum of their contributions: number % 16 + 1 for each device */
     /* the current collective */
     uint32_t instance, step, steps, received;
     struct player_member *there; /* [local] */

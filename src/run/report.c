@@ -10,7 +10,6 @@
 /* What a rank says; its iterations' ends follow, and then for each device its tasks, if they are kept. */
 struct words {
     int first, devices, iterations;
-    bool kept_tasks;
     double end, processor, planned, drift;
     struct worker_seconds kernels;
     struct disk_counts disk;
@@ -70,7 +69,6 @@ static bool write_words(const struct player *player, double processor, struct te
         words->first = player->first;
         words->devices = player->count;
         words->iterations = iterations;
-        words->kept_tasks = player->options.keep;
         words->processor = processor;
         words->drift = player->drift;
         words->planned = player->computed;

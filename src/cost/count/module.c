@@ -321,10 +321,9 @@ static bool sum_up(struct counter *c)
     c->out->flops = sum->flops;
     c->out->transcendentals = sum->transcendentals;
     c->out->bytes = sum->bytes;
-    if (!isfinite(sum->flops) || !isfinite(sum->transcendentals) || !isfinite(sum->bytes))
-        return error_set(c->err, ERROR_INPUT, "%s: its operations are too many to count: over %.0e",
-                         c->module->path, DBL_MAX);
-    return true;
+    return (isfinite(sum->flops) && isfinite(sum->transcendentals) && isfinite(sum->bytes)) ||
+           error_set(c->err, ERROR_INPUT, "%s: its operations are too many to count: over %.0e",
+                     c->module->path, DBL_MAX);
 }
 
 static bool count_module(struct counter *c)

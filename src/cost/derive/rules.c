@@ -93,9 +93,8 @@ static bool is_row_maximum(const struct hlo_instruction *x, const struct hlo_ins
     for (int o = 0; shift->opcode == HLO_MAXIMUM && o < 2; o++) /* not below a number */
         if (through_views(shift->operands[o])->opcode == HLO_REDUCE)
             shift = through_views(shift->operands[o]);
-    if (shift->opcode != HLO_REDUCE || op_reducer(shift) != HLO_MAXIMUM)
-        return false;
-    return through_views(shift->operands[0]) == through_views(x);
+    return shift->opcode == HLO_REDUCE && op_reducer(shift) == HLO_MAXIMUM &&
+           through_views(shift->operands[0]) == through_views(x);
 }
 
 static void binary_gradients(struct deriver *d, value f, value g)

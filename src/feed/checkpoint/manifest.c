@@ -226,10 +226,8 @@ static bool read_files(const struct doc *doc, struct checkpoint_manifest *manife
         sum += file->shard.bytes;
         manifest->count++;
     }
-    if (sum != bytes)
-        return doc_error(doc, list, err, "the shards have %lld bytes in all, expected %lld", (long long)sum,
-                         (long long)bytes);
-    return true;
+    return sum == bytes || doc_error(doc, list, err, "the shards have %lld bytes in all, expected %lld",
+                                     (long long)sum, (long long)bytes);
 }
 
 static bool read_doc(const struct doc *doc, struct checkpoint_manifest *manifest, struct error *err)

@@ -34,10 +34,8 @@ static bool take_words(struct dataset_layout *layout, const struct workload_data
     if (!dataset_element_find(data->record_element_type, &layout->element))
         return error_set(err, ERROR_INPUT, "dataset.record_element_type: '%s' is not supported",
                          data->record_element_type);
-    if (!dataset_compression_find(data->compression, &layout->compression))
-        return error_set(err, ERROR_INPUT, "dataset.compression: '%s' is for Parquet only",
-                         data->compression);
-    return true;
+    return dataset_compression_find(data->compression, &layout->compression) ||
+           error_set(err, ERROR_INPUT, "dataset.compression: '%s' is for Parquet only", data->compression);
 }
 
 static void take_numbers(struct dataset_layout *layout, const struct workload_dataset *data)

@@ -315,9 +315,7 @@ bool mlir_find_integer(struct mlir_reader *reader, const struct mlir_op *op, con
     if (!found)
         return !required || missing(reader, op, keys);
     bool bracket = *found == '['; /* get_tuple_element %x[0] */
-    if (!go_to(reader, found + bracket) || !mlir_integer(reader, value))
-        return false;
-    return true;
+    return go_to(reader, found + bracket) && mlir_integer(reader, value);
 }
 
 bool mlir_find_enum(struct mlir_reader *reader, const struct mlir_op *op, const char *keys,
@@ -408,9 +406,7 @@ bool mlir_find_field(struct mlir_reader *reader, const char *fields, const char 
             *field = value;
         mlir_take(reader, ',');
     }
-    if (!mlir_need(reader, ">"))
-        return false;
-    return true;
+    return mlir_need(reader, ">");
 }
 
 bool mlir_read_scalar(struct mlir_reader *reader, const char *value, bool *known, int64_t *number)

@@ -286,9 +286,8 @@ static bool name_special(struct mlir_reader *reader, struct mlir_op *op, enum hl
 bool mlir_build_elementwise(struct mlir_reader *reader, struct mlir_op *op)
 {
     enum hlo_opcode opcode = op->info->opcode;
-    if (!name_special(reader, op, opcode))
-        return false;
-    return mlir_one_array(reader, op) && (!op->attributes || mlir_verify_accuracy(reader, op)) &&
+    return name_special(reader, op, opcode) && mlir_one_array(reader, op) &&
+           (!op->attributes || mlir_verify_accuracy(reader, op)) &&
            (opcode != HLO_REDUCE_PRECISION || mlir_verify_precision(reader, op)) &&
            mlir_check_elements(reader, op) && mlir_infer(reader, op, opcode);
 }

@@ -55,7 +55,6 @@ struct run_log {
     int64_t devices;
     int devices_line;
     const char *gpu; /* as the log names it; NULL: it does not */
-    int gpu_line;
     const char *job; /* a launch description whose lines are those of the log; NULL: the log has none */
     size_t job_length;
     enum launch_syntax job_syntax;

@@ -132,7 +132,6 @@ static bool find_machine(struct run_log *log, const struct log_line *line, struc
         set_devices(log, line, product_of_list(at));
     else if (!log->gpu && (at = log_behind(line->text, "CUDA capacity: "))) {
         const char *end = strstr(at, " with ");
-        log->gpu_line = line->number;
         log->gpu = arena_format(&log->arena, "%.*s", end && end - at < 100 ? (int)(end - at) : 100, at);
         return log->gpu || error_memory(err);
     }

@@ -259,7 +259,6 @@ bool dapple_split_check(const struct dapple_problem *problem, const struct dappl
                              plan->replicas, count);
         next = stage->last_layer + 1;
     }
-    if (next != problem->chain->layer_count)
-        return error_set(err, ERROR_INPUT, "layers from %d on have no stage", next);
-    return true;
+    return next == problem->chain->layer_count ||
+           error_set(err, ERROR_INPUT, "layers from %d on have no stage", next);
 }

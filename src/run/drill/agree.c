@@ -197,20 +197,15 @@ static void note_detection(const struct drill_options *options, struct drill_eve
     event->cut = last->kind == DRILL_CUT;
 }
 
-static void note_view(struct drill_rank *rank, const struct view *view, int iteration)
+static void note_view(struct drill_rank *rank, const struct view *view)
 {
     struct drill_outcome *outcome = &rank->outcome;
     outcome->views++;
     if (outcome->event_count == DRILL_MAX_EVENTS)
         return;
     struct drill_event *event = &outcome->events[outcome->event_count++];
-    *event = (struct drill_event){.simulated = NAN,
-                                  .found = NAN,
-                                  .agreed = NAN,
-                                  .agreement = NAN,
-                                  .copied = NAN,
-                                  .stepped = NAN,
-                                  .resumed_at = iteration};
+    *event = (struct drill_event){
+        .simulated = NAN, .found = NAN, .agreed = NAN, .agreement = NAN, .copied = NAN, .stepped = NAN};
     rank->tries++;
     double last = rank->found_at;
     for (int n = 0; n < view->node_count; n++) {
@@ -273,7 +268,7 @@ void drill_hear_view(struct drill_rank *rank, const void *bytes, size_t length)
     free(rank->view);
     rank->view = kept;
     rank->view_length = length;
-    note_view(rank, view, view->iteration);
+    note_view(rank, view);
     set_view(rank, view);
     drill_abandon_saves(rank);
     drill_move(rank);

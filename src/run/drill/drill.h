@@ -92,9 +92,8 @@ struct drill_event {
     double found;  /* from the loss to its detection; NAN: the time of the loss is unknown */
     double agreement; /* from the last of these losses to the view */
     double agreed, copied,
-        stepped;    /* when the view was agreed on, all copies had arrived, the next iteration was done */
-    double bytes;   /* copied into this rank */
-    int resumed_at; /* iterations that were done */
+        stepped;  /* when the view was agreed on, all copies had arrived, the next iteration was done */
+    double bytes; /* copied into this rank */
 };
 
 enum drill_verdict {

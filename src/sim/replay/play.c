@@ -140,8 +140,8 @@ static bool pass(const struct replay_graph *graph, const struct lags *lags, stru
 /* --- sums ----------------------------------------------------------------------------------------------- */
 
 /* Walks from the activity that ends last back along the causes that decided. */
-static void walk(const struct replay_graph *graph, struct replay_result *result, const int64_t *times,
-                 const uint8_t *deciding, struct replay_named *by_name, const struct lags *lags)
+static void walk(const struct replay_graph *graph, struct replay_result *result, const uint8_t *deciding,
+                 struct replay_named *by_name, const struct lags *lags)
 {
     const struct replay *replay = graph->replay;
     size_t last = 0;
@@ -165,7 +165,6 @@ static void walk(const struct replay_graph *graph, struct replay_result *result,
         if (edge.from_end)
             by_name[replay->activities[item].name].critical += result->durations[item];
     }
-    result->critical_begin = times[event];
 }
 
 static int by_total(const void *a, const void *b)
@@ -258,7 +257,7 @@ static bool play(const struct replay_graph *graph, const struct replay_options *
     if (done) {
         for (size_t i = 0; i < replay->count; i++)
             result->starts[i] = times[graph->starts[i]];
-        walk(graph, result, times, deciding, result->names, &lags);
+        walk(graph, result, deciding, result->names, &lags);
         add_up(replay, result);
         find_busy(replay, result, times + graph->count);
     }

@@ -57,7 +57,6 @@ struct replay_result {
     struct replay_named *names; /* longest total first */
     size_t name_count;
     int64_t critical[CAUSE_KINDS]; /* lags on the critical path, by cause; activities on it are in `names` */
-    int64_t critical_begin;        /* where the path begins */
     size_t scaled;                 /* activities whose name matched a pattern */
 };
 

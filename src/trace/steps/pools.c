@@ -236,11 +236,9 @@ static bool configure(struct steps_file *file, int64_t *gpus, int64_t *batch, st
     *batch = options->batch ? options->batch : *batch ? *batch : file->batch;
     if (*batch == 0 && *gpus > 0 && file->global_batch % *gpus == 0)
         *batch = file->global_batch / *gpus;
-    if (*gpus == 0 || *batch == 0)
-        return error_set(err, ERROR_INPUT,
-                         "'%s': its name lacks the %s (UNET3D_8g_4b): give --gpus and --batch", file->path,
-                         *gpus == 0 ? "number of GPUs" : "batch");
-    return true;
+    return (*gpus != 0 && *batch != 0) ||
+           error_set(err, ERROR_INPUT, "'%s': its name lacks the %s (UNET3D_8g_4b): give --gpus and --batch",
+                     file->path, *gpus == 0 ? "number of GPUs" : "batch");
 }
 
 /* Checks that files have one workload and one kind of log: real and emulated steps must not be mixed
@@ -257,12 +255,11 @@ static bool agree(struct steps_file *file, struct error *err)
             err, ERROR_INPUT,
             "'%s' is of format %s, but the files before it are of format %s: give one format at a time",
             file->path, steps_source_name(file->source), steps_source_name(steps->source));
-    if (strcmp(steps->workload, file->workload) != 0)
-        return error_set(err, ERROR_INPUT,
-                         "'%s' is of %s, but the files before it are of %s: give one workload at a time",
-                         file->path, *file->workload ? file->workload : "an unnamed workload",
-                         *steps->workload ? steps->workload : "an unnamed one");
-    return true;
+    return strcmp(steps->workload, file->workload) == 0 ||
+           error_set(err, ERROR_INPUT,
+                     "'%s' is of %s, but the files before it are of %s: give one workload at a time",
+                     file->path, *file->workload ? file->workload : "an unnamed workload",
+                     *steps->workload ? steps->workload : "an unnamed one");
 }
 
 void steps_file_begin(struct steps_file *file)
