@@ -80,6 +80,28 @@ static void assignments_become_arguments(void **state)
 }
 
 /* Degrees that something unknown decides are missing; `if` of it leaves both sides open. */
+/* Types of torch are words; the formats of states are those of the precision-aware optimizer. */
+static void types_of_torch_are_read(void **state)
+{
+    (void)state;
+    static const char *const on[] = {"False", "True"};
+    for (int i = 0; i < 2; i++) {
+        char text[1024];
+        snprintf(text, sizeof text,
+                 "import torch\nfrom megatron.bridge.recipes.llama import llama3_8b_pretrain_config\n"
+                 "def llama3_8b_pretrain_8gpu_h100_config():\n    cfg = llama3_8b_pretrain_config()\n"
+                 "    cfg.ddp.grad_reduce_in_fp32 = False\n"
+                 "    cfg.optimizer.use_precision_aware_optimizer = %s\n"
+                 "    cfg.optimizer.main_grads_dtype = torch.float32\n"
+                 "    cfg.optimizer.exp_avg_dtype = torch.bfloat16\n    return cfg\n",
+                 on[i]);
+        struct launch_options options = text_reads("a.py", text, NULL);
+        assert_int_equal(options.technique[TECHNIQUE_MOMENTS].given, i);
+        is(options.technique[TECHNIQUE_GRADIENTS], i ? FORMAT_FP32 : FORMAT_BF16);
+        launch_options_release(&options);
+    }
+}
+
 static void what_is_computed_is_missing(void **state)
 {
     (void)state;
@@ -330,6 +352,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(assignments_become_arguments),
+        cmocka_unit_test(types_of_torch_are_read),
         cmocka_unit_test(what_is_computed_is_missing),
         cmocka_unit_test(returns_in_doubt),
         cmocka_unit_test(overlap_of_experts),

@@ -80,7 +80,8 @@ static bool add_model(struct launch_options *options, const struct launch_source
     const char *name = launch_text(options, "model_name"), *const *given = source->input->given;
     for (int i = 0; i < command.count; i++)
         if (text_starts_with(command.items[i].text, "model_name="))
-            name = arena_string(&options->arena, strchr(command.items[i].text, '=') + 1);
+            if (!(name = arena_string(&options->arena, strchr(command.items[i].text, '=') + 1)))
+                return error_memory(err);
     for (; given && *given; given++)
         if (text_starts_with(*given, "model_name="))
             name = strchr(*given, '=') + 1;

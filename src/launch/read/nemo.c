@@ -172,6 +172,10 @@ static void settle_bridge(struct launch_options *options)
 {
     const struct launch_argument *wide = launch_argument(options, "mixed_precision.grad_reduce_in_fp32");
     wide = wide ? wide : launch_argument(options, "ddp.grad_reduce_in_fp32");
+    if (!launch_is_on(options, "use_precision_aware_optimizer") &&
+        launch_argument(options, "main_grads_dtype") &&
+        !launch_argument(options, "megatron_fsdp_main_grads_dtype")) /* main_grads_dtype is the former's */
+        options->technique[TECHNIQUE_GRADIENTS].given = false;
     if (wide && wide->value && strcmp(wide->value, "false") == 0)
         launch_default(&options->technique[TECHNIQUE_GRADIENTS], FORMAT_BF16);
     const char *name = launch_is_on(options, "peft") ? "peft" : "peft._target_";

@@ -129,10 +129,12 @@ static bool add_value(struct launch_options *options, const struct python_value 
     if (*name && value->kind == PYTHON_LIST && !open)
         return add_list(options, value, name, path, line);
     if (*name && !container) {
-        const char *text =
-            value->kind == PYTHON_UNKNOWN ? (value->text ? value->text : "?") : plain(options, value);
-        return open != (value->kind == PYTHON_UNKNOWN) ||
-               (text && add_made(options, name, text, path, line, false));
+        bool type = value->text &&
+                    text_starts_with(value->text, "torch.") && /* a name, such as "torch.bfloat16" */
+                    !strpbrk(value->text + 6, " ([.");
+        bool unknown = value->kind == PYTHON_UNKNOWN;
+        const char *text = unknown ? (value->text ? value->text : "?") : plain(options, value);
+        return open != (unknown && !type) || (text && add_made(options, name, text, path, line, false));
     }
     if (*name && value->kind == PYTHON_OBJECT && value->text && !open &&
         !add_made(options, name, value->text, path, line, true))
