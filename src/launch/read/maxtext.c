@@ -23,10 +23,13 @@ static struct shell_words find_command(struct shell *shell)
         for (int j = 0; j < shell->commands[i].count; j++) {
             struct shell_words inner = {0},
                                rest = {&shell->commands[i].items[j], shell->commands[i].count - j, 0};
+            int left = 1; /* of a text in quotes all words, else this one */
             if (strchr(rest.items->text, ' ') && strcasestr(rest.items->text, "maxtext") &&
-                shell_split(&shell->arena, rest.items, &inner))
+                shell_split(&shell->arena, rest.items, &inner)) {
                 rest = inner;
-            for (; rest.count > 0; rest.items++, rest.count--) {
+                left = inner.count;
+            }
+            for (; left > 0; rest.items++, rest.count--, left--) {
                 const char *name = strcasestr(rest.items->text, "maxtext");
                 if (name && strstr(name, "train") && !strchr(rest.items->text, '=') &&
                     !text_ends_with(name, ".yml") && !text_ends_with(name, ".sh"))
@@ -99,7 +102,7 @@ static bool add_model(struct launch_options *options, const struct launch_source
 static bool drop_sizes(struct launch_options *options, int first, int own, bool found)
 {
     bool ok = true;
-    for (int i = first; i < own && options->model_name && ok; i++) {
+    for (int i = first; i < own && i < MAX_SETTINGS && options->model_name && ok; i++) {
         struct launch_argument *said = &options->arguments[i], *other = launch_argument(options, said->name);
         const struct launch_rule *end, *rule = launch_table_rule(all_rules.table, said->name, &end);
         if (!rule || rule->kind > RULE_WORD || rule->at > offsetof(struct launch_options, bidirectional) ||
