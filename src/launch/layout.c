@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void add_blocks(struct text *out, int count)
+static void add_layers(struct text *out, char letter, int count)
 {
     if (count > 0)
-        text_add(out, "t");
+        text_format(out, "%c", letter);
     if (count > 1)
         text_format(out, "*%d", count);
 }
@@ -32,7 +32,9 @@ const char *megatron_layout_write(const struct job *job, struct arena *arena)
         int alike = i > 0 ? alike_from(job, i) : 1;
         bool group = alike >= 3; /* two are as short without brackets */
         text_add(&out, group ? "(" : "");
-        add_blocks(&out, job_chunk_blocks(job, i));
+        add_layers(&out, 't', job_chunk_blocks(job, i));
+        if (i == count - 1) /* those of multi-token prediction follow the last block */
+            add_layers(&out, 'm', job->model->mtp_layers);
         text_add(&out, i == count - 1 ? "L" : "|");
         if (group)
             text_format(&out, ")*%d", alike);

@@ -19,8 +19,11 @@ static const char *const history[] = {
 static const char *const results[] = {"iteration_time", "memory",    "iteration", "seconds",
                                       "bytes",          "transfers", "digest",    NULL};
 
+/* A job that was planned with other groups of devices has other terms of its time than one alone. */
+static const char *const terms[] = {"parts", "bottleneck", NULL};
+
 struct walk {
-    bool same_time;
+    bool same_time, same_terms;
     char path[256];
     struct text *out;
     int count;
@@ -35,14 +38,24 @@ static bool is_in(const char *key, const char *const *keys)
 
 static bool is_left_out(const struct walk *walk, const char *key)
 {
-    return is_in(key, history) || (!walk->same_time && is_in(key, results));
+    return is_in(key, history) || (!walk->same_time && is_in(key, results)) ||
+           (!walk->same_terms && is_in(key, terms));
 }
 
-/* Null says nothing, and a name may stand for a number. */
+/* Null and -1 say nothing, nor does "mixed" of a precision, which is that of each device type. */
+static bool says_nothing(const struct doc_node *node)
+{
+    return node->type == DOC_NULL || (node->type == DOC_NUMBER && node->number == -1) ||
+           (node->type == DOC_STRING && strcmp(node->text, "mixed") == 0);
+}
+
+/* A name may stand for a number. */
 static bool is_same(const struct doc_node *said, const struct doc_node *follows)
 {
+    if (says_nothing(said))
+        return true;
     if (said->type != follows->type)
-        return said->type == DOC_NULL || follows->type != DOC_NULL;
+        return follows->type != DOC_NULL;
     if (said->type == DOC_NUMBER)
         return fabs(said->number - follows->number) <=
                TOLERANCE * fmax(fabs(said->number), fabs(follows->number));
@@ -73,6 +86,15 @@ static void compare(struct walk *walk, const struct doc_node *said, const struct
     }
 }
 
+/* Do both times have the same first term? */
+static bool has_terms_of(const struct doc_node *said, const struct doc_node *follows)
+{
+    const struct doc_node *a = doc_find(doc_find(said, "iteration"), "parts"),
+                          *b = doc_find(doc_find(follows, "iteration"), "parts");
+    return !a || !b || !a->first_child || !b->first_child || !a->first_child->key ||
+           strcmp(a->first_child->key, b->first_child->key) == 0;
+}
+
 bool score_differ(const struct doc_node *said, const struct plan *scored, bool same_time, struct text *out,
                   struct error *err)
 {
@@ -86,6 +108,7 @@ bool score_differ(const struct doc_node *said, const struct plan *scored, bool s
     text_release(&text);
     if (!ok)
         return false;
+    walk.same_terms = has_terms_of(said, follows.root);
     compare(&walk, said, follows.root);
     doc_release(&follows);
     if (walk.count > NAMED)
