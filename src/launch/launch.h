@@ -77,6 +77,14 @@ enum launch_use {
     LAUNCH_USES
 };
 
+/* What stood where a value is due. */
+enum launch_shape {
+    SHAPE_VALUE,
+    SHAPE_LIST,
+    SHAPE_NESTED,
+    SHAPE_MAP
+}; /* NESTED: a list of lists or maps; MAP: an empty one */
+
 /* An argument of a file, as written. */
 struct launch_argument {
     const char *name;  /* "--train-iters", "training.seq_len", "MINIBS" */
@@ -87,6 +95,7 @@ struct launch_argument {
     const char *note; /* why it is not priced, or the argument that was meant; NULL: none */
     bool
         is_made; /* by a call in a recipe: a class, or a value by its place; without a rule it is no setting */
+    enum launch_shape shape;
 };
 
 /* Something that must be known and that no file says. */

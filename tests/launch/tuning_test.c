@@ -59,10 +59,6 @@ static void settings_mean(void **state)
          "hf-trainer bf16 zero 3 recompute none; not fsdp"},
         {"a.yaml", AXOLOTL "fsdp_config: {fsdp_sharding_strategy: 5}\n",
          "hf-trainer bf16 zero 2 recompute none; not fsdp_config.fsdp_sharding_strategy"},
-        {"a.yaml", AXOLOTL "fsdp_config: {fsdp_sharding_strategy: FULL_SHRD}\n",
-         "hf-trainer bf16 zero 3 recompute none; unknown fsdp_config.fsdp_sharding_strategy"},
-        {"a.yaml", AXOLOTL "gradient_checkpointing: ture\n",
-         "hf-trainer bf16 zero 0 recompute full; unknown gradient_checkpointing"},
         {"a.yaml", AXOLOTL "fsdp:\nfsdp_config:\n", "hf-trainer bf16 zero 0 recompute none"},
         {"a.yaml", AXOLOTL "gradient_checkpointing: offload\n",
          "hf-trainer bf16 zero 0 recompute full; not gradient_checkpointing"},
@@ -143,14 +139,22 @@ static void values_are_refused(void **state)
     static const struct {
         const char *path, *text, *says;
     } cases[] = {
-        {"a.yaml", AXOLOTL "bf16: flase\n", "a.yaml:4: bf16: expected true or false, found 'flase'"},
+        {"a.yaml", AXOLOTL "fsdp_config: {fsdp_sharding_strategy: FULL_SHRD}\n",
+         "a.yaml:4: fsdp_config.fsdp_sharding_strategy: expected one of FULL_SHARD, SHARD_GRAD_OP, NO_SHARD, "
+         "HYBRID_SHARD, HYBRID_SHARD_ZERO2, _HYBRID_SHARD_ZERO2, 1, 2, 3, 4, 5, found 'FULL_SHRD'"},
+        {"a.yaml", AXOLOTL "gradient_checkpointing: ture\n",
+         "a.yaml:4: gradient_checkpointing: expected true or false or offload or offload_disk or unsloth, "
+         "found "
+         "'ture'"},
+        {"a.yaml", AXOLOTL "bf16: flase\n",
+         "a.yaml:4: bf16: expected true or false or auto or full, found 'flase'"},
         {"a.yaml", AXOLOTL "load_in_4bit: 4\n", "a.yaml:4: load_in_4bit: expected true or false, found '4'"},
         {"a.yaml", AXOLOTL "adapter: lora2\n",
          "a.yaml:4: adapter: expected one of lora, qlora, llama-adapter, found 'lora2'"},
         {"f.yaml", FACTORY "use_galore: ture\n",
          "f.yaml:5: use_galore: expected true or false, found 'ture'"},
         {"d.json", "{\"train_micro_batch_size_per_gpu\": 1, \"bf16\": {\"enabled\": \"ja\"}}",
-         "d.json:1: bf16.enabled: expected true or false, found 'ja'"},
+         "d.json:1: bf16.enabled: expected true or false or auto, found 'ja'"},
         {"d.json", ZERO(2, ""), NULL},
         {"r.sh", RUN("torchrun --nproc_per_node 8", "--bf16 Fasle"),
          "r.sh:1: --bf16: expected true or false, found 'Fasle'"},

@@ -2,15 +2,11 @@
 #include "launch/read/read.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-#define MAX_NUMBER INT64_C(1000000000)
 
 /* ---- lists ---- */
 
@@ -25,8 +21,8 @@ struct launch_argument *launch_add(struct launch_options *options, const char *n
     if (!items || !own_name || !own_path || (value && !own_value))
         return NULL;
     options->arguments = items;
-    items[options->argument_count] =
-        (struct launch_argument){own_name, own_value, own_path, line, LAUNCH_UNKNOWN, NULL, false};
+    items[options->argument_count] = (struct launch_argument){
+        own_name, own_value, own_path, line, LAUNCH_UNKNOWN, NULL, false, SHAPE_VALUE};
     return &items[options->argument_count++];
 }
 
@@ -137,29 +133,12 @@ struct launch_argument *launch_argument(const struct launch_options *options, co
     return NULL;
 }
 
-static bool is_one_of(const char *value, const char *const *words)
-{
-    while (*words && strcasecmp(value, *words) != 0)
-        words++;
-    return *words;
-}
-
-static bool is_off(const char *value)
-{
-    static const char *const off[] = {"", "0", "0.0", "null", "none", "false", "~", "no", "off", NULL};
-    return value && is_one_of(value, off);
-}
-
-bool launch_is_true(const char *value)
-{
-    static const char *const on[] = {"1", "1.0", "true", "yes", "on", "auto", NULL};
-    return !value || is_one_of(value, on);
-}
-
 const char *launch_text(const struct launch_options *options, const char *name)
 {
     const struct launch_argument *argument = launch_argument(options, name);
-    return !argument || is_off(argument->value) ? NULL : argument->value ? argument->value : "";
+    if (!argument || launch_is_off(argument->value))
+        return NULL;
+    return argument->value ? argument->value : "";
 }
 
 bool launch_is_on(const struct launch_options *options, const char *name)
@@ -170,29 +149,16 @@ bool launch_is_on(const struct launch_options *options, const char *name)
 void launch_unmodelled(struct launch_options *options, const char *name, const char *why)
 {
     struct launch_argument *argument = launch_argument(options, name);
-    if (!argument || is_off(argument->value))
+    if (!argument || launch_is_off(argument->value))
         return;
     argument->use = LAUNCH_UNMODELLED;
     argument->note = why;
 }
 
-bool launch_number(const char *text, int64_t min, int64_t *value)
+bool launch_whole(const struct launch_options *options, const char *name, int64_t *value)
 {
-    char digits[32], *end;
-    size_t length = 0;
-    for (; *text && length + 1 < sizeof digits; text++)
-        if (*text != '_')
-            digits[length++] = *text;
-    digits[length] = '\0';
-    errno = 0;
-    double number = strtod(digits, &end);
-    if (*text || end == digits || errno != 0 || !(number >= (double)min && number <= (double)MAX_NUMBER))
-        return false;
-    bool whole =
-        *end == '\0' && strspn(digits, "0123456789.eE+") == length && number == (double)(int64_t)number;
-    if (whole)
-        *value = (int64_t)number;
-    return whole;
+    const struct launch_argument *argument = launch_argument(options, name);
+    return argument && argument->value && launch_number(argument->value, 1, value);
 }
 
 void launch_default(struct launch_value *value, int64_t to)
@@ -257,78 +223,12 @@ bool launch_is_known(struct launch_options *options, const struct shell *shell,
 
 /* ---- rules ---- */
 
-static struct launch_value *value_at(struct launch_options *options, const struct launch_rule *rule)
-{
-    return (struct launch_value *)(void *)((char *)options + rule->at);
-}
-
-static bool read_number(struct launch_options *options, const struct launch_rule *rule,
-                        const struct launch_argument *argument, struct error *err)
-{
-    int64_t min = rule->kind != RULE_COUNT, number;
-    if (!argument->value || !*argument->value)
-        return launch_refuse(argument, err, "expected a value");
-    if (is_off(argument->value) && strcmp(argument->value, "0") != 0)
-        return true;
-    if (rule->kind == RULE_OPTIONAL && strcmp(argument->value, "-1") == 0)
-        value_at(options, rule)->given = false;
-    else if (launch_number(argument->value, min, &number))
-        launch_set(value_at(options, rule), argument, number);
-    else
-        return launch_refuse(argument, err,
-                             "expected a whole number from %" PRId64 " to %" PRId64 ", found '%s'", min,
-                             MAX_NUMBER, argument->value);
-    return true;
-}
-
-static bool read_switch(struct launch_options *options, const struct launch_rule *rule,
-                        const struct launch_argument *argument, struct error *err)
-{
-    bool shell = argument->name[0] == '-' && argument->value;
-    bool on = !argument->value || strcasecmp(argument->value, "true") == 0 ||
-              (!shell && strcmp(argument->value, "1") == 0);
-    if (!on && !is_off(argument->value))
-        return launch_refuse(argument, err,
-                             shell ? "takes no value, found '%s'" : "expected true or false, found '%s'",
-                             argument->value);
-    if (rule->kind == RULE_BOOL)
-        launch_set(value_at(options, rule), argument, on ? rule->value : !rule->value);
-    else if (on)
-        launch_set(value_at(options, rule), argument, rule->value);
-    return true;
-}
-
-static bool read_word(struct launch_options *options, const struct launch_rule *rule,
-                      const struct launch_rule *end, const struct launch_argument *argument,
-                      struct error *err)
-{
-    struct text expected = {0};
-    if (!argument->value || !*argument->value)
-        return launch_refuse(argument, err, "expected a value");
-    if (is_off(argument->value))
-        return true;
-    for (const struct launch_rule *row = rule;
-         row < end && row->kind == RULE_WORD && launch_name_fits(row->name, argument->name); row++) {
-        if (strcasecmp(row->word, argument->value) == 0 || strcmp(row->word, "*") == 0) {
-            launch_set(value_at(options, row), argument, row->value);
-            text_release(&expected);
-            return true;
-        }
-        text_format(&expected, "%s%s", expected.length > 0 ? ", " : "", row->word);
-    }
-    launch_refuse(argument, err, "expected one of %s, found '%s'", expected.data ? expected.data : "",
-                  argument->value);
-    bool failed = expected.failed;
-    text_release(&expected);
-    return failed ? error_memory(err) : false;
-}
-
 /* Does a value change nothing? A switch without a value is true; null is none. */
 static bool is_usual(const struct launch_rule *rule, const char *value)
 {
     const struct doc_node *usual = rule->usual;
     if (!usual)
-        return is_off(value);
+        return launch_is_off(value);
     value = value ? value : "true";
     if (!*value || strcmp(value, "null") == 0 || strcmp(value, "~") == 0)
         return true;
@@ -355,34 +255,15 @@ static bool apply(struct launch_options *options, const struct launch_rule *rule
                   const struct launch_rule *end, struct launch_argument *argument, struct error *err)
 {
     argument->use = is_fact(rule) ? LAUNCH_IDLE : LAUNCH_READ;
-    switch (rule->kind) {
-    case RULE_NUMBER:
-    case RULE_COUNT:
-    case RULE_OPTIONAL:
-        return read_number(options, rule, argument, err);
-    case RULE_SWITCH:
-    case RULE_BOOL:
-        return read_switch(options, rule, argument, err);
-    case RULE_WORD:
-        return read_word(options, rule, end, argument, err);
-    case RULE_TEXT:
-        if (!is_off(argument->value))
-            *(const char **)(void *)((char *)options + rule->at) = argument->value;
+    if (rule->kind <= RULE_FILE)
+        return launch_read_value(options, rule, end, argument, err);
+    if (rule->kind == RULE_REFUSED && options->model_name)
         return true;
-    case RULE_OTHER:
-    case RULE_FILE:
-        return true;
-    case RULE_FLAG:
-        return launch_is_true(argument->value) || is_off(argument->value) ||
-               launch_refuse(argument, err, "expected true or false, found '%s'", argument->value);
-    case RULE_UNMODELLED:
-        argument->use = is_usual(rule, argument->value) ? LAUNCH_IDLE : LAUNCH_UNMODELLED;
-        argument->note = argument->use == LAUNCH_UNMODELLED ? rule->word : NULL;
-        return true;
-    default:
-        argument->use = LAUNCH_IDLE;
-        return true;
-    }
+    bool idle = rule->kind == RULE_IDLE || (rule->kind == RULE_REFUSED ? launch_is_off(argument->value)
+                                                                       : is_usual(rule, argument->value));
+    argument->use = idle ? LAUNCH_IDLE : LAUNCH_UNMODELLED;
+    argument->note = idle ? NULL : rule->word;
+    return idle || rule->kind == RULE_UNMODELLED || launch_refuse(argument, err, "%s", rule->word);
 }
 
 static const struct launch_rule *rule_for(const struct launch_rules *rules, const char *name,
@@ -399,7 +280,7 @@ static const struct launch_rule *rule_for(const struct launch_rules *rules, cons
 bool launch_has_rule(const struct launch_rules *rules, const char *name)
 {
     const struct launch_rule *end, *rule = rule_for(rules, name, &end);
-    return rule && rule->kind <= RULE_WORD;
+    return rule && rule->at && rule->kind <= RULE_WORD;
 }
 
 /* Returns whether settings may stand below a name, so that without any it says nothing. */
@@ -411,6 +292,7 @@ static bool is_container(const struct launch_rules *rules, const char *name)
     return has;
 }
 
+#define MAX_WRONG       4  /* values that are told at once */
 #define MAX_SUGGESTIONS 20 /* of a description: each looks at all names of a table */
 
 /* Notes the name that may have been meant. */
@@ -451,7 +333,9 @@ static bool add_given(struct launch_options *options, const struct launch_rules 
 bool launch_apply_rules(struct launch_options *options, const struct launch_rules *rules, int first,
                         const struct shell *shell, struct error *err)
 {
-    int unknown = 0;
+    int unknown = 0, wrong = 0;
+    struct text all = {0};
+    struct error own;
     if (!add_given(options, rules, shell, err))
         return false;
     for (int i = first; i < options->argument_count; i++) {
@@ -460,21 +344,37 @@ bool launch_apply_rules(struct launch_options *options, const struct launch_rule
             continue;
         const struct launch_rule *end, *rule = rule_for(rules, argument->name, &end);
         if (!rule) {
-            bool idle = argument->is_made || (is_off(argument->value) && is_container(rules, argument->name));
+            bool idle =
+                argument->is_made || (launch_is_off(argument->value) && is_container(rules, argument->name));
             argument->use = idle ? LAUNCH_IDLE : LAUNCH_UNKNOWN;
             if (!idle && unknown++ < MAX_SUGGESTIONS && !suggest(options, rules, argument))
                 return error_memory(err);
             continue;
         }
-        bool matters = rule->kind != RULE_FILE && rule->kind != RULE_IDLE && rule->kind != RULE_UNMODELLED;
-        if (matters && !launch_is_known(options, shell, argument, argument->name)) {
+        if (argument->shape == SHAPE_MAP && is_container(rules, argument->name)) {
+            argument->use = LAUNCH_IDLE;
+            continue;
+        }
+        if (rule->kind < RULE_FILE && !launch_is_known(options, shell, argument, argument->name)) {
             argument->use = LAUNCH_READ;
             continue;
         }
-        if (!apply(options, rule, end, argument, err))
-            return false;
+        if (apply(options, rule, end, argument, &own))
+            continue;
+        bool whole = rule->kind == RULE_REFUSED; /* nothing else matters */
+        if (whole)
+            wrong = 0, all.length = 0;
+        if (wrong++ < MAX_WRONG)
+            text_format(&all, "%s%s", wrong > 1 ? "; " : "", own.text);
+        if (whole)
+            break;
     }
-    return !options->no_memory || error_memory(err);
+    if (all.failed || options->no_memory)
+        error_memory(err);
+    else if (wrong > 0)
+        error_set(err, ERROR_INPUT, "%s", all.data);
+    text_release(&all);
+    return !options->no_memory && wrong == 0;
 }
 
 /* ---- files beside a description ---- */
@@ -506,16 +406,22 @@ static bool add_list(struct launch_options *options, const struct doc *doc, cons
                      const char *name, struct error *err)
 {
     struct text text = {0};
+    enum launch_shape shape = SHAPE_LIST;
     for (const struct doc_node *node = list->first_child; node; node = node->next) {
-        if (node->type == DOC_MAP || node->type == DOC_LIST)
+        if (node->type == DOC_MAP || node->type == DOC_LIST) {
+            shape = SHAPE_NESTED;
             continue;
+        }
         text_add(&text, text.length > 0 ? " " : "");
         text_add_bytes(&text, node->text ? node->text : "", node->length);
     }
-    bool ok =
-        !text.failed && launch_add(options, name, text.data ? text.data : "", doc->path, (int)list->line);
+    struct launch_argument *argument =
+        text.failed ? NULL
+                    : launch_add(options, name, text.data ? text.data : "", doc->path, (int)list->line);
     text_release(&text);
-    return ok || error_memory(err);
+    if (argument)
+        argument->shape = shape;
+    return argument || error_memory(err);
 }
 
 static bool add_map(struct launch_options *options, const struct doc *doc, const struct doc_node *map,
@@ -536,12 +442,15 @@ static bool add_node(struct launch_options *options, const struct doc *doc, cons
 {
     if (options->argument_count >= LAUNCH_MAX_ARGUMENTS)
         return doc_error(doc, node, err, "more than %d settings", LAUNCH_MAX_ARGUMENTS);
-    if (node->type == DOC_MAP)
+    if (node->type == DOC_MAP && node->first_child)
         return add_map(options, doc, node, name, err);
     if (node->type == DOC_LIST)
         return add_list(options, doc, node, name, err);
-    const char *value = node->type == DOC_NULL ? "null" : node->text;
-    return launch_add(options, name, value, doc->path, (int)node->line) || error_memory(err);
+    const char *value = node->type == DOC_NULL ? "null" : node->type == DOC_MAP ? "" : node->text;
+    struct launch_argument *argument = launch_add(options, name, value, doc->path, (int)node->line);
+    if (argument && node->type == DOC_MAP)
+        argument->shape = SHAPE_MAP;
+    return argument || error_memory(err);
 }
 
 void launch_supersede(struct launch_options *options, int first, int own)

@@ -126,22 +126,9 @@ static bool read(struct launch_options *options, struct launch_source *source, s
     if (!options->model_name && family && size)
         options->model_name = arena_format(&options->arena, "%s_%s", family, size);
     options->model_name = launch_recipe_model(options, options->model_name);
-    const char *dtype = launch_argument(options, "compute_dtype") ? "compute_dtype" : "c";
-    const char *type = launch_text(options, dtype), *recipe = launch_text(options, "fp8_recipe");
-    bool fp8 = type && strncmp(type, "fp8", 3) == 0;
-    launch_set(&options->type, launch_argument(options, dtype),
-               fp8                                      ? COST_FP8
-               : type && strncmp(type, "nvfp4", 5) == 0 ? COST_FP4
-                                                        : COST_BF16);
-    if (fp8) { /* "fp8_cs", or "fp8" and the recipe by itself */
-        recipe = recipe ? recipe : type;
-        launch_set(&options->technique[TECHNIQUE_RECIPE], launch_argument(options, "fp8_recipe"),
-                   strstr(recipe, "mx")   ? RECIPE_MXFP8
-                   : strstr(recipe, "cs") ? RECIPE_TENSORWISE
-                   : strstr(recipe, "ds") ? RECIPE_DELAYED
-                   : strstr(recipe, "sc") ? RECIPE_BLOCKWISE
-                                          : RECIPE_USUAL);
-    }
+    launch_default(&options->type, COST_BF16);
+    if (options->type.value != COST_FP8)
+        options->technique[TECHNIQUE_RECIPE].given = false;
     const struct launch_argument *layout = launch_argument(options, "pipeline_model_parallel_layout");
     if (layout && launch_is_on(options, layout->name) && !launch_read_layout(options, layout, err))
         return false;
@@ -150,12 +137,7 @@ static bool read(struct launch_options *options, struct launch_source *source, s
     if (!options->expert.given || options->expert.value < 2)
         options->technique[TECHNIQUE_EXPERT_OVERLAP].given = options->technique[TECHNIQUE_DISPATCH].given =
             false;
-    if (launch_is_on(options, "use_megatron_fsdp")) /* utils/overrides.py */
-        launch_set(&options->sharding, launch_argument(options, "use_megatron_fsdp"), 3);
     launch_settle_optimizer(options, "optimizer_type");
-    const struct launch_argument *task = launch_argument(options, "task");
-    if (task && task->value && strcmp(task->value, "peft") == 0)
-        launch_set(&options->frozen, task, 1);
     options->software = "megatron-core";
     options->device_said = "--gpu";
     return miss_recipe(options) || error_memory(err);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const struct launch_rules all_rules = {.table = "deepspeed"};
 
@@ -47,18 +48,8 @@ static bool read_batch(struct launch_options *options, struct error *err)
     } keys[] = {{"train_batch_size", &options->batch},
                 {"train_micro_batch_size_per_gpu", &options->microbatch},
                 {"gradient_accumulation_steps", &options->accumulation}};
-    for (size_t i = 0; i < 3; i++) {
-        const struct launch_argument *argument = launch_argument(options, keys[i].key);
-        int64_t number;
-        if (!argument || is_auto(argument->value))
-            continue;
-        if (!argument->value || !launch_number(argument->value, 1, &number))
-            return launch_refuse(argument, err,
-                                 "expected a whole number of at least 1, or \"auto\", found '%s'",
-                                 argument->value ? argument->value : "");
-        if (!keys[i].value->given || keys[i].value->value == number)
-            launch_set(keys[i].value, argument, number);
-    }
+    for (size_t i = 0; i < 3; i++)
+        launch_set_count(options, keys[i].key, 1, keys[i].value);
     const struct launch_argument *batch = launch_argument(options, "train_batch_size");
     int64_t pass = options->microbatch.value * options->accumulation.value;
     bool all = options->batch.given && options->microbatch.given && options->accumulation.given;
@@ -70,86 +61,34 @@ static bool read_batch(struct launch_options *options, struct error *err)
     return true;
 }
 
-static bool read_zero(struct launch_options *options, struct error *err)
+static void read_zero(struct launch_options *options)
 {
-    const struct launch_argument *stage = launch_argument(options, "zero_optimization.stage");
-    int64_t number = 0;
-    if (stage && (!stage->value || !launch_number(stage->value, 0, &number) || number > 3))
-        return launch_refuse(stage, err, "ZeRO has stages 0 to 3, found '%s'",
-                             stage->value ? stage->value : "");
-    if (stage)
-        launch_set(&options->sharding, stage, number);
-    const struct launch_argument *share =
-        launch_argument(options, "zero_optimization.offload_optimizer.ratio");
+    const char *share = launch_text(options, "zero_optimization.offload_optimizer.ratio");
     double ratio = 1.0;
-    if (share) {
-        char *end = NULL;
-        ratio = share->value ? strtod(share->value, &end) : -1.0;
-        if (!(ratio >= 0.0 && ratio <= 1.0) || end == share->value || *end)
-            return launch_refuse(share, err, "expected a number from 0 to 1, found '%s'",
-                                 share->value ? share->value : "");
-    }
+    if (launch_argument(options, "zero_optimization.offload_optimizer.ratio"))
+        ratio = share && text_real(share, &ratio) ? ratio : 0;
     if (launch_is_on(options, "zero_optimization.cpu_offload"))
         launch_default(&options->technique[TECHNIQUE_OFFLOAD_TO], PLACE_HOST);
     if (options->technique[TECHNIQUE_OFFLOAD_TO].given)
         launch_set(&options->technique[TECHNIQUE_OFFLOAD], NULL, (int64_t)(100 * ratio + 0.5));
     launch_unmodelled(options, "zero_optimization.offload_param.device", "parameters in the host's memory");
     launch_unmodelled(options, "zero_optimization.cpu_offload_param", "parameters in the host's memory");
-    return true;
 }
 
 /* Exchanges: beside the backward pass or behind it, and in which type. */
 static void read_exchanges(struct launch_options *options)
 {
-    static const char *const types[] = {"fp32", "fp16", "bf16"};
     const struct launch_argument *overlap = launch_argument(options, "zero_optimization.overlap_comm");
     const struct launch_argument *wire = launch_argument(options, "communication_data_type");
-    const struct launch_argument *held = launch_argument(options, "data_types.grad_accum_dtype");
     int64_t type = options->type.given ? options->type.value : COST_FP32;
     const char *usual = type == COST_BF16 ? "bf16" : type == COST_FP16 ? "fp16" : "fp32";
     if (overlap && !launch_is_on(options, overlap->name) && options->sharding.value > 0)
         launch_set(&options->technique[TECHNIQUE_DATA_OVERLAP], overlap, SWITCH_OFF);
-    if (wire && launch_is_on(options, wire->name) && strcmp(wire->value, usual) != 0)
-        launch_set(&options->technique[TECHNIQUE_WIRE], wire, strcmp(wire->value, "fp32") == 0 ? 32 : 16);
+    if (wire && launch_is_on(options, wire->name) && strcasecmp(wire->value, usual) != 0)
+        launch_set(&options->technique[TECHNIQUE_WIRE], wire, strcasecmp(wire->value, "fp32") == 0 ? 32 : 16);
     if (launch_is_on(options, "zero_optimization.zero_quantized_gradients"))
         launch_set(&options->technique[TECHNIQUE_WIRE],
                    launch_argument(options, "zero_optimization.zero_quantized_gradients"), 4);
-    for (int i = 0; held && held->value && i < 3; i++)
-        if (strstr(held->value, types[i]))
-            launch_set(&options->technique[TECHNIQUE_GRADIENTS], held, FORMAT_FP32 + i);
-}
-
-/* Copies and moments of the optimizer in 16 bits. */
-static void read_copies(struct launch_options *options)
-{
-    static const struct {
-        const char *name;
-        enum technique_kind kinds[2];
-        int format;
-    } copies[] = {
-        {"bf16.bf16_master_weights_and_grads", {TECHNIQUE_MASTER, TECHNIQUE_GRADIENTS}, FORMAT_BF16},
-        {"bfloat16.bf16_master_weights_and_grads", {TECHNIQUE_MASTER, TECHNIQUE_GRADIENTS}, FORMAT_BF16},
-        {"fp16.fp16_master_weights_and_grads", {TECHNIQUE_MASTER, TECHNIQUE_GRADIENTS}, FORMAT_FP16},
-        {"bf16.bf16_optimizer_states", {TECHNIQUE_MOMENTS, TECHNIQUE_MOMENTS}, FORMAT_BF16},
-        {"bfloat16.bf16_optimizer_states", {TECHNIQUE_MOMENTS, TECHNIQUE_MOMENTS}, FORMAT_BF16},
-    };
-    for (size_t i = 0; i < sizeof copies / sizeof *copies; i++)
-        for (int k = 0; k < 2 && launch_is_on(options, copies[i].name); k++)
-            launch_set(&options->technique[copies[i].kinds[k]], launch_argument(options, copies[i].name),
-                       copies[i].format);
-}
-
-static bool read_stages(struct launch_options *options, struct error *err)
-{
-    const struct launch_argument *stages = launch_argument(options, "pipeline.stages");
-    int64_t number;
-    if (!stages || !launch_is_on(options, stages->name) || is_auto(stages->value))
-        return true;
-    if (!launch_number(stages->value, 1, &number))
-        return launch_refuse(stages, err, "expected a whole number of at least 1, or \"auto\", found '%s'",
-                             stages->value);
-    launch_set(&options->pipeline, stages, number);
-    return true;
 }
 
 static bool read_type(struct launch_options *options, struct error *err)
@@ -191,9 +130,14 @@ static bool read_parts(struct launch_options *options, const struct doc *doc, st
 {
     const struct doc_node *parts =
         doc_find(doc_find(doc_find(doc->root, "rehearse"), "pipeline_module"), "parts");
+    const struct launch_argument *given = launch_argument(options, "rehearse.pipeline_module.parts");
     int64_t value;
-    if (!parts || parts->type != DOC_LIST || parts->count < 2 || parts->count > LAUNCH_MAX_STAGES)
+    if (given && given->shape == SHAPE_VALUE && launch_is_on(options, given->name))
+        return launch_refuse(given, err, "expected a list in the file, found '%s'", given->value);
+    if (!parts)
         return true;
+    if (parts->type != DOC_LIST || parts->count < 2 || parts->count > LAUNCH_MAX_STAGES)
+        return doc_error(doc, parts, err, "expected 2 to %d first blocks of stages", LAUNCH_MAX_STAGES);
     int *blocks = ARENA_ARRAY(&options->arena, parts->count, int);
     int stage = 0, before = 0;
     if (!blocks)
@@ -213,26 +157,25 @@ static bool read_parts(struct launch_options *options, const struct doc *doc, st
 static bool read_doc(struct launch_options *options, const struct doc *doc, struct error *err)
 {
     int first = options->argument_count;
-    if (!launch_add_doc(options, doc, NULL, err) ||
-        !launch_apply_rules(options, &all_rules, first, NULL, err))
+    if (!launch_add_doc(options, doc, NULL, err))
         return false;
     /* all that is wrong is said at once */
-    struct error errors[4];
-    const bool fine[] = {read_batch(options, &errors[0]), read_zero(options, &errors[1]),
-                         read_type(options, &errors[2]), read_stages(options, &errors[3])};
+    struct error errors[3];
+    const bool fine[] = {launch_apply_rules(options, &all_rules, first, NULL, &errors[0]),
+                         read_batch(options, &errors[1]), read_type(options, &errors[2])};
     struct text text = {0};
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 3; i++)
         if (!fine[i])
             text_format(&text, "%s%s", text.length > 0 ? "; " : "", errors[i].text);
     bool ok = text.length == 0;
-    if (text.failed)
+    if (text.failed || (!fine[0] && error_is_memory(&errors[0])))
         ok = error_memory(err);
     else if (!ok)
         error_set(err, ERROR_INPUT, "%s", text.data);
     text_release(&text);
+    read_zero(options);
     read_recompute(options);
     read_exchanges(options);
-    read_copies(options);
     launch_settle_optimizer(options, "optimizer.type");
     if (!options->software)
         options->software = "deepspeed";

@@ -308,6 +308,8 @@ static void read_tasks(struct launch_options *options, bool starts)
         options->no_memory |= !digits;
         if (digits && launch_number(digits, 1, &number))
             launch_default(&options->devices_per_node, number);
+        else
+            launch_argument(options, "mpirun.map-by")->use = LAUNCH_UNKNOWN;
     }
     if (host && host->value) {
         struct hosts hosts = {0};

@@ -105,7 +105,8 @@ static bool drop_sizes(struct launch_options *options, int first, int own, bool 
     for (int i = first; i < own && i < MAX_SETTINGS && options->model_name && ok; i++) {
         struct launch_argument *said = &options->arguments[i], *other = launch_argument(options, said->name);
         const struct launch_rule *end, *rule = launch_table_rule(all_rules.table, said->name, &end);
-        if (!rule || rule->kind > RULE_WORD || rule->at > offsetof(struct launch_options, bidirectional) ||
+        if (!rule || !rule->at || rule->kind > RULE_WORD ||
+            rule->at > offsetof(struct launch_options, bidirectional) ||
             (found && (other == said ||
                        strcmp(other->value ? other->value : "", said->value ? said->value : "") == 0)))
             continue;
@@ -134,7 +135,7 @@ static bool scale_model(struct launch_options *options, struct error *err)
                                         &options->kv_heads, &options->ffn,    &options->expert_ffn};
     int64_t scale = 1;
     int doubled = 0;
-    if (by && (!by->value || !launch_number(by->value, 1, &scale) || (scale & (scale - 1)) != 0))
+    if (launch_whole(options, "global_parameter_scale", &scale) && (scale & (scale - 1)) != 0)
         return launch_refuse(by, err, "expected a power of 2");
     for (; scale > 1; scale /= 2)
         doubled++;
@@ -272,11 +273,9 @@ static bool settle_batch(struct launch_options *options, struct error *err)
     double size = 12, rank = (double)(options->tensor.value * parts * options->context.value);
     if (each && each->value && strchr(each->value, SHELL_MARK))
         return true; /* it is missing already */
-    if (each && (!each->value || !text_real(each->value, &size) || !(size > 0 && size < 1e6)))
-        return launch_refuse(each, err, "expected a number above 0");
-    if (passes && passes->value && strcmp(passes->value, "-1") != 0 &&
-        !launch_number(passes->value, 1, &parts))
-        return launch_refuse(passes, err, "expected a whole number from 1 on, or -1");
+    if (each && each->value && !text_real(each->value, &size))
+        size = 12; /* null */
+    launch_whole(options, "num_pipeline_microbatches", &parts);
     parts = options->pipeline.value > 1 ? parts : 1;
     rank *= size;
     if (rank < 1 || rank * (double)steps > 1e9 || (double)((int64_t)rank / parts * parts) != rank)
@@ -311,8 +310,6 @@ static bool settle_job(struct launch_options *options, struct error *err)
         launch_set(&options->recompute, NULL,
                    launch_argument(options, "remat_policy") ? RECOMPUTE_NONE : RECOMPUTE_FULL);
     launch_settle_optimizer(options, "opt_type");
-    if (launch_is_on(options, "lora.enable_lora"))
-        launch_set(&options->frozen, launch_argument(options, "lora.enable_lora"), 1);
     options->software = "maxtext";
     if (!settle_degrees(options, err) || !settle_batch(options, err))
         return false;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define MAX_BLOCKS 100000
 
@@ -71,7 +72,7 @@ static void settle_type(struct launch_options *options)
 }
 
 /* ZeRO stages belong to Megatron-FSDP; without it the strategy is ignored (megatron/training/training.py). */
-static bool settle_sharding(struct launch_options *options, struct error *err)
+static void settle_sharding(struct launch_options *options)
 {
     static const char *const strategies[] = {"no_shard", "optim", "optim_grads", "optim_grads_params"};
     const struct launch_argument *strategy = launch_argument(options, "data-parallel-sharding-strategy");
@@ -80,19 +81,14 @@ static bool settle_sharding(struct launch_options *options, struct error *err)
         bool shards = strcmp(options->reader ? options->reader : "", "Megatron-LM") != 0;
         int stage = strategy ? -1 : shards ? 3 : 0;
         for (int i = 0; strategy && strategy->value && i < 4; i++)
-            if (strcmp(strategies[i], strategy->value) == 0)
+            if (strcasecmp(strategies[i], strategy->value) == 0)
                 stage = i;
-        if (stage < 0 && options->missing_count == 0)
-            return launch_refuse(
-                strategy, err, "expected one of no_shard, optim, optim_grads, optim_grads_params, found '%s'",
-                strategy->value ? strategy->value : "");
         options->sharding = (struct launch_value){true, options->fsdp.line, stage < 0 ? 0 : stage};
     } else if (options->distributed_optimizer.given && options->distributed_optimizer.value &&
                !options->sharding.given)
         options->sharding = (struct launch_value){true, options->distributed_optimizer.line, 1};
     if (options->replicate.given && !options->technique[TECHNIQUE_REPLICATE].given)
         options->technique[TECHNIQUE_REPLICATE] = options->replicate;
-    return true;
 }
 
 /* Appends blocks to a list: "([0]*3+[1]*58)", "[0,1,1]", "(([0]*1+[1])*24+[0]*0)". Returns what is behind them; NULL: it is
@@ -168,16 +164,23 @@ static void settle_expert_blocks(struct launch_options *options)
         return;
     }
     struct text blocks = {0};
-    const char *end = add_blocks(layers->value, &blocks, 0);
-    if (!end || *end || blocks.length == 0 || !set_expert_blocks(options, layers, &blocks)) {
-        layers->use = LAUNCH_UNMODELLED;
-        layers->note = "dense blocks at irregular places between expert blocks";
+    const char *end = layers->value;
+    if (layers->shape == SHAPE_LIST)
+        for (; *end && strchr("01 ", *end) && blocks.length < MAX_BLOCKS; end++)
+            text_add_bytes(&blocks, end, *end != ' ');
+    else
+        end = add_blocks(layers->value, &blocks, 0);
+    bool is_list = end && !*end && blocks.length > 0;
+    if (!is_list || !set_expert_blocks(options, layers, &blocks)) {
+        layers->use = is_list ? LAUNCH_UNMODELLED : LAUNCH_UNKNOWN;
+        layers->note = is_list ? "dense blocks at irregular places between expert blocks"
+                               : "expected a number, or a list as '([0]*3+[1]*58)'";
     }
     options->no_memory |= blocks.failed;
     text_release(&blocks);
 }
 
-static bool settle_experts(struct launch_options *options)
+static void settle_experts(struct launch_options *options)
 {
     settle_expert_blocks(options);
     struct launch_value *technique = options->technique;
@@ -190,12 +193,8 @@ static bool settle_experts(struct launch_options *options)
                    launch_is_on(options, "comm_overlap.delay_wgrad_compute");
     if (technique[TECHNIQUE_EXPERT_OVERLAP].given && delayed)
         technique[TECHNIQUE_EXPERT_OVERLAP].value = OVERLAP_WEIGHTS;
-    if (launch_is_on(options, "moe-enable-deepep"))
-        launch_set(&technique[TECHNIQUE_DISPATCH], launch_argument(options, "moe-enable-deepep"),
-                   DISPATCH_DEEPEP);
     if (!experts)
         technique[TECHNIQUE_DISPATCH].given = technique[TECHNIQUE_EXPERT_OVERLAP].given = false;
-    return true;
 }
 
 /* The modules of selective recomputation, and the number of layers of full recomputation. */
@@ -206,14 +205,16 @@ static bool settle_recompute(struct launch_options *options, struct error *err)
                                           "ACT_CKPT_METHOD"};
     static const char *const counts[] = {"recompute-num-layers", "activations-checkpoint-num-layers", "ACL",
                                          "ACT_CKPT_NUM_LAYERS", "checkpoint-num-layers"};
-    const struct launch_argument *modules = launch_argument(options, "recompute-modules"), *method = NULL;
-    const char *count = NULL;
+    struct launch_argument *modules = launch_argument(options, "recompute-modules");
+    const struct launch_argument *method = NULL;
+    int64_t layers = 1;
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
         method = method ? method : launch_argument(options, methods[i]);
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        count = count ? count : launch_text(options, counts[i]);
-    int64_t layers = 1;
-    if (modules && modules->value && options->recompute.value == RECOMPUTE_SELECTIVE) {
+    for (size_t i = 0; i < sizeof counts / sizeof *counts && !launch_whole(options, counts[i], &layers); i++)
+        ;
+    bool selects = options->recompute.value == RECOMPUTE_SELECTIVE;
+    if (launch_is_on(options, "recompute-modules") ||
+        (modules && modules->value && !*modules->value && selects)) {
         struct text words = {0}, expected = {0};
         int value;
         for (const char *at = modules->value; *at;
@@ -225,28 +226,26 @@ static bool settle_recompute(struct launch_options *options, struct error *err)
             else if (more && at[strspn(at, " ,[]'\"")])
                 text_add(&words, "+");
         }
-        if (words.length == 0 && !words.failed) { /* [] */
+        bool none = words.length == 0 && !words.failed; /* [] */
+        if (none && selects)
             launch_set(&options->recompute, modules, RECOMPUTE_NONE);
-            text_release(&words);
-            return true;
-        }
-        bool known = !words.failed &&
-                     technique_read(words.data ? words.data : "", TECHNIQUE_MODULES, &value, &expected);
-        if (known)
+        bool known = none || (!words.failed && technique_read(words.data ? words.data : "", TECHNIQUE_MODULES,
+                                                              &value, &expected));
+        if (known && !none && selects)
             launch_set(&options->technique[TECHNIQUE_MODULES], modules, value);
-        else if (options->missing_count == 0)
+        else if (!known && !selects)
+            modules->use = LAUNCH_UNKNOWN;
+        else if (!known && options->missing_count == 0)
             launch_refuse(modules, err, "expected %s; found '%s'", expected.data ? expected.data : "",
                           modules->value);
         text_release(&words);
         text_release(&expected);
-        if (!known && options->missing_count == 0)
+        if (!known && selects && options->missing_count == 0)
             return false;
     }
     if (!options->recompute.given || options->recompute.value != RECOMPUTE_FULL)
         return true;
-    if (count && !launch_number(count, 1, &layers))
-        layers = 1;
-    bool block = method && method->value && strcmp(method->value, "block") == 0;
+    bool block = method && method->value && strcasecmp(method->value, "block") == 0;
     if (block || layers > 1) {
         launch_set(&options->technique[TECHNIQUE_METHOD], method, block ? METHOD_BLOCK : METHOD_UNIFORM);
         launch_set(&options->technique[TECHNIQUE_LAYERS], method, layers);
@@ -255,10 +254,10 @@ static bool settle_recompute(struct launch_options *options, struct error *err)
 }
 
 /* States of other formats need the precision-aware optimizer. */
-static bool settle_offload(struct launch_options *options, struct error *err)
+static void settle_offload(struct launch_options *options)
 {
     const struct launch_argument *fraction = launch_argument(options, "optimizer-offload-fraction");
-    const char *layers = launch_text(options, "cpu-offloading-num-layers");
+    double share = 1;
     int64_t count;
     if (!launch_is_on(options, "use-precision-aware-optimizer")) {
         options->technique[TECHNIQUE_MASTER].given = false;
@@ -272,56 +271,15 @@ static bool settle_offload(struct launch_options *options, struct error *err)
         second->note = "a second moment in another format than the first; both are priced as the first";
     }
     if (launch_is_on(options, "optimizer-cpu-offload")) {
-        const char *text = fraction && fraction->value ? fraction->value : "1";
-        char *end;
-        double share = strtod(text, &end);
-        bool known = !strchr(text, SHELL_MARK);
-        if (known && (end == text || *end || !(share >= 0.0 && share <= 1.0)))
-            return launch_refuse(fraction, err, "expected a number from 0 to 1, found '%s'", text);
-        launch_set(&options->technique[TECHNIQUE_OFFLOAD], fraction,
-                   known ? (int64_t)(share * 100 + 0.5) : 100);
+        if (fraction && fraction->value && !text_real(fraction->value, &share))
+            share = 1; /* not known */
+        launch_set(&options->technique[TECHNIQUE_OFFLOAD], fraction, (int64_t)(share * 100 + 0.5));
     }
     const struct launch_argument *offload = launch_argument(options, "cpu-offloading");
-    if (offload && !launch_is_on(options, offload->name))
-        layers = NULL;
-    if (layers && launch_number(layers, 1, &count))
+    bool off = offload && !launch_is_on(options, offload->name);
+    if (!off && launch_whole(options, "cpu-offloading-num-layers", &count))
         launch_set(&options->technique[TECHNIQUE_OFFLOAD_ACTIVATIONS],
                    launch_argument(options, "cpu-offloading-num-layers"), count);
-    return true;
-}
-
-/* Models that are none of a decoder's blocks with attention. */
-static bool refuse_others(const struct launch_options *options, struct error *err)
-{
-    static const char *const all[][2] = {
-        {"hybrid-override-pattern", "Mamba layers are not modelled"},
-        {"hybrid-layer-pattern", "Mamba layers are not modelled"},
-        {"hybrid-attention-ratio", "Mamba layers are not modelled"},
-        {"retro-add-retriever", "retrieval models (RETRO) are not modelled"},
-        {"encoder-num-layers", "encoder-decoder model: name it with -m (t5-11b)"},
-        {"decoder-num-layers", "encoder-decoder model: name it with -m (t5-11b)"},
-        {"decoder-seq-length", "encoder-decoder model: name it with -m (t5-11b)"},
-        {"language-model-type", "vision-language models are not modelled"},
-        {"vision-model-type", "vision-language models are not modelled"},
-        {"freeze-vit", "vision-language models are not modelled"},
-        {"freeze-lm", "vision-language models are not modelled"},
-        {"disable-vision-class-token", "vision-language models are not modelled"},
-        {"pixel-shuffle", "vision-language models are not modelled"},
-        {"use-tiling", "vision-language models are not modelled"},
-        {"max-num-tiles", "vision-language models are not modelled"},
-        {"is-hybrid-model", "Mamba layers are not modelled"},
-        {"perform-rl-step", "post-training with rollouts is not modelled"},
-        {"experimental-attention-variant", "attention of this kind is not modelled"},
-        {"enable-mhc-connections", "several residual streams are not modelled"},
-        {"heterogeneous-layers-config-path", "layers that differ are not modelled"},
-        {"heterogeneous-layers-config-encoded-json", "layers that differ are not modelled"},
-        {"flextron", "elastic models are not modelled"},
-        {"encoder.num_layers", "encoder-decoder model: name it with -m (t5-11b)"},
-    };
-    for (size_t i = 0; !options->model_name && i < sizeof all / sizeof *all; i++)
-        if (launch_is_on(options, all[i][0]))
-            return launch_refuse(launch_argument(options, all[i][0]), err, "%s", all[i][1]);
-    return true;
 }
 
 /* BigScience gives the embedding and the head the place of a block each. */
@@ -335,18 +293,31 @@ static void settle_places(struct launch_options *options)
 }
 
 /* Windows, dropouts, and a batch that a schedule gives: its last is the one that lasts. */
-static bool settle_rest(struct launch_options *options)
+static void settle_rest(struct launch_options *options)
 {
-    const char *window = launch_text(options, "window-size"),
-               *every = launch_text(options, "window-attn-skip-freq");
-    struct launch_argument *schedule = launch_argument(options, "step-batch-size-schedule");
+    const char *size = launch_text(options, "window-size");
+    struct launch_argument *window = launch_argument(options, "window-size"),
+                           *every = launch_argument(options, "window-attn-skip-freq"),
+                           *schedule = launch_argument(options, "step-batch-size-schedule");
     int64_t number;
-    if (window && launch_number(arena_copy(&options->arena, window + strspn(window, "(["),
-                                           strcspn(window + strspn(window, "(["), ",)] ")),
-                                1, &number))
-        launch_set(&options->window, NULL, number);
-    if (every && launch_number(every, 1, &number))
+    if (size && !strchr(size, SHELL_MARK)) {
+        size_t begin = strspn(size, "([");
+        const char *tokens = arena_copy(&options->arena, size + begin, strcspn(size + begin, ",)] "));
+        bool one = tokens && launch_number(tokens, 1, &number);
+        options->no_memory |= !tokens;
+        if (one)
+            launch_set(&options->window, NULL, number);
+        one |= tokens && strcmp(tokens, "-1") == 0; /* no limit */
+        window->use = one && !size[strspn(size, "0123456789-,()[] ")] ? LAUNCH_READ : LAUNCH_UNKNOWN;
+        window->note = window->use == LAUNCH_READ ? NULL : "expected tokens before and behind, as '1024,0'";
+    }
+    if (every && launch_whole(options, "window-attn-skip-freq", &number))
         launch_set(&options->window_every, NULL, number);
+    else if (every && launch_is_on(options, every->name) && !strchr(every->value, SHELL_MARK)) {
+        bool is_list = !every->value[strspn(every->value, "0123456789*+,()[] ")];
+        every->use = is_list ? LAUNCH_UNMODELLED : LAUNCH_UNKNOWN;
+        every->note = is_list ? "which blocks have windows" : "expected a number, or a list as '([1]*5+[0])'";
+    }
     for (int i = 0; i < 2; i++) {
         const struct launch_argument *dropout =
             launch_argument(options, i ? "hidden-dropout" : "attention-dropout");
@@ -361,9 +332,11 @@ static bool settle_rest(struct launch_options *options)
             launch_set(&options->batch, schedule, number);
             schedule->use = LAUNCH_UNMODELLED;
             schedule->note = "the batch grows; its last value is priced";
+        } else if (launch_is_on(options, schedule->name) && !strchr(schedule->value, SHELL_MARK)) {
+            schedule->use = LAUNCH_UNKNOWN;
+            schedule->note = "expected samples and batches, as '0:768 1000:1536'";
         }
     }
-    return true;
 }
 
 /* Is something off: switched off by one of its names, or, if `asked`, by none switched on? */
@@ -385,9 +358,9 @@ static bool is_unfused(const struct launch_options *options)
     bool flash = false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         flash |= launch_is_on(options, names[i]);
-    if (backend && strcmp(backend, "auto") != 0)
-        return strcmp(backend, "unfused") == 0 || (strcmp(backend, "local") == 0 && !flash);
-    return code && strcmp(code, "local") == 0 && !flash;
+    if (backend && strcasecmp(backend, "auto") != 0)
+        return strcasecmp(backend, "unfused") == 0 || (strcasecmp(backend, "local") == 0 && !flash);
+    return code && strcasecmp(code, "local") == 0 && !flash;
 }
 
 void launch_settle_habits(struct launch_options *options)
@@ -434,16 +407,17 @@ bool launch_settle_megatron(struct launch_options *options, struct error *err)
         options->kv_rank.given = options->query_rank.given = false;
     if (own)
         launch_settle_deepspeed(options);
-    if (!refuse_others(options, err))
-        return false;
     /* one expert, Megatron-DeepSpeed's default, is none */
     if (options->experts.given && options->experts.value == 1 && !options->active_experts.given)
         options->experts.given = false;
     settle_type(options);
     settle_places(options);
     launch_settle_optimizer(options, "optimizer");
-    return settle_sharding(options, err) && settle_recompute(options, err) && settle_offload(options, err) &&
-           settle_experts(options) && settle_rest(options) &&
+    settle_sharding(options);
+    settle_offload(options);
+    settle_experts(options);
+    settle_rest(options);
+    return settle_recompute(options, err) &&
            (!layout || (layout->value && strchr(layout->value, SHELL_MARK)) ||
             !launch_is_on(options, "pipeline-model-parallel-layout") ||
             launch_read_layout(options, layout, err));

@@ -27,21 +27,15 @@ static bool read(struct launch_options *options, struct launch_source *source, s
     launch_default(&options->dropout, 0);
     launch_default(&options->padding, 1);
     options->software = "megatron-core-2024";
-    struct launch_argument *mode = launch_argument(options, "parallelism.tp_mode");
-    if (!mode || !mode->value || strcmp(mode->value, "REDUCE_SCATTER") != 0)
-        launch_set(&options->technique[TECHNIQUE_SEQUENCE], mode, SWITCH_OFF);
+    if (!launch_is_on(options, "parallelism.tp_mode"))
+        launch_default(&options->technique[TECHNIQUE_SEQUENCE], SWITCH_OFF);
     const char *engine = launch_text(options, "parallelism.pp_engine");
     if (engine && strcmp(engine, "1f1b") != 0 && options->pipeline.given && options->pipeline.value > 1)
         launch_unmodelled(options, "parallelism.pp_engine", "all forward passes before all backward ones");
-    const struct launch_argument *wide = launch_argument(options, "optimizer.accumulate_grad_in_fp32");
-    if (wide && !launch_is_on(options, wide->name))
-        launch_set(&options->technique[TECHNIQUE_GRADIENTS], wide, FORMAT_BF16);
     launch_settle_optimizer(options, "optimizer.optimizer_factory.name");
-    const char *shared =
-        launch_text(options, "model.model_config.moe_config.shared_expert_intermediate_size");
     int64_t width;
-    if (launch_is_on(options, "model.model_config.moe_config.enable_shared_expert") && shared &&
-        launch_number(shared, 1, &width))
+    if (launch_is_on(options, "model.model_config.moe_config.enable_shared_expert") &&
+        launch_whole(options, "model.model_config.moe_config.shared_expert_intermediate_size", &width))
         launch_set(&options->shared_ffn, NULL, width);
     if (launch_is_on(options, "model.model_config.multi_query"))
         launch_default(&options->kv_heads, 1);

@@ -166,8 +166,7 @@ static bool rename_model(struct launch_options *options, int first)
     return true;
 }
 
-/* Megatron-Bridge: the format of exchanged gradients, where the precision's counts more than that of data parallelism, and
- * adapters, by an object or by its name. */
+/* Megatron-Bridge: the format of exchanged gradients, where the precision's counts more than that of data parallelism, */
 static void settle_bridge(struct launch_options *options)
 {
     const struct launch_argument *wide = launch_argument(options, "mixed_precision.grad_reduce_in_fp32");
@@ -178,9 +177,6 @@ static void settle_bridge(struct launch_options *options)
         options->technique[TECHNIQUE_GRADIENTS].given = false;
     if (wide && wide->value && strcmp(wide->value, "false") == 0)
         launch_default(&options->technique[TECHNIQUE_GRADIENTS], FORMAT_BF16);
-    const char *name = launch_is_on(options, "peft") ? "peft" : "peft._target_";
-    if (launch_is_on(options, name))
-        launch_set(&options->frozen, launch_argument(options, name), 1);
 }
 
 /* Paths may stay open: their last part says what matters. */
@@ -243,6 +239,7 @@ bool launch_read_nemo(struct launch_options *options, int first, bool bridge, co
     for (int i = first; i < count; i++)
         if (strchr(options->arguments[i].name, '.') ||
             strcmp(options->arguments[i].name, "mixed_precision") == 0 ||
+            strcmp(options->arguments[i].name, "peft") == 0 ||
             strcmp(options->arguments[i].name, "defaults") == 0)
             options->arguments[i].use = LAUNCH_USES; /* not yet */
     if (!launch_apply_rules(options, &below_model, first, shell, err))
@@ -255,35 +252,21 @@ bool launch_read_nemo(struct launch_options *options, int first, bool bridge, co
         return false;
     if (bridge)
         settle_bridge(options);
-    const char *activation = launch_text(options, "activation"),
-               *optimizer = launch_text(options, "model.optim.name");
+    const char *optimizer = launch_text(options, "model.optim.name");
     const char *peft = launch_text(options, "model.peft.peft_scheme");
-    if (activation && strstr(activation, "glu"))
-        launch_set(&options->gated, launch_argument(options, "activation"), 1);
+    launch_settle_optimizer(options, "model.optim.name");
     if (optimizer && (strstr(optimizer, "distributed") || strstr(optimizer, "mcore")))
         launch_set(&options->sharding, launch_argument(options, "model.optim.name"), 1);
     const char *strategy = launch_text(options, "fsdp_sharding_strategy");
     if (launch_is_on(options, "fsdp"))
         launch_set(&options->sharding, launch_argument(options, "fsdp"),
-                   strategy && strcmp(strategy, "grad") == 0 ? 2 : 3);
-    if (peft && strstr(peft, "lora"))
-        launch_set(&options->frozen, launch_argument(options, "model.peft.peft_scheme"), 1);
+                   strategy && strcasecmp(strategy, "grad") == 0 ? 2 : 3);
+    if (peft && strcasecmp(peft, "lora") != 0)
+        launch_unmodelled(options, "model.peft.peft_scheme", "adapters of another kind; LoRA's are priced");
     read_precision(options);
     launch_settle_vocabulary(options, "model.tokenizer.type");
     launch_settle_vocabulary(options, "model.tokenizer.model");
     launch_settle_vocabulary(options, "run.name"); /* "llama2_13b" */
-    static const char *const unread[][2] = {
-        {"mamba_ssm_ngroups", "Mamba layers"},
-        {"model.hyena.order", "Hyena's layers"},
-        {"model.retro.retro_project_dir", "retrieval models (RETRO)"},
-        {"model.mm_cfg.llm.from_pretrained", "vision-language models"},
-        {"model.vision.hidden_size", "vision-language models"},
-        {"vision_pretraining_type", "vision models"},
-    };
-    for (size_t i = 0; i < sizeof unread / sizeof *unread; i++)
-        if (launch_argument(options, unread[i][0]))
-            return launch_refuse(launch_argument(options, unread[i][0]), err, "%s are not modelled",
-                                 unread[i][1]);
     options->software = bridge ? "megatron-core" : "megatron-core-2024";
     return launch_settle_megatron(options, err);
 }

@@ -30,6 +30,35 @@ static bool holds(const struct doc_node *node, const char *word, int depth)
     return false;
 }
 
+/* Returns the first word of a pattern that is no kind of unfused attention; NULL: none. */
+static const char *special_in(const struct doc_node *node, int depth)
+{
+    static const char *const usual[] = {"global", "local", "all"};
+    const char *special = node ? node->text : NULL;
+    int64_t blocks;
+    for (size_t i = 0; special && i < sizeof usual / sizeof *usual; i++)
+        special = strcmp(special, usual[i]) == 0 || launch_number(special, 1, &blocks) ? NULL : special;
+    for (const struct doc_node *inner = node ? node->first_child : NULL; inner && !special && depth < 4;
+         inner = inner->next)
+        special = special_in(inner, depth + 1);
+    return special;
+}
+
+static void judge_attention(struct launch_argument *argument, const struct doc_node *pattern)
+{
+    const char *word = argument->shape == SHAPE_VALUE ? argument->value : special_in(pattern, 0);
+    if (!word)
+        return;
+    bool flash = strstr(word, "flash") != NULL;
+    bool sparse = text_starts_with(word, "sparse_") || strcmp(word, "bigbird") == 0 ||
+                  strcmp(word, "bslongformer") == 0;
+    argument->use = flash || sparse ? LAUNCH_UNMODELLED : LAUNCH_UNKNOWN;
+    argument->note =
+        flash    ? "flash attention; unfused attention is priced, as in this software's published runs"
+        : sparse ? "sparse attention"
+                 : "expected kinds and blocks, as '[[[global], 12]]'";
+}
+
 static bool read(struct launch_options *options, struct launch_source *source, struct error *err)
 {
     int first = options->argument_count;
@@ -38,18 +67,15 @@ static bool read(struct launch_options *options, struct launch_source *source, s
         return false;
     options->software = options->type.given && options->type.value == COST_BF16 ? "megatron-deepspeed-bf16"
                                                                                 : "megatron-deepspeed";
-    const char *attention = launch_text(options, "attention_config");
     static const char *const unread[] = {"mamba", "rwkv", "gmlp", "amlp"};
+    struct launch_argument *attention = launch_argument(options, "attention_config");
     const struct doc_node *pattern = doc_find(source->doc->root, "attention_config");
     pattern = pattern ? pattern : doc_find(source->doc->root, "attention-config");
     for (size_t i = 0; i < sizeof unread / sizeof *unread; i++)
         if (holds(pattern, unread[i], 0))
             return doc_error(source->doc, pattern, err, "layers of %s are not modelled", unread[i]);
-    if (attention && strstr(attention, "flash")) {
-        struct launch_argument *argument = launch_argument(options, "attention_config");
-        argument->use = LAUNCH_UNMODELLED;
-        argument->note = "flash attention; unfused attention is priced, as in this software's published runs";
-    }
+    if (attention && (attention->shape == SHAPE_NESTED || launch_is_on(options, attention->name)))
+        judge_attention(attention, pattern);
     if (options->pipeline.given && options->pipeline.value == 0) /* no pipeline module */
         options->pipeline.value = 1;
     options->grouped = options->kv_heads;

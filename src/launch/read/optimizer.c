@@ -20,6 +20,8 @@ static const struct {
     {"adafactor", OPTIMIZER_FACTORED, NULL},
     {"came", OPTIMIZER_MOMENTUM, "factored second moments beside it"},
     {"lomo", OPTIMIZER_NONE, NULL},
+    {"sinkgd", OPTIMIZER_NONE, NULL},
+    {"no_op", OPTIMIZER_NONE, NULL},
     {"muon", OPTIMIZER_MOMENTUM, "products that make its step orthogonal"},
     {"dion", OPTIMIZER_MOMENTUM, "products that make its step orthogonal"},
     {"shampoo", OPTIMIZER_USUAL, "preconditioners of each matrix; Adam is priced"},
@@ -30,6 +32,10 @@ static const struct {
     {"grokadamw", OPTIMIZER_USUAL, "a further average of the gradients; Adam is priced"},
     {"flash_adam", OPTIMIZER_USUAL, "compressed states; Adam's are priced"},
     {"adam", OPTIMIZER_USUAL, NULL},
+    {"distributed_optim", OPTIMIZER_USUAL, NULL},
+    {"adadelta", OPTIMIZER_USUAL, NULL},
+    {"rprop", OPTIMIZER_USUAL, NULL},
+    {"novograd", OPTIMIZER_MOMENTUM, NULL},
     {"lamb", OPTIMIZER_USUAL, NULL},
     {"lion", OPTIMIZER_MOMENTUM, NULL},
     {"sgd", OPTIMIZER_MOMENTUM, NULL},
@@ -46,7 +52,7 @@ void launch_set_optimizer(struct launch_options *options, struct launch_argument
     while (i < count && !strcasestr(name, kinds[i].part))
         i++;
     const char *why = i < count ? kinds[i].why : "an optimizer that is not known; Adam is priced";
-    by->use = why ? LAUNCH_UNMODELLED : LAUNCH_READ;
+    by->use = i == count ? LAUNCH_UNKNOWN : why ? LAUNCH_UNMODELLED : LAUNCH_READ;
     by->note = why;
     if (i < count && kinds[i].kind != OPTIMIZER_USUAL)
         launch_set(&options->technique[TECHNIQUE_OPTIMIZER], by, kinds[i].kind);
@@ -65,16 +71,22 @@ void launch_set_optimizer(struct launch_options *options, struct launch_argument
 void launch_settle_optimizer(struct launch_options *options, const char *name)
 {
     struct launch_argument *optimizer = launch_argument(options, name);
-    const char *more = launch_text(options, "optim_args"), *at = more ? strstr(more, "rank") : NULL;
+    struct launch_argument *more = launch_argument(options, "optim_args");
+    const char *at = launch_is_on(options, "optim_args") ? more->value : NULL;
     int64_t rank = 128;
-    if (!optimizer || !optimizer->value)
-        return;
-    if (at) {
-        at += strcspn(at, "0123456789");
-        const char *digits = arena_copy(&options->arena, at, strspn(at, "0123456789"));
-        options->no_memory |= !digits;
-        if (!digits || !launch_number(digits, 1, &rank))
-            rank = 128;
+    for (size_t length; at && *at; at += length + (at[length] != '\0')) {
+        length = strcspn(at, ",");
+        const char *equals = memchr(at, '=', length);
+        const char *value =
+            equals ? arena_copy(&options->arena, equals + 1, length - (size_t)(equals + 1 - at)) : "";
+        bool ranks = text_starts_with(at + strspn(at, " "), "rank");
+        options->no_memory |= !value;
+        if (!equals || (ranks && value && !launch_number(value, 1, &rank))) {
+            more->use = LAUNCH_UNKNOWN;
+            more->note = "expected NAME=VALUE, …; ranks are whole numbers";
+        }
     }
+    if (!optimizer || !optimizer->value || launch_text(options, name) == NULL)
+        return;
     launch_set_optimizer(options, optimizer, optimizer->value, rank);
 }

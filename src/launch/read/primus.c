@@ -93,8 +93,6 @@ static bool read(struct launch_options *options, struct launch_source *source, s
     for (int i = first; i < own; i++)
         if (options->arguments[i].use == LAUNCH_UNKNOWN || options->arguments[i].use == LAUNCH_UNMODELLED)
             options->arguments[i].use = LAUNCH_IDLE;
-    if (launch_is_on(options, "lora.enabled"))
-        launch_set(&options->frozen, launch_argument(options, "lora.enabled"), 1);
     const char *type = launch_text(options, "model_type");
     if (type && strcmp(type, "mamba") == 0)
         return launch_refuse(launch_argument(options, "model_type"), err, "Mamba layers are not modelled");
@@ -102,6 +100,11 @@ static bool read(struct launch_options *options, struct launch_source *source, s
     if (!options->device) { /* "configs/MI300X/llama3.1_8B-BF16-pretrain.yaml" */
         options->device = launch_device_in(source->path);
         options->device_said = "the file's folder";
+    }
+    struct launch_argument *parts = launch_argument(options, "parallelism.module_fqns_per_model_part");
+    if (parts && parts->shape == SHAPE_NESTED) {
+        parts->use = LAUNCH_UNMODELLED;
+        parts->note = "the modules of each stage";
     }
     if (titan)
         return torchtitan_settle(options, NULL, err) &&

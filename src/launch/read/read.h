@@ -21,16 +21,17 @@ struct launch_source {
 enum launch_rule_kind {
     RULE_NUMBER,     /* a whole number of at least 1 */
     RULE_COUNT,      /* one of at least 0 */
-    RULE_OPTIONAL,   /* one of at least 1; -1: not given */
+    RULE_SHARE,      /* a number from 0 to 1 */
+    RULE_REAL,       /* a number above 0 */
     RULE_SWITCH,     /* without a value, or true: `value` is set; false: nothing */
-    RULE_BOOL,       /* true: 1, false: 0 */
+    RULE_BOOL,       /* true: `value`, false: its opposite */
     RULE_WORD,       /* the value is `word`: `value` is set; rows of one name follow each other */
-    RULE_TEXT,       /* any text, at a const char * */
-    RULE_OTHER,      /* read by the reader's own function */
-    RULE_FILE,       /* the same, of a path: what it lacks does not matter */
-    RULE_FLAG,       /* the same, of what is true or false, or "auto" */
+    RULE_NAME,       /* a name, of which the software takes any: at a const char * */
+    RULE_CODE,       /* judged by the reader's own function */
+    RULE_FILE,       /* a path: what it lacks does not matter */
     RULE_IDLE,       /* without effect */
     RULE_UNMODELLED, /* `word` says why, unless it is switched off: "false", "0", "none", "null" or empty */
+    RULE_REFUSED,    /* likewise: nothing is priced with it, unless the model is named */
 };
 
 /* A rule for the arguments of a name; '-' and '_' are alike, leading ones do not count, and an asterisk at the end stands for
@@ -38,9 +39,13 @@ enum launch_rule_kind {
 struct launch_rule {
     const char *name;
     enum launch_rule_kind kind;
-    size_t at; /* of a struct launch_value in struct launch_options, or of a text */
-    const char *word;
+    size_t
+        at; /* of a struct launch_value in struct launch_options, or of a text; 0: a reader's own function reads it */
+    const char *word; /* RULE_WORD: an asterisk at its end stands for any rest */
     int64_t value;
+    const char *others; /* "auto|-1": values that set nothing; NULL: none */
+    bool is_list;       /* several values may stand there */
+    bool is_typed;      /* RULE_NUMBER: names may stand before it, "gpu:h100:8" */
     const struct doc_node
         *usual; /* RULE_UNMODELLED: the value, or a list of them, that counts as off; NULL: the usual */
 };
@@ -166,7 +171,16 @@ bool launch_apply_rules(struct launch_options *options, const struct launch_rule
 /* Returns whether a rule for this name sets a value. */
 bool launch_has_rule(const struct launch_rules *rules, const char *name);
 
-/* Returns whether a value says yes: "true", "1", "on", "auto", …, or none at all, as a switch has it. */
+/* Reads a value that the rule sets, or that the reader's own function reads; one that is none of the rule's is ERROR_INPUT at
+ * its place. `end`: of the table's rules. */
+bool launch_read_value(struct launch_options *options, const struct launch_rule *rule,
+                       const struct launch_rule *end, const struct launch_argument *argument,
+                       struct error *err);
+
+/* Returns whether a value says no: "false", "0", "none", empty, …. */
+bool launch_is_off(const char *value);
+
+/* Returns whether a value says yes: "true", "1", "on", …, or none at all, as a switch has it. */
 bool launch_is_true(const char *value);
 
 /* Returns the last argument of this name, or NULL; the second returns its text if it is there and not switched off. */
@@ -193,6 +207,9 @@ bool launch_refuse(const struct launch_argument *argument, struct error *err, co
 
 /* Reads a whole number from `min` on, with underscores between its digits. */
 bool launch_number(const char *text, int64_t min, int64_t *value);
+
+/* Reads that of an argument, from 1 on. False: there is none. */
+bool launch_whole(const struct launch_options *options, const char *name, int64_t *value);
 
 /* Marks what an argument's value lacks. True: it lacks nothing. */
 bool launch_is_known(struct launch_options *options, const struct shell *shell,

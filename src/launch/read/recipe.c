@@ -94,9 +94,12 @@ static bool add_list(struct launch_options *options, const struct python_value *
         text = text ? text : field->value->kind == PYTHON_OBJECT ? field->value->text : NULL;
         text_format(&all, "%s%s", all.length > 0 ? " " : "", text ? text : "?");
     }
-    bool ok = !all.failed && launch_add(options, name, all.data ? all.data : "", path, line);
+    struct launch_argument *argument =
+        all.failed ? NULL : launch_add(options, name, all.data ? all.data : "", path, line);
     text_release(&all);
-    return ok;
+    if (argument)
+        argument->shape = SHAPE_LIST;
+    return argument;
 }
 
 /* Values may hold each other: so many are looked at. */

@@ -9,22 +9,29 @@
  *     read:                              what the price depends on
  *       sequence_parallel_size: number context
  *       zero_allow_untested: switch fsdp=2
- *       train_batch_size: code           read by the reader's own function; `file`: likewise, and a path; `flag`: and true,
- *                                        false or auto
- *       recompute: {selective: recompute=RECOMPUTE_SELECTIVE, "*": recompute=RECOMPUTE_FULL}
+ *       train_batch_size: number|auto    read by the reader's own function, as all without a field; words behind '|' are
+ *                                        values, too
+ *       recompute: {selective: recompute=RECOMPUTE_SELECTIVE, full: recompute=RECOMPUTE_FULL, "type:*": }
+ *       quick: {"true": [recompute=RECOMPUTE_NONE, fsdp=2], "false": }
+ *       mixed_precision: ["no", fp16]    one of these words, read likewise
+ *       fsdp: [[full_shard, offload]]    several of them
  *     none:                              reason: settings without effect on time and memory of a step
  *       logging: [steps_per_print, wall_clock_breakdown]
  *     unmodelled:                        reason: settings with an effect that is not priced
  *       gathers in 8 bits: [zero_optimization.zero_quantized_weights]
  *     at-default:                        the value, or values, at which one of `unmodelled` changes nothing; without
  *       overlap_comm: true               an entry: false, 0, none, null and empty
+ *     refused:                           reason: settings of jobs that are not priced, unless their model is named
+ *       Mamba layers: [is_hybrid_model]
  *     free:                              reason: names that the user chooses
  *       the program's own: [environment.*]
  *
- * The kinds of `read` are those of enum launch_rule_kind: number, count, optional, switch, bool, text, and the name of a value of struct
- * launch_options, or technique.NAME; a value is a number or a constant of devices/technique.h. In names '-' and '_', capitals
- * and small letters are alike. A final asterisk stands for any rest; a name that stands by itself goes before one with an
- * asterisk, and a longer one of these before a shorter. */
+ * The kinds of `read`: number (from 1), typed ("gpu:8", "8"), count (from 0), share (0 to 1), real (above 0), switch (sets its field if true), bool (if false, too),
+ * flag (true or false), name and names (of models, modules or hosts, of which the software takes any), file (a path), code
+ * (judged by the reader's own function). A field is the name of a value of struct launch_options, or technique.NAME; a value
+ * is a number or a constant of devices/technique.h. Null is a value of each kind, and sets nothing; a word behind '|' takes back what was set. In names '-' and '_',
+ * capitals and small letters are alike. A final asterisk stands for any rest; a name that stands by itself goes before one
+ * with an asterisk, and a longer one of these before a shorter. */
 #include "launch/read/read.h"
 
 #include "core/once.h"
@@ -146,12 +153,15 @@ static bool read_constant(const char *text, int64_t *value)
     return launch_number(text, 0, value);
 }
 
-/* Reads "FIELD" or "FIELD=VALUE". */
+/* Reads "FIELD" or "FIELD=VALUE"; empty: no field. */
 static bool read_target(struct vocabulary *table, const struct doc_node *at, const char *text,
                         struct launch_rule *rule, struct error *err)
 {
     size_t length = strcspn(text, "=");
     rule->value = 1;
+    rule->at = 0;
+    if (length == 0)
+        return true;
     if (text[length] && !read_constant(text + length + 1, &rule->value))
         return doc_error(&table->doc, at, err, "unknown value '%s'", text + length + 1);
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
@@ -181,32 +191,44 @@ static bool add_rule(struct vocabulary *table, struct launch_rule *rules, const 
     return true;
 }
 
-/* Reads an entry of `read`: "KIND", "KIND FIELD", "KIND FIELD=VALUE", or {WORD: FIELD=VALUE, …}. */
+/* Reads an entry of `read`: "KIND|WORD… FIELD=VALUE", {WORD: FIELD=VALUE, …}, [WORD, …] or [[WORD, …]]. */
 static bool add_read(struct vocabulary *table, struct launch_rule *rules, const struct doc_node *node,
                      struct error *err)
 {
-    static const char *const kinds[] = {[RULE_NUMBER] = "number", [RULE_COUNT] = "count", [RULE_OPTIONAL] = "optional",
-                                        [RULE_SWITCH] = "switch", [RULE_BOOL] = "bool",
-                                        [RULE_WORD] = "word",     [RULE_TEXT] = "text",
-                                        [RULE_OTHER] = "code",    [RULE_FILE] = "file",
-                                        [RULE_FLAG] = "flag"};
+    static const struct {
+        const char *name;
+        enum launch_rule_kind kind;
+        bool is_list;
+    } kinds[] = {{"number", RULE_NUMBER, false}, {"typed", RULE_NUMBER, false}, {"count", RULE_COUNT, false}, {"share", RULE_SHARE, false},
+                 {"real", RULE_REAL, false},
+                 {"switch", RULE_SWITCH, false}, {"bool", RULE_BOOL, false},   {"flag", RULE_BOOL, false},
+                 {"name", RULE_NAME, false},     {"names", RULE_NAME, true},   {"code", RULE_CODE, true},
+                 {"file", RULE_FILE, false}};
     struct launch_rule rule = {.name = node->key, .kind = RULE_WORD};
-    if (node->type == DOC_MAP) {
-        for (const struct doc_node *word = node->first_child; word; word = word->next) {
-            rule.word = word->key;
-            if (!read_target(table, word, word->text ? word->text : "", &rule, err) ||
-                !add_rule(table, rules, node, rule, err))
-                return false;
+    if (node->type == DOC_MAP || node->type == DOC_LIST) {
+        rule.is_list = node->type == DOC_LIST && node->first_child && node->first_child->type == DOC_LIST;
+        const struct doc_node *word = rule.is_list ? node->first_child->first_child : node->first_child;
+        for (; word; word = word->next) {
+            bool map = node->type == DOC_MAP;
+            const struct doc_node *target = word->type == DOC_LIST ? word->first_child : word;
+            rule.word = map ? word->key : word->text ? word->text : "";
+            for (; target; target = target == word ? NULL : target->next)
+                if (!read_target(table, target, map && target->text ? target->text : "", &rule, err) ||
+                    !add_rule(table, rules, node, rule, err))
+                    return false;
         }
         return true;
     }
     const char *text = node->text ? node->text : "";
-    size_t length = strcspn(text, " ");
+    size_t whole = strcspn(text, " "), length = strcspn(text, " |");
+    if (length < whole && !(rule.others = arena_copy(&table->doc.arena, text + length + 1, whole - length - 1)))
+        return error_memory(err);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        rule.kind = (enum launch_rule_kind)i;
-        bool other = i >= RULE_OTHER;
-        if (i != RULE_WORD && strncmp(kinds[i], text, length) == 0 && !kinds[i][length] && other != !!text[length])
-            return (other || read_target(table, node, text + length + 1, &rule, err)) &&
+        rule.kind = kinds[i].kind;
+        rule.is_list = kinds[i].is_list;
+        rule.is_typed = strcmp(kinds[i].name, "typed") == 0;
+        if (strncmp(kinds[i].name, text, length) == 0 && !kinds[i].name[length])
+            return read_target(table, node, text + whole + !!text[whole], &rule, err) &&
                    add_rule(table, rules, node, rule, err);
     }
     return doc_error(&table->doc, node, err, "unknown kind '%s'", text);
@@ -231,7 +253,10 @@ static bool add_reason(struct vocabulary *table, struct launch_rule *rules, cons
 static const struct {
     const char *key;
     enum launch_rule_kind kind;
-} sections[] = {{"none", RULE_IDLE}, {"unmodelled", RULE_UNMODELLED}, {"free", RULE_IDLE}};
+} sections[] = {{"none", RULE_IDLE},
+                {"unmodelled", RULE_UNMODELLED},
+                {"refused", RULE_REFUSED},
+                {"free", RULE_IDLE}};
 
 #define SECTIONS (sizeof sections / sizeof *sections)
 
@@ -290,7 +315,7 @@ static size_t count_of(const struct doc_node *node)
 static bool fill(struct vocabulary *table, struct error *err)
 {
     static const char *const keys[] = {"name", "version", "sources", "also",
-                                       "read",   "none", "unmodelled", "at-default", "free"};
+                                       "read",   "none", "unmodelled", "refused", "at-default", "free"};
     if (!doc_is_map(&table->doc, table->doc.root, err) ||
         !doc_only_keys(&table->doc, table->doc.root, keys, sizeof keys / sizeof *keys, err))
         return false;
@@ -383,8 +408,22 @@ static const struct launch_rule *find(const char *name, const char *setting, boo
 const struct launch_rule *launch_table_rule(const char *name, const char *setting,
                                             const struct launch_rule **end)
 {
-    const struct launch_rule *found = find(name, setting, false, end);
-    return found ? found : find(name, setting, true, end);
+    const struct launch_rule *found = find(name, setting, false, end), *above, *stop;
+    if (found)
+        return found;
+    found = find(name, setting, true, end);
+    setting = launch_bare_name(setting);
+    /* below a value there is nothing: "fp16.enabled.x" is none of "fp16.*" */
+    for (const char *dot = found ? strchr(setting, '.') : NULL; dot && found; dot = strchr(dot + 1, '.')) {
+        char outer[256];
+        size_t length = (size_t)(dot - setting);
+        if (length + 1 < strlen(launch_bare_name(found->name)) || length >= sizeof outer)
+            continue;
+        snprintf(outer, sizeof outer, "%.*s", (int)length, setting);
+        above = find(name, outer, false, &stop);
+        found = above && above->kind <= RULE_FILE ? NULL : found;
+    }
+    return found;
 }
 
 void launch_table_nearest(const char *name, struct text_nearest *nearest)

@@ -43,10 +43,17 @@ bool torchtitan_set_parts(struct launch_options *options, const int *parts, int 
 /* Chunks as lists of module names: "layers.7" is a block. */
 static bool read_parts(struct launch_options *options, const struct doc *doc, struct error *err)
 {
-    const struct doc_node *list = doc_find(doc_find(doc->root, "parallelism"), "module_fqns_per_model_part");
+    const struct doc_node *list =
+        doc ? doc_find(doc_find(doc->root, "parallelism"), "module_fqns_per_model_part") : NULL;
+    const struct launch_argument *given = launch_argument(options, "parallelism.module_fqns_per_model_part");
     int64_t pipeline = options->pipeline.given ? options->pipeline.value : 1;
-    if (!list || list->type != DOC_LIST || list->count == 0)
+    if (given && given->shape == SHAPE_VALUE && launch_is_on(options, given->name))
+        return launch_refuse(given, err, "expected lists of names of modules in the file, found '%s'",
+                             given->value);
+    if (!list || list->type == DOC_NULL || (list->type == DOC_LIST && list->count == 0))
         return true;
+    if (list->type != DOC_LIST || list->first_child->type != DOC_LIST)
+        return doc_error(doc, list, err, "expected lists of names of modules");
     if (list->count % pipeline != 0 || list->count > LAUNCH_MAX_STAGES)
         return doc_error(doc, list, err, "%u parts are not a multiple of the pipeline's %d stages",
                          list->count, (int)pipeline);
@@ -72,9 +79,7 @@ static void settle_sharding(struct launch_options *options)
     bool staged = options->pipeline.given && options->pipeline.value > 1;
     if (staged && sharded && reshard && strcmp(reshard, "always") == 0)
         launch_set(&options->technique[TECHNIQUE_RESHARD], shard, SWITCH_ON);
-    int64_t degree;
-    if (shard && shard->value && launch_number(shard->value, 2, &degree))
-        launch_set(&options->shard, shard, degree);
+    launch_set_count(options, "parallelism.data_parallel_shard_degree", 2, &options->shard);
     launch_set(&options->sharding, shard, !sharded ? 0 : keeps ? 2 : 3);
     if (options->expert.given && options->expert.value > 1 && options->expert_tensor.given &&
         options->expert_tensor.value > 1)
@@ -149,22 +154,7 @@ bool torchtitan_settle(struct launch_options *options, const struct doc *doc, st
     settle_recompute(options);
     settle_schedule(options);
     launch_settle_optimizer(options, "optimizer.name");
-    if (launch_is_on(options, "optimizer.early_step_in_backward"))
-        launch_set(&options->technique[TECHNIQUE_STEP],
-                   launch_argument(options, "optimizer.early_step_in_backward"), SWITCH_ON);
-    const char *held = launch_text(options, "training.dtype");
-    for (int i = 0; held && strcmp(held, "bfloat16") == 0 && i < 2; i++)
-        launch_set(&options->technique[i ? TECHNIQUE_PARAMETERS : TECHNIQUE_MOMENTS],
-                   launch_argument(options, "training.dtype"), FORMAT_BF16);
-    const struct launch_argument *batch = launch_argument(options, "training.global_batch_size");
-    int64_t sequences;
-    if (batch && batch->value &&
-        launch_number(batch->value, 1, &sequences)) /* else -1: the local one decides */
-        launch_set(&options->batch, batch, sequences);
-    else if (batch && batch->value && strcmp(batch->value, "-1") != 0 && strcmp(batch->value, "0") != 0)
-        return launch_refuse(batch, err, "expected a whole number of at least 1, or -1, found '%s'",
-                             batch->value);
-    if (doc && !read_parts(options, doc, err))
+    if (!read_parts(options, doc, err))
         return false;
     settle_sharding(options);
     return true;

@@ -95,9 +95,11 @@ static void read_fsdp(struct launch_options *options)
         const char *word, *number;
         int64_t stage;
         bool has_copies;
-    } strategies[] = {{"full_shard", "1", 3, false},  {"shard_grad_op", "2", 2, false},
-                      {"no_shard", "3", 0, false},    {"hybrid_shard_zero2", "5", 2, true},
-                      {"hybrid_shard", "4", 3, true}, {"hybrid-shard", "4", 3, true}};
+    } strategies[] = {{"full_shard", "1", 3, false},
+                      {"shard_grad_op", "2", 2, false},
+                      {"no_shard", "3", 0, false},
+                      {"hybrid_shard_zero2", "5", 2, true},
+                      {"hybrid_shard", "4", 3, true}};
     struct launch_argument *strategy = fsdp_argument(options, "sharding_strategy");
     struct launch_argument *keeps = fsdp_argument(options, "reshard_after_forward");
     const struct launch_argument *again = fsdp_argument(options, "activation_checkpointing");
@@ -113,10 +115,6 @@ static void read_fsdp(struct launch_options *options)
     if (i < count && strategies[i].has_copies) {
         by->use = LAUNCH_UNMODELLED;
         by->note = "copies of the shards, one in each node";
-    } else if (i == count && by && *word && !launch_is_true(word) && !strcasestr(word, "auto_wrap") &&
-               launch_is_on(options, by->name)) {
-        by->use = LAUNCH_UNKNOWN;
-        by->note = "FULL_SHARD is priced";
     }
     bool whole = keeps && !launch_is_on(options, keeps->name);
     launch_set(&options->sharding, by, whole ? 2 : i < count ? strategies[i].stage : 3);
@@ -148,10 +146,6 @@ static void read_checkpointing(struct launch_options *options, const char *name)
         launch_unmodelled(options, name, "saved activations in the host's memory");
     else if (strcasestr(value, "selective"))
         launch_unmodelled(options, name, "which activations are saved");
-    else if (*value && !launch_is_true(value)) {
-        argument->use = LAUNCH_UNKNOWN;
-        argument->note = "full recomputation is priced";
-    }
 }
 
 /* Matrices with adapters, by a list of their names: all of a block, or those of attention. */
@@ -253,9 +247,9 @@ static bool read_axolotl_batch(struct launch_options *options, struct error *err
 {
     const struct launch_argument *batch = launch_argument(options, "batch_size");
     int64_t number, micro = options->microbatch.given ? options->microbatch.value : 1;
-    if (!batch || !launch_is_on(options, "batch_size") || options->accumulation.given)
+    if (!launch_whole(options, "batch_size", &number) || options->accumulation.given)
         return true;
-    if (!launch_number(batch->value, 1, &number) || number % micro != 0)
+    if (number % micro != 0)
         return launch_refuse(batch, err, "expected a multiple of micro_batch_size, found '%s'", batch->value);
     launch_set(&options->accumulation, batch, number / micro);
     return true;
@@ -353,12 +347,10 @@ static void read_projected(struct launch_options *options)
                                            {"use_apollo", "apollo_rank", "apollo_layerwise"}};
     launch_settle_optimizer(options, "optim");
     for (int i = 0; i < 2; i++) {
-        const struct launch_argument *rank = launch_argument(options, names[i][1]);
         int64_t number = 16;
         if (!launch_is_on(options, names[i][0]))
             continue;
-        if (rank && (!rank->value || !launch_number(rank->value, 1, &number)))
-            number = 16;
+        launch_whole(options, names[i][1], &number);
         launch_set_optimizer(options, launch_argument(options, names[i][0]), i == 0 ? "galore" : "apollo",
                              number);
         if (launch_is_on(options, names[i][2]))
@@ -379,7 +371,7 @@ static bool factory_read(struct launch_options *options, struct launch_source *s
         !launch_apply_rules(options, &factory_all, first, NULL, err))
         return false;
     struct launch_argument *stage = launch_argument(options, "stage");
-    if (stage && stage->value && strcmp(stage->value, "ppo") == 0)
+    if (stage && stage->value && strcasecmp(stage->value, "ppo") == 0)
         return launch_refuse_rollouts(options, source->path, "ppo", err);
     megatron |= launch_is_on(options, "use_mca") || launch_is_on(options, "use_megatron_bridge");
     bool deepspeed = launch_is_on(options, "deepspeed");
@@ -393,14 +385,13 @@ static bool factory_read(struct launch_options *options, struct launch_source *s
         launch_set(&options->technique[TECHNIQUE_SEQUENCE], launch_argument(options, "sequence_parallel"),
                    SWITCH_OFF);
     const char *type = launch_text(options, "finetuning_type");
-    if (!type || strcmp(type, "lora") == 0 || strcmp(type, "oft") == 0)
-        launch_set(&options->frozen, launch_argument(options, "finetuning_type"), 1);
-    else if (strcmp(type, "full") != 0)
+    int64_t bits = 0;
+    if (!type)
+        launch_default(&options->frozen, 1);
+    else if (strcasecmp(type, "freeze") == 0)
         launch_unmodelled(options, "finetuning_type", "frozen layers");
-    const char *bits = launch_text(options, "quantization_bit");
-    int64_t count;
-    read_narrow(options, "quantization_bit", bits && launch_number(bits, 1, &count) ? count : 0,
-                "double_quantization");
+    launch_whole(options, "quantization_bit", &bits);
+    read_narrow(options, "quantization_bit", bits, "double_quantization");
     read_trained(options, "additional_target");
     read_targets(options, "lora_target");
     if (!megatron)
@@ -411,7 +402,7 @@ static bool factory_read(struct launch_options *options, struct launch_source *s
     read_factory_type(options, !megatron && !deepspeed);
     read_projected(options);
     read_attention(options, "flash_attn", "disabled");
-    if (stage && stage->value && strcmp(stage->value, "sft") != 0 && strcmp(stage->value, "pt") != 0)
+    if (stage && stage->value && strcasecmp(stage->value, "sft") != 0 && strcasecmp(stage->value, "pt") != 0)
         launch_unmodelled(options, "stage", preferences);
     launch_unmodelled(options, "freeze_language_model", "pictures: only the language model is priced");
     if (!launch_is_on(options, "packing") &&
@@ -451,12 +442,12 @@ static bool settle_accelerate(struct launch_options *options, struct launch_sour
     const char *precision = launch_text(options, "accelerate.mixed_precision");
     struct launch_argument *away = launch_argument(options, "accelerate.offload_optimizer_device");
     type = type ? type : "";
-    bool deepspeed = launch_is_on(options, "accelerate.use_deepspeed") || strcmp(type, "DEEPSPEED") == 0;
+    bool deepspeed = launch_is_on(options, "accelerate.use_deepspeed") || strcasecmp(type, "DEEPSPEED") == 0;
     if (precision && !options->type.given)
         launch_set(&options->type, launch_argument(options, "accelerate.mixed_precision"),
-                   strcmp(precision, "fp8") == 0    ? COST_FP8
-                   : strcmp(precision, "fp16") == 0 ? COST_FP16
-                                                    : COST_BF16);
+                   strcasecmp(precision, "fp8") == 0    ? COST_FP8
+                   : strcasecmp(precision, "fp16") == 0 ? COST_FP16
+                                                        : COST_BF16);
     launch_set_count(options, "accelerate.parallelism_config_dp_replicate_size", 0, &options->replicate);
     launch_set_count(options, "accelerate.parallelism_config_dp_shard_size", 0, &options->shard);
     if (options->shard.given && options->shard.value > 1)
@@ -464,12 +455,12 @@ static bool settle_accelerate(struct launch_options *options, struct launch_sour
     launch_set_count(options, "accelerate.parallelism_config_tp_size", 0, &options->tensor);
     launch_set_count(options, "accelerate.parallelism_config_cp_size", 0, &options->context);
     launch_set_count(options, "accelerate.parallelism_config_sp_size", 0, &options->context);
-    if (launch_is_on(options, "accelerate.use_megatron_lm") || strcmp(type, "MEGATRON_LM") == 0) {
+    if (launch_is_on(options, "accelerate.use_megatron_lm") || strcasecmp(type, "MEGATRON_LM") == 0) {
         options->software = "megatron-core";
         launch_set_count(options, "accelerate.megatron_lm_tp_degree", 0, &options->tensor);
         launch_set_count(options, "accelerate.megatron_lm_pp_degree", 0, &options->pipeline);
     }
-    if (launch_is_on(options, "accelerate.use_fsdp") || strcmp(type, "FSDP") == 0)
+    if (launch_is_on(options, "accelerate.use_fsdp") || strcasecmp(type, "FSDP") == 0)
         read_fsdp(options);
     settle_copies(options);
     if (!deepspeed)
@@ -480,7 +471,7 @@ static bool settle_accelerate(struct launch_options *options, struct launch_sour
     if (away && launch_is_on(options, away->name)) {
         launch_set(&options->technique[TECHNIQUE_OFFLOAD], away, 100);
         launch_set(&options->technique[TECHNIQUE_OFFLOAD_TO], away,
-                   away->value && strcmp(away->value, "nvme") == 0 ? PLACE_NVME : PLACE_HOST);
+                   away->value && strcasecmp(away->value, "nvme") == 0 ? PLACE_NVME : PLACE_HOST);
     }
     launch_unmodelled(options, "accelerate.offload_param_device", "parameters in the host's memory");
     return read_deepspeed(options, source, "accelerate.deepspeed_config_file", err);
@@ -490,7 +481,8 @@ static void read_trainer_type(struct launch_options *options)
 {
     const struct launch_argument *held = launch_argument(options, "dtype");
     held = held ? held : launch_argument(options, "torch_dtype");
-    bool wide = held && held->value && strcasestr(held->value, "float32");
+    bool wide = held && held->value &&
+                (strcasecmp(held->value, "float32") == 0 || strcasecmp(held->value, "float") == 0);
     if (launch_is_on(options, "bf16"))
         launch_set(&options->type, launch_argument(options, "bf16"), COST_BF16);
     else if (launch_is_on(options, "fp16"))
@@ -507,8 +499,6 @@ static bool settle_trainer(struct launch_options *options, struct launch_source 
     options->software = deepspeed                                   ? "deepspeed"
                         : launch_is_on(options, "use_liger_kernel") ? "hf-trainer-fused"
                                                                     : "hf-trainer";
-    if (launch_is_on(options, "use_peft"))
-        launch_set(&options->frozen, launch_argument(options, "use_peft"), 1);
     read_checkpointing(options, "gradient_checkpointing");
     read_checkpointing(options, "activation_checkpointing");
     launch_unmodelled(options, "activation_offloading", "saved activations in the host's memory");

@@ -1,0 +1,216 @@
+/* Values that are none of their settings' own: each setting that the tables of data/software read, with words, numbers, lists and
+ * maps that its software does not take, is refused at its place, or listed as not understood. A name, of which the software
+ * takes any, is one by its table. */
+#include "core/text.h"
+#include "devices/tables.h"
+#include "launch/bases.h"
+#include "launch/launch.h"
+#include "launch/read/read.h"
+#include "launch/texts.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static bool is_own(const struct launch_rules *rules, size_t i)
+{
+    const struct launch_rule *rule = &rules->rules[i];
+    return rule->kind <= RULE_FILE && !strchr(rule->name, '*') &&
+           (i == 0 || strcmp(rules->rules[i - 1].name, rule->name) != 0);
+}
+
+/* Is an argument of this name, or of one below it, not understood? */
+static bool lists(const struct launch_options *options, const char *name)
+{
+    for (int i = 0; i < options->argument_count; i++)
+        if (options->arguments[i].use == LAUNCH_UNKNOWN &&
+            strncmp(options->arguments[i].name, name, strlen(name)) == 0)
+            return true;
+    return false;
+}
+
+/* ---- by the tables ---- */
+
+/* Puts a setting by itself into a document, "a.b" as {a: {b: VALUE}}. */
+static void write_setting(struct text *text, const char *name, const char *value)
+{
+    int depth = 0;
+    for (; *name; name += strcspn(name, ".") + (name[strcspn(name, ".")] == '.'), depth++)
+        text_format(text, "{\"%.*s\": ", (int)strcspn(name, "."), name);
+    text_add(text, value);
+    while (depth-- > 0)
+        text_add(text, "}");
+    text_add(text, "\n");
+}
+
+/* Is a value refused where it stands, or listed? */
+static bool tells(const char *table, const char *name, const char *value)
+{
+    const struct launch_rules rules = {.table = table};
+    struct launch_options options = {.path = "a.yaml"};
+    struct text text = {0};
+    struct doc doc;
+    struct error err;
+    char place[300];
+    write_setting(&text, name, value);
+    assert_true(doc_parse(&doc, DOC_YAML, "a.yaml", text.data, text.length, &err));
+    assert_true(launch_add_doc(&options, &doc, NULL, &err));
+    bool read = launch_apply_rules(&options, &rules, 0, NULL, &err);
+    snprintf(place, sizeof place, "a.yaml:1: %s: expected ", name);
+    bool told = read ? lists(&options, name) : text_starts_with(err.text, place);
+    doc_release(&doc);
+    text_release(&text);
+    launch_options_release(&options);
+    return told;
+}
+
+static void values_of_no_kind_are_told(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"bananas", "\"bananas\"", "-3", "4x", "[bananas, 4]"};
+    static const char *const lists[] = {"[bananas, 4]", "[4]", "[true]"};
+    static const char *const deep[] = {"{bananas: 1}", "[{bananas: 1}]", "[[4]]"};
+    const char *table;
+    int silent = 0, tried = 0;
+    for (size_t t = 0; (table = launch_table_name(t)) != NULL; t++) {
+        const struct launch_rules *rules = launch_table(table);
+        for (size_t i = 0; i < rules->count; i++) {
+            const struct launch_rule *rule = &rules->rules[i];
+            if (!is_own(rules, i) || rule->kind == RULE_CODE)
+                continue;
+            bool any = rule->kind == RULE_NAME || rule->kind == RULE_FILE;
+            const struct {
+                const char *const *values;
+                size_t count;
+            } all[] = {{words, any ? 0 : 5}, {lists, rule->is_list ? 0 : 3}, {deep, 3}};
+            for (size_t j = 0; j < 3; j++)
+                for (size_t k = 0; k < all[j].count; k++, tried++)
+                    if (!tells(table, rule->name, all[j].values[k]))
+                        print_error("%s: %s: %s\n", table, rule->name, all[j].values[k]), silent++;
+        }
+    }
+    assert_true(tried > 4000);
+    assert_int_equal(silent, 0);
+}
+
+/* ---- by the readers ---- */
+
+static bool reader_tells(size_t base, const char *name, const char *value)
+{
+    char given[256], place[256];
+    snprintf(given, sizeof given, "%s=%s", name, value);
+    snprintf(place, sizeof place, "--set:0: %s: ", strrchr(name, '.') ? strrchr(name, '.') + 1 : name);
+    const char *const all[] = {given, NULL};
+    const struct launch_input input = {.path = bases[base].path,
+                                       .data = bases[base].text,
+                                       .length = strlen(bases[base].text),
+                                       .given = all,
+                                       .is_alone = true};
+    struct launch_options options = {0};
+    struct error err;
+    bool told = false;
+    if (!launch_read(&options, &input, &err))
+        return strstr(err.text, "--set:0: ") && strstr(err.text, place + strlen("--set:0: "));
+    for (int i = 0; i < options.argument_count; i++)
+        told |= strcmp(options.arguments[i].path, "--set") == 0 && options.arguments[i].use == LAUNCH_UNKNOWN;
+    launch_options_release(&options);
+    return told;
+}
+
+/* Values that a reader judges by itself, in each of the table's descriptions. */
+static void readers_judge(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"bananas", "-3", "4x"};
+    int silent = 0, tried = 0;
+    for (size_t base = 0; base < sizeof bases / sizeof *bases; base++) {
+        const struct launch_rules *rules = launch_table(bases[base].table);
+        for (size_t i = 0; i < rules->count; i++)
+            for (size_t j = 0; is_own(rules, i) && rules->rules[i].kind == RULE_CODE && j < 3; j++, tried++)
+                if (!reader_tells(base, rules->rules[i].name, words[j]))
+                    print_error("%s: %s: %s\n%s\n", bases[base].table, rules->rules[i].name, words[j],
+                                bases[base].text),
+                        silent++;
+    }
+    assert_true(tried > 400);
+    assert_int_equal(silent, 0);
+}
+
+/* ---- values that are written in an odd way ---- */
+
+static void odd_values_are_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *text;
+        size_t at;
+        int64_t value; /* -1: none is given */
+    } cases[] = {
+#define AT(field) offsetof(struct launch_options, field)
+        {"a.yaml", AXOLOTL "gradient_accumulation_steps: \"4\"\n", AT(accumulation), 4},
+        {"a.yaml", AXOLOTL "gradient_accumulation_steps: 4.0\n", AT(accumulation), 4},
+        {"a.yaml", AXOLOTL "gradient_accumulation_steps: null\n", AT(accumulation), 1},
+        {"a.yaml", AXOLOTL "gradient_accumulation_steps: ~\n", AT(accumulation), 1},
+        {"a.yaml", AXOLOTL "gradient_accumulation_steps:\n", AT(accumulation), 1},
+        {"a.yaml", AXOLOTL "bf16: \"True\"\n", AT(type), COST_BF16},
+        {"a.yaml", AXOLOTL "bf16: yes\n", AT(type), COST_BF16},
+        {"a.yaml", AXOLOTL "bf16: on\n", AT(type), COST_BF16},
+        {"a.yaml", AXOLOTL "bf16: off\nfp16: On\n", AT(type), COST_FP16},
+        {"a.yaml", AXOLOTL "bf16: auto\n", AT(type), COST_BF16},
+        {"a.yaml", AXOLOTL "adapter: None\n", AT(frozen), -1},
+        {"a.yaml", AXOLOTL "adapter: QLoRA\n", AT(frozen), 1},
+        {"a.json", "{\"train_batch_size\": 5e2}\n", AT(batch), 500},
+        {"a.json", "{\"train_batch_size\": \"auto\", \"zero_optimization\": {\"stage\": 3}}\n", AT(batch),
+         -1},
+        {"a.json", "{\"train_batch_size\": null, \"zero_optimization\": {\"stage\": 3}}\n", AT(batch), -1},
+        {"a.json", "{\"train_batch_size\": 8, \"zero_optimization\": {\"stage\": 0}}\n", AT(sharding), 0},
+        {"a.json", "{\"train_batch_size\": 8, \"bf16\": {\"enabled\": \"auto\"}}\n", AT(type), COST_FP32},
+        {"a.json", "{\"train_batch_size\": 8, \"bf16\": {\"enabled\": 1}}\n", AT(type), COST_BF16},
+        {"a.json", "{\"train_batch_size\": 8, \"pipeline\": {\"stages\": \"auto\"}}\n", AT(pipeline), 1},
+        {"a.toml", TITAN "pipeline_parallel_degree = 2\n[activation_checkpoint]\nmode = \"none\"\n",
+         AT(recompute), RECOMPUTE_NONE},
+        {"a.yaml", NEMO "  fp8: False\n", AT(fp8), -1},
+        {"a.yaml", NEMO "  bias: no\n", AT(biased), 0},
+        {"a.yaml", NEMO "  activations_checkpoint_granularity: null\n", AT(recompute), RECOMPUTE_NONE},
+        {"a.yaml",
+         FOUNDRY
+         "model: {name: mpt_causal_lm, d_model: 4096, n_heads: 32, n_layers: 32, expansion_ratio: 1.75}\n",
+         AT(ffn), 7168},
+        {"a.yaml",
+         FOUNDRY "model: {name: mpt_causal_lm, d_model: 4096, n_heads: 32, n_layers: 32, attn_config: "
+                 "{sliding_window_size: -1}}\n",
+         AT(window), -1},
+        {"a.sh", "accelerate launch --num_processes 8 --mixed_precision no" LAUNCHED, AT(type), COST_BF16},
+        {"a.sh", MEGATRON "--global-batch-size 64 --moe-layer-freq '([0]*1+[1]*31)' --num-experts 8\n",
+         AT(dense_layers), 1},
+#undef AT
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct launch_options options = text_reads(cases[i].path, cases[i].text, NULL);
+        const struct launch_value *value =
+            (const struct launch_value *)(const void *)((const char *)&options + cases[i].at);
+        if (launch_count(&options, LAUNCH_UNKNOWN) != 0 || value->given != (cases[i].value >= 0) ||
+            (value->given && value->value != cases[i].value))
+            fail_msg("%s%lld", cases[i].text, (long long)(value->given ? value->value : -1));
+        launch_options_release(&options);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_of_no_kind_are_told),
+        cmocka_unit_test(readers_judge),
+        cmocka_unit_test(odd_values_are_read),
+    };
+    struct error err;
+    if (!tables_ready(&err))
+        return 1;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
