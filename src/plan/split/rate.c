@@ -308,13 +308,15 @@ int64_t job_class_of(const struct job_rates *rates, int index)
     return rates->lines[rates->classes[index]].class;
 }
 
-static double done_by(const struct line *line, double deadline)
+/* Returns the sequences that a line does by a deadline; 0 if they are fewer than `least`. */
+static double done_by(const struct line *line, double deadline, double least)
 {
-    double count = floor((deadline - line->filling) / line->each * (1.0 + 1e-9) + 1e-9);
-    if (!(count >= 1.0))
+    double count = (deadline - line->filling) / line->each * (1.0 + 1e-9) + 1e-9;
+    if (!(count >= 1.0) || count * (double)line->unit < least)
         return 0.0;
-    count = fmin(count, (double)line->max);
-    return floor(count / (double)line->step) * (double)line->step * (double)line->unit;
+    count = fmin(floor(count), (double)line->max);
+    count = floor(count / (double)line->step) * (double)line->step * (double)line->unit;
+    return count < least ? 0.0 : count;
 }
 
 /* Returns the first line of a class; -1: there is none. */
@@ -350,7 +352,7 @@ static const struct line *best_line(struct job_rates *rates, int64_t class, doub
     for (*most = 0.0; k >= 0 && !stop_wanted(); *most = 0.0) {
         struct line *best = NULL;
         for (int i = rates->classes[k]; i < rates->classes[k + 1]; i++) {
-            double done = done_by(&rates->lines[i], deadline);
+            double done = done_by(&rates->lines[i], deadline, *most);
             if (done > *most || (done > 0.0 && done == *most && rates->lines[i].priced)) {
                 *most = done;
                 best = &rates->lines[i];
@@ -398,9 +400,9 @@ int job_rates_list(struct job_rates *rates, int64_t class, double deadline, doub
     int k = find_class(rates, class), count = 0;
     for (int i = k < 0 ? 0 : rates->classes[k]; k >= 0 && i < rates->classes[k + 1] && count <= max; i++) {
         struct line *line = &rates->lines[i];
-        if (done_by(line, deadline) >= least && !line->priced)
+        if (done_by(line, deadline, least) > 0.0 && !line->priced)
             price(rates, line);
-        if (done_by(line, deadline) < least || done_by(line, deadline) == 0.0)
+        if (done_by(line, deadline, least) == 0.0)
             continue;
         if (count < max)
             found[count] = line_of(rates, line);
