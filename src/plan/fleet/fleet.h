@@ -73,6 +73,8 @@ struct fleet_option {
         *send; /* [layers + 1] seconds to receive the input of layer l and send its gradient back; not sums */
     double working;      /* further bytes on each device */
     double last_working; /* the same for the stage with the last layer */
+    double
+        hidden; /* share of its exchange of gradients that `after` leaves out: kernels hide it, if there are so many */
 };
 
 struct fleet_problem {

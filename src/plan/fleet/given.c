@@ -96,6 +96,8 @@ static bool take_all(struct fleet_choice *choice, struct fleet_problem *problem,
         return error_memory(err);
     if (!check_share(choice, problem, plan, err))
         return false;
+    if (!fleet_rescore(choice, problem, maker)) /* with their shares */
+        return error_memory(err);
     choice->seconds = 0.0;
     for (int k = 0; k < choice->pipeline_count; k++)
         choice->seconds = fmax(choice->seconds, fleet_pipeline_seconds(&choice->pipelines[k]));

@@ -151,7 +151,7 @@ static struct rates rates_of(const struct fleet_question *question, int group, i
         .slower = 1.0 + g->calibration->jitter * log2(fmax(spread->nodes, 1.0)),
         .state = state_bytes(software, spread->states),
         .added = software->accumulate / rate,
-        .reduced = software->data_shown * exchange_of(g, spread, tensor) * software->gradient_bytes,
+        .reduced = job_data_shown(&question->job) * exchange_of(g, spread, tensor) * software->gradient_bytes,
         .updated = software->optimizer / rate / (software->sharded ? spread->states : 1.0),
     };
 }
@@ -271,6 +271,7 @@ static bool add_option(struct fleet_problem *problem, const struct priced *price
     option->tensor = from->tensor;
     option->working = from->working;
     option->last_working = from->last_working + from->tied * rates.state + from->runtime;
+    option->hidden = 1.0 - job_data_shown(&priced->question->job);
     return true;
 }
 

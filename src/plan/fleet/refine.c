@@ -239,6 +239,7 @@ bool fleet_refine(struct fleet_choice *plan, struct fleet_problem *problem, cons
             r.effort.left = fmax(r.effort.left, 0.0) + maker->effort / (double)max;
             ok = decide_number(&r, &any, (int)n, bounds[n < bound_count ? n - 1 : bound_count - 1]);
         }
-    *optimal = r.optimal;
+    *optimal =
+        r.optimal && plan->seconds <= r.seconds * (1.0 + 1e-9); /* as it is priced, not as it was sought */
     return ok;
 }

@@ -1,5 +1,7 @@
 #include "plan/fleet/spread.h"
 
+#include "plan/split/job.h"
+
 #include <math.h>
 
 int fleet_together(const struct fleet_spread *spread, int devices_per_node, int tensor)
@@ -67,6 +69,8 @@ bool fleet_rescore(struct fleet_choice *plan, struct fleet_problem *problem, con
     for (int k = 0; k < plan->pipeline_count; k++) {
         struct fleet_pipeline *pipeline = &plan->pipelines[k];
         const struct fleet_spread real = {pipelines, pipelines, count_alike(plan, k), pipelines, nodes};
+        double share =
+            floor((double)pipeline->microbatches / pipeline->copies); /* the smallest of all copies */
         double *gradients = ARENA_ARRAY(&plan->arena, (size_t)pipeline->stage_count, double);
         if (!gradients || !maker->make(maker->context, &real, problem, &plan->arena))
             return false;
@@ -74,8 +78,11 @@ bool fleet_rescore(struct fleet_choice *plan, struct fleet_problem *problem, con
         for (int i = 0; i < pipeline->stage_count; i++) {
             const struct fleet_stage *stage = &pipeline->stages[i];
             const struct fleet_option *o = &problem->options[stage->option];
-            gradients[i] = o->after[stage->last] - o->after[stage->first] -
-                           (o->updated[stage->last] - o->updated[stage->first]);
+            double updated = o->updated[stage->last] - o->updated[stage->first];
+            double each = o->seconds[stage->last] - o->seconds[stage->first];
+            gradients[i] = job_exposed(o->after[stage->last] - o->after[stage->first] - updated,
+                                       1.0 - o->hidden, share * each);
+            pipeline->after = fmax(pipeline->after, gradients[i] + updated);
         }
         pipeline->gradients = gradients;
         plan->after = fmax(plan->after, pipeline->after);

@@ -38,8 +38,8 @@ struct fleet_maker {
     double effort; /* operations to prove that a plan is the best; about 1e9 take a second */
 };
 
-/* Scores chosen pipelines with the spread that they really have: sets seconds and `after` of the plan, and the gradients
- * of each stage. *problem, which has the types and options, becomes that of the last kind of pipeline, with options in
+/* Scores chosen pipelines, whose micro-batches are shared out, with the spread that they really have: sets seconds and `after` of
+ * the plan, and the gradients of each stage, of which kernels hide no more than there are (a search counts on all that could). *problem, which has the types and options, becomes that of the last kind of pipeline, with options in
  * plan->arena. False: out of memory. */
 bool fleet_rescore(struct fleet_choice *plan, struct fleet_problem *problem, const struct fleet_maker *maker);
 

@@ -182,6 +182,10 @@ double job_low_bytes(const struct job *job, const struct layer_low *low);
 /* Returns the exposed share of the exchange of gradients, and of parameters that ranks updated. */
 double job_data_shown(const struct job *job);
 
+/* Returns the seconds of an exchange that no kernel hides: `seconds` are the share of it that shows beside many kernels, and
+ * kernels of `compute` seconds hide no more than that. */
+double job_exposed(double seconds, double shown, double compute);
+
 /* Returns whether a job gathers its shards once in an iteration, and scatters their gradients once. */
 bool job_keeps_gathered(const struct job *job);
 

@@ -45,6 +45,11 @@ double job_data_shown(const struct job *job)
     return (gradients + (exposed ? 1.0 : own)) / 2.0; /* as many bytes each way */
 }
 
+double job_exposed(double seconds, double shown, double compute)
+{
+    return fmax(seconds, seconds / shown - compute);
+}
+
 /* Gradients once per iteration: all-reduce, or reduce-scatter and all-gather of the parameters. */
 static double gradient_seconds(const struct job *job, enum collective_kind kind,
                                const struct job_exchange *held)
@@ -150,7 +155,7 @@ static double data_seconds(const struct job *job, const struct job_exchange *exc
 {
     const struct calibration *c = job->calibration;
     double count = (double)job_microbatches(job);
-    double seconds = exchange->gradients, shown = job_data_shown(job);
+    double seconds = exchange->gradients;
     if (job->sharding == 3) {
         double times = job_keeps_gathered(job) ? 1.0 : count, moved = exchange->shards * times;
         double all = moved + exchange->expert_shards * times;
@@ -161,9 +166,7 @@ static double data_seconds(const struct job *job, const struct job_exchange *exc
     } else if (job->sharding == 2) {
         seconds += (count - 1.0) * exchange->scatter;
     }
-    if (job->sharding < 3) /* no more hides than there are kernels */
-        seconds = fmax(seconds, seconds / shown - compute);
-    return seconds;
+    return job->sharding < 3 ? job_exposed(seconds, job_data_shown(job), compute) : seconds;
 }
 
 double job_slow_shards(const struct job *job)

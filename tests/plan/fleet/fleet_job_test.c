@@ -137,6 +137,48 @@ static void nodes_apart_wait_and_exchange_more(void **state)
     }
 }
 
+/* Two groups of one device are as one: over a slow link, kernels of few micro-batches hide no more of the exchange than in a
+ * job, and those of many as much as anywhere. */
+static void groups_of_one_device_exchange_as_one_job(void **state)
+{
+    (void)state;
+    int bare = 0, hidden = 0;
+    for (int64_t batch = 8; batch <= 2048; batch *= 4) {
+        struct fleet_question question = question_on(&tiny, batch);
+        struct fleet_answer answer;
+        struct cost_link slow = *tables_link(NULL, "ib-400g");
+        slow.bandwidth /= 40.0;
+        question.ranges[JOB_MICROBATCH] = only(2);
+        question.ranges[JOB_RECOMPUTE] = only(RECOMPUTE_NONE);
+        question.ranges[JOB_TENSOR] = only(1);
+        add_group(&question, "a100-80gb", 1, 2, 0);
+        add_group(&question, "a100-80gb", 1, 2, 0);
+        question.groups[0].across = question.groups[1].across = &slow;
+        struct error err;
+        struct plan_stage stages[2] = {
+            {.last_layer = 5, .tensor = 1, .context = 1, .expert = 1, .data = 1},
+            {.last_layer = 5, .type = 1, .tensor = 1, .context = 1, .expert = 1, .data = 1}};
+        struct plan_pipeline pipelines[2];
+        for (int p = 0; p < 2; p++)
+            pipelines[p] = (struct plan_pipeline){
+                .copies = 2, .stage_count = 1, .stages = &stages[p], .microbatches = batch / 8};
+        const struct plan plan = {.chunks = 1, .pipeline_count = 2, .pipelines = pipelines};
+        if (!fleet_score_job(&answer, &question, &(struct fleet_given){&plan, {0, 1}}, 2, RECOMPUTE_NONE,
+                             &err))
+            fail_msg("%s", err.text);
+        struct job job = job_of(&question, &answer);
+        struct job_time time = job_time(&job);
+        struct job_layers layers = job_layers_of(&job);
+        double shown = job_exchange_of(&job, &layers).gradients;
+        assert_int_equal(job.data, 4);
+        expect_near(answer.time.seconds, time.seconds, 0.005);
+        bare += time.data > 1.05 * shown;
+        hidden += time.data == shown;
+        fleet_answer_release(&answer);
+    }
+    assert_true(bare > 0 && hidden > 0);
+}
+
 static void tensor_parallel_stages_are_priced_as_the_jobs(void **state)
 {
     (void)state;
@@ -525,6 +567,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_of_one_device_are_data_parallel_ranks),
         cmocka_unit_test(nodes_apart_wait_and_exchange_more),
+        cmocka_unit_test(groups_of_one_device_exchange_as_one_job),
         cmocka_unit_test(tensor_parallel_stages_are_priced_as_the_jobs),
         cmocka_unit_test(forward_passes_are_a_part_of_all_seconds),
         cmocka_unit_test(pipelines_hold_what_their_stages_do),
