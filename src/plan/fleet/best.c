@@ -9,7 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-#define MERGE_MAX 24  /* merged clusters that are planned */
 #define MIX_SHARE 0.6 /* of the time: for jobs on groups, before pipelines over several types */
 
 /* Do pipelines over several types keep what the question fixes? They have tensor parallel stages, and nothing else. */
@@ -39,123 +38,6 @@ struct fleet_rival fleet_rival_of(const struct fleet_answer *answer)
                                                                  fleet_in_flight(pipeline, i)));
     }
     return rival;
-}
-
-/* ---- better types as lesser ones ---- */
-
-bool merge_allowed(const struct fleet_question *question, int better, int worse)
-{
-    const struct cluster_group *a = &question->groups[better], *b = &question->groups[worse];
-    bool allowed = better != worse && a->nodes > 0 && b->nodes > 0 &&
-                   a->devices_per_node % b->devices_per_node == 0 && a->memory >= b->memory &&
-                   a->type->bandwidth >= b->type->bandwidth && a->type->launch <= b->type->launch &&
-                   a->inside->bandwidth >= b->inside->bandwidth &&
-                   a->across->bandwidth >= b->across->bandwidth && a->network == b->network;
-    for (int t = 0; t < COST_TYPE_COUNT; t++)
-        allowed = allowed && a->type->peak[t] >= b->type->peak[t];
-    return allowed;
-}
-
-int merge_groups(struct fleet_question *question, int better, int worse)
-{
-    struct cluster_group *groups = question->groups;
-    groups[worse].nodes +=
-        groups[better].nodes * (groups[better].devices_per_node / groups[worse].devices_per_node);
-    question->group_count--;
-    memmove(groups + better, groups + better + 1, (size_t)(question->group_count - better) * sizeof *groups);
-    return worse - (better < worse);
-}
-
-/* Which group of the question each of its groups is used as. */
-struct merging {
-    const struct fleet_question *question;
-    struct parallel *pool;
-    struct mix_answer *best;
-    struct fleet_question *merged;
-    int *used_as;
-    double bound;
-    int count;
-    int as[MERGE_MAX][FLEET_MAX_TYPES]; /* those that were planned */
-    bool better;
-};
-
-/* Plans the cluster in which groups are used as others say, unless that was done. */
-static void plan_as(struct merging *m, const int *as)
-{
-    struct fleet_question question = *m->question;
-    struct mix_answer mix;
-    struct error none;
-    int groups = question.group_count, place[FLEET_MAX_TYPES];
-    for (int i = 0; i < m->count; i++)
-        if (memcmp(m->as[i], as, (size_t)groups * sizeof *as) == 0)
-            return;
-    if (m->count == MERGE_MAX || stop_wanted()) {
-        m->bound = 0.0;
-        return;
-    }
-    memcpy(m->as[m->count++], as, (size_t)groups * sizeof *as);
-    for (int g = 0; g < groups; g++)
-        place[g] = g;
-    for (int g = 0; g < groups; g++) {
-        if (as[g] == g)
-            continue;
-        int from = place[g];
-        merge_groups(&question, from, place[as[g]]);
-        for (int h = 0; h < groups; h++)
-            place[h] -= place[h] > from;
-    }
-    bool found = mix_plan(&mix, &question, m->pool, &none);
-    m->bound = fmin(m->bound, mix.lower_bound);
-    if (found && mix.seconds < m->best->seconds) {
-        mix_release(m->best);
-        *m->best = mix;
-        *m->merged = question;
-        memcpy(m->used_as, as, (size_t)groups * sizeof *as);
-        m->better = true;
-    } else if (found) {
-        mix_release(&mix);
-    } else if (none.kind != ERROR_INFEASIBLE) {
-        m->bound = 0.0;
-    }
-}
-
-/* Sets what the groups from `group` on are used as, in every way: a group that others are used as is used as itself. */
-static void merge_from(struct merging *m, int group, int *as)
-{
-    const struct fleet_question *question = m->question;
-    if (group == question->group_count) {
-        bool merges = false;
-        for (int g = 0; g < group; g++) {
-            merges |= as[g] != g;
-            if (as[as[g]] != as[g])
-                return;
-        }
-        if (merges)
-            plan_as(m, as);
-        return;
-    }
-    for (int h = 0; h < question->group_count; h++)
-        if (h == group || merge_allowed(question, group, h)) {
-            as[group] = h;
-            merge_from(m, group + 1, as);
-        }
-}
-
-/* Plans all merged clusters. If one is faster than `best`, *best is replaced, *merged is its question, and used_as[group] the one
- * that a group is used as; returns whether one is. Lowers *bound to theirs; 0: the time was over, or they are too many. */
-static bool merge_plan(struct mix_answer *best, double *bound, struct fleet_question *merged, int *used_as,
-                       const struct fleet_question *question, struct parallel *pool)
-{
-    struct merging m = {.question = question,
-                        .pool = pool,
-                        .best = best,
-                        .merged = merged,
-                        .used_as = used_as,
-                        .bound = *bound};
-    int as[FLEET_MAX_TYPES];
-    merge_from(&m, 0, as);
-    *bound = m.bound;
-    return m.better;
 }
 
 /* ---- the best of all ---- */
@@ -202,12 +84,12 @@ static bool find(struct fleet_best *best, const struct fleet_question *question,
     struct error none;
     double now = clock_now(), half = now + MIX_SHARE * (question->deadline - now);
     double before = stop_deadline(question->deadline > 0.0 ? half : 0.0);
-    bool jobs = mix_plan(&best->mix, question, pool, err), fleet = false;
+    bool jobs = mix_plan(&best->mix, question, INFINITY, pool, err), fleet = false;
     double bound = best->mix.lower_bound;
     if (jobs || err->kind == ERROR_INFEASIBLE) {
         if (!jobs)
             best->mix.seconds = INFINITY;
-        best->is_merged = merge_plan(&best->mix, &bound, &best->merged, best->used_as, question, pool);
+        best->is_merged = lend_plan(&best->mix, &bound, &best->merged, &best->lent, question, pool);
         jobs |= best->is_merged;
     }
     stop_restore(before);
@@ -285,13 +167,12 @@ static bool name_merged(struct plan *plan, const struct fleet_best *best,
                         const struct fleet_question *question, struct error *err)
 {
     struct text text = {0};
-    for (int g = 0; g < question->group_count; g++) {
-        const struct cluster_group *group = &question->groups[g];
-        if (best->used_as[g] != g)
-            text_format(&text, "%s%d x %s used as %s", text.length > 0 ? ", " : "",
-                        group->nodes * group->devices_per_node, group->type->name,
-                        question->groups[best->used_as[g]].type->name);
-    }
+    for (int g = 0; g < question->group_count; g++)
+        for (int h = 0; h < question->group_count; h++)
+            if (best->lent.devices[g][h] > 0)
+                text_format(&text, "%s%d x %s used as %s", text.length > 0 ? ", " : "",
+                            best->lent.devices[g][h], question->groups[g].type->name,
+                            question->groups[h].type->name);
     plan->merged = text.failed || !text.data ? NULL : arena_string(&plan->arena, text.data);
     text_release(&text);
     if (plan->merged)

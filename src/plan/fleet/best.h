@@ -1,19 +1,9 @@
 /* The best plan of a training job over several groups of devices, by all means: jobs of their own on the groups (mix.h),
- * and pipelines over devices of several types (of_job.h). The bound is of both.
- *
- * Devices of a better type used as those of a lesser one.
- *
- * Problem. Jobs on groups share the batch, but each shards, and cuts, for its own devices alone (mix.h). One job over two groups can
- * be faster: its optimizer states have more devices. A device that has no less memory, no lower rates and no slower links than one of
- * another type does whatever that one does, and no later.
- *
- * Search. Groups are merged into ones that they dominate, in every way, whole groups at a time; each merged cluster is planned by
- * jobs on its groups. (Pipelines over several types need no merging: a stage on the better type is as fast as it is there.) So the
- * plan is never slower than that of as many devices of the lesser type, and the bound is the least of all these clusters'. */
+ * and pipelines over devices of several types (of_job.h). The bound is of both. */
 #ifndef REHEARSE_PLAN_FLEET_BEST_H
 #define REHEARSE_PLAN_FLEET_BEST_H
 
-#include "plan/fleet/mix.h"
+#include "plan/fleet/lend.h"
 #include "plan/plan.h"
 
 struct fleet_best {
@@ -23,16 +13,10 @@ struct fleet_best {
     double seconds, lower_bound;
     double with[FLEET_MAX_TYPES]; /* seconds of the best jobs found that use a group; INFINITY: none */
     struct fleet_rivals rivals;   /* all plans found, this one among them */
-    bool is_merged; /* devices are used as those of a lesser type: groups are those of `merged` (above) */
+    bool is_merged; /* devices are used as those of a lesser type: groups are those of `merged` (lend.h) */
     struct fleet_question merged;
-    int used_as[FLEET_MAX_TYPES]; /* of the question's groups */
+    struct fleet_lending lent;
 };
-
-/* Returns whether a device of group `better` may be used as one of `worse`, and a node as whole nodes. */
-bool merge_allowed(const struct fleet_question *question, int better, int worse);
-
-/* Uses all nodes of a group as those of another one, which may have another place then; returns that. */
-int merge_groups(struct fleet_question *question, int better, int worse);
 
 /* ERROR_INFEASIBLE if nothing fits. On failure *best holds nothing; on success the caller releases it. */
 bool fleet_find_best(struct fleet_best *best, const struct fleet_question *question, struct parallel *pool,

@@ -224,7 +224,7 @@ static void share_by_speed(const struct mixer *m, unsigned groups, int64_t *part
  * fastest. */
 static bool mix_balance(struct mixer *m, unsigned groups, int64_t *parts, struct mix_answer *mix)
 {
-    struct mix_answer now;
+    struct mix_answer now = {.kind_count = 0};
     if (!mix_make(m, groups, parts, mix))
         return false;
     mix_take(m, mix);
@@ -288,7 +288,7 @@ static void mix_open(struct mixer *m, const struct job_range *ranges)
 /* Finds mixes of these groups: the jobs with all settings open tell which settings are worth trying for all. */
 static void mix_groups(struct mixer *m, unsigned groups, const struct job_range *ranges)
 {
-    struct mix_answer open;
+    struct mix_answer open = {.kind_count = 0};
     struct job tried[2 * FLEET_MAX_TYPES];
     int64_t parts[FLEET_MAX_TYPES] = {0};
     share_by_speed(m, groups, parts);
@@ -301,7 +301,7 @@ static void mix_groups(struct mixer *m, unsigned groups, const struct job_range 
     for (int k = 0; k < open.kind_count; k++) /* what suits a group alone may suit it beside others */
         tried[count++] = m->alone[open.kinds[k].group].job;
     for (int k = 0; k < count && !m->no_memory && !stop_wanted(); k++) {
-        struct mix_answer mix;
+        struct mix_answer mix = {.kind_count = 0};
         int64_t own[FLEET_MAX_TYPES];
         memcpy(own, parts, sizeof own);
         mix_fix(m, &tried[k]);
@@ -321,15 +321,20 @@ static void mix_all(struct mixer *m, const struct job_range *ranges)
             mix_groups(m, groups, ranges);
 }
 
+static bool has_few_nodes(const struct fleet_question *question)
+{
+    double numbers = 1.0;
+    for (int g = 0; g < question->group_count; g++)
+        numbers *= question->groups[g].nodes;
+    return numbers <= FEW_NODES;
+}
+
 /* Finds mixes on fewer nodes of the groups, where nodes are few: some splits take no other number of them, and fewer wait
  * less for each other. */
 static void mix_fewer(struct mixer *m, const struct job_range *ranges)
 {
     const struct fleet_question *question = m->question;
-    double numbers = 1.0;
-    for (int g = 0; g < question->group_count; g++)
-        numbers *= question->groups[g].nodes;
-    if (numbers > FEW_NODES)
+    if (!has_few_nodes(question))
         return;
     for (int g = 0; g < question->group_count && !m->no_memory && !stop_wanted();) {
         if (--m->nodes[g] == 0) { /* sets without a group are those of all nodes, too */
@@ -373,11 +378,27 @@ static void plan_alone(struct mixer *m)
     m->time_limit = 0.0;
 }
 
-bool mix_plan(struct mix_answer *answer, const struct fleet_question *question, struct parallel *pool,
-              struct error *err)
+/* Finds mixes of all nodes, and of fewer of them. */
+static bool search_all(struct mixer *m)
+{
+    plan_alone(m);
+    struct error first = *m->err;
+    unsigned fitting = 0;
+    for (int g = 0; g < m->question->group_count; g++)
+        fitting |= isfinite(m->best->alone[g]) ? 1U << g : 0;
+    mix_all(m, m->question->ranges);
+    mix_fewer(m, m->question->ranges);
+    bool ok = !m->no_memory && (!fitting || mix_search_classes(m));
+    if (ok)
+        *m->err = first;
+    return ok;
+}
+
+bool mix_plan(struct mix_answer *answer, const struct fleet_question *question, double enough,
+              struct parallel *pool, struct error *err)
 {
     struct mixer *m = calloc(1, sizeof *m);
-    *answer = (struct mix_answer){.seconds = INFINITY, .lower_bound = INFINITY};
+    *answer = (struct mix_answer){.seconds = enough, .lower_bound = INFINITY};
     for (int g = 0; g < FLEET_MAX_TYPES; g++)
         answer->with[g] = INFINITY;
     if (!m)
@@ -392,14 +413,10 @@ bool mix_plan(struct mix_answer *answer, const struct fleet_question *question, 
     memcpy(m->ranges, question->ranges, sizeof m->ranges);
     for (int g = 0; g < question->group_count; g++)
         m->nodes[g] = question->groups[g].nodes;
-    plan_alone(m);
-    struct error first = *err;
-    unsigned fitting = 0;
-    for (int g = 0; g < question->group_count; g++)
-        fitting |= isfinite(answer->alone[g]) ? 1U << g : 0;
-    mix_all(m, question->ranges);
-    mix_fewer(m, question->ranges);
-    bool ok = !m->no_memory && (!fitting || mix_search_classes(m));
+    error_set(err, ERROR_INFEASIBLE, "no jobs on these groups take less than is enough");
+    bool ok = isinf(enough) || mix_search_classes(m);
+    if (ok && (isinf(enough) || (answer->lower_bound < enough && has_few_nodes(question))))
+        ok = search_all(m);
     if (m->late)
         answer->lower_bound = 0.0;
     answer->arena = m->arena;
@@ -407,8 +424,6 @@ bool mix_plan(struct mix_answer *answer, const struct fleet_question *question, 
     free(m);
     if (ok && answer->kind_count > 0)
         return true;
-    if (ok)
-        *err = first;
     double bound = answer->lower_bound;
     mix_release(answer);
     answer->lower_bound = bound;

@@ -43,9 +43,11 @@ struct mix_answer {
     struct fleet_rivals rivals;    /* all that were found */
 };
 
-/* Finds the best jobs. ERROR_INFEASIBLE if no group holds one. The caller releases *answer. */
-bool mix_plan(struct mix_answer *answer, const struct fleet_question *question, struct parallel *pool,
-              struct error *err);
+/* Finds the best jobs. Where some take `enough` already (INFINITY: none is known), only faster ones on two groups or more are
+ * wanted. ERROR_INFEASIBLE if no group holds one, or none is faster: answer->lower_bound is set then, too. The caller
+ * releases *answer. */
+bool mix_plan(struct mix_answer *answer, const struct fleet_question *question, double enough,
+              struct parallel *pool, struct error *err);
 void mix_release(struct mix_answer *answer);
 
 /* Sets times and memory of the kinds, and the seconds of the iteration. */

@@ -218,7 +218,7 @@ bool fleet_near_all(struct fleet_near *found, const struct fleet_near_query *que
     struct near_search s = {.query = query, .found = found, .pricer = fleet_pricer_new(query->problem)};
     int row = query->problem->layer_count + 1;
     s.here = malloc(2 * (size_t)row * sizeof *s.here);
-    s.no_memory = !s.pricer || !s.here;
+    s.no_memory = !s.pricer || !s.here || !VECTOR_ROOM(s.labels, s.label_capacity, 1);
     int *lists = s.here;
     if (!s.no_memory) {
         s.next = s.here + row;

@@ -32,44 +32,41 @@ static void end(struct score_request *scoring)
     free(q);
 }
 
-/* Each of the plan's device types is the group of its name; of several, the one at its place. */
+/* Returns the group of the plan's device type: that of its name; of several, the one at its place; -1: there is none. */
+static int group_of(const struct plan *plan, int type, int count, const char *const *names)
+{
+    int found = -1;
+    for (int g = 0; g < count; g++)
+        if (strcmp(names[g], plan->types[type].name) == 0 && (found < 0 || g == type))
+            found = g;
+    return found;
+}
+
 static bool match(struct score_request *scoring, struct question *q, int count, const char *const *names,
                   struct error *err)
 {
     const struct plan *plan = scoring->plan;
     for (int t = 0; t < plan->type_count; t++) {
-        int found = -1;
-        for (int g = 0; g < count; g++)
-            if (strcmp(names[g], plan->types[t].name) == 0 && (found < 0 || g == t))
-                found = g;
-        if (found < 0)
+        q->given.type_of[t] = group_of(plan, t, count, names);
+        if (q->given.type_of[t] < 0)
             return error_set(err, ERROR_INPUT, "%s: the cluster has no '%s'", plan->path,
                              plan->types[t].name);
-        q->given.type_of[t] = found;
     }
     return true;
 }
 
 /* ---- a model ---- */
 
-/* Where the plan has more nodes of a type than the cluster, better types that it does not name are used as that one. */
-static void merge_better(struct fleet_question *job, const struct plan *plan)
+/* Where the plan has more devices of a type than the cluster, better ones are used as these, as it says. */
+static void lend_better(struct fleet_question *job, const struct plan *plan, const char *const *names)
 {
-    for (int t = 0; t < plan->type_count; t++)
-        for (int g = 0; g < job->group_count; g++)
-            for (int h = 0; h < job->group_count &&
-                            strcmp(job->groups[g].type->name, plan->types[t].name) == 0 &&
-                            job->groups[g].nodes < plan->types[t].nodes;) {
-                bool named = !merge_allowed(job, h, g);
-                for (int k = 0; k < plan->type_count; k++)
-                    named |= strcmp(job->groups[h].type->name, plan->types[k].name) == 0;
-                if (named) {
-                    h++;
-                    continue;
-                }
-                g = merge_groups(job, h, g);
-                h = 0;
-            }
+    int wanted[FLEET_MAX_TYPES] = {0};
+    for (int t = 0; t < plan->type_count; t++) {
+        int group = group_of(plan, t, job->group_count, names);
+        if (group >= 0)
+            wanted[group] += plan->types[t].nodes * plan->types[t].per_node;
+    }
+    fleet_lend_for(job, wanted);
 }
 
 /* The groups of a cluster file, or those that the plan describes. */
@@ -104,7 +101,7 @@ static bool take_groups(struct score_request *scoring, struct question *q, struc
     }
     q->whole = q->job;
     if (file)
-        merge_better(&q->job, plan);
+        lend_better(&q->job, plan, names);
     for (int g = 0; g < q->job.group_count && file; g++)
         names[g] = q->job.groups[g].type->name;
     return match(scoring, q, q->job.group_count, names, err);

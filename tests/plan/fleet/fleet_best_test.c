@@ -113,26 +113,32 @@ static void no_group_makes_a_plan_slower(void **state)
     assert_in_range(better, 1, cases);
 }
 
-/* As many devices of a lesser type are never faster, and no bound is above their plan. */
+/* Whatever number of better nodes is used as lesser ones: the clusters that result are never faster, and no bound is above their
+ * plans. */
 static void better_types_never_take_longer(void **state)
 {
     (void)state;
-    int merges = 0;
-    for (uint64_t i = 1; merges < random_cases(30); i++) {
+    int lent = 0;
+    for (uint64_t i = 1; lent < random_cases(60); i++) {
         struct fleet_question question;
         double bound, unused;
         make_question(&question, i);
         question.group_count = 2;
         for (int b = 0; b < 2; b++) {
-            struct fleet_question lesser = question;
-            if (!merge_allowed(&question, b, 1 - b))
+            if (!fleet_may_lend(&question, b, 1 - b))
                 continue;
-            merges++;
-            assert_int_equal(merge_groups(&lesser, b, 1 - b), 0);
-            double seconds = plan(&question, &bound), others = plan(&lesser, &unused);
-            if (seconds > others * (1.0 + 1e-9) || bound > others * (1.0 + 1e-9))
-                fail_msg("case %d: %.17g, bound %.17g, of the lesser type %.17g", (int)i, seconds, bound,
-                         others);
+            double seconds = plan(&question, &bound);
+            for (int nodes = 1; nodes <= question.groups[b].nodes; nodes++, lent++) {
+                struct fleet_question lesser = question;
+                struct fleet_lending some = {{{0}}};
+                some.devices[b][1 - b] = nodes * question.groups[b].devices_per_node;
+                fleet_lend(&lesser, &some);
+                assert_int_equal(lesser.group_count, nodes < question.groups[b].nodes ? 2 : 1);
+                double others = plan(&lesser, &unused);
+                if (seconds > others * (1.0 + 1e-9) || bound > others * (1.0 + 1e-9))
+                    fail_msg("case %d: %.17g, bound %.17g, with %d of %d nodes as the lesser type %.17g",
+                             (int)i, seconds, bound, nodes, question.groups[b].nodes, others);
+            }
         }
     }
 }
@@ -167,8 +173,8 @@ static void one_job_spans_a_better_type_and_a_lesser_one(void **state)
     struct fleet_best best;
     struct plan made;
     struct error err;
-    assert_false(merge_allowed(&question, 0, 1));
-    assert_true(merge_allowed(&question, 1, 0));
+    assert_false(fleet_may_lend(&question, 0, 1));
+    assert_true(fleet_may_lend(&question, 1, 0));
     assert_true(fleet_find_best(&best, &question, NULL, NULL, &err));
     assert_true(best.is_merged && fleet_best_question(&best, &question) == &best.merged);
     assert_int_equal(best.merged.group_count, 1);
@@ -180,7 +186,81 @@ static void one_job_spans_a_better_type_and_a_lesser_one(void **state)
     plan_release(&made);
     fleet_best_release(&best);
     question.groups[1].memory = question.groups[0].memory - 1;
-    assert_false(merge_allowed(&question, 1, 0));
+    assert_false(fleet_may_lend(&question, 1, 0));
+}
+
+/* The lesser group cannot hold the model, all devices as lesser ones hold little beside it: a part is lent. */
+static void a_part_of_a_better_group_is_lent(void **state)
+{
+    (void)state;
+    struct fleet_question question = {
+        .job = {.model = architecture_find("llama-2-7b"),
+                .software = software_find("megatron-core"),
+                .batch = 960,
+                .sequence = 4096},
+        .precision = MODEL_MIXED,
+        .group_count = 2,
+        .groups = {node_of("a100-40gb"), node_of("a100-80gb")},
+        .headroom = 0.05,
+    };
+    struct fleet_best best;
+    struct plan made;
+    struct error err;
+    double least = INFINITY, unused;
+    for (int g = 0; g < 2; g++)
+        question.groups[g].devices_per_node = 2;
+    question.groups[0].nodes = 3;
+    struct cost_device small = *question.groups[0].type;
+    small.memory = question.groups[0].memory = INT64_C(20) << 30;
+    question.groups[0].type = &small;
+    question.groups[1].nodes = 4;
+    question.ranges[JOB_SHARDING] = (struct job_range){3, 3, true};
+    assert_true(fleet_find_best(&best, &question, NULL, NULL, &err));
+    assert_true(best.is_merged && best.jobs);
+    int lent = best.lent.devices[1][0];
+    assert_true(lent > 0 && lent < 8 && lent % 2 == 0);
+    assert_int_equal(best.merged.group_count, 2);
+    assert_int_equal(best.merged.groups[0].nodes, 3 + lent / 2);
+    assert_int_equal(best.merged.groups[1].nodes, 4 - lent / 2);
+    for (int nodes = 1; nodes <= 4; nodes++) {
+        struct fleet_question lesser = question;
+        struct fleet_lending some = {{{0}, {2 * nodes}}};
+        fleet_lend(&lesser, &some);
+        least = fmin(least, plan(&lesser, &unused));
+    }
+    assert_true(best.seconds == least && least < plan_alone(&question, 1));
+    plan_init(&made);
+    assert_true(plan_of_fleet_best(&made, &best, &question, &err));
+    assert_int_equal(atoi(made.merged), lent);
+    plan_release(&made);
+    fleet_best_release(&best);
+}
+
+/* A group of one node lends whole nodes of the lesser group; what is wanted of a lesser one is found among better ones. */
+static void lending_moves_nodes(void **state)
+{
+    (void)state;
+    struct fleet_question question = {
+        .group_count = 3, .groups = {node_of("h100"), node_of("a100-40gb"), node_of("a100-80gb")}};
+    question.groups[1].devices_per_node = 2;
+    question.groups[2].nodes = 3;
+    struct fleet_question same = question;
+    const struct fleet_lending some = {{{0, 6}, {0}, {0, 8}}};
+    fleet_lend(&question, &some);
+    assert_int_equal(question.group_count, 3);
+    assert_int_equal(question.groups[0].nodes, 1);
+    assert_int_equal(question.groups[0].devices_per_node, 2);
+    assert_int_equal(question.groups[1].nodes, 8);
+    assert_int_equal(question.groups[2].nodes, 2);
+    fleet_lend_for(&same, (const int[]){2, 16, 16});
+    for (int g = 0; g < 3; g++) {
+        assert_int_equal(same.groups[g].nodes, question.groups[g].nodes);
+        assert_int_equal(same.groups[g].devices_per_node, question.groups[g].devices_per_node);
+    }
+    const struct fleet_lending all = {{{0}, {0}, {0, 16}}};
+    fleet_lend(&question, &all);
+    assert_int_equal(question.group_count, 2);
+    assert_int_equal(question.groups[1].nodes, 16);
 }
 
 /* A plan of jobs, given back, takes as long: of several groups, and of one alone with copies of its shards. */
@@ -195,7 +275,7 @@ static void plans_of_jobs_score_as_they_were_found(void **state)
         struct plan made;
         struct error err;
         make_question(&question, i);
-        if (!mix_plan(&mix, &question, NULL, &err))
+        if (!mix_plan(&mix, &question, INFINITY, NULL, &err))
             continue;
         plan_init(&made);
         if (!plan_of_mix(&made, &mix, &question, &err))
@@ -256,6 +336,8 @@ int main(void)
         cmocka_unit_test(no_group_makes_a_plan_slower),
         cmocka_unit_test(better_types_never_take_longer),
         cmocka_unit_test(one_job_spans_a_better_type_and_a_lesser_one),
+        cmocka_unit_test(a_part_of_a_better_group_is_lent),
+        cmocka_unit_test(lending_moves_nodes),
         cmocka_unit_test(a_deadline_leaves_true_bounds),
         cmocka_unit_test(plans_of_jobs_score_as_they_were_found),
     };

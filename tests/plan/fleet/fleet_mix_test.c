@@ -144,7 +144,7 @@ static void mixes_are_as_fast_as_all_pairs_of_jobs(void **state)
         struct error err;
         make_question(&question, (uint64_t)i + 1);
         double best = best_pair(&question);
-        bool found = mix_plan(&mix, &question, NULL, &err);
+        bool found = mix_plan(&mix, &question, INFINITY, NULL, &err);
         double seconds = found ? mix.seconds : INFINITY, bound = mix.lower_bound;
         best = fmin(best, found ? fmin(mix.alone[0], mix.alone[1]) : INFINITY);
         if (bound > best * (1.0 + 1e-9))
