@@ -21,7 +21,7 @@
 #define REHEARSE_PLAN_FLEET_MIX_H
 
 #include "plan/fleet/of_job.h"
-#include "plan/fleet/rival.h"
+#include "plan/fleet/plan.h"
 
 struct mix_kind {
     int group;

@@ -38,4 +38,30 @@ bool plan_add_idle(struct plan *plan, int type, int devices, double with, struct
 /* Returns the number of devices of a type that no pipeline uses. */
 int fleet_idle(const struct fleet_answer *answer, int type);
 
+/* ---- other plans that a search found beside its best one ---- */
+
+#define FLEET_MAX_RIVALS 64
+
+/* One by the devices that work, the way and the settings: of plans that do not differ in these, the fastest. */
+struct fleet_rival {
+    double seconds;
+    double memory;                /* bytes of the fullest device */
+    bool jobs;                    /* of their own on the types; else pipelines over them */
+    int devices[FLEET_MAX_TYPES]; /* that work */
+    int pipelines, sharding;
+    int64_t microbatch;
+    const char *recompute;
+};
+
+/* The fastest first. */
+struct fleet_rivals {
+    int count;
+    struct fleet_rival items[FLEET_MAX_RIVALS];
+};
+
+void fleet_rivals_add(struct fleet_rivals *rivals, const struct fleet_rival *rival);
+
+/* Makes at most `max` of them the plan's other fleets. */
+bool plan_add_rivals(struct plan *plan, const struct fleet_rivals *rivals, int max, struct error *err);
+
 #endif

@@ -1,6 +1,6 @@
 /* Plans that must use an idle device, cuts of given stages, and the list of other fleets. */
 #include "plan/fleet/idle.h"
-#include "plan/fleet/rival.h"
+#include "plan/fleet/plan.h"
 #include "plan/fleet/small.h"
 
 /* Returns the minimum cycle over all cuts of stages s.. from layer `first` on. */
