@@ -193,7 +193,8 @@ static bool add_idle(struct plan *plan, const struct fleet_best *best, const str
         if (best->jobs && idle < devices)
             with = NAN;
         if (!best->jobs && (idle = fleet_idle(&best->fleet, g)) > 0) {
-            double own = fleet_seconds_with(&best->fleet.plan, &best->fleet.problem, g, idle);
+            double own =
+                fleet_seconds_with(&best->fleet.plan, &best->fleet.problem, g, idle, question->deadline);
             if (isnan(own))
                 return error_memory(err);
             with = fmin(with, own + best->fleet.time.other);

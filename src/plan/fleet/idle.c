@@ -1,5 +1,7 @@
 #include "plan/fleet/idle.h"
 
+#include "core/stop.h"
+
 #include <math.h>
 
 #define HALVINGS   40
@@ -79,7 +81,7 @@ struct change {
     int *work;    /* for its cut */
     struct fleet_pipeline made;
     struct fleet_pipeline *kinds; /* room for all */
-    double best, effort;
+    double best, effort, deadline;
 };
 
 /* Prices the new pipeline among all others; `without`: the kind that has a copy less, -1: none. */
@@ -88,8 +90,8 @@ static void price(struct change *c, int count, int without)
     int kinds = 0;
     double after;
     c->effort -= (double)HALVINGS * count * c->problem->layer_count;
-    if (c->effort < 0.0 || !fleet_cut(c->problem, c->options, count, &c->made, c->work) ||
-        c->made.devices[c->type] < 1)
+    if (c->effort < 0.0 || (isfinite(c->best) && stop_is_late(c->deadline)) ||
+        !fleet_cut(c->problem, c->options, count, &c->made, c->work) || c->made.devices[c->type] < 1)
         return;
     after = c->made.after;
     for (int k = 0; k < c->plan->pipeline_count; k++) {
@@ -132,7 +134,7 @@ static void change_kind(struct change *c, int kind, int option)
 }
 
 double fleet_seconds_with(const struct fleet_choice *plan, const struct fleet_problem *problem, int type,
-                          int left)
+                          int left, double deadline)
 {
     struct arena arena = {0};
     int longest = left;
@@ -140,7 +142,12 @@ double fleet_seconds_with(const struct fleet_choice *plan, const struct fleet_pr
         if (longest <= plan->pipelines[k].stage_count)
             longest = plan->pipelines[k].stage_count + 1;
     size_t stages = (size_t)longest, row = (size_t)problem->layer_count + 1;
-    struct change c = {.plan = plan, .problem = problem, .type = type, .best = INFINITY, .effort = EFFORT};
+    struct change c = {.plan = plan,
+                       .problem = problem,
+                       .type = type,
+                       .best = INFINITY,
+                       .effort = EFFORT,
+                       .deadline = deadline};
     c.options = ARENA_ARRAY(&arena, stages, int);
     c.work = ARENA_ARRAY(&arena, (stages < row ? stages : row) * row, int);
     c.made.stages = ARENA_ARRAY(&arena, stages, struct fleet_stage);

@@ -18,9 +18,9 @@
 #include "plan/fleet/fleet.h"
 
 /* Returns the seconds, `after` included, of the best plan found that uses `left` more devices of the type at most, and at
- * least one; INFINITY: none fits; NAN: memory ran out. */
+ * least one; INFINITY: none fits; NAN: memory ran out. After the deadline (clock_now; 0: none) the first one found is enough. */
 double fleet_seconds_with(const struct fleet_choice *plan, const struct fleet_problem *problem, int type,
-                          int left);
+                          int left, double deadline);
 
 /* Cuts the layers for stages with these options, so that the slowest takes the minimum time. Sets the pipeline's stages,
  * which have room for `count`, and scores it. `work` has room for `count` x (layers + 1). False: nothing fits. */

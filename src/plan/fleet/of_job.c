@@ -411,6 +411,9 @@ static void bound_some(void *context, size_t first, size_t last, int thread)
         struct arena arena = {0};
         struct fleet_problem problem;
         struct error err;
+        c->bounded = stop_wanted();
+        if (c->bounded) /* from below, by nothing */
+            continue;
         c->bounded = price_begin(&priced, p->question, c) &&
                      make(&priced, &FLEET_SPREAD_ANY, &problem, &arena) &&
                      fleet_bound(&c->bound, &problem, &err);

@@ -280,7 +280,7 @@ bool plan_of_fleet_profile(struct plan *plan, const struct fleet_answer *answer,
         int idle = fleet_idle(answer, t);
         if (idle == 0)
             continue;
-        double with = fleet_seconds_with(&answer->plan, &answer->problem, t, idle);
+        double with = fleet_seconds_with(&answer->plan, &answer->problem, t, idle, question->deadline);
         if ((isnan(with) && !error_memory(err)) ||
             !plan_add_idle(plan, t, idle, with + answer->time.other, err)) {
             plan_release(plan);

@@ -1,5 +1,7 @@
 #include "plan/fleet/path.h"
 
+#include "core/stop.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -308,7 +310,7 @@ static void search_cycles(struct search *q, int first, int last, struct toll tol
     double bound = bound_cycles(q, first, last, &toll);
     /* with tolls the bound may stay above its goal, however close the cycles are */
     bool given_up = q->query->limits && q->paths >= MAX_PATHS;
-    if (bound <= ignored_value(q, last) || first == last || given_up) {
+    if (bound <= ignored_value(q, last) || first == last || given_up || stop_wanted()) {
         q->late = fmax(q->late, bound * q->pricer->cycles[last].max);
         return;
     }

@@ -337,6 +337,8 @@ bool fleet_search(struct fleet_choice *plan, const struct fleet_problem *problem
     struct fleet_searcher s = {
         .problem = problem, .sharp = SHARP, .pricings_left = MAX_PRICINGS, .fits_left = MAX_FITS};
     *plan = (struct fleet_choice){0};
+    if (stop_obeyed(err))
+        return false;
     bool ok = begin(&s, err);
     if (ok && columns)
         begin_with(&s, columns);

@@ -89,7 +89,8 @@ static bool fill(struct fill *f, const int *devices, double done)
     bool any_whole = false;
     if (done >= f->wanted)
         return true;
-    if (++f->visits > MAX_VISITS || !reaches(f, devices, f->wanted - done, done > 0.0 || s->any))
+    if (++f->visits > MAX_VISITS || stop_wanted() ||
+        !reaches(f, devices, f->wanted - done, done > 0.0 || s->any))
         return false;
     for (int i = 0; i < s->column_count && count < FLEET_MAX_TYPES; i++)
         if (s->amounts[i] > 0.0) {

@@ -81,14 +81,14 @@ static void a_plan_with_an_idle_device_is_priced(void **state)
     struct fleet_pipeline alone = {.stage_count = 1, .stages = whole, .copies = 1, .microbatches = 10};
     struct fleet_choice plan = {.pipeline_count = 1, .pipelines = &alone, .seconds = 40.0};
     fleet_pipeline_score(&problem, &alone);
-    assert_true(SMALL_SAME(fleet_seconds_with(&plan, &problem, 1, 1), 40.0));
+    assert_true(SMALL_SAME(fleet_seconds_with(&plan, &problem, 1, 1, 0.0), 40.0));
     problem.microbatches = 5; /* 20 s alone, and never less than the slow one's first */
-    assert_true(SMALL_SAME(fleet_seconds_with(&plan, &problem, 1, 1), 40.0));
+    assert_true(SMALL_SAME(fleet_seconds_with(&plan, &problem, 1, 1, 0.0), 40.0));
     problem.types[1].memory = -1.0;
-    assert_true(isinf(fleet_seconds_with(&plan, &problem, 1, 1)));
+    assert_true(isinf(fleet_seconds_with(&plan, &problem, 1, 1, 0.0)));
     problem.types[1].memory = 100.0;
     problem.options[1].tensor = 2; /* which one device has not */
-    assert_true(isinf(fleet_seconds_with(&plan, &problem, 1, 1)));
+    assert_true(isinf(fleet_seconds_with(&plan, &problem, 1, 1, 0.0)));
 }
 
 static struct fleet_rival rival(double seconds, int devices, int64_t microbatch)
