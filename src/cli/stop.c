@@ -35,7 +35,8 @@ static bool is_ignored(int signal_number)
 
 void clean_on_signals(void)
 {
-    static const int deadly[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT, SIGXCPU, SIGUSR1, SIGUSR2};
+    static const int deadly[] = {SIGINT,  SIGTERM, SIGHUP,  SIGPIPE,   SIGQUIT, SIGXCPU,
+                                 SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGPOLL};
     for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++)
         if (!is_ignored(deadly[i]))
             handle(deadly[i], die, (int)SA_RESETHAND);
