@@ -261,7 +261,7 @@ bool doc_only_keys(const struct doc *doc, const struct doc_node *map, const char
         if (i < count)
             continue;
         struct text_hint hint;
-        return doc_error(doc, node, err, "unknown key%s",
+        return doc_error(doc, node, err, "unknown key%s%s", *node->key ? "" : " ''",
                          text_suggest(&hint, text_nearest(node->key, keys, count), ""));
     }
     return true;

@@ -108,8 +108,11 @@ static bool refuse_value(const struct launch_rule *rule, const struct launch_rul
         text_format(&expected, " or %.*s", (int)strcspn(word, "|"), word);
         word += strcspn(word, "|");
     }
-    launch_refuse(argument, err, "expected %s, found '%s'", expected.data ? expected.data : "",
-                  argument->value ? argument->value : "");
+    bool lists = rule->kind == RULE_NUMBER && argument->value && strchr(argument->value, ' ');
+    launch_refuse(
+        argument, err, "expected %s, found '%s'%s", expected.data ? expected.data : "",
+        argument->value ? argument->value : "",
+        lists ? ": a value for each layer (such as a pyramid MoE's numbers of experts) is not priced" : "");
     bool failed = expected.failed;
     text_release(&expected);
     return failed ? error_memory(err) : false;

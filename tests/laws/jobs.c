@@ -242,11 +242,7 @@ static bool as_cluster(struct law_case *kase)
     return holds;
 }
 
-static const struct law job_laws[] = {{"threads", law_threads},
-                                      {"forms", law_forms},
-                                      {"repeated", law_repeated},
-                                      {"check-plan", law_checked},
-                                      {"simulate", law_simulated},
+static const struct law job_laws[] = {LAWS_OF_PLANS,
                                       {"more devices", more_devices},
                                       {"less headroom", less_headroom},
                                       {"fix", fixed},
@@ -395,13 +391,14 @@ static bool rearranged_groups(struct law_case *kase)
     return law_equal(kase, &other, 1.0);
 }
 
-static const struct law mixed_laws[] = {
-    {"threads", law_threads},          {"forms", law_forms},
-    {"repeated", law_repeated},        {"check-plan", law_checked},
-    {"simulate", law_simulated},       {"startable", startable},
-    {"more devices", more_of_them},    {"more memory", more_memory_of_them},
-    {"better type", better_of_them},   {"faster network", faster_network},
-    {"rearranged", rearranged_groups}, {0}};
+static const struct law mixed_laws[] = {LAWS_OF_PLANS,
+                                        {"startable", startable},
+                                        {"more devices", more_of_them},
+                                        {"more memory", more_memory_of_them},
+                                        {"better type", better_of_them},
+                                        {"faster network", faster_network},
+                                        {"rearranged", rearranged_groups},
+                                        {0}};
 
 const struct family family_job = {"job", 8, 1, draw_job, job_laws};
 const struct family family_mixed = {"mixed", 2, 1, draw_mixed, mixed_laws};

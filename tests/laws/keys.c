@@ -265,7 +265,7 @@ static const struct {
     {"calibration", {"no-such-file"}},
     {"profile", {"no-such-file"}},
     {"cluster", {"no-such-file"}},
-    {"plan", {"no-such-file", "no-such-folder/file"}},
+    {"plan", {"no-such-folder/file"}},
     {"file", {"no-such-file"}},
     {"emit", {"megatron"}},
     {"launcher", {"torchrun"}},

@@ -103,39 +103,101 @@ static double seconds_of(const char *text)
     return NAN;
 }
 
-/* The number after a key of the document's first level. */
-static double json_number_of(const char *json, const char *key)
+/* What the JSON says of a plan. */
+struct said {
+    double time, memory;
+    int stages, tensor, context, copies; /* of its first pipeline; copies: those of its first stage, too */
+};
+
+static double number_in(const struct doc *doc, const struct doc_node *map, const char *key)
+{
+    struct error err;
+    double value = NAN;
+    const struct doc_node *node = map ? doc_find(map, key) : NULL;
+    return node && doc_number(doc, node, 0, INFINITY, &value, &err) ? value : NAN;
+}
+
+static struct said said_of(const char *json)
 {
     struct doc doc;
     struct error err;
-    double value = NAN;
+    struct said said = {NAN, NAN, 0, 0, 0, 0};
     if (!doc_parse(&doc, DOC_JSON, "answer", json, strlen(json), &err))
-        return NAN;
-    const struct doc_node *node = doc_find(doc.root, key);
-    if (!node || !doc_number(&doc, node, 0, INFINITY, &value, &err))
-        value = NAN;
+        return said;
+    const struct doc_node *pipelines = doc_find(doc.root, "pipelines");
+    const struct doc_node *first = pipelines ? pipelines->first_child : NULL;
+    const struct doc_node *stages = first ? doc_find(first, "stages") : NULL;
+    const struct doc_node *stage = stages ? stages->first_child : NULL;
+    said.time = number_in(&doc, doc.root, "iteration_time");
+    said.memory = number_in(&doc, doc.root, "memory");
+    said.tensor = (int)number_in(&doc, stage, "tensor");
+    said.context = (int)number_in(&doc, stage, "context");
+    said.copies = (int)(number_in(&doc, first, "copies") * number_in(&doc, stage, "data"));
+    for (; stage; stage = stage->next)
+        said.stages++;
     doc_release(&doc);
-    return value;
+    return said;
+}
+
+/* The text's line about degrees and devices, and the one about memory, if it has them. */
+static bool degrees_agree(struct law_case *kase, const char *text, const struct said *said)
+{
+    const rh_handle *handle = kase->answer.handle;
+    int tensor, context, pipeline, data, used, stages, devices;
+    const char *line = strstr(text, "\ntensor "), *memory = strstr(text, "\nmemory of the fullest device: ");
+    char unit[4];
+    double size;
+    if (line && sscanf(line, "\ntensor %d x context %d x pipeline %d x data %d = %d devices", &tensor,
+                       &context, &pipeline, &data, &used) == 5) {
+        if (tensor != said->tensor || context != said->context || data != said->copies ||
+            pipeline * (int)rh_number(handle, "chunks") != said->stages)
+            return law_broken(kase,
+                              "the text says tensor %d, context %d, pipeline %d, data %d, the JSON "
+                              "tensor %d, context %d, %d stages, %d copies",
+                              tensor, context, pipeline, data, said->tensor, said->context, said->stages,
+                              said->copies);
+        if (used != (int)rh_number(handle, "devices_used") || used != tensor * context * pipeline * data)
+            return law_broken(kase, "the text says %d devices, the library %.0f", used,
+                              rh_number(handle, "devices_used"));
+    } else if (sscanf(text, "%d stages on %d devices", &stages, &devices) == 2 &&
+               (stages != said->stages || (devices != (int)rh_number(handle, "devices") &&
+                                           devices != (int)rh_number(handle, "devices_used"))))
+        return law_broken(kase,
+                          "the text says %d stages on %d devices, the JSON %d, the library %.0f devices",
+                          stages, devices, said->stages, rh_number(handle, "devices"));
+    if (said->memory != rh_number(handle, "memory") &&
+        !(isnan(said->memory) && isnan(rh_number(handle, "memory"))))
+        return law_broken(kase, "the JSON's memory is %.17g, the library's %.17g", said->memory,
+                          rh_number(handle, "memory"));
+    if (memory && sscanf(memory, "\nmemory of the fullest device: %lf %3s", &size, unit) == 2) {
+        double bytes = size * (unit[0] == 'T'   ? 0x1p40
+                               : unit[0] == 'G' ? 0x1p30
+                               : unit[0] == 'M' ? 0x1p20
+                                                : 0x1p10);
+        if (!(fabs(bytes - said->memory) <= 6e-3 * said->memory))
+            return law_broken(kase, "the text says %.6g bytes, the JSON %.17g", bytes, said->memory);
+    }
+    return true;
 }
 
 bool law_forms(struct law_case *kase)
 {
     struct rh_text json, text;
     struct rh_error error;
-    bool holds = true;
     if (!kase->answer.handle)
         return true;
     if (!rh_write(kase->answer.handle, "json", &json, &error) ||
         !rh_write(kase->answer.handle, "text", &text, &error))
         return law_broken(kase, "%s", error.text);
+    const struct said said = said_of(json.data);
     double time = kase->answer.time, expected = rh_number(kase->answer.handle, "expected");
-    if (json_number_of(json.data, "iteration_time") != time)
-        holds = law_broken(kase, "the JSON's iteration_time is %.17g, the library's %.17g",
-                           json_number_of(json.data, "iteration_time"), time);
     const char *line = strstr(text.data, "\niteration ");
-    double said = line ? seconds_of(line + 11) : NAN;
-    if (holds && !(fabs(said - time) <= 1e-3 * time || fabs(said - expected) <= 1e-3 * expected))
-        holds = law_broken(kase, "the text says %.6g s, the library %.17g (expected %.17g)", said, time,
+    double shown = line ? seconds_of(line + 11) : NAN;
+    bool holds = degrees_agree(kase, text.data, &said);
+    if (holds && said.time != time)
+        holds = law_broken(kase, "the JSON's iteration_time is %.17g, the library's %.17g", said.time, time);
+    if (holds && !(fabs(shown - time) <= 1e-3 * time || fabs(shown - expected) <= 1e-3 * expected))
+        holds = law_broken(kase, "the text says %.6g s, the library %.17g (expected %.17g)", shown, time,
                            expected);
     rh_text_free(&json);
     rh_text_free(&text);

@@ -59,6 +59,13 @@ bool law_checked(struct law_case *kase);   /* check-plan has the plan's time, an
 bool law_simulated(struct law_case *kase); /* the simulator prints the formula of the plan it plays */
 bool law_repeated(struct law_case *kase);  /* a plan that is read is written as it was */
 
+/* Those of every plan. */
+#define LAWS_OF_PLANS                                                                                        \
+    {"threads", law_threads}, {"forms", law_forms}, {"repeated", law_repeated}, {"check-plan", law_checked}, \
+    {                                                                                                        \
+        "simulate", law_simulated                                                                            \
+    }
+
 /* The other question has the same answer, `factor` times as long. */
 bool law_equal(struct law_case *kase, const struct question *other, double factor);
 bool law_equal_in(struct law_case *kase, const struct world *other, double factor, bool shuffle);

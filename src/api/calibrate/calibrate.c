@@ -339,11 +339,6 @@ static bool check_options(const struct rh_calibrate_request *given, struct error
     if (given->from && given->runs)
         return error_set(err, ERROR_USAGE,
                          "--from (the log of one run) and --runs (a table of runs) cannot be combined");
-    if (!given->from && (given->jobs.count > 0 || given->set.count > 0 || given->model || given->software ||
-                         given->devices > 0 || given->devices_per_node > 0 || given->sequence > 0))
-        return error_set(err, ERROR_USAGE, "options of a job need --from, the log of its run");
-    if (given->name && !given->gemm)
-        return error_set(err, ERROR_USAGE, "--name needs --gemm: links and generations keep their names");
     if (given->name && (!*given->name || strchr(given->name, '/') || strlen(given->name) > 64))
         return error_set(err, ERROR_USAGE, "--name: expected from 1 to 64 characters without '/', found '%s'",
                          given->name);
@@ -449,27 +444,29 @@ const struct option_spec api_calibrate_options[] = {
     OPTION(rh_calibrate_request, from, OPTION_FILE, "from", .argument = "LOG",
            .help = "log of one of your runs (Megatron-LM, torchtitan or DeepSpeed), to correct the times of "
                    "similar jobs on your machines"),
-    OPTION(rh_calibrate_request, jobs, OPTION_FILE, "job", .argument = "FILE", .repeats = true,
+    OPTION(rh_calibrate_request, jobs, OPTION_FILE, "job", .needs = "from", .argument = "FILE",
+           .repeats = true,
            .help = "the run's launch description, as 'rehearse price' reads it, if the log does not hold its "
                    "arguments"),
-    OPTION(rh_calibrate_request, set, OPTION_TEXT, "set", .argument = "NAME=VALUE", .repeats = true,
-           .help = "a variable of that description, or an argument by its name"),
+    OPTION(rh_calibrate_request, set, OPTION_TEXT, "set", .needs = "from", .argument = "NAME=VALUE",
+           .repeats = true, .help = "a variable of that description, or an argument by its name"),
     OPTION(rh_calibrate_request, root, OPTION_FILE, "root", .argument = "FOLDER",
            .help = "files that it names are read below its own folder or below FOLDER; default: the nearest "
                    "folder above it that has .git"),
-    OPTION(rh_calibrate_request, model, OPTION_TEXT, "model", .letter = 'm', .argument = "NAME",
+    OPTION(rh_calibrate_request, model, OPTION_TEXT, "model", .needs = "from", .letter = 'm',
+           .argument = "NAME",
            .help =
                "the run's model, if it is not described: a name, org/name, or a config.json of Hugging Face"),
-    OPTION(rh_calibrate_request, sequence, OPTION_INTEGER, "sequence", .dimension = DIMENSION_LENGTH,
-           .argument = "N", .initial = "0", .max = 1 << 24,
+    OPTION(rh_calibrate_request, sequence, OPTION_INTEGER, "sequence", .needs = "from",
+           .dimension = DIMENSION_LENGTH, .argument = "N", .initial = "0", .max = 1 << 24,
            .help = "tokens of a sequence, if not given otherwise"),
-    OPTION(rh_calibrate_request, software, OPTION_TEXT, "software", .argument = "NAME",
+    OPTION(rh_calibrate_request, software, OPTION_TEXT, "software", .needs = "from", .argument = "NAME",
            .help =
                "training software that the run is priced as, instead of the log's ('rehearse cost --list')"),
-    OPTION(rh_calibrate_request, devices, OPTION_INTEGER, "devices", .argument = "N", .initial = "0",
-           .max = 1048576, .help = "number of devices of the run; 0: as in the log"),
-    OPTION(rh_calibrate_request, devices_per_node, OPTION_INTEGER, "devices-per-node", .argument = "N",
-           .initial = "0", .max = 1024,
+    OPTION(rh_calibrate_request, devices, OPTION_INTEGER, "devices", .needs = "from", .argument = "N",
+           .initial = "0", .max = 1048576, .help = "number of devices of the run; 0: as in the log"),
+    OPTION(rh_calibrate_request, devices_per_node, OPTION_INTEGER, "devices-per-node", .needs = "from",
+           .argument = "N", .initial = "0", .max = 1024,
            .help = "devices of a node; 0: as in the log, or the usual number for the device type"),
     OPTION(rh_calibrate_request, rows, OPTION_TEXT, "rows", .argument = "NAME",
            .help =
@@ -488,7 +485,7 @@ const struct option_spec api_calibrate_options[] = {
                    "of devices, or a whole GPU (predicted from its data sheet alone)"),
     OPTION(rh_calibrate_request, across, OPTION_TEXT, "across", .needs = "collectives", .argument = "LINK",
            .help = "also fit this link between nodes, to the rows of several nodes"),
-    OPTION(rh_calibrate_request, name, OPTION_TEXT, "name", .argument = "NEW",
+    OPTION(rh_calibrate_request, name, OPTION_TEXT, "name", .needs = "gemm", .argument = "NEW",
            .help = "name of the fitted device; by default its name is kept"),
     OPTION(rh_calibrate_request, output, OPTION_FILE, "output", .letter = 'o', .argument = "OUT",
            .help =

@@ -317,11 +317,7 @@ static bool check_options(const struct rh_cost_request *given, struct error *err
     const struct {
         const char *name;
         bool set;
-    } of_models[] = {{"sequence", given->sequence != 0},
-                     {"precision", strcmp(given->precision, model_precisions[MODEL_MIXED]) != 0},
-                     {"tensor", given->tensor != 1},
-                     {"software", strcmp(given->software, SOFTWARE) != 0}},
-      of_files[] = {{"explain", given->explain},
+    } of_files[] = {{"explain", given->explain},
                     {"backward", given->backward.count > 0},
                     {"parameters", given->parameters != NULL},
                     {"attention", strcmp(given->attention, attentions[ATTENTION_UNFUSED]) != 0},
@@ -334,10 +330,6 @@ static bool check_options(const struct rh_cost_request *given, struct error *err
                     {"custom-calls", given->custom_calls != NULL}};
     const size_t priced = 8; /* the first of these need a device */
     bool prices = given->devices || given->explain;
-    for (size_t i = 0; i < sizeof of_models / sizeof *of_models; i++)
-        if (!given->model && of_models[i].set)
-            return error_set(err, ERROR_USAGE, "--%s is for --model; files already define it",
-                             of_models[i].name);
     for (size_t i = 0; i < sizeof of_files / sizeof *of_files; i++)
         if (of_files[i].set && given->model)
             return error_set(err, ERROR_USAGE, "--%s is for files and cannot be combined with --model",
@@ -406,18 +398,19 @@ const struct option_spec api_cost_options[] = {
            .max = PROFILE_MAX_MICROBATCH,
            .help = "samples in a micro-batch; for files, the number that they were exported for (it changes "
                    "no time)"),
-    OPTION(rh_cost_request, sequence, OPTION_INTEGER, "sequence", .dimension = DIMENSION_LENGTH,
-           .argument = "N", .initial = "0", .max = MAX_SEQUENCE,
+    OPTION(rh_cost_request, sequence, OPTION_INTEGER, "sequence", .needs = "model",
+           .dimension = DIMENSION_LENGTH, .argument = "N", .initial = "0", .max = MAX_SEQUENCE,
            .help = "tokens in a sample; 0 is the length that the model was trained with"),
     OPTION(
-        rh_cost_request, precision, OPTION_WORD, "precision", .argument = "NAME", .initial = "mixed",
-        .words = model_precisions,
+        rh_cost_request, precision, OPTION_WORD, "precision", .needs = "model", .argument = "NAME",
+        .initial = "mixed", .words = model_precisions,
         .help =
             "mixed multiplies in bf16 (fp16 where there is none) and keeps 16 bits, fp32 multiplies in tf32 "
             "where "
             "there is one and keeps 32 bits, fp8 multiplies in 8 bits"),
-    OPTION(rh_cost_request, tensor, OPTION_INTEGER, "tensor", .argument = "N", .initial = "1", .min = 1,
-           .max = 1024, .help = "tensor parallel degree: devices of a node that share each layer"),
+    OPTION(rh_cost_request, tensor, OPTION_INTEGER, "tensor", .needs = "model", .argument = "N",
+           .initial = "1", .min = 1, .max = 1024,
+           .help = "tensor parallel degree: devices of a node that share each layer"),
     OPTION(rh_cost_request, recompute, OPTION_WORD, "recompute", .argument = "WHAT", .initial = "none",
            .words = recomputes,
            .help = "activations that the backward pass recomputes instead of keeping them"),
@@ -447,8 +440,8 @@ const struct option_spec api_cost_options[] = {
             "ones"),
     OPTION(rh_cost_request, first, OPTION_FLAG, "first",
            .help = "the first file is the model's first layer: the gradient of its input is not computed"),
-    OPTION(rh_cost_request, software, OPTION_TEXT, "software", .argument = "NAME", .initial = SOFTWARE,
-           .help = "the training software: how attention is computed and what is fused"),
+    OPTION(rh_cost_request, software, OPTION_TEXT, "software", .needs = "model", .argument = "NAME",
+           .initial = SOFTWARE, .help = "the training software: how attention is computed and what is fused"),
     OPTION(rh_cost_request, devices_per_node, OPTION_INTEGER, "devices-per-node", .argument = "N",
            .initial = "8", .max = 1024,
            .help = "all-reduce times inside a node for up to N devices; 0 leaves them out"),

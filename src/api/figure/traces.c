@@ -23,7 +23,8 @@ enum { ZOOM_TRACES, ZOOM_PHASE, ZOOM_MARGIN, ZOOM_FIRST, ZOOM_LAST, ZOOM_FROM, Z
 #define OPTIONS_ZOOM(request)                                                                                \
     OPTION(request, phase, OPTION_TEXT, "phase", .argument = "NAME[:N]",                                     \
            .help = "only this phase: the first of the name, or the N-th"),                                   \
-        OPTION_TIME(request, margin, .initial = "5s", .help = "time to show before and after --phase"),      \
+        OPTION_TIME(request, margin, .needs = "phase", .initial = "5s",                                      \
+                    .help = "time to show before and after --phase"),                                        \
         OPTION_TIME(request, first, .min = OPTION_POSITIVE, .help = "only the first TIME of the run"),       \
         OPTION_TIME(request, last, .min = OPTION_POSITIVE, .help = "only the last TIME of the run"),         \
         OPTION_TIME(request, from, .help = "start at this time of the run"),                                 \
@@ -59,8 +60,6 @@ static bool read_part(struct part part, struct trace_zoom *zoom, struct trace_se
     if (is_given[ZOOM_PHASE] + is_given[ZOOM_FIRST] + is_given[ZOOM_LAST] + between > 1)
         return error_set(err, ERROR_USAGE,
                          "--phase, --first, --last and --from with --to exclude each other");
-    if (is_given[ZOOM_MARGIN] && !is_given[ZOOM_PHASE])
-        return error_set(err, ERROR_USAGE, "--margin needs --phase");
     if (is_given[ZOOM_FROM] && is_given[ZOOM_TO] && part.from >= part.to)
         return error_set(err, ERROR_USAGE, "--to: expected a time after --from");
     *zoom = (struct trace_zoom){.phase = part.phase,

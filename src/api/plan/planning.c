@@ -1,6 +1,7 @@
 #include "api/plan/planning.h"
 
-#include <inttypes.h>
+#include "plan/split/rule.h"
+
 #include <stddef.h>
 
 const char *const planning_allreduces[] = {"profile", "model", "none", NULL};
@@ -23,11 +24,9 @@ bool model_choose(const struct model_given *given, struct cost_chosen *chosen, s
     if (pricing->sequence < 1)
         return error_set(err, ERROR_USAGE, "--sequence N is missing: the sequence length of '%s' is unknown",
                          chosen->model->name);
-    if (chosen->model->positions > 0 && pricing->sequence > chosen->model->positions)
-        return error_set(err, ERROR_INFEASIBLE,
-                         "--sequence: %" PRId64 " tokens exceed the %" PRId64 " positions of '%s'",
-                         pricing->sequence, chosen->model->positions, chosen->model->name);
-    return true;
+    struct job job = {.model = chosen->model, .software = pricing->software, .sequence = pricing->sequence};
+    const struct job_rule *rule = job_rule_at(&job, RULE_AT_QUESTION);
+    return !rule || job_rule_refuse(&job, rule, err);
 }
 
 bool planning_open_given(struct planning *planning, struct planning_options options,
@@ -36,5 +35,14 @@ bool planning_open_given(struct planning *planning, struct planning_options opti
     if (given->name && !model_choose(given, chosen, &options.pricing, err))
         return false;
     options.model = chosen->model;
+    struct job job = {.software = options.pricing.software, .pipeline = 2};
+    const struct job_rule *rule = given->name ? job_rule_at(&job, RULE_AT_STAGES) : NULL;
+    struct text text = {0};
+    if (rule) {
+        rule->say(&job, &text);
+        error_set(err, ERROR_INFEASIBLE, "--software: %s", text.data ? text.data : rule->id);
+        text_release(&text);
+        return false;
+    }
     return planning_open(planning, &options, err);
 }

@@ -191,18 +191,11 @@ static bool check_drill(const struct rh_play_request *given, const struct api_ca
         "model", "sequence",         "type",      "software",  "pin",       "jitter",
         "data",  "storage",          "csv",       "trace",     "chakra",    "figure",
         "style", "simulated",        "copy-rate", "save-rate", "save-waits"};
-    static const char *const of_drills[] = {"faults", "cluster", "time-share", "silence"};
     static const char *const of_fates[] = {"kill", "cut", "return", "failures", "survive"};
     bool drill = play_asks_drills(given);
     for (size_t i = 0; drill && i < sizeof of_plans / sizeof *of_plans; i++)
         if (is_given(call, of_plans[i]))
             return error_set(err, ERROR_USAGE, "--%s is for plans, not for drills", of_plans[i]);
-    for (size_t i = 0; !drill && i < sizeof of_drills / sizeof *of_drills; i++)
-        if (is_given(call, of_drills[i]))
-            return error_set(
-                err, ERROR_USAGE,
-                "--%s is for drills: add --kill, --cut, --return, --failures, --random or --survive",
-                of_drills[i]);
     for (size_t i = 0; given->random > 0 && i < sizeof of_fates / sizeof *of_fates; i++)
         if (is_given(call, of_fates[i]))
             return error_set(err, ERROR_USAGE, "--%s and --random exclude each other", of_fates[i]);
@@ -358,16 +351,20 @@ const struct option_spec api_play_options[] = {
            .help = "run only number N of the random drills"),
     OPTION(rh_play_request, survive, OPTION_FLAG, "survive", .topic = "drills",
            .help = "inject no losses; when a rank is lost from outside, the others go on"),
-    OPTION(rh_play_request, faults, OPTION_INTEGER, "faults", .topic = "drills", .argument = "F",
+    OPTION(rh_play_request, faults, OPTION_INTEGER, "faults",
+           .needs = "kill cut return failures random survive", .topic = "drills", .argument = "F",
            .initial = "1", .max = 1000, .help = "lost nodes after which every layer still has a copy"),
-    OPTION(rh_play_request, cluster, OPTION_FILE, "cluster", .letter = 'c', .topic = "drills",
+    OPTION(rh_play_request, cluster, OPTION_FILE, "cluster",
+           .needs = "kill cut return failures random survive", .letter = 'c', .topic = "drills",
            .argument = "FILE", .help = "the nodes of the cluster; by default those of the plan"),
-    OPTION(rh_play_request, time_share, OPTION_NUMBER, "time-share", .dimension = DIMENSION_SHARE,
+    OPTION(rh_play_request, time_share, OPTION_NUMBER, "time-share",
+           .needs = "kill cut return failures random survive", .dimension = DIMENSION_SHARE,
            .topic = "drills", .argument = "SHARE", .initial = "1", .max = 1e6,
            .help = "an iteration takes this share of its planned time"),
-    OPTION(rh_play_request, silence, OPTION_QUANTITY, "silence", .dimension = DIMENSION_WAIT,
-           .topic = "drills", .argument = "TIME", .initial = "1s", .min = 0.05, .max = 3600,
-           .unit = UNIT_TIME, .help = "a rank that is silent for this time counts as lost"),
+    OPTION(rh_play_request, silence, OPTION_QUANTITY, "silence",
+           .needs = "kill cut return failures random survive", .dimension = DIMENSION_WAIT, .topic = "drills",
+           .argument = "TIME", .initial = "1s", .min = 0.05, .max = 3600, .unit = UNIT_TIME,
+           .help = "a rank that is silent for this time counts as lost"),
     OPTION(rh_play_request, from, OPTION_HANDLE, "from", .repeats = true, .of_callers = true,
            .help = "plans and sets of templates found or loaded earlier"),
     OPTION(rh_play_request, own_process, OPTION_FLAG, "own-process", .of_callers = true,

@@ -181,7 +181,9 @@ static bool add_scalar(struct doc_builder *builder, const yaml_event_t *event)
         return error_memory(builder->err);
     if (expects_key(builder)) {
         if (strlen(text) != length || length == 0)
-            return doc_syntax_error(builder, place(&event->start_mark), "expected a key");
+            return doc_syntax_error(builder, place(&event->start_mark),
+                                    length == 0 ? "expected a key, found an empty one"
+                                                : "expected a key without NUL characters");
         builder->key = text;
         return true;
     }

@@ -410,6 +410,9 @@ enum job_dimension {
 const char *job_dimension_name(enum job_dimension dimension);
 int64_t job_dimension_value(const struct job *job, enum job_dimension dimension);
 
+/* Sets a degree, micro-batch, number of chunks or ZeRO stage. */
+void job_dimension_set(struct job *job, enum job_dimension dimension, int64_t value);
+
 /* Appends a value as `--fix` takes it: "8", "full", "core_attn+mlp"; a technique that is the software's own is "usual". Is it a
  * number, or words? */
 void job_dimension_write(struct text *out, enum job_dimension dimension, int64_t value);

@@ -164,10 +164,18 @@ static void say_techniques(const struct job *job, struct text *out)
 {
     enum technique_kind kind = (enum technique_kind)technique_missing(job);
     const char *separator = "; these have: ";
-    text_format(out, "'%s' has no '%s' (%s)", job->software->name, technique_name(kind),
-                technique_text(kind));
+    bool order = kind == TECHNIQUE_SCHEDULE;
+    text_format(out, "'%s' has no '%s", job->software->name, technique_name(kind));
+    if (order) {
+        text_add(out, "=");
+        technique_write(out, kind, job->technique.schedule);
+    }
+    text_format(out, "' (%s)", technique_text(kind));
+    if (order && has(job, OFFERS_PIPELINE))
+        text_format(out, ", only 1f1b%s", has(job, OFFERS_CHUNKS) ? " and interleaved-1f1b" : "");
     for (int s = 0; s < SOFTWARE_COUNT; s++)
-        if (software_supports(&software_all[s], kind)) {
+        if (software_supports(&software_all[s], kind) &&
+            (!order || (software_all[s].schedules >> job->technique.schedule & 1))) {
             text_format(out, "%s%s", separator, software_all[s].name);
             separator = ", ";
         }
@@ -393,7 +401,7 @@ RULE(host, host_holds(job), say_host(job, out))
 const struct job_rule job_rules[] = {
     ROW("product", product, ALL, DEGREES, 0, 0, NULL, STATE ":822"),
     ROW("tensor", tensor, PLANNED, TP, TP, 0, NULL, OURS),
-    ROW("pipeline", pipeline, PLANNED, PP, PP, 0, NULL, OURS),
+    ROW("pipeline", pipeline, PLANNED, PP, PP, RULE_AT_STAGES, NULL, OURS),
     ROW("context", context, PLANNED, BIT(CONTEXT), BIT(CONTEXT), 0, NULL, OURS),
     ROW("expert", expert, PLANNED, EP, EP, 0, NULL, OURS),
     ROW("chunks", chunks, PLANNED, VP, VP, RULE_AT_CHUNKS, NULL, OURS),
@@ -440,43 +448,48 @@ static bool counts(const struct job_rule *rule, const struct job *job)
     return !rule->of || strncmp(job->software->name, rule->of, strlen(rule->of)) == 0;
 }
 
+void job_dimension_set(struct job *job, enum job_dimension dimension, int64_t value)
+{
+    int small = value > INT32_MAX ? INT32_MAX : (int)value;
+    switch (dimension) {
+    case JOB_TENSOR:
+        job->tensor = small;
+        break;
+    case JOB_PIPELINE:
+        job->pipeline = small;
+        break;
+    case JOB_DATA:
+        job->data = small;
+        break;
+    case JOB_CONTEXT:
+        job->context = small;
+        break;
+    case JOB_EXPERT:
+        job->expert = small;
+        break;
+    case JOB_MICROBATCH:
+        job->microbatch = value;
+        break;
+    case JOB_CHUNKS:
+        job->chunks = small;
+        break;
+    case JOB_SHARDING:
+        job->sharding = small;
+        break;
+    default:
+        break;
+    }
+}
+
 /* A job of which nothing is decided but a dimension. */
 static struct job alone(const struct job_question *question, enum job_dimension dimension, int64_t value,
                         int pipeline)
 {
     struct job job = question->job;
-    int small = value > INT32_MAX ? INT32_MAX : (int)value;
     job.tensor = job.data = job.context = job.expert = job.chunks = 1;
     job.pipeline = pipeline;
     job.microbatch = 1;
-    switch (dimension) {
-    case JOB_TENSOR:
-        job.tensor = small;
-        break;
-    case JOB_PIPELINE:
-        job.pipeline = small;
-        break;
-    case JOB_DATA:
-        job.data = small;
-        break;
-    case JOB_CONTEXT:
-        job.context = small;
-        break;
-    case JOB_EXPERT:
-        job.expert = small;
-        break;
-    case JOB_MICROBATCH:
-        job.microbatch = value;
-        break;
-    case JOB_CHUNKS:
-        job.chunks = small;
-        break;
-    case JOB_SHARDING:
-        job.sharding = small;
-        break;
-    default:
-        break;
-    }
+    job_dimension_set(&job, dimension, value);
     return job;
 }
 
@@ -514,6 +527,17 @@ const struct job_rule *job_rule_at(const struct job *job, unsigned at)
         if ((job_rules[i].at & at) && counts(&job_rules[i], job) && !job_rules[i].keeps(job))
             return &job_rules[i];
     return NULL;
+}
+
+int job_rule_count_broken(const struct job *job, const struct job_rule **first)
+{
+    int broken = 0;
+    for (int i = job_rule_count - 1; i >= 0; i--)
+        if (job_rules[i].reach <= RULE_PLANNED && counts(&job_rules[i], job) && !job_rules[i].keeps(job)) {
+            *first = &job_rules[i];
+            broken++;
+        }
+    return broken;
 }
 
 const struct job_rule *job_rule_broken(const struct job *job, enum job_rule_reach reach)

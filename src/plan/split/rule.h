@@ -27,6 +27,7 @@ enum {
     RULE_AT_SPLIT = 32,       /* tensor, expert and expert tensor parallel */
     RULE_AT_QUESTION = 64,    /* nothing */
     RULE_AT_TECHNIQUES = 128, /* nothing but given techniques */
+    RULE_AT_STAGES = 512,     /* that there are several stages */
     RULE_AT_MODE = 256,       /* recomputation */
 };
 
@@ -63,6 +64,9 @@ static inline bool job_keeps(const struct job *job, unsigned at)
 
 /* Returns the first rule up to `reach` that a job breaks; NULL: none. */
 const struct job_rule *job_rule_broken(const struct job *job, enum job_rule_reach reach);
+
+/* Returns how many rules a planned job breaks, and sets the first of them if there are any. */
+int job_rule_count_broken(const struct job *job, const struct job_rule **first);
 
 /* Sets "tp=3: the 64 heads …" (ERROR_INFEASIBLE). Returns false. */
 bool job_rule_refuse(const struct job *job, const struct job_rule *rule, struct error *err);

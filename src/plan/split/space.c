@@ -189,11 +189,7 @@ bool space_init(struct space *space, const struct job_question *question, struct
     space->schedules = list_schedules(question);
     list_cuts(space);
     if (space->group_count == 0 || space->mode_count == 0)
-        return error_set(
-            err, ERROR_INFEASIBLE,
-            "no tensor, context and expert parallel degrees and micro-batch are allowed for '%s' on %d "
-            "devices with a global batch of %" PRId64,
-            question->job.model->name, question->job.devices, question->job.batch);
+        return space_does_not_fit(space, &question->job, 0.0, err);
     space->cuts = arena_alloc(arena, (size_t)space->cut_count, sizeof *space->cuts);
     struct space_group *groups = arena_alloc(arena, (size_t)space->group_count, sizeof *groups);
     if (!space->cuts || !groups)

@@ -5,12 +5,12 @@
 #include "plan/split/space.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 
-#define MAX_REMEDIES    3
-#define MAX_LARGER      7       /* doublings of the number of devices */
-#define MAX_DEVICES     1048576 /* of them */
-#define MAX_CHUNKS_AWAY 8
+#define MAX_REMEDIES 3
+#define MAX_LARGER   7       /* doublings of the number of devices */
+#define MAX_DEVICES  1048576 /* of them */
 
 /* Returns the nearest value that keeps the rules, in a direction; 0: none (of sharding: -1). */
 static int64_t nearest(const struct job_question *question, enum job_dimension dimension, int64_t from,
@@ -49,55 +49,6 @@ static bool say_broken(const struct job_question *question, enum job_dimension d
     return true;
 }
 
-/* Degrees that are given, as far as their least values go: their product is a number of devices. */
-static bool say_product(const struct job_question *question, struct text *out)
-{
-    static const enum job_dimension degrees[] = {JOB_TENSOR, JOB_PIPELINE, JOB_DATA, JOB_CONTEXT};
-    double product = 1.0;
-    int given = 0;
-    for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++)
-        if (question->ranges[degrees[i]].given) {
-            product *= (double)question->ranges[degrees[i]].min;
-            given++;
-        }
-    if (given < 2 || product <= question->job.devices)
-        return false;
-    const char *separator = "; ";
-    for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++)
-        if (question->ranges[degrees[i]].given) {
-            text_format(out, "%s%s=%" PRId64, separator, job_dimension_name(degrees[i]),
-                        question->ranges[degrees[i]].min);
-            separator = " x ";
-        }
-    text_format(out, " are %.0f devices", product);
-    return true;
-}
-
-static bool has_plan(const struct job_question *question, struct parallel *pool);
-
-/* Numbers of chunks depend on pipeline, blocks and micro-batches: the nearest is found by trying. */
-static void say_chunks(const struct job_question *question, struct parallel *pool, struct text *out)
-{
-    const struct job_range *range = &question->ranges[JOB_CHUNKS];
-    const int64_t starts[] = {range->min, range->max};
-    const char *separator = "; nearest: ";
-    if (!range->given || !question->job.software->offers)
-        return;
-    for (int side = 0; side < 2; side++)
-        for (int64_t away = 1; away <= MAX_CHUNKS_AWAY; away++) {
-            struct job_question near = *question;
-            int64_t chunks = side == 0 ? starts[0] - away : starts[1] + away;
-            near.ranges[JOB_CHUNKS] = (struct job_range){chunks, chunks, true};
-            if (chunks < 1 || chunks > job_block_count(&question->job) + 2)
-                break;
-            if (has_plan(&near, pool)) {
-                text_format(out, "%svp=%" PRId64, separator, chunks);
-                separator = " or ";
-                break;
-            }
-        }
-}
-
 /* A change after which there is a plan. */
 struct remedy {
     char text[128];
@@ -118,6 +69,86 @@ static bool has_plan(const struct job_question *question, struct parallel *pool)
         return false;
     job_search_release(&search);
     return true;
+}
+
+/* Returns whether some split is allowed, however much it holds. */
+static bool is_allowed(const struct job_question *question, struct parallel *pool)
+{
+    struct job_question roomy = *question;
+    struct cost_device device = *question->job.device;
+    device.memory = INT64_MAX / 2;
+    roomy.job.device = &device;
+    return has_plan(&roomy, pool);
+}
+
+/* Sets the dimensions from `d` on to given values, or to small ones, and keeps the job that breaks the fewest rules. */
+static void break_least(const struct job_question *question, int d, struct job *job, struct job *least,
+                        int *broken)
+{
+    static const int64_t small[] = {1, 2, 4, 8};
+    const struct job_range *range = &question->ranges[d];
+    const struct job_rule *unused;
+    bool single = range->given || d == JOB_DATA || d == JOB_CONTEXT || d == JOB_MICROBATCH;
+    if (d == JOB_RECOMPUTE) {
+        job->recompute = range->given ? (enum recompute)range->min : RECOMPUTE_NONE;
+        int64_t devices = (int64_t)job->tensor * job->pipeline * job->context * job->data;
+        job->devices = (int)devices;
+        int count = devices <= question->job.devices ? job_rule_count_broken(job, &unused) : INT_MAX;
+        if (count < *broken) {
+            *broken = count;
+            *least = *job;
+        }
+        return;
+    }
+    for (int i = 0; *broken > 0 && i < (single ? 1 : 4); i++) {
+        int64_t value = range->given ? range->min : d == JOB_SHARDING ? i : small[i];
+        if (d == JOB_DATA && !range->given) {
+            value = question->job.devices / ((int64_t)job->tensor * job->pipeline * job->context);
+            while (value > 1 && question->job.batch % value != 0)
+                value--;
+        }
+        job_dimension_set(job, (enum job_dimension)d, value > 1 || d == JOB_SHARDING ? value : 1);
+        break_least(question, d + 1, job, least, broken);
+    }
+}
+
+/* Where no split is allowed: the fewest given values that exclude all of them, and the rule in the way of the job that is
+ * nearest to one. */
+static void say_conflict(const struct job_question *question, struct parallel *pool, struct text *out)
+{
+    struct job_question least = *question;
+    struct job job = question->job, nearest;
+    const struct job_rule *rule = NULL;
+    const char *separator = " with ";
+    int broken = INT_MAX;
+    if (is_allowed(question, pool))
+        return;
+    for (int d = 0; d < JOB_DIMENSIONS; d++) {
+        least.ranges[d].given = false;
+        least.ranges[d].given = question->ranges[d].given && is_allowed(&least, pool);
+        if (!least.ranges[d].given)
+            continue;
+        text_format(out, "%s%s=", separator, job_dimension_name((enum job_dimension)d));
+        job_dimension_write(out, (enum job_dimension)d, least.ranges[d].min);
+        if (least.ranges[d].max > least.ranges[d].min && job_dimension_is_number((enum job_dimension)d))
+            text_format(out, "..%" PRId64, least.ranges[d].max);
+        separator = ", ";
+    }
+    /* with all given values, if they break one rule alone: that is the one */
+    const struct job_question *told[] = {question, &least};
+    for (int i = 0; i < 2 && broken > 1; i++) {
+        const struct job_range *context = &told[i]->ranges[JOB_CONTEXT];
+        broken = INT_MAX;
+        job.technique = space_techniques(told[i]);
+        job.context = context->given ? (int)context->min : 1;
+        break_least(told[i], 0, &job, &nearest, &broken);
+    }
+    if (broken == INT_MAX)
+        text_format(out, ": their product is more than %d devices", question->job.devices);
+    else if (job_rule_count_broken(&nearest, &rule) > 0) {
+        text_add(out, ": ");
+        rule->say(&nearest, out);
+    }
 }
 
 static void keep(struct remedy *remedies, int *count, const struct remedy *one)
@@ -233,8 +264,7 @@ void job_advise(const struct job_question *question, struct parallel *pool, stru
             text_release(&advice);
             return;
         }
-    if (!say_product(question, &advice))
-        say_chunks(question, pool, &advice);
+    say_conflict(question, pool, &advice);
     try_open(question, pool, remedies, &count);
     try_all_memory(question, pool, remedies, &count);
     for (int i = 0; i < count; i++)
