@@ -133,7 +133,7 @@ const struct doc_node *doc_find(const struct doc_node *map, const char *key)
     if (!map || map->type != DOC_MAP)
         return NULL;
     for (const struct doc_node *node = map->first_child; node; node = node->next)
-        if (strcmp(node->key, key) == 0)
+        if (*node->key == *key && strcmp(node->key, key) == 0)
             return node;
     return NULL;
 }
@@ -256,7 +256,7 @@ bool doc_only_keys(const struct doc *doc, const struct doc_node *map, const char
 {
     for (const struct doc_node *node = map->first_child; node; node = node->next) {
         size_t i = 0;
-        while (i < count && strcmp(node->key, keys[i]) != 0)
+        while (i < count && (*node->key != *keys[i] || strcmp(node->key, keys[i]) != 0))
             i++;
         if (i < count)
             continue;

@@ -71,101 +71,58 @@ void text_format(struct text *text, const char *format, ...)
     va_end(args);
 }
 
-#define LONGEST_WORD 64
+#define LONGEST_WORD 64 /* bits of a number */
 
-static size_t min(size_t a, size_t b)
+struct text_nearest text_nearest_to(const char *word)
 {
-    return a < b ? a : b;
-}
-
-/* Optimal string alignment: insertions, deletions, substitutions and swaps of neighbours. More than `limit` is not told apart: only
- * cells so near to the diagonal are computed. */
-static size_t distance(const char *a, size_t a_length, const char *b, size_t b_length, size_t limit)
-{
-    size_t rows[3][LONGEST_WORD + 2];
-    size_t *two_ago = rows[0], *before = rows[1], *now = rows[2];
-    for (size_t j = 0; j <= b_length + 1; j++)
-        before[j] = two_ago[j] = j;
-    for (size_t i = 1; i <= a_length; i++) {
-        size_t from = i > limit ? i - limit : 1, to = min(b_length, i + limit), least = SIZE_MAX;
-        int ca = tolower((unsigned char)a[i - 1]);
-        now[from - 1] = from == 1 ? i : limit + 1;
-        for (size_t j = from; j <= to; j++) {
-            int cb = tolower((unsigned char)b[j - 1]);
-            now[j] = min(min(before[j] + 1, now[j - 1] + 1), before[j - 1] + (ca != cb));
-            if (i > 1 && j > 1 && ca == tolower((unsigned char)b[j - 2]) &&
-                tolower((unsigned char)a[i - 2]) == cb)
-                now[j] = min(now[j], two_ago[j - 2] + 1);
-            least = min(least, now[j]);
-        }
-        if (least > limit + 1) /* a swap may be one less than the row before */
-            return limit + 1;
-        now[to + 1] = limit + 1;
-        size_t *row = two_ago;
-        two_ago = before;
-        before = now;
-        now = row;
+    struct text_nearest nearest = {.word = word, .length = strlen(word)};
+    for (size_t i = 0; i < nearest.length && i < LONGEST_WORD; i++) {
+        nearest.places[tolower((unsigned char)word[i])] |= UINT64_C(1) << i;
+        nearest.places[toupper((unsigned char)word[i])] |= UINT64_C(1) << i;
     }
-    return before[b_length];
+    return nearest;
 }
 
-struct text_word text_word(const char *text)
+/* Optimal string alignment: insertions, deletions, substitutions and swaps of neighbours. A bit is a letter of the word: one more or
+ * one less than beside it (H. Hyyrö, A Bit-Vector Algorithm for Computing Levenshtein and Damerau Edit Distances, 2003). */
+static size_t distance(const struct text_nearest *nearest, const char *to)
 {
-    struct text_word word = {.text = text, .length = strlen(text)};
-    for (size_t i = 0; i < word.length; i++) {
-        uint64_t letter = UINT64_C(1) << (tolower((unsigned char)text[i]) & 63);
-        word.letters[2] |= word.letters[1] & letter;
-        word.letters[1] |= word.letters[0] & letter;
-        word.letters[0] |= letter;
+    size_t d = nearest->length, last = d - 1;
+    uint64_t more = UINT64_MAX, less = 0, same = 0, before = 0;
+    for (; *to; to++) {
+        uint64_t here = nearest->places[(unsigned char)*to], swapped = ((~same & here) << 1) & before;
+        same = (((here & more) + more) ^ more) | here | less | swapped;
+        uint64_t longer = less | ~(same | more), shorter = same & more;
+        d += (longer >> last & 1) - (shorter >> last & 1);
+        longer = longer << 1 | 1;
+        more = shorter << 1 | ~(same | longer);
+        less = longer & same;
+        before = here;
     }
-    return word;
+    return d;
 }
 
-/* Returns how many letters one word has that another lacks, at least. */
-static size_t lacking(const struct text_word *a, const struct text_word *b)
+void text_try(struct text_nearest *nearest, const char *candidate)
 {
-    size_t count = 0;
-    for (int i = 0; i < 3; i++)
-        count += (size_t)__builtin_popcountll(a->letters[i] & ~b->letters[i]);
-    return count;
-}
-
-/* Returns what the distance of two words is at least. */
-static size_t distance_at_least(const struct text_word *a, const struct text_word *b)
-{
-    size_t more = lacking(a, b), less = lacking(b, a);
-    size_t longer = a->length > b->length ? a->length - b->length : b->length - a->length;
-    more = more > less ? more : less;
-    return more > longer ? more : longer;
-}
-
-void text_try(struct text_nearest *nearest, const struct text_word *candidate)
-{
-    const struct text_word *word = &nearest->word;
-    size_t least = distance_at_least(word, candidate), longer = word->length;
-    longer = longer > candidate->length ? longer : candidate->length;
+    size_t length = nearest->length, other = strlen(candidate);
+    size_t longer = length > other ? length : other, least = longer - (length + other - longer);
     /* a typing error in every third letter or so is still the same word; so is an abbreviation of it */
-    size_t limit = (longer + 2) / 4 + (longer > 2), best = nearest->best ? nearest->distance : SIZE_MAX;
-    if (least > limit && (word->letters[0] & ~candidate->letters[0] || word->length < 3 ||
-                          strncasecmp(word->text, candidate->text, word->length) != 0))
+    size_t limit = (longer + 2) / 4 + (longer > 2);
+    if (length == 0 || longer > LONGEST_WORD || (nearest->best && least >= nearest->distance) ||
+        (least > limit && (length < 3 || strncasecmp(nearest->word, candidate, length) != 0)))
         return;
-    limit = min(least > limit ? LONGEST_WORD : limit, best - 1);
-    if (longer > LONGEST_WORD || least >= best || least > limit)
-        return;
-    size_t d = distance(word->text, word->length, candidate->text, candidate->length, limit);
-    if (d <= limit) {
+    size_t d = distance(nearest, candidate);
+    if ((d <= limit || least > limit) && (!nearest->best || d < nearest->distance)) {
         nearest->distance = d;
-        nearest->best = candidate->text;
+        nearest->best = candidate;
     }
 }
 
 const char *text_nearest(const char *word, const char *const *candidates, size_t count)
 {
-    struct text_nearest nearest = {.word = text_word(word)};
-    for (size_t i = 0; i < count; i++) {
-        const struct text_word candidate = text_word(candidates[i]);
-        text_try(&nearest, &candidate);
-    }
+    struct text_nearest nearest = text_nearest_to(word);
+    for (size_t i = 0; i < count; i++)
+        text_try(&nearest, candidates[i]);
     return nearest.best;
 }
 

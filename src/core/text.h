@@ -33,21 +33,15 @@ void text_add_quoted(struct text *text, const char *value);
  * enough. */
 const char *text_nearest(const char *word, const char *const *candidates, size_t count);
 
-/* Likewise one by one: of a word that is in `nearest`, with candidates that are measured once for many words. */
-struct text_word {
-    const char *text;
-    size_t length;
-    uint64_t letters[3]; /* a bit for each kind that is there once, twice, thrice */
-};
-
+/* Likewise one by one: of a word, which lives as long as *nearest. */
 struct text_nearest {
-    struct text_word word;
-    const char *best; /* NULL: none is near enough */
-    size_t distance;
+    const char *word, *best; /* best NULL: none is near enough */
+    size_t length, distance;
+    uint64_t places[256]; /* of each letter in the word: a bit each */
 };
 
-struct text_word text_word(const char *text);
-void text_try(struct text_nearest *nearest, const struct text_word *candidate);
+struct text_nearest text_nearest_to(const char *word);
+void text_try(struct text_nearest *nearest, const char *candidate);
 
 struct text_hint {
     char text[160];

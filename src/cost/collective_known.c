@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* data/collectives.txt, by scripts/embed. */
+/* data/collectives.txt, by scripts/embed.c. */
 extern const char data_collectives[];
 
 #define MAX_LINKS 64

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* data/….yaml, by scripts/embed. */
+/* data/….yaml as JSON, by scripts/embed.c. */
 extern const char data_devices[], data_links[], data_calibration[], data_models[];
 extern const size_t data_devices_size, data_links_size, data_calibration_size, data_models_size;
 
@@ -17,12 +17,12 @@ static const struct {
     const size_t *size;
     enum table_of known;
 } files[TABLES] = {
-    [TABLE_DEVICES] = {&cost_device_kind, "devices.yaml", data_devices, &data_devices_size, TABLE_DEVICES},
-    [TABLE_LINKS] = {&cost_link_kind, "links.yaml", data_links, &data_links_size, TABLE_LINKS},
+    [TABLE_DEVICES] = {&cost_device_kind, "devices.json", data_devices, &data_devices_size, TABLE_DEVICES},
+    [TABLE_LINKS] = {&cost_link_kind, "links.json", data_links, &data_links_size, TABLE_LINKS},
     /* calibrations name the generations of devices */
-    [TABLE_CALIBRATIONS] = {&calibration_kind, "calibration.yaml", data_calibration, &data_calibration_size,
+    [TABLE_CALIBRATIONS] = {&calibration_kind, "calibration.json", data_calibration, &data_calibration_size,
                             TABLE_DEVICES},
-    [TABLE_MODELS] = {&architecture_kind, "models.yaml", data_models, &data_models_size, TABLE_MODELS},
+    [TABLE_MODELS] = {&architecture_kind, "models.json", data_models, &data_models_size, TABLE_MODELS},
 };
 
 static struct table built_in[TABLES];

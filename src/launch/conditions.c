@@ -37,7 +37,7 @@ static struct doc table;
 
 static bool read_table(struct error *err)
 {
-    return doc_parse(&table, DOC_YAML, "megatron-lm-rules.yaml", software_megatron_lm_rules,
+    return doc_parse(&table, DOC_JSON, "megatron-lm-rules.yaml", software_megatron_lm_rules,
                      software_megatron_lm_rules_size, err);
 }
 

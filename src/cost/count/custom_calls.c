@@ -158,7 +158,7 @@ void custom_calls_release(struct custom_calls *calls)
 
 static bool read_built_in(struct error *err)
 {
-    return custom_calls_parse(&built_in, "custom-calls.yaml", data_custom_calls, data_custom_calls_size, err);
+    return custom_calls_parse(&built_in, "custom-calls.json", data_custom_calls, data_custom_calls_size, err);
 }
 
 static struct once once = ONCE_INIT;

@@ -79,7 +79,7 @@ static bool read_tables(const struct doc *doc, struct error *err)
 static bool read_built_in(struct error *err)
 {
     struct doc doc;
-    if (!doc_parse(&doc, DOC_YAML, "op-cycles.yaml", data_op_cycles, data_op_cycles_size, err))
+    if (!doc_parse(&doc, DOC_JSON, "op-cycles.yaml", data_op_cycles, data_op_cycles_size, err))
         return false;
     bool done = read_tables(&doc, err);
     doc_release(&doc);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* data/products.txt, by scripts/embed. */
+/* data/products.txt, by scripts/embed.c. */
 extern const char data_products[];
 extern const size_t data_products_size;
 

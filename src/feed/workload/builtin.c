@@ -7,7 +7,7 @@
 
 #define MAX_BASES 8 /* one upon the other */
 
-/* data/workloads.yaml, by scripts/embed. */
+/* data/workloads.yaml, by scripts/embed.c. */
 extern const char data_workloads[];
 extern const size_t data_workloads_size;
 
@@ -29,7 +29,7 @@ static const char *name_of(const struct doc_node *entry)
 
 static void read_table(void)
 {
-    if (!doc_parse(&table.doc, DOC_YAML, "workloads.yaml", data_workloads, data_workloads_size, &table.err))
+    if (!doc_parse(&table.doc, DOC_JSON, "workloads.yaml", data_workloads, data_workloads_size, &table.err))
         return;
     table.list = doc_need(&table.doc, table.doc.root, "workloads", &table.err);
     if (!table.list)

@@ -10,7 +10,7 @@
 #define LINEAR_COUNT 3
 #define MAX_ROWS     64
 
-/* data/compute-times.yaml, by scripts/embed. */
+/* data/compute-times.yaml, by scripts/embed.c. */
 extern const char data_compute_times[];
 extern const size_t data_compute_times_size;
 
@@ -80,7 +80,7 @@ static bool read_rows(const struct doc *doc, struct error *err)
 static void read_models(void)
 {
     struct doc doc;
-    if (!doc_parse(&doc, DOC_YAML, "compute-times.yaml", data_compute_times, data_compute_times_size,
+    if (!doc_parse(&doc, DOC_JSON, "compute-times.yaml", data_compute_times, data_compute_times_size,
                    &models.err))
         return;
     models.read = read_planes(&doc, &models.err) && read_rows(&doc, &models.err);

@@ -9,7 +9,9 @@ enum { MAX_INDENTS = 100 };
 struct scanner {
     struct python *python;
     struct python_module *module;
-    const char *at, *end;
+    const char *at, *start, *end;
+    char *own;              /* a copy of the file, in which the texts of tokens end with NULs */
+    const char *signs[128]; /* of one character, once they are there */
     int line, brackets, room;
     int indents[MAX_INDENTS], indent_count;
     struct error *err;
@@ -20,7 +22,7 @@ static bool fails(struct scanner *s, const char *what)
     return error_set(s->err, ERROR_INPUT, "%s:%d: %s", s->module->path, s->line, what);
 }
 
-static bool add(struct scanner *s, enum python_token_kind kind, const char *text, size_t length, bool is_open)
+static bool add(struct scanner *s, enum python_token_kind kind, const char *text, bool is_open)
 {
     if (++s->python->token_count > PYTHON_MAX_TOKENS)
         return error_set(s->err, ERROR_INPUT, "%s: more than %d words and signs of Python", s->module->path,
@@ -31,11 +33,10 @@ static bool add(struct scanner *s, enum python_token_kind kind, const char *text
     }
     struct python_token *items =
         arena_grow(&s->python->arena, s->module->tokens, s->module->count, &s->room, sizeof *items);
-    const char *copy = arena_copy(&s->python->arena, text, length);
-    if (!items || !copy)
+    if (!items)
         return error_memory(s->err);
     s->module->tokens = items;
-    items[s->module->count++] = (struct python_token){kind, copy, s->line, is_open};
+    items[s->module->count++] = (struct python_token){kind, text, s->line, is_open};
     return true;
 }
 
@@ -64,10 +65,10 @@ static bool read_indent(struct scanner *s)
         if (s->indent_count + 1 == MAX_INDENTS)
             return fails(s, "indented too deeply");
         s->indents[++s->indent_count] = width;
-        return add(s, PYTHON_INDENT, "", 0, false);
+        return add(s, PYTHON_INDENT, "", false);
     }
     for (; width < s->indents[s->indent_count]; s->indent_count--)
-        if (!add(s, PYTHON_DEDENT, "", 0, false))
+        if (!add(s, PYTHON_DEDENT, "", false))
             return false;
     return true;
 }
@@ -82,7 +83,7 @@ static bool read_string(struct scanner *s, const char *prefix)
     }
     size_t width = s->end - s->at >= 3 && s->at[1] == quote && s->at[2] == quote ? 3 : 1;
     s->at += width;
-    char copy[256];
+    char *text = s->own + (s->at - s->start); /* it is no longer than what is written */
     size_t length = 0;
     int first = s->line;
     for (;; s->at++) {
@@ -95,35 +96,44 @@ static bool read_string(struct scanner *s, const char *prefix)
             s->at++;
         s->line += *s->at == '\n';
         if (length < 255) /* longer ones are documentation */
-            copy[length++] = *s->at;
+            text[length++] = *s->at;
     }
     s->at += width;
     int last = s->line;
     s->line = first;
-    bool ok = add(s, PYTHON_STRING, copy, length, format && memchr(copy, '{', length));
+    text[length] = '\0';
+    bool ok = add(s, PYTHON_STRING, text, format && memchr(text, '{', length));
     s->line = last;
     return ok;
 }
 
 static bool is_name(char c)
 {
-    return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           (unsigned char)c >= 0x80;
 }
 
 static bool read_sign(struct scanner *s)
 {
-    static const char *const signs[] = {
-        "**=", "//=", "...", "**", "//", "->", "==", "!=", "<=", ">=", "+=", "-=", "*=", "/=", ":="};
+    const char *at = s->at, next = s->end - at > 1 ? at[1] : '\0', third = s->end - at > 2 ? at[2] : '\0';
     size_t length = 1;
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
-        if ((size_t)(s->end - s->at) >= strlen(signs[i]) && strncmp(s->at, signs[i], strlen(signs[i])) == 0) {
-            length = strlen(signs[i]);
-            break;
-        }
-    s->brackets += strchr("([{", *s->at) != NULL;
-    s->brackets -= s->brackets > 0 && strchr(")]}", *s->at);
+    if (next == *at && (*at == '*' || *at == '/')) /* ** **= // //= */
+        length = third == '=' ? 3 : 2;
+    else if (*at == '.' && next == '.' && third == '.')
+        length = 3;
+    else if ((next == '=' && strchr("=!<>+-*/:", *at)) || (*at == '-' && next == '>'))
+        length = 2;
+    if (*at == '(' || *at == '[' || *at == '{')
+        s->brackets++;
+    else if (s->brackets > 0 && (*at == ')' || *at == ']' || *at == '}'))
+        s->brackets--;
     s->at += length;
-    return add(s, PYTHON_SIGN, s->at - length, length, false);
+    const char *text = length == 1 ? s->signs[(unsigned char)*at] : NULL;
+    if (!text && !(text = arena_copy(&s->python->arena, at, length)))
+        return error_memory(s->err);
+    if (length == 1)
+        s->signs[(unsigned char)*at] = text;
+    return add(s, PYTHON_SIGN, text, false);
 }
 
 static bool read_one(struct scanner *s)
@@ -131,7 +141,7 @@ static bool read_one(struct scanner *s)
     const char *start = s->at;
     if (*start == '\n') {
         bool ends = s->brackets == 0;
-        if (ends && !add(s, PYTHON_LINE, "", 0, false))
+        if (ends && !add(s, PYTHON_LINE, "", false))
             return false;
         s->at++;
         s->line++;
@@ -162,17 +172,28 @@ static bool read_one(struct scanner *s)
         s->at++;
     if (!number && s->at < s->end && (*s->at == '"' || *s->at == '\'') && s->at - start <= 2)
         return read_string(s, start);
-    return add(s, number ? PYTHON_DIGITS : PYTHON_NAME, start, (size_t)(s->at - start), false);
+    s->own[s->at - s->start] = '\0';
+    return add(s, number ? PYTHON_DIGITS : PYTHON_NAME, s->own + (start - s->start), false);
 }
 
 bool python_tokens(struct python *python, struct python_module *module, const char *data, size_t length,
                    struct error *err)
 {
-    struct scanner s = {
-        .python = python, .module = module, .at = data, .end = data + length, .line = 1, .err = err};
+    struct scanner s = {.python = python,
+                        .module = module,
+                        .at = data,
+                        .start = data,
+                        .end = data + length,
+                        .line = 1,
+                        .err = err};
     if (length > PYTHON_MAX_BYTES)
         return error_set(err, ERROR_INPUT, "%s: more than %zu bytes of Python", module->path,
                          PYTHON_MAX_BYTES);
+    s.room = (int)(length / 2 + 16); /* a page that is not needed is not there */
+    module->tokens = ARENA_ARRAY(&python->arena, (size_t)s.room, struct python_token);
+    s.own = arena_copy(&python->arena, data, length);
+    if (!module->tokens || !s.own)
+        return error_memory(err);
     if (length >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0)
         s.at += 3;
     if (!read_indent(&s))
@@ -180,10 +201,10 @@ bool python_tokens(struct python *python, struct python_module *module, const ch
     while (s.at < s.end)
         if (!read_one(&s))
             return false;
-    if (!add(&s, PYTHON_LINE, "", 0, false))
+    if (!add(&s, PYTHON_LINE, "", false))
         return false;
     for (; s.indent_count > 0; s.indent_count--)
-        if (!add(&s, PYTHON_DEDENT, "", 0, false))
+        if (!add(&s, PYTHON_DEDENT, "", false))
             return false;
-    return add(&s, PYTHON_END, "", 0, false) && add(&s, PYTHON_END, "", 0, false);
+    return add(&s, PYTHON_END, "", false) && add(&s, PYTHON_END, "", false);
 }

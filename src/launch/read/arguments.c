@@ -299,7 +299,7 @@ static bool is_container(const struct launch_rules *rules, const char *name)
 static bool suggest(struct launch_options *options, const struct launch_rules *rules,
                     struct launch_argument *argument)
 {
-    struct text_nearest nearest = {.word = text_word(launch_bare_name(argument->name))};
+    struct text_nearest nearest = text_nearest_to(launch_bare_name(argument->name));
     for (; rules; rules = rules->next)
         launch_table_nearest(rules->table, &nearest);
     if (!nearest.best)

@@ -52,8 +52,6 @@ struct vocabulary {
     size_t slot_count;
     const struct launch_rule **stars; /* rules whose names end with an asterisk, longer names first */
     size_t star_count;
-    struct text_word *words; /* the names of the others */
-    size_t word_count;
     size_t also_count;
     struct vocabulary *also[4];
 };
@@ -332,16 +330,11 @@ static bool fill(struct vocabulary *table, struct error *err)
         return false;
     size_t stars = 0;
     table->stars = ARENA_ARRAY(&table->doc.arena, table->star_count + 1, const struct launch_rule *);
-    table->words = ARENA_ARRAY(&table->doc.arena, table->rules.count + 1, struct text_word);
-    if (!table->stars || !table->words)
+    if (!table->stars)
         return error_memory(err);
-    for (size_t i = 0; i < table->rules.count; i++)
-        if (*slot_of(table, rules[i].name) != i + 1) /* a further word of the rule before */
-            continue;
-        else if (strchr(rules[i].name, '*'))
+    for (size_t i = 0; i < table->rules.count; i++) /* but no further word of the rule before */
+        if (strchr(rules[i].name, '*') && *slot_of(table, rules[i].name) == i + 1)
             table->stars[stars++] = &rules[i];
-        else
-            table->words[table->word_count++] = text_word(rules[i].name);
     qsort(table->stars, stars, sizeof *table->stars, longer_first);
     return true;
 }
@@ -350,8 +343,8 @@ static bool read_table(void *of)
 {
     struct vocabulary *table = of;
     struct error err;
-    table->also_count = table->star_count = table->word_count = 0;
-    if (!doc_parse(&table->doc, DOC_YAML, table->name, table->data, *table->size, &err)) {
+    table->also_count = table->star_count = 0;
+    if (!doc_parse(&table->doc, DOC_JSON, table->name, table->data, *table->size, &err)) {
         if (error_is_memory(&err))
             return false;
     } else if (fill(table, &err))
@@ -429,8 +422,9 @@ const struct launch_rule *launch_table_rule(const char *name, const char *settin
 void launch_table_nearest(const char *name, struct text_nearest *nearest)
 {
     const struct vocabulary *table = table_of(name);
-    for (size_t i = 0; table && i < table->word_count; i++)
-        text_try(nearest, &table->words[i]);
+    for (size_t i = 0; table && i < table->rules.count; i++)
+        if (!strchr(table->rules.rules[i].name, '*'))
+            text_try(nearest, table->rules.rules[i].name);
     for (size_t i = 0; table && i < table->also_count; i++)
         launch_table_nearest(table->also[i]->name, nearest);
 }
