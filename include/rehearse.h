@@ -362,7 +362,7 @@ struct rh_play_request {
     const char *hosts, *hostfile, *agent, *program, *network; /* NULL: mpirun and srun start ranks on hosts */
     int64_t ranks, devices_per_rank, iterations, chunks, sequence, seed, save_every, random, drill, faults;
     double byte_share, jitter, time_share, copy_rate, save_rate;
-    double timeout, silence, connect; /* seconds; `connect` is without effect */
+    double timeout, silence, connect; /* seconds; `connect` must be 0 */
     bool pin, priority, survive;
     bool own_process; /* under mpirun a rank beside the first ends this process where the run fails */
 };

@@ -2,7 +2,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 /* A matrix of weights on this device, by which the vector of each token, of width `in`, is multiplied. */
@@ -24,8 +23,8 @@ struct builder {
     double share;     /* of the tokens that a tensor parallel rank keeps outside of the split matrices */
     unsigned modules; /* of the kernels that are added */
     bool end;         /* they are of embedding or head */
+    struct kernel backward[LAYER_MAX_KERNELS / 2];
     int backward_count;
-    struct kernel backward[LAYER_MAX_KERNELS / 2]; /* set up to that number */
 };
 
 static int64_t cut(int64_t size, int64_t parts)
@@ -37,12 +36,8 @@ static int64_t cut(int64_t size, int64_t parts)
 static void begin(struct builder *b, struct layer_work *work, const struct architecture *model,
                   const struct layer_split *split)
 {
-    memset(work, 0, offsetof(struct layer_work, modules));
-    memset(b, 0, offsetof(struct builder, backward));
-    b->work = work;
-    b->model = model;
-    b->split = split;
-    b->software = split->software;
+    *work = (struct layer_work){0};
+    *b = (struct builder){.work = work, .model = model, .split = split, .software = split->software};
     b->tokens = cut(split->microbatch * split->sequence, split->context);
     b->width = fmax(cost_type_bytes(split->type), 2.0); /* narrower types are for the products alone */
     b->narrow = split->kept_width > 0.0 ? fmin(split->kept_width / b->width, 1.0) : 1.0;

@@ -48,7 +48,10 @@ struct layer_low {
 /* The work of one layer for one micro-batch on one device. */
 struct layer_work {
     int forward_count, count; /* kernels: first the forward pass, then the backward pass */
-    struct kernel norms;      /* both norms of a block, run again by themselves: MODULE_NORMS */
+    struct kernel kernels[LAYER_MAX_KERNELS];
+    /* of each forward kernel: the modules whose recomputation runs it again */
+    unsigned modules[LAYER_MAX_KERNELS / 2];
+    struct kernel norms; /* both norms of a block, run again by themselves: MODULE_NORMS */
     int piece_count;
     struct layer_piece pieces[LAYER_MAX_PIECES];
     double tensor_bytes;                 /* of one tensor-parallel all-reduce */
@@ -66,9 +69,6 @@ struct layer_work {
     double input_bytes;      /* with full recomputation: the layer's input */
     double working_bytes;    /* the gradients of its widest tensors */
     double output_bytes;     /* to the next layer */
-    /* of each forward kernel: the modules whose recomputation runs it again */
-    unsigned modules[LAYER_MAX_KERNELS / 2];
-    struct kernel kernels[LAYER_MAX_KERNELS]; /* what is behind the last is not set, nor in the list above */
 };
 
 /* Returns the bytes that recomputing a set of modules frees; *largest: of them, those that are there again at one

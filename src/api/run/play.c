@@ -208,6 +208,8 @@ static bool check(const struct rh_play_request *given, const struct api_call *ca
         return error_set(
             err, ERROR_USAGE,
             "hosts: ranks on several hosts are started by mpirun or srun, which call rh_play in each");
+    if (given->connect != 0)
+        return error_set(err, ERROR_USAGE, "connect: ranks are given their connections, and wait for none");
     if (!check_drill(given, call, err))
         return false;
     if (!play_asks_drills(given) && given->plans.count > 1)
