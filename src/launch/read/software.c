@@ -158,7 +158,7 @@ static bool read_target(struct vocabulary *table, const struct doc_node *at, con
     size_t length = strcspn(text, "=");
     rule->value = 1;
     rule->at = 0;
-    if (length == 0)
+    if (length == 0 || at->type == DOC_NULL)
         return true;
     if (text[length] && !read_constant(text + length + 1, &rule->value))
         return doc_error(&table->doc, at, err, "unknown value '%s'", text + length + 1);

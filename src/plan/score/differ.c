@@ -3,6 +3,7 @@
 #include "plan/score/objective.h"
 
 #include "core/json.h"
+#include "devices/tables.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -49,6 +50,13 @@ static bool says_nothing(const struct doc_node *node)
            (node->type == DOC_STRING && strcmp(node->text, "mixed") == 0);
 }
 
+/* Do both name one model? */
+static bool is_model(const struct doc_node *a, const struct doc_node *b)
+{
+    const struct architecture *model = a->type == DOC_STRING ? architecture_find(a->text) : NULL;
+    return model && b->type == DOC_STRING && model == architecture_find(b->text);
+}
+
 /* A name may stand for a number. */
 static bool is_same(const struct doc_node *said, const struct doc_node *follows)
 {
@@ -59,7 +67,7 @@ static bool is_same(const struct doc_node *said, const struct doc_node *follows)
     if (said->type == DOC_NUMBER)
         return fabs(said->number - follows->number) <=
                TOLERANCE * fmax(fabs(said->number), fabs(follows->number));
-    return strcmp(said->text, follows->text) == 0;
+    return strcmp(said->text, follows->text) == 0 || is_model(said, follows);
 }
 
 static void compare(struct walk *walk, const struct doc_node *said, const struct doc_node *follows)
