@@ -311,8 +311,10 @@ static void settle_rest(struct launch_options *options)
         window->use = one && !size[strspn(size, "0123456789-,()[] ")] ? LAUNCH_READ : LAUNCH_UNKNOWN;
         window->note = window->use == LAUNCH_READ ? NULL : "expected tokens before and behind, as '1024,0'";
     }
-    if (every && launch_whole(options, "window-attn-skip-freq", &number))
-        launch_set(&options->window_every, NULL, number);
+    if (every && launch_whole(options, "window-attn-skip-freq", &number)) {
+        if (options->window.given) /* else it says nothing */
+            launch_set(&options->window_every, NULL, number);
+    }
     else if (every && launch_is_on(options, every->name) && !strchr(every->value, SHELL_MARK)) {
         bool is_list = !every->value[strspn(every->value, "0123456789*+,()[] ")];
         every->use = is_list ? LAUNCH_UNMODELLED : LAUNCH_UNKNOWN;

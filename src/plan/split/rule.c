@@ -314,7 +314,8 @@ RULE(node,
          ? say_uneven(out, "devices of a node", job->devices_per_node, NULL, job->tensor)
          : text_format(out, "a group of %d is not made of whole nodes of %d", job->tensor,
                        job->devices_per_node))
-RULE(within, job->tensor <= job->devices_per_node, node_say(job, out))
+/* where nodes have a device each, no group lies within one */
+RULE(within, job->devices_per_node == 1 || job->tensor <= job->devices_per_node, node_say(job, out))
 
 /* what the model divides into; context parallel ranks have two pieces each, one from either end, so that all attend to
  * equally many tokens */

@@ -181,7 +181,8 @@ static bool may_split(const struct job *job)
     const struct architecture *model = job->model;
     bool tensor = job->tensor == 1 || ((offers & OFFERS_TENSOR) && model->heads % job->tensor == 0 &&
                                        model->kv_heads % job->tensor == 0 && model->ffn % job->tensor == 0);
-    bool inside = job->tensor <= job->devices_per_node && job->devices_per_node % job->tensor == 0;
+    int node = job->devices_per_node;
+    bool inside = node == 1 || (job->tensor <= node && node % job->tensor == 0);
     bool context =
         job->context == 1 || ((offers & OFFERS_CONTEXT) && job->sequence % (2 * job->context) == 0);
     bool expert = job->expert == 1 || ((offers & OFFERS_EXPERT) && model->experts % job->expert == 0);
