@@ -221,10 +221,10 @@ static bool settle_degrees(struct launch_options *options, struct error *err)
     int64_t devices = 1, across = 1;
     enum group rest[2] = {GROUPS, GROUPS};
     struct launch_value slices = {0};
-    for (size_t i = 0; i < GROUPS * 10; i++) {
-        size_t group = i / 10, dcn = i % 2;
+    for (size_t i = 0; i < (size_t)GROUPS * 10; i++) {
+        size_t group = i / 10, dcn = i % 2, rests = dcn ? DATA : SHARDS;
         const char *axis = axes[group][i / 2 % 5];
-        int64_t value = i == (dcn ? DATA : SHARDS) * 10 + dcn ? -1 : 1;
+        int64_t value = i == rests * 10 + dcn ? -1 : 1;
         const char *name =
             arena_format(&options->arena, "%s_%s_parallelism", dcn ? "dcn" : "ici", axis ? axis : "");
         const struct launch_argument *by = name ? launch_argument(options, name) : NULL;
@@ -278,7 +278,8 @@ static bool settle_batch(struct launch_options *options, struct error *err)
     launch_whole(options, "num_pipeline_microbatches", &parts);
     parts = options->pipeline.value > 1 ? parts : 1;
     rank *= size;
-    if (rank < 1 || rank * (double)steps > 1e9 || (double)((int64_t)rank / parts * parts) != rank)
+    int64_t whole = rank < 1e9 ? (int64_t)rank / parts * parts : 0;
+    if (rank < 1 || rank * (double)steps > 1e9 || (double)whole != rank)
         return launch_refuse(each ? each : passes, err,
                              "a data parallel rank has %g sequences, which are not %d equal micro-batches",
                              rank, (int)parts);
