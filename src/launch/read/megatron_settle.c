@@ -314,8 +314,7 @@ static void settle_rest(struct launch_options *options)
     if (every && launch_whole(options, "window-attn-skip-freq", &number)) {
         if (options->window.given) /* else it says nothing */
             launch_set(&options->window_every, NULL, number);
-    }
-    else if (every && launch_is_on(options, every->name) && !strchr(every->value, SHELL_MARK)) {
+    } else if (every && launch_is_on(options, every->name) && !strchr(every->value, SHELL_MARK)) {
         bool is_list = !every->value[strspn(every->value, "0123456789*+,()[] ")];
         every->use = is_list ? LAUNCH_UNMODELLED : LAUNCH_UNKNOWN;
         every->note = is_list ? "which blocks have windows" : "expected a number, or a list as '([1]*5+[0])'";
