@@ -344,10 +344,10 @@ static bool set_point(const struct grid *grid, const int *at, struct feed_job *j
             job->asked.accelerators = axis->values[at[i]];
             continue;
         }
-        if (letter)
-            text_format(&line, "reader.batch_size=%" PRId64, axis->values[at[i]]);
-        else
+        if (axis->words)
             text_format(&line, "%s=%s", key, axis->words[at[i]]);
+        else
+            text_format(&line, "reader.batch_size=%" PRId64, axis->values[at[i]]);
         items[count++] = line.failed ? NULL : arena_string(arena, line.data);
         text_release(&line);
         if (!items[count - 1])

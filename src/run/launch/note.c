@@ -7,8 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define MAGIC UINT32_C(0x52484e31) /* "RHN1" */
-#define WAIT  CLOCK_SECOND / 1000  /* between two tries */
+#define MAGIC UINT32_C(0x52484e31)  /* "RHN1" */
+#define WAIT  (CLOCK_SECOND / 1000) /* between two tries */
 
 union file_space {
     struct cmsghdr head;
