@@ -313,12 +313,6 @@ static bool set_flag(const char *option, const char *value, bool *field, struct 
     return true;
 }
 
-/* Bytes of a field that is set from text. */
-static size_t width(const struct option_spec *spec)
-{
-    return spec->kind == OPTION_FLAG ? sizeof(bool) : sizeof(int64_t);
-}
-
 static bool set(const char *command, void *request, const char *option, const char *value, struct error *err)
 {
     const struct api_command *found = find(command, err);
@@ -334,7 +328,7 @@ static bool set(const char *command, void *request, const char *option, const ch
         if (spec->repeats || spec->kind == OPTION_HANDLE)
             return error_set(err, ERROR_USAGE, "%s: '%s' is not a single value: set its field", command,
                              option);
-        if (size < spec->at + width(spec))
+        if (size < spec->at + option_width(spec))
             return error_set(err, ERROR_USAGE, "%s: the request has no room for '%s'", command, option);
         if (spec->kind == OPTION_FLAG)
             return set_flag(option, value, (bool *)((char *)request + spec->at), err);

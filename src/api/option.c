@@ -145,6 +145,23 @@ bool option_choose(const char *option, const char *const *words, const char *val
     return false;
 }
 
+size_t option_width(const struct option_spec *spec)
+{
+    return spec->repeats               ? sizeof(struct rh_list)
+           : spec->kind == OPTION_FLAG ? sizeof(bool)
+                                       : sizeof(int64_t);
+}
+
+void option_copy_common(void *to, const struct option_spec *to_table, const void *from,
+                        const struct option_spec *from_table)
+{
+    for (const struct option_spec *spec = from_table; spec->name; spec++)
+        for (const struct option_spec *same = to_table; same->name; same++)
+            if (strcmp(same->name, spec->name) == 0 && same->kind == spec->kind &&
+                same->repeats == spec->repeats)
+                memcpy((char *)to + same->at, (const char *)from + spec->at, option_width(spec));
+}
+
 int option_index(const char *const *words, const char *word)
 {
     int index = 0;

@@ -125,6 +125,13 @@ bool option_is_given(const struct option_spec *spec, const void *request);
 /* Puts the default where a field of a request is zero, and checks it where not: `request` has then all that is asked. */
 bool option_complete(const struct option_spec *spec, void *request, struct error *err);
 
+/* Copies the values of the options that both tables have by the same name and kind: what two requests have in common. */
+void option_copy_common(void *to, const struct option_spec *to_table, const void *from,
+                        const struct option_spec *from_table);
+
+/* Returns the bytes of an option's field. */
+size_t option_width(const struct option_spec *spec);
+
 /* Reads `value` into the option's field. The message begins with the option: "--nodes: expected …". */
 bool option_read(const struct option_spec *spec, const char *value, void *options, struct error *err);
 

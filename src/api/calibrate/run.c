@@ -83,17 +83,13 @@ static const char *device_of(const struct calibrate_run *run, const struct rh_ca
 
 static bool make_job(struct calibrate_run *run, const struct rh_calibrate_request *given, struct error *err)
 {
-    const struct launched_request request = {.device = device_of(run, given),
-                                             .model = given->model,
-                                             .software = given->software,
-                                             .devices = given->devices,
-                                             .devices_per_node = given->devices_per_node,
-                                             .sequence = given->sequence};
+    option_copy_common(&run->asked.asked, api_plan_options, given, api_calibrate_options);
+    run->asked.asked.device = device_of(run, given);
     run->split.options = &run->asked;
     if (!tables_ready(err) || !read_job(run, given, err))
         return false;
     complete(run);
-    if (!launched_job(&request, &run->split, &run->asked, &run->read, err))
+    if (!launched_job(&run->split, &run->asked, given->devices, &run->read, err))
         return false;
     run->price = (struct launch_price){.options = &run->read, .job = run->split.question.job};
     return launch_price_job(&run->price, err);

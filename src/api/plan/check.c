@@ -154,23 +154,19 @@ static const char *unless_plan(const char *word)
 static bool choose(const struct rh_check_request *asked, const struct api_call *call,
                    struct cost_chosen *chosen, struct score_options *how, struct error *err)
 {
+    struct rh_plan_request common = {.size = sizeof common};
+    option_copy_common(&common, api_plan_options, asked, api_check_plan_options);
     *how = (struct score_options){
         .objective = unless_plan(asked->objective),
-        .planning = {.profile = asked->profile,
-                     .cluster = asked->cluster,
-                     .microbatches = asked->microbatches,
-                     .microbatch_size = asked->microbatch_size,
-                     .objective = option_index(objectives, asked->objective),
-                     .allreduce = option_index(planning_allreduces, asked->allreduce),
-                     .memory = option_index(memories, asked->memory) - 1, /* the first word is "plan" */
-                     .time_limit = call->how.time_limit,
-                     .threads = call->how.threads},
+        .planning = planning_of(&common, &call->how),
         .global_batch = asked->global_batch,
         .headroom = asked->headroom < 0 ? NAN : asked->headroom / 100.0,
         .rules = unless_plan(asked->rules),
         .dapple = {asked->profile_batch, asked->state_factor, asked->sample_memory},
         .expect = expect,
     };
+    how->planning.objective = option_index(objectives, asked->objective);
+    how->planning.memory = option_index(memories, asked->memory) - 1; /* the first word is "plan" */
     if (!tables_add(&chosen->added, TABLE_LINKS, asked->links, err) ||
         !tables_add(&chosen->added, TABLE_CALIBRATIONS, asked->calibration, err) ||
         (asked->model && !cost_choose_model(chosen, asked->model, err)) ||

@@ -22,36 +22,16 @@ enum plan_method { PLAN_EXACT, PLAN_DIVIDE, PLAN_FOLD_GREEDY, PLAN_FOLD_DP, PLAN
 /* In the order of the words of --import. */
 enum plan_import { PLAN_IMPORT_AUTO, PLAN_IMPORT_HPGO, PLAN_IMPORT_REHEARSE };
 
+/* A request, and what its words mean. Other commands that search or price jobs fill in what they have of it. */
 struct plan_options {
+    struct rh_plan_request asked;
     struct planning_options planning; /* its objective is an enum plan_kind */
     const bool *given;                /* the rows of api_plan_options that were; NULL: nobody asks */
     rh_handle **made;                 /* where the answer goes */
-    const rh_plan *from;              /* a plan, instead of a search */
-    int search;
-    bool fold_exact_factors, fold_longest_only;
-
-    const char *global_batch, *devices; /* ranges, see range.h */
-    int rules;                          /* enum dapple_rules */
-    int import;
-    int64_t profile_batch;
-    double state_factor, sample_memory;
-
-    struct model_given model;
-    const char *device, *inside, *across;
-    int64_t devices_per_node, top;
-    double headroom;         /* percent */
-    double imbalance;        /* tokens of the busiest device of experts, of the mean */
-    double tokens, deadline; /* of a whole training; seconds */
-    const char *price;
-    struct rh_list fix;
-    bool explain, pareto, no_neighbours;
-    const char *plan; /* a file, instead of a search */
-    int emit;         /* enum launch_format */
-    int launcher;     /* enum launch_launcher */
-    const char *flags, *root;
-
-    const char *output, *figure;
-    bool json, csv, dot; /* the form that will be asked for */
+    int search, import, rules;        /* enum plan_method, plan_import, dapple_rules */
+    int precision;                    /* enum model_precision */
+    int emit, launcher;               /* enum launch_format, launch_launcher */
+    bool csv, dot;                    /* the form that will be asked for */
 };
 
 /* Was this option given? Defaults are not. "csv" and "dot" are options, too. */

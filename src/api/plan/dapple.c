@@ -37,7 +37,7 @@ static bool load_model(struct dapple_request *asking, struct error *err)
     bool exact = options->search == PLAN_EXACT && options->rules == DAPPLE_FIXED;
     asking->hpgo_chain = options->import == PLAN_IMPORT_AUTO ? !exact : options->import == PLAN_IMPORT_HPGO;
     return dapple_input_load(&asking->chain, &asking->profile_batch, options->planning.profile,
-                             asking->hpgo_chain, options->profile_batch, err);
+                             asking->hpgo_chain, options->asked.profile_batch, err);
 }
 
 /* All devices of the cluster where nothing is said. */
@@ -45,8 +45,8 @@ static bool read_devices(struct dapple_request *asking, struct error *err)
 {
     char all[16];
     snprintf(all, sizeof all, "%d", dapple_devices(&asking->cluster));
-    return range_parse("devices", asking->options->devices ? asking->options->devices : all, DIMENSION_NUMBER,
-                       1, DAPPLE_MAX_DEVICES, &asking->devices, err);
+    return range_parse("devices", asking->options->asked.devices ? asking->options->asked.devices : all,
+                       DIMENSION_NUMBER, 1, DAPPLE_MAX_DEVICES, &asking->devices, err);
 }
 
 static bool check_microbatch(const struct plan_options *options, struct error *err)
@@ -70,7 +70,7 @@ static bool open_asking(struct dapple_request *asking, const struct plan_options
 {
     *asking = (struct dapple_request){.options = options};
     bool done = check_microbatch(options, err) &&
-                range_parse("global-batch", options->global_batch, DIMENSION_SAMPLES, 1, MAX_BATCH,
+                range_parse("global-batch", options->asked.global_batch, DIMENSION_SAMPLES, 1, MAX_BATCH,
                             &asking->batches, err) &&
                 dapple_cluster_load(&asking->cluster, options->planning.cluster, err) &&
                 read_devices(asking, err) && load_model(asking, err);
@@ -118,8 +118,8 @@ static bool find_answer(const struct dapple_request *asking, int64_t batch, int6
         .profile_batch = asking->profile_batch,
         .global_batch = batch,
         .microbatch = microbatch > 0 ? microbatch : 1,
-        .state_factor = options->state_factor,
-        .sample_memory = options->sample_memory,
+        .state_factor = options->asked.state_factor,
+        .sample_memory = options->asked.sample_memory,
         .rules = (enum dapple_rules)options->rules,
     };
     double started = clock_now();

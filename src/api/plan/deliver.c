@@ -31,9 +31,10 @@ static bool emit(const struct plan_options *options, const struct plan_delivery 
 
 static bool save_files(const struct plan_options *options, const struct plan *plan, struct error *err)
 {
-    return (!options->output || plan_save(plan, options->output, err)) &&
-           (!options->figure ||
-            figure_plan(options->figure, plan, &(struct figure_plan_options){.style = &figure_screen}, err));
+    return (!options->asked.output || plan_save(plan, options->asked.output, err)) &&
+           (!options->asked.figure ||
+            figure_plan(options->asked.figure, plan, &(struct figure_plan_options){.style = &figure_screen},
+                        err));
 }
 
 bool plan_deliver(const struct plan_options *options, const struct plan_delivery *delivery, struct error *err)
@@ -53,8 +54,9 @@ bool plan_deliver(const struct plan_options *options, const struct plan_delivery
 
 bool plan_deliver_sweep(const struct plan_options *options, const struct sweep *sweep, struct error *err)
 {
-    const struct sweep_output output = {
-        .file = options->output, .figure = options->figure, .threads = (int)options->planning.threads};
+    const struct sweep_output output = {.file = options->asked.output,
+                                        .figure = options->asked.figure,
+                                        .threads = (int)options->planning.threads};
     *options->made = sweep_answer(sweep, &output, err);
     return *options->made;
 }

@@ -63,9 +63,9 @@ static bool answer(const struct plan_options *given, const struct fleet_question
     progress_start(&progress, "planning");
     bool found = fleet_find_best(best, question, pool, &progress, err);
     bool ok = found && plan_of_fleet_best(plan, best, question, err) &&
-              (!given->explain ||
+              (!given->asked.explain ||
                fleet_explain(plan, best, fleet_best_question(best, question), MORE, pool, &progress, err)) &&
-              (given->top < 2 || plan_add_rivals(plan, &best->rivals, (int)given->top, err));
+              (given->asked.top < 2 || plan_add_rivals(plan, &best->rivals, (int)given->asked.top, err));
     progress_end(&progress);
     if (found && !ok)
         fleet_best_release(best);
@@ -77,8 +77,8 @@ static bool plan_model(const struct plan_options *given, const struct split *spl
 {
     struct fleet_question question = {
         .job = split->question.job,
-        .precision = (enum model_precision)given->model.precision,
-        .headroom = given->headroom / 100.0,
+        .precision = (enum model_precision)given->precision,
+        .headroom = given->asked.headroom / 100.0,
         .deadline = stop_after(given->planning.time_limit),
     };
     struct fleet_best best;
@@ -88,7 +88,7 @@ static bool plan_model(const struct plan_options *given, const struct split *spl
         .parts = {.tables = &split->chosen.added, .model = split->chosen.model},
     };
     if (!fleet_take_cluster(&question, cluster, err) || !refuse(given, err) ||
-        !fix_parse("fix", &given->fix, question.ranges, NULL, err))
+        !fix_parse("fix", &given->asked.fix, question.ranges, NULL, err))
         return false;
     struct parallel *pool = parallel_new((int)given->planning.threads, err);
     if (!pool)
@@ -122,8 +122,8 @@ static bool plan_on(const struct plan_options *given, struct cluster *cluster, i
     split_imbalance(&split);
     bool ok = split_parse_batch(given, &split.batches, err) && /* those that --deadline chooses from */
               split_choose_model(&split, err) && one_software(&split, err) &&
-              plan_resolve_cluster(cluster, &split.chosen.added, given->across, err);
-    if (ok && cluster->group_count == 1 && !given->flags)
+              plan_resolve_cluster(cluster, &split.chosen.added, given->asked.across, err);
+    if (ok && cluster->group_count == 1 && !given->asked.flags)
         ok = split_on_group(&split, &cluster->groups[0], err);
     else if (ok)
         ok = plan_model(given, &split, cluster, err);
@@ -140,9 +140,9 @@ static bool explain_profile(const struct plan_options *given, const struct fleet
     struct fleet_rivals rivals = {.count = 0};
     const struct fleet_rival own = fleet_rival_of(answer);
     fleet_rivals_add(&rivals, &own);
-    return (!given->explain || fleet_explain_profile(plan, question, MORE, err)) &&
-           (given->top < 2 || (fleet_profile_rivals(&rivals, question, err) &&
-                               plan_add_rivals(plan, &rivals, (int)given->top, err)));
+    return (!given->asked.explain || fleet_explain_profile(plan, question, MORE, err)) &&
+           (given->asked.top < 2 || (fleet_profile_rivals(&rivals, question, err) &&
+                                     plan_add_rivals(plan, &rivals, (int)given->asked.top, err)));
 }
 
 static bool plan_profile(const struct plan_options *given, const struct planning *planning, int64_t batch,
@@ -151,7 +151,7 @@ static bool plan_profile(const struct plan_options *given, const struct planning
     struct fleet_profile_question question;
     struct fleet_answer answer;
     struct report report = {.answer = &answer};
-    if (!fleet_ask_profile(&question, planning, batch, given->headroom / 100.0, err))
+    if (!fleet_ask_profile(&question, planning, batch, given->asked.headroom / 100.0, err))
         return false;
     question.deadline = stop_after(given->planning.time_limit);
     if (!fleet_plan_profile(&answer, &question, err))

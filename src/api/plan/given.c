@@ -23,16 +23,16 @@ static bool remake(const struct plan_options *options, struct plan *plan, struct
                    struct error *err)
 {
     struct cost_chosen *chosen = &to->chosen;
-    bool wanted = (plan->software || options->model.name) && plan_is_given(options, "emit");
+    bool wanted = (plan->software || options->asked.model) && plan_is_given(options, "emit");
     to->is_job = wanted && plan_is_job(plan);
     to->has_parts = wanted && !to->is_job && plan->type_count > 1 && plan->software &&
-                    (plan->model || options->model.name);
+                    (plan->model || options->asked.model);
     if (!to->is_job && !to->has_parts)
         return true;
-    if (!tables_add(&chosen->added, TABLE_LINKS, options->model.links, err) ||
-        !tables_add(&chosen->added, TABLE_CALIBRATIONS, options->model.calibration, err) ||
-        (options->model.name && !cost_choose_model(chosen, options->model.name, err)) ||
-        (options->device && !cost_choose_devices(chosen, options->device, err)))
+    if (!tables_add(&chosen->added, TABLE_LINKS, options->asked.links, err) ||
+        !tables_add(&chosen->added, TABLE_CALIBRATIONS, options->asked.calibration, err) ||
+        (options->asked.model && !cost_choose_model(chosen, options->asked.model, err)) ||
+        (options->asked.device && !cost_choose_devices(chosen, options->asked.device, err)))
         return false;
     to->parts = (struct plan_parts){
         .tables = &chosen->added,
@@ -46,7 +46,8 @@ bool plan_by_file(const struct plan_options *options, struct error *err)
 {
     struct plan plan;
     struct remade made = {.is_job = false};
-    if (options->from ? !api_plan_copy(options->from, &plan, err) : !plan_load(&plan, options->plan, err))
+    if (options->asked.from ? !api_plan_copy(options->asked.from, &plan, err)
+                            : !plan_load(&plan, options->asked.plan, err))
         return false;
     bool ok = plan_check(&plan, err) && remake(options, &plan, &made, err);
     if (ok) {

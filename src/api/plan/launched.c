@@ -25,7 +25,7 @@ bool launched_read(struct launch_options *read, const char *const *files, size_t
     return !read->no_memory || error_memory(err);
 }
 
-static bool choose_model(const struct launched_request *given, struct split *split,
+static bool choose_model(const struct rh_plan_request *given, struct split *split,
                          struct launch_options *read, struct error *err)
 {
     struct job *job = &split->question.job;
@@ -63,15 +63,14 @@ static bool stages_first(const struct launch_options *read)
 /* The devices of a node that a file gives may be a part of an NVLink domain (72 of GB200 in nodes of 4): the job has all of
  * the domain's nodes that share it evenly. If stages come before data parallel ranks, and a domain holds the stages of one
  * pipeline only, what is side by side are the tensor and context parallel ranks. */
-static void join_domain(const struct launched_request *given, const struct launch_options *read,
-                        struct job *job)
+static void join_domain(const struct launch_options *read, struct job *job)
 {
     int64_t node = job->devices_per_node, domain = job->device->node;
     int64_t tensor = read->tensor.given ? read->tensor.value : 1,
             context = read->context.given ? read->context.value : 1,
             stages = read->pipeline.given ? read->pipeline.value : 1;
     bool sane = tensor <= domain && context <= domain && stages <= job->devices;
-    if (given->devices_per_node > 0 || node < 1 || domain <= node || job->devices <= node || !sane)
+    if (node < 1 || domain <= node || job->devices <= node || !sane)
         return;
     if (stages_first(read) && tensor * context * stages * 2 > domain)
         domain = tensor * context > node ? tensor * context : node;
@@ -82,14 +81,17 @@ static void join_domain(const struct launched_request *given, const struct launc
         }
 }
 
-static bool choose_machine(const struct launched_request *given, struct split *split,
-                           struct plan_options *asked, struct launch_options *read, struct error *err)
+static bool choose_machine(struct split *split, struct rh_plan_request *asked, int64_t devices,
+                           struct launch_options *read, struct error *err)
 {
     struct job *job = &split->question.job;
-    asked->device = given->device ? given->device : read->device;
-    if (given->device)
+    bool has_node = asked->devices_per_node > 0;
+    if (asked->device)
         read->device_said = NULL;
-    int64_t devices = given->devices > 0 ? given->devices : read->devices.given ? read->devices.value : 0;
+    else
+        asked->device = read->device;
+    if (devices == 0 && read->devices.given)
+        devices = read->devices.value;
     if (devices == 0 && !launch_miss(read, "the number of devices", "is not in the files", "--devices N"))
         return error_memory(err);
     if (!asked->device && !launch_miss(read, "the GPU type", "is not in the files", "-d h100"))
@@ -97,19 +99,18 @@ static bool choose_machine(const struct launched_request *given, struct split *s
     if (devices > LAUNCHED_MAX_DEVICES)
         return error_set(err, ERROR_INFEASIBLE, "%s: more than %d devices", read->path, LAUNCHED_MAX_DEVICES);
     job->devices = (int)devices;
-    asked->devices_per_node = given->devices_per_node > 0 ? given->devices_per_node
-                              : read->devices_per_node.given && read->devices_per_node.value <= 1024
-                                  ? read->devices_per_node.value
-                                  : 0;
+    if (!has_node && read->devices_per_node.given && read->devices_per_node.value <= 1024)
+        asked->devices_per_node = read->devices_per_node.value;
     if (!asked->device)
         return true;
     if (!split_choose_machine(split, err))
         return false;
-    join_domain(given, read, job);
+    if (!has_node)
+        join_domain(read, job);
     return true;
 }
 
-static bool choose_software(const struct launched_request *given, struct split *split,
+static bool choose_software(const struct rh_plan_request *given, struct split *split,
                             const struct launch_options *read, struct error *err)
 {
     const char *name = given->software ? given->software : read->software;
@@ -117,12 +118,11 @@ static bool choose_software(const struct launched_request *given, struct split *
     return split->question.job.software || software_unknown(name, err);
 }
 
-bool launched_job(const struct launched_request *request, struct split *split, struct plan_options *asked,
+bool launched_job(struct split *split, struct plan_options *options, int64_t devices,
                   struct launch_options *read, struct error *err)
 {
-    asked->inside = request->inside;
-    asked->across = request->across;
+    struct rh_plan_request *asked = &options->asked;
     launch_complete(read);
-    return choose_software(request, split, read, err) && choose_machine(request, split, asked, read, err) &&
-           choose_model(request, split, read, err);
+    return choose_software(asked, split, read, err) && choose_machine(split, asked, devices, read, err) &&
+           choose_model(asked, split, read, err);
 }

@@ -33,13 +33,13 @@ bool plan_by_pipeline(const struct plan_options *options, struct error *err)
     struct planning planning;
     struct pipeline pipeline;
     struct cost_chosen chosen = {0};
-    if (!planning_open_given(&planning, options->planning, &options->model, &chosen, err)) {
+    if (!planning_open_given(&planning, options->planning, &options->asked, &chosen, err)) {
         cost_chosen_release(&chosen);
         return false;
     }
     planning.search.method = (enum plan_search_method)options->search;
-    planning.search.fold_exact_factors = options->fold_exact_factors;
-    planning.search.fold_longest_only = options->fold_longest_only;
+    planning.search.fold_exact_factors = options->asked.fold_exact_factors;
+    planning.search.fold_longest_only = options->asked.fold_longest_only;
     bool ok = plan_search(&planning.problem, &planning.search, &pipeline, err);
     progress_end(&planning.progress);
     if (ok) {

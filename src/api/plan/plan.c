@@ -160,10 +160,10 @@ bool plan_is_given(const struct plan_options *options, const char *name)
 
 static bool check_files(const struct plan_options *given, struct error *err)
 {
-    if (given->output && given->figure && strcmp(given->output, given->figure) == 0)
+    if (given->asked.output && given->asked.figure && strcmp(given->asked.output, given->asked.figure) == 0)
         return error_set(err, ERROR_USAGE, "--output and --figure both write '%s': choose two names",
-                         given->output);
-    return !given->figure || figure_can_write(given->figure, err);
+                         given->asked.output);
+    return !given->asked.figure || figure_can_write(given->asked.figure, err);
 }
 
 /* A plan that exists is not searched: only what is written, and what its names mean, can be said. */
@@ -184,65 +184,26 @@ static bool check_given_plan(const struct plan_options *given, struct error *err
     return true;
 }
 
-/* The names of a request become those of the planners. */
 static struct plan_options options_of(const struct rh_plan_request *asked, const struct api_call *call,
                                       rh_handle **made)
 {
     struct plan_options options = {
-        .planning = {.profile = asked->profile,
-                     .cluster = asked->cluster,
-                     .microbatches = asked->microbatches,
-                     .microbatch_size = asked->microbatch_size,
-                     .allreduce = option_index(planning_allreduces, asked->allreduce),
-                     .memory = option_index(plan_memory_models, asked->memory),
-                     .time_limit = call->how.time_limit,
-                     .threads = call->how.threads},
+        .asked = *asked,
+        .planning = planning_of(asked, &call->how),
         .given = call->given,
         .made = made,
-        .from = asked->from,
         .search = option_index(plan_searches, asked->search),
-        .fold_exact_factors = asked->fold_exact_factors,
-        .fold_longest_only = asked->fold_longest_only,
-        .global_batch = asked->global_batch,
-        .devices = asked->devices,
         .rules = option_index(rules, asked->rules),
         .import = option_index(imports, asked->import_as),
-        .profile_batch = asked->profile_batch,
-        .state_factor = asked->state_factor,
-        .sample_memory = asked->sample_memory,
-        .model = {.name = asked->model,
-                  .software = asked->software,
-                  .links = asked->links,
-                  .calibration = asked->calibration,
-                  .sequence = asked->sequence,
-                  .precision = option_index(model_precisions, asked->precision)},
-        .device = asked->device,
-        .inside = asked->inside,
-        .across = asked->across,
-        .devices_per_node = asked->devices_per_node,
-        .top = asked->top,
-        .headroom = asked->headroom,
-        .imbalance = asked->imbalance,
-        .tokens = asked->tokens,
-        .deadline = asked->deadline,
-        .price = asked->price,
-        .fix = asked->fix,
-        .explain = asked->explain,
-        .pareto = asked->pareto,
-        .no_neighbours = asked->no_neighbours,
-        .plan = asked->plan,
+        .precision = option_index(model_precisions, asked->precision),
         .emit = asked->emit ? option_index(launch_format_names, asked->emit) : 0,
         .launcher = asked->launcher ? option_index(launch_launcher_names, asked->launcher) : 0,
-        .flags = asked->flags,
-        .root = asked->root,
-        .output = asked->output,
-        .figure = asked->figure,
         .csv = asked->form && strcmp(asked->form, "csv") == 0,
         .dot = asked->form && strcmp(asked->form, "dot") == 0,
     };
     const char *reader = asked->emit ? launch_format_software[options.emit] : NULL;
     if (reader && !plan_is_given(&options, "software"))
-        options.model.software = reader;
+        options.asked.software = reader;
     bool batch = asked->global_batch, counted = plan_is_given(&options, "microbatches");
     bool is_job = asked->device || ((batch || asked->model) && !(counted && (!asked->model || !batch)));
     options.planning.objective = asked->objective ? option_index(plan_objectives, asked->objective)
@@ -257,7 +218,7 @@ static rh_handle *make(const void *request, const struct api_call *call, struct 
     const struct plan_options options = options_of(request, call, &made);
     if (!check_files(&options, err))
         return NULL;
-    if (options.plan || options.from)
+    if (options.asked.plan || options.asked.from)
         return check_given_plan(&options, err) && plan_by_file(&options, err) ? made : NULL;
     const struct planner *planner = planner_choose(&options, err);
     return planner && planner->search(&options, err) ? made : NULL;

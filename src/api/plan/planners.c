@@ -147,14 +147,14 @@ static const char *first_given(const struct plan_options *given, const char *wor
 /* Layers are those of a model or of a profile. */
 static bool check_layers(const struct plan_options *given, struct error *err)
 {
-    if (given->model.name && given->planning.profile)
+    if (given->asked.model && given->planning.profile)
         return error_set(err, ERROR_USAGE, "plan: --model and --profile both give the model: choose one");
     const char *idle = first_given(given, given->planning.profile ? MODEL_ONLY : "allreduce ");
     bool priced = given->planning.objective != PLAN_BY_ITERATION; /* of layers, and all-reduces over links */
     if (idle && (given->planning.profile || !priced))
         return error_set(err, ERROR_USAGE, "plan: '--%s' changes nothing with --%s: leave it out", idle,
                          given->planning.profile ? "profile" : "model");
-    return given->model.name || given->planning.profile ||
+    return given->asked.model || given->planning.profile ||
            error_set(err, ERROR_USAGE,
                      "plan: expected a model and devices (-m llama-3-70b -d h100 --devices 64 --global-batch "
                      "512) or a "

@@ -6,16 +6,30 @@
 
 const char *const planning_allreduces[] = {"profile", "model", "none", NULL};
 
-bool model_choose(const struct model_given *given, struct cost_chosen *chosen, struct model_options *pricing,
-                  struct error *err)
+struct planning_options planning_of(const struct rh_plan_request *asked, const struct rh_call *how)
+{
+    return (struct planning_options){
+        .profile = asked->profile,
+        .cluster = asked->cluster,
+        .microbatches = asked->microbatches,
+        .microbatch_size = asked->microbatch_size,
+        .allreduce = option_index(planning_allreduces, asked->allreduce),
+        .memory = option_index(plan_memory_models, asked->memory),
+        .time_limit = how->time_limit,
+        .threads = how->threads,
+    };
+}
+
+bool model_choose(const struct rh_plan_request *given, struct cost_chosen *chosen,
+                  struct model_options *pricing, struct error *err)
 {
     if (!tables_add(&chosen->added, TABLE_LINKS, given->links, err) ||
         !tables_add(&chosen->added, TABLE_CALIBRATIONS, given->calibration, err) ||
-        !cost_choose_model(chosen, given->name, err))
+        !cost_choose_model(chosen, given->model, err))
         return false;
     *pricing = (struct model_options){
         .sequence = given->sequence > 0 ? given->sequence : chosen->model->sequence,
-        .precision = (enum model_precision)given->precision,
+        .precision = (enum model_precision)option_index(model_precisions, given->precision),
         .software = software_find(given->software),
         .tables = &chosen->added,
     };
@@ -30,13 +44,13 @@ bool model_choose(const struct model_given *given, struct cost_chosen *chosen, s
 }
 
 bool planning_open_given(struct planning *planning, struct planning_options options,
-                         const struct model_given *given, struct cost_chosen *chosen, struct error *err)
+                         const struct rh_plan_request *given, struct cost_chosen *chosen, struct error *err)
 {
-    if (given->name && !model_choose(given, chosen, &options.pricing, err))
+    if (given->model && !model_choose(given, chosen, &options.pricing, err))
         return false;
     options.model = chosen->model;
     struct job job = {.software = options.pricing.software, .pipeline = 2};
-    const struct job_rule *rule = given->name ? job_rule_at(&job, RULE_AT_STAGES) : NULL;
+    const struct job_rule *rule = given->model ? job_rule_at(&job, RULE_AT_STAGES) : NULL;
     struct text text = {0};
     if (rule) {
         rule->say(&job, &text);

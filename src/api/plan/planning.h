@@ -12,22 +12,18 @@
 
 extern const char *const planning_allreduces[]; /* in the order of enum plan_allreduce */
 
-/* A model as options name it. */
-struct model_given {
-    const char *name; /* or a file; NULL: none is given */
-    const char *software, *links, *calibration;
-    int64_t sequence;
-    int precision; /* enum model_precision */
-};
+/* The options of planning in a request of `plan`, or in what another has in common with it. The objective is not among
+ * them. */
+struct planning_options planning_of(const struct rh_plan_request *asked, const struct rh_call *how);
 
 /* Looks up model and software, adds the user's tables to *chosen, and checks the sequence. The caller releases *chosen in
  * any case. */
-bool model_choose(const struct model_given *given, struct cost_chosen *chosen, struct model_options *pricing,
-                  struct error *err);
+bool model_choose(const struct rh_plan_request *given, struct cost_chosen *chosen,
+                  struct model_options *pricing, struct error *err);
 
 /* Opens the planning of a profile, or of the given model. */
 bool planning_open_given(struct planning *planning, struct planning_options options,
-                         const struct model_given *given, struct cost_chosen *chosen, struct error *err);
+                         const struct rh_plan_request *given, struct cost_chosen *chosen, struct error *err);
 
 /* Rows of a request's table of options: those that name and price a model, of a member with the name of each option. */
 #define PLANNING_MODEL(type)                                                                                 \

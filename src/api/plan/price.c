@@ -209,22 +209,15 @@ static bool price_it(const struct rh_price_request *given, const struct api_call
 static bool run(const struct rh_price_request *given, const struct api_call *call, struct api_report *report,
                 struct error *err)
 {
-    struct plan_options asked = {.inside = NULL};
+    struct plan_options asked = {.precision = 0};
     struct split split = {.options = &asked};
-    const struct launched_request request = {.device = given->device,
-                                             .model = given->model,
-                                             .software = given->software,
-                                             .inside = given->inside,
-                                             .across = given->across,
-                                             .devices = given->devices,
-                                             .devices_per_node = given->devices_per_node,
-                                             .sequence = given->sequence};
+    option_copy_common(&asked.asked, api_plan_options, given, api_price_options);
     struct kept *kept = api_report_keep(report, sizeof *kept, drop, err);
     bool ok = kept && read_files(given, &report->base, &kept->read, err) &&
               check_strict(given, &kept->read, err) &&
               tables_add(&split.chosen.added, TABLE_LINKS, given->links, err) &&
               tables_add(&split.chosen.added, TABLE_CALIBRATIONS, given->calibration, err) &&
-              launched_job(&request, &split, &asked, &kept->read, err) &&
+              launched_job(&split, &asked, given->devices, &kept->read, err) &&
               price_it(given, call, &split, &kept->read, report, err);
     split_release(&split);
     return ok;

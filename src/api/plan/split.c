@@ -47,7 +47,7 @@ bool split_choose_machine(struct split *split, struct error *err)
 {
     const struct plan_options *given = split->options;
     struct job *job = &split->question.job;
-    if (!cost_choose_devices(&split->chosen, given->device, err))
+    if (!cost_choose_devices(&split->chosen, given->asked.device, err))
         return false;
     if (split->chosen.device_count != 1)
         return error_set(err, ERROR_USAGE, "--device: expected one device type, found %d",
@@ -55,16 +55,16 @@ bool split_choose_machine(struct split *split, struct error *err)
     job->device = split->chosen.devices[0];
     job->calibration = tables_calibration(&split->chosen.added, job->device);
     struct usual_node usual = usual_node(job->device);
-    job->devices_per_node = given->devices_per_node > 0 ? (int)given->devices_per_node : usual.devices;
-    job->inside =
-        choose_link(&split->chosen.added, "inside", given->inside, job->device->link, &split->inside, err);
+    job->devices_per_node =
+        given->asked.devices_per_node > 0 ? (int)given->asked.devices_per_node : usual.devices;
+    job->inside = choose_link(&split->chosen.added, "inside", given->asked.inside, job->device->link,
+                              &split->inside, err);
     if (!job->inside)
         return false;
     job->across =
-        choose_link(&split->chosen.added, "across", given->across, usual.across, &split->across, err);
-    job->type = model_type(job->device, (enum model_precision)given->model.precision);
-    return job->across &&
-           model_check_precision(job->device, (enum model_precision)given->model.precision, err);
+        choose_link(&split->chosen.added, "across", given->asked.across, usual.across, &split->across, err);
+    job->type = model_type(job->device, (enum model_precision)given->precision);
+    return job->across && model_check_precision(job->device, (enum model_precision)given->precision, err);
 }
 
 bool split_choose_model(struct split *split, struct error *err)
@@ -72,24 +72,25 @@ bool split_choose_model(struct split *split, struct error *err)
     const struct plan_options *given = split->options;
     struct job *job = &split->question.job;
     struct model_options pricing;
-    struct model_given model = given->model;
-    bool all = strcmp(model.software, "all") == 0;
+    struct rh_plan_request asked = given->asked;
+    bool all = strcmp(asked.software, "all") == 0;
     if (all)
-        model.software = software_all[0].name;
+        asked.software = software_all[0].name;
     split->software_count = all ? SOFTWARE_REAL_COUNT : 1;
-    if (!model_choose(&model, &split->chosen, &pricing, err))
+    if (!model_choose(&asked, &split->chosen, &pricing, err))
         return false;
     job->model = split->chosen.model;
     job->sequence = pricing.sequence;
     job->software = pricing.software;
-    return budget_read_prices(given->price, &split->chosen.added, &split->prices, err);
+    return budget_read_prices(given->asked.price, &split->chosen.added, &split->prices, err);
 }
 
 /* ---- what arguments of Megatron-LM fix ---- */
 
 static bool read_flags(struct split *split, struct error *err)
 {
-    const struct launch_input input = {.path = split->options->flags, .root = split->options->root};
+    const struct launch_input input = {.path = split->options->asked.flags,
+                                       .root = split->options->asked.root};
     if (!launch_read(&split->flags, &input, err))
         return false;
     if (split->flags.missing_count == 0)
@@ -110,15 +111,15 @@ static bool apply_flags(struct split *split, struct error *err)
     job->batch = 0;
     if (!launch_fix(&split->flags, &split->question, err))
         return false;
-    if (given->model.sequence > 0)
+    if (given->asked.sequence > 0)
         job->sequence = before.sequence;
     if (plan_is_given(given, "precision"))
         job->type = before.type;
-    if (given->global_batch)
+    if (given->asked.global_batch)
         return true;
     if (job->batch == 0)
         return error_set(err, ERROR_USAGE, "'%s' does not give a global batch: add --global-batch N",
-                         given->flags);
+                         given->asked.flags);
     char batch[32];
     snprintf(batch, sizeof batch, "%" PRId64, job->batch);
     return range_parse("global-batch", batch, DIMENSION_SAMPLES, 1, MAX_BATCH, &split->batches, err);
@@ -126,16 +127,16 @@ static bool apply_flags(struct split *split, struct error *err)
 
 bool split_parse_batch(const struct plan_options *options, struct range *batches, struct error *err)
 {
-    if (options->global_batch)
-        return range_parse("global-batch", options->global_batch, DIMENSION_SAMPLES, 1, MAX_BATCH, batches,
-                           err);
+    if (options->asked.global_batch)
+        return range_parse("global-batch", options->asked.global_batch, DIMENSION_SAMPLES, 1, MAX_BATCH,
+                           batches, err);
     return error_set(err, ERROR_USAGE,
                      "plan: '--global-batch RANGE' is missing, which --objective iteration needs");
 }
 
 void split_imbalance(struct split *split)
 {
-    double given = split->options->imbalance;
+    double given = split->options->asked.imbalance;
     split->question.job.technique.imbalance = given > 1.0 ? (int)(100.0 * given + 0.5) : 0;
 }
 
@@ -143,20 +144,22 @@ bool split_ask(struct split *split, struct error *err)
 {
     const struct plan_options *given = split->options;
     struct job_question *question = &split->question;
-    question->headroom = given->headroom / 100.0;
+    question->headroom = given->asked.headroom / 100.0;
     split_imbalance(split);
-    return ((!given->global_batch && given->flags) || split_parse_batch(given, &split->batches, err)) &&
+    return ((!given->asked.global_batch && given->asked.flags) ||
+            split_parse_batch(given, &split->batches, err)) &&
            split_choose_model(split, err) && split_choose_machine(split, err) &&
-           fix_parse("fix", &given->fix, question->ranges, question->choices, err) &&
-           range_parse("devices", given->devices, DIMENSION_NUMBER, 1, MAX_DEVICES, &split->devices, err) &&
-           (!given->flags || (read_flags(split, err) && apply_flags(split, err)));
+           fix_parse("fix", &given->asked.fix, question->ranges, question->choices, err) &&
+           range_parse("devices", given->asked.devices, DIMENSION_NUMBER, 1, MAX_DEVICES, &split->devices,
+                       err) &&
+           (!given->asked.flags || (read_flags(split, err) && apply_flags(split, err)));
 }
 
 bool split_budget(const struct split *split, struct plan *plan, struct error *err)
 {
     const struct plan_options *given = split->options;
-    return (given->tokens == 0.0 && !given->price) ||
-           budget_of(plan, given->tokens, &split->prices, &split->chosen.added, err);
+    return (given->asked.tokens == 0.0 && !given->asked.price) ||
+           budget_of(plan, given->asked.tokens, &split->prices, &split->chosen.added, err);
 }
 
 void split_release(struct split *split)
@@ -219,7 +222,8 @@ static bool deliver(const struct split *split, const struct job_search_report *r
         plan.not_counted =
             cluster_not_counted(split->cluster, CLUSTER_INTER_NODE | CLUSTER_INTRA_NODE, &plan.arena);
     struct job_search_report with_budget = *report;
-    with_budget.budget = split->options->price || split->options->tokens > 0.0 ? &plan.budget : NULL;
+    with_budget.budget =
+        split->options->asked.price || split->options->asked.tokens > 0.0 ? &plan.budget : NULL;
     with_budget.nearest = &plan.nearest;
     const struct report whole = {&with_budget, &plan};
     const struct plan_delivery delivery = {
@@ -234,9 +238,9 @@ static bool explain(const struct split *split, struct job_search_report *report,
 {
     const struct job_choice *best = &report->answer.search->plans[0];
     report->estimate = own_run_estimate(&best->job, &best->time);
-    report->no_neighbours = split->options->no_neighbours;
-    report->explain = split->options->explain;
-    if (!split->options->explain)
+    report->no_neighbours = split->options->asked.no_neighbours;
+    report->explain = split->options->asked.explain;
+    if (!split->options->asked.explain)
         return true;
     double before = stop_deadline(split->until);
     bool ok = job_sensitivity(sensitivity, report->answer.question, best, MORE, pool, err);
@@ -259,17 +263,17 @@ static bool check_deadline(const struct split *split, struct error *err)
     const struct plan_options *given = split->options;
     if (split->software_count > 1)
         return error_set(err, ERROR_USAGE, "--deadline needs one software, not --software all");
-    return (!given->explain && !given->csv) ||
+    return (!given->asked.explain && !given->csv) ||
            error_set(err, ERROR_USAGE, "--%s cannot be combined with --deadline, which gives one plan",
-                     given->explain ? "explain" : "csv");
+                     given->asked.explain ? "explain" : "csv");
 }
 
 static bool find_in_time(struct split *split, struct job_search *search,
                          const struct job_search_options *options, struct error *err)
 {
     const struct job_deadline deadline = {
-        .tokens = split->options->tokens,
-        .seconds = split->options->deadline,
+        .tokens = split->options->asked.tokens,
+        .seconds = split->options->asked.deadline,
         .batch_count = split->batches.count,
         .batches = split->batches.values,
     };
@@ -279,7 +283,7 @@ static bool find_in_time(struct split *split, struct job_search *search,
 /* Of each search: there are two with --pareto. */
 static double time_limit_of(const struct plan_options *given)
 {
-    return given->planning.time_limit / (given->pareto ? 2 : 1);
+    return given->planning.time_limit / (given->asked.pareto ? 2 : 1);
 }
 
 #define FRONT     20   /* plans, unless said otherwise, */
@@ -293,10 +297,10 @@ static bool find_front(const struct split *split, int devices, struct job_search
     const struct plan_options *given = split->options;
     const struct job_search_options options = {.top = MAX_FRONT,
                                                .front = true,
-                                               .money = given->price,
+                                               .money = given->asked.price,
                                                .time_limit = time_limit_of(given),
                                                .pool = pool};
-    int wanted = plan_is_given(given, "top") ? (int)given->top : FRONT;
+    int wanted = plan_is_given(given, "top") ? (int)given->asked.top : FRONT;
     if (!job_search(front, &question, &options, err))
         return false;
     front->plan_count = front->plan_count < wanted ? front->plan_count : wanted;
@@ -315,11 +319,11 @@ static bool answer_one(struct split *split, struct error *err)
         return false;
     progress_start(&progress, "planning");
     split->until = stop_after(given->planning.time_limit);
-    const struct job_search_options options = {.top = given->pareto ? 1 : (int)given->top,
+    const struct job_search_options options = {.top = given->asked.pareto ? 1 : (int)given->asked.top,
                                                .time_limit = time_limit_of(given),
                                                .pool = pool,
                                                .progress = &progress};
-    bool hurried = given->deadline > 0.0;
+    bool hurried = given->asked.deadline > 0.0;
     int devices = question->job.devices;
     bool ok =
         hurried ? find_in_time(split, &search, &options, err) : job_search(&search, question, &options, err);
@@ -341,8 +345,8 @@ static bool answer_one(struct split *split, struct error *err)
             job_find_simpler(&simpler, question, search.plans, pool))
             report.simpler = &simpler;
         ok = explain(split, &report, pool, sensitivity, err) &&
-             (!given->pareto || find_front(split, devices, &front, pool, err));
-        report.answer.front = given->pareto ? &front : NULL;
+             (!given->asked.pareto || find_front(split, devices, &front, pool, err));
+        report.answer.front = given->asked.pareto ? &front : NULL;
         ok = ok && deliver(split, &report, err);
         job_search_release(&front);
         job_search_release(&search);
@@ -354,14 +358,14 @@ static bool answer_one(struct split *split, struct error *err)
 bool split_on_group(struct split *split, const struct cluster_group *group, struct error *err)
 {
     struct job_question *question = &split->question;
-    if (!model_check_precision(group->type, (enum model_precision)split->options->model.precision, err))
+    if (!model_check_precision(group->type, (enum model_precision)split->options->precision, err))
         return false;
     job_set_group(&question->job, group);
-    question->job.type = model_type(group->type, (enum model_precision)split->options->model.precision);
+    question->job.type = model_type(group->type, (enum model_precision)split->options->precision);
     question->job.devices = group->nodes * group->devices_per_node;
-    question->headroom = split->options->headroom / 100.0;
-    return (split->options->deadline == 0.0 || check_deadline(split, err)) &&
-           fix_parse("fix", &split->options->fix, question->ranges, question->choices, err) &&
+    question->headroom = split->options->asked.headroom / 100.0;
+    return (split->options->asked.deadline == 0.0 || check_deadline(split, err)) &&
+           fix_parse("fix", &split->options->asked.fix, question->ranges, question->choices, err) &&
            answer_one(split, err);
 }
 
@@ -369,7 +373,7 @@ bool plan_by_split(const struct plan_options *options, struct error *err)
 {
     struct split split = {.options = options};
     bool ok = split_ask(&split, err);
-    bool hurried = options->deadline > 0.0;
+    bool hurried = options->asked.deadline > 0.0;
     if (ok && hurried) {
         split.question.job.devices = (int)split.devices.values[split.devices.count - 1];
         ok = check_deadline(&split, err) && answer_one(&split, err);

@@ -43,14 +43,14 @@ static const struct sweep_column columns[COLUMNS] = {
 int split_budget_columns(const struct plan_options *given, struct sweep_column *added)
 {
     int count = 0;
-    if (given->tokens > 0.0)
+    if (given->asked.tokens > 0.0)
         added[count++] = (struct sweep_column){"days", "days", SWEEP_NUMBER, NULL};
-    if (given->tokens > 0.0 && given->price)
+    if (given->asked.tokens > 0.0 && given->asked.price)
         added[count++] = (struct sweep_column){"dollars", "dollars", SWEEP_NUMBER, NULL};
-    if (given->price)
+    if (given->asked.price)
         added[count++] =
             (struct sweep_column){"dollars_per_million_tokens", "$/M tokens", SWEEP_NUMBER, NULL};
-    if (given->tokens > 0.0)
+    if (given->asked.tokens > 0.0)
         added[count++] = (struct sweep_column){"kilowatt_hours", "kWh", SWEEP_NUMBER, NULL};
     return count;
 }
@@ -62,13 +62,13 @@ bool split_budget_cells(const struct split *split, struct plan *plan, struct swe
     const struct plan_budget *budget = &plan->budget;
     if (!split_budget(split, plan, err))
         return false;
-    if (given->tokens > 0.0)
+    if (given->asked.tokens > 0.0)
         (cells++)->number = budget->seconds / SECONDS_PER_DAY;
-    if (given->tokens > 0.0 && given->price)
+    if (given->asked.tokens > 0.0 && given->asked.price)
         (cells++)->number = budget->dollars;
-    if (given->price)
+    if (given->asked.price)
         (cells++)->number = budget->dollars_per_million_tokens;
-    if (given->tokens > 0.0)
+    if (given->asked.tokens > 0.0)
         cells->number = budget->watt_hours / 1000.0;
     return true;
 }
@@ -100,7 +100,7 @@ static bool answer_point(const void *context, const int *at, struct sweep_cell *
         return false;
     const struct job_choice *plan = &search.plans[0];
     const struct job *job = &plan->job;
-    double factor = split->options->no_neighbours ? 1.0 : own_run_estimate(job, &plan->time).factor;
+    double factor = split->options->asked.no_neighbours ? 1.0 : own_run_estimate(job, &plan->time).factor;
     cells[EXPECTED].number = factor * plan->time.seconds;
     cells[TIME].number = plan->time.seconds;
     cells[TOKENS].number = (double)job->batch * (double)job->sequence / plan->time.seconds;

@@ -72,23 +72,10 @@ static bool open_and_find(const struct rh_templates_request *asked, const struct
 {
     struct planning planning;
     struct cost_chosen chosen = {0};
-    const struct planning_options options = {
-        .profile = asked->profile,
-        .cluster = asked->cluster,
-        .microbatches = asked->microbatches,
-        .microbatch_size = asked->microbatch_size,
-        .objective = option_index(objectives, asked->objective),
-        .allreduce = option_index(planning_allreduces, asked->allreduce),
-        .memory = option_index(plan_memory_models, asked->memory),
-        .time_limit = call->how.time_limit,
-        .threads = call->how.threads,
-    };
-    const struct model_given model = {.name = asked->model,
-                                      .software = asked->software,
-                                      .links = asked->links,
-                                      .calibration = asked->calibration,
-                                      .sequence = asked->sequence,
-                                      .precision = option_index(model_precisions, asked->precision)};
+    struct rh_plan_request common = {.size = sizeof common};
+    option_copy_common(&common, api_plan_options, asked, api_templates_options);
+    struct planning_options options = planning_of(&common, &call->how);
+    options.objective = option_index(objectives, asked->objective);
     if (!asked->model == !asked->profile)
         return error_set(err, ERROR_USAGE,
                          asked->model ? "templates: --model and --profile both give the model: choose one"
@@ -100,7 +87,7 @@ static bool open_and_find(const struct rh_templates_request *asked, const struct
                 return error_set(err, ERROR_USAGE,
                                  "templates: '--%s' changes nothing with --profile: leave it out",
                                  of_models[k]);
-    bool ok = planning_open_given(&planning, options, &model, &chosen, err);
+    bool ok = planning_open_given(&planning, options, &common, &chosen, err);
     if (ok) {
         ok = find(asked, &planning, report, err);
         planning_close(&planning);

@@ -13,30 +13,31 @@
 static bool open_given(struct sweep_base *base, const struct plan_options *given, struct error *err)
 {
     const struct sim_options options = {.plain = true, .straggler = -1};
-    const char *batches = given->global_batch;
+    const char *batches = given->asked.global_batch;
     struct sim_result result;
-    if (given->from ? !api_plan_copy(given->from, &base->given, err)
-                    : !plan_load(&base->given, given->plan, err))
+    if (given->asked.from ? !api_plan_copy(given->asked.from, &base->given, err)
+                          : !plan_load(&base->given, given->asked.plan, err))
         return false;
     if (!sim_play(&base->given, &options, &result, err))
         return false;
     base->utilisation = result.utilisation / result.samples;
     sim_result_release(&result);
-    if (!budget_read_prices(given->price, &base->split.chosen.added, &base->split.prices, err))
+    if (!budget_read_prices(given->asked.price, &base->split.chosen.added, &base->split.prices, err))
         return false;
     char own[32];
     int64_t samples = plan_samples(&base->given);
     snprintf(own, sizeof own, "%" PRId64, samples > 0 ? samples : 1);
     if (batches && samples == 0)
         return error_set(err, ERROR_USAGE, "--global-batch: '%s' gives no number of samples for its batch",
-                         given->plan ? given->plan : "from");
+                         given->asked.plan ? given->asked.plan : "from");
     return range_parse("global-batch", batches ? batches : own, DIMENSION_SAMPLES, 1, MAX_BATCH,
                        &base->split.batches, err);
 }
 
 bool sweep_base_open(struct sweep_base *base, const struct plan_options *options, struct error *err)
 {
-    *base = (struct sweep_base){.split = {.options = options}, .is_given = options->plan || options->from};
+    *base = (struct sweep_base){.split = {.options = options},
+                                .is_given = options->asked.plan || options->asked.from};
     plan_init(&base->given);
     if (base->is_given ? !open_given(base, options, err) : !split_ask(&base->split, err))
         return false;

@@ -239,7 +239,7 @@ static bool digest_inputs(const struct rh_sweep_request *asked, const struct pla
 {
     const char *const names[] = {asked->plan,   asked->model,  asked->software, asked->links,
                                  asked->device, asked->inside, asked->across,   asked->calibration};
-    const int64_t numbers[] = {plan->model.sequence, plan->model.precision, plan->devices_per_node};
+    const int64_t numbers[] = {asked->sequence, plan->precision, asked->devices_per_node};
     uint64_t digest = PLAN_DIGEST_BEGIN;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!add_input(names[i], &digest, err))
@@ -247,10 +247,10 @@ static bool digest_inputs(const struct rh_sweep_request *asked, const struct pla
     if (asked->from && !add_plan(asked->from, &digest, err))
         return false;
     digest = plan_digest_integers(digest, numbers, sizeof numbers / sizeof *numbers);
-    const double amounts[] = {plan->headroom, plan->tokens};
-    digest = plan_digest_text(plan_digest_numbers(digest, amounts, 2), plan->price);
-    for (size_t i = 0; i < plan->fix.count; i++)
-        digest = plan_digest_text(digest, plan->fix.items[i]);
+    const double amounts[] = {asked->headroom, asked->tokens};
+    digest = plan_digest_text(plan_digest_numbers(digest, amounts, 2), asked->price);
+    for (size_t i = 0; i < asked->fix.count; i++)
+        digest = plan_digest_text(digest, asked->fix.items[i]);
     snprintf(text, size, "%016llx", (unsigned long long)digest);
     return true;
 }
@@ -338,30 +338,12 @@ static bool check(const struct rh_sweep_request *asked, struct error *err)
 
 static struct plan_options options_of(const struct rh_sweep_request *asked, const struct api_call *call)
 {
-    return (struct plan_options){
+    struct plan_options options = {
         .planning = {.threads = call->how.threads, .time_limit = call->how.time_limit},
-        .plan = asked->plan,
-        .from = asked->from,
-        .global_batch = asked->global_batch,
-        .devices = asked->devices,
-        .model = {.name = asked->model,
-                  .sequence = asked->sequence,
-                  .precision = option_index(model_precisions, asked->precision),
-                  .software = asked->software,
-                  .links = asked->links,
-                  .calibration = asked->calibration},
-        .device = asked->device,
-        .inside = asked->inside,
-        .across = asked->across,
-        .devices_per_node = asked->devices_per_node,
-        .headroom = asked->headroom,
-        .imbalance = asked->imbalance,
-        .fix = asked->fix,
-        .tokens = asked->tokens,
-        .price = asked->price,
-        .output = asked->output,
-        .figure = asked->figure,
+        .precision = option_index(model_precisions, asked->precision),
     };
+    option_copy_common(&options.asked, api_plan_options, asked, api_sweep_options);
+    return options;
 }
 
 static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
