@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -16,6 +17,7 @@
 
 #define LEAD        0.03 /* seconds from the last word of rank 0 to the beginning */
 #define MAX_DEVICES 65536
+#define MAX_NAMED   128 /* bytes of the ranks that a message names */
 
 struct game {
     struct wire *wire;
@@ -56,11 +58,22 @@ static bool arrived(void *context, const struct wire_head *head, void *bytes, st
                                       : collective_arrived(&game->player, head, bytes, err);
 }
 
+/* Names, beside the rank that is lost, those that are as silent: behind a cable or a switch there is often more than one. */
 static bool lost(void *context, int rank, const char *why, struct error *err)
 {
     struct game *game = context;
+    const struct wire *wire = game->wire;
+    char others[MAX_NAMED] = "";
+    size_t length = 0;
+    double now = clock_now();
     talk_lost(game->talk, rank, why);
-    return game->player.ending || error_set(err, ERROR_FAILED, "rank %d is lost: %s", rank, why);
+    if (game->player.ending)
+        return true;
+    for (int other = 0; other < wire->size && length + 24 < sizeof others; other++)
+        if (other != rank && other != wire->rank && now - wire->peers[other].heard > 0.5 * wire->silence)
+            length += (size_t)snprintf(others + length, sizeof others - length, "%s%d",
+                                       length > 0 ? ", " : "; as silent: rank ", other);
+    return error_set(err, ERROR_FAILED, "rank %d is lost: %s%s", rank, why, others);
 }
 
 /* ---- what is simulated ---- */
@@ -83,7 +96,7 @@ static bool watch(void *context, const struct timeline_task *task, struct error 
         told.bytes = (double)player_share_of(task->bytes, watcher->share);
     if (watcher->sink && !watcher->sink->task(watcher->sink->context, &told, err))
         return false;
-    if (!talk_work(watcher->game->talk, watcher->game->options->timeout, err))
+    if (!talk_work(watcher->game->talk, err))
         return false;
     if (task->kind == TASK_OPTIMIZER && watcher->done[task->device] < watcher->iterations) {
         double *end = &watcher->ends[watcher->done[task->device]++];
@@ -168,20 +181,18 @@ static bool agree(struct game *game, double *start, struct run_result *result, s
 {
     struct greeting greeting = {.hash = hash_of(game)};
     struct greeted greeted = {.hash = greeting.hash};
-    double timeout = game->options->timeout;
     bool enough = true;   /* memory, says rank 0 */
     game->playing = true; /* one that is late hears the others begin while it still listens for the clock */
     bool ok = need_look(&greeting.need, &game->player, err) &&
-              talk_gather(game->talk, &greeting, sizeof greeting, compare_tasks, &greeted, timeout, err);
+              talk_gather(game->talk, &greeting, sizeof greeting, compare_tasks, &greeted, err);
     ok = ok && need_check(&greeted.sum, err);
     need_release(&greeted.sum);
-    if (!ok || !talk_tell(game->talk, &enough, sizeof enough, timeout, err) ||
-        !message_prepare(&game->player, err) ||
-        !talk_clock(game->talk, &game->offset, &game->uncertain, timeout, err))
+    if (!ok || !talk_tell(game->talk, &enough, sizeof enough, err) || !message_prepare(&game->player, err) ||
+        !talk_clock(game->talk, &game->offset, &game->uncertain, err))
         return false;
     result->clock_error = game->uncertain;
     double begin = clock_now() + LEAD;
-    if (!talk_tell(game->talk, &begin, sizeof begin, timeout, err))
+    if (!talk_tell(game->talk, &begin, sizeof begin, err))
         return false;
     *start = begin - game->offset;
     return true;
@@ -267,7 +278,7 @@ static bool see_drift(struct game *game, double start, struct error *err)
 {
     double offset, uncertain;
     int64_t sent = game->wire->sent_bytes;
-    if (!talk_clock(game->talk, &offset, &uncertain, game->options->timeout, err))
+    if (!talk_clock(game->talk, &offset, &uncertain, err))
         return false;
     game->wire->sent_bytes = sent; /* of the plan */
     game->player.drift = run_drift(offset - game->offset, uncertain + game->uncertain, clock_now() - start);
@@ -290,14 +301,14 @@ static bool play(struct game *game, struct plan *plan, struct run_result *result
     processor = own_processor(game) - processor;
     return see_drift(game, start, err) && player_check(&game->player, game->peaks, err) &&
            (!game->player.disk || disk_check(game->player.disk, err)) &&
-           report_gather(&game->player, processor, options->sink, options->timeout, result, err);
+           report_gather(&game->player, processor, options->sink, result, err);
 }
 
 static bool all_over(struct game *game, struct error *err)
 {
     bool over = true;
     game->player.ending = true;
-    return talk_tell(game->talk, &over, sizeof over, game->options->timeout, err);
+    return talk_tell(game->talk, &over, sizeof over, err);
 }
 
 bool run_play(struct wire *wire, struct plan *plan, const struct run_options *options,

@@ -1,7 +1,7 @@
 /* Stream sockets between all ranks. Each rank has a queue of messages to each other one, and one message that comes from it.
  *
  * A rank whose process ends is lost at once: its sockets close. One whose cable is cut is lost when nothing has come from it for
- * `silence` seconds; all ranks say that they live when they have said nothing for a fifth of that. */
+ * `silence` seconds. */
 #include "core/clock.h"
 #include "core/vector.h"
 #include "run/wire.h"
@@ -34,17 +34,12 @@ struct peer {
     struct wire_head head;               /* that comes */
     size_t here;                         /* bytes of it, and of what follows */
     char *bytes;
-    double heard, told; /* when something came, and when something was sent */
-    bool cut;           /* nothing comes or goes any more */
-    bool late;          /* it need not have begun: its silence means nothing */
-    bool lost;
 };
 
 struct mesh {
     struct wire wire;
     struct peer *peers;
     struct pollfd *polled;
-    double silence;
 };
 
 static void drop_queue(struct peer *peer)
@@ -58,17 +53,17 @@ static void drop_queue(struct peer *peer)
     peer->first = peer->count = peer->done = 0;
 }
 
-static bool lose(struct mesh *mesh, int rank, const char *why, struct error *err)
+static bool lose(struct wire *wire, int rank, const char *why, struct error *err)
 {
-    struct peer *peer = &mesh->peers[rank];
+    struct peer *peer = &((struct mesh *)wire)->peers[rank];
     if (peer->socket >= 0)
         close(peer->socket);
     peer->socket = -1;
-    peer->lost = true;
+    wire->peers[rank].lost = true;
     drop_queue(peer);
-    if (!mesh->wire.receiver.lost)
+    if (!wire->receiver.lost)
         return error_set(err, ERROR_FAILED, "rank %d is lost: %s", rank, why);
-    return mesh->wire.receiver.lost(mesh->wire.receiver.context, rank, why, err);
+    return wire->receiver.lost(wire->receiver.context, rank, why, err);
 }
 
 /* ---- out ---- */
@@ -114,8 +109,10 @@ static bool send_on_socket(struct wire *wire, const struct wire_head *head, cons
 {
     struct mesh *mesh = (struct mesh *)wire;
     struct peer *peer = &mesh->peers[head->to];
-    if (peer->lost)
+    if (wire->peers[head->to].lost)
         return true; /* which was told */
+    if (head->kind == WIRE_BEAT && (peer->socket < 0 || peer->count > 0))
+        return true; /* what is on its way tells as much */
     struct outgoing out = {*head, bytes, pending, false};
     if (!pending && head->length > 0) {
         char *copy = malloc((size_t)head->length);
@@ -138,8 +135,8 @@ static bool send_on_socket(struct wire *wire, const struct wire_head *head, cons
     peer->count++;
     if (pending)
         ++*pending;
-    peer->told = clock_now();
-    return peer->cut || peer->socket < 0 || push(peer) || lose(mesh, head->to, "its process has ended", err);
+    return wire->peers[head->to].cut || peer->socket < 0 || push(peer) ||
+           lose(wire, head->to, "its process has ended", err);
 }
 
 /* ---- in ---- */
@@ -185,9 +182,9 @@ static bool pull(struct mesh *mesh, int rank, struct error *err)
         if (count < 0 && (errno == EAGAIN || errno == EINTR))
             return true;
         if (count <= 0)
-            return lose(mesh, rank, "its process has ended", err);
-        peer->heard = clock_now();
-        peer->late = false;
+            return lose(&mesh->wire, rank, "its process has ended", err);
+        mesh->wire.peers[rank].heard = clock_now();
+        mesh->wire.peers[rank].late = false;
         peer->here += (size_t)count;
         got += (size_t)count;
         if (in_head && peer->here == head && !place(mesh, rank, err))
@@ -198,33 +195,14 @@ static bool pull(struct mesh *mesh, int rank, struct error *err)
     return true;
 }
 
-/* ---- silence ---- */
-
-static bool beat(struct mesh *mesh, double now, struct error *err)
-{
-    for (int rank = 0; mesh->silence > 0.0 && rank < mesh->wire.size; rank++) {
-        struct peer *peer = &mesh->peers[rank];
-        if (rank == mesh->wire.rank || peer->lost)
-            continue;
-        if (!peer->late && now - peer->heard > mesh->silence &&
-            !lose(mesh, rank, "nothing has come from it", err))
-            return false;
-        if (peer->socket < 0 || peer->count > 0 || now - peer->told < 0.2 * mesh->silence)
-            continue;
-        struct wire_head head = {.kind = WIRE_BEAT, .to = rank};
-        if (!wire_send(&mesh->wire, &head, NULL, NULL, err))
-            return false;
-        mesh->wire.sent_messages--;
-    }
-    return true;
-}
+/* ---- both ---- */
 
 static bool look(struct mesh *mesh, double wait, bool *came, struct error *err)
 {
     int size = mesh->wire.size;
     for (int rank = 0; rank < size; rank++) {
         const struct peer *peer = &mesh->peers[rank];
-        mesh->polled[rank] = (struct pollfd){.fd = peer->cut ? -1 : peer->socket,
+        mesh->polled[rank] = (struct pollfd){.fd = mesh->wire.peers[rank].cut ? -1 : peer->socket,
                                              .events = (short)(POLLIN | (peer->count > 0 ? POLLOUT : 0))};
     }
     mesh->polled[size] = (struct pollfd){.fd = mesh->wire.wake, .events = POLLIN};
@@ -236,7 +214,7 @@ static bool look(struct mesh *mesh, double wait, bool *came, struct error *err)
     for (int rank = 0; count > 0 && rank < size; rank++) {
         short events = mesh->polled[rank].revents;
         if ((events & POLLOUT) && mesh->peers[rank].socket >= 0 && !push(&mesh->peers[rank]) &&
-            !lose(mesh, rank, "its process has ended", err))
+            !lose(&mesh->wire, rank, "its process has ended", err))
             return false;
         if ((events & (POLLIN | POLLHUP | POLLERR)) && mesh->peers[rank].socket >= 0 &&
             !pull(mesh, rank, err))
@@ -251,10 +229,8 @@ static bool poll_sockets(struct wire *wire, double until, struct error *err)
     bool came = false;
     do {
         double now = clock_now(), left = until - now;
-        double wait = left > SPIN ? fmin(left - SPIN, MAX_WAIT) : 0.0;
-        if (mesh->silence > 0.0)
-            wait = fmin(wait, 0.1 * mesh->silence);
-        if (!look(mesh, wait, &came, err) || !beat(mesh, clock_now(), err))
+        double wait = left > SPIN ? fmin(left - SPIN, fmin(MAX_WAIT, 0.1 * wire->silence)) : 0.0;
+        if (!look(mesh, wait, &came, err) || !wire_beat(wire, lose, err))
             return false;
     } while (!came && clock_now() < until);
     return true;
@@ -265,7 +241,7 @@ static bool is_empty(const struct wire *wire)
     const struct mesh *mesh = (const struct mesh *)wire;
     for (int rank = 0; rank < wire->size; rank++) {
         const struct peer *peer = &mesh->peers[rank];
-        if (peer->count > 0 && peer->socket >= 0 && !peer->cut && !peer->late)
+        if (peer->count > 0 && peer->socket >= 0 && !wire->peers[rank].cut && !wire->peers[rank].late)
             return false;
     }
     return true;
@@ -281,7 +257,7 @@ static void forget(struct wire *wire)
             peer->socket = -1;
         }
         drop_queue(peer);
-        peer->lost = true;
+        wire->peers[rank].lost = true;
     }
 }
 
@@ -294,6 +270,7 @@ static void close_sockets(struct wire *wire)
         if (mesh->peers[rank].socket >= 0)
             close(mesh->peers[rank].socket);
     }
+    free(wire->peers);
     free(mesh->peers);
     free(mesh->polled);
     free(mesh);
@@ -301,14 +278,13 @@ static void close_sockets(struct wire *wire)
 
 static void cut_off(struct wire *wire)
 {
-    const struct mesh *mesh = (struct mesh *)wire;
     for (int rank = 0; rank < wire->size; rank++)
-        mesh->peers[rank].cut = true;
+        wire->peers[rank].cut = true;
 }
 
 static void await(struct wire *wire, int rank, bool late)
 {
-    struct peer *peer = &((struct mesh *)wire)->peers[rank];
+    struct wire_peer *peer = &wire->peers[rank];
     if (peer->late && !late)
         peer->heard = clock_now();
     peer->late = late;
@@ -317,10 +293,10 @@ static void await(struct wire *wire, int rank, bool late)
 static bool attach(struct wire *wire, int rank, int socket)
 {
     struct peer *peer = &((struct mesh *)wire)->peers[rank];
-    if (peer->socket >= 0 || peer->lost)
+    if (peer->socket >= 0 || wire->peers[rank].lost)
         return false;
     peer->socket = socket;
-    peer->heard = clock_now();
+    wire->peers[rank].heard = clock_now();
     return true;
 }
 
@@ -339,16 +315,15 @@ struct wire *wire_over_sockets(int rank, int size, const int *sockets, double si
         error_memory(err);
         return NULL;
     }
-    mesh->wire = (struct wire){.calls = &calls, .rank = rank, .size = size, .wake = -1};
-    mesh->silence = silence;
+    mesh->wire = (struct wire){.calls = &calls, .rank = rank, .size = size, .silence = silence, .wake = -1};
     mesh->peers = calloc((size_t)size, sizeof *mesh->peers);
     mesh->polled = calloc((size_t)size + 1, sizeof *mesh->polled);
-    for (int i = 0; mesh->peers && i < size; i++) {
+    bool made = wire_add_peers(&mesh->wire, err) && mesh->peers && mesh->polled;
+    for (int i = 0; mesh->peers && i < size; i++)
         mesh->peers[i].socket = i == rank ? -1 : sockets[i];
-        mesh->peers[i].heard = mesh->peers[i].told = clock_now();
-        mesh->peers[i].late = mesh->peers[i].socket < 0;
-    }
-    if (mesh->peers && mesh->polled)
+    for (int i = 0; made && i < size; i++)
+        mesh->wire.peers[i].late = mesh->peers[i].socket < 0;
+    if (made)
         return &mesh->wire;
     close_sockets(&mesh->wire);
     error_memory(err);

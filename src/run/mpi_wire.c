@@ -16,7 +16,6 @@
 #define MAX_SLEEP     160e-6
 #define CLOSE_SECONDS 2.0
 #define LOOK          0.01   /* seconds between two looks for ranks that are lost */
-#define ALIVE         1      /* the instance of a sign of life, which is not the last */
 #define SPIN          30e-6  /* before a time, in which nobody sleeps any more */
 #define BRIEF         200e-6 /* for so long after something came, nobody sleeps: an answer often follows */
 #define MOVING        1e-3 /* the same while bytes are on their way, as they move only while MPI is called */
@@ -35,12 +34,6 @@ struct incoming {
     void *bytes;
 };
 
-/* Another rank, where ranks may be lost. */
-struct peer {
-    double heard, told;
-    bool lost, cut; /* cut: nothing that comes from it counts, and nothing goes to it */
-};
-
 struct mpi_wire {
     struct wire wire;
     struct comm *comm;
@@ -55,67 +48,49 @@ struct mpi_wire {
     void **out_requests;
     size_t out_count, out_capacity, out_room;
     double sleep;
-    double came;        /* when something last came or went */
-    double silence;     /* seconds; 0: no rank may be lost */
-    struct peer *peers; /* NULL then */
+    double came;   /* when something last came or went */
+    bool survives; /* lost ranks */
     enum comm_state *states;
     size_t state_room;
     double looked; /* when MPI was asked who has failed */
 };
 
-static bool broken(struct error *err)
-{
-    return error_set(err, ERROR_FAILED, "MPI says that the connection to another rank is lost");
-}
-
 /* ---- ranks that are lost ---- */
 
-static bool lose(struct mpi_wire *mpi, int rank, const char *why, struct error *err)
+static bool lose(struct wire *wire, int rank, const char *why, struct error *err)
 {
-    struct wire_receiver *receiver = &mpi->wire.receiver;
-    if (mpi->peers[rank].lost)
+    struct wire_receiver *receiver = &wire->receiver;
+    if (wire->peers[rank].lost)
         return true;
-    mpi->peers[rank].lost = true;
+    wire->peers[rank].lost = true;
     return receiver->lost ? receiver->lost(receiver->context, rank, why, err) : true;
 }
 
 /* A request to or from a rank has failed: the rank is lost, or the run. */
 static bool break_off(struct mpi_wire *mpi, int rank, struct error *err)
 {
-    return mpi->peers ? lose(mpi, rank, "its process has ended", err) : broken(err);
+    return lose(&mpi->wire, rank, "its process has ended", err);
 }
 
 static bool look_for_lost(struct mpi_wire *mpi, struct error *err)
 {
     int failed[WIRE_MAX_RANKS];
     double now = clock_now();
-    if (!mpi->peers || now - mpi->looked < LOOK)
+    if (now - mpi->looked < LOOK)
         return true;
     mpi->looked = now;
     int count = comm_failed(mpi->comm, failed, mpi->wire.size);
     for (int i = 0; i < count; i++)
         if (failed[i] >= 0 && failed[i] < mpi->wire.size && failed[i] != mpi->wire.rank &&
-            !lose(mpi, failed[i], "its process has ended", err))
+            !lose(&mpi->wire, failed[i], "its process has ended", err))
             return false;
-    for (int rank = 0; rank < mpi->wire.size; rank++) {
-        struct peer *peer = &mpi->peers[rank];
-        struct wire_head head = {.kind = WIRE_BEAT, .to = rank, .instance = ALIVE};
-        if (rank == mpi->wire.rank || peer->lost)
-            continue;
-        if (now - peer->heard > mpi->silence && !lose(mpi, rank, "nothing has come from it", err))
-            return false;
-        if (!peer->lost && now - peer->told > 0.2 * mpi->silence &&
-            !wire_send(&mpi->wire, &head, NULL, NULL, err))
-            return false;
-    }
-    return true;
+    return wire_beat(&mpi->wire, lose, err);
 }
 
 static void cut_off(struct wire *wire)
 {
-    struct mpi_wire *mpi = (struct mpi_wire *)wire;
-    for (int rank = 0; mpi->peers && rank < wire->size; rank++)
-        mpi->peers[rank].cut = true;
+    for (int rank = 0; rank < wire->size; rank++)
+        wire->peers[rank].cut = true;
 }
 
 /* ---- out ---- */
@@ -153,10 +128,7 @@ static bool send_by_mpi(struct wire *wire, const struct wire_head *head, const v
                         struct error *err)
 {
     struct mpi_wire *mpi = (struct mpi_wire *)wire;
-    struct peer *peer = mpi->peers ? &mpi->peers[head->to] : NULL;
-    if (peer)
-        peer->told = clock_now();
-    if (peer && (peer->lost || peer->cut))
+    if (wire->peers[head->to].lost || wire->peers[head->to].cut)
         return true;
     if (!VECTOR_ROOM(mpi->out_requests, mpi->out_room, mpi->out_count + 2) ||
         !VECTOR_ROOM(mpi->outs, mpi->out_capacity, mpi->out_count + 2))
@@ -197,14 +169,13 @@ static bool give(struct mpi_wire *mpi, const struct wire_head *head, void *bytes
 static bool take_head(struct mpi_wire *mpi, int rank, struct error *err)
 {
     const struct wire_head head = mpi->heads[rank];
-    struct peer *peer = mpi->peers ? &mpi->peers[rank] : NULL;
+    struct wire_peer *peer = &mpi->wire.peers[rank];
     if (!wire_head_is_right(&mpi->wire, &head, rank, err))
         return false;
-    if (peer)
-        peer->heard = clock_now();
-    if (peer && peer->lost)
+    peer->heard = clock_now();
+    if (peer->lost)
         return true;
-    if ((head.kind == WIRE_BEAT && head.instance == ALIVE) || (peer && peer->cut))
+    if ((head.kind == WIRE_BEAT && head.instance == WIRE_ALIVE) || peer->cut)
         return open_head(mpi, rank, err);
     if (head.kind == WIRE_BEAT) /* the last one */
         return true;
@@ -228,22 +199,22 @@ static bool take_head(struct mpi_wire *mpi, int rank, struct error *err)
 /* Polls requests; *ended tells how many have ended, whose places are NULL. */
 static bool look(struct mpi_wire *mpi, void **requests, size_t count, size_t *ended, struct error *err)
 {
-    if (mpi->peers && !VECTOR_ROOM(mpi->states, mpi->state_room, count + 1))
+    if (!VECTOR_ROOM(mpi->states, mpi->state_room, count + 1))
         return error_memory(err);
     int pending = count > 0 ? comm_poll(mpi->comm, requests, (int)count, mpi->states) : 0;
-    if (pending < 0 && mpi->peers) { /* some are lost: states tell whose */
+    if (pending < 0) { /* some are lost: states tell whose */
         pending = 0;
         for (size_t i = 0; i < count; i++)
             pending += requests[i] != NULL;
     }
-    *ended = count - (size_t)(pending < 0 ? 0 : pending);
-    return pending >= 0 || broken(err);
+    *ended = count - (size_t)pending;
+    return true;
 }
 
 /* Returns whether the request at this place, which has ended, was one of a rank that is lost. */
 static bool is_broken(const struct mpi_wire *mpi, size_t place)
 {
-    return mpi->peers && mpi->states[place] == COMM_BROKEN;
+    return mpi->states[place] == COMM_BROKEN;
 }
 
 static bool look_out(struct mpi_wire *mpi, bool *came, struct error *err)
@@ -302,7 +273,7 @@ static bool look_heads(struct mpi_wire *mpi, bool *came, struct error *err)
     size_t ended;
     if (!look(mpi, mpi->head_requests, (size_t)mpi->wire.size, &ended, err))
         return false;
-    for (int rank = 0; mpi->peers && ended > 0 && rank < mpi->wire.size; rank++)
+    for (int rank = 0; ended > 0 && rank < mpi->wire.size; rank++)
         if (mpi->open[rank] && is_broken(mpi, (size_t)rank)) {
             mpi->open[rank] = false;
             *came = true;
@@ -370,8 +341,8 @@ static bool is_empty(const struct wire *wire)
 {
     const struct mpi_wire *mpi = (const struct mpi_wire *)wire;
     for (size_t i = 0; i < mpi->out_count; i++) {
-        const struct peer *peer = mpi->peers ? &mpi->peers[mpi->outs[i]->head.to] : NULL;
-        if (!peer || (!peer->lost && !peer->cut))
+        const struct wire_peer *peer = &wire->peers[mpi->outs[i]->head.to];
+        if (!peer->lost && !peer->cut)
             return false;
     }
     return true;
@@ -394,7 +365,7 @@ static void release(struct mpi_wire *mpi)
     free(mpi->in_requests);
     free(mpi->outs);
     free(mpi->out_requests);
-    free(mpi->peers);
+    free(mpi->wire.peers);
     free(mpi->states);
     free(mpi);
 }
@@ -405,7 +376,7 @@ static void close_mpi(struct wire *wire)
     struct mpi_wire *mpi = (struct mpi_wire *)wire;
     struct error ignored;
     bool ok = true;
-    if (mpi->peers) { /* the process ends now; MPI may still write there */
+    if (mpi->survives) { /* the process ends now; MPI may still write there */
         comm_agree_to_leave(mpi->comm, CLOSE_SECONDS);
         return;
     }
@@ -428,7 +399,7 @@ static void close_mpi(struct wire *wire)
         release(mpi);
 }
 
-struct wire *wire_over_mpi(struct comm *comm, double silence, struct error *err)
+struct wire *wire_over_mpi(struct comm *comm, double silence, bool survives, struct error *err)
 {
     static const struct wire_calls calls = {.send = send_by_mpi,
                                             .poll = poll_mpi,
@@ -442,17 +413,15 @@ struct wire *wire_over_mpi(struct comm *comm, double silence, struct error *err)
         return NULL;
     }
     int size = comm_size(comm);
-    mpi->wire = (struct wire){.calls = &calls, .rank = comm_rank(comm), .size = size, .wake = -1};
+    mpi->wire =
+        (struct wire){.calls = &calls, .rank = comm_rank(comm), .size = size, .silence = silence, .wake = -1};
     mpi->comm = comm;
     mpi->sleep = MIN_SLEEP;
     mpi->heads = calloc((size_t)size, sizeof *mpi->heads);
     mpi->head_requests = calloc((size_t)size, sizeof *mpi->head_requests);
     mpi->open = calloc((size_t)size, sizeof *mpi->open);
-    mpi->silence = silence;
-    mpi->peers = silence > 0.0 ? calloc((size_t)size, sizeof *mpi->peers) : NULL;
-    for (int rank = 0; mpi->peers && rank < size; rank++)
-        mpi->peers[rank].heard = mpi->peers[rank].told = clock_now();
-    if (!mpi->heads || !mpi->head_requests || !mpi->open || (silence > 0.0 && !mpi->peers)) {
+    mpi->survives = survives;
+    if (!wire_add_peers(&mpi->wire, err) || !mpi->heads || !mpi->head_requests || !mpi->open) {
         release(mpi);
         error_memory(err);
         return NULL;

@@ -24,7 +24,6 @@ struct story {
     struct player_record **records; /* of each device, if they are kept */
     int64_t *record_counts;
     bool keeps;
-    double timeout;
 };
 
 /* ---- out ---- */
@@ -263,8 +262,7 @@ static bool tell_memory(const struct story *story, int d, const struct timeline_
         memory.time = fmax(0.0, swings[i].time);
         memory.activations += swings[i].bytes;
         if (i + 1 == count || swings[i + 1].time > swings[i].time)
-            ok = sink->memory(sink->context, &memory, err) &&
-                 talk_work(story->player->talk, story->timeout, err);
+            ok = sink->memory(sink->context, &memory, err) && talk_work(story->player->talk, err);
     }
     free(swings);
     return ok;
@@ -292,8 +290,7 @@ static bool tell_all(const struct story *story, const struct timeline_sink *sink
     else
         qsort(places, all, sizeof *places, by_begin);
     for (size_t i = 0; ok && i < all && sink->task; i++)
-        ok = tell_task(story, &places[i], (int64_t)i, ids, sink, err) &&
-             talk_work(story->player->talk, story->timeout, err);
+        ok = tell_task(story, &places[i], (int64_t)i, ids, sink, err) && talk_work(story->player->talk, err);
     for (int d = 0; ok && sink->memory && d < devices; d++)
         ok = tell_memory(story, d, sink, err);
     for (int d = 0; ids && d < devices; d++)
@@ -312,7 +309,7 @@ static void set_lateness(struct run_result *result, const struct histogram *late
     result->late_max = late->count > 0 ? (double)late->max * 1e-9 : 0.0;
 }
 
-bool report_gather(struct player *player, double processor, const struct timeline_sink *sink, double timeout,
+bool report_gather(struct player *player, double processor, const struct timeline_sink *sink,
                    struct run_result *result, struct error *err)
 {
     struct text text = {0};
@@ -323,7 +320,6 @@ bool report_gather(struct player *player, double processor, const struct timelin
     story->player = player;
     story->result = result;
     story->keeps = player->options.keep;
-    story->timeout = timeout;
     story->records = calloc(devices + 1, sizeof *story->records);
     story->record_counts = calloc(devices + 1, sizeof *story->record_counts);
     bool ok = story->records && story->record_counts ? write_words(player, processor, &text, err)
@@ -331,7 +327,7 @@ bool report_gather(struct player *player, double processor, const struct timelin
     if (ok && (int64_t)text.length > WIRE_MAX_BYTES)
         ok = error_set(err, ERROR_FAILED, "rank %d has done too many tasks for a timeline",
                        player->wire->rank);
-    ok = ok && talk_gather(player->talk, text.data, text.length, read_words, story, timeout, err);
+    ok = ok && talk_gather(player->talk, text.data, text.length, read_words, story, err);
     if (ok && player->wire->rank == 0) {
         set_lateness(result, &story->late);
         ok = !sink || tell_all(story, sink, err);

@@ -10,7 +10,7 @@
 double run_drift(double change, double uncertain, double seconds);
 
 /* All ranks call it; rank 0 fills in the result and gives the tasks to the sink (NULL: none). */
-bool report_gather(struct player *player, double processor, const struct timeline_sink *sink, double timeout,
+bool report_gather(struct player *player, double processor, const struct timeline_sink *sink,
                    struct run_result *result, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* What ranks tell each other before and after a run. Every call has a number, by which its messages are known; a rank can be one call
- * ahead of another. A message with number 0 is of no call: its sender is at work, and those that wait for it go on waiting. */
+ * ahead of another. */
 #include "core/clock.h"
 #include "core/stop.h"
 #include "core/vector.h"
@@ -11,7 +11,7 @@
 
 #define ROUNDS 16   /* of the clocks */
 #define NAP    0.03 /* seconds of one wait */
-#define SIGN   0.1  /* of the time after which a rank is given up: between two signs that it is at work */
+#define LOOKS  0.2  /* of the wire's silence: between two looks at the wire during other work */
 
 struct blob {
     int from;
@@ -27,8 +27,7 @@ struct talk {
     uint32_t number;
     bool failed;
     const char *gone[WIRE_MAX_RANKS]; /* why it is lost, though what it has said may still be heard */
-    double at_work[WIRE_MAX_RANKS];   /* when each rank last said so */
-    double said;                      /* when this one did */
+    double looked;                    /* when talk_work last did so */
 };
 
 struct talk *talk_new(struct wire *wire, struct error *err)
@@ -69,11 +68,6 @@ bool talk_arrived(struct talk *talk, const struct wire_head *head, void *bytes, 
         talk->failed = true; /* all know of it */
         return false;
     }
-    if (head->number == 0) {
-        talk->at_work[head->from] = clock_now();
-        free(bytes);
-        return true;
-    }
     const struct blob blob = {head->from, head->number, bytes, (size_t)head->length};
     if (VECTOR_ADD(talk->blobs, talk->count, talk->capacity, blob))
         return true;
@@ -94,9 +88,8 @@ static bool say(struct talk *talk, int to, const void *bytes, size_t length, str
 }
 
 /* Waits for what `from` says in this call; the caller frees blob->bytes. */
-static bool hear_in(struct talk *talk, int from, double end, double nap, struct blob *blob, struct error *err)
+static bool hear(struct talk *talk, int from, double nap, struct blob *blob, struct error *err)
 {
-    const double patience = end - clock_now();
     for (;;) {
         for (size_t i = 0; i < talk->count; i++)
             if (talk->blobs[i].from == from && talk->blobs[i].number == talk->number) {
@@ -107,35 +100,24 @@ static bool hear_in(struct talk *talk, int from, double end, double nap, struct 
             }
         if (talk->gone[from])
             return error_set(err, ERROR_FAILED, "rank %d is lost: %s", from, talk->gone[from]);
-        if (clock_now() > fmax(end, talk->at_work[from] + patience))
-            return error_set(err, ERROR_FAILED, "rank %d does not answer", from);
         if (stop_obeyed(err) || !wire_poll(talk->wire, clock_now() + nap, err))
             return false;
     }
 }
 
-static bool hear(struct talk *talk, int from, double end, struct blob *blob, struct error *err)
+bool talk_work(struct talk *talk, struct error *err)
 {
-    return hear_in(talk, from, end, NAP, blob, err);
-}
-
-bool talk_work(struct talk *talk, double timeout, struct error *err)
-{
-    struct wire *wire = talk->wire;
     double now = clock_now();
-    if (now - talk->said < fmin(SIGN * timeout, 1.0))
+    if (stop_obeyed(err))
+        return false;
+    if (now - talk->looked < LOOKS * talk->wire->silence)
         return true;
-    talk->said = now;
-    for (int rank = 0; rank < wire->size; rank++) {
-        struct wire_head head = {.kind = WIRE_CONTROL, .to = rank};
-        if (rank != wire->rank && (wire->rank == 0 || rank == 0) && !wire_send(wire, &head, NULL, NULL, err))
-            return false;
-    }
-    return !stop_obeyed(err) && wire_poll(wire, now, err);
+    talk->looked = now;
+    return wire_poll(talk->wire, now, err);
 }
 
 bool talk_gather(struct talk *talk, const void *bytes, size_t length, talk_visit *visit, void *context,
-                 double timeout, struct error *err)
+                 struct error *err)
 {
     talk->number++;
     if (talk->wire->rank != 0)
@@ -143,7 +125,7 @@ bool talk_gather(struct talk *talk, const void *bytes, size_t length, talk_visit
     bool ok = visit(context, 0, bytes, length, err);
     for (int rank = 1; ok && rank < talk->wire->size; rank++) {
         struct blob blob;
-        if (!hear(talk, rank, clock_now() + timeout, &blob, err))
+        if (!hear(talk, rank, NAP, &blob, err))
             return false;
         ok = visit(context, rank, blob.bytes, blob.length, err);
         free(blob.bytes);
@@ -151,7 +133,7 @@ bool talk_gather(struct talk *talk, const void *bytes, size_t length, talk_visit
     return ok;
 }
 
-bool talk_tell(struct talk *talk, void *bytes, size_t length, double timeout, struct error *err)
+bool talk_tell(struct talk *talk, void *bytes, size_t length, struct error *err)
 {
     struct blob blob;
     talk->number++;
@@ -161,7 +143,7 @@ bool talk_tell(struct talk *talk, void *bytes, size_t length, double timeout, st
                 return false;
         return true;
     }
-    if (!hear(talk, 0, clock_now() + timeout, &blob, err))
+    if (!hear(talk, 0, NAP, &blob, err))
         return false;
     bool right = blob.length == length;
     if (right)
@@ -172,14 +154,13 @@ bool talk_tell(struct talk *talk, void *bytes, size_t length, double timeout, st
 }
 
 /* Rank 0 asks each rank some times what its clock says; the answer that came soonest counts. */
-static bool ask_clock(struct talk *talk, int rank, double timeout, double answer[2], struct error *err)
+static bool ask_clock(struct talk *talk, int rank, double answer[2], struct error *err)
 {
     answer[1] = INFINITY;
     for (int i = 0; i < ROUNDS; i++) {
         struct blob blob;
         double before = clock_now(), theirs = 0.0;
-        if (!say(talk, rank, &before, sizeof before, err) ||
-            !hear_in(talk, rank, before + timeout, i > 0 ? 0.0 : NAP, &blob, err))
+        if (!say(talk, rank, &before, sizeof before, err) || !hear(talk, rank, i > 0 ? 0.0 : NAP, &blob, err))
             return false;
         double after = clock_now();
         if (blob.length == sizeof theirs)
@@ -193,11 +174,11 @@ static bool ask_clock(struct talk *talk, int rank, double timeout, double answer
     return say(talk, rank, answer, 2 * sizeof *answer, err);
 }
 
-static bool answer_clock(struct talk *talk, double timeout, double answer[2], struct error *err)
+static bool answer_clock(struct talk *talk, double answer[2], struct error *err)
 {
     for (int i = 0; i <= ROUNDS; i++) {
         struct blob blob;
-        if (!hear_in(talk, 0, clock_now() + timeout, i > 0 ? 0.0 : NAP, &blob, err))
+        if (!hear(talk, 0, i > 0 ? 0.0 : NAP, &blob, err))
             return false;
         double now = clock_now();
         if (i == ROUNDS && blob.length == 2 * sizeof *answer)
@@ -209,17 +190,17 @@ static bool answer_clock(struct talk *talk, double timeout, double answer[2], st
     return true;
 }
 
-bool talk_clock(struct talk *talk, double *offset, double *error_of_it, double timeout, struct error *err)
+bool talk_clock(struct talk *talk, double *offset, double *error_of_it, struct error *err)
 {
     double answer[2] = {0.0, 0.0}, worst = 0.0;
     talk->number++;
     if (talk->wire->rank > 0) {
-        if (!answer_clock(talk, timeout, answer, err))
+        if (!answer_clock(talk, answer, err))
             return false;
         worst = answer[1];
     }
     for (int rank = 1; talk->wire->rank == 0 && rank < talk->wire->size; rank++) {
-        if (!ask_clock(talk, rank, timeout, answer, err))
+        if (!ask_clock(talk, rank, answer, err))
             return false;
         worst = fmax(worst, answer[1]);
     }

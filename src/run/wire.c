@@ -12,6 +12,7 @@
 #define MAGIC       UINT32_C(0x52485031) /* "RHP1" */
 #define SPIN        50e-6                /* seconds before a time, in which nobody sleeps any more */
 #define CLOCK_SLACK 60e-6
+#define BRIEF       0.05 /* seconds: no wire waits longer at once */
 
 _Static_assert(sizeof(struct wire_head) % sizeof(uint64_t) == 0, "a head is checked word by word");
 
@@ -25,8 +26,38 @@ bool wire_send(struct wire *wire, struct wire_head *head, const void *bytes, int
                          "a message of %lld bytes exceeds the limit of %lld: --byte-share 0.1 sends a tenth",
                          (long long)head->length, (long long)WIRE_MAX_BYTES);
     wire->sent_bytes += head->length;
-    wire->sent_messages++;
+    if (wire->peers)
+        wire->peers[head->to].told = clock_now();
     return wire->calls->send(wire, head, bytes, pending, err);
+}
+
+bool wire_add_peers(struct wire *wire, struct error *err)
+{
+    wire->peers = calloc((size_t)wire->size, sizeof *wire->peers);
+    for (int rank = 0; wire->peers && rank < wire->size; rank++)
+        wire->peers[rank].heard = wire->peers[rank].told = clock_now();
+    wire->listened = clock_now();
+    return wire->peers || error_memory(err);
+}
+
+bool wire_beat(struct wire *wire, wire_lose *lose, struct error *err)
+{
+    double now = clock_now(), away = now - wire->listened;
+    wire->listened = now;
+    for (int rank = 0; rank < wire->size; rank++) {
+        struct wire_peer *peer = &wire->peers[rank];
+        struct wire_head head = {.kind = WIRE_BEAT, .to = rank, .instance = WIRE_ALIVE};
+        if (rank == wire->rank || peer->lost)
+            continue;
+        if (away > BRIEF + 0.15 * wire->silence)
+            peer->heard = fmin(now, peer->heard + away);
+        if (!peer->late && now - peer->heard > wire->silence &&
+            !lose(wire, rank, "nothing has come from it", err))
+            return false;
+        if (!peer->lost && now - peer->told > 0.2 * wire->silence && !wire_send(wire, &head, NULL, NULL, err))
+            return false;
+    }
+    return true;
 }
 
 bool wire_head_is_right(const struct wire *wire, const struct wire_head *head, int from, struct error *err)

@@ -27,6 +27,8 @@ enum wire_kind {
     WIRE_KINDS
 };
 
+#define WIRE_ALIVE 1 /* the instance of a WIRE_BEAT that is not the last one */
+
 struct wire_head {
     uint32_t magic, kind;
     int32_t from, to;        /* ranks */
@@ -62,12 +64,22 @@ struct wire_calls {
     void (*close)(struct wire *wire);
 };
 
+/* What a wire knows of another rank. */
+struct wire_peer {
+    double heard, told; /* when something last came from it, and went to it */
+    bool lost, cut;     /* cut: nothing that comes from it counts, and nothing goes to it */
+    bool late;          /* it need not have begun: its silence means nothing */
+};
+
 struct wire {
     const struct wire_calls *calls;
     int rank, size;
+    struct wire_peer *peers; /* of each rank, freed by the wire's kind; NULL: this one is alone */
+    double silence;          /* seconds after which a silent rank is lost */
+    double listened;         /* when this rank last looked */
     struct wire_receiver receiver;
     int wake; /* a file descriptor that ends wire_poll when it can be read; -1: none */
-    int64_t sent_bytes, sent_messages, received_bytes, received_messages; /* between ranks; without heads */
+    int64_t sent_bytes, received_bytes, received_messages; /* between ranks; without heads */
 };
 
 static inline uint64_t wire_check_of(const struct wire_head *head)
@@ -94,6 +106,15 @@ void wire_close(struct wire *wire); /* NULL is allowed */
 /* Ends a rank's process, which belongs to the run: never returns. */
 _Noreturn void wire_leave(struct wire *wire, int status);
 
+/* Ranks that have said nothing for a fifth of the silence say that they live: so every one is heard while its process polls, whatever it
+ * waits for. Calls `lose` for those that have been silent for too long; time in which this one did other work, or had no processor, does not count.
+ * For wires: call it in each poll. */
+typedef bool wire_lose(struct wire *wire, int rank, const char *why, struct error *err);
+bool wire_beat(struct wire *wire, wire_lose *lose, struct error *err);
+
+/* Makes the peers, all heard now. */
+bool wire_add_peers(struct wire *wire, struct error *err);
+
 /* Sleeps for so long, or until `wake` can be read, which it returns. For wires. */
 bool wire_sleep(const struct wire *wire, double seconds);
 
@@ -106,17 +127,17 @@ struct wire *wire_alone(struct error *err);
 
 /* ---- sockets (mesh.c) ---- */
 
-/* Makes a wire over connected stream sockets, one to each other rank (own, and of ranks that come later: -1), which it closes. A rank that is silent for `silence`
- * seconds is lost (0: only if its socket closes). */
+/* Makes a wire over connected stream sockets, one to each other rank (own, and of ranks that come later: -1), which it closes. A rank whose socket
+ * closes, or that is silent for `silence` seconds, is lost. */
 struct wire *wire_over_sockets(int rank, int size, const int *sockets, double silence, struct error *err);
 
 /* ---- MPI (mpi_wire.c) ---- */
 
 struct comm;
 
-/* Makes a wire over the ranks of `comm`, which must stay longer. With `silence` ranks may be lost: MPI says so, or nothing has come
- * from them for so many seconds. Its ranks end by wire_leave, which lets them agree on that. */
-struct wire *wire_over_mpi(struct comm *comm, double silence, struct error *err);
+/* Makes a wire over the ranks of `comm`, which must stay longer. A rank is lost when MPI says so, or nothing has come from it for `silence`
+ * seconds. `survives`: others go on without it, and end by wire_leave, which lets them agree on that. */
+struct wire *wire_over_mpi(struct comm *comm, double silence, bool survives, struct error *err);
 
 /* ---- a wire that fails ---- */
 
@@ -132,7 +153,7 @@ void wire_await(struct wire *wire, int rank, bool late);
 /* Gives the wire, which closes it, a connected socket to a rank that had none. False: it is not wanted, and stays the caller's. */
 bool wire_attach(struct wire *wire, int rank, int socket);
 
-/* ---- between ranks: all call these in the same order (talk.c) ---- */
+/* ---- between ranks: all call these in the same order, and wait as long as the others are heard (talk.c) ---- */
 
 struct talk;
 struct talk *talk_new(struct wire *wire, struct error *err);
@@ -145,19 +166,19 @@ bool talk_arrived(struct talk *talk, const struct wire_head *head, void *bytes, 
 /* For the receiver: a rank is lost, which does not by itself end the run; the caller keeps `why`. */
 void talk_lost(struct talk *talk, int rank, const char *why);
 
-/* Call repeatedly during long work of this rank: sends heartbeats to ranks that wait for it, and receives messages. */
-bool talk_work(struct talk *talk, double timeout, struct error *err);
+/* Call repeatedly during long work of this rank, so that others hear it. */
+bool talk_work(struct talk *talk, struct error *err);
 
 /* Gathers the bytes of all ranks: rank 0 calls `visit` for each, in the order of ranks. */
 typedef bool talk_visit(void *context, int rank, const void *bytes, size_t length, struct error *err);
 bool talk_gather(struct talk *talk, const void *bytes, size_t length, talk_visit *visit, void *context,
-                 double timeout, struct error *err);
+                 struct error *err);
 
 /* Broadcasts `length` bytes from rank 0. */
-bool talk_tell(struct talk *talk, void *bytes, size_t length, double timeout, struct error *err);
+bool talk_tell(struct talk *talk, void *bytes, size_t length, struct error *err);
 
 /* Measures the seconds to add to this rank's clock to get rank 0's, and their error: half the shortest round trip. */
-bool talk_clock(struct talk *talk, double *offset, double *error_of_it, double timeout, struct error *err);
+bool talk_clock(struct talk *talk, double *offset, double *error_of_it, struct error *err);
 
 /* Sends all other ranks that this one has failed. */
 void talk_give_up(struct talk *talk, const struct error *why);

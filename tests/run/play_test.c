@@ -46,9 +46,11 @@ struct playing {
     double share;
     bool other_plan; /* rank 1 has other options */
     bool slow_files; /* what rank 0 tells takes longer than ranks wait for each other */
+    bool impatient;  /* they wait less than the run takes */
+    int muted;       /* a rank that is deaf and mute once the run has begun; 0: none */
 };
 
-#define IMPATIENT 1.5 /* seconds, where files are slow */
+#define IMPATIENT 1.5 /* seconds */
 
 /* The first tasks take as long as that together, many times. */
 static bool take_long(void *context, const struct timeline_task *task, struct error *err)
@@ -78,8 +80,32 @@ static bool play(struct wire *wire, struct plan *plan, const struct playing *pla
                                                 : first ? &sinks[0]
                                                         : &none,
                                         .simulated = slow && first ? &sinks[1] : NULL,
-                                        .timeout = slow ? IMPATIENT : 60};
+                                        .timeout = wire->silence};
     return run_play(wire, plan, &options, result, err);
+}
+
+static bool (*send_on)(struct wire *wire, const struct wire_head *head, const void *bytes, int *pending,
+                       struct error *err);
+static int words_left;
+
+/* As many words as a rank without devices has before a run; then its cable is pulled. */
+static bool send_and_mute(struct wire *wire, const struct wire_head *head, const void *bytes, int *pending,
+                          struct error *err)
+{
+    bool sent = send_on(wire, head, bytes, pending, err);
+    if (head->kind == WIRE_CONTROL && --words_left == 0)
+        wire_cut(wire);
+    return sent;
+}
+
+static void mute_later(struct wire *wire)
+{
+    static struct wire_calls calls;
+    calls = *wire->calls;
+    send_on = calls.send;
+    calls.send = send_and_mute;
+    wire->calls = &calls;
+    words_left = 1 + 16; /* what it plays; its clock, asked for 16 times */
 }
 
 struct told {
@@ -93,6 +119,8 @@ static int play_one(struct wire *wire, void *context)
     const struct told *told = context;
     struct run_result own = {.ranks = 0};
     struct error err = {.text = ""};
+    if (wire->rank > 0 && wire->rank == told->playing->muted)
+        mute_later(wire);
     bool ok = play(wire, told->plan, told->playing, &own, &err);
     bool said = wire->rank > 0 || (write(told->pipe_end, &own, sizeof own) == (ssize_t)sizeof own &&
                                    write(told->pipe_end, err.text, ok ? 0 : strlen(err.text)) >= 0);
@@ -111,7 +139,8 @@ static void play_on_ranks(struct plan *plan, const struct playing *playing, char
     int pipe_ends[2];
     assert_int_equal(pipe(pipe_ends), 0);
     struct told told = {plan, playing, pipe_ends[1]};
-    int status = forked_run(playing->ranks, play_one, &told);
+    double silence = playing->slow_files || playing->impatient ? IMPATIENT : 60;
+    int status = forked_run(playing->ranks, silence, play_one, &told);
     close(pipe_ends[1]);
     ssize_t got = read(pipe_ends[0], result, sizeof *result);
     ssize_t length = read(pipe_ends[0], said, size - 1);
@@ -229,6 +258,33 @@ static void files_may_take_long(void **state)
     plan_release(&plan);
 }
 
+/* Four devices on three ranks: the third has none. It waits for the others as long as they live, however long they play; they do not
+ * play on when it has been silent for as long as ranks wait. */
+static void a_rank_without_devices_is_heard(void **state)
+{
+    (void)state;
+    struct job job = job_example();
+    struct plan plan;
+    job.tensor = 1, job.pipeline = 4, job.chunks = 1, job.microbatch = 1, job.batch = 16;
+    make(&plan, &job, 4);
+    for (int muted = 0; muted < 3; muted += 2) {
+        struct run_result result;
+        char said[1024] = "";
+        const struct playing one = {.iterations = 1, .share = 1e-4, .ranks = 3};
+        play_on_ranks(&plan, &one, said, sizeof said, &result);
+        assert_string_equal(said, "");
+        const double longer = muted > 0 ? 20 : 2;
+        const struct playing playing = {.iterations = 1 + (int)(longer * IMPATIENT / result.simulated),
+                                        .share = 1e-4,
+                                        .ranks = 3,
+                                        .impatient = true,
+                                        .muted = muted};
+        play_on_ranks(&plan, &playing, said, sizeof said, &result);
+        assert_string_equal(said, muted > 0 ? "rank 2 is lost: nothing has come from it" : "");
+    }
+    plan_release(&plan);
+}
+
 /* As rank 0 sends it to the launcher; what is cut off is refused at every byte. */
 static void a_result_is_sent(void **state)
 {
@@ -307,6 +363,7 @@ int main(void)
         cmocka_unit_test(ranks_with_other_plans_are_named),
         cmocka_unit_test(passes_may_take_no_time),
         cmocka_unit_test(files_may_take_long),
+        cmocka_unit_test(a_rank_without_devices_is_heard),
         cmocka_unit_test(a_result_is_sent),
         cmocka_unit_test(a_slow_host_is_said),
         cmocka_unit_test(links_are_read),

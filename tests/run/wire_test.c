@@ -83,7 +83,7 @@ static void end(struct pair *pair)
 static void long_messages_arrive_whole(void **state)
 {
     (void)state;
-    struct pair pair = connected(0);
+    struct pair pair = connected(60);
     struct error err;
     size_t length = 5000003;
     char *bytes = malloc(length);
@@ -117,7 +117,7 @@ static void long_messages_arrive_whole(void **state)
 static void a_corrupted_head_is_named(void **state)
 {
     (void)state;
-    struct pair pair = connected(0);
+    struct pair pair = connected(60);
     struct error err;
     struct wire_head head = {.kind = WIRE_MESSAGE, .to = 1};
     listen_to(&pair);
@@ -140,7 +140,7 @@ static void a_corrupted_head_is_named(void **state)
 static void an_ended_rank_is_lost(void **state)
 {
     (void)state;
-    struct pair pair = connected(0);
+    struct pair pair = connected(60);
     struct error err;
     listen_to(&pair);
     wire_close(pair.wires[0]);

@@ -8,7 +8,7 @@
 
 #define MAX_COUNT 16
 
-static _Noreturn void become(int rank, int count, int (*sockets)[MAX_COUNT],
+static _Noreturn void become(int rank, int count, double silence, int (*sockets)[MAX_COUNT],
                              int (*be)(struct wire *wire, void *context), void *context)
 {
     struct error err;
@@ -16,11 +16,11 @@ static _Noreturn void become(int rank, int count, int (*sockets)[MAX_COUNT],
         for (int one = 0; one < count; one++)
             if (other != rank && sockets[other][one] >= 0)
                 close(sockets[other][one]);
-    struct wire *wire = wire_over_sockets(rank, count, sockets[rank], 0.0, &err);
+    struct wire *wire = wire_over_sockets(rank, count, sockets[rank], silence, &err);
     wire_leave(wire, wire ? be(wire, context) : 1);
 }
 
-int forked_run(int count, int (*be)(struct wire *wire, void *context), void *context)
+int forked_run(int count, double silence, int (*be)(struct wire *wire, void *context), void *context)
 {
     int sockets[MAX_COUNT][MAX_COUNT], ends[2], status = 0;
     pid_t pids[MAX_COUNT];
@@ -39,7 +39,7 @@ int forked_run(int count, int (*be)(struct wire *wire, void *context), void *con
     for (int rank = 0; rank < count; rank++) {
         pids[rank] = fork();
         if (pids[rank] == 0)
-            become(rank, count, sockets, be, context);
+            become(rank, count, silence, sockets, be, context);
     }
     for (int a = 0; a < count; a++)
         for (int b = 0; b < count; b++)

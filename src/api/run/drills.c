@@ -278,7 +278,7 @@ static bool be_one_of_mpi(struct drill_options *options, const struct rh_play_re
             "this drill needs %d ranks (one per node, one per return), but the launcher has started %d",
             drill_ranks(options), comm_size(comm));
     int rank = comm ? comm_rank(comm) : 0;
-    answer->wire = ok ? wire_over_mpi(comm, given->silence, err) : NULL;
+    answer->wire = ok ? wire_over_mpi(comm, given->silence, true, err) : NULL;
     options->alone = true;
     ok = answer->wire && comm_reduce_integers(comm, COMM_SUM, &together, 1, "the beginning", err);
     *says = ok && drill_be_one_of_mpi(options, answer->wire, &outcome);

@@ -103,7 +103,7 @@ static bool play_by_mpi(const struct rh_play_request *given, struct run_result *
         return error_set(err, ERROR_USAGE, "--ranks: the launcher has started %d ranks already",
                          comm_launched());
     struct comm *comm = comm_open(given->timeout, err);
-    struct wire *wire = comm ? wire_over_mpi(comm, 0.0, err) : NULL;
+    struct wire *wire = comm ? wire_over_mpi(comm, given->timeout, false, err) : NULL;
     if (!wire)
         return false;
     int rank = wire->rank;
