@@ -267,12 +267,64 @@ static void add_all(struct heard *heard, struct heard_node *node)
         add_all(heard, child);
 }
 
+/* Values that have a second name: all whose path begins as the row's. The first row counts. */
+static const struct {
+    const char *format, *path, *name;
+} second_names[] = {
+    {"rehearse-calibration-fit/1", "run.expected_", ""},
+    {"rehearse-calibration-fit/1", "run.", ""},
+    {"rehearse-drills/1", "verdicts.", ""},
+    {"rehearse-elastic/1", "set.proven_optimal", "proven"},
+    {"rehearse-elastic/1", "set.", ""},
+    {"rehearse-elastic/1", "single_losses.places.", "losses."},
+    {"rehearse-elastic/1", "single_losses.", ""},
+    {"rehearse-feed-result/1", "evaluation.shares.", "evaluation."},
+    {"rehearse-feed-result/1", "evaluation.wait_seconds.most", "evaluation.wait_max"},
+    {"rehearse-feed-result/1", "evaluation.wait_seconds.", "evaluation.wait_"},
+    {"rehearse-feed-result/1", "training.shares.", "training."},
+    {"rehearse-feed-result/1", "training.wait_seconds.most", "training.wait_max"},
+    {"rehearse-feed-result/1", "training.wait_seconds.", "training.wait_"},
+    {"rehearse-goodput/1", "policies.policy", "policies.name"},
+    {"rehearse-goodput/1", "policies.shares.", "policies.share_"},
+    {"rehearse-max-accelerators/1", "au_target", "target"},
+    {"rehearse-max-accelerators/1", "probes.standard_error", "probes.error"},
+    {"rehearse-run/1", "seconds.", ""},
+    {"rehearse-validation/1", "results.", "runs."},
+};
+
+static void add_second_name(struct heard *heard, const char *format, struct api_value value)
+{
+    rh_handle *handle = heard->handle;
+    for (size_t i = 0; i < sizeof second_names / sizeof *second_names; i++) {
+        size_t length = strlen(second_names[i].path);
+        if (strcmp(second_names[i].format, format) != 0 ||
+            strncmp(second_names[i].path, value.name, length) != 0)
+            continue;
+        const char *name = arena_format(&handle->arena, "%s%s", second_names[i].name, value.name + length);
+        heard->failed = heard->failed || !name;
+        if (name && !api_find(handle, name))
+            api_add(handle, name, value.array);
+        return;
+    }
+}
+
+static void add_second_names(struct heard *heard)
+{
+    const struct heard_node *format = heard->root->first;
+    int count = heard->handle->count;
+    if (format && strcmp(format->key, "format") == 0 && format->cell_count == 1)
+        for (int i = 0; i < count; i++)
+            add_second_name(heard, format->cells[0].string, heard->handle->values[i]);
+}
+
 void heard_end(struct heard *heard)
 {
     for (struct heard_node *node = heard->root ? heard->root->first : NULL; node && !heard->failed;
          node = node->next)
         if (strcmp(node->key, "format") != 0)
             add_all(heard, node);
+    if (heard->root && !heard->failed)
+        add_second_names(heard);
     if (heard->handle)
         heard->handle->failed = heard->handle->failed || heard->failed;
     arena_release(&heard->arena);

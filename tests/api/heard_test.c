@@ -197,6 +197,30 @@ static void a_value_of_the_maker_comes_first(void **state)
     rh_free(handle);
 }
 
+static void second_names_are_of_their_document(void **state)
+{
+    (void)state;
+    for (int is_run = 0; is_run <= 1; is_run++) {
+        struct error err;
+        struct api_report *report = api_report_new(&err);
+        assert_non_null(report);
+        json_open_document(&report->json, is_run ? "rehearse-run/1" : "rehearse-test/1");
+        json_integer(&report->json, "planned", 7);
+        json_open(&report->json, "seconds", '{');
+        json_number(&report->json, "planned", 1.5);
+        json_number(&report->json, "played", 2.5);
+        json_close(&report->json);
+        json_close(&report->json);
+        rh_handle *handle = api_made(&report->base, true, &err);
+        assert_true(rh_number(handle, "seconds.played") == 2.5);
+        assert_true(rh_number(handle, "planned") == 7);
+        assert_int_equal(rh_get(handle, "played", NULL), is_run);
+        if (is_run)
+            assert_true(rh_number(handle, "played") == 2.5);
+        rh_free(handle);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +228,7 @@ int main(void)
         cmocka_unit_test(lists_of_maps_are_columns),
         cmocka_unit_test(lists_in_lists_have_their_ends),
         cmocka_unit_test(a_value_of_the_maker_comes_first),
+        cmocka_unit_test(second_names_are_of_their_document),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -370,8 +370,6 @@ static void add_values(const struct calibrate_report *report, rh_handle *handle)
     }
     handle->failed = handle->failed || !texts;
     api_add_string(handle, "device", report->device ? report->device->name : NULL);
-    if (report->fitted.name && report->fitted.pace > 0.0)
-        api_add_number(handle, "pace", report->fitted.pace);
     API_COLUMN(handle, "fitted.what", 's', lines, count, what);
     API_COLUMN(handle, "fitted.name", 's', lines, count, name);
     API_COLUMN(handle, "fitted.rows", 'i', lines, count, after.rows);
@@ -384,8 +382,6 @@ static void add_values(const struct calibrate_report *report, rh_handle *handle)
     api_add_column(handle, "files.name", 's', texts, report->file_count, 2 * sizeof *texts);
     api_add_column(handle, "files.text", 's', texts ? texts + 1 : NULL, report->file_count,
                    2 * sizeof *texts);
-    if (report->run)
-        calibrate_run_values(report, handle);
 }
 
 /* What the handle keeps: columns point into it. Its request ends with the call. */

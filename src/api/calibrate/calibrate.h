@@ -65,9 +65,6 @@ struct text *calibrate_add_file(struct calibrate_report *report, const char *nam
 bool calibrate_from(struct calibrate_report *report, struct error *err);
 void calibrate_run_release(struct calibrate_run *run);
 
-/* Adds what callers can ask of the run. */
-void calibrate_run_values(const struct calibrate_report *report, rh_handle *handle);
-
 void calibrate_run_print(const struct calibrate_report *report, struct text *out);
 void calibrate_run_write(const struct calibrate_report *report, struct json *json);
 

@@ -237,21 +237,6 @@ void calibrate_run_print(const struct calibrate_report *report, struct text *out
                 100 * score->far, report->line_count > 0 ? "\n" : "");
 }
 
-void calibrate_run_values(const struct calibrate_report *report, rh_handle *handle)
-{
-    const struct calibrate_run *run = report->run;
-    struct interval interval = interval_of(&run->estimate, run->price.time.seconds);
-    api_add_string(handle, "job", run->own.title);
-    api_add_string(handle, "software", run->log.software);
-    api_add_count(handle, "lines", run->pace.lines);
-    api_add_number(handle, "measured", run->pace.seconds);
-    api_add_number(handle, "formula", run->price.time.seconds);
-    api_add_number(handle, "expected", run->pace.seconds / run->own.ratio);
-    api_add_number(handle, "low", interval.low);
-    api_add_number(handle, "high", interval.high);
-    api_add_number(handle, "lab", run->own.ratio);
-}
-
 void calibrate_run_write(const struct calibrate_report *report, struct json *json)
 {
     const struct calibrate_run *run = report->run;

@@ -122,8 +122,6 @@ static bool list_workloads(struct api_report *report, struct error *err)
     }
     json_close(json);
     json_close(json);
-    api_add_column(&report->base, "workloads", 's', names, count,
-                   sizeof *names); /* of the program's tables */
     return true;
 }
 
@@ -238,7 +236,7 @@ static bool find_max(struct feed_job *job, struct error *err)
         return true;
     session_write_max(&max, target, processes, &job->report->json);
     feed_report_max(&max, target, processes, &job->report->text);
-    feed_add_max(&max, target, processes, &job->report->base);
+    feed_add_max(&max, processes, &job->report->base);
     return true;
 }
 

@@ -4,33 +4,6 @@
 
 #include <stdlib.h>
 
-/* Adds a number under a name of two parts, which are constants. */
-#define ADD(name, value) api_add_number(handle, (training) ? "training." name : "evaluation." name, (value))
-
-static void add_phase(const struct session *session, enum metrics_phase phase, rh_handle *handle)
-{
-    const struct metrics *whole = &session->run.whole;
-    struct metrics_figures figures;
-    struct error none;
-    bool training = phase == METRICS_TRAIN;
-    if ((training ? session->run.train.steps : session->run.eval.steps) == 0 ||
-        !metrics_figures(whole, phase, METRICS_RUN, &figures, &none))
-        return;
-    struct metrics_percentiles wait = metrics_percentiles(&whole->wait[phase]);
-    ADD("au", figures.au);
-    ADD("au_without_barrier", figures.au_without_barrier);
-    ADD("samples_per_second", figures.samples_per_second);
-    ADD("bytes_per_second", figures.bytes_per_second);
-    ADD("steps", (double)figures.steps);
-    ADD("compute", figures.compute);
-    ADD("load", figures.load);
-    ADD("barrier", figures.barrier);
-    ADD("late", figures.late);
-    ADD("wait_p50", wait.p50);
-    ADD("wait_p99", wait.p99);
-    ADD("wait_max", wait.max);
-}
-
 void feed_add_values(const struct session *session, rh_handle *handle)
 {
     struct error why = {.text = ""};
@@ -41,27 +14,13 @@ void feed_add_values(const struct session *session, rh_handle *handle)
     api_add_count(handle, "epochs", session->run.epochs);
     api_add_count(handle, "device_read", session->device_read);
     api_add_count(handle, "device_written", session->device_written);
-    add_phase(session, METRICS_TRAIN, handle);
-    add_phase(session, METRICS_EVAL, handle);
 }
 
-void feed_add_max(const struct session_max *max, double target, int processes, rh_handle *handle)
+void feed_add_max(const struct session_max *max, int processes, rh_handle *handle)
 {
-    struct session_probe *probes =
-        ARENA_ARRAY(&handle->arena, (size_t)max->probe_count + 1, struct session_probe);
-    handle->failed = handle->failed || !probes;
-    for (int i = 0; probes && i < max->probe_count; i++) {
-        probes[i] = max->probes[i];
-        probes[i].accelerators *= processes;
-    }
     api_add_flag(handle, "bounded", max->bounded);
     api_add_count(handle, "unjudged_at", (int64_t)max->unjudged_at * processes);
     api_add_string(handle, "unjudged", max->unjudged_at > 0 ? max->unjudged : NULL);
-    api_add_number(handle, "target", target);
-    API_COLUMN(handle, "probes.accelerators", 'i', probes, max->probe_count, accelerators);
-    API_COLUMN(handle, "probes.au", 'd', probes, max->probe_count, au);
-    API_COLUMN(handle, "probes.error", 'd', probes, max->probe_count, error);
-    API_COLUMN(handle, "probes.met", '?', probes, max->probe_count, met);
 }
 
 /* ---- steps ---- */

@@ -295,41 +295,6 @@ static void add_events(const struct elastic_report *report, rh_handle *handle)
     API_COLUMN(handle, "events.fastest", 'd', rows, n, fastest);
 }
 
-static void add_losses(const struct elastic_report *report, rh_handle *handle)
-{
-    struct elastic_losses sum = elastic_sum_losses(report);
-    int n = report->loss_count;
-    struct elastic_loss *rows = ARENA_ARRAY(&handle->arena, (size_t)n + 1, struct elastic_loss);
-    handle->failed = handle->failed || !rows;
-    if (!rows)
-        return;
-    for (int i = 0; i < n; i++) {
-        rows[i] = report->losses[i];
-        rows[i].seconds = rows[i].checkpoint ? NAN : report->setup + rows[i].seconds;
-    }
-    api_add_number(handle, "worst_downtime", sum.worst);
-    api_add_number(handle, "mean_downtime", sum.mean);
-    api_add_number(handle, "worst_iteration_time", sum.worst_iteration);
-    api_add_number(handle, "mean_iteration_time", sum.mean_iteration);
-    api_add_count(handle, "nodes_that_need_a_checkpoint", sum.checkpoints);
-    API_COLUMN(handle, "losses.node", 'i', rows, n, node);
-    API_COLUMN(handle, "losses.alike", 'i', rows, n, nodes);
-    API_COLUMN(handle, "losses.checkpoint", '?', rows, n, checkpoint);
-    API_COLUMN(handle, "losses.bytes", 'd', rows, n, bytes);
-    API_COLUMN(handle, "losses.downtime", 'd', rows, n, seconds);
-    API_COLUMN(handle, "losses.iteration_time", 'd', rows, n, iteration);
-}
-
-static void add_set(const struct elastic_set *set, rh_handle *handle)
-{
-    api_add_number(handle, "iteration_time", set->seconds);
-    api_add_number(handle, "lower_bound", set->bound);
-    api_add_flag(handle, "proven", set->proven);
-    api_add_count(handle, "instances", set->instances);
-    api_add_count(handle, "pipelines", set->pipelines);
-    api_add_count(handle, "nodes_used", set->nodes);
-}
-
 static bool save(const char *path, const struct text *json, struct error *err)
 {
     return json->failed ? error_memory(err) : file_write(path, json->data, json->length, err);
@@ -339,12 +304,7 @@ static bool deliver(const struct elastic_report *report, const struct rh_elastic
                     struct api_report *made, struct error *err)
 {
     struct json *json = &made->json;
-    add_set(&report->set, &made->base);
-    api_add_count(&made->base, "faults", report->faults);
-    api_add_string(&made->base, "faults_limit", report->limited ? report->limit.text : NULL);
     add_events(report, &made->base);
-    if (report->losses)
-        add_losses(report, &made->base);
     return elastic_report_json(report, json, err) &&
            (!given->output || save(given->output, &made->json_text, err)) &&
            (!given->figure || elastic_report_draw(report, given->figure, err)) &&

@@ -291,48 +291,12 @@ static bool show_first(const struct goodput_rows *answer, struct error *err)
 
 /* ---- the answer ---- */
 
-static void add_values(const struct goodput_rows *answer, rh_handle *handle)
-{
-    struct goodput_row *rows = ARENA_ARRAY(&handle->arena, (size_t)answer->count + 1, struct goodput_row);
-    const char **names = ARENA_ARRAY(&handle->arena, (size_t)answer->count + 1, const char *);
-    handle->failed = handle->failed || !rows || !names;
-    if (handle->failed)
-        return;
-    memcpy(rows, answer->rows, (size_t)answer->count * sizeof *rows);
-    for (int i = 0; i < answer->count; i++)
-        names[i] = rows[i].variant.policy->name;
-    api_add_count(handle, "nodes", answer->rates.nodes);
-    api_add_count(handle, "nodes_per_pipeline", answer->rates.stages);
-    api_add_number(handle, "iteration_time", answer->rates.full);
-    api_add_number(handle, "losses_per_second", answer->losses_per_second);
-    api_add_number(handle, "copy_seconds", answer->copies);
-    api_add_number(handle, "checkpoint_share", answer->checkpoints);
-    api_add_column(handle, "policies.name", 's', names, answer->count, sizeof *names);
-    API_COLUMN(handle, "policies.goodput", 'd', rows, answer->count, goodput.mean);
-    API_COLUMN(handle, "policies.low", 'd', rows, answer->count, goodput.low);
-    API_COLUMN(handle, "policies.high", 'd', rows, answer->count, goodput.high);
-    API_COLUMN(handle, "policies.save_interval", 'd', rows, answer->count, variant.setup.costs.interval);
-    API_COLUMN(handle, "policies.spares", 'i', rows, answer->count, variant.setup.spares);
-    API_COLUMN(handle, "policies.losses", 'd', rows, answer->count, goodput.losses);
-    API_COLUMN(handle, "policies.restarts", 'd', rows, answer->count, goodput.restarts);
-    API_COLUMN(handle, "policies.reconfigurations", 'd', rows, answer->count, goodput.changes);
-    API_COLUMN(handle, "policies.saves", 'd', rows, answer->count, goodput.saves);
-    for (int cause = 0; cause < ELASTIC_CAUSE_COUNT; cause++) {
-        char name[48];
-        snprintf(name, sizeof name, "policies.share_%s", elastic_cause_name((enum elastic_cause)cause));
-        const char *kept = arena_string(&handle->arena, name);
-        handle->failed = handle->failed || !kept;
-        if (kept)
-            API_COLUMN(handle, kept, 'd', rows, answer->count, goodput.share[cause]);
-    }
-}
-
 static bool deliver(const struct goodput_rows *answer, struct api_report *report, struct error *err)
 {
     struct json *json = &report->json;
     goodput_write_json(answer, json);
     goodput_print(answer, &report->text);
-    add_values(answer, &report->base);
+    api_add_number(&report->base, "losses_per_second", answer->losses_per_second);
     return !answer->given->output || save(answer->given->output, &report->json_text, err);
 }
 

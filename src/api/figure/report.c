@@ -95,10 +95,6 @@ static void add_values(struct page *page)
         undrawn += report->entries[i].undrawn != NULL;
     api_add_string(handle, "output", page->output);
     api_add_count(handle, "undrawn", undrawn);
-    API_COLUMN(handle, "files.path", 's', report->entries, count, path);
-    API_COLUMN(handle, "files.kind", 's', report->entries, count, kind);
-    API_COLUMN(handle, "files.problem", 's', report->entries, count, problem);
-    API_COLUMN(handle, "files.undrawn", 's', report->entries, count, undrawn);
 }
 
 static bool make_page(struct page *page, const struct rh_report_request *asked, const struct api_call *call,

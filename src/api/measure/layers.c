@@ -60,7 +60,6 @@ static void add_layers(rh_handle *handle, const struct measured_layers *measured
 {
     const struct measured_layer *layers = measured->layers;
     int count = measured->count;
-    API_COLUMN(handle, "layers.name", 's', layers, count, name);
     API_COLUMN(handle, "layers.path", 's', layers, count, path);
     API_COLUMN(handle, "layers.same", 'i', layers, count, same);
     API_COLUMN(handle, "layers.parameters", 'q', layers, count, parameter_bytes);
@@ -75,21 +74,6 @@ static void add_layers(rh_handle *handle, const struct measured_layers *measured
     API_COLUMN(handle, "layers.backward_low", 'd', layers, count, backward.time.low);
     API_COLUMN(handle, "layers.backward_high", 'd', layers, count, backward.time.high);
     API_COLUMN(handle, "layers.backward_notes", 's', layers, count, backward.notes);
-}
-
-static void add_products(rh_handle *handle, const struct measured_layers *measured)
-{
-    const struct measured_product *products = measured->products;
-    int count = measured->product_count;
-    if (count == 0)
-        return;
-    API_COLUMN(handle, "products.batch", 'q', products, count, batch);
-    API_COLUMN(handle, "products.m", 'q', products, count, m);
-    API_COLUMN(handle, "products.n", 'q', products, count, n);
-    API_COLUMN(handle, "products.k", 'q', products, count, k);
-    API_COLUMN(handle, "products.seconds", 'd', products, count, time.median);
-    API_COLUMN(handle, "products.low", 'd', products, count, time.low);
-    API_COLUMN(handle, "products.high", 'd', products, count, time.high);
 }
 
 static bool save_profile(const struct rh_measure_layers_request *given,
@@ -117,10 +101,7 @@ static bool deliver(const struct rh_measure_layers_request *given, const struct 
     measured_write_json(measured, given->command, &report->json);
     measured_print(measured, &report->text);
     api_add_string(&report->base, "model", measured->model);
-    api_add_string(&report->base, "library", measured->library);
-    api_add_string(&report->base, "device", measured->device);
     add_layers(&report->base, measured);
-    add_products(&report->base, measured);
     return true;
 }
 
@@ -142,9 +123,6 @@ static bool show_plugin(const struct rh_measure_layers_request *given, const str
     json_integer(json, "devices", facts->device_count);
     json_string(json, "device", facts->device);
     json_close(json);
-    api_add_string(&report->base, "platform", facts->platform);
-    api_add_string(&report->base, "device", facts->device);
-    api_add_count(&report->base, "devices", facts->device_count);
     return true;
 }
 

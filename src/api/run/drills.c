@@ -195,15 +195,6 @@ static bool deliver(struct drills_answer *answer, const struct rh_play_request *
     api_add_flag(handle, "passed", passed);
     api_add_string(handle, "reason", passed ? NULL : why.text);
     api_add_count(handle, "code", passed ? 0 : why.kind);
-    api_add_count(handle, "drills", results->drills);
-    for (int v = 0; v < DRILL_VERDICTS; v++)
-        api_add_count(handle, drill_verdict_keys[v], results->verdicts[v]);
-    api_add_count(handle, "lost", results->lost);
-    api_add_count(handle, "changes", results->views);
-    api_add_count(handle, "restarts", results->restarts);
-    api_add_count(handle, "iterations_again", results->repeated);
-    api_add_count(handle, "samples", results->samples);
-    api_add_count(handle, "layer_parts", results->cells);
     API_COLUMN(handle, "seconds.name", 's', answer->rows, DRILL_TIMES, name);
     API_COLUMN(handle, "seconds.median", 'd', answer->rows, DRILL_TIMES, median);
     API_COLUMN(handle, "seconds.p90", 'd', answer->rows, DRILL_TIMES, p90);

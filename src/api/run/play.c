@@ -17,63 +17,13 @@ static void drop(void *result)
     free(result);
 }
 
-static void add_values(rh_handle *handle, const struct run_result *result)
-{
-    const struct {
-        const char *name;
-        double value;
-    } numbers[] = {
-        {"planned", result->planned},
-        {"expected", result->expected},
-        {"simulated", result->simulated},
-        {"played", result->played},
-        {"late.median", result->late_median},
-        {"late.p99", result->late_p99},
-        {"late.max", result->late_max},
-        {"wall_seconds", result->wall},
-        {"processor_seconds", result->processor},
-        {"clock_error", result->clock_error},
-        {"clock_drift", result->clock_drift},
-        {"kernels.planned", result->computed ? result->kernels_planned : NAN},
-        {"kernels.computed", result->computed ? result->kernels_wall : NAN},
-        {"kernels.processor", result->computed ? result->kernels_processor : NAN},
-    };
-    const struct {
-        const char *name;
-        int64_t value;
-    } counts[] = {
-        {"ranks", result->ranks},
-        {"devices", result->devices},
-        {"devices_per_rank", result->per_rank},
-        {"iterations", result->iterations},
-        {"tasks", result->tasks},
-        {"activations", result->kept},
-        {"collectives_checked", result->collectives_checked},
-        {"messages", result->messages},
-        {"bytes.messages", result->bytes},
-        {"bytes.between_ranks", result->wire_bytes},
-        {"bytes.copied", result->copied_bytes},
-        {"loaded.samples", result->samples},
-        {"loaded.bytes", result->sample_bytes},
-        {"saved.files", result->files},
-        {"saved.bytes", result->file_bytes},
-        {"memory.device", result->memory},
-        {"memory.buffers", result->buffers},
-    };
-    api_add_flag(handle, "passed", true);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        api_add_number(handle, numbers[i].name, numbers[i].value);
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        api_add_count(handle, counts[i].name, counts[i].value);
-}
-
 /* The report of rank 0; those of others are empty. */
 static bool deliver(const struct run_result *result, struct api_report *report, struct error *err)
 {
     struct json *json = &report->json;
     run_write_json(result, json);
     run_print(result, &report->text);
-    add_values(&report->base, result);
+    api_add_flag(&report->base, "passed", true);
     return (!report->text.failed && !report->json_text.failed) || error_memory(err);
 }
 

@@ -6,16 +6,10 @@ static void add_runs(const struct validate_report *report, rh_handle *handle)
     const struct run *runs = report->validation.runs;
     const struct judged *judged = report->judged;
     int count = report->validation.count;
-    API_COLUMN(handle, "runs.id", 's', runs, count, id);
-    API_COLUMN(handle, "runs.line", 'i', runs, count, line);
-    API_COLUMN(handle, "runs.source", 's', runs, count, source);
     API_COLUMN(handle, "runs.set", 's', runs, count, set);
-    API_COLUMN(handle, "runs.gpu", 's', runs, count, gpu);
     API_COLUMN(handle, "runs.software", 's', runs, count, framework);
-    API_COLUMN(handle, "runs.model", 's', runs, count, model_name);
     API_COLUMN(handle, "runs.devices", 'i', runs, count, job.devices);
     API_COLUMN(handle, "runs.reason", 's', runs, count, reason);
-    API_COLUMN(handle, "runs.scored", '?', runs, count, scored);
     API_COLUMN(handle, "runs.measured", 'd', runs, count, seconds);
     API_COLUMN(handle, "runs.predicted", 'd', runs, count, expected);
     API_COLUMN(handle, "runs.formula", 'd', runs, count, predicted.seconds);
