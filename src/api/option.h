@@ -49,6 +49,8 @@ struct option_spec {
     const char *argument; /* name of the value: "FILE", "N" */
     const char *help;     /* its purpose: lower case, no full stop, may run over several lines */
     const char *needs;    /* "plan search=hpgo": options of which one has to be given, too; NULL: none */
+    unsigned takers;      /* parts of the command that take it, by its own bits; 0: all of them */
+    unsigned needers;     /* parts of the command that cannot do without it */
     const char *topic;    /* the command's topic that help lists it under; NULL: the first page of its help */
     const char *initial;  /* the default, written as a user would; NULL: the field is zero */
     const char *const *words;        /* OPTION_CHOICE: the choices, ended by NULL */

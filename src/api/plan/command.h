@@ -34,21 +34,21 @@ struct plan_options {
     bool csv, dot;                    /* the form that will be asked for */
 };
 
-/* Was this option given? Defaults are not. "csv" and "dot" are options, too. */
+/* Was this option of api_plan_options given? Defaults are not. "csv" and "dot" are options, too. */
 bool plan_is_given(const struct plan_options *options, const char *name);
 
-/* The name of option `index`, those that are forms behind all others; NULL: no more. */
-const char *plan_option_name(size_t index);
+/* The row of option `index`, those that are forms behind all others; NULL: no more. */
+const struct option_spec *plan_option(size_t index);
 
 /* Delivers the plan of a file, or of a handle. */
 bool plan_by_file(const struct plan_options *options, struct error *err);
 
 /* A planner: one row of the table in planners.c. */
 struct planner {
-    const char *name;          /* as plans name it in made_by.planner */
-    unsigned objectives;       /* that it minimises: bits of enum plan_kind */
-    enum plan_method method;   /* its word of --search */
-    const char *needs, *takes; /* names of its own options, with blanks between them */
+    const char *name;        /* as plans name it in made_by.planner */
+    unsigned objectives;     /* that it minimises: bits of enum plan_kind */
+    enum plan_method method; /* its word of --search */
+    enum plan_taker taker;   /* its bit in the rows of options */
     bool (*search)(const struct plan_options *options, struct error *err); /* finds and delivers a plan */
 };
 

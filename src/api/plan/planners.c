@@ -1,8 +1,6 @@
 /* The planners, and which of them the options of a command line call for. */
 #include "api/plan/command.h"
 
-#include <string.h>
-
 const char *const plan_objectives[] = {"pipeline", "oobleck", "dapple", "iteration", NULL};
 const char *const plan_searches[] = {"exact", "divide", "fold-greedy", "fold-dp", "hpgo", NULL};
 
@@ -11,63 +9,36 @@ const char *const plan_searches[] = {"exact", "divide", "fold-greedy", "fold-dp"
 #define DAPPLE    IN(PLAN_BY_DAPPLE)
 #define ITERATION IN(PLAN_BY_ITERATION)
 
-#define MODEL_ONLY   "sequence precision software links calibration across fix "
-#define MODEL_TAKES  "model sequence precision software links calibration "
-#define LAYERS_NEEDS "cluster microbatches"
-#define LAYERS_TAKES "profile " MODEL_TAKES "allreduce memory fold-exact-factors fold-longest-only"
-#define DAPPLE_NEEDS "profile cluster global-batch"
-#define DAPPLE_TAKES "devices rules import profile-batch state-factor sample-memory csv"
-#define JOB_TAKES                                                                                            \
-    MODEL_TAKES                                                                                              \
-    "global-batch across headroom imbalance fix top pareto explain no-neighbours flags csv "                 \
-    "tokens price "                                                                                          \
-    "deadline"
-
 /* Of those with one objective and one method, the first that takes all options is chosen. */
 static const struct planner planners[] = {
-    {"exact", PIPELINE, PLAN_EXACT, LAYERS_NEEDS, LAYERS_TAKES, plan_by_pipeline},
-    {"divide", PIPELINE, PLAN_DIVIDE, LAYERS_NEEDS, LAYERS_TAKES, plan_by_pipeline},
-    {"fold-greedy", PIPELINE, PLAN_FOLD_GREEDY, LAYERS_NEEDS, LAYERS_TAKES, plan_by_pipeline},
-    {"fold-dp", PIPELINE, PLAN_FOLD_DP, LAYERS_NEEDS, LAYERS_TAKES, plan_by_pipeline},
-    {"dapple", DAPPLE, PLAN_EXACT, DAPPLE_NEEDS, DAPPLE_TAKES, plan_by_dapple},
-    {"hpgo", DAPPLE, PLAN_HPGO, DAPPLE_NEEDS, DAPPLE_TAKES, plan_by_dapple},
-    {"split", ITERATION, PLAN_EXACT, "model device devices", "devices-per-node inside " JOB_TAKES,
-     plan_by_split},
-    {"fleet", ITERATION, PLAN_EXACT, "cluster", "profile allreduce " JOB_TAKES, plan_by_fleet},
+    {"exact", PIPELINE, PLAN_EXACT, PLANS_LAYERS, plan_by_pipeline},
+    {"divide", PIPELINE, PLAN_DIVIDE, PLANS_LAYERS, plan_by_pipeline},
+    {"fold-greedy", PIPELINE, PLAN_FOLD_GREEDY, PLANS_LAYERS, plan_by_pipeline},
+    {"fold-dp", PIPELINE, PLAN_FOLD_DP, PLANS_LAYERS, plan_by_pipeline},
+    {"dapple", DAPPLE, PLAN_EXACT, PLANS_DAPPLE, plan_by_dapple},
+    {"hpgo", DAPPLE, PLAN_HPGO, PLANS_DAPPLE, plan_by_dapple},
+    {"split", ITERATION, PLAN_EXACT, PLANS_SPLIT, plan_by_split},
+    {"fleet", ITERATION, PLAN_EXACT, PLANS_FLEET, plan_by_fleet},
 };
 
 #define PLANNERS (sizeof planners / sizeof *planners)
 
-static bool has_word(const char *words, const char *word)
-{
-    size_t length = strlen(word);
-    for (const char *at = words; (at = strstr(at, word)); at += length)
-        if ((at == words || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
-            return true;
-    return false;
-}
-
-static bool takes(const struct planner *planner, const char *option)
-{
-    return has_word(planner->needs, option) || has_word(planner->takes, option);
-}
-
-/* Returns the objectives of all planners that take the option. */
-static unsigned takers_of(const char *option)
+/* Returns the objectives of all planners that take the option; none: it is for all of them. */
+static unsigned takers_of(const struct option_spec *spec)
 {
     unsigned objectives = 0;
     for (size_t i = 0; i < PLANNERS; i++)
-        objectives |= takes(&planners[i], option) ? planners[i].objectives : 0;
+        objectives |= spec->takers & planners[i].taker ? planners[i].objectives : 0;
     return objectives;
 }
 
-/* An option that no planner names is for all of them. NULL: the planner takes every given option. */
+/* Returns the name of the first given option that is not the planner's. NULL: the planner takes every one. */
 static const char *first_refused(const struct planner *planner, const struct plan_options *given)
 {
-    const char *name;
-    for (size_t i = 0; (name = plan_option_name(i)) != NULL; i++)
-        if (plan_is_given(given, name) && takers_of(name) && !takes(planner, name))
-            return name;
+    const struct option_spec *spec;
+    for (size_t i = 0; (spec = plan_option(i)) != NULL; i++)
+        if (spec->takers && !(spec->takers & planner->taker) && plan_is_given(given, spec->name))
+            return spec->name;
     return NULL;
 }
 
@@ -83,14 +54,14 @@ static void add_words(const char *const *words, unsigned wanted, struct text *ou
 static bool check_objective(const struct plan_options *given, struct error *err)
 {
     unsigned objective = IN(given->planning.objective);
-    const char *name;
-    for (size_t i = 0; (name = plan_option_name(i)) != NULL; i++) {
-        unsigned takers = takers_of(name);
-        if (!plan_is_given(given, name) || !takers || (takers & objective))
+    const struct option_spec *spec;
+    for (size_t i = 0; (spec = plan_option(i)) != NULL; i++) {
+        unsigned takers = takers_of(spec);
+        if (!takers || (takers & objective) || !plan_is_given(given, spec->name))
             continue;
         struct text words = {0};
         add_words(plan_objectives, takers, &words);
-        error_set(err, ERROR_USAGE, "plan: '--%s' is not for --objective %s, but for %s", name,
+        error_set(err, ERROR_USAGE, "plan: '--%s' is not for --objective %s, but for %s", spec->name,
                   plan_objectives[given->planning.objective], words.failed ? "others" : words.data);
         text_release(&words);
         return false;
@@ -134,13 +105,12 @@ static const struct planner *choose(const struct plan_options *given, struct err
     return NULL;
 }
 
-/* Returns the first option of a list that is given. NULL: none is. */
-static const char *first_given(const struct plan_options *given, const char *words)
+/* Returns the name of the first given option that says something of models by name only. NULL: none is. */
+static const char *first_of_model(const struct plan_options *given)
 {
-    const char *name;
-    for (size_t i = 0; (name = plan_option_name(i)) != NULL; i++)
-        if (plan_is_given(given, name) && has_word(words, name))
-            return name;
+    for (const struct option_spec *spec = api_plan_options; spec->name; spec++)
+        if ((spec->takers & PLANS_ONLY_MODEL) && plan_is_given(given, spec->name))
+            return spec->name;
     return NULL;
 }
 
@@ -149,7 +119,9 @@ static bool check_layers(const struct plan_options *given, struct error *err)
 {
     if (given->asked.model && given->planning.profile)
         return error_set(err, ERROR_USAGE, "plan: --model and --profile both give the model: choose one");
-    const char *idle = first_given(given, given->planning.profile ? MODEL_ONLY : "allreduce ");
+    const char *idle = given->planning.profile             ? first_of_model(given)
+                       : plan_is_given(given, "allreduce") ? "allreduce"
+                                                           : NULL;
     bool priced = given->planning.objective != PLAN_BY_ITERATION; /* of layers, and all-reduces over links */
     if (idle && (given->planning.profile || !priced))
         return error_set(err, ERROR_USAGE, "plan: '--%s' changes nothing with --%s: leave it out", idle,
@@ -164,10 +136,10 @@ static bool check_layers(const struct plan_options *given, struct error *err)
 const struct planner *planner_choose(const struct plan_options *given, struct error *err)
 {
     const struct planner *planner = check_objective(given, err) ? choose(given, err) : NULL;
-    if (planner && takes(planner, "model") && takes(planner, "profile") && !check_layers(given, err))
+    if (planner && (planner->taker & (PLANS_LAYERS | PLANS_FLEET)) && !check_layers(given, err))
         return NULL;
     for (const struct option_spec *spec = api_plan_options; planner && spec->name; spec++)
-        if (has_word(planner->needs, spec->name) && !plan_is_given(given, spec->name)) {
+        if ((spec->needers & planner->taker) && !plan_is_given(given, spec->name)) {
             error_set(err, ERROR_USAGE, "plan: '--%s %s' is missing, which --objective %s needs", spec->name,
                       spec->argument, plan_objectives[given->planning.objective]);
             return NULL;
