@@ -99,6 +99,8 @@ static void write_rest(struct json *json, const struct launch_subject *of)
     const struct job *job = of->job;
     const struct launch_note notes[] = {
         {true, "the model's sizes and the sequence: the model's own code"},
+        {of->plan->microbatch <= 0,
+         "batch sizes: as for micro-batches of one sample, since the plan does not know how many they have"},
         {job->tensor > 1 && !splits_tensors(job),
          "tensor parallel: a model parallel unit (mpu), or the topology of PipelineModule"},
         {job->context > 1, "context parallel: the model's own code (DeepSpeed-Ulysses)"},

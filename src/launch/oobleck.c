@@ -206,34 +206,36 @@ static bool write_plan(const struct plan *plan, struct json *json, struct error 
     const struct plan_pipeline *all = &plan->pipelines[0];
     struct plan_device_type type = plan->types[all->stages[0].type];
     struct plan_pipeline one = *all;
-    struct plan part = {
-        .version = plan->version,
-        .model = plan->model,
-        .layer_count = plan->layer_count,
-        .asked_microbatches = all->microbatches,
-        .global_batch = plan->microbatch * all->microbatches,
-        .microbatch = plan->microbatch,
-        .sequence = plan->sequence,
-        .precision = plan->precision,
-        .software = plan->software,
-        .recompute = plan->recompute,
-        .sharding = plan->sharding,
-        .headroom = plan->headroom,
-        .schedule = plan->schedule,
-        .chunks = 1,
-        .type_count = 1,
-        .types = &type,
-        .link_count = plan->link_count,
-        .links = plan->links,
-        .pipeline_count = 1,
-        .pipelines = &one,
-        .low = NAN,
-        .high = NAN,
-        .memory = plan->memory,
-        .planning_seconds = NAN,
-        .bottleneck_pipeline = 0,
-        .bottleneck_stage = slowest_of(all),
-    };
+    struct plan part;
+    plan_init(&part);
+    part.version = plan->version;
+    part.model = plan->model;
+    part.layer_count = plan->layer_count;
+    part.layers_digest = plan->layers_digest;
+    part.asked_microbatches = all->microbatches;
+    part.global_batch = plan->microbatch * all->microbatches;
+    part.microbatch = plan->microbatch;
+    part.sequence = plan->sequence;
+    part.precision = plan->precision;
+    part.software = plan->software;
+    part.recompute = plan->recompute;
+    part.technique = plan->technique;
+    part.sharding = plan->sharding;
+    part.headroom = plan->headroom;
+    part.send_blocks = plan->send_blocks;
+    part.prefetch = plan->prefetch;
+    part.keeps_gathered = plan->keeps_gathered;
+    part.shards_share = plan->shards_share;
+    part.schedule = plan->schedule;
+    part.type_count = part.pipeline_count = 1;
+    part.types = &type;
+    part.link_count = plan->link_count;
+    part.links = plan->links;
+    part.pipelines = &one;
+    part.iteration_time = part.lower_bound = NAN; /* of the whole plan only */
+    part.memory = plan->memory;
+    part.bottleneck_pipeline = 0;
+    part.bottleneck_stage = slowest_of(all);
     type.nodes = 0;
     one.copies = 1;
     one.stages = calloc((size_t)all->stage_count, sizeof *one.stages);
@@ -248,17 +250,44 @@ static bool write_plan(const struct plan *plan, struct json *json, struct error 
     return true;
 }
 
+struct unknown {
+    bool times, memory, exchange;
+};
+
+static struct unknown find_unknown(const struct plan *plan)
+{
+    struct unknown no = {0};
+    for (int p = 0; p < plan->pipeline_count; p++) {
+        no.exchange = no.exchange || isnan(plan->pipelines[p].stages[0].seconds.gradients);
+        for (int s = 0; s < plan->pipelines[p].stage_count; s++) {
+            const struct plan_stage *stage = &plan->pipelines[p].stages[s];
+            const struct plan_bytes *bytes = &stage->bytes;
+            no.times = no.times || isnan(stage->seconds.forward + stage->seconds.backward);
+            no.memory = no.memory ||
+                        isnan(bytes->activations + bytes->parameters + bytes->gradients + bytes->optimizer);
+        }
+    }
+    return no;
+}
+
 bool launch_write_oobleck(const struct launch_subject *of, struct text *out, struct error *err)
 {
     const struct job *job = of->job;
     struct json json = {.out = out};
     if (!check(of, err))
         return false;
+    const struct unknown no = find_unknown(of->plan);
+    if (no.times) /* templates are chosen by them: zeros would win */
+        return error_set(
+            err, ERROR_INFEASIBLE,
+            "Oobleck chooses templates by the times of their stages, which this plan does not say");
     const struct launch_note notes[] = {
         {true,
          "fingerprint: hardware and cornstarch_version are the job's own, else load_templates refuses them"},
         {true, "global_batch_size and microbatch_size: OobleckConfig"},
         {!of->is_job, "fingerprint: model and dtype, which the plan does not know; layers are the profile's"},
+        {no.memory, "activation_memory and persistent_memory: 0 where the plan does not know them"},
+        {no.exchange, "communication_time: 0, as the plan does not know it"},
         {job->recompute != RECOMPUTE_NONE, "recomputation: the model's own code"},
         {job->document > 0 || job_is_frozen(job),
          "packed sequences and frozen weights (LoRA): the model's own code"},

@@ -195,7 +195,7 @@ void plan_print_nearest(const struct plan_nearest *nearest, struct text *out)
 static void print_time(const struct plan *plan, struct text *out)
 {
     struct unit_texts texts = {0};
-    if (plan->iteration_time <= 0)
+    if (!(plan->iteration_time > 0)) /* not known: nan, or 0 in plans by hand */
         return;
     text_add(out, "iteration ");
     plan_add_time(plan, 4, out);
