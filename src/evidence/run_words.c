@@ -1,5 +1,7 @@
 #include "evidence/run_words.h"
 
+#include "core/text.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,20 +59,29 @@ static const char *variant_of(const struct run *run, const struct run_words *wor
     return run->job.software->name;
 }
 
-/* "LoRA rank 64", "LoRA dim 16", "LoRA r 8" */
-static int rank_of(const char *text)
+/* "LoRA rank 64", "LoRA dim 16", "LoRA r 8.0"; *rank stays where no rank is said. Returns what is no rank: "rank 8x2z". */
+static const char *read_rank(const char *text, int *rank)
 {
-    static const char *const starts[] = {"rank ", "dim ", "LoRA r ", "r="};
+    static const char *const starts[] = {"LoRA rank", "LoRA dim", "LoRA r ", "rank ", "dim ", "r="};
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
         const char *at = strcasestr(text, starts[i]);
-        int rank = 0;
-        if (at && sscanf(at + strlen(starts[i]), "%5d", &rank) == 1 && rank > 0)
-            return rank;
+        if (!at)
+            continue;
+        char *end;
+        double number = text_number(at + strlen(starts[i]) + strspn(at + strlen(starts[i]), " =:"), &end);
+        bool whole = number >= 1 && number < 100000 && number == (double)(int)number &&
+                     !isalnum((unsigned char)*end) && *end != '_';
+        if (!whole && i < 3)
+            return at;
+        if (whole) {
+            *rank = (int)number;
+            return NULL;
+        }
     }
-    return 0;
+    return NULL;
 }
 
-void run_read_software(struct run *run, const struct run_words *words)
+const char *run_read_software(struct run *run, const struct run_words *words)
 {
     static const char *const eight_bits[] = {"AdamW8bit", "8-bit Adam", "8bit Adam", "8-bit optim",
                                              "Adam8bit"};
@@ -81,9 +92,10 @@ void run_read_software(struct run *run, const struct run_words *words)
     for (size_t i = 0; i < sizeof in_backward / sizeof *in_backward; i++)
         if (contains(words->notes, in_backward[i]))
             run->job.technique.step = SWITCH_ON;
-    int rank = rank_of(words->notes);
-    if (rank == 0)
-        rank = rank_of(words->assumed);
+    int rank = 0;
+    const char *odd = read_rank(words->notes, &rank);
+    if (rank == 0 && !odd)
+        odd = read_rank(words->assumed, &rank);
     if (job_is_frozen(&run->job) && rank > 0)
         run->job.technique.rank = rank;
     /* BigScience's chronicles (train/tr11-176B-ml, experiments/tr8-104B.md, …) are all of one software */
@@ -96,6 +108,7 @@ void run_read_software(struct run *run, const struct run_words *words)
     run->job.software = run->mixed ? software_find(software_mixture[0]) : named.software;
     if (!run->mixed)
         run->job.software = software_find(variant_of(run, words));
+    return job_is_frozen(&run->job) ? odd : NULL;
 }
 
 /* ---- precision ---- */

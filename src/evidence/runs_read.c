@@ -256,7 +256,9 @@ static bool read_software(struct reader *r)
         run->job.document = 256;
     if (contains(run->framework, "offload"))
         return cannot(r, "offloads to the CPU: '%s'", run->framework);
-    run_read_software(run, &words);
+    const char *odd = run_read_software(run, &words);
+    if (odd)
+        return cannot(r, "expected a rank of LoRA, found '%.*s'", (int)strcspn(odd, ",;"), odd);
     return true;
 }
 

@@ -13,8 +13,8 @@
  * the rule, which tests add to those of `base`.
  *
  * A condition has, from weak to strong: a ? b : c; or; and; not; = != < <= > >= has in; + -; * / %; and names of arguments or
- * of `names`, numbers, 'words', parentheses, `given NAME` (whatever the default), `count NAME` and `product NAME` (of a list). A
- * list `has` a word, a word is `in` a list. `devices` is the number of devices. What is not known (a variable of a shell, a
+ * of `names`, numbers, 'words', parentheses, `given NAME` (whatever the default), `count NAME` and `product NAME` (of a list),
+ * and `blocks NAME` ("[0]*3+[1]*5": 8; a number: itself; neither: 0). A list `has` a word, a word is `in` a list. `devices` is the number of devices. What is not known (a variable of a shell, a
  * number that is not given) makes a condition neither true nor false, and breaks no rule. */
 #include "launch/read/read.h"
 
@@ -171,6 +171,18 @@ static struct value named(struct state *s, const char *name, bool given)
     return given || !usual ? (struct value){.kind = ABSENT} : value_of(usual->text, strlen(usual->text));
 }
 
+/* The blocks of a list of zeros and ones. */
+static struct value count_blocks(const struct value *value)
+{
+    struct text list = {0}, blocks = {0};
+    text_add_bytes(&list, value->text, value->length);
+    size_t count = !list.failed && launch_pattern(list.data ? list.data : "", &blocks) ? blocks.length : 0;
+    bool failed = list.failed || blocks.failed;
+    text_release(&list);
+    text_release(&blocks);
+    return failed ? (struct value){.kind = UNKNOWN} : number_of((double)count);
+}
+
 static struct value one(struct state *s)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
@@ -180,7 +192,8 @@ static struct value one(struct state *s)
         takes(s, ")");
         return value;
     }
-    bool given = takes(s, "given"), count = takes(s, "count"), product = takes(s, "product");
+    bool given = takes(s, "given"), count = takes(s, "count"), product = takes(s, "product"),
+         blocks = takes(s, "blocks");
     s->at += strspn(s->at, " ");
     if (*s->at == '\'') {
         const char *text = ++s->at;
@@ -200,6 +213,8 @@ static struct value one(struct state *s)
     struct value value = named(s, name, given);
     if (given)
         return number_of(value.kind != ABSENT);
+    if (blocks && value.kind == TEXT)
+        return count_blocks(&value);
     if (!count && !product)
         return value;
     double words = 0.0, all = 1.0;

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -98,14 +100,16 @@ static bool refuse_value(const struct launch_rule *rule, const struct launch_rul
     if (rule->kind == RULE_NUMBER || rule->kind == RULE_COUNT)
         text_format(&expected, "a whole number from %d to %" PRId64, rule->kind == RULE_NUMBER, MAX_NUMBER);
     else if (rule->kind != RULE_WORD)
-        text_add(&expected, rule->kind == RULE_SHARE  ? "a number from 0 to 1"
-                            : rule->kind == RULE_REAL ? "a number above 0"
-                                                      : "true or false");
+        text_add(&expected, rule->kind == RULE_SHARE     ? "a number from 0 to 1"
+                            : rule->kind == RULE_REAL    ? "a number above 0"
+                            : rule->kind == RULE_WHOLE   ? "a whole number"
+                            : rule->kind == RULE_DECIMAL ? "a number"
+                                                         : "true or false");
     for (const struct launch_rule *row = rule; is_row(rule, row, end); row++)
         if (row == rule || row->word != row[-1].word)
             text_format(&expected, "%s%s", row > rule ? ", " : "one of ", row->word);
     for (const char *word = rule->others; word && *word; word += *word == '|') {
-        text_format(&expected, " or %.*s", (int)strcspn(word, "|"), word);
+        text_format(&expected, "%s%.*s", expected.length > 0 ? " or " : "", (int)strcspn(word, "|"), word);
         word += strcspn(word, "|");
     }
     bool lists = rule->kind == RULE_NUMBER && argument->value && strchr(argument->value, ' ');
@@ -116,6 +120,44 @@ static bool refuse_value(const struct launch_rule *rule, const struct launch_rul
     bool failed = expected.failed;
     text_release(&expected);
     return failed ? error_memory(err) : false;
+}
+
+/* Is a word a number of any sign? Options of commands take no fraction for a whole one, not even 2.0. */
+static bool is_signed(const struct launch_rule *rule, const struct launch_argument *argument, const char *at,
+                      size_t length)
+{
+    static const char *const odd[] = {"inf", "-inf", "nan", NULL};
+    static const char *const truths[] = {"true", "false", NULL}; /* 1 and 0 of YAML */
+    char word[64];
+    size_t used = 0;
+    double real;
+    for (size_t i = 0; i < length && used + 1 < sizeof word; i++)
+        if (at[i] != '_')
+            word[used++] = at[i];
+    word[used] = '\0';
+    bool shell = argument->name[0] == '-' && strspn(word, "+-0123456789") < used;
+    return is_other(rule, word) || (argument->name[0] != '-' && is_one_of(word, truths)) ||
+           (rule->kind == RULE_DECIMAL && is_one_of(word, odd)) ||
+           (text_real(word, &real) &&
+            (rule->kind == RULE_DECIMAL || (!shell && fabs(real) < 1e19 && real == floor(real))));
+}
+
+/* Reads a word, or the words of a list, of a setting that sets nothing. */
+static bool fits_each(const struct launch_rule *rule, const struct launch_argument *argument)
+{
+    static const char between[] = " ,[]()'\"";
+    for (const char *at = argument->value; *at;) {
+        at += rule->is_list ? strspn(at, between) : 0;
+        size_t length = rule->is_list ? strcspn(at, between) : strlen(at);
+        char word[64];
+        snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word - 1), at);
+        if (length > 0 &&
+            (length >= sizeof word ||
+             !(rule->kind == RULE_WORD ? is_other(rule, word) : is_signed(rule, argument, word, length))))
+            return false;
+        at += length;
+    }
+    return true;
 }
 
 static bool read_number(struct launch_options *options, const struct launch_rule *rule,
@@ -138,7 +180,7 @@ static bool read_number(struct launch_options *options, const struct launch_rule
 static bool read_switch(struct launch_options *options, const struct launch_rule *rule,
                         const struct launch_argument *argument)
 {
-    bool shell = rule->at && argument->name[0] == '-' && argument->value;
+    bool shell = (rule->at || !rule->name) && argument->name[0] == '-' && argument->value;
     bool on = shell ? strcasecmp(argument->value, "true") == 0 : launch_is_true(argument->value);
     if (!on && !launch_is_off(argument->value))
         return false;
@@ -188,20 +230,23 @@ bool launch_read_value(struct launch_options *options, const struct launch_rule 
     bool empty = !value || !*value;
     if (empty && value && rule->kind == RULE_WORD && read_words(options, rule, end, argument))
         return true;
-    if (!toggles && !rule->is_list && empty)
+    if (!toggles && !rule->is_list && empty && rule->name)
         return launch_refuse(argument, err, "expected a value");
     if (is_other(rule, value)) {
         if (rule->at)
             value_at(options, rule)->given = false;
         return true;
     }
+    if (!toggles && !rule->name)
+        return !value || is_none(value) || fits_each(rule, argument) ||
+               refuse_value(rule, end, argument, err);
     if ((!toggles && rule->kind != RULE_WORD && is_none(value)))
         return true;
     if (toggles                   ? read_switch(options, rule, argument)
         : rule->kind == RULE_WORD ? !value || read_words(options, rule, end, argument)
                                   : read_number(options, rule, argument))
         return true;
-    if (toggles && rule->at && argument->name[0] == '-')
+    if (toggles && (rule->at || !rule->name) && argument->name[0] == '-')
         return launch_refuse(argument, err, "takes no value, found '%s'", value);
     return refuse_value(rule, end, argument, err);
 }

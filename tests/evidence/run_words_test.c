@@ -102,6 +102,22 @@ static void reads_adapters(void **state)
     validation_release(&v);
 }
 
+static void ranks_are_whole_words(void **state)
+{
+    (void)state;
+    struct validation v = load("gpu,gpus,framework,precision,mbs,gbs,model,tp,pp,recompute,notes\n"
+                               "A100,1,HF Trainer,bf16,1,8,llama-2-7b LoRA,1,1,full,LoRA rank 8x2z\n"
+                               "A100,1,HF Trainer,bf16,1,8,llama-2-7b LoRA,1,1,full,LoRA rank\n"
+                               "A100,1,HF Trainer,bf16,1,8,llama-2-7b LoRA,1,1,full,LoRA rank 0\n"
+                               "A100,1,HF Trainer,bf16,1,8,llama-2-7b LoRA,1,1,full,LoRA dim 1.5; packed\n"
+                               "A100,1,HF Trainer,bf16,1,8,llama-2-7b LoRA,1,1,full,LoRA r 16.0\n"
+                               "A100,1,HF Trainer,bf16,1,8,llama-2-7b LoRA,1,1,full,LoRA on all layers\n"
+                               "A100,1,HF Trainer,bf16,1,8,llama-2-7b,1,1,full,Full; LoRA rank\n");
+    for (int i = 0; i < v.count; i++)
+        assert_true(i < 4 ? v.runs[i].reason && strstr(v.runs[i].reason, "rank of LoRA") : !v.runs[i].reason);
+    validation_release(&v);
+}
+
 /* LitGPT's gigabytes are decimal. Products of 4-bit weights are operations of their own, each of which keeps its input: 3 of a block that
  * adapters keep no copy of; without double quantisation a factor in fp32 for each 64 weights. */
 static void four_bits_keep_their_inputs(void **state)
@@ -299,12 +315,12 @@ static void precisions_are_whole_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_the_software_of_a_run),      cmocka_unit_test(reads_benchmarks_of_automodel),
-        cmocka_unit_test(unknown_software_is_a_mixture),    cmocka_unit_test(reads_adapters),
-        cmocka_unit_test(same_words_make_the_same_run),     cmocka_unit_test(reads_exchanges),
-        cmocka_unit_test(four_bits_keep_their_inputs),      cmocka_unit_test(lora_recomputes_what_it_must),
-        cmocka_unit_test(precisions_are_whole_words),       cmocka_unit_test(reads_small_optimizers),
-        cmocka_unit_test(unnamed_models_are_of_their_time),
+        cmocka_unit_test(names_the_software_of_a_run),   cmocka_unit_test(reads_benchmarks_of_automodel),
+        cmocka_unit_test(unknown_software_is_a_mixture), cmocka_unit_test(reads_adapters),
+        cmocka_unit_test(same_words_make_the_same_run),  cmocka_unit_test(reads_exchanges),
+        cmocka_unit_test(ranks_are_whole_words),         cmocka_unit_test(four_bits_keep_their_inputs),
+        cmocka_unit_test(lora_recomputes_what_it_must),  cmocka_unit_test(precisions_are_whole_words),
+        cmocka_unit_test(reads_small_optimizers),        cmocka_unit_test(unnamed_models_are_of_their_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -259,6 +259,9 @@ static bool apply(struct launch_options *options, const struct launch_rule *rule
         return launch_read_value(options, rule, end, argument, err);
     if (rule->kind == RULE_REFUSED && options->model_name)
         return true;
+    bool open = argument->value && (strchr(argument->value, SHELL_MARK) || strstr(argument->value, "${"));
+    if (rule->takes && !open && !launch_read_value(options, rule->takes, rule->takes, argument, err))
+        return false;
     bool idle = rule->kind == RULE_IDLE || (rule->kind == RULE_REFUSED ? launch_is_off(argument->value)
                                                                        : is_usual(rule, argument->value));
     argument->use = idle ? LAUNCH_IDLE : LAUNCH_UNMODELLED;

@@ -128,6 +128,18 @@ static const char *add_blocks(const char *at, struct text *blocks, int depth)
     return blocks->length <= MAX_BLOCKS ? at : NULL;
 }
 
+bool launch_pattern(const char *list, struct text *blocks)
+{
+    char bare[1024];
+    size_t length = 0;
+    for (; *list && length + 1 < sizeof bare; list++)
+        if (*list != ' ')
+            bare[length++] = *list;
+    bare[length] = '\0';
+    const char *end = *list ? NULL : add_blocks(bare, blocks, 0);
+    return end && !*end && blocks->length > 0;
+}
+
 /* Sets the blocks with experts: all behind dense ones at the beginning, or the last of each so many. False: in another
  * order. */
 static bool set_expert_blocks(struct launch_options *options, const struct launch_argument *argument,
@@ -165,12 +177,9 @@ static void settle_expert_blocks(struct launch_options *options)
     }
     struct text blocks = {0};
     const char *end = layers->value;
-    if (layers->shape == SHAPE_LIST)
-        for (; *end && strchr("01 ", *end) && blocks.length < MAX_BLOCKS; end++)
-            text_add_bytes(&blocks, end, *end != ' ');
-    else
-        end = add_blocks(layers->value, &blocks, 0);
-    bool is_list = end && !*end && blocks.length > 0;
+    for (; layers->shape == SHAPE_LIST && *end && strchr("01 ", *end) && blocks.length < MAX_BLOCKS; end++)
+        text_add_bytes(&blocks, end, *end != ' ');
+    bool is_list = layers->shape == SHAPE_LIST ? !*end && blocks.length > 0 : launch_pattern(end, &blocks);
     if (!is_list || !set_expert_blocks(options, layers, &blocks)) {
         layers->use = is_list ? LAUNCH_UNMODELLED : LAUNCH_UNKNOWN;
         layers->note = is_list ? "dense blocks at irregular places between expert blocks"

@@ -23,6 +23,8 @@ enum launch_rule_kind {
     RULE_COUNT,      /* one of at least 0 */
     RULE_SHARE,      /* a number from 0 to 1 */
     RULE_REAL,       /* a number above 0 */
+    RULE_WHOLE,      /* a whole number of any sign */
+    RULE_DECIMAL,    /* a number */
     RULE_SWITCH,     /* without a value, or true: `value` is set; false: nothing */
     RULE_BOOL,       /* true: `value`, false: its opposite */
     RULE_WORD,       /* the value is `word`: `value` is set; rows of one name follow each other */
@@ -48,6 +50,7 @@ struct launch_rule {
     bool is_typed;      /* RULE_NUMBER: names may stand before it, "gpu:h100:8" */
     const struct doc_node
         *usual; /* RULE_UNMODELLED: the value, or a list of them, that counts as off; NULL: the usual */
+    const struct launch_rule *takes; /* of a setting that is not read: which values it takes; NULL: any */
 };
 
 struct launch_rules {
@@ -134,6 +137,9 @@ bool launch_read_torchrun(struct launch_options *options, struct error *err);
 
 /* Returns whether a command has one of the arguments of which each training by Megatron's names has some. */
 bool launch_has_megatron_sizes(const struct shell *shell);
+
+/* Appends the blocks of a list, '0' or '1' each: "([0]*3+[1]*58)". False: it is no such list (megatron_settle.c). */
+bool launch_pattern(const char *list, struct text *blocks);
 
 /* ---- what --set gives ---- */
 

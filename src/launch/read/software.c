@@ -25,8 +25,11 @@
  *       Mamba layers: [is_hybrid_model]
  *     free:                              reason: names that the user chooses
  *       the program's own: [environment.*]
+ *     values:                            a kind: settings of the sections above that take only such values, without an entry any
+ *       decimal: [norm_epsilon]          (`scripts/software-keys --values` writes it)
+ *       "words|adam|sgd": [offload_optimizer]
  *
- * The kinds of `read`: number (from 1), typed ("gpu:8", "8"), count (from 0), share (0 to 1), real (above 0), switch (sets its field if true), bool (if false, too),
+ * The kinds of `read`: number (from 1), typed ("gpu:8", "8"), count (from 0), share (0 to 1), real (above 0), whole and decimal (any sign; wholes, decimals and lists: several of them), words, switch (sets its field if true), bool (if false, too),
  * flag (true or false), name and names (of models, modules or hosts, of which the software takes any), file (a path), code
  * (judged by the reader's own function). A field is the name of a value of struct launch_options, or technique.NAME; a value
  * is a number or a constant of devices/technique.h. Null is a value of each kind, and sets nothing; a word behind '|' takes back what was set. In names '-' and '_',
@@ -189,19 +192,38 @@ static bool add_rule(struct vocabulary *table, struct launch_rule *rules, const 
     return true;
 }
 
-/* Reads an entry of `read`: "KIND|WORD… FIELD=VALUE", {WORD: FIELD=VALUE, …}, [WORD, …] or [[WORD, …]]. */
-static bool add_read(struct vocabulary *table, struct launch_rule *rules, const struct doc_node *node,
-                     struct error *err)
+/* Reads "KIND|WORD… FIELD=VALUE". */
+static bool read_kind(struct vocabulary *table, const struct doc_node *node, const char *text,
+                      struct launch_rule *rule, struct error *err)
 {
     static const struct {
         const char *name;
         enum launch_rule_kind kind;
         bool is_list;
     } kinds[] = {{"number", RULE_NUMBER, false}, {"typed", RULE_NUMBER, false}, {"count", RULE_COUNT, false}, {"share", RULE_SHARE, false},
-                 {"real", RULE_REAL, false},
+                 {"real", RULE_REAL, false}, {"whole", RULE_WHOLE, false}, {"wholes", RULE_WHOLE, true},
+                 {"decimal", RULE_DECIMAL, false}, {"decimals", RULE_DECIMAL, true},
+                 {"words", RULE_WORD, false}, {"lists", RULE_WORD, true},
                  {"switch", RULE_SWITCH, false}, {"bool", RULE_BOOL, false},   {"flag", RULE_BOOL, false},
                  {"name", RULE_NAME, false},     {"names", RULE_NAME, true},   {"code", RULE_CODE, true},
                  {"file", RULE_FILE, false}};
+    size_t whole = strcspn(text, " "), length = strcspn(text, " |");
+    if (length < whole && !(rule->others = arena_copy(&table->doc.arena, text + length + 1, whole - length - 1)))
+        return error_memory(err);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        rule->kind = kinds[i].kind;
+        rule->is_list = kinds[i].is_list;
+        rule->is_typed = strcmp(kinds[i].name, "typed") == 0;
+        if (strncmp(kinds[i].name, text, length) == 0 && !kinds[i].name[length])
+            return read_target(table, node, text + whole + !!text[whole], rule, err);
+    }
+    return doc_error(&table->doc, node, err, "unknown kind '%s'", text);
+}
+
+/* Reads an entry of `read`: a kind, {WORD: FIELD=VALUE, …}, [WORD, …] or [[WORD, …]]. */
+static bool add_read(struct vocabulary *table, struct launch_rule *rules, const struct doc_node *node,
+                     struct error *err)
+{
     struct launch_rule rule = {.name = node->key, .kind = RULE_WORD};
     if (node->type == DOC_MAP || node->type == DOC_LIST) {
         rule.is_list = node->type == DOC_LIST && node->first_child && node->first_child->type == DOC_LIST;
@@ -217,19 +239,26 @@ static bool add_read(struct vocabulary *table, struct launch_rule *rules, const 
         }
         return true;
     }
-    const char *text = node->text ? node->text : "";
-    size_t whole = strcspn(text, " "), length = strcspn(text, " |");
-    if (length < whole && !(rule.others = arena_copy(&table->doc.arena, text + length + 1, whole - length - 1)))
+    return read_kind(table, node, node->text ? node->text : "", &rule, err) &&
+           add_rule(table, rules, node, rule, err);
+}
+
+/* Says which values the settings of "KIND: [NAME, …]" take. */
+static bool add_values(struct vocabulary *table, struct launch_rule *rules, const struct doc_node *kind,
+                       struct error *err)
+{
+    struct launch_rule *takes = ARENA_ARRAY(&table->doc.arena, 1, struct launch_rule);
+    if (!takes)
         return error_memory(err);
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        rule.kind = kinds[i].kind;
-        rule.is_list = kinds[i].is_list;
-        rule.is_typed = strcmp(kinds[i].name, "typed") == 0;
-        if (strncmp(kinds[i].name, text, length) == 0 && !kinds[i].name[length])
-            return read_target(table, node, text + whole + !!text[whole], &rule, err) &&
-                   add_rule(table, rules, node, rule, err);
+    if (!read_kind(table, kind, kind->key, takes, err))
+        return false;
+    for (const struct doc_node *node = kind->first_child; node; node = node->next) {
+        uint32_t slot = *slot_of(table, node->text ? node->text : "");
+        if (!slot || rules[slot - 1].kind <= RULE_FILE)
+            return doc_error(&table->doc, node, err, "is read, or not there");
+        rules[slot - 1].takes = takes;
     }
-    return doc_error(&table->doc, node, err, "unknown kind '%s'", text);
+    return true;
 }
 
 /* Adds the names of "REASON: [NAME, …]". */
@@ -270,6 +299,10 @@ static bool add_all(struct vocabulary *table, struct launch_rule *rules, struct 
             if (!add_reason(table, rules, node, sections[i].kind, err))
                 return false;
     }
+    const struct doc_node *values = doc_find(root, "values");
+    for (const struct doc_node *node = values ? values->first_child : NULL; node; node = node->next)
+        if (!add_values(table, rules, node, err))
+            return false;
     const struct doc_node *usual = doc_find(root, "at-default");
     for (const struct doc_node *node = usual ? usual->first_child : NULL; node; node = node->next) {
         uint32_t slot = *slot_of(table, node->key);
@@ -313,7 +346,7 @@ static size_t count_of(const struct doc_node *node)
 static bool fill(struct vocabulary *table, struct error *err)
 {
     static const char *const keys[] = {"name", "version", "sources", "also",
-                                       "read",   "none", "unmodelled", "refused", "at-default", "free"};
+                                       "read",   "none", "unmodelled", "refused", "at-default", "free", "values"};
     if (!doc_is_map(&table->doc, table->doc.root, err) ||
         !doc_only_keys(&table->doc, table->doc.root, keys, sizeof keys / sizeof *keys, err))
         return false;
