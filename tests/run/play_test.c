@@ -86,25 +86,41 @@ static bool play(struct wire *wire, struct plan *plan, const struct playing *pla
 
 static bool (*send_on)(struct wire *wire, const struct wire_head *head, const void *bytes, int *pending,
                        struct error *err);
-static int words_left;
+static int words_left, over[2]; /* over: a pipe to which each other rank writes when it has ended */
+
+/* A rank behind a pulled cable is there until the others have ended, so that they find nothing but its silence. */
+static bool hear_nothing(struct wire *wire, double until, struct error *err)
+{
+    static bool ended;
+    char byte;
+    (void)until;
+    for (int other = 1; !ended && other < wire->size; other++)
+        if (read(over[0], &byte, 1) != 1)
+            break;
+    ended = true;
+    return error_set(err, ERROR_FAILED, "the others have ended");
+}
+
+static struct wire_calls mute_calls;
 
 /* As many words as a rank without devices has before a run; then its cable is pulled. */
 static bool send_and_mute(struct wire *wire, const struct wire_head *head, const void *bytes, int *pending,
                           struct error *err)
 {
     bool sent = send_on(wire, head, bytes, pending, err);
-    if (head->kind == WIRE_CONTROL && --words_left == 0)
+    if (head->kind == WIRE_CONTROL && --words_left == 0) {
         wire_cut(wire);
+        mute_calls.poll = hear_nothing;
+    }
     return sent;
 }
 
 static void mute_later(struct wire *wire)
 {
-    static struct wire_calls calls;
-    calls = *wire->calls;
-    send_on = calls.send;
-    calls.send = send_and_mute;
-    wire->calls = &calls;
+    mute_calls = *wire->calls;
+    send_on = mute_calls.send;
+    mute_calls.send = send_and_mute;
+    wire->calls = &mute_calls;
     words_left = 1 + 16; /* what it plays; its clock, asked for 16 times */
 }
 
@@ -126,6 +142,8 @@ static int play_one(struct wire *wire, void *context)
                                    write(told->pipe_end, err.text, ok ? 0 : strlen(err.text)) >= 0);
     if (!ok)
         fprintf(stderr, "# rank %d: %s\n", wire->rank, err.text);
+    if (told->playing->muted > 0 && wire->rank != told->playing->muted)
+        said &= write(over[1], "", 1) == 1;
     if (ok)
         run_result_release(&own);
     plan_release(told->plan);
@@ -138,10 +156,13 @@ static void play_on_ranks(struct plan *plan, const struct playing *playing, char
 {
     int pipe_ends[2];
     assert_int_equal(pipe(pipe_ends), 0);
+    assert_int_equal(pipe(over), 0);
     struct told told = {plan, playing, pipe_ends[1]};
     double silence = playing->slow_files || playing->impatient ? IMPATIENT : 60;
     int status = forked_run(playing->ranks, silence, play_one, &told);
     close(pipe_ends[1]);
+    close(over[0]);
+    close(over[1]);
     ssize_t got = read(pipe_ends[0], result, sizeof *result);
     ssize_t length = read(pipe_ends[0], said, size - 1);
     said[length > 0 ? length : 0] = '\0';
