@@ -85,12 +85,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct elastic_kit kit;
     struct error err;
-    struct elastic_options options = {.batch = size > 0 && data[0] % 2 ? 24 : 0,
+    const struct text text = {.data = (char *)(uintptr_t)data + 1, .length = size - 1};
+    struct elastic_options options = {.texts = &text,
+                                      .text_count = 1,
+                                      .batch = size > 0 && data[0] % 2 ? 24 : 0,
                                       .optimizer = size > 0 && data[0] % 5 == 0 ? ELASTIC_OPTIMIZER_REPLICATED
                                                                                 : ELASTIC_OPTIMIZER_PLAN};
     if (size < 2)
         return 0;
-    if (!elastic_kit_parse(&kit, &options, "fuzz.json", (const char *)data + 1, size - 1, &err)) {
+    if (!elastic_kit_load(&kit, &options, &err)) {
         require(*err.text != '\0');
         return 0;
     }

@@ -130,9 +130,6 @@ struct elastic_options {
  * it. */
 bool elastic_kit_load(struct elastic_kit *kit, const struct elastic_options *options, struct error *err);
 
-/* elastic_kit_load on the JSON text of one document; `path` is for messages. */
-bool elastic_kit_parse(struct elastic_kit *kit, const struct elastic_options *options, const char *path,
-                       const char *data, size_t length, struct error *err);
 void elastic_kit_release(struct elastic_kit *kit);
 
 int elastic_kit_nodes(const struct elastic_kit *kit);

@@ -166,20 +166,3 @@ bool elastic_kit_load(struct elastic_kit *kit, const struct elastic_options *opt
         elastic_kit_release(kit);
     return ok;
 }
-
-bool elastic_kit_parse(struct elastic_kit *kit, const struct elastic_options *options, const char *path,
-                       const char *data, size_t length, struct error *err)
-{
-    struct elastic_maker maker = {.kit = kit, .options = options};
-    struct doc doc;
-    memset(kit, 0, sizeof *kit);
-    bool ok = !options->cluster || take_cluster(&maker, options->cluster, err);
-    if (ok && (ok = doc_parse(&doc, DOC_JSON, path, data, length, err))) {
-        ok = read_document(&maker, &doc, err) && finish(&maker, path, err);
-        doc_release(&doc);
-    }
-    free(maker.cuts);
-    if (!ok)
-        elastic_kit_release(kit);
-    return ok;
-}

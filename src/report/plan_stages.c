@@ -10,57 +10,17 @@
 
 #define MAX_PIPELINES 50 /* pipelines with a table of stages */
 
-/* A column that no stage of a pipeline fills is not there. */
-enum stage_column {
-    STAGE,
-    LAYERS,
-    CHUNK,
-    TYPE,
-    TENSOR,
-    CONTEXT,
-    EXPERT,
-    DATA,
-    DEVICES,
-    FORWARD,
-    BACKWARD,
-    RECOMPUTE,
-    COLLECTIVES,
-    SEND,
-    SECONDS,
-    BAR,
-    GRADIENTS,
-    OPTIMIZER,
-    MEMORY,
-    LIMIT,
-    STAGE_COLUMNS
-};
+#define STAGE_COLUMNS 20
+#define ANY           (-INFINITY)
 
-static const char *const titles[STAGE_COLUMNS] = {
-    [STAGE] = "<stage",
-    [LAYERS] = "<layers",
-    [CHUNK] = ">chunk",
-    [TYPE] = "<device type",
-    [TENSOR] = ">tensor",
-    [CONTEXT] = ">context",
-    [EXPERT] = ">expert",
-    [DATA] = ">data",
-    [DEVICES] = ">devices",
-    [FORWARD] = ">forward",
-    [BACKWARD] = ">backward",
-    [RECOMPUTE] = ">recompute",
-    [COLLECTIVES] = ">collectives",
-    [SEND] = ">send",
-    [SECONDS] = ">together",
-    [BAR] = "<of the slowest stage",
-    [GRADIENTS] = ">all-reduce",
-    [OPTIMIZER] = ">optimizer",
-    [MEMORY] = ">memory of a device",
-    [LIMIT] = ">of the limit",
-};
-
-/* The cells of one stage, with room for their texts and the parts of the bar. */
+/* The cells of one stage, with room for their texts and the parts of the bar. A column is there if a stage of the pipeline has a number above
+ * `least`: degrees from 2 on, transfers and chunks above 0. */
 struct stage_row {
-    struct html_cell cells[STAGE_COLUMNS];
+    struct stage_cell {
+        const char *title;
+        double least;
+        struct html_cell cell;
+    } cells[STAGE_COLUMNS];
     char name[16], layers[64];
     struct html_part parts[5];
 };
@@ -87,39 +47,29 @@ static void fill_row(struct stage_row *row, const struct plan *plan, const struc
         snprintf(row->layers, sizeof row->layers, "%d", stage->first_layer);
     else
         snprintf(row->layers, sizeof row->layers, "%d\u2013%d", stage->first_layer, stage->last_layer);
-    const struct html_cell cells[STAGE_COLUMNS] = {
-        [STAGE] = cell_head(row->name),
-        [LAYERS] = cell_text(row->layers),
-        [CHUNK] = cell_number(HTML_COUNT, stage->chunk),
-        [TYPE] = cell_text(type->name),
-        [TENSOR] = cell_number(HTML_COUNT, stage->tensor),
-        [CONTEXT] = cell_number(HTML_COUNT, stage->context),
-        [EXPERT] = cell_number(HTML_COUNT, stage->expert),
-        [DATA] = cell_number(HTML_COUNT, stage->data),
-        [DEVICES] = cell_number(HTML_COUNT, plan_stage_devices(stage)),
-        [FORWARD] = cell_number(HTML_TIME, seconds->forward),
-        [BACKWARD] = cell_number(HTML_TIME, seconds->backward),
-        [RECOMPUTE] = cell_number(HTML_TIME, seconds->recompute),
-        [COLLECTIVES] = cell_number(HTML_TIME, seconds->collectives),
-        [SEND] = cell_number(HTML_TIME, seconds->send),
-        [SECONDS] = cell_number(HTML_TIME, all > 0 ? all : NAN),
-        [BAR] = cell_bars(row->parts, 5, slowest),
-        [GRADIENTS] = cell_number(HTML_TIME, seconds->gradients),
-        [OPTIMIZER] = cell_number(HTML_TIME, seconds->optimizer),
-        [MEMORY] = cell_number(HTML_BYTES, stage->bytes.total),
-        [LIMIT] = cell_number(HTML_SHARE, memory > 0 ? stage->bytes.total / memory : NAN),
+    const struct stage_cell cells[STAGE_COLUMNS] = {
+        {"<stage", ANY, cell_head(row->name)},
+        {"<layers", ANY, cell_text(row->layers)},
+        {">chunk", 0, cell_number(HTML_COUNT, stage->chunk)},
+        {"<device type", ANY, cell_text(type->name)},
+        {">tensor", 1, cell_number(HTML_COUNT, stage->tensor)},
+        {">context", 1, cell_number(HTML_COUNT, stage->context)},
+        {">expert", 1, cell_number(HTML_COUNT, stage->expert)},
+        {">data", 1, cell_number(HTML_COUNT, stage->data)},
+        {">devices", ANY, cell_number(HTML_COUNT, plan_stage_devices(stage))},
+        {">forward", ANY, cell_number(HTML_TIME, seconds->forward)},
+        {">backward", ANY, cell_number(HTML_TIME, seconds->backward)},
+        {">recompute", 0, cell_number(HTML_TIME, seconds->recompute)},
+        {">collectives", 0, cell_number(HTML_TIME, seconds->collectives)},
+        {">send", 0, cell_number(HTML_TIME, seconds->send)},
+        {">together", ANY, cell_number(HTML_TIME, all > 0 ? all : NAN)},
+        {"<of the slowest stage", 0, cell_bars(row->parts, 5, slowest)},
+        {">all-reduce", ANY, cell_number(HTML_TIME, seconds->gradients)},
+        {">optimizer", ANY, cell_number(HTML_TIME, seconds->optimizer)},
+        {">memory of a device", ANY, cell_number(HTML_BYTES, stage->bytes.total)},
+        {">of the limit", ANY, cell_number(HTML_SHARE, memory > 0 ? stage->bytes.total / memory : NAN)},
     };
     memcpy(row->cells, cells, sizeof cells);
-}
-
-/* Whether a cell has anything to tell: degrees from 2 on, transfers and chunks from above 0. */
-static bool is_telling(const struct html_cell *cell, int column)
-{
-    if (column >= TENSOR && column <= DATA)
-        return cell->number > 1;
-    if (column == CHUNK || (column >= RECOMPUTE && column <= SEND) || column == BAR)
-        return cell->number > 0;
-    return cell->text || isfinite(cell->number);
 }
 
 static void add_stages(const struct plan *plan, const struct plan_pipeline *pipeline, struct text *out)
@@ -134,11 +84,11 @@ static void add_stages(const struct plan *plan, const struct plan_pipeline *pipe
     for (int s = 0; s < pipeline->stage_count; s++) {
         fill_row(&row, plan, pipeline, s, slowest);
         for (int c = 0; c < STAGE_COLUMNS; c++)
-            telling[c] |= is_telling(&row.cells[c], c);
+            telling[c] |= row.cells[c].cell.number > row.cells[c].least;
     }
     for (int c = 0; c < STAGE_COLUMNS; c++)
         if (telling[c])
-            shown[count++] = titles[c];
+            shown[count++] = row.cells[c].title;
     html_table(out, NULL, shown);
     for (int s = 0; s < pipeline->stage_count && s < REPORT_MAX_ROWS; s++) {
         struct html_cell cells[STAGE_COLUMNS + 1] = {0};
@@ -146,7 +96,7 @@ static void add_stages(const struct plan *plan, const struct plan_pipeline *pipe
         fill_row(&row, plan, pipeline, s, slowest);
         for (int c = 0; c < STAGE_COLUMNS; c++)
             if (telling[c])
-                cells[count++] = row.cells[c];
+                cells[count++] = row.cells[c].cell;
         html_row(out, cells);
     }
     html_table_end(out);

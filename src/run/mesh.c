@@ -276,20 +276,6 @@ static void close_sockets(struct wire *wire)
     free(mesh);
 }
 
-static void cut_off(struct wire *wire)
-{
-    for (int rank = 0; rank < wire->size; rank++)
-        wire->peers[rank].cut = true;
-}
-
-static void await(struct wire *wire, int rank, bool late)
-{
-    struct wire_peer *peer = &wire->peers[rank];
-    if (peer->late && !late)
-        peer->heard = clock_now();
-    peer->late = late;
-}
-
 static bool attach(struct wire *wire, int rank, int socket)
 {
     struct peer *peer = &((struct mesh *)wire)->peers[rank];
@@ -306,8 +292,6 @@ struct wire *wire_over_sockets(int rank, int size, const int *sockets, double si
                                             .poll = poll_sockets,
                                             .is_empty = is_empty,
                                             .forget = forget,
-                                            .cut = cut_off,
-                                            .await = await,
                                             .attach = attach,
                                             .close = close_sockets};
     struct mesh *mesh = calloc(1, sizeof *mesh);

@@ -87,12 +87,6 @@ static bool look_for_lost(struct mpi_wire *mpi, struct error *err)
     return wire_beat(&mpi->wire, lose, err);
 }
 
-static void cut_off(struct wire *wire)
-{
-    for (int rank = 0; rank < wire->size; rank++)
-        wire->peers[rank].cut = true;
-}
-
 /* ---- out ---- */
 
 /* Adds a request, for which there is room. False: MPI could not begin it. */
@@ -401,12 +395,8 @@ static void close_mpi(struct wire *wire)
 
 struct wire *wire_over_mpi(struct comm *comm, double silence, bool survives, struct error *err)
 {
-    static const struct wire_calls calls = {.send = send_by_mpi,
-                                            .poll = poll_mpi,
-                                            .is_empty = is_empty,
-                                            .forget = forget,
-                                            .cut = cut_off,
-                                            .close = close_mpi};
+    static const struct wire_calls calls = {
+        .send = send_by_mpi, .poll = poll_mpi, .is_empty = is_empty, .forget = forget, .close = close_mpi};
     struct mpi_wire *mpi = calloc(1, sizeof *mpi);
     if (!mpi) {
         error_memory(err);

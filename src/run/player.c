@@ -451,7 +451,6 @@ bool player_play(struct player *player, double start, double timeout, struct err
         } else if (now - last > timeout + 2 * MAX_WAIT) { /* a rank that is silent is named first */
             return say_stuck(player, timeout, err);
         }
-        player->polls++;
         double until =
             isfinite(next) || player->wire->size > 1 ? fmin(next + start, now + MAX_WAIT) : INFINITY;
         if (!wire_poll(player->wire, player->busy ? now : until, err))

@@ -172,8 +172,7 @@ struct player {
     bool ending;           /* ranks may leave */
     int64_t copied_bytes;  /* between devices of this rank */
     int64_t checked;       /* sums of collectives that were compared */
-    int64_t polls;
-    double computed; /* seconds that the plan has for the kernels that were computed */
+    double computed;       /* seconds that the plan has for the kernels that were computed */
 };
 
 /* Prepares the devices of the wire's rank; the tasks must stay. The caller ends it with player_release, also after a failure. */

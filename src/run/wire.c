@@ -93,14 +93,18 @@ bool wire_poll(struct wire *wire, double until, struct error *err)
 
 void wire_cut(struct wire *wire)
 {
-    if (wire->calls->cut)
-        wire->calls->cut(wire);
+    for (int rank = 0; wire->peers && rank < wire->size; rank++)
+        wire->peers[rank].cut = true;
 }
 
 void wire_await(struct wire *wire, int rank, bool late)
 {
-    if (wire->calls->await && rank != wire->rank)
-        wire->calls->await(wire, rank, late);
+    if (!wire->calls->attach || rank == wire->rank)
+        return;
+    struct wire_peer *peer = &wire->peers[rank];
+    if (peer->late && !late)
+        peer->heard = clock_now();
+    peer->late = late;
 }
 
 bool wire_attach(struct wire *wire, int rank, int socket)
@@ -110,18 +114,21 @@ bool wire_attach(struct wire *wire, int rank, int socket)
 
 bool wire_is_empty(const struct wire *wire)
 {
-    return wire->calls->is_empty(wire);
+    return !wire->calls->is_empty || wire->calls->is_empty(wire);
 }
 
 void wire_forget(struct wire *wire)
 {
-    wire->calls->forget(wire);
+    if (wire->calls->forget)
+        wire->calls->forget(wire);
 }
 
 void wire_close(struct wire *wire)
 {
-    if (wire)
+    if (wire && wire->calls->close)
         wire->calls->close(wire);
+    else
+        free(wire);
 }
 
 /* ---- a rank alone ---- */
@@ -143,29 +150,9 @@ static bool wait_alone(struct wire *wire, double until, struct error *err)
     return true;
 }
 
-static bool always_empty(const struct wire *wire)
-{
-    (void)wire;
-    return true;
-}
-
-static void forget_nothing(struct wire *wire)
-{
-    (void)wire;
-}
-
-static void close_alone(struct wire *wire)
-{
-    free(wire);
-}
-
 struct wire *wire_alone(struct error *err)
 {
-    static const struct wire_calls calls = {.send = send_to_nobody,
-                                            .poll = wait_alone,
-                                            .is_empty = always_empty,
-                                            .forget = forget_nothing,
-                                            .close = close_alone};
+    static const struct wire_calls calls = {.send = send_to_nobody, .poll = wait_alone};
     struct wire *wire = calloc(1, sizeof *wire);
     if (!wire) {
         error_memory(err);

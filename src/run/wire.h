@@ -56,12 +56,10 @@ struct wire_calls {
     bool (*send)(struct wire *wire, const struct wire_head *head, const void *bytes, int *pending,
                  struct error *err);
     bool (*poll)(struct wire *wire, double until, struct error *err);
-    bool (*is_empty)(const struct wire *wire);
-    void (*forget)(struct wire *wire);
-    void (*cut)(struct wire *wire);                          /* NULL: of a wire that has nobody to lose */
-    void (*await)(struct wire *wire, int rank, bool late);   /* NULL: nobody comes later */
-    bool (*attach)(struct wire *wire, int rank, int socket); /* NULL: the same */
-    void (*close)(struct wire *wire);
+    bool (*is_empty)(const struct wire *wire);               /* NULL: always */
+    void (*forget)(struct wire *wire);                       /* NULL: nothing */
+    bool (*attach)(struct wire *wire, int rank, int socket); /* NULL: nobody comes later */
+    void (*close)(struct wire *wire);                        /* NULL: it is freed */
 };
 
 /* What a wire knows of another rank. */

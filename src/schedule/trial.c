@@ -206,7 +206,7 @@ bool trial_by_name(const struct schedule *schedule, const struct trial_options *
     bool placed = needs && !schedule->fills_memory
                       ? schedule_make(schedule, &shape, &trial->order, err)
                       : pass_order_init(&trial->order, shape.devices, schedule_stages(schedule, &shape),
-                                        schedule->chains, shape.microbatches, err);
+                                        schedule->two_chains ? 2 : 1, shape.microbatches, err);
     if (!placed || !set_costs(trial, options, err))
         return false;
     struct pass_order first = trial->order;

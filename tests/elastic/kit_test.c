@@ -69,9 +69,9 @@ static void write_plan(const struct made *made, struct text *out)
 static bool load(struct elastic_kit *kit, const struct made *made, int optimizer, struct error *err)
 {
     struct text text = {0};
-    struct elastic_options options = {.optimizer = optimizer};
+    const struct elastic_options options = {.optimizer = optimizer, .texts = &text, .text_count = 1};
     write_plan(made, &text);
-    bool ok = elastic_kit_parse(kit, &options, "plan.json", text.data, text.length, err);
+    bool ok = elastic_kit_load(kit, &options, err);
     text_release(&text);
     return ok;
 }
@@ -351,8 +351,8 @@ static void groups_of_shards_have_all_states(void **unused)
 static void expect_refusal(const char *from, const char *to, const char *message)
 {
     struct elastic_kit kit;
-    struct elastic_options options = {0};
     struct text text = {0}, changed = {0};
+    const struct elastic_options options = {.texts = &changed, .text_count = 1};
     struct error err;
     struct made made = {.copies = 1,
                         .chunks = 1,
@@ -369,7 +369,7 @@ static void expect_refusal(const char *from, const char *to, const char *message
     text_add_bytes(&changed, text.data, (size_t)(at - text.data));
     text_add(&changed, to);
     text_add(&changed, at + strlen(from));
-    assert_false(elastic_kit_parse(&kit, &options, "plan.json", changed.data, changed.length, &err));
+    assert_false(elastic_kit_load(&kit, &options, &err));
     if (!strstr(err.text, message))
         fail_msg("expected '%s', found '%s'", message, err.text);
     text_release(&text);
@@ -381,13 +381,13 @@ static bool load_both(struct elastic_kit *kit, const struct made *a, const struc
                       struct error *err)
 {
     struct text text = {0};
-    struct elastic_options options = {.batch = batch};
+    const struct elastic_options options = {.batch = batch, .texts = &text, .text_count = 1};
     text_add(&text, "{\"format\": \"rehearse-templates/2\", \"templates\": [{\"nodes\": 1, \"plan\": ");
     write_plan(a, &text);
     text_add(&text, "}, {\"nodes\": 3, \"plan\": null}, {\"nodes\": 2, \"plan\": ");
     write_plan(b, &text);
     text_add(&text, "}]}");
-    bool ok = elastic_kit_parse(kit, &options, "templates.json", text.data, text.length, err);
+    bool ok = elastic_kit_load(kit, &options, err);
     text_release(&text);
     return ok;
 }

@@ -72,9 +72,9 @@ static void make_kit(struct elastic_kit *kit, const struct golden *golden, int l
                               .group_count = 1,
                               .groups = &group,
                               .inter_node = {.bandwidth = 25e9, .latency = 15e-6}};
-    struct elastic_options options = {.cluster = &cluster};
+    struct elastic_options options = {.cluster = &cluster, .texts = &text, .text_count = 1};
     write_templates(golden, least, &text);
-    if (!elastic_kit_parse(kit, &options, golden->name, text.data, text.length, &err))
+    if (!elastic_kit_load(kit, &options, &err))
         fail_msg("%s: %s", golden->name, err.text);
     text_release(&text);
 }
