@@ -41,13 +41,6 @@ bool cluster_network_read(struct cluster_network *network, const struct doc *doc
 
 void cluster_network_write(const struct cluster_network *network, struct json *json)
 {
-    if (network->level_count == 0)
-        return;
-    json_open(json, "network", '[');
-    for (int i = 0; i < network->level_count; i++) {
-        json_open_flat(json, NULL, '{');
-        fields_write(&network->levels[i], level_fields, FIELDS, json);
-        json_close(json);
-    }
-    json_close(json);
+    if (network->level_count > 0)
+        FIELDS_LIST(network->levels, network->level_count, level_fields, json, "network");
 }

@@ -135,9 +135,23 @@ void fields_write(const void *record, const struct field *fields, size_t count, 
             json_string(json, field->key, *(const char *const *)place(record, field));
         else if (field->type == FIELD_FLAG)
             json_bool(json, field->key, value != 0);
-        else if (field->type == FIELD_INT || field->type == FIELD_INT64 || field->type == FIELD_SIZE)
-            json_integer(json, field->key, (int64_t)value);
+        else if (field->type == FIELD_INT)
+            json_integer(json, field->key, *(const int *)place(record, field));
+        else if (field->type == FIELD_INT64 || field->type == FIELD_SIZE)
+            json_integer(json, field->key, *(const int64_t *)place(record, field));
         else if (field->type != FIELD_OTHER)
             json_number(json, field->key, value);
     }
+}
+
+void fields_write_list(const void *records, size_t items, size_t size, const struct field *fields,
+                       size_t count, struct json *json, const char *key)
+{
+    json_open(json, key, '[');
+    for (size_t i = 0; i < items; i++) {
+        json_open_flat(json, NULL, '{');
+        fields_write((const char *)records + i * size, fields, count, json);
+        json_close(json);
+    }
+    json_close(json);
 }

@@ -56,4 +56,13 @@ bool fields_read(void *record, const struct field *fields, size_t count, const s
 /* Writes the fields into a map that is open. */
 void fields_write(const void *record, const struct field *fields, size_t count, struct json *json);
 
+/* Writes a list of maps, each on one line, from `items` structs of this size. */
+void fields_write_list(const void *records, size_t items, size_t size, const struct field *fields,
+                       size_t count, struct json *json, const char *key);
+
+/* The same of an array, with a table that is an array. */
+#define FIELDS_LIST(records, items, fields, json, key)                                                       \
+    fields_write_list((records), (size_t)(items), sizeof *(records), (fields),                               \
+                      sizeof(fields) / sizeof *(fields), (json), (key))
+
 #endif

@@ -153,14 +153,7 @@ void profile_write_measured(const struct profile_measured *measured, int layers,
         json_close(json);
     }
     json_close(json);
-    if (measured->product_count > 0) {
-        json_open(json, "products", '[');
-        for (int i = 0; i < measured->product_count; i++) {
-            json_open_flat(json, NULL, '{');
-            fields_write(&measured->products[i], product_fields, COUNT(product_fields), json);
-            json_close(json);
-        }
-        json_close(json);
-    }
+    if (measured->product_count > 0)
+        FIELDS_LIST(measured->products, measured->product_count, product_fields, json, "products");
     json_close(json);
 }

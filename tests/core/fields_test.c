@@ -154,6 +154,28 @@ static void a_wrong_text_quantity_or_key_is_refused_with_its_place(void **state)
     }
 }
 
+static void a_list_has_a_map_for_each_struct_and_whole_numbers_to_the_last_digit(void **state)
+{
+    static const struct moment {
+        const char *name;
+        int64_t ns;
+    } moments[] = {{"a", INT64_C(1795000000123456789)}, {NULL, -INT64_C(9007199254740993)}};
+    static const struct field moment_fields[] = {
+        FIELD_OUT(struct moment, "name", name, FIELD_TEXT),
+        FIELD_OUT(struct moment, "ns", ns, FIELD_INT64),
+    };
+    struct text text = {0};
+    struct json json = {.out = &text};
+    (void)state;
+    json_open_flat(&json, NULL, '{');
+    FIELDS_LIST(moments, 2, moment_fields, &json, "moments");
+    FIELDS_LIST(moments, 0, moment_fields, &json, "none");
+    json_close(&json);
+    assert_string_equal(text.data, "{\"moments\": [{\"name\": \"a\", \"ns\": 1795000000123456789}, "
+                                   "{\"name\": null, \"ns\": -9007199254740993}], \"none\": []}\n");
+    text_release(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -163,6 +185,7 @@ int main(void)
         cmocka_unit_test(texts_and_quantities_are_read_and_written),
         cmocka_unit_test(a_wrong_text_quantity_or_key_is_refused_with_its_place),
         cmocka_unit_test(what_is_out_of_range_or_of_another_type_is_refused),
+        cmocka_unit_test(a_list_has_a_map_for_each_struct_and_whole_numbers_to_the_last_digit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,24 +1,18 @@
 /* rehearse-elastic/1, docs/schema/elastic-1.json. */
 #include "api/elastic/report.h"
+#include "core/fields.h"
 #include "elastic/batch.h"
 
 #include <stdlib.h>
 
-static void write_kinds(const struct elastic_kit *kit, struct json *json)
-{
-    json_open(json, "nodes", '[');
-    for (int k = 0; k < kit->kind_count; k++) {
-        json_open_flat(json, NULL, '{');
-        json_string(json, "device_type", kit->kinds[k].name);
-        json_integer(json, "nodes", kit->kinds[k].nodes);
-        json_integer(json, "per_node", kit->kinds[k].per_node);
-        json_number(json, "inside", kit->kinds[k].inside);
-        json_number(json, "across", kit->kinds[k].across);
-        json_number(json, "latency", kit->kinds[k].latency);
-        json_close(json);
-    }
-    json_close(json);
-}
+static const struct field kind_fields[] = {
+    FIELD_OUT(struct elastic_kind, "device_type", name, FIELD_TEXT),
+    FIELD_OUT(struct elastic_kind, "nodes", nodes, FIELD_INT),
+    FIELD_OUT(struct elastic_kind, "per_node", per_node, FIELD_INT),
+    FIELD_OUT(struct elastic_kind, "inside", inside, FIELD_DOUBLE),
+    FIELD_OUT(struct elastic_kind, "across", across, FIELD_DOUBLE),
+    FIELD_OUT(struct elastic_kind, "latency", latency, FIELD_DOUBLE),
+};
 
 static bool write_set(const struct elastic_report *report, struct json *json, struct error *err)
 {
@@ -193,7 +187,7 @@ bool elastic_report_json(const struct elastic_report *report, struct json *json,
     json_number(json, "setup", report->setup);
     json_string(json, "method", elastic_methods[report->method]);
     json_string(json, "exists_once", elastic_exists_once(&report->kit) ? report->kit.sharded : NULL);
-    write_kinds(&report->kit, json);
+    FIELDS_LIST(report->kit.kinds, report->kit.kind_count, kind_fields, json, "nodes");
     bool ok = write_set(report, json, err);
     write_instances(&report->state, json);
     if (report->losses)

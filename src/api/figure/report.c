@@ -2,9 +2,9 @@
 #include "report/report.h"
 #include "api/command.h"
 #include "core/caller.h"
+#include "core/fields.h"
 #include "core/file.h"
 #include "core/file_output.h"
-#include "core/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,26 +27,19 @@ struct page {
     bool made;
 };
 
-static void write_files(const struct page *page, struct json *json)
-{
-    json_open(json, "files", '[');
-    for (size_t i = 0; i < page->report.count; i++) {
-        json_open_flat(json, NULL, '{');
-        json_string(json, "path", page->report.entries[i].path);
-        json_string(json, "kind", page->report.entries[i].kind);
-        json_string(json, "problem", page->report.entries[i].problem);
-        json_string(json, "undrawn", page->report.entries[i].undrawn);
-        json_close(json);
-    }
-    json_close(json);
-}
+static const struct field file_fields[] = {
+    FIELD_OUT(struct report_entry, "path", path, FIELD_TEXT),
+    FIELD_OUT(struct report_entry, "kind", kind, FIELD_TEXT),
+    FIELD_OUT(struct report_entry, "problem", problem, FIELD_TEXT),
+    FIELD_OUT(struct report_entry, "undrawn", undrawn, FIELD_TEXT),
+};
 
 static void write_json(const rh_handle *handle, struct json *json)
 {
     const struct page *page = (const struct page *)handle;
     json_open_document(json, "rehearse-report/1");
     json_string(json, "report", page->output);
-    write_files(page, json);
+    FIELDS_LIST(page->report.entries, page->report.count, file_fields, json, "files");
     json_close(json);
 }
 

@@ -1,6 +1,6 @@
 #include "api/sim/replay_report.h"
 
-#include "core/json.h"
+#include "core/fields.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -260,18 +260,16 @@ static void write_streams(struct json *json, const struct replay_report *report)
     json_close(json);
 }
 
+static const struct field scale_fields[] = {
+    FIELD_OUT(struct replay_scale, "pattern", pattern, FIELD_TEXT),
+    FIELD_OUT(struct replay_scale, "factor", factor, FIELD_DOUBLE),
+};
+
 static void write_changed(struct json *json, const struct replay_report *report)
 {
     const struct replay_result *changed = report->changed;
     json_open(json, "what_if", '{');
-    json_open(json, "scales", '[');
-    for (int i = 0; i < report->scale_count; i++) {
-        json_open_flat(json, NULL, '{');
-        json_string(json, "pattern", report->scales[i].pattern);
-        json_number(json, "factor", report->scales[i].factor);
-        json_close(json);
-    }
-    json_close(json);
+    FIELDS_LIST(report->scales, report->scale_count, scale_fields, json, "scales");
     json_integer(json, "activities", (int64_t)changed->scaled);
     json_number(json, "span", seconds(changed->span));
     write_shares(json, changed);

@@ -1,6 +1,6 @@
 #include "api/trace/print.h"
 
-#include "core/json.h"
+#include "core/fields.h"
 #include "core/unit.h"
 #include "trace/phase/phase.h"
 
@@ -284,42 +284,20 @@ static void write_disks(struct json *json, const struct trace_reader *reader,
     json_close(json);
 }
 
-static void write_series(struct json *json, const struct trace_summary *summary)
-{
-    json_open(json, "series", '[');
-    for (size_t i = 0; i < summary->series_count; i++) {
-        const struct trace_summary_series *series = &summary->series[i];
-        json_open_flat(json, NULL, '{');
-        json_string(json, "kind", series->kind);
-        json_integer(json, "sources", series->sources);
-        json_integer(json, "values", series->values);
-        json_number(json, "mean", series->mean);
-        json_number(json, "most", series->max);
-        json_close(json);
-    }
-    json_close(json);
-}
+static const struct field series_fields[] = {
+    FIELD_OUT(struct trace_summary_series, "kind", kind, FIELD_TEXT),
+    FIELD_OUT(struct trace_summary_series, "sources", sources, FIELD_INT64),
+    FIELD_OUT(struct trace_summary_series, "values", values, FIELD_INT64),
+    FIELD_OUT(struct trace_summary_series, "mean", mean, FIELD_DOUBLE),
+    FIELD_OUT(struct trace_summary_series, "most", max, FIELD_DOUBLE),
+};
 
-static void write_phase_list(struct json *json, const struct trace_phase *phases, size_t count)
-{
-    json_open(json, "phases", '[');
-    for (size_t i = 0; i < count; i++) {
-        json_open_flat(json, NULL, '{');
-        json_string(json, "phase", phases[i].name);
-        json_integer(json, "start_ns", phases[i].start_ns);
-        json_integer(json, "end_ns", phases[i].end_ns);
-        json_string(json, "source", phases[i].source);
-        json_close(json);
-    }
-    json_close(json);
-}
-
-static void write_phases(struct json *json, const struct trace_reader *reader)
-{
-    int count;
-    const struct trace_phase *phases = trace_phases(reader, &count);
-    write_phase_list(json, phases, (size_t)count);
-}
+static const struct field phase_fields[] = {
+    FIELD_OUT(struct trace_phase, "phase", name, FIELD_TEXT),
+    FIELD_OUT(struct trace_phase, "start_ns", start_ns, FIELD_INT64),
+    FIELD_OUT(struct trace_phase, "end_ns", end_ns, FIELD_INT64),
+    FIELD_OUT(struct trace_phase, "source", source, FIELD_TEXT),
+};
 
 static void write_top(struct json *json, const struct trace_reader *reader,
                       const struct trace_summary *summary)
@@ -395,8 +373,9 @@ void trace_show_write_json(const char *path, const struct trace_reader *reader,
     trace_write_lines(json, "not_followed", missing ? missing : "");
     write_classes(json, summary);
     write_disks(json, reader, summary);
-    write_series(json, summary);
-    write_phases(json, reader);
+    FIELDS_LIST(summary->series, summary->series_count, series_fields, json, "series");
+    const struct trace_phase *phases = trace_phases(reader, &count);
+    FIELDS_LIST(phases, count, phase_fields, json, "phases");
     write_top(json, reader, summary);
     json_close(json);
 }
@@ -454,7 +433,7 @@ void trace_phases_write_json(const char *path, const struct trace_reader *reader
     struct trace_phase *log = from_a_log(reader, &known, &from);
     json_open_document(json, "rehearse-trace-phases/1");
     json_string(json, "trace", path);
-    write_phase_list(json, phases, count);
+    FIELDS_LIST(phases, count, phase_fields, json, "phases");
     json_string(json, "against", from);
     json_open_flat(json, "overlap", '{');
     for (size_t i = 0; log && from && i < PHASE_NAMES; i++)
