@@ -194,10 +194,10 @@ struct rh_check_request {
     size_t size;
     struct rh_list plans; /* files */
     const char *profile, *cluster, *model, *device, *links, *calibration, *objective, *allreduce, *memory,
-        *rules;
-    const char *output;
+        *rules, *output;
     int64_t microbatch_size, microbatches, global_batch, profile_batch;
     double headroom, state_factor, sample_memory;
+    const char *software;
 };
 RH_API rh_report *rh_check_plan(const struct rh_check_request *request, const struct rh_call *call,
                                 struct rh_error *error);

@@ -70,6 +70,23 @@ bool cost_choose_model(struct cost_chosen *chosen, const char *name, struct erro
     return chosen->model || tables_unknown(TABLE_MODELS, "--model: ", name, err);
 }
 
+const struct software *cost_choose_software(struct cost_chosen *chosen, const char *name, struct error *err)
+{
+    const struct table *added = &chosen->added.added[TABLE_SOFTWARE];
+    const struct software *software = NULL;
+    if (!tables_ready(err) || (doc_is_name(name) && !tables_add(&chosen->added, TABLE_SOFTWARE, name, err)))
+        return NULL;
+    if (!doc_is_name(name)) {
+        software = tables_software(&chosen->added, name);
+        if (!software)
+            software_unknown(name, err);
+    } else if (added->count == 1)
+        software = added->software;
+    else
+        error_set(err, ERROR_USAGE, "--software: %s describes %d, expected one", name, added->count);
+    return software;
+}
+
 /* Adds the device of this name, or those of a file. */
 static bool choose_device(struct cost_chosen *chosen, const char *name, struct error *err)
 {

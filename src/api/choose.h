@@ -20,6 +20,9 @@ struct cost_chosen {
 
 bool cost_choose_model(struct cost_chosen *chosen, const char *name, struct error *err);
 
+/* Chooses built-in software by name, or that of a file of the user's, which is added to the tables. NULL: an error. */
+const struct software *cost_choose_software(struct cost_chosen *chosen, const char *name, struct error *err);
+
 /* "rtx-4090,v100-16gb,mine.yaml" */
 bool cost_choose_devices(struct cost_chosen *chosen, const char *list, struct error *err);
 

@@ -1,6 +1,5 @@
 #include "api/names.h"
 
-#include "devices/software.h"
 #include "devices/tables.h"
 #include "feed/workload/workload.h"
 
@@ -23,7 +22,8 @@ static void add_table(enum table_of which, struct text *out)
         add_name(out, i,
                  which == TABLE_MODELS    ? table->models[i].name
                  : which == TABLE_DEVICES ? table->devices[i].name
-                                          : table->links[i].name);
+                 : which == TABLE_LINKS   ? table->links[i].name
+                                          : table->software[i].name);
 }
 
 bool option_names(const struct option_spec *spec, struct text *out)
@@ -31,15 +31,13 @@ bool option_names(const struct option_spec *spec, struct text *out)
     static const struct {
         const char *option;
         enum table_of table;
-    } tables[] = {
-        {"model", TABLE_MODELS}, {"device", TABLE_DEVICES}, {"inside", TABLE_LINKS}, {"across", TABLE_LINKS}};
+    } tables[] = {{"model", TABLE_MODELS},
+                  {"device", TABLE_DEVICES},
+                  {"inside", TABLE_LINKS},
+                  {"across", TABLE_LINKS},
+                  {"software", TABLE_SOFTWARE}};
     if (spec->kind != OPTION_TEXT)
         return false;
-    if (strcmp(spec->name, "software") == 0) {
-        for (int i = 0; i < SOFTWARE_COUNT; i++)
-            add_name(out, i, software_all[i].name);
-        return true;
-    }
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         if (strcmp(spec->name, tables[i].option) == 0) {
             add_table(tables[i].table, out);

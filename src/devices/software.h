@@ -1,8 +1,9 @@
-/* Training software: the settings that published runs leave out. */
+/* Training software: the settings that published runs leave out. data/software.yaml has the numbers. */
 #ifndef REHEARSE_DEVICES_SOFTWARE_H
 #define REHEARSE_DEVICES_SOFTWARE_H
 
 #include "core/error.h"
+#include "devices/table.h"
 #include "devices/technique.h"
 
 #include <stdbool.h>
@@ -23,8 +24,7 @@ enum {
 };
 
 struct software {
-    const char *name;
-    const char *text; /* for --list */
+    TABLE_NAMED;
     enum attention_kind attention;
     double attention_forward, attention_backward; /* rates of its kernels, relative to that kind's; 0: 1 */
     double block_forward,
@@ -102,23 +102,28 @@ struct software {
         narrow_gathered; /* inputs of products in 8 bits with one factor for a tensor are gathered in these */
     bool caches_weights; /* 8-bit weights are cast once per step instead of per micro-batch */
     double selective_kept;             /* share of a block's activations kept under selective recomputation */
-    unsigned offers;                   /* OFFERS_…: supported splits */
-    unsigned zero;                     /* bit z: ZeRO stage z without a pipeline, */
-    unsigned zero_staged;              /* and with one */
+    uint64_t offers;                   /* OFFERS_…: supported splits */
+    uint64_t zero;                     /* bit z: ZeRO stage z without a pipeline, */
+    uint64_t zero_staged;              /* and with one */
     enum recompute_method some_blocks; /* its way to recompute some blocks of a chunk; METHOD_ALL: none */
-    unsigned schedules;                /* bit s: has schedule s of enum pipeline_schedule */
+    uint64_t schedules;                /* bit s: has schedule s of enum pipeline_schedule */
     uint64_t techniques;               /* bit k: supports technique k of enum technique_kind */
     double selective; /* share of a block's forward pass recomputed by "selective" with flash attention */
 };
 
-/* All software, in the order of lists. */
-#define SOFTWARE_COUNT 25
-/* Without the last, "ideal", which is none. */
-#define SOFTWARE_REAL_COUNT 24
-extern const struct software software_all[SOFTWARE_COUNT];
+/* A user's software is a file of the same form as data/software.yaml, which is part of the program: docs/software.md. */
+#define SOFTWARE_MAX 64 /* of one file */
+extern const struct table_kind software_kind;
 
-/* Finds software by name. NULL: none. */
+/* Built-in software (devices/tables.c), in the order of lists. The last is "ideal", which is none: not counted if `real`. */
+int software_count(bool real);
+const struct software *software_at(int index);
+
+/* Finds built-in software by name. NULL: none. */
 const struct software *software_find(const char *name);
+
+/* Returns the name of the built-in software that it is, or that a user's own is like: whose options and rules it has. */
+const char *software_family(const struct software *software);
 
 /* Software as a run names it: "NeMo 24.07", "HF Trainer (DeepSpeed)". */
 struct software_named {

@@ -103,10 +103,10 @@ struct software_named software_named(const char *name, const char *version, cons
 {
     struct software_named named = {.software = NULL};
     char month[8] = "";
-    for (int i = 0; i < SOFTWARE_COUNT;
-         i++) /* "Megatron-Core" is a name of several generations, "megatron-core" one of ours */
-        if (strcmp(name, software_all[i].name) == 0)
-            named.software = &software_all[i];
+    /* "Megatron-Core" is a name of several generations, "megatron-core" one of ours */
+    for (int i = 0; i < software_count(false); i++)
+        if (strcmp(name, software_at(i)->name) == 0)
+            named.software = software_at(i);
     for (size_t i = 0; i < sizeof known / sizeof *known && !named.software; i++) {
         if (!strcasestr(name, known[i].word))
             continue;

@@ -13,7 +13,9 @@ static struct table_entry *entry_at(const struct table *table, int index)
 
 static bool is_called(const struct table *table, const char *called, const char *name)
 {
-    return table->kind->same ? table->kind->same(called, name) : strcasecmp(called, name) == 0;
+    bool may_be =
+        ((*called ^ *name) & ~0x20) == 0; /* first letters, in capitals or not: most names end here */
+    return table->kind->same ? table->kind->same(called, name) : may_be && strcasecmp(called, name) == 0;
 }
 
 void *table_find(const struct table *table, const char *name)

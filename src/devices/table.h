@@ -45,6 +45,7 @@ struct table {
         struct cost_link *links;
         struct calibration *generations;
         struct architecture *models;
+        struct software *software;
     };
 };
 

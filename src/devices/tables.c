@@ -7,8 +7,9 @@
 #include <string.h>
 
 /* data/….yaml as JSON, by scripts/embed.c. */
-extern const char data_devices[], data_links[], data_calibration[], data_models[];
-extern const size_t data_devices_size, data_links_size, data_calibration_size, data_models_size;
+extern const char data_devices[], data_links[], data_calibration[], data_models[], data_software[];
+extern const size_t data_devices_size, data_links_size, data_calibration_size, data_models_size,
+    data_software_size;
 
 /* `known` is the table that an entry may name another of. */
 static const struct {
@@ -23,6 +24,7 @@ static const struct {
     [TABLE_CALIBRATIONS] = {&calibration_kind, "calibration.json", data_calibration, &data_calibration_size,
                             TABLE_DEVICES},
     [TABLE_MODELS] = {&architecture_kind, "models.json", data_models, &data_models_size, TABLE_MODELS},
+    [TABLE_SOFTWARE] = {&software_kind, "software.json", data_software, &data_software_size, TABLE_SOFTWARE},
 };
 
 static struct table built_in[TABLES];
@@ -129,6 +131,11 @@ const struct cost_link *tables_link(const struct tables *tables, const char *nam
     return find(tables, TABLE_LINKS, name);
 }
 
+const struct software *tables_software(const struct tables *tables, const char *name)
+{
+    return find(tables, TABLE_SOFTWARE, name);
+}
+
 const struct architecture *architecture_find(const char *name)
 {
     return find(NULL, TABLE_MODELS, name);
@@ -171,4 +178,37 @@ bool tables_load(const struct tables *tables, enum table_of which, struct table 
     table->kind = kind;
     table->count = 1;
     return true;
+}
+
+/* ---- software ---- */
+
+int software_count(bool real)
+{
+    return tables_known(TABLE_SOFTWARE)->count - real; /* "ideal" is the last */
+}
+
+const struct software *software_at(int index)
+{
+    return &tables_known(TABLE_SOFTWARE)->software[index];
+}
+
+const struct software *software_find(const char *name)
+{
+    return tables_software(NULL, name);
+}
+
+bool software_unknown(const char *name, struct error *err)
+{
+    const char *names[SOFTWARE_MAX];
+    struct text_hint hint;
+    struct text list = {0};
+    int count = software_count(false);
+    for (int i = 0; i < count; i++) {
+        names[i] = software_at(i)->name;
+        text_format(&list, "%s%s", i == 0 ? ", expected one of " : ", ", names[i]);
+    }
+    error_set(err, ERROR_USAGE, "--software: unknown '%s'%s", name,
+              text_suggest(&hint, text_nearest(name, names, (size_t)count), list.data ? list.data : ""));
+    text_release(&list);
+    return false;
 }

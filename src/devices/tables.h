@@ -8,9 +8,10 @@
 #include "devices/calibration.h"
 #include "devices/device.h"
 #include "devices/link.h"
+#include "devices/software.h"
 #include "devices/table.h"
 
-enum table_of { TABLE_DEVICES, TABLE_LINKS, TABLE_CALIBRATIONS, TABLE_MODELS, TABLES };
+enum table_of { TABLE_DEVICES, TABLE_LINKS, TABLE_CALIBRATIONS, TABLE_MODELS, TABLE_SOFTWARE, TABLES };
 
 /* A user's tables, owned by the command and passed to lookups; zero or NULL: none. */
 struct tables {
@@ -30,6 +31,7 @@ const struct table *tables_known(enum table_of which);
 /* Lookups by name or alias, of devices also by the many spellings of devices/device_name.h; NULL: none. */
 const struct cost_device *tables_device(const struct tables *tables, const char *name);
 const struct cost_link *tables_link(const struct tables *tables, const char *name);
+const struct software *tables_software(const struct tables *tables, const char *name);
 const struct architecture *architecture_find(const char *name); /* built in */
 
 /* Returns the calibration of the device's generation, or of the nearest fitted one. */

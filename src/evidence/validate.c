@@ -11,7 +11,7 @@ const struct field job_time_parts[JOB_TIME_PARTS] = {
 /* Predicts a run by each software that it may have been, and keeps the median. */
 static void predict_mixture(struct run *run, const struct calibration *calibration)
 {
-    double seconds[SOFTWARE_REAL_COUNT];
+    double seconds[SOFTWARE_MAX];
     int count = 0;
     struct job job = run->job;
     if (calibration)

@@ -123,7 +123,7 @@ void launch_blocks(const struct launch_subject *of, const struct plan_stage *sta
 
 bool launch_check_job(const struct launch_subject *of, const char *software, struct error *err)
 {
-    if (of->is_job && strcmp(of->job->software->name, "ideal") == 0)
+    if (of->is_job && strcmp(software_family(of->job->software), "ideal") == 0)
         return error_set(err, ERROR_INFEASIBLE,
                          "'ideal' is not real software: plan with --software NAME, to write it for %s",
                          software);
@@ -137,7 +137,7 @@ bool launch_check_techniques(enum launch_format format, const struct job *job, u
                              const char *title, struct error *err)
 {
     const char *own = launch_format_software[format];
-    bool planned = !job->software || text_starts_with(job->software->name, own);
+    bool planned = !job->software || text_starts_with(software_family(job->software), own);
     for (int k = 0; k < TECHNIQUE_COUNT; k++) {
         int value = technique_get(&job->technique, (enum technique_kind)k);
         if (value == 0 || k == TECHNIQUE_IMBALANCE || (can >> k & 1))

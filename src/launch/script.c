@@ -75,7 +75,9 @@ static void add_price(const struct script *s)
     text_format(s->out, "# Its price: rehearse price FILE -d %s", device);
     if (s->format == LAUNCH_DEEPSPEED)
         text_format(s->out, " -m %s", model);
-    if (!text_starts_with(job->software->name, launch_format_software[s->format]))
+    if (!software_find(job->software->name))
+        text_add(s->out, " --software SOFTWARE.yaml");
+    else if (!text_starts_with(job->software->name, launch_format_software[s->format]))
         text_format(s->out, " --software %s", job->software->name);
     if (job->devices > s->per_node && job->devices_per_node > s->per_node)
         text_format(s->out, " --devices-per-node %d", job->devices_per_node);

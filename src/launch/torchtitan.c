@@ -216,7 +216,7 @@ bool launch_write_torchtitan(const struct launch_subject *of, struct text *out, 
     else if (job->recompute == RECOMPUTE_SELECTIVE)
         text_add(out, "selective_ac_option = \"op\"\n");
     text_add(out, "\n[compile]\nenable = ");
-    text_add(out, strcmp(job->software->name, "torchtitan-eager") == 0 ? "false\n" : "true\n");
+    text_add(out, strcmp(software_family(job->software), "torchtitan-eager") == 0 ? "false\n" : "true\n");
     /* what is gathered in 8 bits has one factor */
     bool rows = job->technique.recipe == RECIPE_ROWWISE;
     if (job->type == COST_FP8)

@@ -120,7 +120,7 @@ static void write_rest(const struct job *job, int entry, struct text *out)
                   : job->recompute == RECOMPUTE_FULL ? "FullAC.Config()\n"
                                                      : "SelectiveAC.Config()\n");
     text_format(out, "    config.compile.enable = %s\n    return config\n",
-                strcmp(job->software->name, "torchtitan-eager") == 0 ? "False" : "True");
+                strcmp(software_family(job->software), "torchtitan-eager") == 0 ? "False" : "True");
 }
 
 bool launch_write_torchtitan_python(const struct launch_subject *of, struct text *out, struct error *err)

@@ -30,12 +30,14 @@ const struct architecture *plan_model_of(const struct plan *plan, const struct p
     return model;
 }
 
-const struct software *plan_software_of(const struct plan *plan, struct error *err)
+const struct software *plan_software_of(const struct plan *plan, const struct plan_parts *given,
+                                        struct error *err)
 {
     const char *name = plan->software ? plan->software : "megatron-core";
-    const struct software *software = tables_ready(err) ? software_find(name) : NULL;
+    const struct software *software = tables_ready(err) ? tables_software(given->tables, name) : NULL;
     if (!software)
-        error_set(err, ERROR_INPUT, "%s: training.software: unknown '%s', see 'rehearse cost --list'",
+        error_set(err, ERROR_INPUT,
+                  "%s: training.software: unknown '%s', see 'rehearse cost --list', or add --software FILE",
                   plan->path ? plan->path : "plan", name);
     return software;
 }

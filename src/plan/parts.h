@@ -18,7 +18,8 @@ struct plan_parts {
 /* Each fails if the tables lack the name; the error names the option that is needed. */
 const struct architecture *plan_model_of(const struct plan *plan, const struct plan_parts *given,
                                          struct error *err);
-const struct software *plan_software_of(const struct plan *plan, struct error *err);
+const struct software *plan_software_of(const struct plan *plan, const struct plan_parts *given,
+                                        struct error *err);
 bool plan_named_precision(const struct plan *plan, enum model_precision *precision, struct error *err);
 
 /* Returns the plan's device types as resolved groups, with the plan's memory and links, in the plan's arena. nodes 0: the

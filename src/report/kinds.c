@@ -70,6 +70,7 @@ const struct report_kind report_kinds[] = {
     {.format = "rehearse-custom-calls/1", .keys = "custom_calls", .name = "custom calls", .group = REPORT_GIVEN, .write = report_document},
     {.format = "rehearse-calibration/1", .name = "calibration", .group = REPORT_GIVEN, .write = report_document},
     {.format = "rehearse-workload-list/1", .name = "built-in workloads", .group = REPORT_GIVEN, .write = report_document},
+    {.format = "rehearse-software/1", .name = "training software", .group = REPORT_GIVEN, .write = report_document},
     {.format = "rehearse-mixed/1", .name = "setup of mixed devices", .group = REPORT_GIVEN, .write = report_document},
     {.format = "rehearse-workload/1", .keys = "dataset reader", .name = "workload", .group = REPORT_GIVEN, .write = report_document},
     {.format = "rehearse-tables/1", .keys = "devices links models", .name = "tables of devices", .group = REPORT_GIVEN, .write = report_document},

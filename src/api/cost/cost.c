@@ -43,7 +43,7 @@ static rh_handle *price_model(const struct rh_cost_request *given, struct cost_c
         .precision = (enum model_precision)option_index(model_precisions, given->precision),
         .tensor = (int)given->tensor,
         .recompute = (enum recompute)option_index(recomputes, given->recompute),
-        .software = software_find(given->software),
+        .software = cost_choose_software(chosen, given->software, err),
         .devices_per_node = (int)given->devices_per_node,
         .nodes = (int)given->nodes,
         .across = given->across,
@@ -53,10 +53,8 @@ static rh_handle *price_model(const struct rh_cost_request *given, struct cost_c
         error_set(err, ERROR_USAGE, "--device is missing; 'rehearse cost --list' lists the devices");
         return NULL;
     }
-    if (!options.software) {
-        software_unknown(given->software, err);
+    if (!options.software)
         return NULL;
-    }
     if (!tables_ready(err) || (!tables_link(&chosen->added, given->across) && !unknown_link(given, err)) ||
         !cost_choose_model(chosen, given->model, err) || !cost_choose_devices(chosen, given->devices, err) ||
         !model_profile(&profile, chosen->model, chosen->devices, chosen->device_count, &options, err))

@@ -56,8 +56,8 @@ void cost_list_print(struct text *out)
         text_format(out, "%-16s %12s  %s\n", links->links[i].name,
                     unit_text(&texts, links->links[i].bandwidth, UNIT_RATE), links->links[i].title);
     text_format(out, "\n%-24s %s\n", "software", "description");
-    for (int i = 0; i < SOFTWARE_COUNT; i++)
-        text_format(out, "%-24s %s\n", software_all[i].name, software_all[i].text);
+    for (int i = 0; i < software_count(false); i++)
+        text_format(out, "%-24s %s\n", software_at(i)->name, software_at(i)->title);
 }
 
 /* ---- for programs ---- */
@@ -91,7 +91,7 @@ static const struct field link_fields[] = {
 
 static const struct field software_fields[] = {
     FIELD_OUT(struct software, "name", name, FIELD_TEXT),
-    FIELD_OUT(struct software, "text", text, FIELD_TEXT),
+    FIELD_OUT(struct software, "text", title, FIELD_TEXT),
 };
 
 static void write_parameters(const void *entry, struct json *json)
@@ -137,7 +137,7 @@ void cost_list_write(struct json *json)
                COUNT(device_fields), write_peaks);
     write_list(json, "links", links->links, links->count, sizeof *links->links, link_fields,
                COUNT(link_fields), NULL);
-    write_list(json, "software", software_all, SOFTWARE_COUNT, sizeof *software_all, software_fields,
-               COUNT(software_fields), NULL);
+    write_list(json, "software", software_at(0), software_count(false), sizeof(struct software),
+               software_fields, COUNT(software_fields), NULL);
     json_close(json);
 }

@@ -171,9 +171,8 @@ static bool measure_named(const struct rh_measure_layers_request *given, struct 
     };
     bool done = tables_ready(err) && cost_choose_model(&chosen, given->model, err);
     if (done) {
-        wanted.software = software_find(given->software);
-        done = wanted.software ? measure_model(measured, chosen.model, &wanted, products, samples, err)
-                               : software_unknown(given->software, err);
+        wanted.software = cost_choose_software(&chosen, given->software, err);
+        done = wanted.software && measure_model(measured, chosen.model, &wanted, products, samples, err);
     }
     cost_chosen_release(&chosen);
     return done;

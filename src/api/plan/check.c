@@ -169,6 +169,7 @@ static bool choose(const struct rh_check_request *asked, const struct api_call *
     how->planning.memory = option_index(memories, asked->memory) - 1; /* the first word is "plan" */
     if (!tables_add(&chosen->added, TABLE_LINKS, asked->links, err) ||
         !tables_add(&chosen->added, TABLE_CALIBRATIONS, asked->calibration, err) ||
+        !tables_add(&chosen->added, TABLE_SOFTWARE, asked->software, err) ||
         (asked->model && !cost_choose_model(chosen, asked->model, err)) ||
         (asked->device && !cost_choose_devices(chosen, asked->device, err)))
         return false;
@@ -212,6 +213,8 @@ const struct option_spec api_check_plan_options[] = {
            .help = "your own links; a link of the same name replaces the known one"),
     OPTION(rh_check_request, calibration, OPTION_FILE, "calibration", .argument = "FILE",
            .help = "the result of 'rehearse calibrate', which replaces the built-in calibration"),
+    OPTION(rh_check_request, software, OPTION_FILE, "software", .argument = "FILE",
+           .help = "your own training software, by whose name the plan says it"),
     OPTION(rh_check_request, microbatch_size, OPTION_INTEGER, "microbatch-size",
            .dimension = DIMENSION_SAMPLES, .argument = "N", .initial = "0", .max = PROFILE_MAX_MICROBATCH,
            .help = "read mb{N}.json of an Oobleck folder; 0 reads the only one"),

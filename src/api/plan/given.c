@@ -31,6 +31,8 @@ static bool remake(const struct plan_options *options, struct plan *plan, struct
         return true;
     if (!tables_add(&chosen->added, TABLE_LINKS, options->asked.links, err) ||
         !tables_add(&chosen->added, TABLE_CALIBRATIONS, options->asked.calibration, err) ||
+        (doc_is_name(options->asked.software) &&
+         !tables_add(&chosen->added, TABLE_SOFTWARE, options->asked.software, err)) ||
         (options->asked.model && !cost_choose_model(chosen, options->asked.model, err)) ||
         (options->asked.device && !cost_choose_devices(chosen, options->asked.device, err)))
         return false;

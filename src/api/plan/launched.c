@@ -114,8 +114,8 @@ static bool choose_software(const struct rh_plan_request *given, struct split *s
                             const struct launch_options *read, struct error *err)
 {
     const char *name = given->software ? given->software : read->software;
-    split->question.job.software = software_find(name ? name : "megatron-core");
-    return split->question.job.software || software_unknown(name, err);
+    split->question.job.software = cost_choose_software(&split->chosen, name ? name : "megatron-core", err);
+    return split->question.job.software != NULL;
 }
 
 bool launched_job(struct split *split, struct plan_options *options, int64_t devices,

@@ -187,6 +187,9 @@ static bool check_given_plan(const struct plan_options *given, struct error *err
     const struct option_spec *spec;
     for (size_t at = 0; (spec = plan_option(at)) != NULL; at++) {
         int i = 0;
+        /* the numbers of the plan's software */
+        if (strcmp(spec->name, "software") == 0 && doc_is_name(given->asked.software))
+            continue;
         while (others[i] && strcmp(others[i], spec->name) != 0)
             i++;
         if (!others[i] && plan_is_given(given, spec->name))

@@ -30,11 +30,11 @@ bool model_choose(const struct rh_plan_request *given, struct cost_chosen *chose
     *pricing = (struct model_options){
         .sequence = given->sequence > 0 ? given->sequence : chosen->model->sequence,
         .precision = (enum model_precision)option_index(model_precisions, given->precision),
-        .software = software_find(given->software),
+        .software = cost_choose_software(chosen, given->software, err),
         .tables = &chosen->added,
     };
     if (!pricing->software)
-        return software_unknown(given->software, err);
+        return false;
     if (pricing->sequence < 1)
         return error_set(err, ERROR_USAGE, "--sequence N is missing: the sequence length of '%s' is unknown",
                          chosen->model->name);

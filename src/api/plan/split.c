@@ -75,8 +75,8 @@ bool split_choose_model(struct split *split, struct error *err)
     struct rh_plan_request asked = given->asked;
     bool all = strcmp(asked.software, "all") == 0;
     if (all)
-        asked.software = software_all[0].name;
-    split->software_count = all ? SOFTWARE_REAL_COUNT : 1;
+        asked.software = software_at(0)->name;
+    split->software_count = all ? software_count(true) : 1;
     if (!model_choose(&asked, &split->chosen, &pricing, err))
         return false;
     job->model = split->chosen.model;

@@ -17,7 +17,7 @@ struct split {
     struct launch_options flags;  /* of a file */
     struct job_question question; /* of the first point of a sweep */
     struct range batches, devices;
-    int software_count; /* SOFTWARE_REAL_COUNT: all are compared */
+    int software_count; /* more: all are compared */
     struct budget_prices prices;
     const struct cluster *cluster; /* of a file; NULL: none */
     double until;                  /* clock_now seconds: the time limit of a single answer; 0: none */

@@ -93,7 +93,7 @@ static bool answer_point(const void *context, const int *at, struct sweep_cell *
     const struct job_search_options options = {.top = 1, .time_limit = split->options->planning.time_limit};
     struct job_search search;
     if (split->software_count > 1)
-        question.job.software = &software_all[*at++];
+        question.job.software = software_at(*at++);
     question.job.batch = split->batches.values[at[0]];
     question.job.devices = (int)split->devices.values[at[1]];
     if (!job_search(&search, &question, &options, err))
@@ -134,15 +134,15 @@ bool split_sweep(struct split *split, struct error *err)
 {
     const struct plan_options *given = split->options;
     const struct job *job = &split->question.job;
-    const char *names[SOFTWARE_COUNT];
+    const char *names[SOFTWARE_MAX];
     struct sweep_column shown[COLUMNS + SPLIT_BUDGET_COLUMNS];
     int column_count = COLUMNS;
     char title[256];
     bool every = split->software_count > 1;
     snprintf(title, sizeof title, "%.80s on %.80s%s%.40s", job->model->name, job->device->name,
              every ? "" : ", ", every ? "" : job->software->name);
-    for (int i = 0; i < SOFTWARE_COUNT; i++)
-        names[i] = software_all[i].name;
+    for (int i = 0; i < software_count(false); i++)
+        names[i] = software_at(i)->name;
     memcpy(shown, columns, sizeof columns);
     column_count += split_budget_columns(given, shown + COLUMNS);
     const struct sweep_axis axes[] = {

@@ -97,11 +97,10 @@ static bool play_kernels(struct wire *wire, struct plan *plan, const struct run_
         kernels.is_bf16 = plan->precision && strcmp(plan->precision, "fp32") != 0;
     bool ok = tables_ready(err) && cost_choose_model(&chosen, name, err);
     kernels.model = chosen.model;
-    kernels.software = ok ? software_find(given->software) : NULL;
+    kernels.software = ok ? cost_choose_software(&chosen, given->software, err) : NULL;
     struct run_options options = *asked;
     options.kernels = &kernels;
-    ok = ok && (kernels.software || software_unknown(given->software, err)) &&
-         play(wire, plan, &options, given, result, err);
+    ok = ok && kernels.software && play(wire, plan, &options, given, result, err);
     cost_chosen_release(&chosen);
     return ok;
 }

@@ -114,7 +114,7 @@ static bool ask_job(struct score_request *scoring, struct question *q, struct er
     q->job.headroom = scoring->headroom;
     q->microbatch = plan->microbatch > 0 ? plan->microbatch : 1;
     job->model = plan_model_of(plan, &scoring->options->parts, err);
-    job->software = job->model ? plan_software_of(plan, err) : NULL;
+    job->software = job->model ? plan_software_of(plan, &scoring->options->parts, err) : NULL;
     if (!job->software)
         return false;
     job->sequence = plan->sequence > 0 ? plan->sequence : job->model->sequence;

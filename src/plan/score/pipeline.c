@@ -13,7 +13,7 @@ static bool price(const struct score_request *scoring, struct planning_options *
     if (asked->profile)
         return true;
     asked->model = plan_model_of(plan, parts, err);
-    asked->pricing.software = asked->model ? plan_software_of(plan, err) : NULL;
+    asked->pricing.software = asked->model ? plan_software_of(plan, parts, err) : NULL;
     if (!asked->pricing.software)
         return false;
     asked->pricing.sequence = plan->sequence > 0 ? plan->sequence : asked->model->sequence;

@@ -398,7 +398,7 @@ bool job_remake(struct job *job, struct plan *plan, const struct plan_parts *giv
 {
     memset(job, 0, sizeof *job);
     job->model = plan_model_of(plan, given, err);
-    job->software = job->model ? plan_software_of(plan, err) : NULL;
+    job->software = job->model ? plan_software_of(plan, given, err) : NULL;
     const struct cluster_group *group = job->software ? plan_groups_of(plan, given, err) : NULL;
     if (!group || !plan_precision_of(plan, group->type, &job->type, err))
         return false;

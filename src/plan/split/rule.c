@@ -21,10 +21,10 @@ static void say_missing(const struct job *job, const char *what, bool (*keeps)(c
     struct job other = *job;
     const char *separator = " (";
     text_format(out, "%s has no %s", job->software->name, what);
-    for (int i = 0; i < SOFTWARE_REAL_COUNT; i++) {
-        other.software = &software_all[i];
+    for (int i = 0; i < software_count(true); i++) {
+        other.software = software_at(i);
         if (keeps(&other)) {
-            text_format(out, "%s%s", separator, software_all[i].name);
+            text_format(out, "%s%s", separator, software_at(i)->name);
             separator = ", ";
         }
     }
@@ -56,7 +56,8 @@ static int64_t expert_copies(const struct job *job)
 
 static int64_t other_copies(const struct job *job)
 {
-    return (int64_t)job->data * (strncmp(job->software->name, "megatron", 8) == 0 ? job->context : 1);
+    return (int64_t)job->data *
+           (text_starts_with(software_family(job->software), "megatron") ? job->context : 1);
 }
 
 static bool grid_keeps(const struct job *job);
@@ -173,10 +174,10 @@ static void say_techniques(const struct job *job, struct text *out)
     text_format(out, "' (%s)", technique_text(kind));
     if (order && has(job, OFFERS_PIPELINE))
         text_format(out, ", only 1f1b%s", has(job, OFFERS_CHUNKS) ? " and interleaved-1f1b" : "");
-    for (int s = 0; s < SOFTWARE_COUNT; s++)
-        if (software_supports(&software_all[s], kind) &&
-            (!order || (software_all[s].schedules >> job->technique.schedule & 1))) {
-            text_format(out, "%s%s", separator, software_all[s].name);
+    for (int s = 0; s < software_count(false); s++)
+        if (software_supports(software_at(s), kind) &&
+            (!order || (software_at(s)->schedules >> job->technique.schedule & 1))) {
+            text_format(out, "%s%s", separator, software_at(s)->name);
             separator = ", ";
         }
 }
@@ -446,7 +447,7 @@ const int job_rule_count = sizeof job_rules / sizeof *job_rules;
 
 static bool counts(const struct job_rule *rule, const struct job *job)
 {
-    return !rule->of || strncmp(job->software->name, rule->of, strlen(rule->of)) == 0;
+    return !rule->of || text_starts_with(software_family(job->software), rule->of);
 }
 
 void job_dimension_set(struct job *job, enum job_dimension dimension, int64_t value)

@@ -173,7 +173,7 @@ static void a_nearest_value_is_allowed(void **state)
     (void)state;
     for (int i = 0; i < 150; i++) {
         struct job_question question =
-            ask(models[pick(5)], software_all[pick(SOFTWARE_REAL_COUNT)].name, 8 << pick(4), 24 << pick(4));
+            ask(models[pick(5)], software_at(pick(software_count(true)))->name, 8 << pick(4), 24 << pick(4));
         enum job_dimension dimension = dimensions[pick(8)];
         int64_t value = dimension == JOB_SHARDING ? pick(4) : 1 + pick(pick(2) ? 16 : 3000);
         struct job_search search;
@@ -212,7 +212,7 @@ static void a_job_that_does_not_fit_does_with_the_named_change(void **state)
     for (int i = 0; i < (SEARCH_STEP > 1 ? 16 : 60); i++) {
         bool narrow = i % 4 == 0; /* as one device that holds everything: a degree helps */
         struct job_question question =
-            ask(models[pick(3)], narrow ? "megatron-2021" : software_all[pick(SOFTWARE_REAL_COUNT)].name,
+            ask(models[pick(3)], narrow ? "megatron-2021" : software_at(pick(software_count(true)))->name,
                 narrow ? 64 : 1 << pick(7), 256);
         struct job_search search;
         char first[sizeof err.text];

@@ -38,7 +38,7 @@ static struct job_question make_question(void)
                                          "gpt-oss-20b"};
     struct job_question question = {.job = job_example(), .headroom = 0.05};
     question.job.model = architecture_find(models[pick(5)]);
-    question.job.software = &software_all[pick(SOFTWARE_COUNT)];
+    question.job.software = software_at(pick(software_count(false)));
     question.job.sequence = question.job.model->positions > 0 ? 1024 : 1024 << pick(3);
     question.job.devices = 8 * (1 + pick(6));
     question.job.batch = 64 << pick(4);
