@@ -192,7 +192,7 @@ static void everything_is_sent_and_freed(void **state)
                          microbatches * 2 * 2 * 2 * 3); /* iterations, copies, both ways, cuts */
         assert_true(result.kept >= microbatches * 2 * 8);
         assert_true(result.bytes > 0);
-        assert_true(result.collectives_checked >= 2 * 4);
+        assert_true(result.collectives_checked >= 8);
         assert_true(ranks > 1 ? result.wire_bytes > 0 : result.wire_bytes == 0);
     }
     plan_release(&plan);
