@@ -1,4 +1,5 @@
 #include "core/unit.h"
+#include "cost/model_profile.h"
 #include "plan/budget.h"
 #include "plan/plan.h"
 
@@ -93,7 +94,7 @@ static void print_replacements(const struct plan *plan, const char *wanted, stru
                         plan->types[t].like);
 }
 
-void plan_print_types(const struct plan *plan, const char *wanted, struct text *out)
+static void print_types(const struct plan *plan, const char *wanted, struct text *out)
 {
     text_add(out,
              "\n  device type       nodes  inside a node, per device   between nodes, per device   memory\n");
@@ -119,25 +120,58 @@ void plan_print_types(const struct plan *plan, const char *wanted, struct text *
 
 /* ---- a plan ---- */
 
+/* Returns the type of products that a plan's precision asks for; NULL: unknown. */
+static const char *wanted_products(const struct plan *plan)
+{
+    for (int p = 0; plan->precision && model_precisions[p]; p++)
+        if (strcmp(plan->precision, model_precisions[p]) == 0)
+            return cost_type_name(model_wanted((enum model_precision)p));
+    return NULL;
+}
+
+static void print_batch(const struct plan *plan, const char *wanted, struct text *out)
+{
+    if (plan->global_batch <= 0)
+        return;
+    text_format(out, "global batch %" PRId64, plan->global_batch);
+    if (plan->sequence > 0)
+        text_format(out, " x %" PRId64 " tokens", plan->sequence);
+    if (wanted)
+        text_format(out, ", products in %s", wanted);
+    text_format(out, "%s%s\n", plan->software ? ", " : "", plan->software ? plan->software : "");
+    const char *between = "";
+    if (plan->microbatch > 0) {
+        text_format(out, "micro-batch %" PRId64, plan->microbatch);
+        between = ", ";
+    }
+    if (plan->recompute)
+        text_format(out, "%srecomputation: %s", between, plan->recompute);
+    if (plan->recompute && plan->sharding >= 0)
+        text_format(out, ", ZeRO stage %d", plan->sharding);
+    text_add(out, plan->microbatch > 0 || plan->recompute ? "\n" : "");
+}
+
 static void print_question(const struct plan *plan, struct text *out)
 {
+    const char *wanted = wanted_products(plan);
     text_format(out, "%s on", plan->model ? plan->model : "a model without a name");
     if (plan_devices(plan) > 0)
         text_format(out, " %" PRId64 " of %" PRId64 " devices", plan_devices_used(plan), plan_devices(plan));
     else
         text_format(out, " %" PRId64 " devices", plan_devices_used(plan));
-    for (int t = 0; t < plan->type_count; t++)
-        text_format(out, "%s%s", t > 0 ? ", " : ": ", plan->types[t].name);
+    for (int t = 0; t < plan->type_count; t++) {
+        text_add(out, t > 0 ? ", " : ": ");
+        if (plan->type_count > 1 && plan->types[t].nodes > 0)
+            text_format(out, "%d x ", plan->types[t].nodes * plan->types[t].per_node);
+        text_add(out, plan->types[t].name);
+    }
     if (plan->objective)
         text_format(out, "; objective %s", plan->objective);
     text_add(out, "\n");
-    if (plan->global_batch > 0)
-        text_format(out, "global batch %" PRId64, plan->global_batch);
-    if (plan->global_batch > 0 && plan->microbatch > 0)
-        text_format(out, ", micro-batch %" PRId64, plan->microbatch);
-    if (plan->global_batch > 0 && plan->recompute)
-        text_format(out, ", recomputation: %s", plan->recompute);
-    text_add(out, plan->global_batch > 0 ? "\n\n" : "\n");
+    print_batch(plan, wanted, out);
+    if ((plan->type_count > 1 || plan->merged) && plan->software)
+        print_types(plan, wanted, out);
+    text_add(out, "\n");
 }
 
 bool plan_is_of_job(const struct plan *plan)
@@ -192,6 +226,14 @@ void plan_print_nearest(const struct plan_nearest *nearest, struct text *out)
     text_add(out, "\n");
 }
 
+/* A part of the iteration as people read it. */
+static const char *part_words(const char *name)
+{
+    return strcmp(name, "pipelines") == 0 ? "until pipelines are done"
+           : strcmp(name, "after") == 0   ? "gradients and optimizer"
+                                          : name;
+}
+
 static void print_time(const struct plan *plan, struct text *out)
 {
     struct unit_texts texts = {0};
@@ -199,7 +241,7 @@ static void print_time(const struct plan *plan, struct text *out)
         return;
     text_add(out, "iteration ");
     plan_add_time(plan, 4, out);
-    if (plan->proven_optimal)
+    if (plan->proven_optimal || (plan->lower_bound > 0 && plan_gap(plan) <= 1e-9))
         text_add(out, "; no plan takes less\n");
     else if (plan->lower_bound > 0)
         text_format(out, "; no plan takes less than %s (gap %.2g %%)\n",
@@ -207,22 +249,122 @@ static void print_time(const struct plan *plan, struct text *out)
     else
         text_add(out, "\n");
     for (int i = 0; i < plan->part_count; i++)
-        text_format(out, "%s%s %s", i > 0 ? ", " : "  ", plan->parts[i].name,
+        text_format(out, "%s%s %s", i > 0 ? ", " : "  ", part_words(plan->parts[i].name),
                     seconds_text(&(struct unit_texts){0}, plan->parts[i].value));
     text_add(out, plan->part_count > 0 ? "\n" : "");
+    if (plan->global_batch <= 0)
+        return;
+    double seconds = isfinite(plan->expected) ? plan->expected : plan->iteration_time;
+    text_format(out, "%.4g samples/s", (double)plan->global_batch / seconds);
+    if (plan->sequence > 0)
+        text_format(out, ", %.4g tokens/s", (double)plan->global_batch * (double)plan->sequence / seconds);
+    text_add(out, "\n");
 }
 
-static void print_stage(const struct plan *plan, const struct plan_stage *stage, int index, struct text *out)
+static bool same_kind(const struct plan_stage *a, const struct plan_stage *b)
+{
+    return a->type == b->type && a->tensor == b->tensor && a->context == b->context &&
+           a->expert == b->expert && a->data == b->data &&
+           a->last_layer - a->first_layer == b->last_layer - b->first_layer &&
+           fabs(plan_stage_seconds(b) - plan_stage_seconds(a)) <= 1e-9 * plan_stage_seconds(a);
+}
+
+/* Neighbouring stages first..last that differ only in layers and memory share a row. */
+static void print_stages(const struct plan *plan, const struct plan_stage *stages, int first, int last,
+                         struct text *out)
 {
     struct unit_texts texts = {0};
-    char layers[32];
-    snprintf(layers, sizeof layers, "%d-%d", stage->first_layer, stage->last_layer);
-    text_format(out, "  %6d  %9s  %-16s %6d  %7d  %6d  %4d  %15s", index, layers,
-                plan->types[stage->type].name, stage->tensor, stage->context, stage->expert, stage->data,
-                seconds_text(&texts, plan_stage_seconds(stage)));
-    if (stage->bytes.total > 0)
-        text_format(out, "  %s", unit_text(&texts, stage->bytes.total, UNIT_BYTES));
+    const struct plan_stage *stage = &stages[first];
+    const struct plan_device_type *type = &plan->types[stage->type];
+    char numbers[32], layers[32];
+    double most = stage->bytes.total, least = most;
+    for (int s = first + 1; s <= last; s++) {
+        most = fmax(most, stages[s].bytes.total);
+        least = fmin(least, stages[s].bytes.total);
+    }
+    snprintf(numbers, sizeof numbers, last > first ? "%d-%d" : "%d", first, last);
+    snprintf(layers, sizeof layers, "%d-%d", stage->first_layer, stages[last].last_layer);
+    text_format(out, "  %6s  %9s  %-16s %6d  %7d  %6d  %4d  %15s", numbers, layers, type->name, stage->tensor,
+                stage->context, stage->expert, stage->data, seconds_text(&texts, plan_stage_seconds(stage)));
+    if (most > 0)
+        text_format(out, "  %s", unit_text(&texts, most, UNIT_BYTES));
+    if (least < most)
+        text_format(out, " to %s", unit_text(&texts, least, UNIT_BYTES));
+    if (most > 0 && type->memory > 0)
+        text_format(out, " of %s", unit_text(&texts, (double)type->memory, UNIT_BYTES));
     text_add(out, "\n");
+}
+
+static bool same_stages(const struct plan_pipeline *a, const struct plan_pipeline *b)
+{
+    for (int s = 0; s < a->stage_count && a->stage_count == b->stage_count; s++)
+        if (!same_kind(&a->stages[s], &b->stages[s]) ||
+            a->stages[s].first_layer != b->stages[s].first_layer ||
+            a->stages[s].bytes.total != b->stages[s].bytes.total)
+            return false;
+    return a->stage_count == b->stage_count;
+}
+
+/* Seconds of the first micro-batch of a pipeline, and from one to the next. */
+struct pace {
+    double first, next;
+};
+
+static struct pace pace_of(const struct plan_pipeline *pipeline)
+{
+    struct pace pace = {0.0, 0.0};
+    for (int s = 0; s < pipeline->stage_count; s++) {
+        double seconds = plan_stage_seconds(&pipeline->stages[s]);
+        pace.first += seconds;
+        pace.next = fmax(pace.next, seconds);
+    }
+    return pace;
+}
+
+/* Returns whether the plan's time is that of pipelines whose slowest stage sets the pace: not all planners count so. */
+static bool is_paced(const struct plan *plan)
+{
+    double slowest = 0.0;
+    for (int p = 0; p < plan->pipeline_count; p++) {
+        struct pace pace = pace_of(&plan->pipelines[p]);
+        slowest = fmax(slowest, pace.first + (double)(plan->pipelines[p].microbatches - 1) * pace.next);
+    }
+    for (int i = 0; i < plan->part_count; i++)
+        if (strcmp(plan->parts[i].name, "pipelines") == 0)
+            return fabs(slowest - plan->parts[i].value) <= 1e-6 * slowest;
+    return false;
+}
+
+/* Pipelines that differ in their number of micro-batches alone share a table. */
+static void print_pipeline(const struct plan *plan, int index, bool paced, struct text *out)
+{
+    struct unit_texts texts = {0};
+    const struct plan_pipeline *pipeline = &plan->pipelines[index];
+    struct pace pace = pace_of(pipeline);
+    bool shared = index > 0 && same_stages(&pipeline[-1], pipeline);
+    text_format(out, "\n%d pipeline%s of %d stage%s", pipeline->copies, pipeline->copies == 1 ? "" : "s",
+                pipeline->stage_count, pipeline->stage_count == 1 ? "" : "s");
+    if (plan->chunks > 1)
+        text_format(out, ", %d on each device", plan->chunks);
+    if (pipeline->microbatches > 0)
+        text_format(out, ", %" PRId64 " micro-batches%s", pipeline->microbatches,
+                    pipeline->copies == 1 ? "" : " each");
+    if (shared)
+        text_add(out, ", stages as above");
+    else if (paced)
+        text_format(out, ": the first takes %s, then one every %s", unit_text(&texts, pace.first, UNIT_TIME),
+                    unit_text(&texts, pace.next, UNIT_TIME));
+    text_add(out, "\n");
+    if (shared)
+        return;
+    text_add(out, "   stage     layers  device type      tensor  context  expert  data  per micro-batch  "
+                  "memory per device\n");
+    for (int s = 0, end; s < pipeline->stage_count; s = end) {
+        end = s + 1;
+        while (end < pipeline->stage_count && same_kind(&pipeline->stages[s], &pipeline->stages[end]))
+            end++;
+        print_stages(plan, pipeline->stages, s, end - 1, out);
+    }
 }
 
 void plan_print(const struct plan *plan, struct text *out)
@@ -230,21 +372,11 @@ void plan_print(const struct plan *plan, struct text *out)
     print_question(plan, out);
     print_time(plan, out);
     plan_print_idle(plan, out);
-    for (int p = 0; p < plan->pipeline_count; p++) {
-        const struct plan_pipeline *pipeline = &plan->pipelines[p];
-        text_format(out, "\n%d pipeline%s of %d stage%s", pipeline->copies, pipeline->copies == 1 ? "" : "s",
-                    pipeline->stage_count, pipeline->stage_count == 1 ? "" : "s");
-        if (plan->chunks > 1)
-            text_format(out, ", %d on each device", plan->chunks);
-        if (pipeline->microbatches > 0)
-            text_format(out, ", %" PRId64 " micro-batches%s", pipeline->microbatches,
-                        pipeline->copies == 1 ? "" : " each");
-        text_add(out,
-                 "\n   stage     layers  device type      tensor  context  expert  data  per micro-batch  "
-                 "memory\n");
-        for (int s = 0; s < pipeline->stage_count; s++)
-            print_stage(plan, &pipeline->stages[s], s, out);
-    }
+    bool paced = is_paced(plan);
+    for (int p = 0; p < plan->pipeline_count; p++)
+        print_pipeline(plan, p, paced, out);
     plan_print_fleets(plan, out);
+    if (plan->type_count > 1)
+        plan_print_changes(plan, out);
     budget_print(plan, out);
 }

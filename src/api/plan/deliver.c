@@ -42,7 +42,10 @@ bool plan_deliver(const struct plan_options *options, const struct plan_delivery
     struct api_plan *made = api_plan_new(err);
     if (!made)
         return false;
-    delivery->print(delivery->context, &made->text);
+    if (delivery->print)
+        delivery->print(delivery->context, &made->text);
+    else
+        plan_print(delivery->plan, &made->text);
     if (delivery->plan->not_counted)
         text_format(&made->text, "\nnot counted: %s of the cluster file\n", delivery->plan->not_counted);
     bool done = save_files(options, delivery->plan, err) && emit(options, delivery, &made->emitted, err);

@@ -10,7 +10,7 @@
 
 struct plan_delivery {
     struct plan *plan; /* the handle's afterwards; what is left is an empty one */
-    void (*print)(const void *context, struct text *out); /* the table for people */
+    void (*print)(const void *context, struct text *out); /* for people; NULL: plan_print */
     const struct job *job;                                /* for --emit; NULL: the plan is none of a job */
     const struct plan_parts *parts; /* for --emit, over several types; NULL: the model has no name */
     const void *context;

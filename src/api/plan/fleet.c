@@ -12,34 +12,11 @@
 
 #define MORE 0.1 /* of each resource, for --explain */
 
-struct report {
-    const struct fleet_answer *answer;
-    const struct mix_answer *mix; /* NULL: none */
-    const struct fleet_question *question;
-    struct plan_parts parts; /* of a model */
-    struct plan plan;
-};
-
-static void print(const void *context, struct text *out)
+/* `parts`: of a model; NULL: of a profile. */
+static bool deliver(const struct plan_options *given, struct plan *plan, const struct plan_parts *parts,
+                    struct error *err)
 {
-    const struct report *report = context;
-    if (report->mix)
-        mix_print(report->mix, report->question, &report->plan, out);
-    else
-        fleet_print(report->answer, &report->plan, out);
-    plan_print_fleets(&report->plan, out);
-    fleet_print_changes(&report->plan, out);
-    budget_print(&report->plan, out);
-}
-
-static bool deliver(const struct plan_options *given, struct report *report, struct error *err)
-{
-    const struct plan_delivery delivery = {
-        .plan = &report->plan,
-        .print = print,
-        .parts = report->question ? &report->parts : NULL,
-        .context = report,
-    };
+    const struct plan_delivery delivery = {.plan = plan, .parts = parts};
     return plan_deliver(given, &delivery, err);
 }
 
@@ -82,29 +59,23 @@ static bool plan_model(const struct plan_options *given, const struct split *spl
         .deadline = stop_after(given->planning.time_limit),
     };
     struct fleet_best best;
-    struct report report = {
-        .answer = &best.fleet,
-        .question = &question,
-        .parts = {.tables = &split->chosen.added, .model = split->chosen.model},
-    };
+    const struct plan_parts parts = {.tables = &split->chosen.added, .model = split->chosen.model};
+    struct plan plan;
     if (!fleet_take_cluster(&question, cluster, err) || !refuse(given, err) ||
         !fix_parse("fix", &given->asked.fix, question.ranges, NULL, err))
         return false;
     struct parallel *pool = parallel_new((int)given->planning.threads, err);
     if (!pool)
         return false;
-    plan_init(&report.plan);
-    bool ok = answer(given, &question, &best, &report.plan, pool, err);
+    plan_init(&plan);
+    bool ok = answer(given, &question, &best, &plan, pool, err);
     parallel_free(pool);
     if (ok) {
-        report.mix = best.jobs ? &best.mix : NULL;
-        report.plan.not_counted =
-            cluster_not_counted(cluster, CLUSTER_INTER_NODE | CLUSTER_INTRA_NODE, &report.plan.arena);
-        report.question = fleet_best_question(&best, &question);
-        ok = split_budget(split, &report.plan, err) && deliver(given, &report, err);
+        plan.not_counted = cluster_not_counted(cluster, CLUSTER_INTER_NODE | CLUSTER_INTRA_NODE, &plan.arena);
+        ok = split_budget(split, &plan, err) && deliver(given, &plan, &parts, err);
         fleet_best_release(&best);
     }
-    plan_release(&report.plan);
+    plan_release(&plan);
     return ok;
 }
 
@@ -150,21 +121,21 @@ static bool plan_profile(const struct plan_options *given, const struct planning
 {
     struct fleet_profile_question question;
     struct fleet_answer answer;
-    struct report report = {.answer = &answer};
+    struct plan plan;
     if (!fleet_ask_profile(&question, planning, batch, given->asked.headroom / 100.0, err))
         return false;
     question.deadline = stop_after(given->planning.time_limit);
     if (!fleet_plan_profile(&answer, &question, err))
         return false;
-    plan_init(&report.plan);
-    bool ok = plan_of_fleet_profile(&report.plan, &answer, &question, err);
+    plan_init(&plan);
+    bool ok = plan_of_fleet_profile(&plan, &answer, &question, err);
     if (ok)
-        report.plan.not_counted = cluster_not_counted(
+        plan.not_counted = cluster_not_counted(
             &planning->cluster, planning->problem.used | CLUSTER_INTER_NODE | CLUSTER_INTRA_NODE,
-            &report.plan.arena);
-    ok = ok && explain_profile(given, &question, &answer, &report.plan, err) &&
-         split_budget(&(struct split){.options = given}, &report.plan, err) && deliver(given, &report, err);
-    plan_release(&report.plan);
+            &plan.arena);
+    ok = ok && explain_profile(given, &question, &answer, &plan, err) &&
+         split_budget(&(struct split){.options = given}, &plan, err) && deliver(given, &plan, NULL, err);
+    plan_release(&plan);
     fleet_answer_release(&answer);
     return ok;
 }

@@ -5,11 +5,6 @@
 #include "api/plan/handle.h"
 #include "plan/split/plan.h"
 
-static void print(const void *context, struct text *out)
-{
-    plan_print(context, out);
-}
-
 /* What it takes to emit the plan of a model: the job that it is, or what is needed to make the jobs of its pipelines. */
 struct remade {
     struct cost_chosen chosen;
@@ -55,10 +50,8 @@ bool plan_by_file(const struct plan_options *options, struct error *err)
     if (ok) {
         const struct plan_delivery delivery = {
             .plan = &plan,
-            .print = print,
             .job = made.is_job ? &made.job : NULL,
             .parts = made.has_parts ? &made.parts : NULL,
-            .context = &plan,
         };
         ok = plan_deliver(options, &delivery, err);
     }

@@ -46,8 +46,4 @@ bool plan_is_mix(const struct plan *plan);
 bool mix_score(struct mix_answer *mix, const struct fleet_question *question, struct plan *plan,
                const int *type_of, struct error *err);
 
-/* Appends a table for people. */
-void mix_print(const struct mix_answer *mix, const struct fleet_question *question, const struct plan *plan,
-               struct text *out);
-
 #endif

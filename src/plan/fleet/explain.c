@@ -2,13 +2,11 @@
 
 #include "core/caller.h"
 #include "core/stop.h"
-#include "core/unit.h"
 
 #include <math.h>
 #include <string.h>
 
-#define SAME        5e-4 /* of an iteration: no change, as it is shown */
-#define ALL_SETS    5    /* types of a profile: of more, only sets without one of them are planned */
+#define ALL_SETS    5 /* types of a profile: of more, only sets without one of them are planned */
 #define MAX_CHANGES (2 * FLEET_MAX_TYPES + 16)
 
 /* Of all types: what there is more of. */
@@ -363,49 +361,4 @@ bool fleet_explain_profile(struct plan *plan, const struct fleet_profile_questio
         arena_release(&changed.arena);
     }
     return ok;
-}
-
-/* ---- a table ---- */
-
-static void print_change(const struct plan *plan, const struct plan_sensitivity *change, struct text *out)
-{
-    struct unit_texts texts = {0};
-    double longer = change->iteration_time / plan->iteration_time - 1.0;
-    text_format(out, "  %-22s", change->resource);
-    if (isnan(change->iteration_time))
-        text_add(out, "        does not fit\n");
-    else if (fabs(longer) < SAME)
-        text_format(out, " %10s  no change\n", unit_text(&texts, change->iteration_time, UNIT_TIME));
-    else
-        text_format(out, " %10s  %5.1f %% %s%s\n", unit_text(&texts, change->iteration_time, UNIT_TIME),
-                    100.0 * fabs(longer), longer > 0.0 ? "more" : "less",
-                    change->split_differs && change->more != 0.0 ? ", with other settings" : "");
-}
-
-static void print_kind(double kind, struct text *out)
-{
-    if (kind < 0.0)
-        text_add(out, "\niteration time without\n");
-    else if (kind == 0.0)
-        text_add(out, "\niteration time with another setting (--fix)\n");
-    else if (kind > 1.0)
-        text_add(out, "\niteration time with a node more of\n");
-    else
-        text_format(out, "\niteration time with %.0f %% more of all devices'\n", 100.0 * kind);
-}
-
-void fleet_print_changes(const struct plan *plan, struct text *out)
-{
-    double last = NAN;
-    for (int i = 0; i < plan->sensitivity_count; i++) {
-        const struct plan_sensitivity *change = &plan->sensitivity[i];
-        bool is_type = false;
-        for (int t = 0; t < plan->type_count; t++)
-            is_type |= strncmp(plan->types[t].name, change->resource, strlen(plan->types[t].name)) == 0;
-        double kind = change->more > 0.0 && is_type ? 2.0 : change->more;
-        if (kind != last)
-            print_kind(kind, out);
-        last = kind;
-        print_change(plan, change, out);
-    }
 }

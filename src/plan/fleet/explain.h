@@ -23,7 +23,4 @@ bool fleet_explain_profile(struct plan *plan, const struct fleet_profile_questio
 bool fleet_profile_rivals(struct fleet_rivals *rivals, const struct fleet_profile_question *question,
                           struct error *err);
 
-/* Appends the plan's sensitivity as a table. */
-void fleet_print_changes(const struct plan *plan, struct text *out);
-
 #endif

@@ -1,10 +1,8 @@
 /* Jobs on groups as a plan, back, and as a table. */
-#include "core/unit.h"
 #include "plan/fleet/best.h"
 #include "plan/fleet/plan.h"
 #include "plan/split/plan.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -139,49 +137,4 @@ bool mix_score(struct mix_answer *mix, const struct fleet_question *question, st
     }
     mix_price(mix, question);
     return true;
-}
-
-/* ---- a table ---- */
-
-static void print_kind(const struct mix_kind *kind, const struct cluster_group *group, struct text *out)
-{
-    struct unit_texts texts = {0};
-    const struct job *job = &kind->job;
-    text_format(out, "  %-14s %6d  %3d %3d %3d %3d %3d %3d  %13" PRId64 "  %11s  %s of %s\n",
-                group->type->name, job->devices, job->tensor, job->context, job->expert, job->pipeline,
-                job->chunks, job->data, job_microbatches(job),
-                unit_text(&texts, kind->time.seconds, UNIT_TIME),
-                unit_text(&texts, kind->memory.total, UNIT_BYTES),
-                unit_text(&texts, (double)group->memory, UNIT_BYTES));
-}
-
-void mix_print(const struct mix_answer *mix, const struct fleet_question *question, const struct plan *plan,
-               struct text *out)
-{
-    struct unit_texts texts = {0};
-    const struct job *job = &mix->kinds[0].job;
-    double gap = plan_gap(plan);
-    int pipelines = 0;
-    fleet_print_question(plan, out);
-    for (int k = 0; k < mix->kind_count; k++)
-        pipelines += mix->kinds[k].job.data;
-    text_format(out, "iteration %s; ", unit_text(&texts, mix->seconds, UNIT_TIME));
-    if (gap > 1e-9)
-        text_format(out, "no plan takes less than %s (gap %.2g %%)\n",
-                    unit_text(&texts, mix->lower_bound, UNIT_TIME), 100.0 * gap);
-    else
-        text_add(out, "no plan takes less\n");
-    text_format(out, "  until pipelines are done %s, gradients and optimizer %s, other %s\n",
-                unit_text(&texts, mix->before, UNIT_TIME), unit_text(&texts, mix->after, UNIT_TIME),
-                unit_text(&texts, mix->other, UNIT_TIME));
-    text_format(out, "%.4g samples/s, %.4g tokens/s\n", (double)plan->global_batch / mix->seconds,
-                (double)plan->global_batch * (double)plan->sequence / mix->seconds);
-    text_format(out, "micro-batch %" PRId64 "; recomputation: %s; ZeRO stage %d; %d pipeline%s\n",
-                job->microbatch, recompute_name(job->recompute), job->sharding, pipelines,
-                pipelines == 1 ? "" : "s");
-    plan_print_idle(plan, out);
-    text_add(out, "\n  device type   devices   tp  cp  ep  pp  vp  dp  micro-batches    iteration  "
-                  "memory of the fullest device\n");
-    for (int k = 0; k < mix->kind_count; k++)
-        print_kind(&mix->kinds[k], &question->groups[mix->kinds[k].group], out);
 }

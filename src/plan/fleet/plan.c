@@ -162,6 +162,14 @@ bool plan_add_idle(struct plan *plan, int type, int devices, double with, struct
     return true;
 }
 
+int fleet_idle(const struct fleet_answer *answer, int type)
+{
+    int left = answer->problem.types[type].devices;
+    for (int k = 0; k < answer->plan.pipeline_count; k++)
+        left -= answer->plan.pipelines[k].copies * answer->plan.pipelines[k].devices[type];
+    return left;
+}
+
 bool plan_of_fleet(struct plan *plan, const struct fleet_answer *answer, struct error *err)
 {
     plan->objective = "iteration";

@@ -21,15 +21,9 @@ bool plan_take_question(struct plan *plan, const struct fleet_question *question
 /* Sets the slowest stage of all pipelines. */
 void plan_find_bottleneck(struct plan *plan);
 
-/* Appends model, devices with their links, and batch. */
-void fleet_print_question(const struct plan *plan, struct text *out);
-
 /* The same for a measured profile: model and device types come from the question. */
 bool plan_of_fleet_profile(struct plan *plan, const struct fleet_answer *answer,
                            const struct fleet_profile_question *question, struct error *err);
-
-/* `plan`: made of the answer; names of model, software and device types, memory, batch and sequence are its own. */
-void fleet_print(const struct fleet_answer *answer, const struct plan *plan, struct text *out);
 
 /* Notes that so many devices of a type stay idle. `with`: seconds of the best plan found that uses one; INFINITY: none fits;
  * NAN: another number of them is not faster. */

@@ -94,78 +94,127 @@ static void expect_lines(const struct text *out, const char *const *lines, size_
     }
 }
 
+/* The plan of the answer, as people see it; the caller releases both. */
+static void show(struct plan *plan, struct text *out)
+{
+    struct error err;
+    plan_init(plan);
+    assert_true(plan_add_types(plan, 2, &err));
+    for (int t = 0; t < 2; t++)
+        plan->types[t] = types[t];
+    plan->model = shown.model;
+    plan->software = shown.software;
+    plan->global_batch = shown.global_batch;
+    plan->sequence = shown.sequence;
+    assert_true(plan_of_fleet(plan, &answer, &err));
+    plan->idle = shown.idle;
+    plan->idle_count = shown.idle_count;
+    plan_print(plan, out);
+}
+
 static void people_see_time_parts_and_stages(void **state)
 {
     (void)state;
+    struct plan plan;
     struct text out = {0};
     static struct plan_idle idle = {1, 2, 21.0, "a reason"};
     shown.idle = &idle;
     shown.idle_count = 1;
-    fleet_print(&answer, &shown, &out);
+    show(&plan, &out);
     static const char *const lines[] = {
-        "a model on 12 devices: 8 x big, 4 x small\nglobal batch 20 x 1000 tokens, a software\n\n",
-        "iteration 20.00 s; no plan takes less than 16.00 s (gap 20 %)\n",
+        "a model on 12 of 12 devices: 8 x big, 4 x small; objective iteration\n",
+        "global batch 20 x 1000 tokens, a software\n",
+        "micro-batch 2, recomputation: full, ZeRO stage 1\n\n",
+        "iteration 20.00 s by formula; no plan takes less than 16.00 s (gap 20 %)\n",
         "until pipelines are done 16.00 s, gradients and optimizer 3.000 s, other 1.000 s\n",
         "1 samples/s, 1000 tokens/s\n",
-        "micro-batch 2; recomputation: full; optimizer states over all pipelines; 3 pipelines\n",
         "2 of 4 small idle: a reason\n",
-        "\n2 pipelines of 3 stages, 3 or 4 micro-batches each: ",
-        "the first takes 6.500 s, then one every 4.500 s\n",
-        "0-1        0-1  big                  2          1.000 s  1.21 GiB to 1.12 GiB of 37.3 GiB\n",
-        "        2        2-3  small                1          4.500 s  2.61 GiB\n",
-        "\n1 pipeline of 1 stage, 3 micro-batches: the first takes 4.000 s, then one every 4.000 s\n",
-        "        0        0-3  big                  2          4.000 s  4.10 GiB of 37.3 GiB\n",
+        "\n1 pipeline of 3 stages, 4 micro-batches\n",
+        "  0-1        0-1  big                   2        1       1     1          1.000 s  1.21 GiB to 1.12 "
+        "GiB of 37.3 GiB\n",
+        "    2        2-3  small                 1        1       1     1          4.500 s  2.61 GiB\n",
+        "\n1 pipeline of 3 stages, 3 micro-batches, stages as above\n",
+        "\n1 pipeline of 1 stage, 3 micro-batches\n",
+        "    0        0-3  big                   2        1       1     1          4.000 s  4.10 GiB of 37.3 "
+        "GiB\n",
     };
     expect_lines(&out, lines, sizeof lines / sizeof *lines);
     assert_null(strstr(out.data, "big idle"));
     text_release(&out);
+    plan_release(&plan);
+}
+
+/* 6.5 s of the first of 4 micro-batches, and 4.5 s from one to the next: where these are the plan's time, they are said. */
+static void the_pace_is_shown_where_it_is_the_time(void **state)
+{
+    (void)state;
+    struct plan plan;
+    struct text out = {0};
+    answer.time.pipelines = 6.5 + 3 * 4.5;
+    show(&plan, &out);
+    static const char *const lines[] = {
+        "4 micro-batches: the first takes 6.500 s, then one every 4.500 s\n",
+        "3 micro-batches, stages as above\n",
+        "3 micro-batches: the first takes 4.000 s, then one every 4.000 s\n",
+    };
+    expect_lines(&out, lines, sizeof lines / sizeof *lines);
+    text_release(&out);
+    plan_release(&plan);
 }
 
 /* Nothing is said of the software, the tokens or a gap where they are not known, or there is none. */
-static void what_is_not_known_is_not_shown(void **state)
+static void unknown_numbers_are_not_shown(void **state)
 {
     (void)state;
+    struct plan plan;
     struct text out = {0};
     shown.model = shown.software = NULL;
     shown.sequence = 0;
-    shown.lower_bound = 20.0;
+    answer.lower_bound = 20.0;
     answer.sharded = false;
-    answer.pipelines = 1;
     pipelines[0].microbatches = 6;
-    fleet_print(&answer, &shown, &out);
+    show(&plan, &out);
     static const char *const lines[] = {
-        "the profile on 12 devices: ",
-        "\nglobal batch 20\n\n",
-        "iteration 20.00 s; no plan takes less\n",
+        "a model without a name on 12 of 12 devices: ",
+        "\nglobal batch 20\nmicro-batch 2, recomputation: full, ZeRO stage 0\n\n",
+        "iteration 20.00 s by formula; no plan takes less\n",
         "1 samples/s\n",
-        "optimizer states in every pipeline; 1 pipeline\n",
-        "2 pipelines of 3 stages, 3 micro-batches each",
+        "2 pipelines of 3 stages, 3 micro-batches each\n",
     };
     expect_lines(&out, lines, sizeof lines / sizeof *lines);
     assert_null(strstr(out.data, "tokens"));
     text_release(&out);
+    plan_release(&plan);
 }
 
 /* Stages that differ in layers, seconds or devices have rows of their own. */
 static void stages_that_are_alike_share_a_row(void **state)
 {
     (void)state;
-    static const double uneven[] = {0, 1, 3, 4, 5};
+    static const double uneven[] = {0, 1, 3, 4, 5}, forward_uneven[] = {0, 0.25, 0.75, 1, 1.25};
     struct fleet_stage alike[] = {{0, 0, 1}, {0, 1, 2}, {0, 2, 3}, {0, 3, 4}};
+    struct plan plan;
     struct text out = {0};
-    pipelines[0] = (struct fleet_pipeline){.stage_count = 4, .stages = alike, .copies = 1, .microbatches = 5};
+    pipelines[0].stage_count = 4;
+    pipelines[0].stages = alike;
+    pipelines[0].copies = 1;
+    static const double none_each[4];
+    pipelines[0].gradients = none_each;
     answer.plan.pipeline_count = 1;
     fleet_pipeline_score(&answer.problem, &pipelines[0]);
-    fleet_print(&answer, &shown, &out);
+    show(&plan, &out);
     assert_non_null(strstr(out.data, "  0-3        0-3  big"));
     text_release(&out);
+    plan_release(&plan);
     out = (struct text){0};
     answer.problem.options[0].seconds = uneven;
-    fleet_print(&answer, &shown, &out);
+    answer.problem.options[0].forward = forward_uneven;
+    show(&plan, &out);
     static const char *const lines[] = {"    0        0-0  big", "    1        1-1  big",
                                         "  2-3        2-3  big"};
     expect_lines(&out, lines, 3);
     text_release(&out);
+    plan_release(&plan);
 }
 
 static bool same(double value, double expected)
@@ -250,8 +299,10 @@ static void stages_hold_at_most_the_micro_batches_of_their_pipeline(void **state
             if (s < 2)
                 assert_true(same(stage->bytes.total, 1e9 + in_flight * 1e8));
         }
-    fleet_print(&answer, &shown, &out);
-    assert_non_null(strstr(out.data, "1.000 s  1.12 GiB of 37.3 GiB"));
+    for (int t = 0; t < 2; t++)
+        plan.types[t].name = types[t].name;
+    plan_print(&plan, &out);
+    assert_non_null(strstr(out.data, "1.000 s  1.12 GiB"));
     text_release(&out);
     plan_release(&plan);
 }
@@ -280,7 +331,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(devices_that_no_pipeline_uses_are_idle, setup),
         cmocka_unit_test_setup(people_see_time_parts_and_stages, setup),
-        cmocka_unit_test_setup(what_is_not_known_is_not_shown, setup),
+        cmocka_unit_test_setup(the_pace_is_shown_where_it_is_the_time, setup),
+        cmocka_unit_test_setup(unknown_numbers_are_not_shown, setup),
         cmocka_unit_test_setup(stages_that_are_alike_share_a_row, setup),
         cmocka_unit_test_setup(plans_hold_what_the_answer_does, setup),
         cmocka_unit_test_setup(stages_hold_at_most_the_micro_batches_of_their_pipeline, setup),
