@@ -105,7 +105,7 @@ static bool may_split(const struct job *job)
     const struct architecture *model = job->model;
     bool tensor = model->heads % job->tensor == 0 && model->kv_heads % job->tensor == 0 &&
                   model->ffn % job->tensor == 0 && model->expert_ffn % job->tensor == 0 &&
-                  job->devices_per_node % job->tensor == 0;
+                  (job->devices_per_node == 1 || job->devices_per_node % job->tensor == 0);
     bool context = job->context == 1 || job->sequence % (2 * job->context) == 0;
     bool expert = job->expert == 1 || (model->experts > 0 && model->experts % job->expert == 0);
     return tensor && context && expert && job->tensor * job->context * job->data % job->expert == 0 &&
