@@ -234,7 +234,12 @@ rh_handle *api_run(const struct api_command *command, const void *request, const
 {
     struct error err = {.kind = ERROR_FAILED};
     locale_t before = text_use_plain_locale();
-    rh_handle *handle = run(command, request, call, before, &err);
+    rh_handle *handle = NULL;
+    if (command)
+        handle = run(command, request, call, before, &err);
+    else
+        error_set(&err, ERROR_USAGE,
+                  "the library was built without the wing of this command (meson -Dwings=…)");
     uselocale(before);
     if (!handle)
         api_report(&err, error);

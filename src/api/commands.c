@@ -1,215 +1,77 @@
 /* Every command that the library covers, and the function of each. */
 #include "api/command.h"
+#include "api/wings.h"
 
 /* clang-format off */
 const struct api_command *const api_commands[] = {
-    &api_plan,
-    &api_check_plan,
-    &api_simulate,
-    &api_sweep,
-    &api_elastic,
-    &api_templates,
-    &api_cost,
-    &api_profile_show,
-    &api_dataset_generate,
-    &api_dataset_verify,
-    &api_dataset_scale,
-    &api_feed,
-    &api_trace,
-    &api_trace_import,
-    &api_trace_export,
-    &api_trace_phases,
-    &api_trace_show,
-    &api_compare,
-    &api_figure_plan,
-    &api_figure_steps,
-    &api_figure_timeline,
-    &api_figure_distribution,
-    &api_figure_throughput,
-    &api_report_page,
-    &api_validate,
-    &api_price,
-    &api_calibrate,
-    &api_measure_layers,
-    &api_measure_links,
-    &api_play,
+    IN_PLAN(&api_plan,)
+    IN_PLAN(&api_check_plan,)
+    IN_PLAN(&api_simulate,)
+    IN_PLAN(&api_sweep,)
+    IN_PLAN(&api_elastic,)
+    IN_PLAN(&api_templates,)
+    IN_PLAN(&api_cost,)
+    IN_PLAN(&api_profile_show,)
+    IN_STORAGE(&api_dataset_generate,)
+    IN_STORAGE(&api_dataset_verify,)
+    IN_STORAGE(&api_dataset_scale,)
+    IN_STORAGE(&api_feed,)
+    IN_TRACE(&api_trace,)
+    IN_TRACE(&api_trace_import,)
+    IN_TRACE(&api_trace_export,)
+    IN_TRACE(&api_trace_phases,)
+    IN_TRACE(&api_trace_show,)
+    IN_TRACE(&api_compare,)
+    IN_PLAN(&api_figure_plan,)
+    IN_TRACE(&api_figure_steps,)
+    IN_TRACE(&api_figure_timeline,)
+    IN_TRACE(&api_figure_distribution,)
+    IN_TRACE(&api_figure_throughput,)
+    IN_PLAN(&api_report_page,)
+    IN_PLAN(&api_validate,)
+    IN_PLAN(&api_price,)
+    IN_PLAN(&api_calibrate,)
+    IN_RUN(&api_measure_layers,)
+    IN_RUN(&api_measure_links,)
+    IN_RUN(&api_play,)
     NULL,
 };
+
+/* The function of a command; without its wing it refuses. */
+#define FUNCTION(wing, answer, function, asked, name)                                                        \
+    answer *function(const struct asked *request, const struct rh_call *call, struct rh_error *error)        \
+    {                                                                                                        \
+        static const struct api_command *const command[] = {IN_##wing(&name,) NULL};                         \
+        return api_run(command[0], request, call, error);                                                    \
+    }
+FUNCTION(PLAN, rh_profile, rh_profile_load, rh_profile_request, api_profile_show)
+FUNCTION(PLAN, rh_handle, rh_cost, rh_cost_request, api_cost)
+FUNCTION(PLAN, rh_handle, rh_plan_find, rh_plan_request, api_plan)
+FUNCTION(PLAN, rh_report, rh_check_plan, rh_check_request, api_check_plan)
+FUNCTION(PLAN, rh_report, rh_simulate, rh_simulate_request, api_simulate)
+FUNCTION(PLAN, rh_report, rh_templates, rh_templates_request, api_templates)
+FUNCTION(PLAN, rh_sweep, rh_sweep_plans, rh_sweep_request, api_sweep)
+FUNCTION(PLAN, rh_report, rh_elastic, rh_elastic_request, api_elastic)
+FUNCTION(TRACE, rh_report, rh_compare, rh_compare_request, api_compare)
+FUNCTION(TRACE, rh_report, rh_trace, rh_trace_request, api_trace)
+FUNCTION(TRACE, rh_report, rh_trace_show, rh_trace_show_request, api_trace_show)
+FUNCTION(TRACE, rh_report, rh_trace_import, rh_trace_import_request, api_trace_import)
+FUNCTION(TRACE, rh_report, rh_trace_export, rh_trace_export_request, api_trace_export)
+FUNCTION(TRACE, rh_report, rh_trace_phases, rh_trace_phases_request, api_trace_phases)
+FUNCTION(PLAN, rh_report, rh_figure_plan, rh_figure_plan_request, api_figure_plan)
+FUNCTION(TRACE, rh_report, rh_figure_steps, rh_figure_steps_request, api_figure_steps)
+FUNCTION(TRACE, rh_report, rh_figure_timeline, rh_figure_timeline_request, api_figure_timeline)
+FUNCTION(TRACE, rh_report, rh_figure_distribution, rh_figure_distribution_request, api_figure_distribution)
+FUNCTION(TRACE, rh_report, rh_figure_throughput, rh_figure_throughput_request, api_figure_throughput)
+FUNCTION(PLAN, rh_report, rh_report_make, rh_report_request, api_report_page)
+FUNCTION(PLAN, rh_report, rh_validate, rh_validate_request, api_validate)
+FUNCTION(PLAN, rh_report, rh_price, rh_price_request, api_price)
+FUNCTION(PLAN, rh_report, rh_calibrate, rh_calibrate_request, api_calibrate)
+FUNCTION(RUN, rh_report, rh_measure_layers, rh_measure_layers_request, api_measure_layers)
+FUNCTION(RUN, rh_report, rh_measure_links, rh_measure_links_request, api_measure_links)
+FUNCTION(RUN, rh_report, rh_play, rh_play_request, api_play)
+FUNCTION(STORAGE, rh_report, rh_dataset_generate, rh_dataset_generate_request, api_dataset_generate)
+FUNCTION(STORAGE, rh_report, rh_dataset_verify, rh_dataset_verify_request, api_dataset_verify)
+FUNCTION(STORAGE, rh_report, rh_dataset_scale, rh_dataset_scale_request, api_dataset_scale)
+FUNCTION(STORAGE, rh_report, rh_feed, rh_feed_request, api_feed)
 /* clang-format on */
-
-rh_profile *rh_profile_load(const struct rh_profile_request *request, const struct rh_call *call,
-                            struct rh_error *error)
-{
-    return api_run(&api_profile_show, request, call, error);
-}
-
-rh_handle *rh_cost(const struct rh_cost_request *request, const struct rh_call *call, struct rh_error *error)
-{
-    return api_run(&api_cost, request, call, error);
-}
-
-rh_handle *rh_plan_find(const struct rh_plan_request *request, const struct rh_call *call,
-                        struct rh_error *error)
-{
-    return api_run(&api_plan, request, call, error);
-}
-
-rh_report *rh_check_plan(const struct rh_check_request *request, const struct rh_call *call,
-                         struct rh_error *error)
-{
-    return api_run(&api_check_plan, request, call, error);
-}
-
-rh_report *rh_simulate(const struct rh_simulate_request *request, const struct rh_call *call,
-                       struct rh_error *error)
-{
-    return api_run(&api_simulate, request, call, error);
-}
-
-rh_report *rh_templates(const struct rh_templates_request *request, const struct rh_call *call,
-                        struct rh_error *error)
-{
-    return api_run(&api_templates, request, call, error);
-}
-
-rh_sweep *rh_sweep_plans(const struct rh_sweep_request *request, const struct rh_call *call,
-                         struct rh_error *error)
-{
-    return api_run(&api_sweep, request, call, error);
-}
-
-rh_report *rh_elastic(const struct rh_elastic_request *request, const struct rh_call *call,
-                      struct rh_error *error)
-{
-    return api_run(&api_elastic, request, call, error);
-}
-
-rh_report *rh_compare(const struct rh_compare_request *request, const struct rh_call *call,
-                      struct rh_error *error)
-{
-    return api_run(&api_compare, request, call, error);
-}
-
-rh_report *rh_trace(const struct rh_trace_request *request, const struct rh_call *call,
-                    struct rh_error *error)
-{
-    return api_run(&api_trace, request, call, error);
-}
-
-rh_report *rh_trace_show(const struct rh_trace_show_request *request, const struct rh_call *call,
-                         struct rh_error *error)
-{
-    return api_run(&api_trace_show, request, call, error);
-}
-
-rh_report *rh_trace_import(const struct rh_trace_import_request *request, const struct rh_call *call,
-                           struct rh_error *error)
-{
-    return api_run(&api_trace_import, request, call, error);
-}
-
-rh_report *rh_trace_export(const struct rh_trace_export_request *request, const struct rh_call *call,
-                           struct rh_error *error)
-{
-    return api_run(&api_trace_export, request, call, error);
-}
-
-rh_report *rh_trace_phases(const struct rh_trace_phases_request *request, const struct rh_call *call,
-                           struct rh_error *error)
-{
-    return api_run(&api_trace_phases, request, call, error);
-}
-
-rh_report *rh_figure_plan(const struct rh_figure_plan_request *request, const struct rh_call *call,
-                          struct rh_error *error)
-{
-    return api_run(&api_figure_plan, request, call, error);
-}
-
-rh_report *rh_figure_steps(const struct rh_figure_steps_request *request, const struct rh_call *call,
-                           struct rh_error *error)
-{
-    return api_run(&api_figure_steps, request, call, error);
-}
-
-rh_report *rh_figure_timeline(const struct rh_figure_timeline_request *request, const struct rh_call *call,
-                              struct rh_error *error)
-{
-    return api_run(&api_figure_timeline, request, call, error);
-}
-
-rh_report *rh_figure_distribution(const struct rh_figure_distribution_request *request,
-                                  const struct rh_call *call, struct rh_error *error)
-{
-    return api_run(&api_figure_distribution, request, call, error);
-}
-
-rh_report *rh_figure_throughput(const struct rh_figure_throughput_request *request,
-                                const struct rh_call *call, struct rh_error *error)
-{
-    return api_run(&api_figure_throughput, request, call, error);
-}
-
-rh_report *rh_report_make(const struct rh_report_request *request, const struct rh_call *call,
-                          struct rh_error *error)
-{
-    return api_run(&api_report_page, request, call, error);
-}
-
-rh_report *rh_validate(const struct rh_validate_request *request, const struct rh_call *call,
-                       struct rh_error *error)
-{
-    return api_run(&api_validate, request, call, error);
-}
-
-rh_report *rh_price(const struct rh_price_request *request, const struct rh_call *call,
-                    struct rh_error *error)
-{
-    return api_run(&api_price, request, call, error);
-}
-
-rh_report *rh_calibrate(const struct rh_calibrate_request *request, const struct rh_call *call,
-                        struct rh_error *error)
-{
-    return api_run(&api_calibrate, request, call, error);
-}
-
-rh_report *rh_measure_layers(const struct rh_measure_layers_request *request, const struct rh_call *call,
-                             struct rh_error *error)
-{
-    return api_run(&api_measure_layers, request, call, error);
-}
-
-rh_report *rh_measure_links(const struct rh_measure_links_request *request, const struct rh_call *call,
-                            struct rh_error *error)
-{
-    return api_run(&api_measure_links, request, call, error);
-}
-
-rh_report *rh_play(const struct rh_play_request *request, const struct rh_call *call, struct rh_error *error)
-{
-    return api_run(&api_play, request, call, error);
-}
-
-rh_report *rh_dataset_generate(const struct rh_dataset_generate_request *request, const struct rh_call *call,
-                               struct rh_error *error)
-{
-    return api_run(&api_dataset_generate, request, call, error);
-}
-
-rh_report *rh_dataset_verify(const struct rh_dataset_verify_request *request, const struct rh_call *call,
-                             struct rh_error *error)
-{
-    return api_run(&api_dataset_verify, request, call, error);
-}
-
-rh_report *rh_dataset_scale(const struct rh_dataset_scale_request *request, const struct rh_call *call,
-                            struct rh_error *error)
-{
-    return api_run(&api_dataset_scale, request, call, error);
-}
-
-rh_report *rh_feed(const struct rh_feed_request *request, const struct rh_call *call, struct rh_error *error)
-{
-    return api_run(&api_feed, request, call, error);
-}

@@ -1,5 +1,6 @@
 #include "api/names.h"
 
+#include "api/wings.h"
 #include "devices/tables.h"
 #include "feed/workload/workload.h"
 
@@ -10,6 +11,7 @@ static void add_name(struct text *out, int i, const char *name)
     text_format(out, "%s%s", i > 0 ? " " : "", name);
 }
 
+#if REHEARSE_WING_PLAN || REHEARSE_WING_RUN || REHEARSE_WING_STORAGE /* who have the tables of devices */
 static void add_table(enum table_of which, struct text *out)
 {
     struct error err;
@@ -45,13 +47,21 @@ bool option_names(const struct option_spec *spec, struct text *out)
         }
     return false;
 }
+#else
+bool option_names(const struct option_spec *spec, struct text *out)
+{
+    (void)spec, (void)out;
+    return false;
+}
+#endif
 
 bool option_operand_names(const char *operands, struct text *out)
 {
     int count = 0;
     if (!operands || strcmp(operands, "WORKLOAD") != 0)
         return false;
-    const char *const *names = workload_builtins(&count);
+    const char *const *names = NULL;
+    IN_STORAGE(names = workload_builtins(&count);)
     out->failed |= !names;
     for (int i = 0; names && i < count; i++)
         add_name(out, i, names[i]);

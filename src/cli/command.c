@@ -1,5 +1,6 @@
 #include "cli/command.h"
 
+#include "api/wings.h"
 #include "cli/output.h"
 
 #include <stdio.h>
@@ -58,7 +59,10 @@ static void set_unknown_command(const char *word, struct error *err)
         candidates[count] = first_words[count];
     }
     error_set(err, ERROR_USAGE, "unknown command '%s'%s", word,
-              text_suggest(&hint, text_nearest(word, candidates, count), ", see 'rehearse help'"));
+              text_suggest(&hint, text_nearest(word, candidates, count),
+                           HAS_ALL_WINGS ? ", see 'rehearse help'"
+                                         : ", which may be of a wing that is not built: see "
+                                           "'rehearse help' and 'rehearse --version'"));
 }
 
 /* Commands that there were, and what is to be used instead. */

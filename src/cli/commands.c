@@ -1,40 +1,42 @@
 #include "cli/command.h"
+
+#include "api/wings.h"
 #include "cli/output.h"
 #include "cli/usage.h"
 
 /* clang-format off */
 const struct command *const commands[] = {
-    &command_plan,
-    &command_templates,
-    &command_check_plan,
-    &command_price,
-    &command_simulate,
-    &command_run,
-    &command_sweep,
-    &command_elastic,
-    &command_profile_show,
-    &command_profile_convert,
-    &command_cost,
-    &command_measure_layers,
-    &command_measure_links,
-    &command_validate,
-    &command_dataset_generate,
-    &command_dataset_verify,
-    &command_dataset_scale,
-    &command_feed,
-    &command_trace,
-    &command_trace_show,
-    &command_trace_import,
-    &command_trace_export,
-    &command_trace_phases,
-    &command_compare,
-    &command_figure_timeline,
-    &command_figure_distribution,
-    &command_figure_throughput,
-    &command_figure_plan,
-    &command_figure_steps,
-    &command_report,
-    &command_calibrate,
+    IN_PLAN(&command_plan,)
+    IN_PLAN(&command_templates,)
+    IN_PLAN(&command_check_plan,)
+    IN_PLAN(&command_price,)
+    IN_PLAN(&command_simulate,)
+    IN_RUN(&command_run,)
+    IN_PLAN(&command_sweep,)
+    IN_PLAN(&command_elastic,)
+    IN_PLAN(&command_profile_show,)
+    IN_PLAN(&command_profile_convert,)
+    IN_PLAN(&command_cost,)
+    IN_RUN(&command_measure_layers,)
+    IN_RUN(&command_measure_links,)
+    IN_PLAN(&command_validate,)
+    IN_STORAGE(&command_dataset_generate,)
+    IN_STORAGE(&command_dataset_verify,)
+    IN_STORAGE(&command_dataset_scale,)
+    IN_STORAGE(&command_feed,)
+    IN_TRACE(&command_trace,)
+    IN_TRACE(&command_trace_show,)
+    IN_TRACE(&command_trace_import,)
+    IN_TRACE(&command_trace_export,)
+    IN_TRACE(&command_trace_phases,)
+    IN_TRACE(&command_compare,)
+    IN_TRACE(&command_figure_timeline,)
+    IN_TRACE(&command_figure_distribution,)
+    IN_TRACE(&command_figure_throughput,)
+    IN_PLAN(&command_figure_plan,)
+    IN_TRACE(&command_figure_steps,)
+    IN_PLAN(&command_report,)
+    IN_PLAN(&command_calibrate,)
     &command_help,
     &command_completion,
     &command_version,
