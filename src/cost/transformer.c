@@ -427,8 +427,7 @@ static double add_experts(struct builder *b)
     double others = b->work->parameters;
     struct layer_low low = b->work->low;
     b->work->low = (struct layer_low){0.0, 0.0, 0.0};
-    /* weights are applied before the second product where inputs are narrow, so that its outputs are not kept */
-    double combined = b->narrow < 1.0 ? 0.0 : 1.0;
+    double combined = b->software->weighs_inside || b->narrow < 1.0 ? 0.0 : 1.0;
     double kept = add_mlp(b, names, experts, cut(gathered * model->active_experts, experts), width, 0,
                           MODULE(EXPERT_ACTIVATION)) +
                   piece(b, MODULE(EXPERTS), ((whole ? ranks : 1) * b->narrow + combined) * busy * sent);

@@ -27,6 +27,7 @@ static const struct field fields[] = {
     FIELD(struct software, expert_rate, FIELD_DOUBLE, 0, MAX_RATE),
     FIELD(struct software, narrow_rate, FIELD_DOUBLE, 0, MAX_RATE),
     FIELD(struct software, narrow_kept, FIELD_FLAG, 0, 1),
+    FIELD(struct software, weighs_inside, FIELD_FLAG, 0, 1),
     FIELD(struct software, narrow_dispatch, FIELD_FLAG, 0, 1),
     FIELD(struct software, block_host, FIELD_DOUBLE, 0, MAX_SECONDS),
     FIELD(struct software, expert_host, FIELD_DOUBLE, 0, MAX_SECONDS),
