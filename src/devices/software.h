@@ -68,7 +68,8 @@ struct software {
     bool one_pass; /* gradients are not accumulated over micro-batches, unless the job says so */
     /* gradients are freed after each step: with one micro-batch, none are there before its backward pass */
     bool late_gradients;
-    bool weighs_inside; /* a router's weights are applied inside of experts, whose outputs are not kept for them */
+    bool
+        weighs_inside; /* a router's weights are applied inside of experts, whose outputs are not kept for them */
     bool
         keeps_inputs; /* inputs of matrices are kept as tensor parallel ranks gathered them, not gathered again */
     double adapter_in,

@@ -44,7 +44,7 @@ static const char *const *const words_of[TECHNIQUE_COUNT] = {
     [TECHNIQUE_GATHER_OVERLAP] = switches, [TECHNIQUE_SEQUENCE] = switches,
     [TECHNIQUE_EXPERT_KERNELS] = switches, [TECHNIQUE_ATTENTION] = switches,
     [TECHNIQUE_TARGETS] = targets,         [TECHNIQUE_ENDS] = switches,
-    [TECHNIQUE_SCALES] = switches,
+    [TECHNIQUE_SCALES] = switches,         [TECHNIQUE_GRAPHS] = switches,
 };
 
 static int count_words(enum technique_kind kind)
@@ -106,9 +106,9 @@ void technique_set(struct technique *technique, enum technique_kind kind, int va
 struct technique technique_asked(const struct technique *technique)
 {
     static const enum technique_kind asked[] = {
-        TECHNIQUE_TENSOR_OVERLAP, TECHNIQUE_OPTIMIZER, TECHNIQUE_OPTIMIZER_RANK,
-        TECHNIQUE_STEP,           TECHNIQUE_RANK,      TECHNIQUE_TARGETS,
-        TECHNIQUE_ENDS,           TECHNIQUE_SCALES,    TECHNIQUE_PARAMETERS,
+        TECHNIQUE_TENSOR_OVERLAP, TECHNIQUE_OPTIMIZER, TECHNIQUE_OPTIMIZER_RANK, TECHNIQUE_STEP,
+        TECHNIQUE_RANK,           TECHNIQUE_TARGETS,   TECHNIQUE_ENDS,           TECHNIQUE_SCALES,
+        TECHNIQUE_PARAMETERS,     TECHNIQUE_GRAPHS,
     };
     struct technique kept = {.modules = 0};
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)

@@ -125,6 +125,7 @@ enum offload_place { PLACE_USUAL, PLACE_HOST, PLACE_NVME };
     X(SEQUENCE, sequence, "sequence-parallel", "tensor parallel ranks split norms along the sequence")       \
     X(EXPERT_KERNELS, expert_kernels, "grouped-experts", "one product for all experts of a device")          \
     X(ATTENTION, attention, "fused-attention", "scores of attention stay in the chip")                       \
+    X(GRAPHS, graphs, "cuda-graphs", "one graph launches all kernels of an iteration")                       \
     X(RANK, rank, "lora-rank", "rank of LoRA's matrices beside frozen weights; 0: all weights are trained")  \
     X(TARGETS, targets, "lora-targets", "matrices that have them")                                           \
     X(ENDS, ends, "lora-ends", "embedding and head are trained beside them")                                 \

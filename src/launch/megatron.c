@@ -284,6 +284,9 @@ static void formats(struct megatron_arguments *a, const struct technique *techni
         number(a, MEGATRON_OFFLOAD_LAYERS, technique->offload_activations);
     if (technique->replicate > 1)
         number(a, MEGATRON_REPLICATE, technique->replicate);
+    if (technique->graphs == SWITCH_ON)
+        word(a, MEGATRON_GRAPHS, "full_iteration");
+    flag(a, MEGATRON_UNCHECKED, technique->graphs == SWITCH_ON);
 }
 
 static void recompute_and_type(struct megatron_arguments *a, const struct job *job)
@@ -336,7 +339,8 @@ static bool check(const struct job *job, struct error *err)
                       UINT64_C(1) << TECHNIQUE_ACTIVATIONS | UINT64_C(1) << TECHNIQUE_OFFLOAD_TO;
     const uint64_t written = UINT64_C(1) << TECHNIQUE_SEQUENCE | UINT64_C(1) << TECHNIQUE_DATA_OVERLAP |
                              UINT64_C(1) << TECHNIQUE_GATHER_OVERLAP |
-                             UINT64_C(1) << TECHNIQUE_EXPERT_KERNELS | UINT64_C(1) << TECHNIQUE_ATTENTION;
+                             UINT64_C(1) << TECHNIQUE_EXPERT_KERNELS | UINT64_C(1) << TECHNIQUE_ATTENTION |
+                             UINT64_C(1) << TECHNIQUE_GRAPHS;
     for (int k = TECHNIQUE_OPTIMIZER; k < TECHNIQUE_IMBALANCE; k++)
         cannot |= ~written & UINT64_C(1) << k;
     if (!launch_check_techniques(LAUNCH_MEGATRON, job, ~cannot, "Megatron-LM", err))

@@ -115,7 +115,9 @@
     X(OFFLOAD, "--optimizer-cpu-offload", FLAG)                                                              \
     X(OFFLOAD_FRACTION, "--optimizer-offload-fraction", WORD)                                                \
     X(OFFLOAD_LAYERS, "--cpu-offloading-num-layers", NUMBER)                                                 \
-    X(REPLICATE, "--num-distributed-optimizer-instances", NUMBER)
+    X(REPLICATE, "--num-distributed-optimizer-instances", NUMBER)                                            \
+    X(GRAPHS, "--cuda-graph-impl", WORD)                                                                     \
+    X(UNCHECKED, "--no-check-for-nan-in-loss-and-grad", FLAG)
 
 enum megatron_option {
 #define X(id, name, kind) MEGATRON_##id,

@@ -2,7 +2,6 @@
 #include "model/graph.h"
 
 #include "core/doc.h"
-#include "core/file.h"
 #include "core/hash.h"
 #include "core/text.h"
 
@@ -454,18 +453,6 @@ bool graph_parse(struct graph *graph, const char *path, const char *data, size_t
         done = parse(&r);
     if (!done)
         graph_release(graph);
-    return done;
-}
-
-bool graph_load(struct graph *graph, const char *path, struct error *err)
-{
-    char *data;
-    size_t length;
-    memset(graph, 0, sizeof *graph);
-    if (!file_read(path, DOC_MAX_BYTES, &data, &length, err))
-        return false;
-    bool done = graph_parse(graph, path, data, length, err);
-    free(data);
     return done;
 }
 

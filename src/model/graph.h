@@ -47,8 +47,7 @@ struct graph {
  * not blank has an " -- " and does not start a JSON value. */
 bool graph_recognise(const char *path, const char *data, size_t length);
 
-/* Loads a graph. On failure *graph holds nothing; on success the caller releases it with graph_release. */
-bool graph_load(struct graph *graph, const char *path, struct error *err);
+/* Reads a graph. On failure *graph holds nothing; on success the caller releases it with graph_release. */
 bool graph_parse(struct graph *graph, const char *path, const char *data, size_t length, struct error *err);
 void graph_release(struct graph *graph);
 

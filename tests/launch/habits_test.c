@@ -30,6 +30,8 @@ static const struct {
     {"llama-3-8b", 2, TECHNIQUE_ATTENTION, {"--attention-backend unfused"}, {NULL}},
     {"mixtral-8x7b", 1, TECHNIQUE_COUNT, {"--moe-grouped-gemm"}, {NULL}},
     {"mixtral-8x7b", 1, TECHNIQUE_EXPERT_KERNELS, {NULL}, {"--moe-grouped-gemm"}},
+    {"mixtral-8x7b", 1, TECHNIQUE_GRAPHS, {"--cuda-graph-impl full_iteration"}, {NULL}},
+    {"llama-3-8b", 1, TECHNIQUE_COUNT, {NULL}, {"--cuda-graph-impl"}},
 };
 
 static void habits_are_written_and_read(void **state)
@@ -45,7 +47,8 @@ static void habits_are_written_and_read(void **state)
         job_spread(&job, 8);
         job.batch = 8 * (int64_t)job.data;
         if (cases[i].off != TECHNIQUE_COUNT)
-            technique_set(&job.technique, cases[i].off, SWITCH_OFF);
+            technique_set(&job.technique, cases[i].off,
+                          cases[i].off == TECHNIQUE_GRAPHS ? SWITCH_ON : SWITCH_OFF);
         if (!job_launch(LAUNCH_MEGATRON, &job, &text, &err))
             fail_msg("%s", err.text);
         for (int j = 0; j < 3; j++)
@@ -63,6 +66,39 @@ static void habits_are_written_and_read(void **state)
             bool both = cases[i].off == TECHNIQUE_DATA_OVERLAP && k == TECHNIQUE_GATHER_OVERLAP;
             assert_int_equal(off, k == (int)cases[i].off || both);
         }
+        assert_int_equal(options.technique[TECHNIQUE_GRAPHS].given, cases[i].off == TECHNIQUE_GRAPHS);
+        launch_options_release(&options);
+        text_release(&text);
+    }
+}
+
+/* A graph of the whole iteration by each of its names; graphs of parts of a layer are not priced. */
+static void graphs_of_iterations_are_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool whole;
+    } graphs[] = {
+        {"--cuda-graph-impl full_iteration --no-check-for-nan-in-loss-and-grad", true},
+        {"--cuda-graph-impl local --cuda-graph-scope full_iteration", true},
+        {"--cuda-graph-impl local --cuda-graph-scope full_iteration_inference", false},
+        {"--cuda-graph-impl transformer_engine --cuda-graph-scope attn moe_router", false},
+        {"--cuda-graph-scope full_iteration", false},
+        {"", false},
+    };
+    for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++) {
+        struct text text = {0};
+        text_format(&text, "torchrun pretrain_gpt.py --num-layers 4 --hidden-size 512 --bf16 %s\n",
+                    graphs[i].text);
+        const struct launch_input input = {
+            .path = "a.sh", .data = text.data, .length = text.length, .is_alone = true};
+        struct launch_options options = {0};
+        struct error err;
+        if (!launch_read(&options, &input, &err))
+            fail_msg("%zu: %s", i, err.text);
+        launch_complete(&options);
+        assert_int_equal(options.technique[TECHNIQUE_GRAPHS].given, graphs[i].whole);
         launch_options_release(&options);
         text_release(&text);
     }
@@ -70,7 +106,8 @@ static void habits_are_written_and_read(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(habits_are_written_and_read)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(habits_are_written_and_read),
+                                       cmocka_unit_test(graphs_of_iterations_are_read)};
     struct error err;
     if (!tables_ready(&err))
         return 1;

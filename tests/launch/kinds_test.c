@@ -163,6 +163,32 @@ static void deepspeed_in_a_script(void **state)
     launch_options_release(&options);
 }
 
+/* Two switches, or since version 6.0 an implementation and its scope. */
+static void graphs_of_mlperf(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool whole;
+    } cases[] = {
+        {"MCORE_CUDA_GRAPH=1 FULL_CUDA_GRAPH=1", true},
+        {"MCORE_CUDA_GRAPH=1 FULL_CUDA_GRAPH=0", false},
+        {"CUDA_GRAPH_IMPLEMENTATION=local CUDA_GRAPH_SCOPE=full_iteration", true},
+        {"CUDA_GRAPH_IMPLEMENTATION=transformer_engine CUDA_GRAPH_SCOPE=attn", false},
+        {"CUDA_GRAPH_IMPLEMENTATION=none CUDA_GRAPH_SCOPE=full_iteration", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "export MODEL_SIZE=20b MINIBS=8 TENSOR_MODEL_PARALLEL=1 MICRO_BATCH_SIZE=1 %s\n",
+                 cases[i].text);
+        struct launch_options options = text_reads("a/config.sh", text, NULL);
+        launch_complete(&options);
+        assert_int_equal(options.technique[TECHNIQUE_GRAPHS].given, cases[i].whole);
+        launch_options_release(&options);
+    }
+}
+
 /* The model is that of the size, of a name, or of files that are sourced; one with experts is not guessed. */
 static void models_of_mlperf(void **state)
 {
@@ -549,6 +575,7 @@ int main(void)
         cmocka_unit_test(deepspeed_in_a_script),
         cmocka_unit_test(mlperf),
         cmocka_unit_test(models_of_mlperf),
+        cmocka_unit_test(graphs_of_mlperf),
         cmocka_unit_test(torchtitan),
         cmocka_unit_test(deepspeed),
         cmocka_unit_test(bridge_in_a_document),

@@ -277,15 +277,6 @@ static void bytes_that_are_no_text_are_refused(void **state)
     assert_string_equal(err.text, "graph.txt: byte 2 is not UTF-8");
 }
 
-static void a_missing_file_is_named(void **state)
-{
-    (void)state;
-    struct graph graph;
-    struct error err;
-    assert_false(graph_load(&graph, "no-such-folder/graph.txt", &err));
-    assert_non_null(strstr(err.text, "no-such-folder/graph.txt"));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,7 +298,6 @@ int main(void)
         cmocka_unit_test(a_long_cycle_is_named_in_part),
         cmocka_unit_test(limits_are_named),
         cmocka_unit_test(bytes_that_are_no_text_are_refused),
-        cmocka_unit_test(a_missing_file_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* The graphs of the reference: HPGO's import comes out as it was recorded, and ours can do them all. */
 #include "core/doc.h"
+#include "core/file.h"
 #include "model/graph.h"
 #include "support/reference.h"
 
@@ -51,8 +52,12 @@ static bool load(struct graph *graph, int profile)
     char *path = path_of("profiles", profiles[profile].name, ".txt");
     if (!path)
         return false;
-    if (!graph_load(graph, path, &err))
+    char *data;
+    size_t length;
+    if (!file_read(path, DOC_MAX_BYTES, &data, &length, &err) ||
+        !graph_parse(graph, path, data, length, &err))
         fail_msg("%s", err.text);
+    free(data);
     free(path);
     return true;
 }

@@ -373,6 +373,34 @@ static bool is_unfused(const struct launch_options *options)
     return code && strcasecmp(code, "local") == 0 && !flash;
 }
 
+/* A graph of the whole iteration, by its own word of 2026, by its scope before, or by MLPerf's names. */
+static void settle_graphs(struct launch_options *options)
+{
+    static const char *const names[] = {"cuda-graph-impl",  "CUDA_GRAPH_IMPLEMENTATION", "cuda-graph-scope",
+                                        "CUDA_GRAPH_SCOPE", "cuda-graph-modules",        "FULL_CUDA_GRAPH",
+                                        "MCORE_CUDA_GRAPH", "enable-cuda-graph"};
+    enum { SCOPES = 5 };
+    const char *kind = launch_text(options, names[0]);
+    kind = kind ? kind : launch_text(options, names[1]);
+    bool on = kind ? *kind && strcasecmp(kind, "none") != 0
+                   : launch_is_on(options, "enable-cuda-graph") || launch_is_on(options, "MCORE_CUDA_GRAPH");
+    struct launch_argument *by = NULL;
+    if (launch_is_on(options, "FULL_CUDA_GRAPH"))
+        by = launch_argument(options, "FULL_CUDA_GRAPH");
+    for (size_t i = 0; i < SCOPES; i++) {
+        struct launch_argument *scope = launch_argument(options, names[i]);
+        if (scope && scope->value && strstr(scope->value, "full_iteration") &&
+            !strstr(scope->value, "full_iteration_inference"))
+            by = scope;
+    }
+    if (!on || !by)
+        return;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (launch_is_on(options, names[i]))
+            launch_argument(options, names[i])->use = LAUNCH_READ;
+    launch_set(&options->technique[TECHNIQUE_GRAPHS], by, SWITCH_ON);
+}
+
 void launch_settle_habits(struct launch_options *options)
 {
     static const char *const gradients[] = {"overlap-grad-reduce", "model.optim.overlap_grad_sync", NULL};
@@ -384,6 +412,7 @@ void launch_settle_habits(struct launch_options *options)
     bool whole = options->sequence_parallel.given ? !options->sequence_parallel.value : asked;
     if (!core)
         return;
+    settle_graphs(options);
     if (whole && options->tensor.given && options->tensor.value > 1)
         launch_default(&technique[TECHNIQUE_SEQUENCE], SWITCH_OFF);
     if (!options->fsdp.given && is_habit_off(options, gradients, asked))

@@ -162,7 +162,9 @@ static void wait_for_host(struct job_pass *pass, const struct job *job, const st
                   : job->technique.expert_kernels == SWITCH_ON ? 0.0
                                                                : software->expert_each;
     double host = work->forward_count > 3 ? software->block_host : 0.0; /* not of embedding or head */
-    if (work->expert_parameters > 0.0)
+    if (job->technique.graphs == SWITCH_ON)
+        host = 0.0;
+    else if (work->expert_parameters > 0.0)
         host += software->expert_host + each * fmax((double)job->model->experts / job->expert, 1.0);
     host *= 1.0 + (double)again / work->count;
     pass->host = host > 0.0 ? fmax(host - job_pass_seconds(pass), 0.0) : 0.0;

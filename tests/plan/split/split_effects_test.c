@@ -96,6 +96,37 @@ static void experts_one_by_one_are_slower(void **state)
     assert_true(job_time(&job).compute > 1.2 * grouped);
 }
 
+/* Blocks of experts wait 3 ms for the host unless a graph launches them, and no graph makes kernels faster. */
+static void a_graph_leaves_the_host_nothing(void **state)
+{
+    (void)state;
+    struct job job = job_of("gpt-oss-20b", "megatron-core", 1, 8);
+    job.expert = 8, job.sequence = 256;
+    double waits = job_time(&job).compute;
+    job.technique.graphs = SWITCH_ON;
+    assert_true(job_time(&job).compute < 0.5 * waits);
+    job.sequence = 65536;
+    double kernels = job_time(&job).compute;
+    job.technique.graphs = SWITCH_USUAL;
+    near(job_time(&job).compute, kernels);
+}
+
+/* A router's weights are applied inside of experts since 2025: their outputs, k rows of a token, are not kept. */
+static void outputs_of_experts_are_not_kept(void **state)
+{
+    (void)state;
+    double kept[2];
+    for (int i = 0; i < 2; i++) {
+        struct job job = job_of("qwen3-30b-a3b", i ? "megatron-core-2024" : "megatron-core", 1, 8);
+        job.expert = 8;
+        struct layer_split split = job_split(&job);
+        struct layer_work work;
+        transformer_block(&work, job.model, 5, &split);
+        kept[i] = work.activation_bytes;
+    }
+    near(kept[1] - kept[0], 8.0 * 4096.0 * 2048.0 * 2.0);
+}
+
 /* A ring of n ranks carries all n shares; an all-to-all, of k copies of a token, those to other ranks. */
 static void gathered_tokens_go_everywhere(void **state)
 {
@@ -176,6 +207,8 @@ int main(void)
         cmocka_unit_test(exchanges_without_overlap_are_exposed),
         cmocka_unit_test(gradients_in_fewer_bits_are_faster),
         cmocka_unit_test(experts_one_by_one_are_slower),
+        cmocka_unit_test(a_graph_leaves_the_host_nothing),
+        cmocka_unit_test(outputs_of_experts_are_not_kept),
         cmocka_unit_test(gathered_tokens_go_everywhere),
         cmocka_unit_test(optimizers_hold_what_their_papers_say),
         cmocka_unit_test(copies_in_the_same_format_are_none),
