@@ -65,7 +65,7 @@ bool launch_write_script(enum launch_format format, enum launch_launcher launche
 /* ---- reading ---- */
 
 #define LAUNCH_MAX_BYTES     ((size_t)2 << 20) /* of a file */
-#define LAUNCH_MAX_ARGUMENTS 20000
+#define LAUNCH_MAX_ARGUMENTS 10000
 #define LAUNCH_MAX_STAGES    65536 /* of a pipeline layout, chunks counted */
 
 /* The effect of an argument on the price. */
@@ -96,6 +96,8 @@ struct launch_argument {
     bool
         is_made; /* by a call in a recipe: a class, or a value by its place; without a rule it is no setting */
     enum launch_shape shape;
+    const char *hashed; /* the name that `hash` is of: launch_argument brings it up to date */
+    uint32_t hash;
 };
 
 /* Something that must be known and that no file says. */

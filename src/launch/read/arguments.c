@@ -22,7 +22,7 @@ struct launch_argument *launch_add(struct launch_options *options, const char *n
         return NULL;
     options->arguments = items;
     items[options->argument_count] = (struct launch_argument){
-        own_name, own_value, own_path, line, LAUNCH_UNKNOWN, NULL, false, SHAPE_VALUE};
+        own_name, own_value, own_path, line, LAUNCH_UNKNOWN, NULL, false, SHAPE_VALUE, NULL, 0};
     return &items[options->argument_count++];
 }
 
@@ -109,6 +109,14 @@ const char *launch_bare_name(const char *name)
     return name;
 }
 
+uint32_t launch_hash(const char *name)
+{
+    uint32_t hash = 2166136261u;
+    for (name = launch_bare_name(name); *name; name++)
+        hash = (hash ^ (uint8_t)launch_letter(*name)) * 16777619u;
+    return hash;
+}
+
 bool launch_same_name(const char *a, const char *b)
 {
     for (a = launch_bare_name(a), b = launch_bare_name(b); *a && launch_letter(*a) == launch_letter(*b);
@@ -127,9 +135,16 @@ bool launch_name_fits(const char *rule, const char *name)
 
 struct launch_argument *launch_argument(const struct launch_options *options, const char *name)
 {
-    for (int i = options->argument_count - 1; i >= 0; i--)
-        if (launch_same_name(options->arguments[i].name, name))
-            return &options->arguments[i];
+    uint32_t hash = launch_hash(name);
+    for (int i = options->argument_count - 1; i >= 0; i--) {
+        struct launch_argument *argument = &options->arguments[i];
+        if (argument->hashed != argument->name) {
+            argument->hash = launch_hash(argument->name);
+            argument->hashed = argument->name;
+        }
+        if (argument->hash == hash && launch_same_name(argument->name, name))
+            return argument;
+    }
     return NULL;
 }
 

@@ -205,6 +205,7 @@ void launch_set(struct launch_value *value, const struct launch_argument *by, in
 const char *launch_bare_name(const char *name);
 char launch_letter(char c);
 bool launch_same_name(const char *a, const char *b);
+uint32_t launch_hash(const char *name); /* the same of names that are the same */
 bool launch_name_fits(const char *rule, const char *name);
 
 /* Sets ERROR_INPUT at an argument. Returns false. */

@@ -55,6 +55,8 @@ struct vocabulary {
     size_t slot_count;
     const struct launch_rule **stars; /* rules whose names end with an asterisk, longer names first */
     size_t star_count;
+    const char **inner; /* names with a dot, in order */
+    size_t inner_count;
     size_t also_count;
     struct vocabulary *also[4];
 };
@@ -94,18 +96,10 @@ static struct vocabulary tables[] = {TABLES(X)};
 
 /* ---- names ---- */
 
-static uint32_t hash_of(const char *name)
-{
-    uint32_t hash = 2166136261u;
-    for (name = launch_bare_name(name); *name; name++)
-        hash = (hash ^ (uint8_t)launch_letter(*name)) * 16777619u;
-    return hash;
-}
-
 /* Returns the slot of a name: its own, or the free one that would be. */
 static uint32_t *slot_of(const struct vocabulary *table, const char *name)
 {
-    size_t at = hash_of(name) & (table->slot_count - 1);
+    size_t at = launch_hash(name) & (table->slot_count - 1);
     while (table->slots[at] && !launch_same_name(table->rules.rules[table->slots[at] - 1].name, name))
         at = (at + 1) & (table->slot_count - 1);
     return &table->slots[at];
@@ -313,6 +307,24 @@ static bool add_all(struct vocabulary *table, struct launch_rule *rules, struct 
     return true;
 }
 
+/* Compares "OUTER." with as much of a name; with an end, whole names. */
+static int compare_names(const char *outer, char end, const char *name)
+{
+    for (; *outer && launch_letter(*outer) == launch_letter(*name); outer++, name++)
+        ;
+    return (*outer ? launch_letter(*outer) : end) - launch_letter(*name);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return compare_names(*(const char *const *)a, '\0', *(const char *const *)b);
+}
+
+static int by_outer(const void *outer, const void *name)
+{
+    return compare_names(outer, '.', *(const char *const *)name);
+}
+
 static int longer_first(const void *a, const void *b)
 {
     size_t first = strlen((*(const struct launch_rule *const *)a)->name);
@@ -363,8 +375,13 @@ static bool fill(struct vocabulary *table, struct error *err)
         return false;
     size_t stars = 0;
     table->stars = ARENA_ARRAY(&table->doc.arena, table->star_count + 1, const struct launch_rule *);
-    if (!table->stars)
+    table->inner = ARENA_ARRAY(&table->doc.arena, table->rules.count + 1, const char *);
+    if (!table->stars || !table->inner)
         return error_memory(err);
+    for (size_t i = 0; i < table->rules.count; i++)
+        if (strchr(rules[i].name, '.'))
+            table->inner[table->inner_count++] = rules[i].name;
+    qsort(table->inner, table->inner_count, sizeof *table->inner, by_name);
     for (size_t i = 0; i < table->rules.count; i++) /* but no further word of the rule before */
         if (strchr(rules[i].name, '*') && *slot_of(table, rules[i].name) == i + 1)
             table->stars[stars++] = &rules[i];
@@ -376,7 +393,7 @@ static bool read_table(void *of)
 {
     struct vocabulary *table = of;
     struct error err;
-    table->also_count = table->star_count = 0;
+    table->also_count = table->star_count = table->inner_count = 0;
     if (!doc_parse(&table->doc, DOC_JSON, table->name, table->data, *table->size, &err)) {
         if (error_is_memory(&err))
             return false;
@@ -465,13 +482,8 @@ void launch_table_nearest(const char *name, struct text_nearest *nearest)
 bool launch_table_has_below(const char *name, const char *setting)
 {
     const struct vocabulary *table = table_of(name);
-    bool has = false;
-    for (size_t i = 0; table && i < table->rules.count && !has; i++) {
-        const char *at = table->rules.rules[i].name, *part = launch_bare_name(setting);
-        for (; *part && launch_letter(*part) == launch_letter(*at); part++, at++)
-            ;
-        has = !*part && *at == '.';
-    }
+    bool has = table && bsearch(launch_bare_name(setting), table->inner, table->inner_count,
+                                sizeof *table->inner, by_outer);
     for (size_t i = 0; table && i < table->also_count && !has; i++)
         has = launch_table_has_below(table->also[i]->name, setting);
     return has;
