@@ -303,7 +303,7 @@ static void refuses_too_many_options_and_binaries(void **state)
     struct text script = {0};
     for (int i = 0; i <= LAUNCH_MAX_ARGUMENTS; i++)
         text_format(&script, "--x%d\n", i);
-    refuses(script.data, "run.sh: more than 20000 arguments");
+    refuses(script.data, "run.sh: more than 10000 arguments");
     text_release(&script);
     struct launch_options options;
     struct error err;
