@@ -177,7 +177,8 @@ static void set_techniques(struct technique *technique, size_t which)
                                         .recipe = RECIPE_DELAYED,
                                         .replicate = 2,
                                         .offload = 50,
-                                        .offload_activations = which % 3 == 0};
+                                        .offload_activations = which % 3 == 0,
+                                        .graphs = which % 2 ? SWITCH_ON : SWITCH_USUAL};
     if (which % 5 == 3)
         technique->recipe = RECIPE_NVFP4;
     if (which % 2 == 1) {
