@@ -41,7 +41,7 @@ const struct api_command *const api_commands[] = {
 #define FUNCTION(wing, answer, function, asked, name)                                                        \
     answer *function(const struct asked *request, const struct rh_call *call, struct rh_error *error)        \
     {                                                                                                        \
-        static const struct api_command *const command[] = {IN_##wing(&name,) NULL};                         \
+        static const struct api_command *const command[] = {IN_##wing(&(name),) NULL};                       \
         return api_run(command[0], request, call, error);                                                    \
     }
 FUNCTION(PLAN, rh_profile, rh_profile_load, rh_profile_request, api_profile_show)
