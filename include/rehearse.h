@@ -25,9 +25,11 @@
 #include <stdint.h>
 
 #if defined(__GNUC__)
-#define RH_API __attribute__((visibility("default")))
+#define RH_API       __attribute__((visibility("default")))
+#define RH_EXTENSION __extension__
 #else
 #define RH_API
+#define RH_EXTENSION
 #endif
 
 #ifdef __cplusplus
@@ -156,14 +158,25 @@ struct rh_profile_request {
 RH_API rh_profile *rh_profile_load(const struct rh_profile_request *request, const struct rh_call *call,
                                    struct rh_error *error);
 
+/* A field, and its name in the version before, which goes with the next. A union without a name is of C11. */
+#define RH_RENAMED(type, now, was)                                                                           \
+    RH_EXTENSION union {                                                                                     \
+        type now;                                                                                            \
+        type was;                                                                                            \
+    }
+
 /* `rehearse cost`. A profile; a report where files are explained or counted, or `list` is set. */
 struct rh_cost_request {
     size_t size;
-    struct rh_list files, backward, dims;
+    struct rh_list files;
+    RH_RENAMED(struct rh_list, backward_file, backward);
+    struct rh_list dims;
     const char *model, *devices, *software, *across, *links, *calibration, *parameters, *custom_calls;
     int64_t microbatch_size, sequence, tensor, devices_per_node, nodes;
     const char *precision, *recompute, *attention, *rules;
-    bool explain, wide, keep_all, no_tf32, first, list, no_neighbours;
+    bool explain, wide, keep_all, no_tf32;
+    RH_RENAMED(bool, first_layer, first);
+    bool list, no_neighbours;
 };
 RH_API rh_handle *rh_cost(const struct rh_cost_request *request, const struct rh_call *call,
                           struct rh_error *error);
@@ -222,10 +235,14 @@ struct rh_simulate_request {
     const rh_plan *from;
     const char *schedule, *forward, *backward, *weight, *comm, *level, *straggler, *reshard, *storage,
         *save_waits;
-    const char *write_schedule, *letters, *csv, *trace, *chakra, *replay, *figure, *style;
+    const char *write_schedule, *letters;
+    RH_RENAMED(const char *, tasks, csv);
+    const char *trace, *chakra, *replay, *figure, *style;
     struct rh_list what_if;
     int64_t stages, microbatches, chunks, seed, prefetch, save_every;
-    double hidden, memory, jitter, collective_share, copy_rate, save_rate, host_rate;
+    double hidden;
+    RH_RENAMED(double, memory_limit, memory);
+    double jitter, collective_share, copy_rate, save_rate, host_rate;
     bool send_blocks, compare, no_symmetry, storage_network, with_sends;
     bool keep_tasks; /* tasks.device, tasks.begin, … as lists */
 };
@@ -275,8 +292,9 @@ struct rh_validate_request {
     size_t size;
     const char *table; /* NULL: the published runs that come with the library */
     const char *gpu, *software, *precision, *recompute, *across, *set;
-    const char *devices, *links, *calibration; /* files */
-    const char *layers, *setup;                /* of plans on mixed devices */
+    RH_RENAMED(const char *, device_file, devices);
+    const char *links, *calibration; /* files, as the one above */
+    const char *layers, *setup;      /* of plans on mixed devices */
     const char *level, *leave_out, *figure;
     int64_t devices_per_node, worst;
     bool rows, wide, best, simulate, rank, schedules, no_neighbours;
@@ -303,8 +321,9 @@ RH_API rh_report *rh_price(const struct rh_price_request *request, const struct 
  * files.text, and `output`. */
 struct rh_calibrate_request {
     size_t size;
-    struct rh_list jobs, set;                     /* of `from`: launch descriptions, "NAME=VALUE" */
-    const char *gemm, *collectives, *runs, *from; /* files */
+    struct rh_list jobs, set;              /* of `log`: launch descriptions, "NAME=VALUE" */
+    const char *gemm, *collectives, *runs; /* files */
+    RH_RENAMED(const char *, log, from);
     const char *device, *model, *software, *across, *name, *rows, *type;
     const char *leave_out; /* with `known`: "all", "rows", "sizes", "groups", "gpu" */
     const char *output;    /* a file, or a folder where there are several */
@@ -320,13 +339,17 @@ RH_API rh_report *rh_calibrate(const struct rh_calibrate_request *request, const
  * for the time of the call, and threads that the plugin or oneDNN starts keep them. */
 struct rh_measure_layers_request {
     size_t size;
-    struct rh_list files, backward, dims; /* "NAME=N" */
+    struct rh_list files;
+    RH_RENAMED(struct rh_list, backward_file, backward);
+    struct rh_list dims; /* "NAME=N" */
     const char *pjrt, *model, *software, *type;
-    const char *precision, *clock, *cores; /* "2%"; "wall", "cpu"; "0,2-3" */
-    const char *output, *name, *command;   /* a profile, the device type in it, and what it records */
+    RH_RENAMED(const char *, tolerance, precision); /* "2%" */
+    const char *clock, *cores;                      /* "wall", "cpu"; "0,2-3" */
+    const char *output, *name, *command; /* a profile, the device type in it, and what it records */
     int64_t microbatch_size, sequence;
     double limit; /* seconds */
-    bool products, first;
+    bool products;
+    RH_RENAMED(bool, first_layer, first);
     const char *compile_options; /* a file */
 };
 RH_API rh_report *rh_measure_layers(const struct rh_measure_layers_request *request,
@@ -336,8 +359,9 @@ RH_API rh_report *rh_measure_layers(const struct rh_measure_layers_request *requ
  * of the others are empty. */
 struct rh_measure_links_request {
     size_t size;
-    const char *precision, *kinds; /* "2%"; "all_reduce,all_gather" */
-    const char *nccl, *cuda;       /* libraries */
+    RH_RENAMED(const char *, tolerance, precision); /* "2%" */
+    const char *kinds;                              /* "all_reduce,all_gather" */
+    const char *nccl, *cuda;                        /* libraries */
     const char *profile, *device, *output;
     int64_t steps, microbatch_size;
     double smallest, largest; /* bytes */
@@ -357,7 +381,8 @@ struct rh_play_request {
     struct rh_list kill, cut, back; /* "2@1.5s" */
     const char *link, *schedule, *compute, *model, *type, *software;
     const char *data, *storage, *checkpoints, *save_waits;
-    const char *csv, *trace, *simulated, *chakra, *figure, *style;
+    RH_RENAMED(const char *, tasks, csv);
+    const char *trace, *simulated, *chakra, *figure, *style;
     const char *failures, *cluster;
     const char *hosts, *hostfile, *agent, *program, *network; /* NULL: mpirun and srun start ranks on hosts */
     int64_t ranks, devices_per_rank, iterations, chunks, sequence, seed, save_every, random, drill, faults;
@@ -425,136 +450,9 @@ struct rh_feed_request {
 RH_API rh_report *rh_feed(const struct rh_feed_request *request, const struct rh_call *call,
                           struct rh_error *error);
 
-/* ---- runs that were recorded ---- */
+/* ---- runs that were recorded, pictures and pages ---- */
 
-/* `rehearse compare`: how similar two traces are; all pairs of more. */
-struct rh_compare_request {
-    size_t size;
-    struct rh_list traces, baseline, weights, kinds;
-    const char *path, *breakdown, *figure, *style;
-    const char *form; /* "json": what the files of `breakdown` are */
-    int64_t replicates, values, seed;
-};
-RH_API rh_report *rh_compare(const struct rh_compare_request *request, const struct rh_call *call,
-                             struct rh_error *error);
-
-/* `rehearse trace`: runs a command, or looks at what runs, and records what it does. A stop ends the command, then the
- * trace, which is whole. */
-struct rh_trace_request {
-    size_t size;
-    struct rh_list command;
-    const char *output, *cgroup, *user;
-    int64_t pid;
-    double buffer, interval, after;
-    bool system, no_bpf, sched, force;
-    const char *container;
-};
-RH_API rh_report *rh_trace(const struct rh_trace_request *request, const struct rh_call *call,
-                           struct rh_error *error);
-
-/* `rehearse trace show` */
-struct rh_trace_show_request {
-    size_t size;
-    const char *trace, *path;
-    struct rh_list kinds;
-    bool keep_rows; /* events.start_ns, … as lists */
-};
-RH_API rh_report *rh_trace_show(const struct rh_trace_show_request *request, const struct rh_call *call,
-                                struct rh_error *error);
-
-/* `rehearse trace import` */
-struct rh_trace_import_request {
-    size_t size;
-    struct rh_list paths;
-    const char *output, *zone, *day;
-    bool append, force;
-};
-RH_API rh_report *rh_trace_import(const struct rh_trace_import_request *request, const struct rh_call *call,
-                                  struct rh_error *error);
-
-/* `rehearse trace export` */
-struct rh_trace_export_request {
-    size_t size;
-    const char *trace, *format, *output, *workload, *path;
-    struct rh_list kinds;
-    double from, to;
-    bool overlook;
-};
-RH_API rh_report *rh_trace_export(const struct rh_trace_export_request *request, const struct rh_call *call,
-                                  struct rh_error *error);
-
-/* `rehearse trace phases` */
-struct rh_trace_phases_request {
-    size_t size;
-    const char *trace;
-    bool store;
-};
-RH_API rh_report *rh_trace_phases(const struct rh_trace_phases_request *request, const struct rh_call *call,
-                                  struct rh_error *error);
-
-/* ---- pictures and pages ----
- *
- * Pictures need gnuplot; the ending of `output` (.svg, .png, .pdf) selects the format. */
-
-/* `rehearse figure plan` */
-struct rh_figure_plan_request {
-    size_t size;
-    const char *plan;    /* a file */
-    const rh_plan *from; /* or a plan that was found or loaded before */
-    const char *kind, *title, *style, *output;
-    int64_t nodes; /* of a set of templates; 0: it is none */
-};
-RH_API rh_report *rh_figure_plan(const struct rh_figure_plan_request *request, const struct rh_call *call,
-                                 struct rh_error *error);
-
-/* `rehearse figure steps`: with an output a picture, and always the tables. */
-struct rh_figure_steps_request {
-    size_t size;
-    struct rh_list folders;
-    const char *output, *kind, *event, *style, *workload;
-    int64_t gpus, batch, skip_epochs;
-    bool as_study;
-};
-RH_API rh_report *rh_figure_steps(const struct rh_figure_steps_request *request, const struct rh_call *call,
-                                  struct rh_error *error);
-
-/* `rehearse figure timeline` */
-struct rh_figure_timeline_request {
-    size_t size;
-    const char *trace, *phase, *workers, *title, *path, *style, *output;
-    struct rh_list rows, kinds;
-    double margin, first, last, from, to;
-};
-RH_API rh_report *rh_figure_timeline(const struct rh_figure_timeline_request *request,
-                                     const struct rh_call *call, struct rh_error *error);
-
-/* `rehearse figure distribution` */
-struct rh_figure_distribution_request {
-    size_t size;
-    struct rh_list traces, classes, of, kinds;
-    const char *phase, *title, *path, *style, *output;
-    double margin, first, last, from, to;
-};
-RH_API rh_report *rh_figure_distribution(const struct rh_figure_distribution_request *request,
-                                         const struct rh_call *call, struct rh_error *error);
-
-/* `rehearse figure throughput` */
-struct rh_figure_throughput_request {
-    size_t size;
-    struct rh_list traces, classes, kinds;
-    const char *phase, *title, *path, *style, *output;
-    double margin, first, last, from, to, every;
-};
-RH_API rh_report *rh_figure_throughput(const struct rh_figure_throughput_request *request,
-                                       const struct rh_call *call, struct rh_error *error);
-
-/* `rehearse report`: all files of a folder on one page, which is the form "html". */
-struct rh_report_request {
-    size_t size;
-    const char *folder, *output, *title;
-};
-RH_API rh_report *rh_report_make(const struct rh_report_request *request, const struct rh_call *call,
-                                 struct rh_error *error);
+#include "rehearse_records.h"
 
 /* ---- commands by name ----
  *
@@ -575,6 +473,7 @@ struct rh_option {
     bool required;
     size_t offset;
     const char *unit; /* "s": the field's unit, without which rh_set takes no number; NULL: none is needed */
+    const char *was;  /* "devices-in-node": its name until now, still taken; NULL: none */
 };
 
 /* The option `index`, from 0, of a command. False: no more of them, or no such command. Set option->size first. */

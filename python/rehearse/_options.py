@@ -85,6 +85,8 @@ def function(name, command):
     """The function that calls a command."""
     options = command.options
     renamed = {python_name(option["field"]): option["field"] for option in options if keyword.iskeyword(option["field"])}
+    # Names of the version before.
+    renamed |= {python_name(option["was"].replace("-", "_")): option["field"] for option in options if option["was"]}
 
     fields = [option["field"] for option in options]
     takes_plans = "plan" in fields and any(option["field"] == "from" and option["type"] == "h" for option in options)
@@ -94,6 +96,8 @@ def function(name, command):
     def call(*operands, **given):
         given.setdefault("warning", warn)
         for argument in renamed.keys() & given.keys():
+            if given.get(renamed[argument]) is not None:
+                raise TypeError(f"{name}() got two values for '{renamed[argument]}'")
             given[renamed[argument]] = given.pop(argument)
         # A plan by its file, or the plan itself.
         if takes_plans and operands and fields[0] == "plan":

@@ -304,6 +304,7 @@ bool rh_option(const char *command, int index, struct rh_option *option)
         .required = spec->required && !spec->of_commands,
         .offset = spec->at,
         .unit = spec->kind == OPTION_QUANTITY && spec->unit == UNIT_DURATION ? "s" : NULL,
+        .was = spec->was,
     };
     memcpy(option, &full, full.size < sizeof full ? full.size : sizeof full);
     return true;
@@ -327,7 +328,7 @@ static bool set(const char *command, void *request, const char *option, const ch
         return error_set(err, ERROR_USAGE, "%s: a request, an option and its value are needed", command);
     for (const struct option_spec *spec = found->options; spec->name; spec++) {
         size_t size;
-        if (strcmp(spec->name, option) != 0 && strcmp(spec->field, option) != 0)
+        if (!option_is_called(spec, option, strlen(option)) && strcmp(spec->field, option) != 0)
             continue;
         memcpy(&size, request, sizeof size);
         if (spec->repeats || spec->kind == OPTION_HANDLE)

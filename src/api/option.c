@@ -127,6 +127,23 @@ static bool read_range(const struct option_spec *spec, const char *value, struct
     return true;
 }
 
+bool option_is_called(const struct option_spec *spec, const char *name, size_t length)
+{
+    return (strlen(spec->name) == length && memcmp(spec->name, name, length) == 0) ||
+           (spec->was && strlen(spec->was) == length && memcmp(spec->was, name, length) == 0);
+}
+
+bool option_tolerance(const char *text, double *share, struct error *err)
+{
+    char *end;
+    double value = text_number(text, &end);
+    bool percent = end > text && *end == '%';
+    *share = percent ? value / 100.0 : value;
+    return (end > text && !end[percent] && *share >= 1e-4 && *share <= 0.5) ||
+           error_set(err, ERROR_USAGE,
+                     "--tolerance: expected a share such as 2%%, from 0.01%% to 50%%; found '%s'", text);
+}
+
 bool option_choose(const char *option, const char *const *words, const char *value, int *choice,
                    struct error *err)
 {

@@ -38,6 +38,7 @@ struct option_range {
 struct option_spec {
     const char *name;  /* without the dashes */
     const char *field; /* its name in the struct; NULL: nobody asks */
+    const char *was;   /* its name in the version before, still taken; NULL: none */
     char letter;       /* 0: none */
     enum option_kind kind;
     bool required;
@@ -136,6 +137,12 @@ size_t option_width(const struct option_spec *spec);
 
 /* Reads `value` into the option's field. The message begins with the option: "--nodes: expected …". */
 bool option_read(const struct option_spec *spec, const char *value, void *options, struct error *err);
+
+/* Returns whether a name of this length is the option's, or was. */
+bool option_is_called(const struct option_spec *spec, const char *name, size_t length);
+
+/* Reads "2%" or "0.02", what an interval may be of a median that is measured. */
+bool option_tolerance(const char *text, double *share, struct error *err);
 
 /* Finds the value among the words that an option takes. The message names them, and the nearest. */
 bool option_choose(const char *option, const char *const *words, const char *value, int *choice,

@@ -206,7 +206,7 @@ static bool take_long(struct parse *parse, const char *word, struct error *err)
         return true;
     }
     for (struct option_walk walk = option_begin(parse->command->options); option_next(&walk);)
-        if (strlen(walk.spec->name) == length && strncmp(walk.spec->name, word, length) == 0)
+        if (option_is_called(walk.spec, word, length))
             return take_option(parse, &walk, word[length] ? word + length + 1 : NULL, err);
     return unknown_option(parse, word, length, err);
 }

@@ -7,6 +7,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+/* Returns -1, 0 or 1, as a is less than b, equal, or more. */
+static inline int order_of(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
 
 /* Sort as qsort and qsort_r do, keeping the order of equal items, and look for a stop (core/stop.h) where there are many.
  * False: there was one, and the items are in no order. */

@@ -236,8 +236,8 @@ static bool check_rules(const struct layer_file *files, int file_count,
         return error_set(err, ERROR_USAGE, "the rules xla only count and have no times: use xla-gpu");
     for (int i = 0; rules == COUNT_XLA_GPU && i < file_count; i++)
         if (!files[i].backward)
-            return error_set(err, ERROR_USAGE, "%s: XLA derives no backward pass: name it with --backward",
-                             files[i].path);
+            return error_set(err, ERROR_USAGE,
+                             "%s: XLA derives no backward pass: name it with --backward-file", files[i].path);
     for (int i = 0; rules == COUNT_XLA_FORK && i < device_count; i++)
         if (!fork_device_find(devices[i]->name))
             return error_set(err, ERROR_USAGE, "the rules xla-fork do not know the device '%s'",

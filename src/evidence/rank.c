@@ -1,21 +1,18 @@
 #include "evidence/rank.h"
 
+#include "core/statistics.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- what makes two runs the same ---- */
 
-static int compare_numbers(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 #define COMPARE_TEXT(member)                                                                                 \
     if ((order = strcmp(a->member, b->member)) != 0)                                                         \
     return order
 #define COMPARE(member)                                                                                      \
-    if ((order = compare_numbers((int64_t)a->member, (int64_t)b->member)) != 0)                              \
+    if ((order = order_of((int64_t)a->member, (int64_t)b->member)) != 0)                                     \
     return order
 
 static int compare_jobs(const struct run *a, const struct run *b)
@@ -51,8 +48,8 @@ static int compare_splits(const struct run *a, const struct run *b)
     COMPARE(job.microbatch);
     COMPARE(job.recompute);
     for (int k = 0; k < TECHNIQUE_COUNT; k++) {
-        order = compare_numbers(technique_get(&a->job.technique, (enum technique_kind)k),
-                                technique_get(&b->job.technique, (enum technique_kind)k));
+        order = order_of(technique_get(&a->job.technique, (enum technique_kind)k),
+                         technique_get(&b->job.technique, (enum technique_kind)k));
         if (order != 0)
             return order;
     }
@@ -66,14 +63,14 @@ static int compare_runs(const void *x, const void *y)
     int order = compare_jobs(a, b);
     if (order == 0)
         order = compare_splits(a, b);
-    return order != 0 ? order : compare_numbers(a->line, b->line);
+    return order != 0 ? order : order_of(a->line, b->line);
 }
 
 static int compare_measured(const void *x, const void *y)
 {
     const struct ranked_split *a = x, *b = y;
     int order = (a->measured > b->measured) - (a->measured < b->measured);
-    return order != 0 ? order : compare_numbers(a->run->line, b->run->line);
+    return order != 0 ? order : order_of(a->run->line, b->run->line);
 }
 
 /* ---- scores ---- */

@@ -48,6 +48,7 @@ static const struct {
     FIELD(rh_option, required, 57, 1),
     FIELD(rh_option, offset, 64, 8),
     FIELD(rh_option, unit, 72, 8),
+    FIELD(rh_option, was, 80, 8),
     FIELD(rh_profile_request, size, 0, 8),
     FIELD(rh_profile_request, path, 8, 8),
     FIELD(rh_profile_request, microbatch_size, 16, 8),

@@ -140,7 +140,7 @@ static void simulations(void **state)
     rh_plan *plan = find_plan(NULL);
     request.from = plan;
     request.no_symmetry = true;
-    request.csv = records_path("tasks.csv");
+    request.tasks = records_path("tasks.csv");
     stop_everywhere("simulate", &request, 100);
     request = (struct rh_simulate_request){.size = sizeof request, .from = plan, .compare = true};
     stop_everywhere("simulate", &request, 100);

@@ -127,6 +127,13 @@ class Arguments(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "two plans"):
             rehearse.simulate(plan, from_=plan)
 
+    def test_names_of_the_version_before(self):
+        new = rehearse.simulate(schedule="best", stages=4, microbatches=8, memory_limit=3)
+        old = rehearse.simulate(schedule="best", stages=4, microbatches=8, memory=3)
+        self.assertEqual(old.to_dict(), new.to_dict())
+        with self.assertRaisesRegex(TypeError, "two values for 'memory_limit'"):
+            rehearse.simulate(schedule="best", stages=4, microbatches=8, memory=3, memory_limit=3)
+
     def test_a_plan_beside_others(self):
         plan = rehearse.plan(model="gpt2-xl", device="h100", devices=1, global_batch=8)
         said = set()

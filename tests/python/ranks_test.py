@@ -9,7 +9,7 @@ import unittest
 PROGRAM = """
 import sys
 import rehearse
-report = rehearse.measure_links(kinds="none", smallest="1 KiB", largest="1 KiB", limit=0.05, precision="50%")
+report = rehearse.measure_links(kinds="none", smallest="1 KiB", largest="1 KiB", limit=0.05, tolerance="50%")
 if "ranks" in report:
     line = f"rank 0: {report.ranks} {report.hosts} {'send' in report.times.work} {min(report.times.seconds) > 0}"
 else:

@@ -325,20 +325,20 @@ static bool fit_table(struct calibrate_report *report, const char *path,
 
 static bool check_options(const struct rh_calibrate_request *given, struct error *err)
 {
-    bool measured = given->gemm || given->collectives || given->runs || given->from;
+    bool measured = given->gemm || given->collectives || given->runs || given->log;
     if (given->known && (measured || given->output))
         return error_set(err, ERROR_USAGE,
                          "--known fits nothing: it cannot be combined with tables or --output");
     if (given->known)
         return true;
-    if (!given->device && (!given->from || given->gemm || given->collectives || given->runs))
+    if (!given->device && (!given->log || given->gemm || given->collectives || given->runs))
         return error_set(err, ERROR_USAGE, "calibrate: '--device NAME' is missing");
     if (!measured)
         return error_set(err, ERROR_USAGE,
-                         "expected at least one of --gemm, --collectives, --runs and --from");
-    if (given->from && given->runs)
+                         "expected at least one of --gemm, --collectives, --runs and --log");
+    if (given->log && given->runs)
         return error_set(err, ERROR_USAGE,
-                         "--from (the log of one run) and --runs (a table of runs) cannot be combined");
+                         "--log (the log of one run) and --runs (a table of runs) cannot be combined");
     if (given->name && (!*given->name || strchr(given->name, '/') || strlen(given->name) > 64))
         return error_set(err, ERROR_USAGE, "--name: expected from 1 to 64 characters without '/', found '%s'",
                          given->name);
@@ -403,7 +403,7 @@ static bool fit(struct calibrate_report *report, const struct rh_calibrate_reque
     return check_options(given, err) && choose_device(report, err) &&
            (!given->known || calibrate_known(report, err)) && fit_table(report, given->gemm, fit_gemm, err) &&
            fit_table(report, given->collectives, fit_collectives, err) &&
-           (!given->runs || fit_runs(report, err)) && (!given->from || calibrate_from(report, err));
+           (!given->runs || fit_runs(report, err)) && (!given->log || calibrate_from(report, err));
 }
 
 static bool answer(const struct rh_calibrate_request *given, const struct api_call *call,
@@ -429,7 +429,7 @@ const struct option_spec api_calibrate_options[] = {
     OPTION(rh_calibrate_request, device, OPTION_TEXT, "device", .letter = 'd', .argument = "NAME",
            .help = "the measured device, by name or as a file; only its rows of the tables are used "
                    "(required, but for "
-                   "--known, and where the log of --from names it)"),
+                   "--known, and where the log of --log names it)"),
     OPTION(rh_calibrate_request, gemm, OPTION_FILE, "gemm", .argument = "TABLE",
            .help =
                "measured matrix products, CSV or a profile of 'rehearse measure layers': fits the device"),
@@ -437,31 +437,32 @@ const struct option_spec api_calibrate_options[] = {
            .help = "measured collectives (CSV): fits the device's link"),
     OPTION(rh_calibrate_request, runs, OPTION_FILE, "runs", .argument = "TABLE",
            .help = "measured training runs (CSV, as for 'rehearse validate'): fits the device's generation"),
-    OPTION(rh_calibrate_request, from, OPTION_FILE, "from", .argument = "LOG",
+    OPTION(rh_calibrate_request, log, OPTION_FILE, "log", .was = "from", .argument = "LOG",
            .help = "log of one of your runs (Megatron-LM, torchtitan or DeepSpeed), to correct the times of "
                    "similar jobs on your machines"),
-    OPTION(rh_calibrate_request, jobs, OPTION_FILE, "job", .needs = "from", .argument = "FILE",
+    OPTION(rh_calibrate_request, jobs, OPTION_FILE, "job", .needs = "log", .argument = "FILE",
            .repeats = true,
            .help = "the run's launch description, as 'rehearse price' reads it, if the log does not hold its "
                    "arguments"),
-    OPTION(rh_calibrate_request, set, OPTION_TEXT, "set", .needs = "from", .argument = "NAME=VALUE",
+    OPTION(rh_calibrate_request, set, OPTION_TEXT, "set", .needs = "log", .argument = "NAME=VALUE",
            .repeats = true, .help = "a variable of that description, or an argument by its name"),
     OPTION(rh_calibrate_request, root, OPTION_FILE, "root", .argument = "FOLDER",
            .help = "files that it names are read below its own folder or below FOLDER; default: the nearest "
                    "folder above it that has .git"),
-    OPTION(rh_calibrate_request, model, OPTION_TEXT, "model", .needs = "from", .letter = 'm',
+    OPTION(rh_calibrate_request, model, OPTION_TEXT, "model", .needs = "log", .letter = 'm',
            .argument = "NAME",
            .help =
                "the run's model, if it is not described: a name, org/name, or a config.json of Hugging Face"),
-    OPTION(rh_calibrate_request, sequence, OPTION_INTEGER, "sequence", .needs = "from",
+    OPTION(rh_calibrate_request, sequence, OPTION_INTEGER, "sequence", .needs = "log",
            .dimension = DIMENSION_LENGTH, .argument = "N", .initial = "0", .max = 1 << 24,
            .help = "tokens of a sequence, if not given otherwise"),
-    OPTION(rh_calibrate_request, software, OPTION_TEXT, "software", .needs = "from", .argument = "NAME",
+    OPTION(rh_calibrate_request, software, OPTION_TEXT, "software", .needs = "log", .argument = "NAME",
            .help =
-               "training software that the run is priced as, instead of the log's ('rehearse cost --list')"),
-    OPTION(rh_calibrate_request, devices, OPTION_INTEGER, "devices", .needs = "from", .argument = "N",
+               "training software that the run is priced as, instead of the log's, by name ('rehearse cost "
+               "--list') or as a file"),
+    OPTION(rh_calibrate_request, devices, OPTION_INTEGER, "devices", .needs = "log", .argument = "N",
            .initial = "0", .max = 1048576, .help = "number of devices of the run; 0: as in the log"),
-    OPTION(rh_calibrate_request, devices_per_node, OPTION_INTEGER, "devices-per-node", .needs = "from",
+    OPTION(rh_calibrate_request, devices_per_node, OPTION_INTEGER, "devices-per-node", .needs = "log",
            .argument = "N", .initial = "0", .max = 1024,
            .help = "devices of a node; 0: as in the log, or the usual number for the device type"),
     OPTION(rh_calibrate_request, rows, OPTION_TEXT, "rows", .argument = "NAME",

@@ -42,7 +42,7 @@ struct calibrate_report {
     struct table table;
     const struct cost_device *device; /* NULL: all, with --known */
     struct cost_device fitted;        /* the device with the fit of --gemm; name NULL: there is none */
-    struct calibrate_run *run;        /* of --from; NULL: there is none */
+    struct calibrate_run *run;        /* of --log; NULL: there is none */
     int line_count, file_count;
     int product_lines; /* of --known, the first of them */
     enum calibrate_left_out left_out;
@@ -60,7 +60,7 @@ bool calibrate_known(struct calibrate_report *report, struct error *err);
 /* Returns the text of a further file, by its name without ending. */
 struct text *calibrate_add_file(struct calibrate_report *report, const char *name);
 
-/* Reads the log of --from and its job, and adds what they say. On success the report has a run; calibrate_run_release ends
+/* Reads the log of --log and its job, and adds what they say. On success the report has a run; calibrate_run_release ends
  * it in any case. */
 bool calibrate_from(struct calibrate_report *report, struct error *err);
 void calibrate_run_release(struct calibrate_run *run);

@@ -159,8 +159,8 @@ bool calibrate_from(struct calibrate_report *report, struct error *err)
     run->sets = calloc(given->set.count + 1, sizeof *run->sets);
     if (!run->sets)
         return error_memory(err);
-    return run_log_load(&run->log, given->from, err) && make_job(run, given, err) &&
-           judge(run, report, err) && add_file(run, report, err);
+    return run_log_load(&run->log, given->log, err) && make_job(run, given, err) && judge(run, report, err) &&
+           add_file(run, report, err);
 }
 
 /* ---- the report ---- */

@@ -120,7 +120,7 @@ static bool begin_pricing(struct price_request *pricing, const struct rh_cost_re
                   .keep_all = given->keep_all,
                   .no_tf32 = given->no_tf32,
                   .no_neighbours = given->no_neighbours,
-                  .is_first = given->first,
+                  .is_first = given->first_layer,
                   .devices_per_node = (int)given->devices_per_node,
                   .across = tables_link(tables, given->across),
                   .tables = tables,
@@ -134,12 +134,12 @@ static bool begin_pricing(struct price_request *pricing, const struct rh_cost_re
     pricing->files = calloc(given->files.count, sizeof *pricing->files);
     if (!pricing->files)
         return error_memory(err);
-    if (given->backward.count && given->backward.count != given->files.count)
-        return error_set(err, ERROR_USAGE, "--backward: expected one for each of %zu files, found %zu",
-                         given->files.count, given->backward.count);
-    if (given->backward.count && (recompute != RECOMPUTE_NONE || given->keep_all))
+    if (given->backward_file.count && given->backward_file.count != given->files.count)
+        return error_set(err, ERROR_USAGE, "--backward-file: expected one for each of %zu files, found %zu",
+                         given->files.count, given->backward_file.count);
+    if (given->backward_file.count && (recompute != RECOMPUTE_NONE || given->keep_all))
         return error_set(err, ERROR_USAGE,
-                         "--%s is for derived backward passes and cannot be combined with --backward",
+                         "--%s is for derived backward passes and cannot be combined with --backward-file",
                          given->keep_all ? "keep-all" : "recompute");
     if (recompute == RECOMPUTE_SELECTIVE)
         return error_set(err, ERROR_USAGE,
@@ -148,7 +148,7 @@ static bool begin_pricing(struct price_request *pricing, const struct rh_cost_re
         return unknown_link(given, err);
     for (size_t i = 0; i < given->files.count; i++) {
         pricing->files[i].path = given->files.items[i];
-        pricing->files[i].backward = given->backward.count ? given->backward.items[i] : NULL;
+        pricing->files[i].backward = given->backward_file.count ? given->backward_file.items[i] : NULL;
     }
     return read_parameters(given->parameters, pricing, err);
 }
@@ -316,13 +316,13 @@ static bool check_options(const struct rh_cost_request *given, struct error *err
         const char *name;
         bool set;
     } of_files[] = {{"explain", given->explain},
-                    {"backward", given->backward.count > 0},
+                    {"backward-file", given->backward_file.count > 0},
                     {"parameters", given->parameters != NULL},
                     {"attention", strcmp(given->attention, attentions[ATTENTION_UNFUSED]) != 0},
                     {"keep-all", given->keep_all},
                     {"no-tf32", given->no_tf32},
                     {"no-neighbours", given->no_neighbours},
-                    {"first", given->first},
+                    {"first-layer", given->first_layer},
                     {"rules", has_other_rules(given)},
                     {"dim", given->dims.count > 0},
                     {"custom-calls", given->custom_calls != NULL}};
@@ -412,7 +412,8 @@ const struct option_spec api_cost_options[] = {
     OPTION(rh_cost_request, recompute, OPTION_WORD, "recompute", .argument = "WHAT", .initial = "none",
            .words = recomputes,
            .help = "activations that the backward pass recomputes instead of keeping them"),
-    OPTION(rh_cost_request, backward, OPTION_FILE, "backward", .repeats = true, .argument = "FILE",
+    OPTION(rh_cost_request, backward_file, OPTION_FILE, "backward-file", .was = "backward", .repeats = true,
+           .argument = "FILE",
            .help =
                "the backward pass of a file, once for each file in the same order; by default it is derived"),
     OPTION(rh_cost_request, parameters, OPTION_TEXT, "parameters", .argument = "N,...",
@@ -436,10 +437,12 @@ const struct option_spec api_cost_options[] = {
         .help =
             "price the products and collectives of files by the formula alone, without the nearest measured "
             "ones"),
-    OPTION(rh_cost_request, first, OPTION_FLAG, "first",
+    OPTION(rh_cost_request, first_layer, OPTION_FLAG, "first-layer", .was = "first",
            .help = "the first file is the model's first layer: the gradient of its input is not computed"),
     OPTION(rh_cost_request, software, OPTION_TEXT, "software", .needs = "model", .argument = "NAME",
-           .initial = SOFTWARE, .help = "the training software: how attention is computed and what is fused"),
+           .initial = SOFTWARE,
+           .help =
+               "the training software, by name or as a file: how attention is computed and what is fused"),
     OPTION(rh_cost_request, devices_per_node, OPTION_INTEGER, "devices-per-node", .argument = "N",
            .initial = "8", .max = 1024,
            .help = "all-reduce times inside a node for up to N devices; 0 leaves them out"),
@@ -454,7 +457,7 @@ const struct option_spec api_cost_options[] = {
     OPTION(rh_cost_request, rules, OPTION_WORD, "rules", .argument = "NAME", .initial = "rehearse",
            .words = cost_rules,
            .help = "rules for counting files and, with --device, timing them: xla-gpu: XLA's (needs "
-                   "--backward); xla-fork: those of its fork of April 2024; xla: counts only"),
+                   "--backward-file); xla-fork: those of its fork of April 2024; xla: counts only"),
     OPTION(rh_cost_request, explain, OPTION_FLAG, "explain",
            .help = "show the time of files by kernel, the bound of each, and the memory; on " EXPLAINED_DEVICE
                    " unless --device names others"),

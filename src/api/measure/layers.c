@@ -17,29 +17,16 @@ enum { TYPE_FP32, TYPE_BF16 };
 
 /* ---- options ---- */
 
-/* Reads "2%" or "0.02". */
-static bool read_precision(const char *text, double *precision, struct error *err)
-{
-    char *end;
-    double value = text_number(text, &end);
-    bool percent = end > text && *end == '%' && !end[1];
-    if (end == text || (*end && !percent) || !(value > 0.0) || value > (percent ? 50.0 : 0.5))
-        return error_set(err, ERROR_USAGE,
-                         "--precision: expected a share such as 2%%, up to 50%%; found '%s'", text);
-    *precision = percent ? value / 100.0 : value;
-    return true;
-}
-
 static bool read_options(const struct rh_measure_layers_request *given, struct sample_options *samples,
                          struct error *err)
 {
     samples->limit = given->limit;
     samples->by_processor = option_index(clocks, given->clock) == 1;
-    if (!read_precision(given->precision, &samples->precision, err))
+    if (!option_tolerance(given->tolerance, &samples->precision, err))
         return false;
-    if (given->backward.count > 0 && given->backward.count != given->files.count)
-        return error_set(err, ERROR_USAGE, "--backward: expected one for each of %zu files, found %zu",
-                         given->files.count, given->backward.count);
+    if (given->backward_file.count > 0 && given->backward_file.count != given->files.count)
+        return error_set(err, ERROR_USAGE, "--backward-file: expected one for each of %zu files, found %zu",
+                         given->files.count, given->backward_file.count);
     if (given->model && given->files.count > 0)
         return error_set(err, ERROR_USAGE, "files and --model exclude each other");
     if (given->output && !given->model && given->files.count == 0)
@@ -136,7 +123,7 @@ static struct layer_file *list_files(const struct rh_measure_layers_request *giv
         error_memory(err);
     for (size_t i = 0; files && i < given->files.count; i++) {
         files[i].path = paths[i];
-        files[i].backward = given->backward.count > 0 ? given->backward.items[i] : NULL;
+        files[i].backward = given->backward_file.count > 0 ? given->backward_file.items[i] : NULL;
     }
     return files;
 }
@@ -145,7 +132,7 @@ static bool measure_by_pjrt(const struct rh_measure_layers_request *given,
                             const struct sample_options *samples, struct api_report *report,
                             struct measured_layers *measured, struct error *err)
 {
-    struct layer_options options = {.is_first = given->first};
+    struct layer_options options = {.is_first = given->first_layer};
     struct layer_file *files = list_files(given, &report->base, err);
     struct pjrt *pjrt = files ? pjrt_open(given->pjrt, err) : NULL;
     bool done = pjrt && (!given->compile_options || pjrt_read_options(pjrt, given->compile_options, err));
@@ -197,7 +184,7 @@ static bool measure_files(const struct rh_measure_layers_request *given, rh_hand
                           const struct sample_options *samples, struct error *err)
 {
     struct hlo_dims dims = {0};
-    struct layer_options options = {.is_first = given->first};
+    struct layer_options options = {.is_first = given->first_layer};
     struct layer_file *files = list_files(given, handle, err);
     bool done = files && tables_ready(err) && cost_dims_read(&dims, &given->dims, err) &&
                 check_dims(files, given->files.count, &dims, err) &&
@@ -285,16 +272,17 @@ const struct option_spec api_measure_layers_options[] = {
            .argument = "N", .max = 16777216, .initial = "0",
            .help = "tokens of a sequence of --model; 0 is the model's"),
     OPTION(rh_measure_layers_request, software, OPTION_TEXT, "software", .argument = "NAME",
-           .initial = "fsdp", .help = "training software whose kernels --model uses"),
+           .initial = "fsdp", .help = "training software whose kernels --model uses, by name or as a file"),
     OPTION(rh_measure_layers_request, dims, OPTION_TEXT, "dim", .argument = "NAME=N", .repeats = true,
            .help = "size of a dynamic dimension of files, as for 'rehearse cost'; not with --pjrt"),
-    OPTION(rh_measure_layers_request, backward, OPTION_FILE, "backward", .argument = "FILE", .repeats = true,
+    OPTION(rh_measure_layers_request, backward_file, OPTION_FILE, "backward-file", .was = "backward",
+           .argument = "FILE", .repeats = true,
            .help = "backward pass of the file at the same position; by default it is derived and its time "
                    "estimated"),
-    OPTION(rh_measure_layers_request, first, OPTION_FLAG, "first",
+    OPTION(rh_measure_layers_request, first_layer, OPTION_FLAG, "first-layer", .was = "first",
            .help = "derive backward passes without gradients of inputs"),
-    OPTION(rh_measure_layers_request, precision, OPTION_TEXT, "precision", .dimension = DIMENSION_WITH_UNIT,
-           .argument = "SHARE", .initial = "2%",
+    OPTION(rh_measure_layers_request, tolerance, OPTION_TEXT, "tolerance", .was = "precision",
+           .dimension = DIMENSION_WITH_UNIT, .argument = "SHARE", .initial = "2%",
            .help = "repeat until half of the 95 % interval of the median is this share of it"),
     OPTION(rh_measure_layers_request, limit, OPTION_QUANTITY, "limit", .dimension = DIMENSION_WAIT,
            .unit = UNIT_TIME, .argument = "TIME", .initial = "20s", .min = 1e-3, .max = 86400,

@@ -3,6 +3,7 @@
 #include "core/file.h"
 #include "core/file_output.h"
 #include "core/progress.h"
+#include "core/statistics.h"
 #include "measure/host.h"
 #include "measure/links/write.h"
 
@@ -30,21 +31,6 @@ struct links_job {
 };
 
 /* ---- options ---- */
-
-/* "2%", or 0.02. */
-static bool read_precision(const char *text, double *precision, struct error *err)
-{
-    char *end;
-    double value = text_number(text, &end);
-    bool read = end != text;
-    if (*end == '%') {
-        value /= 100.0;
-        end++;
-    }
-    *precision = value;
-    return (read && *end == 0 && value >= 1e-4 && value <= 1.0) ||
-           error_set(err, ERROR_USAGE, "--precision: expected a share such as 2%%, found '%s'", text);
-}
 
 static bool read_kinds(struct study_options *options, const char *list, struct error *err)
 {
@@ -74,8 +60,7 @@ static bool read_kinds(struct study_options *options, const char *list, struct e
 
 static int compare_bytes(const void *a, const void *b)
 {
-    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-    return (left > right) - (left < right);
+    return order_of(*(const int64_t *)a, *(const int64_t *)b);
 }
 
 /* The all-reduces of a profile: each size once, in whole floats. */
@@ -104,7 +89,7 @@ static bool read_options(struct links_job *job, struct error *err)
     const struct rh_measure_links_request *given = job->given;
     struct study_options *o = &job->options;
     o->sample.limit = given->limit;
-    if (!read_precision(given->precision, &o->sample.precision, err) || !read_kinds(o, given->kinds, err))
+    if (!option_tolerance(given->tolerance, &o->sample.precision, err) || !read_kinds(o, given->kinds, err))
         return false;
     if (given->smallest > given->largest)
         return error_set(err, ERROR_USAGE, "--smallest is larger than --largest");
@@ -128,7 +113,7 @@ static bool check_same(const struct links_job *job, struct error *err)
     struct text text = {0};
     const struct rh_measure_links_request *given = job->given;
     const struct study_options *o = &job->options;
-    text_format(&text, "%s %s %s %.17g %d %d %d", REHEARSE_VERSION, given->precision,
+    text_format(&text, "%s %s %s %.17g %d %d %d", REHEARSE_VERSION, given->tolerance,
                 given->nccl ? given->nccl : "", given->limit, o->size_count, o->layer_count,
                 (int)sizeof(struct study_row));
     text_add_bytes(&text, (const char *)o->sizes, (size_t)o->size_count * sizeof *o->sizes);
@@ -331,8 +316,8 @@ static rh_handle *make(const void *request, const struct api_call *call, struct 
 }
 
 const struct option_spec api_measure_links_options[] = {
-    OPTION(rh_measure_links_request, precision, OPTION_TEXT, "precision", .dimension = DIMENSION_WITH_UNIT,
-           .argument = "SHARE", .initial = "2%",
+    OPTION(rh_measure_links_request, tolerance, OPTION_TEXT, "tolerance", .was = "precision",
+           .dimension = DIMENSION_WITH_UNIT, .argument = "SHARE", .initial = "2%",
            .help = "repeat each measurement until half of its 95 % interval is this share of the median"),
     OPTION(rh_measure_links_request, limit, OPTION_QUANTITY, "limit", .dimension = DIMENSION_WAIT,
            .argument = "TIME", .initial = "1 s", .unit = UNIT_TIME, .min = 0.01, .max = 3600,

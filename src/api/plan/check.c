@@ -167,6 +167,9 @@ static bool choose(const struct rh_check_request *asked, const struct api_call *
     };
     how->planning.objective = option_index(objectives, asked->objective);
     how->planning.memory = option_index(memories, asked->memory) - 1; /* the first word is "plan" */
+    if (asked->software && !doc_is_name(asked->software))
+        return error_set(err, ERROR_USAGE, "--software: expected a file (.yaml, .yml, .json), found '%s'",
+                         asked->software);
     if (!tables_add(&chosen->added, TABLE_LINKS, asked->links, err) ||
         !tables_add(&chosen->added, TABLE_CALIBRATIONS, asked->calibration, err) ||
         !tables_add(&chosen->added, TABLE_SOFTWARE, asked->software, err) ||
@@ -213,8 +216,8 @@ const struct option_spec api_check_plan_options[] = {
            .help = "your own links; a link of the same name replaces the known one"),
     OPTION(rh_check_request, calibration, OPTION_FILE, "calibration", .argument = "FILE",
            .help = "the result of 'rehearse calibrate', which replaces the built-in calibration"),
-    OPTION(rh_check_request, software, OPTION_FILE, "software", .argument = "FILE",
-           .help = "your own training software, by whose name the plan says it"),
+    OPTION(rh_check_request, software, OPTION_FILE, "software", .argument = "NAME",
+           .help = "your own training software, as a file, by whose name the plan says it"),
     OPTION(rh_check_request, microbatch_size, OPTION_INTEGER, "microbatch-size",
            .dimension = DIMENSION_SAMPLES, .argument = "N", .initial = "0", .max = PROFILE_MAX_MICROBATCH,
            .help = "read mb{N}.json of an Oobleck folder; 0 reads the only one"),

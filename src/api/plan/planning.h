@@ -52,8 +52,8 @@ bool planning_open_given(struct planning *planning, struct planning_options opti
                    "tf32 where there is tf32"),                                                              \
         OPTION(type, software, OPTION_TEXT, "software", .takers = PLANS_MODEL | PLANS_ONLY_MODEL,            \
                .topic = "job", .argument = "NAME", .initial = "megatron-core",                               \
-               .help = "training software: it decides which kernels are fused, which transfers overlap and " \
-                       "how a model can be split ('rehearse cost --list')"),                                 \
+               .help = "training software, by name ('rehearse cost --list') or as a file: it decides which " \
+                       "kernels are fused, which transfers overlap and how a model can be split"),           \
         OPTION(type, links, OPTION_FILE, "links", .takers = PLANS_MODEL | PLANS_ONLY_MODEL, .topic = "job",  \
                .argument = "FILE",                                                                           \
                .help = "file of your own links, which replace known links of the same name"),                \

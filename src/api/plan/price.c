@@ -252,8 +252,8 @@ const struct option_spec api_price_options[] = {
     OPTION(
         rh_price_request, software, OPTION_TEXT, "software", .argument = "NAME",
         .help =
-            "training software whose kernels and overlaps are priced, instead of the file's ('rehearse cost "
-            "--list')"),
+            "training software whose kernels and overlaps are priced, instead of the description's, by name "
+            "('rehearse cost --list') or as a file"),
     OPTION(rh_price_request, devices_per_node, OPTION_INTEGER, "devices-per-node", .argument = "N",
            .initial = "0", .max = 1024,
            .help = "devices of a node; 0: as in the file, or the usual number for the device type"),

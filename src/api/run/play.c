@@ -139,7 +139,7 @@ static bool check_drill(const struct rh_play_request *given, const struct api_ca
     static const char *const of_plans[] = {
         "ranks", "devices-per-rank", "schedule",  "chunks",    "link",      "compute",
         "model", "sequence",         "type",      "software",  "pin",       "jitter",
-        "data",  "storage",          "csv",       "trace",     "chakra",    "figure",
+        "data",  "storage",          "tasks",     "trace",     "chakra",    "figure",
         "style", "simulated",        "copy-rate", "save-rate", "save-waits"};
     static const char *const of_fates[] = {"kill", "cut", "return", "failures", "survive"};
     bool drill = play_asks_drills(given);
@@ -234,7 +234,8 @@ const struct option_spec api_play_options[] = {
            .words = types, .topic = "kernels", .initial = "plan",
            .help = "number format; 'plan': the plan's, or fp32 if it names none"),
     OPTION(rh_play_request, software, OPTION_TEXT, "software", .needs = "compute=kernels", .argument = "NAME",
-           .topic = "kernels", .initial = "fsdp", .help = "training software whose kernels are computed"),
+           .topic = "kernels", .initial = "fsdp",
+           .help = "training software whose kernels are computed, by name or as a file"),
     OPTION(rh_play_request, pin, OPTION_FLAG, "pin",
            .help = "pin each rank to one CPU, round robin if there are fewer CPUs than ranks"),
     OPTION(rh_play_request, jitter, OPTION_NUMBER, "jitter", .dimension = DIMENSION_SHARE,
@@ -272,7 +273,7 @@ const struct option_spec api_play_options[] = {
         .help =
             "--save-every: the next passes wait for the copies of all devices to their hosts, for the writes "
             "of all hosts, or not at all: only the next optimizer step waits for its device's copy"),
-    OPTION(rh_play_request, csv, OPTION_FILE, "csv", .topic = "output", .argument = "FILE",
+    OPTION(rh_play_request, tasks, OPTION_FILE, "tasks", .was = "csv", .topic = "output", .argument = "FILE",
            .help = "also write all tasks as a table: device, kind, micro-batch, begin, end"),
     OPTION(rh_play_request, trace, OPTION_FILE, "trace", .topic = "output", .argument = "FILE",
            .help = "also write the tasks as a Chrome trace, for Perfetto; a name that ends in / is a folder "

@@ -58,7 +58,7 @@ static bool play(struct wire *wire, struct plan *plan, const struct run_options 
 {
     static const struct timeline_sink none = {.context = NULL};
     int64_t now = clock_read(CLOCK_REALTIME);
-    struct shown_tasks played = {.names = {.csv = given->csv,
+    struct shown_tasks played = {.names = {.csv = given->tasks,
                                            .figure = given->figure,
                                            .trace = given->trace,
                                            .chakra = given->chakra,

@@ -156,7 +156,7 @@ static bool play_with_file(const struct sim_options *asked, const struct simulat
     if (given->compare || options.chunks > 0 || options.memory > 0 || given->write_schedule != NULL)
         return error_set(
             err, ERROR_USAGE,
-            "--compare, --chunks, --memory and --write-schedule: '%s' defines its own order of passes",
+            "--compare, --chunks, --memory-limit and --write-schedule: '%s' defines its own order of passes",
             given->schedule);
     if (!schedule_csv_load(&csv, given->schedule, err))
         return false;

@@ -183,7 +183,7 @@ bool simulate_play_schedules(struct plan *plan, const struct sim_options *option
                              const struct simulate_options *given, struct error *err)
 {
     if (simulate_wants_tasks(given))
-        return error_set(err, ERROR_USAGE, "--csv, --figure and --trace are for one schedule");
+        return error_set(err, ERROR_USAGE, "--tasks, --figure and --trace are for one schedule");
     struct simulate_entry *entries = calloc(SIMULATE_MAX_ENTRIES, sizeof *entries);
     struct played *played = calloc(SIMULATE_MAX_ENTRIES, sizeof *played);
     if (entries == NULL || played == NULL) {

@@ -53,8 +53,8 @@ const struct option_spec api_simulate_options[] = {
     OPTION(rh_simulate_request, hidden, OPTION_NUMBER, "hidden", .dimension = DIMENSION_SHARE,
            .argument = "SHARE", .initial = "0", .max = 1,
            .help = "overlap of the two passes of a DualPipe pair, as a share of the shorter one"),
-    OPTION(rh_simulate_request, memory, OPTION_QUANTITY, "memory", .dimension = DIMENSION_NUMBER,
-           .argument = "N", .unit = UNIT_BYTES, .initial = "0",
+    OPTION(rh_simulate_request, memory_limit, OPTION_QUANTITY, "memory-limit", .was = "memory",
+           .dimension = DIMENSION_NUMBER, .argument = "N", .unit = UNIT_BYTES, .initial = "0",
            .help = "activation memory limit of a device, for schedules that fill it: in micro-batches, for a "
                    "plan in bytes (20 GiB); 0: as the schedule defines"),
     OPTION(rh_simulate_request, compare, OPTION_FLAG, "compare",
@@ -126,7 +126,8 @@ const struct option_spec api_simulate_options[] = {
     OPTION(rh_simulate_request, letters, OPTION_WORD, "letters", .needs = "write-schedule", .topic = "output",
            .argument = "GENERATION", .initial = "newer", .words = schedule_letter_names,
            .help = "--write-schedule: I and B (PyTorch from 2025 on), or B and BW"),
-    OPTION(rh_simulate_request, csv, OPTION_FILE, "csv", .topic = "output", .argument = "FILE",
+    OPTION(rh_simulate_request, tasks, OPTION_FILE, "tasks", .was = "csv", .topic = "output",
+           .argument = "FILE",
            .help = "also write all tasks as a table: device, kind, micro-batch, begin, end"),
     OPTION(rh_simulate_request, trace, OPTION_FILE, "trace", .topic = "output", .argument = "FILE",
            .help = "also write the tasks as a Chrome trace, shaped as PyTorch's profiler does; a name that "
@@ -201,7 +202,7 @@ static bool deliver_trial(const struct trial *trial, const struct simulate_sourc
 static bool play_file(const struct simulate_options *given, const struct simulate_numbers *numbers,
                       struct error *err)
 {
-    static const char *const shapes[] = {"stages", "microbatches", "chunks", "memory", "compare"};
+    static const char *const shapes[] = {"stages", "microbatches", "chunks", "memory-limit", "compare"};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         if (simulate_is_given(given, shapes[i]))
             return error_set(err, ERROR_USAGE, "--%s: '%s' defines its own order of passes", shapes[i],
@@ -279,7 +280,7 @@ static bool check_entries(const struct simulate_entry *entries, int count, struc
 static bool play_all(struct simulate_entry *entries, int count, const struct simulate_options *given,
                      const struct simulate_numbers *numbers, struct error *err)
 {
-    static const char *const files[] = {"write-schedule", "csv", "trace", "chakra"};
+    static const char *const files[] = {"write-schedule", "tasks", "trace", "chakra"};
     struct playing playing = {entries, given, numbers};
     for (int i = 0; i < 4; i++)
         if (simulate_is_given(given, files[i]))
@@ -319,7 +320,7 @@ static bool play_names(const struct simulate_options *given, const struct simula
 /* A recorded run has an order and times of its own. */
 static bool check_replay(const struct simulate_options *given, struct error *err)
 {
-    static const char *const taken[] = {"replay", "what-if", "csv", "trace", "figure", "style"};
+    static const char *const taken[] = {"replay", "what-if", "tasks", "trace", "figure", "style"};
     if (given->plan || given->from)
         return error_set(err, ERROR_USAGE, "--replay plays a recorded trace: leave out the plan '%s'",
                          given->plan ? given->plan : "from");
@@ -373,7 +374,7 @@ static rh_handle *make(const void *request, const struct api_call *call, struct 
         .weight = asked->weight,
         .comm = asked->comm,
         .hidden = asked->hidden,
-        .memory = asked->memory,
+        .memory = asked->memory_limit,
         .send_blocks = asked->send_blocks,
         .compare = asked->compare,
         .level = option_index(levels, asked->level),
@@ -394,7 +395,7 @@ static rh_handle *make(const void *request, const struct api_call *call, struct 
         .write_schedule = asked->write_schedule,
         .with_sends = asked->with_sends,
         .letters = option_index(schedule_letter_names, asked->letters),
-        .csv = asked->csv,
+        .csv = asked->tasks,
         .figure = asked->figure,
         .trace = asked->trace,
         .chakra = asked->chakra,

@@ -229,7 +229,7 @@ const struct option_spec api_validate_options[] = {
         .help =
             "only runs of this set, a column of the table; of the published runs: trainers, simumax, mlperf, "
             "recipes"),
-    OPTION(rh_validate_request, devices, OPTION_FILE, "devices", .argument = "FILE",
+    OPTION(rh_validate_request, device_file, OPTION_FILE, "device-file", .was = "devices", .argument = "FILE",
            .help = "your own devices; a device of the same name replaces the known one (docs/device.md)"),
     OPTION(rh_validate_request, links, OPTION_FILE, "links", .argument = "FILE",
            .help = "your own links; a link of the same name replaces the known one (docs/collectives.md)"),

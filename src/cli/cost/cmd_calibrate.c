@@ -34,7 +34,7 @@ static const struct command_example examples[] = {
     {"rehearse cost --model gpt2-xl --device my-h100.yaml", "and its use"},
     {"rehearse calibrate --device h100 --collectives nccl.csv --across ib-400g -o links/",
      "links inside a node and between nodes"},
-    {"rehearse calibrate --from run.log --device h100 -o lab.yaml", "a run of your own"},
+    {"rehearse calibrate --log run.log --device h100 -o lab.yaml", "a run of your own"},
     {"rehearse price train.sh --device h100 --calibration lab.yaml", "and its use for jobs like it"},
     {NULL, NULL},
 };
@@ -51,7 +51,7 @@ const struct command command_calibrate = {
         "Columns of matrix products: m, n, k and time_us, time_ms, seconds or flops_per_sec; optionally "
         "batch, dtype and gpu. Of collectives: collective, ranks, bytes and time_us, time_ms or seconds; "
         "optionally nodes and gpu.\n\n"
-        "--from reads the log of one run of Megatron-LM, torchtitan or DeepSpeed, and compares it with what "
+        "--log reads the log of one run of Megatron-LM, torchtitan or DeepSpeed, and compares it with what "
         "is "
         "expected of its job. Given as --calibration, what is written corrects jobs like it.",
     .options = options,

@@ -2,6 +2,7 @@
  *
  * A program of its own: its numbers are ratios to today's formula, with today's parameters, in the same build. */
 #include "core/csv.h"
+#include "core/statistics.h"
 #include "core/text.h"
 #include "cost/calibrate/samples.h"
 #include "cost/gemm.h"
@@ -83,32 +84,27 @@ static const char head[] =
     "scripts/learn-products.\n"
     "# Rows are \"batch n k\" with characters by m, or \"batch m n k\" with characters by device.\n";
 
-static int compare(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 static int by_line(const struct shape *a, const struct shape *b, bool by_device)
 {
-    int order = compare(a->batch, b->batch);
-    order = order || !by_device ? order : compare(a->m, b->m);
-    order = order ? order : compare(a->n, b->n);
-    return order ? order : compare(a->k, b->k);
+    int order = order_of(a->batch, b->batch);
+    order = order || !by_device ? order : order_of(a->m, b->m);
+    order = order ? order : order_of(a->n, b->n);
+    return order ? order : order_of(a->k, b->k);
 }
 
 static int by_m(const void *a, const void *b)
 {
     const struct shape *x = a, *y = b;
     int order = by_line(x, y, false);
-    order = order ? order : compare(x->m, y->m);
-    return order ? order : compare(x->device, y->device);
+    order = order ? order : order_of(x->m, y->m);
+    return order ? order : order_of(x->device, y->device);
 }
 
 static int by_shape(const void *a, const void *b)
 {
     const struct shape *x = a, *y = b;
     int order = by_line(x, y, true);
-    return order ? order : compare(x->device, y->device);
+    return order ? order : order_of(x->device, y->device);
 }
 
 /* Rows of one shape, such as those of two formats of 8 bits, become their mean. */

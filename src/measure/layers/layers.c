@@ -128,7 +128,7 @@ bool measured_profile(struct profile *profile, const struct measured_layers *mea
     for (int i = 0; i < measured->count; i++)
         if (!measured->layers[i].backward.is_there)
             return error_set(err, ERROR_INPUT,
-                             "%s: a profile needs a backward pass, give it with --backward: %s",
+                             "%s: a profile needs a backward pass, give it with --backward-file: %s",
                              measured->layers[i].path,
                              measured->layers[i].backward.notes ? measured->layers[i].backward.notes
                                                                 : "none could be derived");

@@ -180,25 +180,20 @@ bool replay_add_call(struct replay *replay, const struct replay_call *call, stru
 
 /* --- putting it together -------------------------------------------------------------------------------- */
 
-static int compare(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 static int by_start(const void *a, const void *b)
 {
     const struct replay_activity *first = a, *second = b;
-    int order = compare(first->start, second->start);
-    return order ? order : compare(first->place, second->place);
+    int order = order_of(first->start, second->start);
+    return order ? order : order_of(first->place, second->place);
 }
 
 /* Of a call within another one, which begins with it, the outer one comes first. */
 static int by_begin(const void *a, const void *b)
 {
     const struct replay_call *first = a, *second = b;
-    int order = compare(first->begin, second->begin);
-    order = order ? order : compare(second->duration, first->duration);
-    return order ? order : compare(first->place, second->place);
+    int order = order_of(first->begin, second->begin);
+    order = order ? order : order_of(second->duration, first->duration);
+    return order ? order : order_of(first->place, second->place);
 }
 
 /* Sorts large items with few bytes beside them: their order is found first, then each cycle of it is moved. */
@@ -259,7 +254,7 @@ static int by_correlation(const void *a, const void *b, void *context)
 {
     const struct replay *replay = context;
     uint32_t first = *(const uint32_t *)a, second = *(const uint32_t *)b;
-    int order = compare(replay->calls[first].correlation, replay->calls[second].correlation);
+    int order = order_of(replay->calls[first].correlation, replay->calls[second].correlation);
     return order ? order : (first > second) - (first < second);
 }
 
