@@ -222,6 +222,8 @@ bool launch_read_value(struct launch_options *options, const struct launch_rule 
                              argument->shape == SHAPE_MAP      ? "map"
                              : argument->shape == SHAPE_NESTED ? "list of lists or maps"
                                                                : "list");
+    if (!value && !toggles && !rule->name) /* a command's option that takes one; YAML without one says null */
+        return launch_refuse(argument, err, "expected a value");
     if (rule->kind >= RULE_NAME) {
         if (rule->at && !is_none(value) && value && *value)
             *(const char **)(void *)((char *)options + rule->at) = value;
@@ -238,8 +240,7 @@ bool launch_read_value(struct launch_options *options, const struct launch_rule 
         return true;
     }
     if (!toggles && !rule->name)
-        return !value || is_none(value) || fits_each(rule, argument) ||
-               refuse_value(rule, end, argument, err);
+        return is_none(value) || fits_each(rule, argument) || refuse_value(rule, end, argument, err);
     if ((!toggles && rule->kind != RULE_WORD && is_none(value)))
         return true;
     if (toggles                   ? read_switch(options, rule, argument)

@@ -247,6 +247,23 @@ static bool refuse_blanks(const struct launch_options *options, struct error *er
     return true;
 }
 
+/* Switches of argparse take no value; in YAML they have one, and logs print True or False. */
+static bool refuse_switched(const struct launch_options *options, int first, struct error *err)
+{
+    for (int i = first; i < options->argument_count; i++) {
+        const struct launch_argument *argument = &options->arguments[i];
+        const struct launch_rule *end, *rule = launch_table_rule(megatron_rules.table, argument->name, &end);
+        bool toggles = rule && !strchr(rule->name, '*') && argument->line > 0 &&
+                       (rule->kind == RULE_SWITCH || rule->kind == RULE_BOOL ||
+                        (rule->takes && rule->takes->kind == RULE_SWITCH));
+        bool printed = argument->value &&
+                       (strcmp(argument->value, "True") == 0 || strcmp(argument->value, "False") == 0);
+        if (toggles && argument->value && !printed && !strchr(argument->value, SHELL_MARK))
+            return launch_refuse(argument, err, "takes no value, found '%s'", argument->value);
+    }
+    return true;
+}
+
 /* The version shows in the names of options. */
 static void choose_software(struct launch_options *options)
 {
@@ -284,6 +301,7 @@ static bool read_shell(struct launch_options *options, struct launch_source *sou
     return refuse_blanks(options, err) &&
            (!commands.script || launch_judge_program(options, source->path, commands.script, err)) &&
            launch_apply_rules(options, &all_rules, first, source->shell, err) &&
+           refuse_switched(options, first, err) &&
            launch_read_nodes(options, source->shell, commands.launcher, err);
 }
 
