@@ -25,10 +25,13 @@ static inline int import_teardown(void **state)
 /* A test with a folder and an import of its own. */
 #define IMPORT_TEST(name) cmocka_unit_test_setup_teardown(name, import_setup, import_teardown)
 
-/* Imports and opens what came of it. */
+/* Imports and opens what came of it; what came of an import before is released. */
 static inline void import_path(const char *path, const char *date)
 {
     struct error err;
+    trace_reader_free(reader);
+    trace_import_report_release(&report);
+    memset(&report, 0, sizeof report);
     struct trace_import_options options = {.zone = "-05:00", .date = date};
     struct trace_writer *writer = make_trace("import.db", TRACE_STORE_WHOLE);
     if (!trace_import(path, writer, &options, &report, &err))
