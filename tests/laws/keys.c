@@ -310,7 +310,7 @@ static const struct {
     {NULL, "output", "writes a file"},
     {NULL, "figure", "draws a file"},
     {NULL, "write-schedule", "writes a file"},
-    {NULL, "csv", "writes a file"},
+    {NULL, "tasks", "writes a file"},
     {NULL, "trace", "writes a file"},
     {NULL, "chakra", "writes a file"},
     {NULL, "keep-tasks", "of callers: further lists"},

@@ -206,10 +206,6 @@ static void test_series_with_lines_that_are_none(void **state)
         assert_true(first_sample("disk.r/s", "vdc", &time_ns) == 3);
         assert_int_equal(time_ns, TWENTY + 1000000000);
         assert_int_equal(report.malformed, 3); /* the value, the time, and what has no time */
-        trace_reader_free(reader);
-        reader = NULL;
-        trace_import_report_release(&report);
-        memset(&report, 0, sizeof report);
     }
 }
 
@@ -311,10 +307,6 @@ static void check_strace(const char *lines, const int64_t *starts, const char *n
     for (int i = 0; i < report.places.count; i++)
         noted |= note && strstr(report.places.list[i].what, note);
     assert_true(noted == (note != NULL));
-    trace_reader_free(reader);
-    reader = NULL;
-    trace_import_report_release(&report);
-    memset(&report, 0, sizeof report);
 }
 
 static void test_strace_with_times_since_the_line_before(void **state)
@@ -538,9 +530,6 @@ static void test_the_golden_folders_tell_the_same(void **state)
     import_path(raw, NULL);
     assert_int_equal(report.malformed, 2); /* two lines of one clock, written at once by two processors */
     check_phase(0, "INIT", INT64_C(1795228956389319000), INT64_C(1795228956904443000));
-    trace_reader_free(reader);
-    trace_import_report_release(&report);
-    memset(&report, 0, sizeof report);
     import_path(processed, NULL);
     assert_int_equal(report.malformed, 0);
     assert_int_equal(event_at(0).start_ns, INT64_C(1795228956399487115)); /* openat.out comes first */
