@@ -14,17 +14,10 @@ struct maker {
     struct layer_split split;
 };
 
-const char *const model_precisions[] = {"mixed", "fp32", "fp8", "fp4", "bf16", "fp16", "tf32", NULL};
-
-static const enum cost_type wanted[] = {
-    [MODEL_MIXED] = COST_BF16, [MODEL_FP32] = COST_TF32, [MODEL_FP8] = COST_FP8,   [MODEL_FP4] = COST_FP4,
-    [MODEL_BF16] = COST_BF16,  [MODEL_FP16] = COST_FP16, [MODEL_TF32] = COST_TF32,
-};
-
 bool model_check_precision(const struct cost_device *device, enum model_precision precision,
                            struct error *err)
 {
-    if (precision == MODEL_MIXED || precision == MODEL_FP32 || device->peak[wanted[precision]] > 0.0)
+    if (precision == MODEL_MIXED || precision == MODEL_FP32 || device->peak[model_wanted(precision)] > 0.0)
         return true;
     struct text has = {0};
     for (int t = 0; t < COST_TYPE_COUNT; t++)
@@ -42,14 +35,9 @@ static bool is_wide(enum model_precision precision)
     return precision == MODEL_FP32 || precision == MODEL_TF32;
 }
 
-enum cost_type model_wanted(enum model_precision precision)
-{
-    return wanted[precision];
-}
-
 enum cost_type model_type(const struct cost_device *device, enum model_precision precision)
 {
-    return cost_device_type(device, wanted[precision]);
+    return cost_device_type(device, model_wanted(precision));
 }
 
 int model_layer_count(const struct architecture *model)

@@ -6,21 +6,9 @@
 #include "cost/transformer.h"
 #include "devices/architecture.h"
 #include "devices/device.h"
+#include "devices/precision.h"
 #include "devices/tables.h"
 #include "model/profile.h"
-
-/* Number formats of products and of stored tensors. */
-enum model_precision {
-    MODEL_MIXED, /* products in bf16, in fp16 where the device has no bf16; activations and parameters 16 bits */
-    MODEL_FP32, /* products in tf32 where the device has it; everything kept in 32 bits */
-    MODEL_FP8,  /* products in fp8; the rest as mixed */
-    MODEL_FP4,
-    MODEL_BF16,
-    MODEL_FP16,
-    MODEL_TF32, /* everything kept in 32 bits */
-};
-
-extern const char *const model_precisions[]; /* "mixed", "fp32", "fp8", "fp4", "bf16", "fp16", "tf32", NULL */
 
 struct model_options {
     int64_t microbatch; /* sequences */
@@ -38,9 +26,6 @@ struct model_options {
 /* Checks that a device has the type that a precision names; `mixed` and `fp32` are what it has. */
 bool model_check_precision(const struct cost_device *device, enum model_precision precision,
                            struct error *err);
-
-/* Returns the type of products that a precision asks for. */
-enum cost_type model_wanted(enum model_precision precision);
 
 /* Returns the type of a device's products under this precision, or the usual replacement. */
 enum cost_type model_type(const struct cost_device *device, enum model_precision precision);

@@ -1,5 +1,5 @@
 #include "core/unit.h"
-#include "cost/model_profile.h"
+#include "devices/precision.h"
 #include "plan/budget.h"
 #include "plan/plan.h"
 
