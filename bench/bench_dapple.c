@@ -6,6 +6,7 @@
 #include "measure.h"
 
 #include "core/doc.h"
+#include "core/file.h"
 #include "model/graph.h"
 #include "plan/dapple/dapple.h"
 
@@ -87,11 +88,15 @@ static bool load_chain(int model, bool hpgo, struct chain *chain)
     char path[512];
     struct graph graph;
     struct error err;
+    char *data = NULL;
+    size_t length;
     snprintf(path, sizeof path, "%s/hybrid/profiles/%s.txt", reference(), models[model].file);
-    if (!graph_load(&graph, path, &err)) {
+    if (!file_read(path, DOC_MAX_BYTES, &data, &length, &err) ||
+        !graph_parse(&graph, path, data, length, &err)) {
         fprintf(stderr, "%s\n", err.text);
         exit(0);
     }
+    free(data);
     bool found = hpgo ? graph_chain_hpgo(&graph, chain, &err) : graph_chain(&graph, chain, &err);
     graph_release(&graph);
     return found;
