@@ -160,7 +160,8 @@ static bool keep_fewer(struct plan_template *more, const struct plan_template *f
     while (more->problem.groups[group].nodes == whole->groups[group].nodes)
         group++;
     more->problem.groups[group].nodes++;
-    pipeline_assign_nodes(&more->problem, &more->plan);
+    if (!pipeline_assign_nodes(&more->problem, &more->plan, err))
+        return false;
     prove(&more->plan, bound);
     return true;
 }

@@ -241,7 +241,7 @@ bool launch_read_value(struct launch_options *options, const struct launch_rule 
     }
     if (!toggles && !rule->name)
         return is_none(value) || fits_each(rule, argument) || refuse_value(rule, end, argument, err);
-    if ((!toggles && rule->kind != RULE_WORD && is_none(value)))
+    if (!toggles && rule->kind != RULE_WORD && (!value || is_none(value)))
         return true;
     if (toggles                   ? read_switch(options, rule, argument)
         : rule->kind == RULE_WORD ? !value || read_words(options, rule, end, argument)

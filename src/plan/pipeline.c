@@ -241,14 +241,15 @@ static bool assign_group(const struct plan_group *group, int group_index, int fi
     return true;
 }
 
-void pipeline_assign_nodes(const struct plan_problem *problem, struct pipeline *plan)
+bool pipeline_assign_nodes(const struct plan_problem *problem, struct pipeline *plan, struct error *err)
 {
     for (int i = 0; i < plan->stage_count; i++)
         plan->stages[i].node = -1;
     int first_node = 0;
     for (int g = 0; g < problem->group_count; g++) {
         if (!assign_group(&problem->groups[g], g, first_node, plan))
-            return;
+            return error_memory(err);
         first_node += problem->groups[g].nodes;
     }
+    return true;
 }

@@ -69,7 +69,7 @@ void pipeline_print(const struct pipeline *plan, const struct plan_problem *prob
 
 const char *plan_objective_name(enum plan_objective objective);
 
-/* Gives every stage a node of its group so that no node is over-full; -1 if that fails. */
-void pipeline_assign_nodes(const struct plan_problem *problem, struct pipeline *plan);
+/* Gives every stage a node of its group so that no node is over-full; -1 where none has room. False: out of memory. */
+bool pipeline_assign_nodes(const struct plan_problem *problem, struct pipeline *plan, struct error *err);
 
 #endif

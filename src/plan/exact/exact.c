@@ -460,9 +460,8 @@ static bool make_plan(const struct exact *exact, double bound, struct pipeline *
             .node = new_node ? next_node[kind]++ : plan->stages[i - 1].node,
         };
     }
-    if (ticks->space == SPACE_DEVICES)
-        pipeline_assign_nodes(problem, plan);
-    if (!pipeline_score(problem, plan, exact->err)) {
+    if ((ticks->space == SPACE_DEVICES && !pipeline_assign_nodes(problem, plan, exact->err)) ||
+        !pipeline_score(problem, plan, exact->err)) {
         pipeline_release(plan);
         return false;
     }

@@ -102,9 +102,7 @@ bool reference_finish(const struct plan_problem *problem, const struct pipeline_
     memcpy(plan->stages, stages, (size_t)count * sizeof *stages);
     plan->stage_count = count;
     plan->search = search;
-    if (!nodes_known)
-        pipeline_assign_nodes(problem, plan);
-    if (pipeline_score(problem, plan, err))
+    if ((nodes_known || pipeline_assign_nodes(problem, plan, err)) && pipeline_score(problem, plan, err))
         return true;
     pipeline_release(plan);
     return false;

@@ -87,12 +87,12 @@ static bool in_file(const char *path, struct error *err)
 }
 
 /* Nodes for a plan that names none. */
-static void choose_nodes(const struct plan_problem *problem, struct pipeline *pipeline)
+static bool choose_nodes(const struct plan_problem *problem, struct pipeline *pipeline, struct error *err)
 {
     for (int s = 0; s < pipeline->stage_count; s++)
         if (pipeline->stages[s].node >= 0)
-            return;
-    pipeline_assign_nodes(problem, pipeline);
+            return true;
+    return pipeline_assign_nodes(problem, pipeline, err);
 }
 
 static bool score(struct score_request *scoring, struct plan *scored, struct error *err)
@@ -102,11 +102,8 @@ static bool score(struct score_request *scoring, struct plan *scored, struct err
     if (!pipeline_of_plan(&pipeline, &planning->problem, scoring->plan, err))
         return false;
     bool ok = pipeline_check(&planning->problem, &pipeline, err) &&
-              (pipeline_score(&planning->problem, &pipeline, err) || in_file(scoring->plan->path, err));
-    if (ok) {
-        choose_nodes(&planning->problem, &pipeline);
-        ok = fill_in(planning, &pipeline, scored, err);
-    }
+              (pipeline_score(&planning->problem, &pipeline, err) || in_file(scoring->plan->path, err)) &&
+              choose_nodes(&planning->problem, &pipeline, err) && fill_in(planning, &pipeline, scored, err);
     pipeline_release(&pipeline);
     return ok;
 }
