@@ -226,39 +226,3 @@ bool report_validation(struct report_part *part, struct error *err)
         add_results(report_list(root, "results"), out);
     return true;
 }
-
-/* ---- of plans on mixed devices ---- */
-
-static void add_note(struct text *out, const struct report_column *column, const struct doc_node *plan)
-{
-    const char *reason = report_string(plan, "reason"), *mark = report_string(plan, "mark");
-    (void)column;
-    html_cell(out, cell_text(reason ? reason : mark ? mark : ""));
-}
-
-bool report_mixed(struct report_part *part, struct error *err)
-{
-    const struct doc_node *root = part->doc->root;
-    (void)err;
-    static const struct report_column of_cluster[] = {
-        {"<cluster", HTML_HEAD, "cluster"},
-        {">plans", HTML_COUNT, "all/plans"},
-        {">mean error", HTML_SHARE, "all/mean_error"},
-        {">median", HTML_SHARE, "all/median_error"},
-        {">p90", HTML_SHARE, "all/p90_error"},
-        {">bias", HTML_SHARE, "all/bias"},
-        {">rank correlation", HTML_DECIMALS, "all/rank_correlation"},
-        {NULL, HTML_END, NULL}};
-    static const struct report_column of_plan[] = {{">line", HTML_COUNT, "line"},
-                                                   {"<cluster", HTML_TEXT, "cluster"},
-                                                   {"<plan", HTML_HEAD, "plan"},
-                                                   {">measured", HTML_TIME, "measured"},
-                                                   {">predicted", HTML_TIME, "predicted"},
-                                                   {">error", HTML_SHARE, "error"},
-                                                   {"<note", HTML_END, NULL},
-                                                   {NULL, HTML_END, NULL}};
-    text_format(&part->says, "%g plans on mixed devices", report_number(root, "rows"));
-    report_table(&part->out, "By cluster", of_cluster, report_list(root, "clusters"), "clusters", NULL);
-    report_table(&part->out, "Plans", of_plan, report_list(root, "results"), "plans", add_note);
-    return true;
-}

@@ -75,7 +75,7 @@ bool report_draw(struct report_part *part, report_drawer *draw, const void *cont
 
 report_writer report_plan, report_templates, report_check;
 report_writer report_sweep;
-report_writer report_validation, report_mixed, report_profile, report_counts;
+report_writer report_validation, report_profile, report_counts;
 report_writer report_feed, report_max;
 report_writer report_trace;
 report_writer report_comparison, report_matrix;

@@ -90,7 +90,7 @@ static void a_report_stands_without_its_picture(void **state)
     rh_free(report);
 }
 
-static void schedules_and_mixed_plans_have_columns_of_their_own(void **state)
+static void schedules_have_columns_of_their_own(void **state)
 {
     (void)state;
     struct rh_validate_request request = RH_INIT(request);
@@ -102,13 +102,6 @@ static void schedules_and_mixed_plans_have_columns_of_their_own(void **state)
     assert_true(fabs(caller_value(report, "runs.rate_error", 0)) < 0.5);
     caller_check_forms(report, "\"rehearse-schedule-validation/1\"");
     rh_free(report);
-    request.table = NULL;
-    request.layers = "layers.csv";
-    assert_null(rh_validate(&request, NULL, &error));
-    assert_string_equal(error.text, "--layers: no TABLE is given, see 'rehearse help validate'");
-    request.table = "plans.csv";
-    assert_null(rh_validate(&request, NULL, &error));
-    assert_int_equal(error.code, RH_USAGE);
 }
 
 /* ---- prices ---- */
@@ -356,7 +349,7 @@ int main(void)
         cmocka_unit_test(runs_are_columns),
         cmocka_unit_test(the_published_runs_come_with_the_library),
         cmocka_unit_test(a_report_stands_without_its_picture),
-        cmocka_unit_test(schedules_and_mixed_plans_have_columns_of_their_own),
+        cmocka_unit_test(schedules_have_columns_of_their_own),
         cmocka_unit_test(a_script_is_priced),
         cmocka_unit_test(a_device_is_fitted),
         cmocka_unit_test(a_run_of_ones_own_is_read),

@@ -57,14 +57,6 @@ void validate_write_left_out(const struct validate_report *report, struct json *
 /* Adds what callers can ask of a report that is complete, and lives as long as the handle. */
 void validate_add_values(const struct validate_report *report, rh_handle *handle);
 
-struct validate_mixed {
-    const char *plans, *layers, *setup; /* files */
-    bool rows, wide;
-};
-
-/* Plans on mixed devices that others measured: the whole answer. */
-bool validate_mixed(const struct validate_mixed *given, struct api_report *report, struct error *err);
-
 /* Measured runs of pipeline schedules, with the times of their passes. */
 struct validate_schedules {
     const char *table; /* NULL: the published runs */
@@ -74,7 +66,7 @@ struct validate_schedules {
     bool rows;
 };
 
-/* The whole answer, likewise. */
+/* The whole answer. */
 bool validate_schedules(const struct validate_schedules *given, struct api_report *report, struct error *err);
 
 #endif

@@ -188,16 +188,6 @@ static bool run_table(const struct rh_validate_request *given, const struct api_
 static bool run(const struct rh_validate_request *given, const struct api_call *call,
                 struct api_report *answer, struct error *err)
 {
-    if (!given->table && (given->layers || given->setup))
-        return error_set(err, ERROR_USAGE, "%s: no TABLE is given, see 'rehearse help validate'",
-                         given->layers ? "--layers" : "--setup");
-    if (given->layers || given->setup)
-        return validate_mixed(&(struct validate_mixed){.plans = given->table,
-                                                       .layers = given->layers,
-                                                       .setup = given->setup,
-                                                       .rows = given->rows,
-                                                       .wide = given->wide},
-                              answer, err);
     return given->schedules ? run_schedules(given, answer, err) : run_table(given, call, answer, err);
 }
 
@@ -235,10 +225,6 @@ const struct option_spec api_validate_options[] = {
            .help = "your own links; a link of the same name replaces the known one (docs/collectives.md)"),
     OPTION(rh_validate_request, calibration, OPTION_FILE, "calibration", .argument = "FILE",
            .help = "the result of 'rehearse calibrate', which replaces the built-in calibration"),
-    OPTION(rh_validate_request, layers, OPTION_FILE, "layers", .argument = "FILE",
-           .help = "measured layer times (CSV): TABLE holds plans on mixed devices (docs/mixed.md)"),
-    OPTION(rh_validate_request, setup, OPTION_FILE, "setup", .argument = "FILE",
-           .help = "models, links and software of those plans (examples/mixed/)"),
     OPTION(rh_validate_request, rows, OPTION_FLAG, "rows",
            .help = "print every run, and the reason why a run is not scored"),
     OPTION(

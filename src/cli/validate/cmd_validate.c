@@ -46,8 +46,6 @@ static const struct command_example examples[] = {
     {"rehearse validate runs.csv", "errors by source and device of your own runs"},
     {"rehearse validate runs.csv --rows --figure scatter.svg", "every run, and a picture"},
     {"rehearse validate runs.csv --rank", "are faster splits of a job also predicted to be faster?"},
-    {"rehearse validate plans.csv --layers layers.csv --setup examples/mixed/amp.yaml",
-     "plans on devices of several kinds"},
     {NULL, NULL},
 };
 
