@@ -1,4 +1,4 @@
-#include "measure/layers/kernels.h"
+#include "measure/layers/kernel_set.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -76,14 +76,11 @@ static void other_types_and_sizes_are_refused(void **state)
 
 /* ---- with oneDNN ---- */
 
-static const struct sample_options quick = {.precision = 0.5, .limit = 0.01};
-
-static bool has_module(struct kernel_timer *timer)
+static bool has_module(struct kernel_set *set)
 {
     struct error err;
-    const struct kernel_calls *calls = kernel_calls_load(&err);
-    kernel_timer_init(timer, calls, &quick);
-    if (calls)
+    *set = (struct kernel_set){.calls = kernel_calls_load(&err)};
+    if (set->calls)
         return true;
     if (!strstr(err.text, "was built without oneDNN"))
         fail_msg("%s", err.text);
@@ -93,50 +90,47 @@ static bool has_module(struct kernel_timer *timer)
 static void every_task_runs(void **state)
 {
     (void)state;
-    struct kernel_timer timer;
+    struct kernel_set set;
+    struct kernel_list list = {.count = 0};
     struct error err;
-    char text[128];
-    if (!has_module(&timer)) {
+    if (!has_module(&set)) {
         print_message("built without oneDNN\n");
         skip();
     }
-    int runs = 0;
+    size_t made = 0;
     for (int kind = TASK_PRODUCT; kind <= TASK_POINTWISE; kind++)
         for (int backward = 0; backward < 2; backward++)
             for (int batch = 1; batch < 4; batch += 2) {
                 const struct kernel_task task = {
                     .kind = kind, .is_backward = backward, .batch = batch, .m = 24, .n = 40, .k = 8};
-                assert_true(kernel_timer_add(&timer, &task, &err));
-                runs++;
+                if (!kernel_set_add(&set, &list, &task, 1.0, &err))
+                    fail_msg("%s", err.text);
+                made++;
             }
-    assert_int_equal(timer.count, runs);
-    if (!kernel_timer_run(&timer, &err))
-        fail_msg("%s", err.text);
-    for (int i = 0; i < runs; i++)
-        if (timer.tasks[i].time.median <= 0.0 || timer.tasks[i].time.median >= 1.0)
-            fail_msg("%s: %g s", kernel_task_text(&timer.tasks[i].task, text, sizeof text),
-                     timer.tasks[i].time.median);
     const struct kernel_task again = {.kind = TASK_NORM, .batch = 1, .m = 24, .n = 40, .k = 8};
-    assert_true(kernel_timer_add(&timer, &again, &err)); /* it is known */
-    assert_int_equal(timer.count, runs);
-    kernel_timer_release(&timer);
+    assert_true(kernel_set_add(&set, &list, &again, 2.0, &err));
+    assert_int_equal(set.count, made); /* it is known */
+    assert_int_equal(list.count, made + 1);
+    if (!kernel_set_run(&set, &list, 2, &err) || !kernel_set_renew(&set, &err) ||
+        !kernel_set_run(&set, &list, 1, &err))
+        fail_msg("%s", err.text);
+    kernel_list_release(&list);
+    kernel_set_release(&set);
 }
 
 static void memory_that_is_not_there_is_an_error(void **state)
 {
     (void)state;
-    struct kernel_timer timer;
+    struct kernel_set set;
     struct error err;
     const struct kernel_task task = {
         .kind = TASK_PRODUCT, .batch = 1, .m = INT64_C(1) << 30, .n = 1, .k = INT64_C(1) << 18};
-    if (!has_module(&timer))
+    if (!has_module(&set))
         skip();
-    assert_true(kernel_timer_add(&timer, &task, &err));
-    assert_false(kernel_timer_run(&timer, &err));
+    assert_null(kernel_make(set.calls, &task, &err));
     assert_non_null(strstr(
         err.text, "product 1 x 1073741824 x 1 x 262144, fp32: oneDNN could not allocate an array: out of "
                   "memory"));
-    kernel_timer_release(&timer);
 }
 
 static void a_missing_module_is_named(void **state)

@@ -6,6 +6,10 @@
 #include "measure/layers/kernel_set.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#define MAKING_SHARE 0.2  /* of a measurement's time, at most, in which its kernels are made again */
+#define VISITS       40.0 /* to a product, in the time limit */
 
 #define NORM_WIDTH 1024       /* of rows of norms in files, which the cost model does not keep */
 #define NO_LINK    "ib-400g"  /* nothing crosses it: groups have no sizes */
@@ -26,16 +30,25 @@ struct layer_passes {
 struct job {
     struct measured_layers *measured;
     struct kernel_set set;
-    struct kernel_timer timer; /* of products alone */
     struct timed_pass **passes;
     size_t pass_count, pass_room;
-    struct layer_passes *of; /* each layer */
+    struct layer_passes *of;      /* each layer */
+    struct kernel_task *products; /* that are timed alone, each distinct one once */
+    size_t product_count, product_room;
     bool is_bf16;
     int64_t width;
-    double began, making; /* of passes; making: seconds since then in which kernels were made again */
+    double began, making; /* of rounds; making: seconds since then in which kernels were made again */
     struct host_watch watch;
     struct error *err;
 };
+
+static bool add_product(struct job *job, const struct kernel_task *task)
+{
+    for (size_t i = 0; i < job->product_count; i++)
+        if (memcmp(&job->products[i], task, sizeof *task) == 0)
+            return true;
+    return VECTOR_ADD(job->products, job->product_count, job->product_room, *task) || error_memory(job->err);
+}
 
 static bool add_kernel(struct job *job, struct measured_pass *pass, struct kernel_list *list,
                        const struct kernel *kernel, bool is_backward)
@@ -46,7 +59,7 @@ static bool add_kernel(struct job *job, struct measured_pass *pass, struct kerne
         return true;
     if (!kernel_task_of(&task, kernel, is_backward, job->is_bf16, job->width, job->err) ||
         !kernel_set_add(&job->set, list, &task, kernel->repeats, job->err) ||
-        (task.kind == TASK_PRODUCT && !kernel_timer_add(&job->timer, &task, job->err)))
+        (task.kind == TASK_PRODUCT && !add_product(job, &task)))
         return false;
     if (kernel->kind == KERNEL_ATTENTION)
         flops *= kernel->backward ? 5.0 : 2.0;
@@ -62,11 +75,13 @@ static bool add_kernel(struct job *job, struct measured_pass *pass, struct kerne
 static bool run_pass(void *context, int64_t count, struct sample_batch *batch, struct error *err)
 {
     const struct timed_pass *pass = context;
-    const struct kernel_clock clock = kernel_clock_start();
-    if (!kernel_set_run(&pass->job->set, &pass->list, count, err))
-        return false;
-    kernel_clock_stop(&clock, batch);
-    return true;
+    int64_t switches = host_switches();
+    double processor = clock_processor(), start = clock_now();
+    bool ok = kernel_set_run(&pass->job->set, &pass->list, count, err);
+    batch->wall = clock_now() - start;
+    batch->processor = clock_processor() - processor;
+    batch->disturbed = host_switches() > switches;
+    return ok;
 }
 
 static void free_pass(struct timed_pass *pass)
@@ -108,7 +123,7 @@ static bool add_pass(struct job *job, struct kernel_list *list, int *number)
 static bool renew(struct job *job)
 {
     double begin = clock_now();
-    if (job->making > KERNEL_MAKING_SHARE * (begin - job->began))
+    if (job->making > MAKING_SHARE * (begin - job->began))
         return true;
     bool ok = kernel_set_renew(&job->set, job->err);
     job->making += clock_now() - begin;
@@ -140,46 +155,90 @@ static bool take(struct job *job, int number, struct measured_pass *pass)
     return time && measured_take(job->measured, pass, job->err);
 }
 
-static bool time_passes(struct job *job)
+static bool run_rounds(struct job *job, sample_round *visit)
 {
-    struct measured_layers *measured = job->measured;
     struct sample_series **series = malloc((job->pass_count + 1) * sizeof *series);
     bool ok = series || error_memory(job->err);
     job->began = clock_now();
+    job->making = 0.0;
     for (size_t i = 0; ok && i < job->pass_count; i++)
         series[i] = job->passes[i]->series;
-    ok = ok && sample_rounds(series, (int)job->pass_count, &measured->options, iterate, job, job->err);
+    ok = ok && sample_rounds(series, (int)job->pass_count, &job->measured->options, visit, job, job->err);
     free(series);
+    return ok;
+}
+
+static bool time_passes(struct job *job)
+{
+    struct measured_layers *measured = job->measured;
+    bool ok = run_rounds(job, iterate);
     for (int i = 0; ok && i < measured->count; i++)
         ok = take(job, job->of[i].forward, &measured->layers[i].forward) &&
              take(job, job->of[i].backward, &measured->layers[i].backward);
     return ok;
 }
 
-/* Keeps the matrix products that were timed, for `rehearse calibrate`. */
+/* Frees the passes and their kernels, so that others can be made. */
+static void release_passes(struct job *job)
+{
+    const struct kernel_calls *calls = job->set.calls;
+    for (size_t i = 0; i < job->pass_count; i++)
+        free_pass(job->passes[i]);
+    job->pass_count = 0;
+    kernel_set_release(&job->set);
+    job->set.calls = calls;
+}
+
+/* ---- products ---- */
+
+static bool visit_products(void *context, int round, struct error *err)
+{
+    struct job *job = context;
+    struct sample_batch first; /* fetches the arrays into the caches again */
+    bool ok = round == 0 || renew(job);
+    for (size_t i = 0; ok && i < job->pass_count; i++)
+        ok = run_pass(job->passes[i], 1, &first, err) &&
+             sample_visit(job->passes[i]->series, round, job->measured->options.limit / VISITS, err);
+    return ok;
+}
+
+/* Each product is a pass of one kernel. */
+static bool time_products(struct job *job)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < job->product_count; i++) {
+        struct kernel_list list = {.count = 0};
+        int number;
+        ok = kernel_set_add(&job->set, &list, &job->products[i], 1.0, job->err) &&
+             add_pass(job, &list, &number);
+        kernel_list_release(&list);
+    }
+    return ok && run_rounds(job, visit_products);
+}
+
+/* Keeps the times of products, for `rehearse calibrate`. */
 static bool keep_products(struct job *job)
 {
     struct measured_layers *measured = job->measured;
-    measured->products = ARENA_ARRAY(&measured->arena, (size_t)job->timer.count + 1, struct measured_product);
+    measured->products = ARENA_ARRAY(&measured->arena, job->product_count + 1, struct measured_product);
     if (!measured->products)
         return error_memory(job->err);
-    for (int i = 0; i < job->timer.count; i++) {
-        const struct timed_task *timed = &job->timer.tasks[i];
-        if (timed->task.kind != TASK_PRODUCT)
-            continue;
+    for (size_t i = 0; i < job->product_count; i++) {
+        const struct kernel_task *task = &job->products[i];
+        const struct sample_result *time = sample_sum(job->passes[i]->series, job->err);
+        if (!time)
+            return false;
         measured->products[measured->product_count++] = (struct measured_product){
-            .type = timed->task.is_bf16 ? COST_BF16 : COST_FP32,
-            .batch = timed->task.batch,
-            .m = timed->task.m,
-            .n = timed->task.n,
-            .k = timed->task.k,
-            .time = timed->time,
+            .type = task->is_bf16 ? COST_BF16 : COST_FP32,
+            .batch = task->batch,
+            .m = task->m,
+            .n = task->n,
+            .k = task->k,
+            .time = *time,
         };
     }
     return true;
 }
-
-/* ---- products ---- */
 
 /* Matrix products of transformers from small to medium, some of which are no multiples of a tile. */
 static bool add_products(struct job *job, bool is_bf16)
@@ -197,7 +256,7 @@ static bool add_products(struct job *job, bool is_bf16)
                 .n = sides[s][1],
                 .k = sides[s][0],
             };
-            if (!kernel_timer_add(&job->timer, &task, job->err))
+            if (!add_product(job, &task))
                 return false;
         }
     return true;
@@ -211,7 +270,6 @@ static bool begin(struct job *job, struct measured_layers *measured, int count,
         return false;
     if (!(job->set.calls = kernel_calls_load(err)))
         return false;
-    kernel_timer_init(&job->timer, job->set.calls, &measured->options);
     measured->library = arena_string(&measured->arena, job->set.calls->name());
     measured->device = "cpu";
     job->of = ARENA_ARRAY(&measured->arena, (size_t)count + 1, struct layer_passes);
@@ -223,13 +281,12 @@ static bool begin(struct job *job, struct measured_layers *measured, int count,
 static bool end(struct job *job, const struct measure_products *products, bool done)
 {
     done = done && time_passes(job);
-    for (size_t i = 0; i < job->pass_count; i++)
-        free_pass(job->passes[i]);
+    release_passes(job); /* their memory, before products take theirs */
+    done = done && (!products || add_products(job, products->is_bf16)) && time_products(job) &&
+           keep_products(job);
+    release_passes(job);
     free(job->passes);
-    kernel_set_release(&job->set); /* its memory, before products take theirs */
-    done = done && (!products || add_products(job, products->is_bf16)) &&
-           kernel_timer_run(&job->timer, job->err) && keep_products(job);
-    kernel_timer_release(&job->timer);
+    free(job->products);
     if (done)
         measured_end(job->measured, &job->watch);
     else
