@@ -5,9 +5,9 @@
 #include "measure.h"
 
 #include "dataset/generate.h"
-#include "dataset/place.h"
 #include "dataset/verify.h"
 #include "dataset/writer.h"
+#include "feed/place.h"
 
 #include <fcntl.h>
 #include <ftw.h>
@@ -83,9 +83,10 @@ static double make_only(const struct dataset_layout *layout)
     return (double)bytes / 1e6 / (clock_processor() - started);
 }
 
-static double make_files(const struct dataset_layout *layout, struct dataset_folder *folder, double *verify)
+static double make_files(const struct dataset_layout *layout, struct storage *folder, double *verify)
 {
-    struct dataset_place place = dataset_place_posix(folder);
+    struct feed_place at = {.storage = folder};
+    struct dataset_place place = feed_place_of(&at);
     struct dataset_work work = {.ranks = 1};
     struct dataset_generated generated;
     struct dataset_verified verified;
@@ -103,15 +104,15 @@ static double make_files(const struct dataset_layout *layout, struct dataset_fol
     }
     *verify = (double)verified.bytes / 1e6 / seconds;
     dataset_verified_release(&verified);
-    nftw(folder->root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    nftw(storage_options(folder)->root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     return (double)generated.bytes_written / 1e6 / (made - started);
 }
 
-static double write_plain(const struct dataset_folder *folder)
+static double write_plain(const struct storage *folder)
 {
     static char buffer[262144];
     char path[4096];
-    snprintf(path, sizeof path, "%s/plain", folder->root);
+    snprintf(path, sizeof path, "%s/plain", storage_options(folder)->root);
     memset(buffer, 1, sizeof buffer);
     double started = clock_processor(), bytes = 0;
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -126,7 +127,7 @@ static double write_plain(const struct dataset_folder *folder)
     return bytes / 1e6 / seconds;
 }
 
-static void run_case(size_t i, struct dataset_folder *folder)
+static void run_case(size_t i, struct storage *folder)
 {
     struct dataset_layout layout;
     struct error err = {0};
@@ -159,16 +160,20 @@ int main(void)
 {
     const char *base = getenv("TMPDIR");
     char root[4096];
-    struct dataset_folder folder = {.root = root};
+    struct error err;
     snprintf(root, sizeof root, "%s/rehearse-bench-XXXXXX", base ? base : "/tmp");
     if (!mkdtemp(root)) {
         fprintf(stderr, "bench_dataset: cannot make a folder in '%s'\n", base ? base : "/tmp");
         return 1;
     }
+    struct storage *folder = storage_new(&(struct storage_options){.root = root}, &err);
+    if (!folder)
+        die(&err);
     printf("MB per CPU-second      %8s %8s %8s %8s %7s %8s %6s\n", "bytes", "files", "verify", "write()",
            "files", "DLIO", "times");
     printf("%-22s %8s %8s %8s %8s %7s %8s %6s\n", "", "alone", "", "", "", "/write", "", "");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        run_case(i, &folder);
+        run_case(i, folder);
+    storage_free(folder);
     return rmdir(root) == 0 ? 0 : 1;
 }

@@ -12,6 +12,7 @@
 #include "core/clock.h"
 #include "measure.h"
 
+#include "feed/place.h"
 #include "feed/run.h"
 
 #include "dataset/generate.h"
@@ -67,12 +68,15 @@ static void set_init(struct set *set, const char *name, const char *builtin, con
     if (!dataset_layout_check(&set->layout, &err))
         fail(err.text);
     snprintf(set->root, sizeof set->root, "%s/bench_feed/%s", folder, name);
-    struct dataset_folder place_folder = {.root = set->root};
-    struct dataset_place place = dataset_place_posix(&place_folder);
+    struct feed_place at = {.storage = storage_new(&(struct storage_options){.root = set->root}, &err)};
+    if (!at.storage)
+        fail(err.text);
+    struct dataset_place place = feed_place_of(&at);
     struct dataset_generated generated;
     const struct dataset_work work = {.ranks = 1};
     if (!dataset_generate(&set->layout, &place, &work, &generated, &err))
         fail(err.text);
+    storage_free(at.storage);
 }
 
 static void set_release(struct set *set)

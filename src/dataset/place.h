@@ -30,12 +30,4 @@ struct dataset_place {
     bool (*size)(void *context, const char *path, int64_t *bytes, struct error *err);
 };
 
-/* A folder, created with the first file. Temporary names are PATH.part. */
-struct dataset_folder {
-    const char *root; /* the caller's; must outlive the place */
-    bool sync;        /* fsync every file and its folder before commit returns */
-};
-
-struct dataset_place dataset_place_posix(struct dataset_folder *folder);
-
 #endif

@@ -3,9 +3,11 @@
 #include "core/file.h"
 #include "feed/space.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* ---- writing ---- */
 
@@ -14,14 +16,26 @@ static bool append(void *context, const void *from, size_t n, struct error *err)
     return storage_write(context, from, n, err);
 }
 
+static bool append_at(void *context, const void *from, size_t n, struct error *err)
+{
+    return storage_write_at(context, -1, from, n, err);
+}
+
+static bool write_at(void *context, int64_t offset, const void *from, size_t n, struct error *err)
+{
+    return storage_write_at(context, offset, from, n, err);
+}
+
 static bool create(void *context, const char *path, int64_t bytes, struct dataset_sink *sink,
                    struct error *err)
 {
     const struct feed_place *place = context;
     const struct storage_write_options options = {.sync = place->sync, .sync_folder = place->sync};
     struct storage_writer *writer = storage_create(place->storage, path, &options, err);
+    bool anywhere = storage_writes_at(place->storage);
     (void)bytes;
-    *sink = (struct dataset_sink){.context = writer, .write = append};
+    *sink = (struct dataset_sink){
+        .context = writer, .write = anywhere ? append_at : append, .write_at = anywhere ? write_at : NULL};
     return writer != NULL;
 }
 
@@ -48,8 +62,9 @@ static void discard(void *context, struct dataset_sink *sink)
 
 /* ---- reading ---- */
 
-/* A reader serves one thread at a time. */
+/* A reader serves one thread at a time: the one that opened it, or where they cost nothing, another for each read. */
 struct opened {
+    struct storage *storage; /* NULL: all reads are the first reader's */
     pthread_mutex_t lock;
     struct storage_reader *reader;
     struct storage_file *file;
@@ -59,9 +74,15 @@ static bool read_at(void *context, int64_t offset, void *to, size_t n, struct er
 {
     struct opened *opened = context;
     struct storage_extent extent = {.offset = offset, .length = (int64_t)n, .to = to};
-    pthread_mutex_lock(&opened->lock);
-    bool done = storage_read(opened->reader, opened->file, &extent, 1, err);
-    pthread_mutex_unlock(&opened->lock);
+    struct storage_reader *own = opened->storage ? storage_reader_new(opened->storage, err) : NULL;
+    if (opened->storage && !own)
+        return false;
+    if (!own)
+        pthread_mutex_lock(&opened->lock);
+    bool done = storage_read(own ? own : opened->reader, opened->file, &extent, 1, err);
+    if (!own)
+        pthread_mutex_unlock(&opened->lock);
+    storage_reader_free(own);
     if (done && extent.at != to)
         memmove(to, extent.at, n);
     return done;
@@ -80,10 +101,12 @@ static void close_opened(struct opened *opened)
 static bool open_source(void *context, const char *path, struct dataset_source *source, struct error *err)
 {
     const struct feed_place *place = context;
+    const struct storage_options *options = storage_options(place->storage);
     struct opened *opened = calloc(1, sizeof *opened);
     if (!opened)
         return error_memory(err);
     pthread_mutex_init(&opened->lock, NULL);
+    opened->storage = options->method == STORAGE_POSIX && !options->direct ? place->storage : NULL;
     *source = (struct dataset_source){.context = opened, .read = read_at};
     opened->reader = storage_reader_new(place->storage, err);
     opened->file = opened->reader ? storage_open(opened->reader, path, err) : NULL;
@@ -99,11 +122,28 @@ static void close_source(void *context, struct dataset_source *source)
     close_opened(source->context);
 }
 
-/* A file that is not there is an input that is missing; every other failure is one. */
+static bool size_of_file(const struct feed_place *place, const char *name, int64_t *bytes, struct error *err)
+{
+    struct stat state;
+    char *path = storage_path(place->storage, name, err);
+    bool known = path != NULL;
+    if (path && stat(path, &state) == 0)
+        known = S_ISREG(state.st_mode) ? (*bytes = state.st_size, true)
+                                       : error_set(err, ERROR_INPUT, "'%s' is not a regular file", path);
+    else if (path && errno != ENOENT && errno != ENOTDIR)
+        known = error_set(err, ERROR_FAILED, "%s: cannot stat: %s", path, strerror(errno));
+    free(path);
+    return known;
+}
+
+/* An object that is not there is an input that is missing; every other failure is one. */
 static bool size_of(void *context, const char *path, int64_t *bytes, struct error *err)
 {
+    const struct feed_place *place = context;
     struct dataset_source source;
     *bytes = -1;
+    if (storage_options(place->storage)->method != STORAGE_S3)
+        return size_of_file(place, path, bytes, err);
     if (!open_source(context, path, &source, err))
         return err->kind == ERROR_INPUT;
     *bytes = source.size;

@@ -11,7 +11,7 @@ struct feed_place {
     bool sync;               /* commit only after every file is on the device */
 };
 
-/* A folder of a file system is faster through dataset_place_posix: its threads share a file. */
+/* Threads share the files of local folders. */
 struct dataset_place feed_place_of(struct feed_place *place);
 
 /* The ranks write a data set together, work->rank of them each its share: after a look at the free space,

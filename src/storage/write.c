@@ -17,10 +17,12 @@
 #define GATHER_BUFFERED ((int64_t)1 << 20)
 #define GATHER_DIRECT   ((int64_t)8 << 20)
 
+#define FLUSH ((int64_t)8 << 20)
+
 struct local_writer {
     struct file_part part;
-    int64_t alignment; /* of direct writes; 1: none */
-    int64_t offset;    /* bytes in the file */
+    int64_t alignment;      /* of direct writes; 1: none */
+    _Atomic int64_t offset; /* bytes in the file */
     char *buffer;
     int64_t capacity, filled;
 };
@@ -91,6 +93,35 @@ static bool put(struct storage_writer *writer, const char *from, int64_t length,
         local->offset += wrote;
     }
     writer->written.write += clock_now() - started;
+    return true;
+}
+
+bool storage_writes_at(const struct storage *storage)
+{
+    return storage->options.method != STORAGE_S3 && !storage->options.direct;
+}
+
+bool storage_write_at(struct storage_writer *writer, int64_t offset, const void *from, size_t length,
+                      struct error *err)
+{
+    struct local_writer *local = writer->state;
+    const struct storage_calls *calls = &writer->storage->calls;
+    int64_t last = local->offset, begin = offset < 0 ? last : offset, end = begin + (int64_t)length;
+    for (int64_t at = begin; at < end;) {
+        ssize_t wrote = calls->pwrite(calls->context, local->part.fd, (const char *)from + (at - begin),
+                                      (size_t)(end - at), at);
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote == 0)
+            errno = ENOSPC;
+        if (wrote <= 0)
+            return cannot_write(writer, err);
+        at += wrote;
+    }
+    while (last < end && !atomic_compare_exchange_weak(&local->offset, &last, end))
+        continue;
+    if (end / FLUSH > begin / FLUSH) /* file systems that cannot do this ignore it */
+        (void)sync_file_range(local->part.fd, end / FLUSH * FLUSH - FLUSH, FLUSH, SYNC_FILE_RANGE_WRITE);
     return true;
 }
 

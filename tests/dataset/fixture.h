@@ -3,10 +3,11 @@
 #define REHEARSE_TESTS_DATASET_FIXTURE_H
 
 #include "dataset/io.h"
+#include "support/data_place.h"
 
 struct fixture {
     char *root;
-    struct dataset_folder folder;
+    struct feed_place folder;
     struct dataset_place place;
     struct dataset_work work;
 };
@@ -14,8 +15,7 @@ struct fixture {
 static inline void fixture_init(struct fixture *f, int threads)
 {
     *f = (struct fixture){.root = folder_make(), .work = {.ranks = 1}};
-    f->folder.root = f->root;
-    f->place = dataset_place_posix(&f->folder);
+    f->place = data_place(&f->folder, f->root);
     f->work.pool = parallel_new(threads, &(struct error){0});
     assert_non_null(f->work.pool);
 }
@@ -23,6 +23,7 @@ static inline void fixture_init(struct fixture *f, int threads)
 static inline void fixture_release(struct fixture *f)
 {
     parallel_free(f->work.pool);
+    storage_free(f->folder.storage);
     folder_remove(f->root);
 }
 

@@ -4,6 +4,7 @@
 #include "dataset/pack.h"
 #include "dataset/sum.h"
 #include "dataset/verify.h"
+#include "support/data_place.h"
 
 #include <inttypes.h>
 #include <sys/wait.h>
@@ -47,8 +48,8 @@ static void command_of(const struct dataset_layout *layout, const char *reader, 
 static void check_with(struct dataset_layout *layout, const char *reader, bool exact)
 {
     char *root = folder_make();
-    struct dataset_folder folder = {.root = root};
-    struct dataset_place place = dataset_place_posix(&folder);
+    struct feed_place folder;
+    struct dataset_place place = data_place(&folder, root);
     struct dataset_work work = {.ranks = 1};
     struct dataset_generated generated;
     struct text command = {0}, expected = {0}, found = {0};
@@ -63,6 +64,7 @@ static void check_with(struct dataset_layout *layout, const char *reader, bool e
     while (fgets(line, sizeof line, out))
         text_add(&found, line);
     int status = pclose(out);
+    storage_free(folder.storage);
     folder_remove(root);
     text_release(&command);
     if (WIFEXITED(status) && (WEXITSTATUS(status) == 77 || WEXITSTATUS(status) == 127)) {

@@ -1,6 +1,7 @@
 /* The formats of the VLDB study: sizes that were asked for, values in their ranges, files as its own generator's. */
 #include "dataset/io.h"
 #include "dataset/verify.h"
+#include "support/data_place.h"
 #include "support/reference.h"
 
 static const char *const names[] = {"unet3d_npy", "bert_tfrecord", "dlrm_binary", "criteo_text"};
@@ -320,8 +321,8 @@ static void a_set_is_resumed_and_verified(const char *name, int64_t total, const
     struct dataset_verified verified;
     struct error err = {0};
     char *root = folder_make(), *path;
-    struct dataset_folder folder = {.root = root};
-    struct dataset_place place = dataset_place_posix(&folder);
+    struct feed_place folder;
+    struct dataset_place place = data_place(&folder, root);
     dataset_layout_init(&layout);
     layout.format = dataset_format_find(name);
     layout.files_train = total > 0 ? 1 : 3;
@@ -350,6 +351,7 @@ static void a_set_is_resumed_and_verified(const char *name, int64_t total, const
     assert_true(text_starts_with(verified.faults[0].text, damaged));
     dataset_verified_release(&verified);
     free(path);
+    storage_free(folder.storage);
     folder_remove(root);
 }
 
@@ -386,8 +388,8 @@ static void threads_make_the_bytes_of_one(void **state)
         struct dataset_generated generated;
         struct error err = {0};
         char *root = folder_make(), *path;
-        struct dataset_folder folder = {.root = root};
-        struct dataset_place place = dataset_place_posix(&folder);
+        struct feed_place folder;
+        struct dataset_place place = data_place(&folder, root);
         struct dataset_work work = {.ranks = 1, .pool = parallel_new(3, &(struct error){0})};
         assert_non_null(work.pool);
         begin(&layout, names[formats[i]], 1, 40000019);
@@ -402,6 +404,7 @@ static void threads_make_the_bytes_of_one(void **state)
         free(together.bytes);
         free(path);
         parallel_free(work.pool);
+        storage_free(folder.storage);
         folder_remove(root);
     }
 }

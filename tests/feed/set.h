@@ -6,6 +6,7 @@
 #include "feed/loader/loader.h"
 
 #include "model/folder.h"
+#include "support/data_place.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,13 +53,14 @@ static inline void set_start(const char *format)
 static inline void set_make(void)
 {
     struct error err;
-    struct dataset_folder folder = {.root = set.folder.path};
-    struct dataset_place place = dataset_place_posix(&folder);
+    struct feed_place folder;
+    struct dataset_place place = data_place(&folder, set.folder.path);
     struct dataset_generated generated;
     const struct dataset_work work = {.ranks = 1};
     if (!dataset_layout_check(&set.layout, &err) ||
         !dataset_generate(&set.layout, &place, &work, &generated, &err))
         fail_msg("%s", err.text);
+    storage_free(folder.storage);
     set.storage = storage_new(&(struct storage_options){.root = set.folder.path, .calls = &set.calls}, &err);
     if (!set.storage)
         fail_msg("%s", err.text);

@@ -6,6 +6,7 @@
 #include "feed/space.h"
 
 #include "dataset/io.h"
+#include "support/data_place.h"
 #include "support/expect.h"
 
 #include <sched.h>
@@ -120,8 +121,7 @@ static void what_is_there_does_not_count(void **state)
 {
     char set[64], path[128], part[160], other[64];
     struct dataset_layout layout;
-    struct dataset_folder folder = {.root = set};
-    const struct dataset_place place = dataset_place_posix(&folder);
+    struct feed_place folder;
     const struct dataset_work work = {.ranks = 1};
     struct dataset_generated made;
     struct error err = {0};
@@ -131,6 +131,7 @@ static void what_is_there_does_not_count(void **state)
     snprintf(other, sizeof other, "%s/other", root);
     snprintf(path, sizeof path, "%s/train/img_4_of_5.raw", set);
     snprintf(part, sizeof part, "%s.part", path);
+    const struct dataset_place place = data_place(&folder, set);
     dataset_layout_init(&layout);
     layout.format = dataset_format_find("raw");
     layout.files_train = 5;
@@ -150,6 +151,7 @@ static void what_is_there_does_not_count(void **state)
     assert_true(fits(&layout, set));
     make_file(other, 1000000);
     assert_false(fits(&layout, set));
+    storage_free(folder.storage);
     dataset_layout_release(&layout);
 }
 

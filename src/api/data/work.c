@@ -24,14 +24,9 @@ static bool data_place_of_storage(struct data_place *data, struct storage *stora
 bool data_place_of_folder(struct data_place *data, const char *root, bool sync, const atomic_bool *stop,
                           struct error *err)
 {
-    if (storage_is_s3(root)) {
-        const struct storage_options objects = {.method = STORAGE_S3, .root = root, .stop = stop};
-        return data_place_of_storage(data, storage_new(&objects, err), sync, err);
-    }
-    *data = (struct data_place){.root = strdup(root)};
-    data->folder = (struct dataset_folder){.root = data->root, .sync = sync};
-    data->place = dataset_place_posix(&data->folder);
-    return data->root ? true : error_memory(err);
+    const struct storage_options options = {
+        .method = storage_is_s3(root) ? STORAGE_S3 : STORAGE_POSIX, .root = root, .stop = stop};
+    return data_place_of_storage(data, storage_new(&options, err), sync, err);
 }
 
 bool data_place_of_workload(struct data_place *data, const struct workload *workload, bool sync,

@@ -10,7 +10,6 @@
 
 /* The place of the data: a folder, or another storage. */
 struct data_place {
-    struct dataset_folder folder;
     struct feed_place objects;
     struct dataset_place place;
     char *root;

@@ -2,6 +2,7 @@
  * those that are asked for exist, is read with the memory of one of 12. */
 #include "dataset/writer.h"
 #include "feed/set.h"
+#include "support/data_place.h"
 
 #include <malloc.h>
 
@@ -26,8 +27,8 @@ static void begin(int64_t files)
 static void make_file(int64_t number)
 {
     struct error err;
-    struct dataset_folder folder = {.root = set.folder.path};
-    struct dataset_place place = dataset_place_posix(&folder);
+    struct feed_place folder;
+    struct dataset_place place = data_place(&folder, set.folder.path);
     struct dataset_sink sink;
     struct dataset_file file;
     struct text name = {0};
@@ -36,6 +37,7 @@ static void make_file(int64_t number)
     if (!place.create(place.context, name.data, dataset_file_bytes(&file, 0), &sink, &err) ||
         !dataset_write(&file, 0, NULL, &sink, &err) || !place.commit(place.context, &sink, &err))
         fail_msg("%s", err.text);
+    storage_free(folder.storage);
     text_release(&name);
 }
 
