@@ -4,7 +4,7 @@
  *   1. struct rh_weigh_request in rehearse.h, a field for each option, and rh_weigh();
  *   2. src/api/weigh.c: its table of options, a function that makes its handle, and `const struct api_command api_weigh`;
  *   3. a row in commands.c;
- *   4. src/cli/cmd_weigh.c keeps where the answer goes: its table begins with OPTION_REQUEST(…, api_weigh_options).
+ *   4. src/cli/cmd_weigh.c says .asks = &api_weigh, and where the answer goes.
  *
  * A maker meets the request with all defaults filled in, checked by its table, and as large as this library knows it. */
 #ifndef REHEARSE_API_COMMAND_H

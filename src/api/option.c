@@ -34,21 +34,14 @@ static bool is_for_command_line(const struct option_spec *spec)
 
 bool option_next(struct option_walk *walk)
 {
-    for (;;) {
-        walk->of_request = walk->in && walk->in->name;
+    do {
+        walk->of_request = walk->request && walk->request->name;
         if (!walk->of_request && !walk->own->name)
             return false;
-        walk->spec = walk->of_request ? walk->in++ : walk->own++;
-        if (!walk->of_request)
-            walk->base = 0;
-        if (walk->spec->kind == OPTION_TABLE) {
-            walk->in = walk->spec->table;
-            walk->base = walk->spec->at;
-        } else if (is_for_command_line(walk->spec)) {
-            walk->index++;
-            return true;
-        }
-    }
+        walk->spec = walk->of_request ? walk->request++ : walk->own++;
+    } while (!is_for_command_line(walk->spec));
+    walk->index++;
+    return true;
 }
 
 static bool in_range(const struct option_spec *spec, double value)
@@ -226,7 +219,6 @@ bool option_read(const struct option_spec *spec, const char *value, void *option
     case OPTION_WORD:
         return read_word(spec, value, field, err);
     case OPTION_HANDLE:
-    case OPTION_TABLE:
         break;
     }
     return false;

@@ -26,7 +26,6 @@ enum option_kind {
     OPTION_CHOICE,   /* one of `words`                      int, its index */
     OPTION_WORD,     /* one of `words`                      const char *; NULL: the default */
     OPTION_HANDLE,   /* none: set by callers of the library const rh_handle * */
-    OPTION_TABLE,    /* none: the options of `table`        the struct that they describe */
 };
 
 struct option_range {
@@ -54,11 +53,10 @@ struct option_spec {
     unsigned needers;     /* parts of the command that cannot do without it */
     const char *topic;    /* the command's topic that help lists it under; NULL: the first page of its help */
     const char *initial;  /* the default, written as a user would; NULL: the field is zero */
-    const char *const *words;        /* OPTION_CHOICE: the choices, ended by NULL */
-    double min, max;                 /* most 0: no upper limit */
-    enum unit_kind unit;             /* OPTION_QUANTITY */
-    enum dimension dimension;        /* of a quantity, a number, and a text that is one */
-    const struct option_spec *table; /* OPTION_TABLE: of a request */
+    const char *const *words; /* OPTION_CHOICE: the choices, ended by NULL */
+    double min, max;          /* most 0: no upper limit */
+    enum unit_kind unit;      /* OPTION_QUANTITY */
+    enum dimension dimension; /* of a quantity, a number, and a text that is one */
 };
 
 /* Tables of options end with OPTION_END. */
@@ -72,12 +70,6 @@ struct option_spec {
     {                                                                                                        \
         .name = its_name, .field = #member, .kind = its_kind, .at = offsetof(struct type, member),           \
         __VA_ARGS__                                                                                          \
-    }
-
-/* All rows of a request's table (rehearse.h), which is a member of the command's options struct. */
-#define OPTION_REQUEST(type, member, its_table)                                                              \
-    {                                                                                                        \
-        .name = "", .kind = OPTION_TABLE, .at = offsetof(struct type, member), .table = (its_table)          \
     }
 
 /* Options that several commands share; `type` is the command's options struct. */
@@ -105,16 +97,15 @@ struct option_spec {
         .help = "threads to use; 0: one per processor; the result does not depend on it"                     \
     }
 
-/* Goes through a table, the tables in it, too, and leaves out rows that a command line does not have:
+/* Goes through a table, after that of a request where there is one, and leaves out rows that a command line does not have:
  *
  *     for (struct option_walk walk = option_begin(table); option_next(&walk);)
  *         use(walk.spec); */
 struct option_walk {
     const struct option_spec *spec;
-    size_t base;     /* of the struct that spec->at counts from */
     size_t index;    /* of the row, over all tables */
     bool of_request; /* zero is the default of its field, see RH_ZERO */
-    const struct option_spec *own, *in;
+    const struct option_spec *request, *own;
 };
 struct option_walk option_begin(const struct option_spec *table);
 bool option_next(struct option_walk *walk);

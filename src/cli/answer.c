@@ -3,13 +3,15 @@
 #include "cli/output.h"
 #include "cli/stop.h"
 
+#include <string.h>
+
 bool answer_error(const struct rh_error *error, struct error *err)
 {
     enum error_kind kind = error->code == RH_STOPPED ? ERROR_FAILED : (enum error_kind)error->code;
     return error_set(err, kind, "%s", error->text);
 }
 
-bool answer_write(const rh_handle *answer, const char *form, const char *path, struct error *err)
+bool answer_write_form(const rh_handle *answer, const char *form, const char *path, struct error *err)
 {
     struct rh_text written;
     struct rh_error error;
@@ -38,41 +40,44 @@ bool answer_save(const rh_handle *answer, const char *form, const char *path, st
     return rh_save(answer, form, path, &error) || answer_error(&error, err);
 }
 
-bool answer_deliver(rh_handle *answer, const char *form, const char *path, const struct rh_error *error,
-                    struct error *err)
+bool answer_write(const rh_handle *answer, const struct command_line *line, struct error *err)
 {
+    const char *form = line->json ? "json" : line->csv ? "csv" : "text";
+    return answer_write_form(answer, form, line->output, err);
+}
+
+bool answer_stoppable(struct command_line *line, struct error *err)
+{
+    line->call.stop = stop_on_signals(err);
+    return line->call.stop != NULL;
+}
+
+rh_handle *answer_ask_for(struct command_line *line, struct rh_error *error)
+{
+    const struct api_command *asks = line->command->asks;
+    line->call.size = sizeof line->call;
+    line->call.threads = (int)line->threads;
+    line->call.progress = output_shows_progress();
+    line->call.warning = output_warning;
+    memcpy(line->request, &asks->size, sizeof asks->size);
+    return api_run(asks, line->request, &line->call, error);
+}
+
+rh_handle *answer_ask(struct command_line *line, struct error *err)
+{
+    struct rh_error error;
+    if (line->command->asks->ends_in_order && !answer_stoppable(line, err))
+        return NULL;
+    rh_handle *answer = answer_ask_for(line, &error);
     if (!answer)
-        return answer_error(error, err);
-    bool done = answer_write(answer, form, path, err);
+        answer_error(&error, err);
+    return answer;
+}
+
+bool answer_run(struct command_line *line, struct error *err)
+{
+    rh_handle *answer = answer_ask(line, err);
+    bool done = answer && (line->command->silent || answer_write(answer, line, err));
     rh_free(answer);
     return done;
-}
-
-bool answer_end(rh_handle *answer, const struct rh_error *error, struct error *err)
-{
-    if (!answer)
-        return answer_error(error, err);
-    rh_free(answer);
-    return true;
-}
-
-bool answer_print(rh_handle *answer, const char *form, const struct rh_error *error, struct error *err)
-{
-    return answer_deliver(answer, form, NULL, error, err);
-}
-
-struct rh_call answer_call(const struct rh_call *given, int64_t threads)
-{
-    struct rh_call call = *given;
-    call.size = sizeof call;
-    call.threads = (int)threads;
-    call.progress = output_shows_progress();
-    call.warning = output_warning;
-    return call;
-}
-
-bool answer_stoppable(struct rh_call *call, int64_t threads, struct error *err)
-{
-    *call = answer_call(&(struct rh_call){.stop = stop_on_signals(err)}, threads);
-    return call->stop != NULL;
 }

@@ -128,10 +128,52 @@ const struct command_topic *command_find_topic(const struct command *command, co
     return NULL;
 }
 
+/* ---- what a command takes ---- */
+
+struct option_walk command_options(const struct command *command)
+{
+    static const struct option_spec none[] = {OPTION_END};
+    struct option_walk walk = option_begin(command->options ? command->options : none);
+    walk.request = command->asks ? command->asks->options : NULL;
+    return walk;
+}
+
+/* The row of the request that holds the operands; NULL: none. */
+static const struct option_spec *operand_of(const struct command *command)
+{
+    for (const struct option_spec *spec = command->asks ? command->asks->options : NULL; spec && spec->name;
+         spec++)
+        if (spec->is_operand)
+            return spec;
+    return NULL;
+}
+
+struct command_operands command_operands(const struct command *command)
+{
+    struct command_operands operands = command->operands;
+    const struct option_spec *spec = operand_of(command);
+    if (!spec)
+        return operands;
+    operands.name = spec->argument;
+    operands.help = operands.help ? operands.help : spec->help;
+    operands.min = operands.min > 0 ? operands.min : spec->required;
+    operands.max = spec->repeats ? 0 : 1;
+    operands.at = offsetof(struct command_line, operands);
+    return operands;
+}
+
+size_t command_size(const struct command *command)
+{
+    return command->asks ? sizeof(struct command_line) : command->options_size;
+}
+
+/* ---- reading ---- */
+
 /* One command line being read. */
 struct parse {
     const struct command *command;
     void *options;
+    const struct command_operands takes;
     struct rh_list *operands; /* where they go; NULL: the command takes none */
     struct arena *arena;
     int argc;
@@ -145,7 +187,7 @@ static bool unknown_option(const struct parse *parse, const char *word, size_t l
 {
     const char *names[MAX_OPTIONS + 1] = {"help"};
     size_t count = 1;
-    for (struct option_walk walk = option_begin(parse->command->options);
+    for (struct option_walk walk = command_options(parse->command);
          option_next(&walk) && count < MAX_OPTIONS;)
         names[count++] = walk.spec->name;
     char name[MAX_NAME];
@@ -176,7 +218,6 @@ static bool take_option(struct parse *parse, const struct option_walk *walk, con
 {
     const char *command = parse->command->name;
     const struct option_spec *spec = walk->spec;
-    char *options = (char *)parse->options + walk->base;
     if (parse->seen[walk->index] && !spec->repeats)
         return error_set(err, ERROR_USAGE, "%s: '--%s' is given twice", command, spec->name);
     parse->seen[walk->index] = true;
@@ -184,7 +225,7 @@ static bool take_option(struct parse *parse, const struct option_walk *walk, con
     if (spec->kind == OPTION_FLAG) {
         if (value)
             return error_set(err, ERROR_USAGE, "%s: '--%s' takes no value", command, spec->name);
-        return option_read(spec, "", options, err);
+        return option_read(spec, "", parse->options, err);
     }
     if (!value && parse->next < parse->argc && !text_starts_with(parse->argv[parse->next], "--"))
         value = parse->argv[parse->next++];
@@ -192,9 +233,9 @@ static bool take_option(struct parse *parse, const struct option_walk *walk, con
         return error_set(err, ERROR_USAGE, "%s: '--%s' needs a value: --%s %s", command, spec->name,
                          spec->name, spec->argument);
     if (spec->repeats)
-        return list_add(parse, (struct rh_list *)(void *)(options + spec->at), value, err);
-    return walk->of_request ? option_read_request(spec, value, options, err)
-                            : option_read(spec, value, options, err);
+        return list_add(parse, (struct rh_list *)(void *)((char *)parse->options + spec->at), value, err);
+    return walk->of_request ? option_read_request(spec, value, parse->options, err)
+                            : option_read(spec, value, parse->options, err);
 }
 
 /* --name, --name=value */
@@ -205,7 +246,7 @@ static bool take_long(struct parse *parse, const char *word, struct error *err)
         parse->help = true;
         return true;
     }
-    for (struct option_walk walk = option_begin(parse->command->options); option_next(&walk);)
+    for (struct option_walk walk = command_options(parse->command); option_next(&walk);)
         if (option_is_called(walk.spec, word, length))
             return take_option(parse, &walk, word[length] ? word + length + 1 : NULL, err);
     return unknown_option(parse, word, length, err);
@@ -218,7 +259,7 @@ static bool take_short(struct parse *parse, const char *word, struct error *err)
         parse->help = true;
         return true;
     }
-    for (struct option_walk walk = option_begin(parse->command->options); option_next(&walk);)
+    for (struct option_walk walk = command_options(parse->command); option_next(&walk);)
         if (walk.spec->letter && walk.spec->letter == word[0])
             return take_option(parse, &walk, word[1] ? word + 1 : NULL, err);
     return error_set(err, ERROR_USAGE, "%s: unknown option '-%s', see 'rehearse help %s'",
@@ -227,15 +268,14 @@ static bool take_short(struct parse *parse, const char *word, struct error *err)
 
 static bool take_operand(struct parse *parse, const char *word, bool after_dashes, struct error *err)
 {
-    int max = parse->command->operands.max;
+    int max = parse->takes.max;
     if (!parse->operands || (max > 0 && parse->operands->count == (size_t)max))
         return error_set(err, ERROR_USAGE, "%s: unexpected '%s', see 'rehearse help %s'",
                          parse->command->name, word, parse->command->name);
     if (!*word)
-        return error_set(err, ERROR_USAGE, "%s: %s is empty", parse->command->name,
-                         parse->command->operands.name);
-    if (parse->operands->count == 0 && parse->command->after_dashes_at)
-        *(bool *)((char *)parse->options + parse->command->after_dashes_at) = after_dashes;
+        return error_set(err, ERROR_USAGE, "%s: %s is empty", parse->command->name, parse->takes.name);
+    if (parse->operands->count == 0 && parse->command->asks)
+        ((struct command_line *)parse->options)->after_dashes = after_dashes;
     return list_add(parse, parse->operands, word, err);
 }
 
@@ -263,40 +303,42 @@ static bool take_arguments(struct parse *parse, struct error *err)
 static bool check_complete(const struct parse *parse, struct error *err)
 {
     const struct command *command = parse->command;
-    for (struct option_walk walk = option_begin(command->options); option_next(&walk);)
+    for (struct option_walk walk = command_options(command); option_next(&walk);)
         if (walk.spec->required && !parse->seen[walk.index])
             return error_set(err, ERROR_USAGE, "%s: '--%s %s' is missing", command->name, walk.spec->name,
                              walk.spec->argument);
-    if (parse->operands && parse->operands->count < (size_t)command->operands.min)
-        return error_set(err, ERROR_USAGE, "%s: %s is missing", command->name, command->operands.name);
+    if (parse->operands && parse->operands->count < (size_t)parse->takes.min)
+        return error_set(err, ERROR_USAGE, "%s: %s is missing", command->name, parse->takes.name);
     return true;
 }
 
-/* Tells a command that asks for it which options were given, defaults left out. */
-static bool hand_over_given(const struct parse *parse, struct error *err)
+static void hand_over_operands(const struct parse *parse)
 {
-    if (!parse->command->given_at)
-        return true;
-    bool *given = ARENA_ARRAY(parse->arena, MAX_OPTIONS, bool);
-    if (!given)
-        return error_memory(err);
-    memcpy(given, parse->seen, sizeof parse->seen);
-    *(const bool **)(void *)((char *)parse->options + parse->command->given_at) = given;
-    return true;
+    const struct option_spec *spec = operand_of(parse->command);
+    if (spec && spec->repeats)
+        memcpy((char *)parse->options + spec->at, parse->operands, sizeof *parse->operands);
+    else if (spec && parse->operands->count > 0)
+        memcpy((char *)parse->options + spec->at, parse->operands->items, sizeof *parse->operands->items);
 }
 
 bool command_parse(const struct command *command, int argc, char **argv, void *options, struct arena *arena,
                    bool *help, struct error *err)
 {
-    struct parse parse = {.command = command, .options = options, .arena = arena, .argc = argc, .argv = argv};
-    if (command->operands.name)
-        parse.operands = (struct rh_list *)(void *)((char *)options + command->operands.at);
-    for (struct option_walk walk = option_begin(command->options); option_next(&walk);)
+    struct parse parse = {.command = command,
+                          .options = options,
+                          .takes = command_operands(command),
+                          .arena = arena,
+                          .argc = argc,
+                          .argv = argv};
+    if (parse.takes.name)
+        parse.operands = (struct rh_list *)(void *)((char *)options + parse.takes.at);
+    for (struct option_walk walk = command_options(command); option_next(&walk);)
         if (walk.spec->initial && !walk.of_request &&
             !option_read(walk.spec, walk.spec->initial, options, err))
             return false;
     if (!take_arguments(&parse, err))
         return false;
     *help = parse.help;
-    return parse.help || (check_complete(&parse, err) && hand_over_given(&parse, err));
+    hand_over_operands(&parse);
+    return parse.help || check_complete(&parse, err);
 }

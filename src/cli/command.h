@@ -1,8 +1,9 @@
 /* Commands: one table each, from which parsing, help and completion are made.
  *
  * How to add the command `rehearse weigh`:
- *   1. write src/cli/cmd_weigh.c: an options struct, its table of options, a function that runs it, and
- *      `const struct command command_weigh` (cmd_completion.c is a short one to start from);
+ *   1. write src/cli/cmd_weigh.c: `const struct command command_weigh`, as below. What it asks the library for (api/command.h)
+ *      says its operands and most of its options; a function of its own only does what is beside printing the answer
+ *      (feed/cmd_feed.c). A command that asks nothing has an options struct of its own (cmd_completion.c);
  *   2. declare command_weigh at the end of this file and list it in commands.c;
  *   3. list the file in src/cli/meson.build;
  *   4. add cases to tests/cli/ and, if it has a page in docs/, run scripts/update-docs.
@@ -11,33 +12,19 @@
  * A command of two words ("profile show") is one command with a space in its name. Its first word may be a
  * command, too ("trace show", "trace").
  *
- *     struct weigh_options {
- *         const char *cluster, *output;
- *         int64_t nodes;
- *         bool json;
+ *     const struct command command_weigh = {
+ *         .name = "weigh",
+ *         .summary = "weigh a cluster",
+ *         .description = "Prints what a cluster weighs.",
+ *         .asks = &api_weigh,
+ *         .options = COMMAND_ROWS(LINE_JSON, LINE_OUTPUT),
  *     };
- *
- *     static const struct option_spec options[] = {
- *         OPTION(weigh_options, cluster, OPTION_FILE, "cluster", .letter = 'c', .argument = "FILE",
- *                .required = true, .help = "the cluster, rehearse-cluster/1"),
- *         OPTION(weigh_options, nodes, OPTION_INTEGER, "nodes", .argument = "N", .initial = "1", .least = 1,
- *                .most = 1000, .help = "how many nodes"),
- *         OPTION_JSON(struct weigh_options),
- *         OPTION_OUTPUT(struct weigh_options),
- *         OPTION_END,
- *     };
- *
- *     static bool run(void *context, struct error *err)
- *     {
- *         const struct weigh_options *options = context;
- *         …
- *         return output_text(options->output, &text, err);
- *     }
  *
  * A run that returns false has set *err; main prints it and exits with its kind. */
 #ifndef REHEARSE_CLI_COMMAND_H
 #define REHEARSE_CLI_COMMAND_H
 
+#include "api/command.h"
 #include "api/option.h"
 #include "core/arena.h"
 #include "core/error.h"
@@ -66,19 +53,43 @@ struct command_operands {
     size_t at;                /* of a struct rh_list in the options struct */
 };
 
+/* What the words of a command that asks the library are read into: first the request itself, whose struct it begins with. */
+struct command_line {
+    _Alignas(max_align_t) char request[API_MAX_REQUEST];
+    const struct command *command;
+    struct rh_list operands; /* they are in the request, too */
+    struct rh_call call;
+    const char *output;
+    int64_t threads;
+    int to;
+    bool json, csv, dot;
+    bool after_dashes; /* the first operand came after '--' */
+};
+
+/* The rows of such a command beside those of its request: .options = COMMAND_ROWS(LINE_JSON, LINE_OUTPUT) */
+#define COMMAND_ROWS(...)      ((const struct option_spec[]){__VA_ARGS__, OPTION_END})
+#define LINE_JSON              OPTION_JSON(struct command_line)
+#define LINE_OUTPUT            OPTION_OUTPUT(struct command_line)
+#define LINE_TIME_LIMIT        OPTION_TIME_LIMIT(struct command_line, call.time_limit)
+#define LINE_THREADS           OPTION_THREADS(struct command_line)
+#define LINE_JSON_OF(its_help) OPTION(command_line, json, OPTION_FLAG, "json", .help = (its_help))
+#define LINE_CSV                                                                                             \
+    OPTION(command_line, csv, OPTION_FLAG, "csv", .help = "print comma-separated values instead of a table")
+
 struct command {
     const char *name;
-    const char *summary;     /* one line, lower case, no full stop */
-    const char *description; /* paragraphs, a blank line between them */
-    const struct option_spec *options;
-    size_t options_size; /* sizeof(struct …_options) */
-    /* of a `const bool *` in the options struct, set to an array: was entry i of the table given? It lives as long as the
-     * options. 0: nobody asks */
-    size_t given_at;
+    const char *summary;            /* one line, lower case, no full stop */
+    const char *description;        /* paragraphs, a blank line between them */
+    const struct api_command *asks; /* whose request it fills in; NULL: it does all itself */
+    bool silent;                    /* its answer are files: nothing is printed */
+    const struct option_spec
+        *options;        /* more rows: of struct command_line, or of its own struct; NULL: none */
+    size_t options_size; /* of its own struct */
+    /* Those of a request are in its table; what is set here is said otherwise on the command line. */
     struct command_operands operands;
-    size_t after_dashes_at; /* of a bool there: the first operand came after '--'; 0: nobody asks */
     const struct command_topic *topics;     /* of its options, ended by {NULL, NULL}; NULL: none */
     const struct command_example *examples; /* ended by {NULL, NULL}; NULL: none */
+    /* `options` is the command's own struct, or a struct command_line; NULL: it asks, and prints the answer. */
     bool (*run)(void *options, struct error *err);
 };
 
@@ -93,11 +104,19 @@ const struct command *command_find(int argc, const char *const *argv, int *used,
 const struct command_topic *command_find_topic(const struct command *command, const char *name,
                                                struct error *err);
 
+/* Goes through all options of a command: for (struct option_walk walk = command_options(command); option_next(&walk);) */
+struct option_walk command_options(const struct command *command);
+
+/* The words that a command takes besides options. */
+struct command_operands command_operands(const struct command *command);
+
 /* Is `word` the first word of commands of two words? */
 bool command_is_group(const char *word);
 
-/* Reads the words after the command into `options`, a zeroed struct of options_size bytes. Lists live in
- * `arena`, texts in argv. *help is set when --help was asked for; the rest is then not looked at. */
+/* Returns the bytes of the struct that the words of a command are read into. */
+size_t command_size(const struct command *command);
+
+/* Reads the words after the command into `options`, a zeroed struct of that size. Lists live in `arena`, texts in argv. *help is set when --help was asked for; the rest is then not looked at. */
 bool command_parse(const struct command *command, int argc, char **argv, void *options, struct arena *arena,
                    bool *help, struct error *err);
 

@@ -1,6 +1,7 @@
 #include "cli/command.h"
 
 #include "api/wings.h"
+#include "cli/answer.h"
 #include "cli/output.h"
 #include "cli/usage.h"
 
@@ -59,11 +60,15 @@ bool command_execute(int argc, char **argv, struct error *err)
         return false;
     struct arena arena = {0};
     bool help = false;
-    void *options = arena_alloc(&arena, 1, command->options_size ? command->options_size : 1);
+    void *options = arena_alloc(&arena, 1, command_size(command) + 1);
     bool done = options ? command_parse(command, argc - used, argv + used, options, &arena, &help, err)
                         : error_memory(err);
+    if (done && command->asks)
+        ((struct command_line *)options)->command = command;
     if (done)
-        done = help ? show_help(command, err) : command->run(options, err);
+        done = help           ? show_help(command, err)
+               : command->run ? command->run(options, err)
+                              : answer_run(options, err);
     arena_release(&arena);
     return done;
 }

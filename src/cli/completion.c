@@ -75,19 +75,20 @@ static void write_quoted(struct text *out, const char *text, const char *escaped
 /* The words that `rehearse help` completes to are the commands themselves. */
 static void write_operand_words(struct text *out, const struct command *command)
 {
+    const struct command_operands operands = command_operands(command);
     if (command == &command_help) {
         write_first_words(out);
         text_add(out, " ");
         origin_write_names(out, " ");
-    } else if (command->operands.words)
-        option_write_words(command->operands.words, " ", out);
+    } else if (operands.words)
+        option_write_words(operands.words, " ", out);
     else
-        option_operand_names(command->operands.name, out);
+        option_operand_names(operands.name, out);
 }
 
 static void write_bash_command(struct text *out, const struct command *command)
 {
-    for (struct option_walk walk = option_begin(command->options); option_next(&walk);) {
+    for (struct option_walk walk = command_options(command); option_next(&walk);) {
         const struct option_spec *spec = walk.spec;
         if (spec->kind == OPTION_FLAG)
             continue;
@@ -104,7 +105,7 @@ static void write_bash_command(struct text *out, const struct command *command)
     text_format(out, "    '%s '*)\n        words='", command->name);
     write_operand_words(out, command);
     text_add(out, "'\n        [[ $cur == -* ]] && words='--help");
-    for (struct option_walk walk = option_begin(command->options); option_next(&walk);)
+    for (struct option_walk walk = command_options(command); option_next(&walk);)
         text_format(out, " --%s", walk.spec->name);
     text_add(out, "' ;;\n");
 }
@@ -185,17 +186,18 @@ static void write_zsh_option(struct text *out, const struct option_spec *spec)
 
 static void write_zsh_command(struct text *out, const struct command *command)
 {
+    const struct command_operands operands = command_operands(command);
     struct text names = {0};
     text_format(out, "    '%s')\n        _arguments -S '(- *)'{-h,--help}'[print this help]'", command->name);
-    for (struct option_walk walk = option_begin(command->options); option_next(&walk);)
+    for (struct option_walk walk = command_options(command); option_next(&walk);)
         write_zsh_option(out, walk.spec);
-    if (command->operands.name) {
-        text_format(out, " \\\n            '*:%s:", command->operands.name);
-        if (command == &command_help || command->operands.words) {
+    if (operands.name) {
+        text_format(out, " \\\n            '*:%s:", operands.name);
+        if (command == &command_help || operands.words) {
             text_add(out, "(");
             write_operand_words(out, command);
             text_add(out, ")'");
-        } else if (option_operand_names(command->operands.name, &names)) {
+        } else if (option_operand_names(operands.name, &names)) {
             write_zsh_names(out, &names);
             text_add(out, "'");
         } else {
@@ -279,8 +281,9 @@ static void write_fish_option(struct text *out, const struct option_spec *spec)
 
 static void write_fish_command(struct text *out, const struct command *command)
 {
+    const struct command_operands operands = command_operands(command);
     struct text names = {0};
-    for (struct option_walk walk = option_begin(command->options); option_next(&walk);) {
+    for (struct option_walk walk = command_options(command); option_next(&walk);) {
         const struct option_spec *spec = walk.spec;
         write_fish_condition(out, command->name);
         text_format(out, " -l %s", spec->name);
@@ -291,14 +294,14 @@ static void write_fish_command(struct text *out, const struct command *command)
         write_quoted(out, spec->help, "");
         text_add(out, "'\n");
     }
-    if (!command->operands.name)
+    if (!operands.name)
         return;
     write_fish_condition(out, command->name);
-    if (command == &command_help || command->operands.words) {
+    if (command == &command_help || operands.words) {
         text_add(out, " -fa '");
         write_operand_words(out, command);
         text_add(out, "'\n");
-    } else if (option_operand_names(command->operands.name, &names)) {
+    } else if (option_operand_names(operands.name, &names)) {
         text_add(out, " -");
         write_fish_names(out, &names);
         text_add(out, "\n");

@@ -87,13 +87,14 @@ static void write_roff_option(const struct option_spec *spec, struct text *out)
 static void write_roff_options(const struct command *command, const struct command_topic *topic,
                                struct text *out)
 {
-    for (struct option_walk walk = option_begin(command->options); option_next(&walk);)
+    for (struct option_walk walk = command_options(command); option_next(&walk);)
         if (usage_is_of(command, walk.spec, topic))
             write_roff_option(walk.spec, out);
 }
 
 void manual_write(const struct command *command, struct text *out)
 {
+    const struct command_operands operands = command_operands(command);
     struct text line = {0};
     usage_write_line(command, &line);
     text_add(out, ".TH ");
@@ -110,9 +111,9 @@ void manual_write(const struct command *command, struct text *out)
     text_release(&line);
 
     text_add(out, ".SH OPTIONS\n");
-    if (command->operands.name) {
-        text_format(out, ".TP\n\\fI%s\\fR\n", command->operands.name);
-        write_roff(out, command->operands.help);
+    if (operands.name) {
+        text_format(out, ".TP\n\\fI%s\\fR\n", operands.name);
+        write_roff(out, operands.help);
         text_add(out, "\n");
     }
     write_roff_options(command, NULL, out);
@@ -174,7 +175,7 @@ static void write_cell(struct text *out, const char *text)
 void manual_write_markdown(const struct command *command, struct text *out)
 {
     text_add(out, "| option | description |\n|---|---|\n");
-    for (struct option_walk walk = option_begin(command->options); option_next(&walk);) {
+    for (struct option_walk walk = command_options(command); option_next(&walk);) {
         const struct option_spec *spec = walk.spec;
         struct text help = {0};
         usage_write_option_help(spec, &help);

@@ -4,6 +4,7 @@
 #include "core/file_output.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +15,13 @@
 static bool cannot_print(struct error *err)
 {
     return error_set(err, ERROR_FAILED, "cannot write to standard output: %s", strerror(errno));
+}
+
+/* Returns whether the stream is a terminal and colours are wanted. */
+static bool has_colour(FILE *stream)
+{
+    const char *terminal = getenv("TERM");
+    return isatty(fileno(stream)) && !getenv("NO_COLOR") && !(terminal && strcmp(terminal, "dumb") == 0);
 }
 
 bool output_text(const char *path, const struct text *text, struct error *err)
@@ -41,7 +49,7 @@ void output_say(const struct text *text)
 
 void output_warning(void *unused, const char *text)
 {
-    bool colour = output_has_colour(stderr);
+    bool colour = has_colour(stderr);
     struct error warning;
     (void)unused;
     error_set(&warning, ERROR_FAILED, "%s", text);
@@ -102,7 +110,7 @@ bool output_and_release(const char *path, struct text *text, struct error *err)
 
 void output_error(const struct error *err)
 {
-    bool colour = output_has_colour(stderr);
+    bool colour = has_colour(stderr);
     fprintf(stderr, "rehearse: %serror:%s %s\n", colour ? "\033[1;31m" : "", colour ? "\033[0m" : "",
             err->text);
 }
@@ -115,10 +123,4 @@ bool output_finish(struct error *err)
     if (closed != 0)
         return cannot_print(err);
     return failed_before ? error_set(err, ERROR_FAILED, "cannot write to standard output") : true;
-}
-
-bool output_has_colour(FILE *stream)
-{
-    const char *terminal = getenv("TERM");
-    return isatty(fileno(stream)) && !getenv("NO_COLOR") && !(terminal && strcmp(terminal, "dumb") == 0);
 }

@@ -6,7 +6,6 @@
 #include "core/text.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 
 /* Writes the whole text to the file `path`, or to standard output when it is NULL or "-". Also reports that
  * `text` ran out of memory while it was put together. Bytes that are not UTF-8, and control characters, are escaped. */
@@ -34,8 +33,5 @@ void output_error(const struct error *err);
 
 /* Standard output is written in pieces; this finds out whether all of them arrived. Called once, last. */
 bool output_finish(struct error *err);
-
-/* Returns whether the stream is a terminal and colours are wanted (NO_COLOR is not set). */
-bool output_has_colour(FILE *stream);
 
 #endif

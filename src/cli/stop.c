@@ -3,11 +3,11 @@
 #include "core/file_output.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
-static atomic_bool stopped;
 static rh_stop *requested; /* NULL: nobody asked for it */
 static atomic_int came;    /* the signal that stopped */
 
@@ -45,18 +45,8 @@ void clean_on_signals(void)
 static void stop(int signal_number)
 {
     atomic_store(&came, signal_number);
-    atomic_store(&stopped, true);
     rh_stop_request(requested);
     handle(signal_number, die, (int)SA_RESETHAND);
-}
-
-const atomic_bool *flag_on_signals(void)
-{
-    handle(SIGINT, stop, SA_RESTART);
-    handle(SIGTERM, stop, SA_RESTART);
-    if (!is_ignored(SIGHUP)) /* nohup */
-        handle(SIGHUP, stop, SA_RESTART);
-    return &stopped;
 }
 
 rh_stop *stop_on_signals(struct error *err)
@@ -67,7 +57,10 @@ rh_stop *stop_on_signals(struct error *err)
         error_memory(err);
         return NULL;
     }
-    flag_on_signals();
+    handle(SIGINT, stop, SA_RESTART);
+    handle(SIGTERM, stop, SA_RESTART);
+    if (!is_ignored(SIGHUP)) /* nohup */
+        handle(SIGHUP, stop, SA_RESTART);
     return requested;
 }
 

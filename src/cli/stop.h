@@ -5,17 +5,12 @@
 #include "core/error.h"
 #include "rehearse.h"
 
-#include <stdatomic.h>
-
 /* From now on a signal that ends the program takes its temporary files with it. */
 void clean_on_signals(void);
 
 /* Returns what SIGINT, SIGTERM and SIGHUP request from now on: a call that has it ends in order. It lives as long as the program. NULL:
  * out of memory. */
 rh_stop *stop_on_signals(struct error *err);
-
-/* The same as a flag. */
-const atomic_bool *flag_on_signals(void);
 
 /* Ends the program by the signal that has stopped it; nothing happens where none has. */
 void stop_die(void);

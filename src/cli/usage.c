@@ -72,13 +72,13 @@ static void write_paragraphs(struct text *out, const char *text)
 void usage_write_line(const struct command *command, struct text *out)
 {
     text_format(out, "rehearse %s", command->name);
-    for (struct option_walk walk = option_begin(command->options); option_next(&walk);)
+    for (struct option_walk walk = command_options(command); option_next(&walk);)
         if (walk.spec->required)
             text_format(out, " --%s %s", walk.spec->name, walk.spec->argument);
     text_add(out, " [OPTION]…");
-    const struct command_operands *operands = &command->operands;
-    if (operands->name)
-        text_format(out, operands->min ? " %s%s" : " [%s]%s", operands->name, operands->max == 1 ? "" : "…");
+    const struct command_operands operands = command_operands(command);
+    if (operands.name)
+        text_format(out, operands.min ? " %s%s" : " [%s]%s", operands.name, operands.max == 1 ? "" : "…");
 }
 
 void usage_write_option_help(const struct option_spec *spec, struct text *out)
@@ -125,7 +125,7 @@ bool usage_is_of(const struct command *command, const struct option_spec *spec,
 
 static void write_options(const struct command *command, const struct command_topic *topic, struct text *out)
 {
-    for (struct option_walk walk = option_begin(command->options); option_next(&walk);)
+    for (struct option_walk walk = command_options(command); option_next(&walk);)
         if (usage_is_of(command, walk.spec, topic))
             write_option(walk.spec, out);
 }
@@ -151,6 +151,7 @@ static void write_topics(const struct command *command, struct text *out)
 
 void usage_write(const struct command *command, struct text *out)
 {
+    const struct command_operands operands = command_operands(command);
     struct text line = {0};
     usage_write_line(command, &line);
     text_add(out, "usage: ");
@@ -160,8 +161,8 @@ void usage_write(const struct command *command, struct text *out)
     write_paragraphs(out, command->description);
 
     text_add(out, "\n");
-    if (command->operands.name)
-        write_operands(&command->operands, out);
+    if (operands.name)
+        write_operands(&operands, out);
     write_options(command, NULL, out);
     write_row(out, "  -h, --help", USAGE_HELP_OPTION);
     write_topics(command, out);

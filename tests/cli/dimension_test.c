@@ -20,7 +20,7 @@ static void each(void (*visit)(const struct option_spec *spec))
     int count = 0;
     for (int i = 0; commands[i]; i++) {
         command = commands[i];
-        for (struct option_walk walk = option_begin(commands[i]->options); option_next(&walk); count++)
+        for (struct option_walk walk = command_options(commands[i]); option_next(&walk); count++)
             visit(walk.spec);
     }
     assert_in_range(count, 300, 3000);

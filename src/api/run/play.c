@@ -199,7 +199,7 @@ static const char *const types[] = {"plan", "fp32", "bf16", NULL};
 
 const struct option_spec api_play_options[] = {
     OPTION(rh_play_request, plans, OPTION_FILE, "plans", .argument = "PLAN", .repeats = true,
-           .is_operand = true, .help = "files of the plan to play; for drills also sets of templates"),
+           .is_operand = true, .help = "the plan to play; for drills also sets of templates"),
     OPTION(rh_play_request, ranks, OPTION_INTEGER, "ranks", .letter = 'r', .argument = "N", .initial = "1",
            .min = 1, .max = WIRE_MAX_RANKS,
            .help =

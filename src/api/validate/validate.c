@@ -199,7 +199,9 @@ static rh_handle *make(const void *request, const struct api_call *call, struct 
 
 const struct option_spec api_validate_options[] = {
     OPTION(rh_validate_request, table, OPTION_FILE, "table", .is_operand = true, .argument = "TABLE",
-           .help = "runs, one per row (CSV, also packed by gzip); NULL: the published runs"),
+           .help =
+               "runs, one per row (CSV, also packed by gzip); default: the published runs that come with the "
+               "program"),
     OPTION(rh_validate_request, gpu, OPTION_TEXT, "gpu", .argument = "NAME",
            .help = "the device of all runs, if the table has no such column"),
     OPTION(rh_validate_request, software, OPTION_TEXT, "software", .argument = "NAME",

@@ -4,29 +4,16 @@
 
 #include <string.h>
 
-struct calibrate_command {
-    struct rh_calibrate_request request;
-    bool json;
-};
-
 /* Files that go to standard output stand there alone. */
 static bool run(void *context, struct error *err)
 {
-    struct calibrate_command *given = context;
-    const char *output = given->request.output;
-    struct rh_error error;
-    given->request.size = sizeof given->request;
-    rh_report *report = rh_calibrate(&given->request, NULL, &error);
-    if (output && strcmp(output, "-") == 0)
-        return answer_end(report, &error, err);
-    return answer_print(report, given->json ? "json" : "text", &error, err);
+    const struct rh_calibrate_request *asked = context;
+    rh_report *report = answer_ask(context, err);
+    bool alone = asked->output && strcmp(asked->output, "-") == 0;
+    bool done = report && (alone || answer_write(report, context, err));
+    rh_free(report);
+    return done;
 }
-
-static const struct option_spec options[] = {
-    OPTION_REQUEST(calibrate_command, request, api_calibrate_options),
-    OPTION_JSON(struct calibrate_command),
-    OPTION_END,
-};
 
 static const struct command_example examples[] = {
     {"rehearse calibrate --device h100 --gemm gemm.csv --name my-h100 -o my-h100.yaml",
@@ -54,8 +41,8 @@ const struct command command_calibrate = {
         "--log reads the log of one run of Megatron-LM, torchtitan or DeepSpeed, and compares it with what "
         "is "
         "expected of its job. Given as --calibration, what is written corrects jobs like it.",
-    .options = options,
-    .options_size = sizeof(struct calibrate_command),
+    .asks = &api_calibrate,
+    .options = COMMAND_ROWS(LINE_JSON),
     .examples = examples,
     .run = run,
 };

@@ -1,32 +1,5 @@
 #include "api/command.h"
-#include "cli/answer.h"
 #include "cli/command.h"
-
-struct elastic_command {
-    struct rh_elastic_request request;
-    struct rh_call call;
-    struct rh_list plans;
-    int64_t threads;
-    bool json;
-};
-
-static bool run(void *context, struct error *err)
-{
-    struct elastic_command *given = context;
-    given->request.size = sizeof given->request;
-    given->request.plans = given->plans;
-    struct rh_call call = answer_call(&given->call, given->threads);
-    struct rh_error error;
-    rh_report *report = rh_elastic(&given->request, &call, &error);
-    return answer_print(report, given->json ? "json" : "text", &error, err);
-}
-
-static const struct option_spec options[] = {
-    OPTION_REQUEST(elastic_command, request, api_elastic_options),
-    OPTION_THREADS(struct elastic_command),
-    OPTION_JSON(struct elastic_command),
-    OPTION_END,
-};
 
 static const struct command_topic topics[] = {
     {"failures", "failures over time"},
@@ -57,12 +30,8 @@ const struct command command_elastic = {
         "--failures, --rate or --mtbf it plays policies over losses and returns of nodes instead: restart "
         "from saves on disk or in memory, spares, and the ways of Varuna, Bamboo, Oobleck, Parcae, ReCycle "
         "and torchft, all on the same losses; prints their goodput and the time lost by cause.",
-    .options = options,
-    .options_size = sizeof(struct elastic_command),
-    .operands = {.name = "PLAN",
-                 .help = "plans (rehearse-plan/2) and sets of templates (rehearse-templates/2)",
-                 .at = offsetof(struct elastic_command, plans)},
+    .asks = &api_elastic,
+    .options = COMMAND_ROWS(LINE_THREADS, LINE_JSON),
     .topics = topics,
     .examples = examples,
-    .run = run,
 };

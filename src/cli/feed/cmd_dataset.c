@@ -1,39 +1,10 @@
 #include "api/command.h"
 #include "cli/answer.h"
 #include "cli/command.h"
-#include "cli/feed/operands.h"
 
 #include <inttypes.h>
 
 /* ---- generate ---- */
-
-struct generate_command {
-    struct rh_dataset_generate_request request;
-    struct rh_list words;
-    int64_t threads;
-    bool json;
-};
-
-static bool run_generate(void *context, struct error *err)
-{
-    struct generate_command *given = context;
-    struct rh_error error;
-    struct rh_call call;
-    if (!answer_stoppable(&call, given->threads, err))
-        return false;
-    given->request.size = sizeof given->request;
-    given->request.workload = given->words;
-    rh_report *report = rh_dataset_generate(&given->request, &call, &error);
-    return answer_print(report, given->json ? "json" : "text", &error, err);
-}
-
-static const struct option_spec generate_table[] = {
-    OPTION_REQUEST(generate_command, request, api_dataset_generate_options),
-    OPTION_THREADS(struct generate_command),
-    OPTION(generate_command, json, OPTION_FLAG, "json",
-           .help = "print a summary of the written files as JSON"),
-    OPTION_END,
-};
 
 static const struct command_example generate_examples[] = {
     {"rehearse dataset generate unet3d_h100 --set dataset.num_files_train=32 -o data", "32 files of UNET3D"},
@@ -54,36 +25,20 @@ const struct command command_dataset_generate = {
         "processes writes the same files, and 'rehearse dataset verify' needs no copy.\n\nA file gets its "
         "name only when it is complete. A stopped run can be started again: it keeps complete files. "
         "FOLDER/dataset.json holds the parameters of the data set.",
-    .options = generate_table,
-    .options_size = sizeof(struct generate_command),
-    .operands = OPERANDS_WORKLOAD(generate_command, 0, WORKLOAD_WORDS),
+    .asks = &api_dataset_generate,
+    .options = COMMAND_ROWS(LINE_THREADS, LINE_JSON_OF("print a summary of the written files as JSON")),
     .examples = generate_examples,
-    .run = run_generate,
 };
 
 /* ---- verify ---- */
 
-struct verify_command {
-    struct rh_dataset_verify_request request;
-    struct rh_list folders;
-    int64_t threads;
-    bool json;
-};
-
 static bool run_verify(void *context, struct error *err)
 {
-    struct verify_command *given = context;
-    struct rh_error error;
-    struct rh_call call;
-    if (!answer_stoppable(&call, given->threads, err))
-        return false;
-    given->request.size = sizeof given->request;
-    given->request.folder = given->folders.items[0];
-    rh_report *report = rh_dataset_verify(&given->request, &call, &error);
+    rh_report *report = answer_ask(context, err);
     if (!report)
-        return answer_error(&error, err);
+        return false;
     int64_t faults = (int64_t)rh_number(report, "faults"), files = (int64_t)rh_number(report, "files");
-    bool done = answer_write(report, given->json ? "json" : "text", NULL, err);
+    bool done = answer_write(report, context, err);
     if (done && faults > 0)
         done = error_set(err, ERROR_FAILED,
                          "%s: %" PRId64 " of %" PRId64 " files differ from what was generated",
@@ -91,13 +46,6 @@ static bool run_verify(void *context, struct error *err)
     rh_free(report);
     return done;
 }
-
-static const struct option_spec verify_table[] = {
-    OPTION_REQUEST(verify_command, request, api_dataset_verify_options),
-    OPTION_THREADS(struct verify_command),
-    OPTION_JSON(struct verify_command),
-    OPTION_END,
-};
 
 static const struct command_example verify_examples[] = {
     {"rehearse dataset verify data", "is every byte still as it was generated?"},
@@ -111,45 +59,13 @@ const struct command command_dataset_verify = {
         "Reads FOLDER/dataset.json, generates every byte again and compares it with the file. The "
         "first 100 files that differ are listed, all are counted; if there are any the exit status "
         "is 1.",
-    .options = verify_table,
-    .options_size = sizeof(struct verify_command),
-    .operands = {.name = "FOLDER",
-                 .help = "a data set of 'rehearse dataset generate', or s3://BUCKET/PREFIX",
-                 .min = 1,
-                 .max = 1,
-                 .at = offsetof(struct verify_command, folders)},
+    .asks = &api_dataset_verify,
+    .options = COMMAND_ROWS(LINE_THREADS, LINE_JSON),
     .examples = verify_examples,
     .run = run_verify,
 };
 
 /* ---- scale ---- */
-
-struct scale_command {
-    struct rh_dataset_scale_request request;
-    struct rh_list folders;
-    int64_t threads;
-    bool json;
-};
-
-static bool run_scale(void *context, struct error *err)
-{
-    struct scale_command *given = context;
-    struct rh_error error;
-    struct rh_call call;
-    if (!answer_stoppable(&call, given->threads, err))
-        return false;
-    given->request.size = sizeof given->request;
-    given->request.folder = *given->folders.items;
-    rh_report *report = rh_dataset_scale(&given->request, &call, &error);
-    return answer_print(report, given->json ? "json" : "text", &error, err);
-}
-
-static const struct option_spec scale_table[] = {
-    OPTION_REQUEST(scale_command, request, api_dataset_scale_options),
-    OPTION_THREADS(struct scale_command),
-    OPTION(scale_command, json, OPTION_FLAG, "json", .help = "print a summary of the copies as JSON"),
-    OPTION_END,
-};
 
 static const struct command_example scale_examples[] = {
     {"rehearse dataset scale kits19 -o data --size '500 GB'", "real cases, copied in turn"},
@@ -164,13 +80,7 @@ const struct command command_dataset_scale = {
         "caches "
         "and compressors treat differently from generated bytes. Numbers in names are continued "
         "(case_00210_x.npy follows case_00209_x.npy); files that share a number are copied together.",
-    .options = scale_table,
-    .options_size = sizeof(struct scale_command),
-    .operands = {.name = "FOLDER",
-                 .help = "real files",
-                 .min = 1,
-                 .max = 1,
-                 .at = offsetof(struct scale_command, folders)},
+    .asks = &api_dataset_scale,
+    .options = COMMAND_ROWS(LINE_THREADS, LINE_JSON_OF("print a summary of the copies as JSON")),
     .examples = scale_examples,
-    .run = run_scale,
 };

@@ -1,13 +1,8 @@
 #include "api/command.h"
 #include "cli/answer.h"
 #include "cli/command.h"
-#include "cli/feed/operands.h"
 
-struct feed_command {
-    struct rh_feed_request request;
-    struct rh_list words;
-    bool json, csv;
-};
+#define FEED_CSV OPTION(command_line, csv, OPTION_FLAG, "csv", .help = "with --vary: print the table as CSV")
 
 /* The exit status of a grid: 1 where a run is missing or did not pass. */
 static bool all_passed(const rh_report *report, struct error *err)
@@ -34,36 +29,17 @@ static bool passed(const rh_report *report, struct error *err)
 
 static bool run(void *context, struct error *err)
 {
-    struct feed_command *given = context;
-    struct rh_error error;
-    struct rh_call call;
-    if (given->csv && given->request.vary.count == 0)
+    const struct command_line *line = context;
+    const struct rh_feed_request *asked = context;
+    bool grid = asked->vary.count > 0;
+    if (line->csv && !grid)
         return error_set(err, ERROR_USAGE, "--csv is for the table of --vary");
-    if (!answer_stoppable(&call, 0, err))
-        return false;
-    given->request.size = sizeof given->request;
-    given->request.workload = given->words;
-    rh_report *report = rh_feed(&given->request, &call, &error);
-    if (!report)
-        return answer_error(&error, err);
-    bool grid = given->request.vary.count > 0;
-    bool done = answer_write(report,
-                             given->json  ? "json"
-                             : given->csv ? "csv"
-                                          : "text",
-                             NULL, err) &&
-                (grid ? all_passed(report, err) : passed(report, err));
+    rh_report *report = answer_ask(context, err);
+    bool done =
+        report && answer_write(report, line, err) && (grid ? all_passed(report, err) : passed(report, err));
     rh_free(report);
     return done;
 }
-
-static const struct option_spec table[] = {
-    OPTION_REQUEST(feed_command, request, api_feed_options),
-    OPTION(feed_command, json, OPTION_FLAG, "json",
-           .help = "print result.json instead of a report for people"),
-    OPTION(feed_command, csv, OPTION_FLAG, "csv", .help = "with --vary: print the table as CSV"),
-    OPTION_END,
-};
 
 static const struct command_example examples[] = {
     {"rehearse feed unet3d_h100 --accelerators 4", "do four emulated H100s stay busy?"},
@@ -88,9 +64,8 @@ const struct command command_feed = {
         "the page cache, and checkpoint times.\n\nThe exit status is 0 when AU met its target, every sample "
         "was read once, from storage and not from the page cache, and the run completed; else 1. 'rehearse "
         "dataset generate' makes the data.",
-    .options = table,
-    .options_size = sizeof(struct feed_command),
-    .operands = OPERANDS_WORKLOAD(feed_command, 0, WORKLOAD_WORDS_FOLDER),
+    .asks = &api_feed,
+    .options = COMMAND_ROWS(LINE_JSON_OF("print result.json instead of a report for people"), FEED_CSV),
     .examples = examples,
     .run = run,
 };

@@ -2,30 +2,15 @@
 #include "cli/answer.h"
 #include "cli/command.h"
 
-struct figure_steps_command {
-    struct rh_figure_steps_request request;
-    struct rh_list folders;
-    bool json;
-};
-
 static bool run(void *context, struct error *err)
 {
-    struct figure_steps_command *given = context;
-    struct rh_error error;
-    given->request.size = sizeof given->request;
-    given->request.folders = given->folders;
-    rh_report *report = rh_figure_steps(&given->request, NULL, &error);
-    if (!report || given->json || !given->request.output)
-        return answer_print(report, given->json ? "json" : "text", &error, err);
+    const struct command_line *line = context;
+    const struct rh_figure_steps_request *asked = context;
+    rh_report *report = answer_ask(context, err);
+    bool done = report && ((asked->output && !line->json) || answer_write(report, line, err));
     rh_free(report);
-    return true;
+    return done;
 }
-
-static const struct option_spec table[] = {
-    OPTION_REQUEST(figure_steps_command, request, api_figure_steps_options),
-    OPTION_JSON(struct figure_steps_command),
-    OPTION_END,
-};
 
 static const struct command_example examples[] = {
     {"rehearse figure steps logs/UNET3D_*", "a table: seconds, samples/s, fits"},
@@ -46,13 +31,8 @@ const struct command command_figure_steps = {
         "\n"
         "With -o, one picture is drawn: breakdown (bars), step, full, throughput, latency (lines over the\n"
         "batch), violin, histogram, or fit. docs/figure-steps.md shows them.",
-    .options = table,
-    .options_size = sizeof(struct figure_steps_command),
-    .operands = {.name = "FOLDER",
-                 .help = "logs, or folders of logs",
-                 .min = 1,
-                 .max = 0,
-                 .at = offsetof(struct figure_steps_command, folders)},
+    .asks = &api_figure_steps,
+    .options = COMMAND_ROWS(LINE_JSON),
     .examples = examples,
     .run = run,
 };

@@ -4,18 +4,12 @@
 
 #include <string.h>
 
-struct report_command {
-    struct rh_report_request request;
-    struct rh_list folders;
-    bool json;
-};
-
-static bool deliver(const rh_report *report, const struct report_command *given, struct error *err)
+static bool deliver(const rh_report *report, const struct command_line *line, struct error *err)
 {
     int undrawn = (int)rh_number(report, "undrawn");
     const char *output = rh_string(report, "output");
-    if ((strcmp(output, "-") == 0 && !answer_write(report, "html", NULL, err)) ||
-        (given->json && !answer_write(report, "json", NULL, err)))
+    if ((strcmp(output, "-") == 0 && !answer_write_form(report, "html", NULL, err)) ||
+        (line->json && !answer_write(report, line, err)))
         return false;
     return undrawn == 0 ||
            error_set(err, ERROR_FAILED, "%s: written, but pictures of %d file%s could not be drawn", output,
@@ -24,27 +18,15 @@ static bool deliver(const rh_report *report, const struct report_command *given,
 
 static bool run(void *context, struct error *err)
 {
-    struct report_command *given = context;
-    struct rh_error error;
-    struct rh_call call = answer_call(&(struct rh_call){.size = 0}, 0);
-    if (given->json && given->request.output && strcmp(given->request.output, "-") == 0)
+    const struct command_line *line = context;
+    const struct rh_report_request *asked = context;
+    if (line->json && asked->output && strcmp(asked->output, "-") == 0)
         return error_set(err, ERROR_USAGE, "--json and the page cannot both go to standard output");
-    given->request.size = sizeof given->request;
-    given->request.folder = given->folders.items[0];
-    rh_report *report = rh_report_make(&given->request, &call, &error);
-    if (!report)
-        return answer_error(&error, err);
-    bool done = deliver(report, given, err);
+    rh_report *report = answer_ask(context, err);
+    bool done = report && deliver(report, line, err);
     rh_free(report);
     return done;
 }
-
-static const struct option_spec table[] = {
-    OPTION_REQUEST(report_command, request, api_report_options),
-    OPTION(report_command, json, OPTION_FLAG, "json",
-           .help = "print as JSON, on standard output, the detected kind of each file"),
-    OPTION_END,
-};
 
 static const struct command_example examples[] = {
     {"rehearse report runs/", "runs/report.html: all files of the folder on one page"},
@@ -65,13 +47,9 @@ const struct command command_report = {
         "picture "
         "that cannot be drawn is a warning, too, and makes the exit status 1; the page is written all the "
         "same.",
-    .options = table,
-    .options_size = sizeof(struct report_command),
-    .operands = {.name = "DIR",
-                 .help = "the folder",
-                 .min = 1,
-                 .max = 1,
-                 .at = offsetof(struct report_command, folders)},
+    .asks = &api_report_page,
+    .options =
+        COMMAND_ROWS(LINE_JSON_OF("print as JSON, on standard output, the detected kind of each file")),
     .examples = examples,
     .run = run,
 };

@@ -6,11 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-struct layers_command {
-    struct rh_measure_layers_request request;
-    bool json;
-};
-
 /* The command line, for the record. */
 static bool read_command(struct text *command, struct error *err)
 {
@@ -34,39 +29,32 @@ static bool read_command(struct text *command, struct error *err)
 }
 
 /* A profile that goes to standard output stands there alone. */
-static bool measure(const struct layers_command *given, struct error *err)
+static bool measure(struct command_line *line, const struct rh_measure_layers_request *asked,
+                    struct error *err)
 {
-    const struct rh_measure_layers_request *request = &given->request;
-    struct rh_error error;
-    bool only_plugin = request->pjrt && request->files.count == 0;
-    if (only_plugin && given->json)
+    bool only_plugin = asked->pjrt && asked->files.count == 0;
+    if (only_plugin && line->json)
         return error_set(err, ERROR_USAGE,
                          "expected files to measure (without files, only the plugin is shown)");
-    if (!output_check(request->output, err))
+    if (!output_check(asked->output, err))
         return false;
-    rh_report *report = rh_measure_layers(request, NULL, &error);
-    if (request->output && strcmp(request->output, "-") == 0)
-        return answer_end(report, &error, err);
-    return answer_print(report, given->json ? "json" : "text", &error, err);
+    rh_report *report = answer_ask(line, err);
+    bool alone = asked->output && strcmp(asked->output, "-") == 0;
+    bool done = report && (alone || answer_write(report, line, err));
+    rh_free(report);
+    return done;
 }
 
 static bool run(void *context, struct error *err)
 {
-    struct layers_command *given = context;
+    struct rh_measure_layers_request *asked = context;
     struct text command = {0};
     bool done = read_command(&command, err);
-    given->request.size = sizeof given->request;
-    given->request.command = command.data;
-    done = done && measure(given, err);
+    asked->command = command.data;
+    done = done && measure(context, asked, err);
     text_release(&command);
     return done;
 }
-
-static const struct option_spec options[] = {
-    OPTION_REQUEST(layers_command, request, api_measure_layers_options),
-    OPTION_JSON(struct layers_command),
-    OPTION_END,
-};
 
 static const struct command_example examples[] = {
     {"rehearse measure layers --pjrt pjrt_plugin.so", "the devices of the plugin"},
@@ -88,11 +76,8 @@ const struct command command_measure_layers = {
         "shown beside those of 'rehearse cost'. Without a plugin, models and files of StableHLO and HLO are "
         "measured kernel by kernel: the kernels of 'rehearse cost' in oneDNN, a layer is their sum. --output "
         "writes a profile, which all planners read.",
-    .options = options,
-    .options_size = sizeof(struct layers_command),
-    .operands = {.name = "FILE",
-                 .help = "layers, StableHLO or HLO",
-                 .at = offsetof(struct layers_command, request.files)},
+    .asks = &api_measure_layers,
+    .options = COMMAND_ROWS(LINE_JSON),
     .examples = examples,
     .run = run,
 };

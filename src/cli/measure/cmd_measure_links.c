@@ -1,28 +1,5 @@
 #include "api/command.h"
-#include "cli/answer.h"
 #include "cli/command.h"
-
-struct links_command {
-    struct rh_measure_links_request request;
-    bool json;
-};
-
-/* Ranks beside the first have nothing to print. */
-static bool run(void *context, struct error *err)
-{
-    struct links_command *given = context;
-    struct rh_error error;
-    struct rh_call call = answer_call(&(struct rh_call){.size = 0}, 0);
-    given->request.size = sizeof given->request;
-    return answer_print(rh_measure_links(&given->request, &call, &error), given->json ? "json" : "text",
-                        &error, err);
-}
-
-static const struct option_spec options[] = {
-    OPTION_REQUEST(links_command, request, api_measure_links_options),
-    OPTION_JSON(struct links_command),
-    OPTION_END,
-};
 
 static const struct command_example examples[] = {
     {"mpirun -n 4 --host a,b,c,d rehearse measure links -o measured", "the links between four hosts"},
@@ -43,8 +20,7 @@ const struct command command_measure_links = {
                    "With --output it writes a cluster (rehearse-cluster/1), the links fitted to the times "
                    "(rehearse-links/1, with the "
                    "error of rows that the fit did not see), and all times.",
-    .options = options,
-    .options_size = sizeof(struct links_command),
+    .asks = &api_measure_links,
+    .options = COMMAND_ROWS(LINE_JSON),
     .examples = examples,
-    .run = run,
 };

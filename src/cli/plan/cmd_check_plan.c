@@ -1,31 +1,5 @@
 #include "api/command.h"
-#include "cli/answer.h"
 #include "cli/command.h"
-
-struct check_command {
-    struct rh_check_request request;
-    struct rh_call call;
-    int64_t threads;
-    bool json;
-};
-
-static bool run(void *context, struct error *err)
-{
-    struct check_command *given = context;
-    given->request.size = sizeof given->request;
-    struct rh_call call = answer_call(&given->call, given->threads);
-    struct rh_error error;
-    return answer_print(rh_check_plan(&given->request, &call, &error), given->json ? "json" : "text", &error,
-                        err);
-}
-
-static const struct option_spec options[] = {
-    OPTION_REQUEST(check_command, request, api_check_plan_options),
-    OPTION_TIME_LIMIT(struct check_command, call.time_limit),
-    OPTION_THREADS(struct check_command),
-    OPTION_JSON(struct check_command),
-    OPTION_END,
-};
 
 static const struct command_example examples[] = {
     {"rehearse check-plan plan.json", "a training job from 'rehearse plan -m', perhaps edited by hand"},
@@ -44,12 +18,7 @@ const struct command command_check_plan = {
         "its degrees), checks that they can run, and prints the time of an iteration and its excess over the "
         "optimum for the same question.\n\nA training job is rebuilt from the names and numbers in the plan. "
         "Plans of pipelines and DAPPLE plans need their profile and cluster.",
-    .options = options,
-    .options_size = sizeof(struct check_command),
-    .operands = {.name = "PLAN",
-                 .help = "plan files",
-                 .min = 1,
-                 .at = offsetof(struct check_command, request.plans)},
+    .asks = &api_check_plan,
+    .options = COMMAND_ROWS(LINE_TIME_LIMIT, LINE_THREADS, LINE_JSON),
     .examples = examples,
-    .run = run,
 };

@@ -2,54 +2,40 @@
 #include "cli/answer.h"
 #include "cli/command.h"
 
-struct plan_command {
-    struct rh_plan_request request;
-    struct rh_call call;
-    int64_t threads;
-    bool json, csv, dot;
-};
+#define PLAN_CSV                                                                                             \
+    OPTION(command_line, csv, OPTION_FLAG, "csv", .topic = "output",                                         \
+           .help = "print comma-separated values instead of a table")
+#define PLAN_DOT                                                                                             \
+    OPTION(command_line, dot, OPTION_FLAG, "dot", .topic = "output",                                         \
+           .help = "print a Graphviz graph instead of a table")
 
 /* Two of these would fill the same place. */
-static bool choose_form(const struct plan_command *given, const char **form, struct error *err)
+static const char *choose_form(const struct command_line *line, const struct rh_plan_request *asked,
+                               struct error *err)
 {
-    const bool wanted[] = {given->json, given->csv, given->dot, given->request.emit};
+    const bool wanted[] = {line->json, line->csv, line->dot, asked->emit};
     static const char *const names[] = {"json", "csv", "dot", "emit"};
-    *form = "text";
-    for (int i = 0; i < 4; i++)
-        for (int j = i + 1; j < 4; j++)
-            if (wanted[i] && wanted[j])
-                return error_set(err, ERROR_USAGE, "--%s and --%s both want standard output: choose one",
-                                 names[i], names[j]);
-    for (int i = 0; i < 4; i++)
-        if (wanted[i])
-            *form = names[i];
-    return true;
+    const char *form = NULL;
+    for (int i = 0; i < 4; i++) {
+        if (wanted[i] && form) {
+            error_set(err, ERROR_USAGE, "--%s and --%s both want standard output: choose one", form,
+                      names[i]);
+            return NULL;
+        }
+        form = wanted[i] ? names[i] : form;
+    }
+    return form ? form : "text";
 }
 
 static bool run(void *context, struct error *err)
 {
-    struct plan_command *given = context;
-    struct rh_error error;
-    const char *form;
-    if (!choose_form(given, &form, err))
-        return false;
-    given->request.size = sizeof given->request;
-    given->request.form = form;
-    struct rh_call call = answer_call(&given->call, given->threads);
-    return answer_print(rh_plan_find(&given->request, &call, &error), form, &error, err);
+    struct rh_plan_request *asked = context;
+    asked->form = choose_form(context, asked, err);
+    rh_handle *answer = asked->form ? answer_ask(context, err) : NULL;
+    bool done = answer && answer_write_form(answer, asked->form, NULL, err);
+    rh_free(answer);
+    return done;
 }
-
-static const struct option_spec options[] = {
-    OPTION_REQUEST(plan_command, request, api_plan_options),
-    OPTION_TIME_LIMIT(struct plan_command, call.time_limit),
-    OPTION_THREADS(struct plan_command),
-    OPTION_JSON(struct plan_command),
-    OPTION(plan_command, csv, OPTION_FLAG, "csv", .topic = "output",
-           .help = "print comma-separated values instead of a table"),
-    OPTION(plan_command, dot, OPTION_FLAG, "dot", .topic = "output",
-           .help = "print a Graphviz graph instead of a table"),
-    OPTION_END,
-};
 
 static const struct command_example examples[] = {
     {"rehearse plan -m llama-3.1-405b -d h100 --devices 16384 --global-batch 2048",
@@ -81,8 +67,8 @@ const struct command command_plan = {
         "is the sum of the stage times + (N - 1) x the slowest (the default with --microbatches). 'oobleck' "
         "is T1 + "
         "T2 + T3 of Oobleck. 'dapple' is DAPPLE's hybrid of data and pipeline parallelism.",
-    .options = options,
-    .options_size = sizeof(struct plan_command),
+    .asks = &api_plan,
+    .options = COMMAND_ROWS(LINE_TIME_LIMIT, LINE_THREADS, LINE_JSON, PLAN_CSV, PLAN_DOT),
     .topics = topics,
     .examples = examples,
     .run = run,

@@ -1,33 +1,5 @@
 #include "api/command.h"
-#include "cli/answer.h"
 #include "cli/command.h"
-
-struct price_command {
-    struct rh_price_request request;
-    struct rh_call call;
-    const char *output;
-    int64_t threads;
-    bool json;
-};
-
-static bool run(void *context, struct error *err)
-{
-    struct price_command *given = context;
-    given->request.size = sizeof given->request;
-    struct rh_call call = answer_call(&given->call, given->threads);
-    struct rh_error error;
-    rh_report *report = rh_price(&given->request, &call, &error);
-    return answer_deliver(report, given->json ? "json" : "text", given->output, &error, err);
-}
-
-static const struct option_spec options[] = {
-    OPTION_REQUEST(price_command, request, api_price_options),
-    OPTION_TIME_LIMIT(struct price_command, call.time_limit),
-    OPTION_THREADS(struct price_command),
-    OPTION_JSON(struct price_command),
-    OPTION_OUTPUT(struct price_command),
-    OPTION_END,
-};
 
 static const struct command_example examples[] = {
     {"rehearse price train.sh -d h100 --set NUM_NODES=16", "a script of Megatron-LM on 16 nodes"},
@@ -51,12 +23,7 @@ const struct command command_price = {
         "Face's "
         "Trainer, with accelerate's file. Every argument is counted as "
         "read, without effect on the price, not modelled, or not understood; --json lists all.",
-    .options = options,
-    .options_size = sizeof(struct price_command),
-    .operands = {.name = "FILE",
-                 .help = "launch descriptions of one job, and the model's config.json",
-                 .min = 1,
-                 .at = offsetof(struct price_command, request.files)},
+    .asks = &api_price,
+    .options = COMMAND_ROWS(LINE_TIME_LIMIT, LINE_THREADS, LINE_JSON, LINE_OUTPUT),
     .examples = examples,
-    .run = run,
 };

@@ -8,23 +8,10 @@
 #include <math.h>
 #include <unistd.h>
 
-struct run_command {
-    struct rh_play_request request;
-    bool json;
-    const char *output;
-};
-
-static const struct option_spec options[] = {
-    OPTION_REQUEST(run_command, request, api_play_options),
-    OPTION_JSON(struct run_command),
-    OPTION_OUTPUT(struct run_command),
-    OPTION_END,
-};
-
 /* Prints the answer; a drill that went wrong is an error, too. */
-static bool deliver(const rh_report *report, const struct run_command *given, struct error *err)
+static bool deliver(const rh_report *report, const struct command_line *line, struct error *err)
 {
-    bool done = answer_write(report, given->json ? "json" : "text", given->output, err);
+    bool done = answer_write(report, line, err);
     if (done && rh_number(report, "code") > 0.0)
         done = error_set(err, (enum error_kind)rh_number(report, "code"), "%s", rh_string(report, "reason"));
     return done;
@@ -32,20 +19,19 @@ static bool deliver(const rh_report *report, const struct run_command *given, st
 
 static bool run(void *context, struct error *err)
 {
-    struct run_command *given = context;
+    struct command_line *line = context;
+    struct rh_play_request *asked = context;
     struct rh_error error;
-    struct rh_call call = answer_call(&(struct rh_call){.size = 0}, 0);
-    given->request.size = sizeof given->request;
-    given->request.own_process = true;
-    if (!play_is_rank() && (!output_check(given->output, err) || !answer_stoppable(&call, 0, err)))
+    asked->own_process = true;
+    if (!play_is_rank() && (!output_check(line->output, err) || !answer_stoppable(line, err)))
         return false;
-    rh_report *report = rh_play(&given->request, &call, &error);
+    rh_report *report = answer_ask_for(line, &error);
     if (!report && error.code == RH_STOPPED)
         stop_die(); /* all ranks have ended, and their files are gone */
     if (!report)
         return answer_error(&error, err);
     bool says = !isnan(rh_number(report, "passed")), ends = rh_number(report, "ends") > 0.0;
-    bool done = !says || deliver(report, given, err);
+    bool done = !says || deliver(report, line, err);
     if (rh_number(report, "stopped") > 0.0 && output_finish(err))
         stop_die();
     if (ends && !done)
@@ -80,12 +66,9 @@ const struct command command_run = {
         "the plan's "
         "formula, simulated, and played.\n\n"
         "Every message, sum and activation is compared with the schedule; a difference is an error.",
-    .options = options,
-    .options_size = sizeof(struct run_command),
-    .operands = {.name = "PLAN",
-                 .help = "the plan to play; for drills also sets of templates",
-                 .min = 1,
-                 .at = offsetof(struct run_command, request.plans)},
+    .asks = &api_play,
+    .operands = {.min = 1},
+    .options = COMMAND_ROWS(LINE_JSON, LINE_OUTPUT),
     .topics = topics,
     .examples = examples,
     .run = run,

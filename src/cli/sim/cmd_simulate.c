@@ -1,38 +1,5 @@
 #include "api/command.h"
-#include "cli/answer.h"
 #include "cli/command.h"
-
-struct simulate_command {
-    struct rh_simulate_request request;
-    struct rh_call call;
-    struct rh_list plans;
-    int64_t threads;
-    bool json;
-    const char *output;
-};
-
-static bool run(void *context, struct error *err)
-{
-    struct simulate_command *given = context;
-    given->request.size = sizeof given->request;
-    given->request.plan = given->plans.count > 0 ? given->plans.items[0] : NULL;
-    struct rh_call call = answer_call(&given->call, given->threads);
-    struct rh_error error;
-    rh_report *report = rh_simulate(&given->request, &call, &error);
-    if (!report)
-        return answer_error(&error, err);
-    bool done = answer_write(report, given->json ? "json" : "text", given->output, err);
-    rh_free(report);
-    return done;
-}
-
-static const struct option_spec options[] = {
-    OPTION_REQUEST(simulate_command, request, api_simulate_options),
-    OPTION_THREADS(struct simulate_command),
-    OPTION_JSON(struct simulate_command),
-    OPTION_OUTPUT(struct simulate_command),
-    OPTION_END,
-};
 
 static const struct command_example examples[] = {
     {"rehearse simulate plan.json", "an iteration of a plan: time by cause, and its bottlenecks"},
@@ -63,13 +30,8 @@ const struct command command_simulate = {
                    "the given times of passes and sends: makespan, idle time and memory of each device, and "
                    "a closed formula beside it where one holds.\n\nTimes and memory are those of a device "
                    "for one micro-batch; several chunks on a device share them.",
-    .options = options,
-    .options_size = sizeof(struct simulate_command),
-    .operands = {.name = "PLAN",
-                 .help = "the plan to play; without one, a schedule is played",
-                 .max = 1,
-                 .at = offsetof(struct simulate_command, plans)},
+    .asks = &api_simulate,
+    .options = COMMAND_ROWS(LINE_THREADS, LINE_JSON, LINE_OUTPUT),
     .topics = topics,
     .examples = examples,
-    .run = run,
 };

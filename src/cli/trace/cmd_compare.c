@@ -2,30 +2,13 @@
 #include "cli/answer.h"
 #include "cli/command.h"
 
-struct compare_command {
-    struct rh_compare_request request;
-    struct rh_list traces;
-    const char *output;
-    bool json;
-};
-
 static bool run(void *context, struct error *err)
 {
-    struct compare_command *given = context;
-    struct rh_error error;
-    given->request.size = sizeof given->request;
-    given->request.traces = given->traces;
-    given->request.form = given->json ? "json" : "text";
-    rh_report *report = rh_compare(&given->request, NULL, &error);
-    return answer_deliver(report, given->request.form, given->output, &error, err);
+    const struct command_line *line = context;
+    struct rh_compare_request *asked = context;
+    asked->form = line->json ? "json" : "text";
+    return answer_run(context, err);
 }
-
-static const struct option_spec table[] = {
-    OPTION_REQUEST(compare_command, request, api_compare_options),
-    OPTION_JSON(struct compare_command),
-    OPTION_OUTPUT(struct compare_command),
-    OPTION_END,
-};
 
 static const struct command_example examples[] = {
     {"rehearse compare real.db emulated.db", "one number, and its components"},
@@ -46,10 +29,9 @@ const struct command command_compare = {
         "docs/compare.md has the definition.\n\n"
         "With --baseline, repeats of one run are compared in all pairs, and each component is compared with "
         "its lowest value among them. Without --baseline, more than two traces are compared in all pairs.",
-    .options = table,
-    .options_size = sizeof(struct compare_command),
-    .operands = {"DB", "the traces; with --baseline, those after the first two are repeats", NULL, 2, 0,
-                 offsetof(struct compare_command, traces)},
+    .asks = &api_compare,
+    .options = COMMAND_ROWS(LINE_JSON, LINE_OUTPUT),
+    .operands = {.min = 2},
     .examples = examples,
     .run = run,
 };

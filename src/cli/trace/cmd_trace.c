@@ -8,12 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-struct trace_command {
-    struct rh_trace_request request;
-    struct rh_list command;
-    bool json, after_dashes;
-};
-
 /* Returns whether execvp would find a program of this name. */
 static bool is_program(const char *name)
 {
@@ -42,12 +36,12 @@ static const struct command *command_of_word(const char *const *last, size_t cou
 /* 'rehearse trace steps x' is more often a mistaken 'figure steps' than a program of that name. So a word
  * of one of our commands is a program only after '--', and so is a word near to one if there is no such
  * program. */
-static bool check_first_word(const struct trace_command *given, struct error *err)
+static bool check_first_word(const struct command_line *line, struct error *err)
 {
-    const char *word = given->command.count > 0 ? given->command.items[0] : "";
+    const char *word = line->operands.count > 0 ? line->operands.items[0] : "";
     const char *last[64];
     size_t count = 0;
-    if (given->command.count == 0 || given->after_dashes || strchr(word, '/'))
+    if (line->operands.count == 0 || line->after_dashes || strchr(word, '/'))
         return true;
     for (; commands[count] && count < sizeof last / sizeof *last; count++) {
         const char *space = strchr(commands[count]->name, ' ');
@@ -71,30 +65,17 @@ static bool say(const rh_report *report, const char *form, struct error *err)
 
 static bool run(void *context, struct error *err)
 {
-    struct trace_command *given = context;
-    struct rh_error error;
-    struct rh_call call;
-    if (!answer_stoppable(&call, 0, err) || !check_first_word(given, err))
-        return false;
-    given->request.size = sizeof given->request;
-    given->request.command = given->command;
-    rh_report *report = rh_trace(&given->request, &call, &error);
+    const struct command_line *line = context;
+    rh_report *report = check_first_word(line, err) ? answer_ask(context, err) : NULL;
     if (!report)
-        return answer_error(&error, err);
+        return false;
     double status = rh_number(report, "status"); /* NAN: no command was run */
-    bool done = say(report, given->json ? "json" : "text", err);
+    bool done = say(report, line->json ? "json" : "text", err);
     rh_free(report);
     if (done && status > 0.0)
         exit((int)status);
     return done;
 }
-
-static const struct option_spec table[] = {
-    OPTION_REQUEST(trace_command, request, api_trace_options),
-    OPTION(trace_command, json, OPTION_FLAG, "json",
-           .help = "print a summary of the recording as JSON, on standard error"),
-    OPTION_END,
-};
 
 static const struct command_example examples[] = {
     {"rehearse trace -o run.db -- python train.py", "file and disk operations of a training job"},
@@ -121,11 +102,9 @@ const struct command command_trace = {
         "once COMMAND has started.\n\n"
         "Events that did not fit into the buffer between the kernel and this program are counted by class "
         "and shown.",
-    .options = table,
-    .options_size = sizeof(struct trace_command),
-    .operands = {"COMMAND", "the command to run, after '--', with its own options", NULL, 0, 0,
-                 offsetof(struct trace_command, command)},
-    .after_dashes_at = offsetof(struct trace_command, after_dashes),
+    .asks = &api_trace,
+    .options = COMMAND_ROWS(LINE_JSON_OF("print a summary of the recording as JSON, on standard error")),
+    .operands = {.help = "the command to run, after '--', with its own options"},
     .examples = examples,
     .run = run,
 };

@@ -2,44 +2,21 @@
 #include "cli/answer.h"
 #include "cli/command.h"
 
-struct validate_command {
-    struct rh_validate_request request;
-    struct rh_list tables;
-    const char *output;
-    int64_t threads;
-    bool json;
-};
-
 /* A report whose picture cannot be drawn is printed first. */
-static bool deliver(const struct validate_command *given, const rh_report *report, struct error *err)
+static bool deliver(const struct command_line *line, const rh_report *report, struct error *err)
 {
     const char *undrawn = rh_string(report, "undrawn");
-    return answer_write(report, given->json ? "json" : "text", given->output, err) &&
+    return answer_write(report, line, err) &&
            (!undrawn || error_set(err, (enum error_kind)rh_number(report, "undrawn_code"), "%s", undrawn));
 }
 
 static bool run(void *context, struct error *err)
 {
-    struct validate_command *given = context;
-    given->request.size = sizeof given->request;
-    given->request.table = given->tables.count > 0 ? given->tables.items[0] : NULL;
-    struct rh_call call = answer_call(&(struct rh_call){.size = 0}, given->threads);
-    struct rh_error error;
-    rh_report *report = rh_validate(&given->request, &call, &error);
-    if (!report)
-        return answer_error(&error, err);
-    bool done = deliver(given, report, err);
+    rh_report *report = answer_ask(context, err);
+    bool done = report && deliver(context, report, err);
     rh_free(report);
     return done;
 }
-
-static const struct option_spec options[] = {
-    OPTION_REQUEST(validate_command, request, api_validate_options),
-    OPTION_THREADS(struct validate_command),
-    OPTION_JSON(struct validate_command),
-    OPTION_OUTPUT(struct validate_command),
-    OPTION_END,
-};
 
 static const struct command_example examples[] = {
     {"rehearse validate", "errors of the published runs that come with the program"},
@@ -62,16 +39,8 @@ const struct command command_validate = {
         "precision, tp, pp, vp, dp, cp, ep, zero, mbs, gbs, recompute, sec_per_iter, mem_gb, sec_basis, "
         "outcome, devices_per_node, across. A row whose sec_basis is not 'printed', 'from_tokens_per_s' or "
         "'from_samples_per_s' is predicted and not scored.",
-    .options = options,
-    .options_size = sizeof(struct validate_command),
-    .operands =
-        {.name = "TABLE",
-         .help =
-             "runs, one per row (CSV, also packed by gzip); default: the published runs that come with the "
-             "program",
-         .min = 0,
-         .max = 1,
-         .at = offsetof(struct validate_command, tables)},
+    .asks = &api_validate,
+    .options = COMMAND_ROWS(LINE_THREADS, LINE_JSON, LINE_OUTPUT),
     .examples = examples,
     .run = run,
 };
