@@ -22,78 +22,91 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A transformer: an embedding, blocks, a head. Widths are of the whole model, not of one device. */
+/* A transformer: an embedding, blocks, a head. Widths are of the whole model, not of one device; numbers that are left out are 0.
+ * From alibi on, facts take next to no time, but make another model where a launch does not state them. X(type, key, description,
+ * minimum, maximum); the MAX_… are those of architecture.c. */
+#define ARCHITECTURE_MEMBERS(X)                                                                              \
+    X(INT, layers, "blocks; of an encoder-decoder model: of the decoder", 1, MAX_LAYERS)                     \
+    X(INT, encoder_layers, "T5; 0: none", 0, MAX_LAYERS)                                                     \
+    X(INT64, hidden, "width", 1, MAX_WIDTH)                                                                  \
+    X(INT64, heads, "of attention", 1, MAX_HEADS)                                                            \
+    X(INT64, kv_heads, "fewer than heads: grouped-query attention", 0, MAX_HEADS)                            \
+    X(INT64, head_width, "hidden / heads unless given", 0, MAX_WIDTH)                                        \
+    X(INT64, ffn, "width of a dense MLP", 0, MAX_WIDTH)                                                      \
+    X(INT64, vocabulary, "0: no token embedding (ViT)", 0, MAX_WIDTH)                                        \
+    X(INT64, embedding_width, "narrower than hidden: two projections (OPT-350m); 0: hidden", 0, MAX_WIDTH)   \
+    X(INT64, sequence, "tokens per training sequence", 1, MAX_WIDTH)                                         \
+    X(INT64, positions, "learned embeddings; 0: rotary or relative, without parameters", 0, MAX_WIDTH)       \
+    X(INT64, token_types, "learned segment embeddings; 0: none", 0, MAX_WIDTH)                               \
+    X(INT64, relative_buckets, "T5: learned score biases, the first block's for all", 0, MAX_WIDTH)          \
+    X(INT64, patch, "ViT: side of a patch in pixels; 0: tokens from a vocabulary", 0, 4096)                  \
+    X(INT64, classes, "ViT: of the head", 0, MAX_WIDTH)                                                      \
+    X(FLAG, causal, "tokens attend only to earlier ones", 0, 1)                                              \
+    X(FLAG, gated, "three matrices in the MLP (SwiGLU), else two", 0, 1)                                     \
+    X(FLAG, biased, "biases on every matrix except query, key and value", 0, 1)                              \
+    X(FLAG, qkv_biased, "biases on query, key and value (Qwen 2 has only these)", 0, 1)                      \
+    X(FLAG, mlp_biased, "biases on the matrices of the MLP, where the others have none (GPT-J)", 0, 1)       \
+    X(FLAG, out_biased, "a bias on the matrix behind attention, too, where the others have none", 0, 1)      \
+    X(FLAG, head_biased, "the head has a bias per token of the vocabulary (Phi-2, GPT-J)", 0, 1)             \
+    X(FLAG, qk_norm, "norms of every head's query and key (Qwen 3)", 0, 1)                                   \
+    X(FLAG, qk_norm_wide, "norms of all heads' queries, and of all keys, together (OLMo 2)", 0, 1)           \
+    X(FLAG, sinks, "one learned score per head that takes attention away (gpt-oss)", 0, 1)                   \
+    X(FLAG, rms_norm, "RMSNorm, else LayerNorm", 0, 1)                                                       \
+    X(FLAG, norm_biased, "norms have a bias besides the scale", 0, 1)                                        \
+    X(FLAG, norm_free, "norms have no parameters (OLMo)", 0, 1)                                              \
+    X(FLAG, post_norm, "norms after attention and MLP: none after the last block", 0, 1)                     \
+    X(INT, block_norms, "of a block: 1 (attention and MLP share it), 4 (around each); 0: 2", 0, 4)           \
+    X(FLAG, embedding_norm, "a norm after the embedding (BERT, BLOOM)", 0, 1)                                \
+    X(FLAG, tied, "the head uses the matrix of the embedding", 0, 1)                                         \
+    X(FLAG, masked, "BERT: the head has its own matrix and norm before the vocabulary", 0, 1)                \
+    X(FLAG, dropout, "after attention, MLP and embedding", 0, 1)                                             \
+    X(INT64, experts, "of a mixture-of-experts block; 0: dense", 0, MAX_EXPERTS)                             \
+    X(INT64, active_experts, "per token", 0, MAX_EXPERTS)                                                    \
+    X(INT64, shared_experts, "used by every token", 0, MAX_EXPERTS)                                          \
+    X(INT64, expert_ffn, "width of one expert", 0, MAX_WIDTH)                                                \
+    X(FLAG, router_biased, "the router has a bias per expert", 0, 1)                                         \
+    X(FLAG, shared_gate, "shared experts have a gate per token (Qwen 2 MoE)", 0, 1)                          \
+    X(INT, experts_every, "behind dense ones, every so many-th has experts; 0: all", 0, MAX_LAYERS)          \
+    X(INT64, route_groups, "groups of experts that lie together; 0: none", 0, MAX_EXPERTS)                   \
+    X(INT64, route_active_groups, "a token's experts are in so many of them", 0, MAX_EXPERTS)                \
+    X(INT, mtp_layers, "further blocks, each with a head, that predict further tokens", 0, 8)                \
+    X(INT, dense_layers, "number of first blocks that are dense despite experts", 0, MAX_LAYERS)             \
+    X(INT64, window, "sliding-window attention: tokens; 0: none", 0, MAX_WIDTH)                              \
+    X(INT, window_every, "with a window: every so many-th block has full attention; 0: none", 0, MAX_LAYERS) \
+    X(INT64, query_rank, "of latent attention (DeepSeek-V2, arXiv:2405.04434): queries,", 0, MAX_WIDTH)      \
+    X(INT64, kv_rank, "keys and values; 0: plain attention", 0, MAX_WIDTH)                                   \
+    X(INT64, rope_width, "of a head's rotated part,", 0, MAX_WIDTH)                                          \
+    X(INT64, nope_width, "of the other part,", 0, MAX_WIDTH)                                                 \
+    X(INT64, value_width, "and of its values", 0, MAX_WIDTH)                                                 \
+    X(FLAG, alibi, "biases of scores by distance in place of position embeddings", 0, 1)                     \
+    X(INT64, rope_base, "of the rotary embedding's wavelengths; 0: 10000", 0, INT64_C(1) << 40)              \
+    X(DOUBLE, rope_scale, "factor of Llama 3.1's stretched wavelengths; 0: not stretched", 0, 1e6)           \
+    X(INT, rope_percent, "rotated share of a head's width; 0: all of it", 0, 100)                            \
+    X(DOUBLE, rope_yarn, "factor by which YaRN stretches positions beyond `sequence`; 0: not stretched", 0,  \
+      1e6)                                                                                                   \
+    X(INT64, rope_local_base, "base of blocks with a window, if it is another; 0: the same", 0,              \
+      INT64_C(1) << 40)                                                                                      \
+    X(INT, nope_every, "every so many-th block has no rotary embedding (Llama 4); 0: none", 0, MAX_LAYERS)   \
+    X(FLAG, parallel, "attention and MLP side by side, on one input (GPT-J, Falcon)", 0, 1)                  \
+    X(FLAG, output_norm, "norms behind attention and MLP, before they are added (Gemma 2, OLMo 2)", 0, 1)    \
+    X(FLAG, qk_l2_norm, "queries and keys are divided by their lengths (Llama 4)", 0, 1)                     \
+    X(FLAG, soft_capped, "scores or logits are bounded by a hyperbolic tangent (Gemma 2)", 0, 1)             \
+    X(FLAG, scaled, "constant factors of embedding, residuals, scores or logits (Gemma, Granite)", 0, 1)     \
+    X(FLAG, clipped, "queries, keys and values are clipped (DBRX)", 0, 1)                                    \
+    X(FLAG, gelu, "the MLP's activation, one at most; none: SiLU where it is gated, else GELU", 0, 1)        \
+    X(FLAG, quick_gelu, "likewise", 0, 1)                                                                    \
+    X(FLAG, relu, "likewise", 0, 1)                                                                          \
+    X(FLAG, squared_relu, "likewise", 0, 1)                                                                  \
+    X(FLAG, sigmoid_router, "scores of experts are sigmoids, else a softmax", 0, 1)                          \
+    X(FLAG, pre_softmax_router, "the softmax is taken over all experts, not the chosen ones", 0, 1)          \
+    X(FLAG, own_router, "chooses or weights experts in a way of its own (Phi-3.5-MoE)", 0, 1)                \
+    X(DOUBLE, router_scale, "factor of the chosen experts' scores; 0: 1", 0, 1e6)
+
 struct architecture {
     TABLE_NAMED;
-    int layers;         /* blocks; of an encoder-decoder model: of the decoder */
-    int encoder_layers; /* T5; 0: none */
-    int64_t hidden;
-    int64_t heads;
-    int64_t kv_heads;         /* fewer than heads: grouped-query attention */
-    int64_t head_width;       /* hidden / heads unless given */
-    int64_t ffn;              /* width of a dense MLP */
-    int64_t vocabulary;       /* 0: no token embedding (ViT) */
-    int64_t embedding_width;  /* narrower than hidden: two projections between (OPT-350m); 0: hidden */
-    int64_t sequence;         /* tokens per training sequence */
-    int64_t positions;        /* learned position embeddings; 0: rotary or relative, without parameters */
-    int64_t token_types;      /* learned segment embeddings; 0: none */
-    int64_t relative_buckets; /* T5: learned score biases, of the first block for all; 0: none */
-    int64_t patch;            /* ViT: side of a patch in pixels; 0: tokens from a vocabulary */
-    int64_t classes;          /* ViT: of the head */
-    bool causal;              /* tokens attend only to earlier ones */
-    bool gated;               /* three matrices in the MLP (SwiGLU), else two */
-    bool biased;              /* biases on every matrix except query, key and value */
-    bool qkv_biased;          /* biases on query, key and value (Qwen 2 has only these) */
-    bool mlp_biased;          /* biases on the matrices of the MLP, where the others have none (GPT-J) */
-    bool out_biased;          /* a bias on the matrix behind attention, too, where the others have none */
-    bool head_biased;         /* the head has a bias per token of the vocabulary (Phi-2, GPT-J) */
-    bool qk_norm;             /* norms of every head's query and key (Qwen 3) */
-    bool qk_norm_wide;        /* norms of all heads' queries, and of all keys, together (OLMo 2) */
-    bool sinks;               /* one learned score per head that takes attention away (gpt-oss) */
-    bool rms_norm;            /* RMSNorm, else LayerNorm */
-    bool norm_biased;         /* norms have a bias besides the scale */
-    bool norm_free;           /* norms have no parameters (OLMo) */
-    bool post_norm;           /* norms after attention and MLP: none after the last block */
-    int block_norms;        /* of a block: 1 (attention and MLP share it), 4 (before and behind each); 0: 2 */
-    bool embedding_norm;    /* a norm after the embedding (BERT, BLOOM) */
-    bool tied;              /* the head uses the matrix of the embedding */
-    bool masked;            /* BERT: the head has its own matrix and norm before the vocabulary */
-    bool dropout;           /* after attention, MLP and embedding */
-    int64_t experts;        /* of a mixture-of-experts block; 0: dense */
-    int64_t active_experts; /* per token */
-    int64_t shared_experts; /* used by every token */
-    int64_t expert_ffn;     /* width of one expert */
-    bool router_biased;     /* the router has a bias per expert */
-    bool shared_gate;       /* shared experts have a gate per token (Qwen 2 MoE) */
-    int experts_every;      /* behind the dense first ones, every so many-th block has experts; 0: all */
-    /* a token's experts are in so many of the groups of experts that lie together; 0: in any */
-    int64_t route_groups, route_active_groups;
-    int mtp_layers;   /* further blocks, each with a head, that predict further tokens */
-    int dense_layers; /* number of first blocks that are dense despite experts */
-    int64_t window;   /* sliding-window attention: tokens; 0: none */
-    int window_every; /* with a window: every so many-th block has full attention; 0: none */
-    /* Multi-head latent attention (DeepSeek-V2, arXiv:2405.04434, section 2.1); 0: plain attention. */
-    int64_t query_rank, kv_rank, rope_width, nope_width, value_width;
-    /* Facts that take next to no time, but make another model where a launch does not state them. */
-    bool alibi;        /* biases of scores by distance in place of position embeddings */
-    int64_t rope_base; /* of the rotary embedding's wavelengths; 0: 10000 */
-    double rope_scale; /* factor of Llama 3.1's stretched wavelengths; 0: not stretched */
-    int rope_percent;  /* rotated share of a head's width; 0: all of it */
-    double rope_yarn;  /* factor by which YaRN stretches positions beyond `sequence`; 0: not stretched */
-    int64_t rope_local_base; /* base of blocks with a window, if it is another; 0: the same */
-    int nope_every;          /* every so many-th block has no rotary embedding (Llama 4); 0: none */
-    bool parallel;           /* attention and MLP side by side, on one input (GPT-J, Falcon) */
-    bool output_norm;        /* norms behind attention and MLP, before they are added (Gemma 2, OLMo 2) */
-    bool qk_l2_norm;         /* queries and keys are divided by their lengths (Llama 4) */
-    bool soft_capped;        /* scores or logits are bounded by a hyperbolic tangent (Gemma 2) */
-    bool scaled;             /* constant factors of embedding, residuals, scores or logits (Gemma, Granite) */
-    bool clipped;            /* queries, keys and values are clipped (DBRX) */
-    /* the MLP's activation, one at most; none: SiLU where it is gated, else GELU */
-    bool gelu, quick_gelu, relu, squared_relu;
-    bool sigmoid_router;     /* scores of experts are sigmoids, else a softmax */
-    bool pre_softmax_router; /* the softmax is taken over all experts, not the chosen ones */
-    bool own_router;         /* chooses or weights experts in a way of its own (Phi-3.5-MoE) */
-    double router_scale;     /* factor of the chosen experts' scores; 0: 1 */
+#define X(type, name, text, min, max) MEMBER_##type name;
+    ARCHITECTURE_MEMBERS(X)
+#undef X
 };
 
 /* Names ignore case, and '-', '_', '.', ' ' count only between two digits: "LLAMA3_70B" finds llama-3-70b,

@@ -16,25 +16,10 @@ static const struct field parameters[] = {
 #define FIELD_COUNT     (sizeof parameters / sizeof *parameters)
 #define PARAMETER_COUNT (FIELD_COUNT - 1)
 
-#define OWN(member, type, min, max) FIELD(struct own_run, member, type, min, max)
-
 static const struct field own_fields[] = {
-    OWN(title, FIELD_TEXT, 1, 0),
-    OWN(device, FIELD_TEXT, 1, 0),
-    OWN(software, FIELD_TEXT, 1, 0),
-    OWN(ratio, FIELD_DOUBLE, 0.02, 50),
-    OWN(bits, FIELD_INT, 4, 64),
-    OWN(frozen, FIELD_FLAG, 0, 1),
-    OWN(recompute, FIELD_INT, 0, 2),
-    OWN(sharding, FIELD_INT, 0, 3),
-    OWN(parameters, FIELD_DOUBLE, 1, 1e18),
-    OWN(tokens, FIELD_DOUBLE, 1, 1e15),
-    OWN(tensor, FIELD_INT, 1, 1 << 24),
-    OWN(pipeline, FIELD_INT, 1, 1 << 24),
-    OWN(context, FIELD_INT, 1, 1 << 24),
-    OWN(expert, FIELD_INT, 1, 1 << 24),
-    OWN(bubble, FIELD_DOUBLE, 0, 1),
-    OWN(predicted, FIELD_DOUBLE, 1e-9, 1e12),
+#define X(type, name, text, min, max) FIELD(struct own_run, name, FIELD_##type, min, max),
+    OWN_RUN_MEMBERS(X)
+#undef X
 };
 #define OWN_COUNT (sizeof own_fields / sizeof *own_fields)
 

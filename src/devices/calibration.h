@@ -36,21 +36,31 @@
     X(jitter, "share of compute time lost to waiting, per doubling of the nodes", 0.0, 0.05, 0.005)          \
     X(step, "seconds of an iteration that are neither kernel nor transfer", 0.0, 0.5, 0.005)
 
-/* A run of the user's own, by which times of jobs like it are corrected (evidence/own_run.h). */
+/* A run of the user's own, by which times of jobs like it are corrected (evidence/own_run.h): X(type, name, description, minimum,
+ * maximum). Without a title there is none. */
+#define OWN_RUN_MEMBERS(X)                                                                                   \
+    X(TEXT, title, "what ran", 1, 0)                                                                         \
+    X(TEXT, device, "its type", 1, 0)                                                                        \
+    X(TEXT, software, "by its name in devices/software.h", 1, 0)                                             \
+    X(DOUBLE, ratio, "measured over expected seconds", 0.02, 50)                                             \
+    X(INT, bits, "of the numbers that are multiplied", 4, 64)                                                \
+    X(FLAG, frozen, "LoRA", 0, 1)                                                                            \
+    X(INT, recompute, "enum recompute", 0, 2)                                                                \
+    X(INT, sharding, "ZeRO stage", 0, 3)                                                                     \
+    X(DOUBLE, parameters, "of the model", 1, 1e18)                                                           \
+    X(DOUBLE, tokens, "of a micro-batch", 1, 1e15)                                                           \
+    X(INT, tensor, "parallel degree", 1, 1 << 24)                                                            \
+    X(INT, pipeline, "likewise", 1, 1 << 24)                                                                 \
+    X(INT, context, "likewise", 1, 1 << 24)                                                                  \
+    X(INT, expert, "likewise", 1, 1 << 24)                                                                   \
+    X(DOUBLE, bubble, "share of the predicted time", 0, 1)                                                   \
+    X(DOUBLE, predicted, "seconds of an iteration by the formula: a job with as many is the same one", 1e-9, \
+      1e12)
+
 struct own_run {
-    const char *title;    /* what ran; NULL: there is none */
-    const char *device;   /* its type */
-    const char *software; /* by its name in devices/software.h */
-    double ratio;         /* measured over expected seconds */
-    int bits;             /* of the numbers that are multiplied */
-    bool frozen;          /* LoRA */
-    int recompute;        /* enum recompute */
-    int sharding;         /* ZeRO stage */
-    double parameters;    /* of the model */
-    double tokens;        /* of a micro-batch */
-    int tensor, pipeline, context, expert;
-    double bubble;    /* share of the predicted time */
-    double predicted; /* seconds of an iteration by the formula: a job with as many is the same one */
+#define X(type, name, text, min, max) MEMBER_##type name;
+    OWN_RUN_MEMBERS(X)
+#undef X
 };
 
 struct calibration {

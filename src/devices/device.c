@@ -145,24 +145,10 @@ static bool read_gemm(struct table_reader *r, const struct doc_node *map, struct
 /* ---- a device ---- */
 
 static const struct field device_fields[] = {
-    FIELD(struct cost_device, generation, FIELD_TEXT, 1, 0),
-    FIELD(struct cost_device, capability, FIELD_TEXT, 0, 0),
-    FIELD(struct cost_device, link, FIELD_TEXT, 0, 0),
-    FIELD(struct cost_device, node, FIELD_INT, 0, MAX_UNITS),
-    FIELD(struct cost_device, host, FIELD_INT, 0, MAX_UNITS),
-    FIELD(struct cost_device, across, FIELD_TEXT, 0, 0),
-    FIELD(struct cost_device, units, FIELD_INT, 1, MAX_UNITS),
-    FIELD(struct cost_device, lanes, FIELD_INT, 1, MAX_LANES),
-    FIELD(struct cost_device, clock, FIELD_DOUBLE, MIN_CLOCK, MAX_CLOCK),
-    FIELD(struct cost_device, bandwidth, FIELD_RATE, MIN_RATE, MAX_RATE),
-    FIELD(struct cost_device, memory, FIELD_SIZE, 1, MAX_BYTES),
-    FIELD(struct cost_device, l2, FIELD_SIZE, 1, MAX_BYTES),
-    FIELD(struct cost_device, pace, FIELD_DOUBLE, 0, 10),
-    FIELD(struct cost_device, power, FIELD_DOUBLE, 0, MAX_WATTS),
-    FIELD(struct cost_device, launch, FIELD_TIME, 1e-9, MAX_TIME),
-    FIELD(struct cost_device, stream_efficiency, FIELD_DOUBLE, 0.01, 2),
-    FIELD(struct cost_device, stream_half, FIELD_BYTES, 1, MAX_BYTES),
-    {.key = "peak", .type = FIELD_OTHER},
+#define X(type, name, text, min, max) FIELD(struct cost_device, name, FIELD_##type, min, max),
+    DEVICE_MEMBERS(X)
+#undef X
+        {.key = "peak", .type = FIELD_OTHER},
     {.key = "gemm", .type = FIELD_OTHER},
 };
 

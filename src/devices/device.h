@@ -48,29 +48,35 @@ struct gemm_parameters {
 #undef X
 };
 
+/* X(type, key, description, minimum, maximum); the MIN_… and MAX_… are those of device.c. */
+#define DEVICE_MEMBERS(X)                                                                                    \
+    X(TEXT, generation, "volta, turing, ampere, ada, hopper, blackwell, cdna2, … tpu", 1, 0)                 \
+    X(TEXT, capability, "sm_80; NULL: none", 0, 0)                                                           \
+    X(TEXT, link, "default link within a node: a name in data/links.yaml", 0, 0)                             \
+    X(INT, node, "devices of the vendor's own node, or of one NVLink domain; 0: 8", 0, MAX_UNITS)            \
+    X(INT, host, "devices of one host, where a node is a domain of several; 0: as node", 0, MAX_UNITS)       \
+    X(TEXT, across, "default link between nodes, as seen by one device; NULL: ib-400g", 0, 0)                \
+    X(INT, units, "streaming multiprocessors, compute units", 1, MAX_UNITS)                                  \
+    X(INT, lanes, "fp32 multiply-adds per unit and clock", 1, MAX_LANES)                                     \
+    X(DOUBLE, clock, "Hz, boost", MIN_CLOCK, MAX_CLOCK)                                                      \
+    X(RATE, bandwidth, "of its memory, bytes/s, datasheet", MIN_RATE, MAX_RATE)                              \
+    X(SIZE, memory, "bytes", 1, MAX_BYTES)                                                                   \
+    X(SIZE, l2, "bytes", 1, MAX_BYTES)                                                                       \
+    X(DOUBLE, pace, "rate of products on this card, of that of its kind; 0: 1", 0, 10)                       \
+    X(DOUBLE, power, "watts, the board's limit; 0: unknown", 0, MAX_WATTS)                                   \
+    X(TIME, launch, "seconds from the start of one small kernel to the next", 1e-9, MAX_TIME)                \
+    X(DOUBLE, stream_efficiency, "share of the bandwidth for large kernels", 0.01, 2)                        \
+    X(BYTES, stream_half, "bytes at which a kernel reaches half of that share", 1, MAX_BYTES)
+
 struct cost_device {
     TABLE_NAMED;
-    const char *generation; /* "volta", "turing", "ampere", "ada", "hopper", "blackwell", "cdna2", … "tpu" */
-    const char *capability;       /* "sm_80"; NULL: none */
-    int units;                    /* streaming multiprocessors, compute units */
-    int lanes;                    /* fp32 multiply-adds per unit and clock */
-    double clock;                 /* Hz, boost */
-    double peak[COST_TYPE_COUNT]; /* flop/s of dense matrix products; 0: not supported */
-    double bandwidth;             /* of its memory, bytes/s, datasheet */
-    int64_t memory;               /* bytes */
-    int64_t l2;                   /* bytes */
-    double pace;                  /* rate of products on this card, of that of its kind; 0: 1 */
-    double power;                 /* watts, the board's limit; 0: unknown */
-    double launch;                /* seconds from the start of one small kernel to the next */
-    double stream_efficiency;     /* share of the bandwidth for large kernels */
-    double stream_half;           /* bytes at which a kernel reaches half of that share */
+#define X(type, name, text, min, max) MEMBER_##type name;
+    DEVICE_MEMBERS(X)
+#undef X
+    double peak[COST_TYPE_COUNT];                 /* flop/s of dense matrix products; 0: not supported */
     struct gemm_parameters gemm[COST_TYPE_COUNT]; /* types without own parameters have the nearest type's */
     /* types with own parameters, or those of its `like` device */
     bool gemm_own[COST_TYPE_COUNT];
-    const char *link;   /* default link within a node: a name in data/links.yaml */
-    int node;           /* devices of the vendor's own node, or of one NVLink domain; 0: 8 */
-    int host;           /* devices of one host, where a node is a domain of several; 0: as node */
-    const char *across; /* default link between nodes, as seen by one device; NULL: ib-400g */
 };
 
 extern const struct table_kind cost_device_kind;

@@ -23,94 +23,97 @@ enum {
     OFFERS_LAYOUTS = 32, /* unequal chunks, any number of them per stage */
 };
 
+/* What data/software.yaml says besides words: X(type, key, description, minimum, maximum); the MAX_… are those of software.c. Bytes
+ * are of a parameter where nothing else is said. */
+#define SOFTWARE_MEMBERS(X)                                                                                  \
+    X(DOUBLE, attention_forward, "rate of its forward kernel, relative to that kind's; 0: 1", 0, MAX_RATE)   \
+    X(DOUBLE, attention_backward, "of the backward one", 0, MAX_RATE)                                        \
+    X(DOUBLE, block_forward, "passes over [tokens, hidden], all but GEMMs, attention and the MLP's middle",  \
+      0.01, MAX_PASSES)                                                                                      \
+    X(DOUBLE, block_backward, "and backward", 0.01, MAX_PASSES)                                              \
+    X(DOUBLE, middle, "passes over [tokens, ffn], as a multiple of the fused kernels'", 0, MAX_PASSES)       \
+    X(DOUBLE, softmax_forward, "bytes per score, unfused attention", 0, MAX_PASSES)                          \
+    X(DOUBLE, softmax_backward, "the same, backward", 0, MAX_PASSES)                                         \
+    X(DOUBLE, loss, "bytes per logit", 0.01, MAX_PASSES)                                                     \
+    X(DOUBLE, loss_kept, "bytes per logit in memory at one time", 0, MAX_PASSES)                             \
+    X(DOUBLE, loss_kept_split, "the same where tensor ranks split the logits; 0: as much", 0, MAX_PASSES)    \
+    X(DOUBLE, optimizer, "bytes moved per parameter and step, where it is held", 0.01, MAX_PASSES)           \
+    X(DOUBLE, accumulate, "the same for accumulating gradients", 0.01, MAX_PASSES)                           \
+    X(DOUBLE, tensor_shown, "exposed share of tensor-parallel communication", 0, 1)                          \
+    X(DOUBLE, tensor_overlapped, "the same with TECHNIQUE_TENSOR_OVERLAP", 0, 1)                             \
+    X(DOUBLE, expert_rate, "rate of experts' grouped products, relative to single ones; 0: 1", 0, MAX_RATE)  \
+    X(DOUBLE, narrow_rate, "of 8-bit products, relative to one scale for a tensor; 0: 1", 0, MAX_RATE)       \
+    X(FLAG, narrow_kept, "inputs of products in 8 bits are kept in these", 0, 1)                             \
+    X(FLAG, weighs_inside, "experts apply a router's weights, and keep no outputs for them", 0, 1)           \
+    X(FLAG, narrow_dispatch, "DeepEP carries tokens to experts in 8 bits where products have them", 0, 1)    \
+    X(DOUBLE, block_host, "seconds of the host to launch a block's kernels: devices wait for it", 0,         \
+      MAX_SECONDS)                                                                                           \
+    X(DOUBLE, expert_host, "the same of a block of experts, further", 0, MAX_SECONDS)                        \
+    X(DOUBLE, expert_each, "and of each expert, where they run one after another", 0, MAX_SECONDS)           \
+    X(DOUBLE, step_host, "seconds of an iteration of the host alone: input, logging, its loop", 0,           \
+      MAX_SECONDS)                                                                                           \
+    X(DOUBLE, shard_host, "the same of a block and micro-batch whose shards are gathered", 0, MAX_SECONDS)   \
+    X(DOUBLE, state_each, "seconds of each rank that shares states and broadcasts its part by itself", 0,    \
+      MAX_SECONDS)                                                                                           \
+    X(DOUBLE, data_shown, "exposed share of gradient exchange", 0, 1)                                        \
+    X(DOUBLE, gradient_bytes, "of a gradient on the wire and in memory", 0.01, MAX_PASSES)                   \
+    X(DOUBLE, parameter_bytes, "of a parameter in the passes", 0.01, MAX_PASSES)                             \
+    X(DOUBLE, stored_gradient_bytes, "of a gradient in memory", 0.01, MAX_PASSES)                            \
+    X(DOUBLE, state_bytes, "of its states: fp32 master copy, two moments, copies of the step", 0.01,         \
+      MAX_PASSES)                                                                                            \
+    X(DOUBLE, unsharded_bytes, "further ones where no ranks share the states: fp32 gradients", 0,            \
+      MAX_PASSES)                                                                                            \
+    X(DOUBLE, backward_working, "widest tensors of a block alive at once, backward", 0, MAX_PASSES)          \
+    X(DOUBLE, matrix_working, "bytes per parameter of the largest matrix, beside its gradient", 0,           \
+      MAX_PASSES)                                                                                            \
+    X(DOUBLE, step_bytes, "per parameter whose states it holds, in the step alone", 0, MAX_PASSES)           \
+    X(DOUBLE, runtime_share, "share of the memory: context, buffers, fragmentation", 0, 1)                   \
+    X(FLAG, eager, "one kernel per operation: fp32 norms keep a copy of their input, gates too", 0, 1)       \
+    X(FLAG, one_pass, "gradients are not accumulated over micro-batches, unless the job says so", 0, 1)      \
+    X(FLAG, late_gradients, "gradients are freed after each step, and not there before a pass", 0, 1)        \
+    X(FLAG, keeps_inputs, "gathered inputs of matrices are kept, not gathered again", 0, 1)                  \
+    X(DOUBLE, adapter_in, "bytes that LoRA moves per number of a matrix's input, forward,", 0, MAX_PASSES)   \
+    X(DOUBLE, adapter_out, "and of its output;", 0, MAX_PASSES)                                              \
+    X(DOUBLE, adapter_back_in, "of the input, backward;", 0, MAX_PASSES)                                     \
+    X(DOUBLE, adapter_back_out, "of the output; 0: as kernels of its own that take no time", 0, MAX_PASSES)  \
+    X(DOUBLE, adapter_bytes, "of a number of LoRA's, with gradient and moments; 0: as of others", 0,         \
+      MAX_PASSES)                                                                                            \
+    X(DOUBLE, dequantize, "time of widening frozen weights to 16 bits, in that of its bytes", 0, MAX_PASSES) \
+    X(FLAG, sequence_parallel, "norms and dropouts split along the sequence (arXiv:2205.05198)", 0, 1)       \
+    X(FLAG, sharded, "optimizer states are sharded over data parallel ranks by default", 0, 1)               \
+    X(FLAG, fully_sharded, "parameters and gradients too (ZeRO-3, FSDP)", 0, 1)                              \
+    /* they are copied out of a flat partition */                                                            \
+    X(FLAG, shows_shards, "nothing hides shards: matrices are gathered one after another", 0, 1)             \
+    X(FLAG, gathers_matrices, "shards are gathered by matrices, not blocks (XLA)", 0, 1)                     \
+    X(FLAG, keeps_root, "embedding and head are gathered together and stay so", 0, 1)                        \
+    X(FLAG, keeps_gathered, "a pipeline keeps its stage's parameters gathered during the iteration,", 0, 1)  \
+    X(FLAG, keeps_with_experts, "and so do jobs without one, where the model has experts", 0, 1)             \
+    X(FLAG, interleaves, "by default a pipeline has one layer per chunk, else one chunk", 0, 1)              \
+    X(FLAG, steps_together, "devices take interleaved steps together (PipelineScheduleMulti)", 0, 1)         \
+    X(FLAG, splits_local_batch,                                                                              \
+      "the given micro-batch is a rank's whole batch; the pipeline splits it by samples", 0, 1)              \
+    /* the host waits for each send (Megatron-LM's send_forward_recv_backward, DeepSpeed's p2p.send) */      \
+    X(FLAG, send_blocks, "sends between stages occupy the stream of the passes; else beside them", 0, 1)     \
+    /* ranks gather and scatter along a dimension that is not the first */                                   \
+    X(FLAG, gathers_copied, "what tensor ranks gather is copied, gradients of it added up (DTensor)", 0, 1)  \
+    X(FLAG, narrow_gathered, "8-bit inputs with one factor for a tensor are gathered so", 0, 1)              \
+    X(FLAG, caches_weights, "8-bit weights are cast once per step instead of per micro-batch", 0, 1)         \
+    X(DOUBLE, selective_kept, "share of activations kept under selective recomputation", 0, 1)               \
+    X(DOUBLE, selective, "share of a forward pass recomputed by it, with flash attention", 0, 1)
+
 struct software {
     TABLE_NAMED;
+#define X(type, name, text, min, max) MEMBER_##type name;
+    SOFTWARE_MEMBERS(X)
+#undef X
     enum attention_kind attention;
-    double attention_forward, attention_backward; /* rates of its kernels, relative to that kind's; 0: 1 */
-    double block_forward,
-        /* passes over a block's activations [tokens, hidden] in memory outside of GEMMs, attention and the
-         * MLP's middle */
-        block_backward;
-    double middle; /* passes over [tokens, ffn], as a multiple of the fused kernels' */
-    double softmax_forward, softmax_backward; /* bytes per score, unfused attention */
-    double loss;                              /* bytes per logit */
-    double loss_kept;                         /* bytes per logit in memory at one time */
-    double loss_kept_split;   /* the same where tensor parallel ranks split the logits; 0: as much */
-    double optimizer;         /* bytes read and written per parameter and step, on the device that holds it */
-    double accumulate;        /* the same for accumulating gradients */
-    double tensor_shown;      /* exposed share of tensor-parallel communication */
-    double tensor_overlapped; /* the same with TECHNIQUE_TENSOR_OVERLAP */
-    double expert_rate;       /* rate of experts' grouped products, relative to single ones; 0: 1 */
-    double narrow_rate;       /* of products in 8 bits, relative to those with one scale for a tensor; 0: 1 */
-    enum dispatcher dispatch; /* unless the job says another; DISPATCH_USUAL: all-to-all */
-    bool narrow_kept;         /* inputs of products in 8 bits are kept in these */
-    bool narrow_dispatch;     /* DeepEP carries tokens to experts in 8 bits where products have them */
-    /* seconds for the host to launch the kernels of a block, forward and backward: faster devices wait for it. Of any
-     * block, of one of experts, and, where experts run one after another, of each expert */
-    double block_host, expert_host, expert_each;
-    double step_host;  /* seconds of an iteration in which the host alone works: input, logging, its loop */
-    double shard_host; /* the same of a block and micro-batch whose shards are gathered */
-    /* seconds of an iteration for each rank that shares the optimizer's states, where each broadcasts its part by itself */
-    double state_each;
-    double data_shown;            /* exposed share of gradient exchange */
-    double gradient_bytes;        /* of a gradient on the wire and in memory */
-    double parameter_bytes;       /* of a parameter in the passes */
-    double stored_gradient_bytes; /* of a gradient in memory */
-    /* of a parameter's optimizer states: fp32 master copy, two moments, and temporary copies of the step */
-    double state_bytes;
-    double unsharded_bytes;  /* further ones where no ranks share the states: gradients, flat and in fp32 */
-    double backward_working; /* number of a block's widest tensors alive at once in the backward pass */
-    double matrix_working;   /* bytes per parameter of the largest matrix, beside its stored gradient */
-    double step_bytes;       /* per parameter whose states a device holds, in the optimizer's step alone */
-    double runtime_share;    /* share of the device's memory: context, communication buffers, fragmentation */
-    /* no kernel does several operations: norms in fp32 keep a copy of their input, and gates their activation */
-    bool eager;
-    bool one_pass; /* gradients are not accumulated over micro-batches, unless the job says so */
-    /* gradients are freed after each step: with one micro-batch, none are there before its backward pass */
-    bool late_gradients;
-    bool
-        weighs_inside; /* a router's weights are applied inside of experts, whose outputs are not kept for them */
-    bool
-        keeps_inputs; /* inputs of matrices are kept as tensor parallel ranks gathered them, not gathered again */
-    double adapter_in,
-        adapter_out; /* bytes that LoRA moves per number of a matrix's input and output, forward, */
-    double adapter_back_in, adapter_back_out; /* and backward; 0: as kernels of its own that take no time */
-    double
-        adapter_bytes; /* of a number of LoRA's matrices and of their gradients and moments; 0: as of other weights */
-    double dequantize;      /* time of making frozen weights in few bits 16 bits wide, in that of its bytes */
-    bool sequence_parallel; /* norms and dropouts split along the sequence (arXiv:2205.05198) */
-    bool sharded;           /* optimizer states are sharded over data parallel ranks by default */
-    bool fully_sharded;     /* parameters and gradients too (ZeRO-3, FSDP) */
-    bool
-        shows_shards; /* nothing hides shards: matrices are gathered one after another, copied out of a flat partition */
-    bool
-        gathers_matrices; /* shards are gathered matrix by matrix, not block by block (XLA: each product's own) */
-    bool
-        keeps_root; /* embedding and head are gathered together, and stay so until the end of the backward pass */
-    bool keeps_gathered;     /* a pipeline keeps its stage's parameters gathered during the iteration, */
-    bool keeps_with_experts; /* and so do jobs without one, where the model has experts */
-    bool interleaves;        /* by default a pipeline has one layer per chunk, else one chunk */
-    bool
-        steps_together; /* devices take the steps of an interleaved pipeline together (PyTorch's PipelineScheduleMulti) */
-    /* the given micro-batch is a rank's whole batch; the pipeline splits it by samples */
-    bool splits_local_batch;
-    /* sends between stages occupy the stream of the passes: the host waits for each (Megatron-LM's
-     * send_forward_recv_backward, DeepSpeed's p2p.send); false: they run beside them */
-    bool send_blocks;
-    /* tensor parallel ranks gather and scatter along a dimension that is not the first, so that what they exchange is copied (PyTorch's
-     * DTensor), and each matrix gives a gradient of its gathered input, to be added up */
-    bool gathers_copied;
-    bool
-        narrow_gathered; /* inputs of products in 8 bits with one factor for a tensor are gathered in these */
-    bool caches_weights; /* 8-bit weights are cast once per step instead of per micro-batch */
-    double selective_kept;             /* share of a block's activations kept under selective recomputation */
+    enum dispatcher dispatch;          /* unless the job says another; DISPATCH_USUAL: all-to-all */
     uint64_t offers;                   /* OFFERS_…: supported splits */
     uint64_t zero;                     /* bit z: ZeRO stage z without a pipeline, */
     uint64_t zero_staged;              /* and with one */
     enum recompute_method some_blocks; /* its way to recompute some blocks of a chunk; METHOD_ALL: none */
     uint64_t schedules;                /* bit s: has schedule s of enum pipeline_schedule */
     uint64_t techniques;               /* bit k: supports technique k of enum technique_kind */
-    double selective; /* share of a block's forward pass recomputed by "selective" with flash attention */
 };
 
 /* A user's software is a file of the same form as data/software.yaml, which is part of the program: docs/software.md. */

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* The common members of every entry. `fitted` says which measurements the fitted numbers come from, and their error;
  * NULL: they are those of another entry. */
@@ -34,6 +35,17 @@ struct table_entry {
             TABLE_ENTRY;                                                                                     \
         };                                                                                                   \
     }
+
+/* C types, by the ends of FIELD_…: for lists of members that make a struct and its fields. */
+#define MEMBER_INT    int
+#define MEMBER_INT64  int64_t
+#define MEMBER_SIZE   int64_t
+#define MEMBER_FLAG   bool
+#define MEMBER_TEXT   const char *
+#define MEMBER_DOUBLE double
+#define MEMBER_RATE   double
+#define MEMBER_TIME   double
+#define MEMBER_BYTES  double
 
 struct table {
     const struct table_kind *kind;
