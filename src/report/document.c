@@ -51,6 +51,7 @@ static const struct {
     {"utilisation", HTML_SHARE},
     {"gap", HTML_SHARE},
     {"au", HTML_SHARE},
+    {"au_target", HTML_SHARE},
     {"_share", HTML_SHARE},
     {"headroom", HTML_SHARE},
     {"error", HTML_SHARE},
@@ -110,7 +111,8 @@ static void add_value(const struct doc_node *node, int depth, struct text *out)
     case DOC_MAP:
         break;
     }
-    if (depth == MAX_DEPTH) {
+    bool of_maps = node->first_child && node->first_child->type == DOC_MAP && !node->first_child->key;
+    if (depth == MAX_DEPTH || (of_maps && node->count > MAX_ITEMS)) {
         text_format(out, "%u values", node->count);
         return;
     }

@@ -208,24 +208,3 @@ bool report_feed(struct report_part *part, struct error *err)
     report_rows(out, "Hosts", report_list(root, "hosts"));
     return true;
 }
-
-bool report_max(struct report_part *part, struct error *err)
-{
-    const struct doc_node *root = part->doc->root;
-    (void)err;
-    text_format(&part->says, "%g accelerators are kept busy", report_number(root, "accelerators"));
-    html_facts(&part->out);
-    html_fact(&part->out, "accelerators kept busy", "%g", report_number(root, "accelerators"));
-    html_fact_share(&part->out, "AU target", report_number(root, "au_target"));
-    if (isfinite(report_number(root, "fails_at")))
-        html_fact(&part->out, "fails at", "%g", report_number(root, "fails_at"));
-    const char *unjudged = report_string(root, "unjudged");
-    html_fact(&part->out, "certain", "%s%s",
-              report_flag(root, "certain") ? "yes"
-              : unjudged                   ? "no, at least that many: "
-                                           : "no: the runs differ by less than the noise",
-              unjudged ? unjudged : "");
-    html_facts_end(&part->out);
-    report_rows(&part->out, "Probes", report_list(root, "probes"));
-    return true;
-}

@@ -74,12 +74,9 @@ bool report_draw(struct report_part *part, report_drawer *draw, const void *cont
                  const char *alternative, struct error *err);
 
 report_writer report_plan, report_templates, report_check;
-report_writer report_sweep;
-report_writer report_validation, report_profile, report_counts;
-report_writer report_feed, report_max;
+report_writer report_feed;
 report_writer report_trace;
 report_writer report_comparison, report_matrix;
-report_writer report_steps;
 report_writer report_svg, report_png;
 report_writer report_document; /* any JSON or YAML: lists its content */
 
