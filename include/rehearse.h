@@ -294,6 +294,7 @@ struct rh_validate_request {
     const char *gpu, *software, *precision, *recompute, *across, *set;
     RH_RENAMED(const char *, device_file, devices);
     const char *links, *calibration; /* files, as the one above */
+    const char *layers, *setup;      /* NULL: rh_check_plan scores plans on mixed devices */
     const char *level, *leave_out, *figure;
     int64_t devices_per_node, worst;
     bool rows, wide, best, simulate, rank, schedules, no_neighbours;

@@ -102,6 +102,9 @@ static void schedules_have_columns_of_their_own(void **state)
     assert_true(fabs(caller_value(report, "runs.rate_error", 0)) < 0.5);
     caller_check_forms(report, "\"rehearse-schedule-validation/1\"");
     rh_free(report);
+    request.setup = "setup.yaml";
+    assert_null(rh_validate(&request, NULL, &error));
+    assert_int_equal(error.code, RH_USAGE);
 }
 
 /* ---- prices ---- */

@@ -188,6 +188,8 @@ static bool run_table(const struct rh_validate_request *given, const struct api_
 static bool run(const struct rh_validate_request *given, const struct api_call *call,
                 struct api_report *answer, struct error *err)
 {
+    if (given->layers || given->setup)
+        return error_set(err, ERROR_USAGE, "layers, setup: rh_check_plan scores plans on mixed devices");
     return given->schedules ? run_schedules(given, answer, err) : run_table(given, call, answer, err);
 }
 
