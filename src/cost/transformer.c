@@ -9,7 +9,8 @@ struct linear {
     const char *name;
     int64_t copies; /* experts: products of their own */
     int64_t tokens, in, out;
-    int parts; /* matrices side by side, each with an adapter of its own; 0: it has none */
+    unsigned matrices; /* of adapter_targets: those side by side in it; 0: without adapters */
+    int64_t first; /* width of the first one's output, where the others share the rest; 0: all are alike */
 };
 
 struct builder {
@@ -176,14 +177,39 @@ static double narrow_rate(const struct layer_split *split)
     return split->recipe == RECIPE_ROWWISE ? rate * ROWWISE_RATE : rate;
 }
 
+static int count_bits(unsigned set)
+{
+    int count = 0;
+    for (; set; set &= set - 1)
+        count++;
+    return count;
+}
+
+static unsigned adapted(const struct builder *b, unsigned matrices)
+{
+    return matrices & (b->split->targets ? b->split->targets : (unsigned)TARGETS_ALL);
+}
+
+/* Width of the outputs of those of its matrices that have adapters. */
+static int64_t adapted_width(const struct linear *linear, unsigned with)
+{
+    int parts = count_bits(linear->matrices);
+    int64_t first = linear->first ? linear->first : cut(linear->out, parts), width = 0;
+    int64_t other = parts > 1 ? (linear->out - first) / (parts - 1) : 0;
+    for (unsigned bits = linear->matrices, place = 0; bits; bits &= bits - 1, place++)
+        if (with & bits & (~bits + 1))
+            width += place == 0 ? first : other;
+    return width;
+}
+
 /* Adds LoRA's products beside a matrix: into the rank and out of it, and for each the gradients of its input and of its weights. They
  * are computed in 16 bits where others are narrower. */
-static void add_adapter_products(struct builder *b, const struct linear *linear)
+static void add_adapter_products(struct builder *b, const struct linear *linear, unsigned with)
 {
     /* kernels of each operation have matrices of their own, where fused ones have one with one adapter */
-    int parts = b->software->adapter_in > 0.0 ? linear->parts : 1;
-    int64_t rank = b->split->rank, out = cut(linear->out, parts);
-    b->work->adapters += (double)rank * ((double)linear->in * parts + (double)linear->out);
+    int parts = b->software->adapter_in > 0.0 ? count_bits(with) : 1;
+    int64_t rank = b->split->rank, width = adapted_width(linear, with), out = cut(width, parts);
+    b->work->adapters += (double)rank * ((double)linear->in * parts + (double)width);
     struct kernel kernel = {.kind = KERNEL_GEMM, .name = "adapter", .repeats = parts, .batch = 1};
     kernel.type = cost_type_bytes(b->split->type) < 2.0 ? COST_BF16 : b->split->type;
     const int64_t products[2][2] = {{linear->in, rank}, {rank, out}};
@@ -198,12 +224,21 @@ static void add_adapter_products(struct builder *b, const struct linear *linear)
     }
 }
 
+/* Adds what LoRA does beside a matrix of attention, but for its products: casts, dropout, scaling, sums. */
+static void add_adapter_passes(struct builder *b, int64_t in, int64_t out)
+{
+    const struct software *software = b->software;
+    double tokens = (double)b->tokens, read = (double)in, written = (double)out;
+    add_stream(b, "adapter", tokens * (software->adapter_in * read + software->adapter_out * written),
+               tokens * (software->adapter_back_in * read + software->adapter_back_out * written));
+}
+
 /* Notes the moments of a matrix's gradient that is projected along its shorter side. */
 static void add_low_rank(struct builder *b, const struct linear *linear)
 {
     if (b->split->low_rank <= 0 || b->end)
         return;
-    int parts = linear->parts > 1 ? linear->parts : 1;
+    int parts = linear->matrices ? count_bits(linear->matrices) : 1;
     double out = (double)cut(linear->out, parts), in = (double)linear->in,
            copies = (double)linear->copies * parts;
     double rank = fmin(b->split->low_rank, fmin(in, out));
@@ -237,18 +272,11 @@ static void add_linear(struct builder *b, struct linear linear)
     add_backward(b, kernel);
     kernel.m = linear.in, kernel.n = linear.out, kernel.k = linear.tokens, kernel.weights = true;
     add_backward(b, kernel);
-    if (linear.parts > 0 && b->split->rank > 0)
-        add_adapter_products(b, &linear);
-}
-
-/* Adds what LoRA does beside a matrix of attention, but for its products: casts, dropout, scaling, sums. */
-static void add_adapter_passes(struct builder *b, int64_t in, int64_t out)
-{
-    const struct software *software = b->software;
-    double tokens = (double)b->tokens, read = (double)in, written = (double)out;
-    if (b->split->frozen)
-        add_stream(b, "adapter", tokens * (software->adapter_in * read + software->adapter_out * written),
-                   tokens * (software->adapter_back_in * read + software->adapter_back_out * written));
+    unsigned with = adapted(b, linear.matrices);
+    if (with && b->split->rank > 0)
+        add_adapter_products(b, &linear, with);
+    if (with & TARGETS_ATTENTION && b->split->frozen)
+        add_adapter_passes(b, count_bits(with) * linear.in, adapted_width(&linear, with));
 }
 
 /* Scores, softmax and context. */
@@ -313,11 +341,11 @@ static double add_plain_attention(struct builder *b, bool causal, int64_t keys)
     int64_t queries_width = cut(model->heads * model->head_width, tensor);
     int64_t keys_width = cut(model->kv_heads * model->head_width, tensor);
     add_linear(b, (struct linear){"query, key, value", 1, b->tokens, model->hidden,
-                                  queries_width + 2 * keys_width, 3});
-    add_adapter_passes(b, 3 * model->hidden, queries_width + 2 * keys_width);
+                                  queries_width + 2 * keys_width, TARGET_QUERY | TARGET_KEY | TARGET_VALUE,
+                                  queries_width});
     add_attention(b, cut(b->split->sequence, b->split->context), keys, model->head_width, causal);
-    add_linear(b, (struct linear){"attention output", 1, b->tokens, queries_width, model->hidden, 1});
-    add_adapter_passes(b, queries_width, model->hidden);
+    add_linear(
+        b, (struct linear){"attention output", 1, b->tokens, queries_width, model->hidden, TARGET_OUTPUT, 0});
     b->work->context_bytes = b->width * tokens * 2.0 * (double)keys_width;
     b->work->context_query_bytes = b->width * tokens * (double)queries_width;
     return b->width * tokens * (2.0 * (double)queries_width + 2.0 * (double)keys_width);
@@ -329,11 +357,14 @@ static double add_cross_attention(struct builder *b)
     const struct architecture *model = b->model;
     int64_t queries_width = cut(model->heads * model->head_width, b->split->tensor);
     int64_t keys_width = cut(model->kv_heads * model->head_width, b->split->tensor);
-    add_linear(b, (struct linear){"cross query", 1, b->tokens, model->hidden, queries_width, 1});
-    add_linear(b, (struct linear){"cross key, value", 1, b->tokens, model->hidden, 2 * keys_width, 2});
+    add_linear(b,
+               (struct linear){"cross query", 1, b->tokens, model->hidden, queries_width, TARGET_QUERY, 0});
+    add_linear(b, (struct linear){"cross key, value", 1, b->tokens, model->hidden, 2 * keys_width,
+                                  TARGET_KEY | TARGET_VALUE, 0});
     add_attention(b, cut(b->split->sequence, b->split->context), b->split->sequence, model->head_width,
                   false);
-    add_linear(b, (struct linear){"cross output", 1, b->tokens, queries_width, model->hidden, 1});
+    add_linear(b,
+               (struct linear){"cross output", 1, b->tokens, queries_width, model->hidden, TARGET_OUTPUT, 0});
     b->work->parameters += (double)model->hidden;
     return b->width * (double)b->tokens * (2.0 * (double)queries_width + 2.0 * (double)keys_width);
 }
@@ -346,18 +377,19 @@ static double add_latent_attention(struct builder *b, bool causal, int64_t keys)
     int64_t query = model->nope_width + model->rope_width;
     int64_t into_query = model->query_rank ? model->query_rank : model->hidden;
     if (model->query_rank)
-        add_linear(b, (struct linear){"query down", 1, tokens, model->hidden, model->query_rank, 1});
+        add_linear(
+            b, (struct linear){"query down", 1, tokens, model->hidden, model->query_rank, TARGET_QUERY, 0});
     add_linear(b, (struct linear){"key, value down", 1, tokens, model->hidden,
-                                  model->kv_rank + model->rope_width, 1});
+                                  model->kv_rank + model->rope_width, TARGET_KEY, 0});
     b->modules |= MODULE(LATENT_UP);
-    add_linear(b, (struct linear){"query up", 1, tokens, into_query, heads * query, 1});
+    add_linear(b, (struct linear){"query up", 1, tokens, into_query, heads * query, TARGET_QUERY, 0});
     add_linear(b, (struct linear){"key, value up", 1, tokens, model->kv_rank,
-                                  heads * (model->nope_width + model->value_width), 1});
+                                  heads * (model->nope_width + model->value_width), TARGET_VALUE, 0});
     b->modules &= ~MODULE(LATENT_UP);
     add_attention(b, cut(b->split->sequence, b->split->context), keys, (query + model->value_width) / 2,
                   causal);
-    add_linear(b,
-               (struct linear){"attention output", 1, tokens, heads * model->value_width, model->hidden, 1});
+    add_linear(b, (struct linear){"attention output", 1, tokens, heads * model->value_width, model->hidden,
+                                  TARGET_OUTPUT, 0});
     double down = (double)model->query_rank + (double)model->kv_rank + (double)model->rope_width;
     double up = (double)heads * (double)(query + model->nope_width + model->value_width);
     double out = (double)heads * (double)model->value_width;
@@ -376,22 +408,26 @@ static double add_mlp(struct builder *b, const char *const names[2], int64_t cop
     const struct architecture *model = b->model;
     int64_t in = model->gated ? 2 * width : width;
     double middle = b->width * (double)copies * (double)tokens * (double)width * b->software->middle;
-    int adapters = module == 0 || b->split->attention_alone ? 0 : 1; /* experts have none */
-    add_linear(b, (struct linear){names[0], copies, tokens, model->hidden, in,
-                                  model->gated ? 2 * adapters : adapters});
+    bool plain = module != 0; /* experts have no adapters */
+    unsigned first_matrices = !plain ? 0 : model->gated ? TARGET_GATE | TARGET_UP : TARGET_UP;
+    add_linear(b, (struct linear){names[0], copies, tokens, model->hidden, in, first_matrices, 0});
     /* reads the result of the first matrix, writes the input of the second; backward also reads the gradient */
     b->modules |= activation;
     add_stream(b, "activation", middle * (model->gated ? 3.0 : 2.0), middle * (model->gated ? 5.0 : 3.0));
     b->modules &= ~activation;
-    add_linear(b, (struct linear){names[1], copies, tokens, width, model->hidden, adapters});
+    add_linear(b,
+               (struct linear){names[1], copies, tokens, width, model->hidden, plain ? TARGET_DOWN : 0, 0});
     double kept = b->width * (double)copies * (double)tokens;
-    /* the second matrix has no gradient that its input is for; adapters of one kernel for each operation keep as much */
+    /* a frozen second matrix has no gradient that its input is for, its adapter has; those of one kernel for each operation keep as
+     * much */
     bool frozen = b->split->frozen && !b->software->eager;
     double first =
         frozen && b->split->middle_width > 0.0 ? fmin(b->split->middle_width / b->width, 1.0) : 1.0;
     double activated = b->software->eager && model->gated ? kept * (double)width : 0.0;
     kept = piece(b, b->modules, kept * (double)in * first) +
-           piece(b, b->modules | activation, (frozen ? 0.0 : kept * (double)width * b->narrow) + activated);
+           piece(b, b->modules | activation,
+                 (frozen && !(plain && adapted(b, TARGET_DOWN)) ? 0.0 : kept * (double)width * b->narrow) +
+                     activated);
     b->modules &= ~module;
     return kept;
 }
@@ -422,7 +458,7 @@ static double add_experts(struct builder *b)
     int64_t gathered = (int64_t)((double)(whole ? tokens * ranks : tokens) * busy);
     double sent = (double)tokens * (double)model->active_experts * (double)model->hidden * b->width;
     b->modules |= MODULE(EXPERTS);
-    add_linear(b, (struct linear){"router", 1, tokens, model->hidden, model->experts, 0});
+    add_linear(b, (struct linear){"router", 1, tokens, model->hidden, model->experts, 0, 0});
     add_stream(b, "dispatch, combine", 4.0 * sent * busy, 6.0 * sent * busy);
     double others = b->work->parameters;
     struct layer_low low = b->work->low;
@@ -452,7 +488,7 @@ void transformer_embedding(struct layer_work *work, const struct architecture *m
     double hidden = (double)model->hidden, moved = b.width * (double)b.tokens * hidden;
     if (model->patch > 0) {
         int64_t pixels = 3 * model->patch * model->patch;
-        add_linear(&b, (struct linear){"patches", 1, b.tokens, pixels, model->hidden, 0});
+        add_linear(&b, (struct linear){"patches", 1, b.tokens, pixels, model->hidden, 0, 0});
         work->parameters += hidden;
     }
     add_stream(&b, "embedding", 3.0 * moved, 4.0 * moved);
@@ -524,7 +560,10 @@ void transformer_block(struct layer_work *work, const struct architecture *model
 
     /* two inputs of norms, two of matrices, two masks (Korthikanti et al. 2022, arXiv:2205.05198, section 4) */
     bool frozen = split->frozen && !software->eager;
-    double inputs = frozen ? 1.0 : 2.0; /* of matrices behind norms */
+    double inputs = 2.0; /* of matrices behind norms; of frozen ones, where they have adapters */
+    if (frozen)
+        inputs = (adapted(&b, TARGET_QUERY | TARGET_KEY | TARGET_VALUE) ? 1.0 : 0.0) +
+                 (dense && adapted(&b, TARGET_GATE | TARGET_UP) ? 1.0 : 0.0);
     double rows = parts * ((2.0 + inputs * b.narrow) * row + (model->dropout ? 2.0 * tokens * hidden : 0.0));
     if (software->eager &&
         model->rms_norm) /* of each norm: its input in fp32, and its result before trained weights */
@@ -558,8 +597,8 @@ void transformer_join(struct layer_work *work, const struct architecture *model,
     begin(&b, work, model, split);
     double row = b.width * (double)b.tokens * (double)model->hidden;
     add_passes(&b, "norms", 2.0 * PASSES, 3.0 * PASSES, row * b.share);
-    add_linear(&b,
-               (struct linear){"join", 1, b.tokens, 2 * model->hidden, cut(model->hidden, split->tensor), 0});
+    add_linear(
+        &b, (struct linear){"join", 1, b.tokens, 2 * model->hidden, cut(model->hidden, split->tensor), 0, 0});
     work->activation_bytes = work->selective_bytes = 4.0 * row * b.share;
     finish(&b);
 }
@@ -582,8 +621,8 @@ void transformer_head(struct layer_work *work, const struct architecture *model,
     b.end = true;
     add_stream(&b, "norm", 2.0 * row, 3.0 * row);
     if (model->masked)
-        add_linear(&b, (struct linear){"transform", 1, tokens, model->hidden, model->hidden, 0});
-    add_linear(&b, (struct linear){"logits", 1, tokens, model->hidden, width, 0});
+        add_linear(&b, (struct linear){"transform", 1, tokens, model->hidden, model->hidden, 0, 0});
+    add_linear(&b, (struct linear){"logits", 1, tokens, model->hidden, width, 0, 0});
     add_stream(&b, "loss", split->software->loss * logits / 2.0, split->software->loss * logits / 2.0);
     work->parameters += hidden * (model->rms_norm ? 1.0 : 2.0);
     if (model->masked)

@@ -18,10 +18,10 @@ struct layer_split {
     double imbalance;            /* tokens of the busiest experts' device, of the mean; 0: 1 */
     enum cost_type type;         /* of the matrix products */
     int recipe;                  /* enum number_recipe, of narrow types */
-    double kept_width;    /* bytes of a number of a product's input that is kept; 0: as all activations */
-    bool frozen;          /* LoRA: inputs of frozen products are not kept */
-    int rank;             /* of LoRA's matrices; 0: there are none */
-    bool attention_alone; /* they are beside the matrices of attention, not of MLPs */
+    double kept_width; /* bytes of a number of a product's input that is kept; 0: as all activations */
+    bool frozen;       /* LoRA: inputs of frozen products are not kept */
+    int rank;          /* of LoRA's matrices; 0: there are none */
+    unsigned targets;  /* the matrices that they are beside, of adapter_targets; 0: all */
     double
         weight_bytes; /* of a frozen weight that becomes one of 16 bits before each product; 0: it is one */
     double middle_width;           /* of a frozen MLP's activation's input; 0: as all activations */

@@ -17,7 +17,7 @@ static const char *const switches[] = {"no", "yes", NULL};
 static const char *const places[] = {"host", "nvme", NULL};
 static const char *const dispatchers[] = {"alltoall", "deepep", "allgather", NULL};
 static const char *const optimizers[] = {"adam", "momentum", "factored", "none", "galore", "apollo", NULL};
-static const char *const targets[] = {"all", "attention", NULL};
+static const char *const targets[] = {"query", "key", "value", "output", "gate", "up", "down", NULL};
 static const char *const overlaps[] = {"no", "yes", "wgrad", NULL};
 static const char *const context_kinds[] = {"p2p", "all_gather", "a2a", "a2a+p2p", NULL};
 static const char *const schedule_names[] = {"1f1b", "zb-h1", "dualpipe", "zb-v", "dualpipev", NULL};
@@ -53,6 +53,11 @@ static int count_words(enum technique_kind kind)
     while (words_of[kind][count])
         count++;
     return count;
+}
+
+static bool is_set(enum technique_kind kind)
+{
+    return kind == TECHNIQUE_MODULES || kind == TECHNIQUE_TARGETS;
 }
 
 const char *technique_name(enum technique_kind kind)
@@ -148,8 +153,8 @@ bool technique_is_number(enum technique_kind kind)
 
 int technique_max(enum technique_kind kind)
 {
-    if (kind == TECHNIQUE_MODULES)
-        return (1 << RECOMPUTE_MODULES) - 1;
+    if (is_set(kind))
+        return (1 << count_words(kind)) - 1;
     if (kind == TECHNIQUE_OFFLOAD)
         return 100;
     return words_of[kind] ? count_words(kind) : MAX_NUMBER;
@@ -162,15 +167,22 @@ void technique_write(struct text *out, enum technique_kind kind, int value)
         text_format(out, "%d", value);
     } else if (value <= 0) {
         text_add(out, "usual");
-    } else if (kind != TECHNIQUE_MODULES) {
+    } else if (!is_set(kind)) {
         text_add(out, words_of[kind][value - 1]);
+    } else if (kind == TECHNIQUE_TARGETS && (value == TARGETS_ALL || value == TARGETS_ATTENTION)) {
+        text_add(out, value == TARGETS_ALL ? "all" : "attention");
     } else {
-        for (int m = 0; m < RECOMPUTE_MODULES; m++)
+        for (int m = 0; words_of[kind][m]; m++)
             if (value >> m & 1) {
-                text_format(out, "%s%s", between, modules[m]);
+                text_format(out, "%s%s", between, words_of[kind][m]);
                 between = "+";
             }
     }
+}
+
+static bool is_word(const char *word, const char *text, size_t length)
+{
+    return strlen(word) == length && strncmp(word, text, length) == 0;
 }
 
 /* A word of `length` bytes. */
@@ -178,20 +190,25 @@ static bool find_word(enum technique_kind kind, const char *word, size_t length,
 {
     const char *const *words = words_of[kind];
     for (*index = 0; words[*index]; (*index)++)
-        if (strlen(words[*index]) == length && strncmp(words[*index], word, length) == 0)
+        if (is_word(words[*index], word, length))
             return true;
     return false;
 }
 
-static bool read_set(const char *text, int *value)
+static bool read_set(enum technique_kind kind, const char *text, int *value)
 {
     *value = 0;
     for (;;) {
         size_t length = strcspn(text, "+");
         int bit;
-        if (!find_word(TECHNIQUE_MODULES, text, length, &bit))
+        if (kind == TECHNIQUE_TARGETS && is_word("all", text, length))
+            *value |= TARGETS_ALL;
+        else if (kind == TECHNIQUE_TARGETS && is_word("attention", text, length))
+            *value |= TARGETS_ATTENTION;
+        else if (find_word(kind, text, length, &bit))
+            *value |= 1 << bit;
+        else
             return false;
-        *value |= 1 << bit;
         if (text[length] == '\0')
             return true;
         text += length + 1;
@@ -213,8 +230,10 @@ static void list_words(struct text *expected, enum technique_kind kind)
     int count = count_words(kind);
     for (int i = 0; i < count; i++)
         text_format(expected, "%s%s", i == 0 ? "" : i < count - 1 ? ", " : " or ", words_of[kind][i]);
-    if (kind == TECHNIQUE_MODULES)
+    if (is_set(kind))
         text_add(expected, ", several joined by '+'");
+    if (kind == TECHNIQUE_TARGETS)
+        text_add(expected, ", all or attention");
 }
 
 bool technique_read(const char *text, enum technique_kind kind, int *value, struct text *expected)
@@ -230,8 +249,8 @@ bool technique_read(const char *text, enum technique_kind kind, int *value, stru
         text_format(expected, "a whole number from 0 to %d", technique_max(kind));
         return false;
     }
-    if (kind == TECHNIQUE_MODULES) {
-        if (read_set(text, value))
+    if (is_set(kind)) {
+        if (read_set(kind, text, value))
             return true;
     } else if (find_word(kind, text, strlen(text), &index)) {
         *value = index + 1;

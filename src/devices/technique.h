@@ -82,8 +82,19 @@ enum optimizer_kind {
 /* The rank where none is said: PEFT, LLaMA-Factory, axolotl and Megatron-Bridge have 8 to 32. */
 #define LORA_RANK 16
 
-/* Matrices with adapters: all but embedding, head, router and experts, or those of attention. */
-enum adapter_targets { TARGETS_USUAL, TARGETS_ALL, TARGETS_ATTENTION };
+/* Matrices of a block that may have adapters, a set of bits; experts, router, embedding and head never have. 0: all of these. */
+enum adapter_targets {
+    TARGET_QUERY = 1,
+    TARGET_KEY = 2,
+    TARGET_VALUE = 4,
+    TARGET_OUTPUT = 8,
+    TARGET_GATE = 16,
+    TARGET_UP = 32, /* the first matrix of an MLP, beside its gate */
+    TARGET_DOWN = 64,
+    TARGETS_ATTENTION = TARGET_QUERY | TARGET_KEY | TARGET_VALUE | TARGET_OUTPUT,
+    TARGETS_MLP = TARGET_GATE | TARGET_UP | TARGET_DOWN,
+    TARGETS_ALL = TARGETS_ATTENTION | TARGETS_MLP,
+};
 
 enum technique_switch { SWITCH_USUAL, SWITCH_OFF, SWITCH_ON };
 

@@ -199,6 +199,29 @@ static void recipes_are_sharded(void **state)
     launch_options_release(&options);
 }
 
+/* What is written as a text is of no class of the checkout; a class may be of another's. */
+static void schemes_are_followed(void **state)
+{
+    (void)state;
+    static const char text[] = BRIDGE "def scheme_of(scheme):\n"
+                                      "    if isinstance(scheme, PEFT):\n        return scheme\n"
+                                      "    if isinstance(scheme, str):\n"
+                                      "        if scheme.lower() == \"lora\":\n            return LoRA()\n"
+                                      "        raise ValueError(scheme)\n"
+                                      "def llama3_70b_peft_8gpu_h100_bf16_config() -> ConfigContainer:\n"
+                                      "    cfg = llama3_70b_peft_config()\n"
+                                      "    cfg.peft = scheme_of(\"LoRA\")\n"
+                                      "    cfg.peft.dim = 8\n"
+                                      "    cfg.peft.target_modules = [\"linear_qkv\"]\n"
+                                      "    return cfg\n";
+    struct launch_options options = text_reads("llama.py", text, NULL);
+    is(options.frozen, 1);
+    is(options.rank, 8);
+    is(options.technique[TECHNIQUE_TARGETS], TARGET_QUERY | TARGET_KEY | TARGET_VALUE);
+    assert_int_equal(launch_count(&options, LAUNCH_UNKNOWN), 0);
+    launch_options_release(&options);
+}
+
 static void functions_are_chosen(void **state)
 {
     (void)state;
@@ -351,17 +374,12 @@ static void values_may_hold_each_other(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(assignments_become_arguments),
-        cmocka_unit_test(types_of_torch_are_read),
-        cmocka_unit_test(what_is_computed_is_missing),
-        cmocka_unit_test(returns_in_doubt),
-        cmocka_unit_test(overlap_of_experts),
-        cmocka_unit_test(recipes_are_sharded),
-        cmocka_unit_test(functions_are_chosen),
-        cmocka_unit_test(strategies_of_nemo_2),
-        cmocka_unit_test(registry_of_torchtitan),
-        cmocka_unit_test(imports_are_followed),
-        cmocka_unit_test(nesting_and_loops_have_limits),
+        cmocka_unit_test(assignments_become_arguments), cmocka_unit_test(types_of_torch_are_read),
+        cmocka_unit_test(what_is_computed_is_missing),  cmocka_unit_test(returns_in_doubt),
+        cmocka_unit_test(overlap_of_experts),           cmocka_unit_test(recipes_are_sharded),
+        cmocka_unit_test(schemes_are_followed),         cmocka_unit_test(functions_are_chosen),
+        cmocka_unit_test(strategies_of_nemo_2),         cmocka_unit_test(registry_of_torchtitan),
+        cmocka_unit_test(imports_are_followed),         cmocka_unit_test(nesting_and_loops_have_limits),
         cmocka_unit_test(values_may_hold_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,6 +68,10 @@ static void settings_mean(void **state)
          "hf-trainer bf16 zero 0 recompute none frozen; not lora_modules_to_save"},
         {"a.yaml", AXOLOTL "adapter: lora\nlora_target_modules: [q_proj, k_proj, v_proj, o_proj]\n",
          "hf-trainer bf16 zero 0 recompute none frozen; lora-targets attention"},
+        {"a.yaml", AXOLOTL "adapter: lora\nlora_target_modules: [q_proj, v_proj, up_proj]\n",
+         "hf-trainer bf16 zero 0 recompute none frozen; lora-targets query+value+up"},
+        {"a.yaml", AXOLOTL "adapter: lora\nlora_target_modules: [model.layers.*.o_proj, proj]\n",
+         "hf-trainer bf16 zero 0 recompute none frozen; lora-targets output; not lora_target_modules"},
         {"a.yaml",
          AXOLOTL
          "adapter: qlora\nload_in_4bit: true\nbnb_config_kwargs: {bnb_4bit_use_double_quant: false}\n",

@@ -234,7 +234,7 @@ static struct python_value *argument(const struct python_value *arguments, const
     return field ? field->value : NULL;
 }
 
-/* isinstance(x, str): only of what is written here. */
+/* isinstance(x, str): only of what is written here, which is of no class that a checkout defines. */
 static int is_instance(const struct python_value *value, const char *type)
 {
     static const struct {
@@ -245,12 +245,18 @@ static int is_instance(const struct python_value *value, const char *type)
                {"int", PYTHON_NUMBER},
                {"float", PYTHON_NUMBER},
                {"list", PYTHON_LIST}};
-    if (!is_known(value) || !type)
+    static const char *const wide[] = {"object",    "Sequence", "Iterable", "Collection",
+                                       "Container", "Hashable", "Sized",    "Number",
+                                       "Real",      "Integral", "Complex",  "Reversible"};
+    if (!is_known(value) || value->kind == PYTHON_OBJECT || !type)
         return -1;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (strcmp(all[i].type, type) == 0)
             return value->kind == all[i].kind;
-    return -1;
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
+        if (strcmp(wide[i], type) == 0)
+            return -1;
+    return 0;
 }
 
 /* Functions of Python itself. NULL: none of these. */

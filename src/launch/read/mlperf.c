@@ -154,6 +154,8 @@ static bool choose_llama_lora(struct launch_options *options)
 {
     options->model_name = "llama-2-70b";
     launch_default(&options->frozen, 1);
+    launch_default(&options->technique[TECHNIQUE_TARGETS],
+                   TARGETS_ATTENTION); /* by the rules of the benchmark */
     launch_default(&options->sequence, 8192);
     /* packed questions of GovReport, some thousand tokens each; a sequence holds one */
     return launch_note(options,

@@ -261,6 +261,8 @@ bool launch_read_nemo(struct launch_options *options, int first, bool bridge, co
     if (launch_is_on(options, "fsdp"))
         launch_set(&options->sharding, launch_argument(options, "fsdp"),
                    strategy && strcasecmp(strategy, "grad") == 0 ? 2 : 3);
+    launch_settle_targets(options, "peft.target_modules");
+    launch_settle_targets(options, "model.peft.lora_tuning.target_modules");
     if (peft && strcasecmp(peft, "lora") != 0)
         launch_unmodelled(options, "model.peft.peft_scheme", "adapters of another kind; LoRA's are priced");
     read_precision(options);

@@ -242,6 +242,9 @@ const char *launch_recipe_model(struct launch_options *options, const char *text
 /* Reads the optimizer that an argument names; what is not priced of it is said. The second: by another argument, `rank` being
  * that of GaLore's and APOLLO's projections. */
 void launch_settle_optimizer(struct launch_options *options, const char *name);
+
+/* Reads which matrices have LoRA's adapters, from an argument that lists their names; others are listed as not modelled. */
+void launch_settle_targets(struct launch_options *options, const char *name);
 void launch_set_optimizer(struct launch_options *options, struct launch_argument *by, const char *name,
                           int64_t rank);
 

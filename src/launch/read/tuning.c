@@ -148,26 +148,74 @@ static void read_checkpointing(struct launch_options *options, const char *name)
         launch_unmodelled(options, name, "which activations are saved");
 }
 
-/* Matrices with adapters, by a list of their names: all of a block, or those of attention. */
-static void read_targets(struct launch_options *options, const char *name)
+/* Names of matrices that adapters are beside, as models of Hugging Face and of Megatron-LM have them. */
+static const struct {
+    const char *name;
+    int targets;
+} matrices[] = {
+    {"q_proj", TARGET_QUERY},
+    {"k_proj", TARGET_KEY},
+    {"v_proj", TARGET_VALUE},
+    {"o_proj", TARGET_OUTPUT},
+    {"gate_proj", TARGET_GATE},
+    {"up_proj", TARGET_UP},
+    {"down_proj", TARGET_DOWN},
+    {"qkv_proj", TARGET_QUERY | TARGET_KEY | TARGET_VALUE},
+    {"gate_up_proj", TARGET_GATE | TARGET_UP},
+    {"q_a_proj", TARGET_QUERY},
+    {"q_b_proj", TARGET_QUERY},
+    {"kv_a_proj_with_mqa", TARGET_KEY},
+    {"kv_b_proj", TARGET_VALUE},
+    {"query_key_value", TARGET_QUERY | TARGET_KEY | TARGET_VALUE},
+    {"dense_h_to_4h", TARGET_GATE | TARGET_UP},
+    {"dense_4h_to_h", TARGET_DOWN},
+    {"linear_qkv", TARGET_QUERY | TARGET_KEY | TARGET_VALUE},
+    {"linear_q", TARGET_QUERY},
+    {"linear_k", TARGET_KEY},
+    {"linear_v", TARGET_VALUE},
+    {"linear_proj", TARGET_OUTPUT},
+    {"linear_fc1", TARGET_GATE | TARGET_UP},
+    {"linear_fc1_gate", TARGET_GATE},
+    {"linear_fc1_up", TARGET_UP},
+    {"linear_fc2", TARGET_DOWN},
+    {"attention_qkv", TARGET_QUERY | TARGET_KEY | TARGET_VALUE},
+    {"attention_dense", TARGET_OUTPUT},
+    {"mlp_fc1", TARGET_GATE | TARGET_UP},
+    {"mlp_fc2", TARGET_DOWN},
+    {"attention", TARGETS_ATTENTION},
+    {"mlp", TARGETS_MLP},
+};
+
+/* Which matrices have adapters, by a list of their names, of which the last part counts ("model.layers.*.q_proj"). */
+void launch_settle_targets(struct launch_options *options, const char *name)
 {
-    static const char *const parts[] = {"q_proj",    "k_proj",  "v_proj",   "o_proj",
-                                        "gate_proj", "up_proj", "down_proj"};
+    static const char between[] = " ,[]()|'\"";
     const struct launch_argument *argument = launch_argument(options, name);
-    const char *names = launch_text(options, name);
-    int attention = 0, others = 0;
-    if (!names || !options->frozen.given || strcasestr(names, "all"))
+    const char *at = launch_text(options, name);
+    int targets = 0;
+    bool known = true;
+    if (!at || !options->frozen.given || strcasestr(at, "all"))
         return;
-    for (int i = 0; i < 7; i++)
-        *(i < 4 ? &attention : &others) += strstr(names, parts[i]) != NULL;
-    if (attention == 4 && others == 0)
-        launch_set(&options->technique[TECHNIQUE_TARGETS], argument, TARGETS_ATTENTION);
-    else if (attention < 4 || others < 3)
+    while (*(at += strspn(at, between))) {
+        size_t length = strcspn(at, between), i = 0, last = length;
+        while (last > 0 && at[last - 1] != '.')
+            last--;
+        while (i < sizeof matrices / sizeof *matrices &&
+               (strlen(matrices[i].name) != length - last ||
+                strncmp(matrices[i].name, at + last, length - last) != 0))
+            i++;
+        if (i < sizeof matrices / sizeof *matrices)
+            targets |= matrices[i].targets;
+        else
+            known = false;
+        at += length;
+    }
+    if (targets && targets != TARGETS_ALL)
+        launch_set(&options->technique[TECHNIQUE_TARGETS], argument, targets);
+    if (!known)
         launch_unmodelled(options, name,
-                          others > 0 ? "adapters of some matrices: priced as of all"
-                                     : "adapters of some of attention's matrices: priced as of all four");
-    if (attention > 0 && attention < 4 && others == 0)
-        launch_set(&options->technique[TECHNIQUE_TARGETS], argument, TARGETS_ATTENTION);
+                          targets ? "adapters of further matrices"
+                                  : "adapters of other matrices: priced as of all");
 }
 
 /* Attention whose scores are in memory, by a word that asks for it. */
@@ -287,7 +335,7 @@ static bool axolotl_read(struct launch_options *options, struct launch_source *s
     settle_copies(options);
     read_trained(options, "lora_modules_to_save");
     if (!launch_is_on(options, "lora_target_linear"))
-        read_targets(options, "lora_target_modules");
+        launch_settle_targets(options, "lora_target_modules");
     read_narrow(options, "load_in_8bit", 8, "");
     read_narrow(options, "load_in_4bit", 4, "bnb_config_kwargs.bnb_4bit_use_double_quant");
     read_axolotl_type(options);
@@ -393,7 +441,7 @@ static bool factory_read(struct launch_options *options, struct launch_source *s
     launch_whole(options, "quantization_bit", &bits);
     read_narrow(options, "quantization_bit", bits, "double_quantization");
     read_trained(options, "additional_target");
-    read_targets(options, "lora_target");
+    launch_settle_targets(options, "lora_target");
     if (!megatron)
         launch_set(&options->recompute, launch_argument(options, "disable_gradient_checkpointing"),
                    launch_is_on(options, "disable_gradient_checkpointing") ? RECOMPUTE_NONE : RECOMPUTE_FULL);
@@ -505,7 +553,7 @@ static bool settle_trainer(struct launch_options *options, struct launch_source 
     if (launch_is_on(options, "fsdp"))
         read_fsdp(options);
     read_trained(options, "lora_modules_to_save");
-    read_targets(options, "lora_target_modules");
+    launch_settle_targets(options, "lora_target_modules");
     read_narrow(options, "load_in_8bit", 8, "");
     read_narrow(options, "load_in_4bit", 4, "use_bnb_nested_quant");
     if (launch_is_on(options, "load_in_4bit") && !launch_is_on(options, "use_bnb_nested_quant"))

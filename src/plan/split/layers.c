@@ -26,7 +26,7 @@ struct layer_split job_split(const struct job *job)
         .imbalance = job_imbalance(job),
         .frozen = job_is_frozen(job),
         .rank = job->technique.rank,
-        .attention_alone = job->technique.targets == TARGETS_ATTENTION,
+        .targets = (unsigned)job->technique.targets,
         .weight_bytes = job_is_frozen(job) && job->technique.parameters ? job_formats_of(job).parameter : 0.0,
         .kept_width = kept_width(job),
         .middle_width = number_format_bytes(job->technique.activations, 0.0),

@@ -260,6 +260,26 @@ static void adapters_cost_as_their_rank(void **state)
     }
     job.technique.targets = TARGETS_ATTENTION, job.technique.rank = 512;
     assert_true(job_time(&job).seconds < 0.6 * seconds);
+
+    /* each matrix alone trains its own numbers, and all together those of all */
+    const struct architecture *model = job.model;
+    double narrow = (double)(model->kv_heads * model->head_width), wide = (double)model->hidden,
+           middle = (double)model->ffn, trained = 0.0;
+    const double out[] = {wide, narrow, narrow, wide, middle, middle, wide};
+    for (int matrix = 0; matrix < 7; matrix++) {
+        job.technique.targets = 1 << matrix;
+        if (job.technique.targets == TARGET_GATE && !model->gated)
+            continue;
+        struct job_layers layers = job_layers_of(&job);
+        double in = job.technique.targets == TARGET_DOWN ? middle : wide;
+        double own = (in + out[matrix]) * job.technique.rank * model->layers;
+        near(job_exchange_of(&job, &layers).trained, own);
+        assert_true(job_time(&job).seconds < seconds && job_memory(&job).total < memory);
+        trained += own;
+    }
+    job.technique.targets = TARGETS_ALL;
+    struct job_layers all = job_layers_of(&job);
+    near(job_exchange_of(&job, &all).trained, trained);
 }
 
 int main(void)
