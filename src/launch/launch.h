@@ -98,6 +98,7 @@ struct launch_argument {
     enum launch_shape shape;
     const char *hashed; /* the name that `hash` is of: launch_argument brings it up to date */
     uint32_t hash;
+    const char *setting; /* "datasets.path" of "datasets[0].path", an item's; NULL: the name itself */
 };
 
 /* Something that must be known and that no file says. */

@@ -106,6 +106,129 @@ static void values_of_no_kind_are_told(void **state)
     assert_int_equal(silent, 0);
 }
 
+/* ---- items of lists ---- */
+
+/* Puts a setting into each of three items of a list, as "a.b" into {a: [{b: null}, {bq: null}, {b: null}]}, and applies a
+ * table's rules. */
+static void read_items(const char *table, const char *name, struct launch_options *options)
+{
+    const struct launch_rules rules = {.table = table};
+    struct text text = {0}, items = {0};
+    struct doc doc;
+    struct error err;
+    char outer[256];
+    const char *leaf = strrchr(name, '.') + 1;
+    snprintf(outer, sizeof outer, "%.*s", (int)(leaf - 1 - name), name);
+    text_format(&items, "[{\"%s\": null}, {\"%sq\": null}, {\"%s\": null}]", leaf, leaf, leaf);
+    write_setting(&text, outer, items.data);
+    assert_true(doc_parse(&doc, DOC_YAML, "a.yaml", text.data, text.length, &err));
+    assert_true(launch_add_doc(options, &doc, NULL, &err));
+    if (!launch_apply_rules(options, &rules, 0, NULL, &err))
+        options->argument_count = 0; /* no list may stand there */
+    doc_release(&doc);
+    text_release(&items);
+    text_release(&text);
+}
+
+/* A key of an item is what the same key of a map is, and one with a letter more is unknown; where no list may stand, the list is
+ * unknown, and nothing of it is read. */
+static void items_have_settings(void **state)
+{
+    (void)state;
+    const char *table;
+    int items = 0, lists = 0;
+    for (size_t t = 0; (table = launch_table_name(t)) != NULL; t++) {
+        const struct launch_rules *rules = launch_table(table);
+        for (size_t i = 0; i < rules->count; i++) {
+            const struct launch_rule *rule = &rules->rules[i], *end, *above;
+            const char *dot = strrchr(rule->name, '.');
+            char outer[256], slip[256];
+            if (!dot || strchr(rule->name, '*'))
+                continue;
+            snprintf(outer, sizeof outer, "%.*s", (int)(dot - rule->name), rule->name);
+            snprintf(slip, sizeof slip, "%sq", rule->name);
+            above = launch_table_rule(table, outer, &end);
+            bool is_known = above && (above->kind == RULE_IDLE || above->kind == RULE_UNMODELLED);
+            bool is_read = rule->kind <= RULE_FILE;
+            struct launch_options options = {.path = "a.yaml"};
+            read_items(table, rule->name, &options);
+            const struct launch_argument *given = options.arguments;
+            assert_int_equal(options.note_count, 0);
+            if (is_known && options.argument_count == 4) {
+                enum launch_use use = is_read ? LAUNCH_UNKNOWN : LAUNCH_IDLE; /* null is usual */
+                bool slips = !launch_table_rule(table, slip, &end);
+                if ((!rule->usual && given[1].use != use) || given[1].use != given[3].use ||
+                    (given[2].use == LAUNCH_UNKNOWN) != slips || given[0].use == LAUNCH_UNKNOWN)
+                    fail_msg("%s: %s", table, given[1].name);
+                items++;
+            } else if (!above) {
+                if (given[0].use != LAUNCH_UNKNOWN || launch_count(&options, LAUNCH_UNKNOWN) != 1)
+                    fail_msg("%s: %s", table, given[0].name);
+                lists++;
+            }
+            launch_options_release(&options);
+        }
+    }
+    assert_true(items > 400);
+    assert_true(lists > 800);
+}
+
+static void items_are_named_by_place(void **state)
+{
+    (void)state;
+    static const char text[] = AXOLOTL "datasets:\n"
+                                       "  - {path: a, pth: b}\n"
+                                       "  - path: c\n"
+                                       "    type: {field_inptu: d}\n"
+                                       "bananas: [{a: 1}, [{b: 2}]]\n"
+                                       "lr_groups: [x, {nam: y}]\n"
+                                       "\"sequence_len[0]\": 128\n";
+    static const char *const unknown[] = {"datasets[0].pth", "datasets[1].type.field_inptu", "bananas",
+                                          "lr_groups[1].nam", "sequence_len[0]"};
+    struct launch_options options = text_reads("a.yaml", text, NULL);
+    size_t count = 0;
+    for (int i = 0; i < options.argument_count; i++)
+        if (options.arguments[i].use == LAUNCH_UNKNOWN) {
+            assert_true(count < sizeof unknown / sizeof *unknown);
+            assert_string_equal(options.arguments[i].name, unknown[count++]);
+        }
+    assert_int_equal(count, sizeof unknown / sizeof *unknown);
+    assert_string_equal(launch_argument(&options, "datasets[0].pth")->note, "did you mean datasets.path?");
+    assert_int_equal(launch_argument(&options, "bananas[1][0].b")->use, LAUNCH_IDLE);
+    launch_options_release(&options);
+}
+
+/* Lists of lists are not empty, though they have no words. */
+static void nested_lists_are_not_off(void **state)
+{
+    (void)state;
+    struct launch_options options =
+        text_reads("a.yaml",
+                   "modules:\n  pre_trainer:\n    framework: torchtitan\n    model: llama3.1_8B.yaml\n"
+                   "    overrides:\n      training: {seq_len: 4096}\n      parallelism: "
+                   "{module_fqns_per_model_part: [[layers.0], [layers.1]]}\n",
+                   NULL);
+    assert_int_equal(launch_argument(&options, "parallelism.module_fqns_per_model_part")->use,
+                     LAUNCH_UNMODELLED);
+    launch_options_release(&options);
+}
+
+static void items_have_a_limit(void **state)
+{
+    (void)state;
+    struct text text = {0};
+    text_add(&text, AXOLOTL "datasets:\n");
+    for (int i = 0; i <= LAUNCH_MAX_ARGUMENTS; i++)
+        text_add(&text, "  - path: a\n");
+    const struct launch_input input = {
+        .path = "a.yaml", .data = text.data, .length = text.length, .is_alone = true};
+    struct launch_options options = {0};
+    struct error err;
+    assert_false(launch_read(&options, &input, &err));
+    assert_true(text_ends_with(err.text, ": more than 10000 settings"));
+    text_release(&text);
+}
+
 /* ---- by the readers ---- */
 
 static bool reader_tells(size_t base, const char *name, const char *value)
@@ -212,8 +335,9 @@ static void odd_values_are_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_of_no_kind_are_told),
-        cmocka_unit_test(readers_judge),
+        cmocka_unit_test(values_of_no_kind_are_told), cmocka_unit_test(items_have_settings),
+        cmocka_unit_test(items_are_named_by_place),   cmocka_unit_test(nested_lists_are_not_off),
+        cmocka_unit_test(items_have_a_limit),         cmocka_unit_test(readers_judge),
         cmocka_unit_test(odd_values_are_read),
     };
     struct error err;

@@ -22,7 +22,7 @@ struct launch_argument *launch_add(struct launch_options *options, const char *n
         return NULL;
     options->arguments = items;
     items[options->argument_count] = (struct launch_argument){
-        own_name, own_value, own_path, line, LAUNCH_UNKNOWN, NULL, false, SHAPE_VALUE, NULL, 0};
+        own_name, own_value, own_path, line, LAUNCH_UNKNOWN, NULL, false, SHAPE_VALUE, NULL, 0, NULL};
     return &items[options->argument_count++];
 }
 
@@ -277,8 +277,8 @@ static bool apply(struct launch_options *options, const struct launch_rule *rule
     bool open = argument->value && (strchr(argument->value, SHELL_MARK) || strstr(argument->value, "${"));
     if (rule->takes && !open && !launch_read_value(options, rule->takes, rule->takes, argument, err))
         return false;
-    bool idle = rule->kind == RULE_IDLE || (rule->kind == RULE_REFUSED ? launch_is_off(argument->value)
-                                                                       : is_usual(rule, argument->value));
+    bool off = rule->kind == RULE_REFUSED ? launch_is_off(argument->value) : is_usual(rule, argument->value);
+    bool idle = rule->kind == RULE_IDLE || (off && argument->shape != SHAPE_NESTED);
     argument->use = idle ? LAUNCH_IDLE : LAUNCH_UNMODELLED;
     argument->note = idle ? NULL : rule->word;
     return idle || rule->kind == RULE_UNMODELLED || launch_refuse(argument, err, "%s", rule->word);
@@ -313,11 +313,16 @@ static bool is_container(const struct launch_rules *rules, const char *name)
 #define MAX_WRONG       4  /* values that are told at once */
 #define MAX_SUGGESTIONS 20 /* of a description: each looks at all names of a table */
 
+static const char *setting_of(const struct launch_argument *argument)
+{
+    return argument->setting ? argument->setting : argument->name;
+}
+
 /* Notes the name that may have been meant. */
 static bool suggest(struct launch_options *options, const struct launch_rules *rules,
                     struct launch_argument *argument)
 {
-    struct text_nearest nearest = text_nearest_to(launch_bare_name(argument->name));
+    struct text_nearest nearest = text_nearest_to(launch_bare_name(setting_of(argument)));
     for (; rules; rules = rules->next)
         launch_table_nearest(rules->table, &nearest);
     if (!nearest.best)
@@ -351,6 +356,7 @@ static bool add_given(struct launch_options *options, const struct launch_rules 
 bool launch_apply_rules(struct launch_options *options, const struct launch_rules *rules, int first,
                         const struct shell *shell, struct error *err)
 {
+    const struct launch_argument *list = NULL; /* that is unknown, and its items with it */
     int unknown = 0, wrong = 0;
     struct text all = {0};
     struct error own;
@@ -360,16 +366,21 @@ bool launch_apply_rules(struct launch_options *options, const struct launch_rule
         struct launch_argument *argument = &options->arguments[i];
         if (argument->use != LAUNCH_UNKNOWN)
             continue;
-        const struct launch_rule *end, *rule = rule_for(rules, argument->name, &end);
-        if (!rule) {
+        const struct launch_rule *end, *rule = rule_for(rules, setting_of(argument), &end);
+        bool nested = argument->shape == SHAPE_NESTED;
+        if (!rule || (argument->setting && rule->kind <= RULE_FILE)) { /* no item of a list is read */
+            bool of_list = list && argument->setting && text_starts_with(argument->name, list->name) &&
+                           argument->name[strlen(list->name)] == '[';
             bool idle =
-                argument->is_made || (launch_is_off(argument->value) && is_container(rules, argument->name));
+                of_list || argument->is_made ||
+                (!nested && launch_is_off(argument->value) && is_container(rules, setting_of(argument)));
             argument->use = idle ? LAUNCH_IDLE : LAUNCH_UNKNOWN;
+            list = !idle && nested ? argument : list;
             if (!idle && unknown++ < MAX_SUGGESTIONS && !suggest(options, rules, argument))
                 return error_memory(err);
             continue;
         }
-        if (argument->shape == SHAPE_MAP && is_container(rules, argument->name)) {
+        if (argument->shape == SHAPE_MAP && is_container(rules, setting_of(argument))) {
             argument->use = LAUNCH_IDLE;
             continue;
         }
@@ -417,58 +428,70 @@ const char *launch_find_above(struct launch_options *options, const char *path, 
 
 /* ---- documents ---- */
 
+/* A node's name, and that of its setting in the tables, which has no places in lists: NULL where they are the same. */
 static bool add_node(struct launch_options *options, const struct doc *doc, const struct doc_node *node,
-                     const char *name, struct error *err);
+                     const char *name, const char *setting, struct error *err);
 
-static bool add_list(struct launch_options *options, const struct doc *doc, const struct doc_node *list,
-                     const char *name, struct error *err)
+/* Adds what a map or the items of a list hold: "NAME.key", "NAME[0].key". */
+static bool add_below(struct launch_options *options, const struct doc *doc, const struct doc_node *outer,
+                      const char *before, const char *setting, struct error *err)
 {
-    struct text text = {0};
-    enum launch_shape shape = SHAPE_LIST;
-    for (const struct doc_node *node = list->first_child; node; node = node->next) {
-        if (node->type == DOC_MAP || node->type == DOC_LIST) {
-            shape = SHAPE_NESTED;
+    bool ok = true, is_list = outer->type == DOC_LIST;
+    for (const struct doc_node *node = outer->first_child; ok && node; node = node->next) {
+        struct text name = {0}, plain = {0};
+        if (is_list && node->type != DOC_MAP && node->type != DOC_LIST)
             continue;
-        }
-        text_add(&text, text.length > 0 ? " " : "");
-        text_add_bytes(&text, node->text ? node->text : "", node->length);
-    }
-    struct launch_argument *argument =
-        text.failed ? NULL
-                    : launch_add(options, name, text.data ? text.data : "", doc->path, (int)list->line);
-    text_release(&text);
-    if (argument)
-        argument->shape = shape;
-    return argument || error_memory(err);
-}
-
-static bool add_map(struct launch_options *options, const struct doc *doc, const struct doc_node *map,
-                    const char *before, struct error *err)
-{
-    bool ok = true;
-    for (const struct doc_node *node = map->first_child; ok && node; node = node->next) {
-        struct text name = {0};
-        text_format(&name, "%s%s%s", before, *before ? "." : "", node->key);
-        ok = name.failed ? error_memory(err) : add_node(options, doc, node, name.data, err);
+        if (is_list)
+            text_format(&name, "%s[%d]", before, node->index);
+        else
+            text_format(&name, "%s%s%s", before, *before ? "." : "", node->key);
+        if (is_list || setting)
+            text_format(&plain, is_list ? "%s" : "%s.%s", setting ? setting : before, node->key);
+        ok = name.failed || plain.failed ? error_memory(err)
+             : is_list                   ? add_below(options, doc, node, name.data, plain.data, err)
+                                         : add_node(options, doc, node, name.data, plain.data, err);
         text_release(&name);
+        text_release(&plain);
     }
     return ok;
 }
 
+/* The words of a list: "a b". */
+static bool add_words(struct text *text, const struct doc_node *list, enum launch_shape *shape)
+{
+    *shape = SHAPE_LIST;
+    for (const struct doc_node *node = list->first_child; node; node = node->next) {
+        if (node->type == DOC_MAP || node->type == DOC_LIST) {
+            *shape = SHAPE_NESTED;
+            continue;
+        }
+        text_add(text, text->length > 0 ? " " : "");
+        text_add_bytes(text, node->text ? node->text : "", node->length);
+    }
+    return !text->failed;
+}
+
 static bool add_node(struct launch_options *options, const struct doc *doc, const struct doc_node *node,
-                     const char *name, struct error *err)
+                     const char *name, const char *setting, struct error *err)
 {
     if (options->argument_count >= LAUNCH_MAX_ARGUMENTS)
         return doc_error(doc, node, err, "more than %d settings", LAUNCH_MAX_ARGUMENTS);
     if (node->type == DOC_MAP && node->first_child)
-        return add_map(options, doc, node, name, err);
-    if (node->type == DOC_LIST)
-        return add_list(options, doc, node, name, err);
-    const char *value = node->type == DOC_NULL ? "null" : node->type == DOC_MAP ? "" : node->text;
-    struct launch_argument *argument = launch_add(options, name, value, doc->path, (int)node->line);
-    if (argument && node->type == DOC_MAP)
-        argument->shape = SHAPE_MAP;
-    return argument || error_memory(err);
+        return add_below(options, doc, node, name, setting, err);
+    struct text words = {0};
+    enum launch_shape shape = node->type == DOC_MAP ? SHAPE_MAP : SHAPE_VALUE;
+    bool is_list = node->type == DOC_LIST, ok = !is_list || add_words(&words, node, &shape);
+    const char *value = node->type == DOC_NULL ? "null" : node->text && !is_list ? node->text : words.data;
+    struct launch_argument *argument =
+        ok ? launch_add(options, name, value ? value : "", doc->path, (int)node->line) : NULL;
+    text_release(&words);
+    if (argument) {
+        argument->shape = shape;
+        argument->setting = setting ? arena_string(&options->arena, setting) : NULL;
+    }
+    if (!argument || (setting && !argument->setting))
+        return error_memory(err);
+    return !is_list || add_below(options, doc, node, name, setting, err);
 }
 
 void launch_supersede(struct launch_options *options, int first, int own)
@@ -520,5 +543,13 @@ bool launch_add_doc(struct launch_options *options, const struct doc *doc, const
         prefix += length + (prefix[length] == '.');
     }
     return !map || map->type != DOC_MAP ||
-           (add_map(options, doc, map, "", err) && (note_twins(options, from) || error_memory(err)));
+           (add_below(options, doc, map, "", NULL, err) && (note_twins(options, from) || error_memory(err)));
+}
+
+bool launch_read_doc(struct launch_options *options, const struct doc *doc, const char *table,
+                     struct error *err)
+{
+    const struct launch_rules rules = {.table = table};
+    int first = options->argument_count;
+    return launch_add_doc(options, doc, NULL, err) && launch_apply_rules(options, &rules, first, NULL, err);
 }

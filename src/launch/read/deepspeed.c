@@ -71,8 +71,6 @@ static void read_zero(struct launch_options *options)
         launch_default(&options->technique[TECHNIQUE_OFFLOAD_TO], PLACE_HOST);
     if (options->technique[TECHNIQUE_OFFLOAD_TO].given)
         launch_set(&options->technique[TECHNIQUE_OFFLOAD], NULL, (int64_t)(100 * ratio + 0.5));
-    launch_unmodelled(options, "zero_optimization.offload_param.device", "parameters in the host's memory");
-    launch_unmodelled(options, "zero_optimization.cpu_offload_param", "parameters in the host's memory");
 }
 
 /* Exchanges: beside the backward pass or behind it, and in which type. */

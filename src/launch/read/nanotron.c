@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-static const struct launch_rules all_rules = {.table = "nanotron"};
-
 static bool knows(const struct launch_source *source)
 {
     const struct doc_node *root = source->doc ? source->doc->root : NULL;
@@ -15,9 +13,7 @@ static bool knows(const struct launch_source *source)
 /* Llama's blocks in every model: gated, without biases, RMSNorm, rotary. */
 static bool read(struct launch_options *options, struct launch_source *source, struct error *err)
 {
-    int first = options->argument_count;
-    if (!launch_add_doc(options, source->doc, NULL, err) ||
-        !launch_apply_rules(options, &all_rules, first, NULL, err))
+    if (!launch_read_doc(options, source->doc, "nanotron", err))
         return false;
     launch_default(&options->gated, 1);
     launch_default(&options->biased, 0);

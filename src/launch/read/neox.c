@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-static const struct launch_rules all_rules = {.table = "neox"};
-
 static bool knows(const struct launch_source *source)
 {
     const struct doc_node *root = source->doc ? source->doc->root : NULL;
@@ -61,9 +59,7 @@ static void judge_attention(struct launch_argument *argument, const struct doc_n
 
 static bool read(struct launch_options *options, struct launch_source *source, struct error *err)
 {
-    int first = options->argument_count;
-    if (!launch_add_doc(options, source->doc, NULL, err) ||
-        !launch_apply_rules(options, &all_rules, first, NULL, err))
+    if (!launch_read_doc(options, source->doc, "neox", err))
         return false;
     options->software = options->type.given && options->type.value == COST_BF16 ? "megatron-deepspeed-bf16"
                                                                                 : "megatron-deepspeed";

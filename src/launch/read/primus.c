@@ -101,11 +101,6 @@ static bool read(struct launch_options *options, struct launch_source *source, s
         options->device = launch_device_in(source->path);
         options->device_said = "the file's folder";
     }
-    struct launch_argument *parts = launch_argument(options, "parallelism.module_fqns_per_model_part");
-    if (parts && parts->shape == SHAPE_NESTED) {
-        parts->use = LAUNCH_UNMODELLED;
-        parts->note = "the modules of each stage";
-    }
     if (titan)
         return torchtitan_settle(options, NULL, err) &&
                (launch_set(&options->technique[TECHNIQUE_RESHARD], NULL, 0), true);

@@ -155,8 +155,8 @@ void launch_ask_settings(struct launch_options *options, int first);
 struct launch_argument *launch_add(struct launch_options *options, const char *name, const char *value,
                                    const char *path, int line);
 
-/* Adds all values of a document as arguments with names such as "training.seq_len"; lists as "a b". Maps below `prefix`
- * only, whose name is left out; NULL: all. A key that a map has twice is noted: the last counts. */
+/* Adds all values of a document as arguments with names such as "training.seq_len"; lists as "a b", maps in them as
+ * "datasets[0].path". Maps below `prefix` only, whose name is left out; NULL: all. A key that is there twice is noted. */
 bool launch_add_doc(struct launch_options *options, const struct doc *doc, const char *prefix,
                     struct error *err);
 
@@ -173,6 +173,10 @@ void launch_supersede(struct launch_options *options, int first, int own);
 /* Applies rules to the arguments from `first` on. A mark of the shell in a value that matters is something missing. */
 bool launch_apply_rules(struct launch_options *options, const struct launch_rules *rules, int first,
                         const struct shell *shell, struct error *err);
+
+/* Adds a document's arguments, and applies a table's rules to them. */
+bool launch_read_doc(struct launch_options *options, const struct doc *doc, const char *table,
+                     struct error *err);
 
 /* Returns whether a rule for this name sets a value. */
 bool launch_has_rule(const struct launch_rules *rules, const char *name);

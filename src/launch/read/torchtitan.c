@@ -192,11 +192,9 @@ static bool read_shell(struct launch_options *options, struct shell *shell, stru
 
 static bool read(struct launch_options *options, struct launch_source *source, struct error *err)
 {
-    int first = options->argument_count;
     if (source->shell)
         return read_shell(options, source->shell, err);
-    return launch_add_doc(options, source->doc, NULL, err) &&
-           launch_apply_rules(options, &torchtitan_rules, first, NULL, err) &&
+    return launch_read_doc(options, source->doc, torchtitan_rules.table, err) &&
            torchtitan_settle(options, source->doc, err);
 }
 

@@ -266,8 +266,6 @@ static bool has_fused(const struct launch_options *options)
 
 /* ---- axolotl ---- */
 
-static const struct launch_rules axolotl_all = {.table = "axolotl"};
-
 static bool axolotl_knows(const struct launch_source *source)
 {
     return source->doc && doc_find(source->doc->root, "base_model");
@@ -303,18 +301,14 @@ static bool read_axolotl_batch(struct launch_options *options, struct error *err
     return true;
 }
 
-static const char *const preferences = "further passes (teacher or reference model, pairs)";
-
 static bool axolotl_read(struct launch_options *options, struct launch_source *source, struct error *err)
 {
     static const char *const liger[] = {"liger_rope",           "liger_rms_norm",
                                         "liger_layer_norm",     "liger_swiglu",
                                         "liger_cross_entropy",  "liger_glu_activation",
                                         "liger_rms_norm_gated", "liger_fused_linear_cross_entropy"};
-    int first = options->argument_count;
     const struct doc_node *root = source->doc->root;
-    if (!launch_add_doc(options, source->doc, NULL, err) ||
-        !launch_apply_rules(options, &axolotl_all, first, NULL, err))
+    if (!launch_read_doc(options, source->doc, "axolotl", err))
         return false;
     const char *rl = launch_text(options, "rl");
     if (rl && (strcmp(rl, "grpo") == 0 || strcmp(rl, "gdpo") == 0 || strcmp(rl, "ebft") == 0))
@@ -328,7 +322,6 @@ static bool axolotl_read(struct launch_options *options, struct launch_source *s
         launch_unmodelled(options, liger[i], "further fused kernels");
     if (launch_is_on(options, "gradient_checkpointing"))
         read_checkpointing(options, "gradient_checkpointing");
-    launch_unmodelled(options, "activation_offloading", "saved activations in the host's memory");
     const struct doc_node *shards = doc_find(root, "fsdp_config");
     if (launch_is_on(options, "fsdp") || (shards && shards->type == DOC_MAP) || options->shard.given)
         read_fsdp(options);
@@ -342,9 +335,6 @@ static bool axolotl_read(struct launch_options *options, struct launch_source *s
     read_attention(options, "eager_attention", "true");
     read_attention(options, "attn_implementation", "eager");
     launch_settle_optimizer(options, "optimizer");
-    launch_unmodelled(options, "rl", preferences);
-    launch_unmodelled(options, "processor_type", "pictures: only the language model is priced");
-    launch_unmodelled(options, "is_multimodal", "pictures: only the language model is priced");
     if (!launch_is_on(options, "sample_packing") &&
         !launch_note(options, "samples are not packed: they are shorter than sequence_len, which is priced"))
         return error_memory(err);
@@ -362,8 +352,6 @@ static void axolotl_complete(struct launch_options *options)
 const struct launch_reader axolotl_reader = {"axolotl", axolotl_knows, axolotl_read, axolotl_complete};
 
 /* ---- LLaMA-Factory ---- */
-
-static const struct launch_rules factory_all = {.table = "llama-factory"};
 
 static bool factory_knows(const struct launch_source *source)
 {
@@ -410,13 +398,11 @@ static void read_projected(struct launch_options *options)
 
 static bool factory_read(struct launch_options *options, struct launch_source *source, struct error *err)
 {
-    int first = options->argument_count;
     const struct doc_node *root = source->doc->root;
     bool megatron = doc_find(root, "tensor_model_parallel_size") ||
                     doc_find(root, "pipeline_model_parallel_size") ||
                     doc_find(root, "expert_model_parallel_size");
-    if (!launch_add_doc(options, source->doc, NULL, err) ||
-        !launch_apply_rules(options, &factory_all, first, NULL, err))
+    if (!launch_read_doc(options, source->doc, "llama-factory", err))
         return false;
     struct launch_argument *stage = launch_argument(options, "stage");
     if (stage && stage->value && strcasecmp(stage->value, "ppo") == 0)
@@ -451,8 +437,7 @@ static bool factory_read(struct launch_options *options, struct launch_source *s
     read_projected(options);
     read_attention(options, "flash_attn", "disabled");
     if (stage && stage->value && strcasecmp(stage->value, "sft") != 0 && strcasecmp(stage->value, "pt") != 0)
-        launch_unmodelled(options, "stage", preferences);
-    launch_unmodelled(options, "freeze_language_model", "pictures: only the language model is priced");
+        launch_unmodelled(options, "stage", "further passes (teacher or reference model, pairs)");
     if (!launch_is_on(options, "packing") &&
         !launch_note(options, "samples are not packed: they are shorter than cutoff_len, which is priced"))
         return error_memory(err);
@@ -521,7 +506,6 @@ static bool settle_accelerate(struct launch_options *options, struct launch_sour
         launch_set(&options->technique[TECHNIQUE_OFFLOAD_TO], away,
                    away->value && strcasecmp(away->value, "nvme") == 0 ? PLACE_NVME : PLACE_HOST);
     }
-    launch_unmodelled(options, "accelerate.offload_param_device", "parameters in the host's memory");
     return read_deepspeed(options, source, "accelerate.deepspeed_config_file", err);
 }
 
@@ -549,7 +533,6 @@ static bool settle_trainer(struct launch_options *options, struct launch_source 
                                                                     : "hf-trainer";
     read_checkpointing(options, "gradient_checkpointing");
     read_checkpointing(options, "activation_checkpointing");
-    launch_unmodelled(options, "activation_offloading", "saved activations in the host's memory");
     if (launch_is_on(options, "fsdp"))
         read_fsdp(options);
     read_trained(options, "lora_modules_to_save");
@@ -574,9 +557,7 @@ static bool trainer_read(struct launch_options *options, struct launch_source *s
     int first = options->argument_count;
     const char *launcher = NULL;
     if (!source->shell)
-        return launch_add_doc(options, source->doc, NULL, err) &&
-               launch_apply_rules(options, &trainer_rules, first, NULL, err) &&
-               settle_trainer(options, source, err);
+        return launch_read_doc(options, source->doc, "trl", err) && settle_trainer(options, source, err);
     return (launch_add_command(options, source->shell, "per-device-train-batch-size", &launcher) ||
             error_memory(err)) &&
            launch_apply_rules(options, &trainer_command, first, source->shell, err) &&
