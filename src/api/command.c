@@ -199,6 +199,15 @@ static void tell_warning(void *user, const char *text)
     uselocale(ours);
 }
 
+static rh_handle *make(const struct api_command *command, const void *own, const struct api_call *call,
+                       struct error *err)
+{
+    if (command->make)
+        return command->make(own, call, err);
+    struct api_report *report = api_report_new(err);
+    return report ? api_made(&report->base, command->answer(own, call, report, err), err) : NULL;
+}
+
 static rh_handle *run(const struct api_command *command, const void *request, const struct rh_call *call,
                       locale_t locale, struct error *err)
 {
@@ -216,7 +225,7 @@ static rh_handle *run(const struct api_command *command, const void *request, co
                             .warning = how.how.warning ? tell_warning : NULL,
                             .user = &callbacks};
     struct caller *before = caller_set(&caller);
-    rh_handle *made = command->make(own, &how, err);
+    rh_handle *made = make(command, own, &how, err);
     caller_set(before);
     bool starved = atomic_load(&caller.starved);
     if (command->ends_in_order && !made && api_stopped(&how, &stopped))

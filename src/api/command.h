@@ -2,7 +2,7 @@
  *
  * How to cover the command `rehearse weigh`:
  *   1. struct rh_weigh_request in rehearse.h, a field for each option, and rh_weigh();
- *   2. src/api/weigh.c: its table of options, a function that makes its handle, and `const struct api_command api_weigh`;
+ *   2. src/api/weigh.c: its table of options, a function that writes its answer, and `const struct api_command api_weigh`;
  *   3. a row in commands.c;
  *   4. src/cli/cmd_weigh.c says .asks = &api_weigh, and where the answer goes.
  *
@@ -28,9 +28,13 @@ struct api_command {
     const char *name; /* as on the command line */
     const struct option_spec *options;
     size_t size; /* of the request */
+    /* Writes both texts of the answer. */
+    bool (*answer)(const void *request, const struct api_call *call, struct api_report *report,
+                   struct error *err);
+    /* In place of that: an answer that is no report. */
     rh_handle *(*make)(const void *request, const struct api_call *call, struct error *err);
-    bool
-        ends_in_order; /* a stop ends its work, not the call: its answer stands, and its error says what is kept */
+    /* A stop ends its work, not the call: its answer stands, and its error says what is kept. */
+    bool ends_in_order;
 };
 
 /* In the order of `rehearse help`, ended by NULL. */

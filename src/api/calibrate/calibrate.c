@@ -406,9 +406,10 @@ static bool fit(struct calibrate_report *report, const struct rh_calibrate_reque
            (!given->runs || fit_runs(report, err)) && (!given->log || calibrate_from(report, err));
 }
 
-static bool answer(const struct rh_calibrate_request *given, const struct api_call *call,
-                   struct api_report *made, struct error *err)
+static bool answer(const void *request, const struct api_call *call, struct api_report *made,
+                   struct error *err)
 {
+    const struct rh_calibrate_request *given = request;
     struct calibrate_report *report = api_report_keep(made, sizeof *report, drop, err);
     if (!report || !fit(report, given, err) || api_stopped(call, err) || !write_files(report, err))
         return false;
@@ -417,12 +418,6 @@ static bool answer(const struct rh_calibrate_request *given, const struct api_ca
     add_values(report, &made->base);
     report->given = NULL;
     return true;
-}
-
-static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
-{
-    struct api_report *made = api_report_new(err);
-    return made ? api_made(&made->base, answer(request, call, made, err), err) : NULL;
 }
 
 const struct option_spec api_calibrate_options[] = {
@@ -494,5 +489,5 @@ const struct api_command api_calibrate = {
     .name = "calibrate",
     .options = api_calibrate_options,
     .size = sizeof(struct rh_calibrate_request),
-    .make = make,
+    .answer = answer,
 };

@@ -260,8 +260,10 @@ static bool open_workload(struct generating *job, struct error *err)
     return open;
 }
 
-static bool generate(struct generating *job, struct error *err)
+static bool generate(const void *request, const struct api_call *call, struct api_report *report,
+                     struct error *err)
 {
+    struct generating made_by = {.asked = request, .call = call, .report = report}, *job = &made_by;
     job->comm = comm_open(0.0, err);
     if (!job->comm)
         return false;
@@ -275,16 +277,10 @@ static bool generate(struct generating *job, struct error *err)
     return done;
 }
 
-static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
-{
-    struct generating job = {.asked = request, .call = call, .report = api_report_new(err)};
-    return job.report ? api_made(&job.report->base, generate(&job, err), err) : NULL;
-}
-
 const struct api_command api_dataset_generate = {
     .name = "dataset generate",
     .options = api_dataset_generate_options,
     .size = sizeof(struct rh_dataset_generate_request),
-    .make = make,
+    .answer = generate,
     .ends_in_order = true,
 };

@@ -49,9 +49,10 @@ static bool scale_fits(const struct rh_dataset_scale_request *asked, const atomi
     return fit;
 }
 
-static bool scale(const struct rh_dataset_scale_request *asked, const struct api_call *call,
-                  struct api_report *report, struct error *err)
+static bool scale(const void *request, const struct api_call *call, struct api_report *report,
+                  struct error *err)
 {
+    const struct rh_dataset_scale_request *asked = request;
     const atomic_bool *stop = api_stop(call);
     struct arena arena = {0};
     struct dataset_item *items;
@@ -79,16 +80,10 @@ static bool scale(const struct rh_dataset_scale_request *asked, const struct api
     return done;
 }
 
-static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
-{
-    struct api_report *report = api_report_new(err);
-    return report ? api_made(&report->base, scale(request, call, report, err), err) : NULL;
-}
-
 const struct api_command api_dataset_scale = {
     .name = "dataset scale",
     .options = api_dataset_scale_options,
     .size = sizeof(struct rh_dataset_scale_request),
-    .make = make,
+    .answer = scale,
     .ends_in_order = true,
 };

@@ -102,9 +102,10 @@ static bool verify_layout(const struct rh_dataset_verify_request *asked, const s
     return true;
 }
 
-static bool verify(const struct rh_dataset_verify_request *asked, const struct api_call *call,
-                   struct api_report *report, struct error *err)
+static bool verify(const void *request, const struct api_call *call, struct api_report *report,
+                   struct error *err)
 {
+    const struct rh_dataset_verify_request *asked = request;
     struct dataset_layout layout;
     struct data_place data;
     bool done = data_place_of_folder(&data, asked->folder, false, api_stop(call), err) &&
@@ -117,16 +118,10 @@ static bool verify(const struct rh_dataset_verify_request *asked, const struct a
     return done;
 }
 
-static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
-{
-    struct api_report *report = api_report_new(err);
-    return report ? api_made(&report->base, verify(request, call, report, err), err) : NULL;
-}
-
 const struct api_command api_dataset_verify = {
     .name = "dataset verify",
     .options = api_dataset_verify_options,
     .size = sizeof(struct rh_dataset_verify_request),
-    .make = make,
+    .answer = verify,
     .ends_in_order = true,
 };

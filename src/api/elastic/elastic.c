@@ -335,9 +335,9 @@ static bool play_failures(const struct rh_elastic_request *given, const struct a
     return ok;
 }
 
-static bool find(const struct rh_elastic_request *given, const struct api_call *call, struct api_report *made,
-                 struct error *err)
+static bool find(const void *request, const struct api_call *call, struct api_report *made, struct error *err)
 {
+    const struct rh_elastic_request *given = request;
     if (goodput_is_asked(given))
         return play_failures(given, call, made, err);
     if (given->plans.count + given->from.count == 0)
@@ -351,12 +351,6 @@ static bool find(const struct rh_elastic_request *given, const struct api_call *
               answer(&report, given, call->given[ELASTIC_FAULTS], err) && deliver(&report, given, made, err);
     release(&report);
     return ok;
-}
-
-static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
-{
-    struct api_report *made = api_report_new(err);
-    return made ? api_made(&made->base, find(request, call, made, err), err) : NULL;
 }
 
 const struct option_spec api_elastic_options[] = {
@@ -475,5 +469,5 @@ const struct api_command api_elastic = {
     .name = "elastic",
     .options = api_elastic_options,
     .size = sizeof(struct rh_elastic_request),
-    .make = make,
+    .answer = find,
 };

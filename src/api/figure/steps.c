@@ -92,9 +92,10 @@ static void add_values(rh_handle *handle, const struct steps *steps)
         }
 }
 
-static bool answer(const struct rh_figure_steps_request *asked, const struct api_call *call,
-                   struct api_report *report, struct error *err)
+static bool answer(const void *request, const struct api_call *call, struct api_report *report,
+                   struct error *err)
 {
+    const struct rh_figure_steps_request *asked = request;
     struct kept *kept = api_report_keep(report, sizeof *kept, drop, err);
     if (!kept)
         return false;
@@ -111,15 +112,9 @@ static bool answer(const struct rh_figure_steps_request *asked, const struct api
            steps_print(steps, &kept->model, &report->text, err);
 }
 
-static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
-{
-    struct api_report *report = api_report_new(err);
-    return report ? api_made(&report->base, answer(request, call, report, err), err) : NULL;
-}
-
 const struct api_command api_figure_steps = {
     .name = "figure steps",
     .options = api_figure_steps_options,
     .size = sizeof(struct rh_figure_steps_request),
-    .make = make,
+    .answer = answer,
 };

@@ -233,18 +233,15 @@ static bool run_pinned(const struct rh_measure_layers_request *given, const stru
     return done;
 }
 
-static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
+static bool measure(const void *request, const struct api_call *call, struct api_report *report,
+                    struct error *err)
 {
     const struct rh_measure_layers_request *given = request;
     struct sample_options samples = {0};
-    struct api_report *report = api_report_new(err);
     (void)call;
-    if (!report)
-        return NULL;
-    bool done = given->files.count <= PROFILE_MAX_LAYERS ||
-                error_set(err, ERROR_USAGE, "expected at most %d files", PROFILE_MAX_LAYERS);
-    done = done && read_options(given, &samples, err) && run_pinned(given, &samples, report, err);
-    return api_made(&report->base, done, err);
+    return (given->files.count <= PROFILE_MAX_LAYERS ||
+            error_set(err, ERROR_USAGE, "expected at most %d files", PROFILE_MAX_LAYERS)) &&
+           read_options(given, &samples, err) && run_pinned(given, &samples, report, err);
 }
 
 const struct option_spec api_measure_layers_options[] = {
@@ -305,5 +302,5 @@ const struct api_command api_measure_layers = {
     .name = "measure layers",
     .options = api_measure_layers_options,
     .size = sizeof(struct rh_measure_layers_request),
-    .make = make,
+    .answer = measure,
 };

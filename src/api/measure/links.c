@@ -291,8 +291,11 @@ static void drop(void *study)
     free(study);
 }
 
-static bool run(const struct rh_measure_links_request *given, struct api_report *report, struct error *err)
+static bool run(const void *request, const struct api_call *call, struct api_report *report,
+                struct error *err)
 {
+    const struct rh_measure_links_request *given = request;
+    (void)call;
     struct links_job *job = calloc(1, sizeof *job);
     if (!job)
         return error_memory(err);
@@ -306,13 +309,6 @@ static bool run(const struct rh_measure_links_request *given, struct api_report 
     free(job->layers);
     free(job);
     return done;
-}
-
-static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
-{
-    struct api_report *report = api_report_new(err);
-    (void)call;
-    return report ? api_made(&report->base, run(request, report, err), err) : NULL;
 }
 
 const struct option_spec api_measure_links_options[] = {
@@ -359,5 +355,5 @@ const struct api_command api_measure_links = {
     .name = "measure links",
     .options = api_measure_links_options,
     .size = sizeof(struct rh_measure_links_request),
-    .make = make,
+    .answer = run,
 };

@@ -186,15 +186,14 @@ static bool choose(const struct rh_check_request *asked, const struct api_call *
            error_set(err, ERROR_USAGE, "--output is for one plan, found %zu", asked->plans.count);
 }
 
-static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
+static bool answer(const void *request, const struct api_call *call, struct api_report *report,
+                   struct error *err)
 {
     struct cost_chosen chosen = {0};
-    struct check check = {.asked = request, .report = api_report_new(err)};
-    if (!check.report)
-        return NULL;
+    struct check check = {.asked = request, .report = report};
     bool ok = choose(request, call, &chosen, &check.how, err) && check_all(&check, call, err);
     cost_chosen_release(&chosen);
-    return api_made(&check.report->base, ok, err);
+    return ok;
 }
 
 const struct option_spec api_check_plan_options[] = {
@@ -262,5 +261,5 @@ const struct api_command api_check_plan = {
     .name = "check-plan",
     .options = api_check_plan_options,
     .size = sizeof(struct rh_check_request),
-    .make = make,
+    .answer = answer,
 };

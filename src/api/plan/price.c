@@ -206,9 +206,10 @@ static bool price_it(const struct rh_price_request *given, const struct api_call
     return ok;
 }
 
-static bool run(const struct rh_price_request *given, const struct api_call *call, struct api_report *report,
+static bool run(const void *request, const struct api_call *call, struct api_report *report,
                 struct error *err)
 {
+    const struct rh_price_request *given = request;
     struct plan_options asked = {.precision = 0};
     struct split split = {.options = &asked};
     option_copy_common(&asked.asked, api_plan_options, given, api_price_options);
@@ -221,12 +222,6 @@ static bool run(const struct rh_price_request *given, const struct api_call *cal
               price_it(given, call, &split, &kept->read, report, err);
     split_release(&split);
     return ok;
-}
-
-static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
-{
-    struct api_report *report = api_report_new(err);
-    return report ? api_made(&report->base, run(request, call, report, err), err) : NULL;
 }
 
 const struct option_spec api_price_options[] = {
@@ -285,5 +280,5 @@ const struct api_command api_price = {
     .name = "price",
     .options = api_price_options,
     .size = sizeof(struct rh_price_request),
-    .make = make,
+    .answer = run,
 };

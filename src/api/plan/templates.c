@@ -67,9 +67,10 @@ static bool find(const struct rh_templates_request *asked, const struct planning
     return ok;
 }
 
-static bool open_and_find(const struct rh_templates_request *asked, const struct api_call *call,
-                          struct api_report *report, struct error *err)
+static bool open_and_find(const void *request, const struct api_call *call, struct api_report *report,
+                          struct error *err)
 {
+    const struct rh_templates_request *asked = request;
     struct planning planning;
     struct cost_chosen chosen = {0};
     struct rh_plan_request common = {.size = sizeof common};
@@ -94,12 +95,6 @@ static bool open_and_find(const struct rh_templates_request *asked, const struct
     }
     cost_chosen_release(&chosen);
     return ok;
-}
-
-static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
-{
-    struct api_report *report = api_report_new(err);
-    return report ? api_made(&report->base, open_and_find(request, call, report, err), err) : NULL;
 }
 
 const struct option_spec api_templates_options[] = {
@@ -135,5 +130,5 @@ const struct api_command api_templates = {
     .name = "templates",
     .options = api_templates_options,
     .size = sizeof(struct rh_templates_request),
-    .make = make,
+    .answer = open_and_find,
 };

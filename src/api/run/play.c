@@ -181,17 +181,16 @@ static bool run(const struct rh_play_request *given, const struct api_call *call
            (!says || deliver(result, report, err));
 }
 
-static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
+static bool play(const void *request, const struct api_call *call, struct api_report *report,
+                 struct error *err)
 {
     struct play_given given;
     if (play_is_rank())
         be_launched(request, err);
-    struct api_report *report = api_report_new(err);
-    bool done = report && play_given_open(&given, request, err) && check(&given.request, call, err) &&
+    bool done = play_given_open(&given, request, err) && check(&given.request, call, err) &&
                 run(&given.request, call, report, err);
-    if (report)
-        play_given_close(&given);
-    return report ? api_made(&report->base, done, err) : NULL;
+    play_given_close(&given);
+    return done;
 }
 
 static const char *const computes[] = {"deadline", "kernels", NULL};
@@ -329,5 +328,5 @@ const struct api_command api_play = {
     .name = "run",
     .options = api_play_options,
     .size = sizeof(struct rh_play_request),
-    .make = make,
+    .answer = play,
 };

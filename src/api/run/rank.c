@@ -1,5 +1,6 @@
 /* One rank of a run: what was asked for is read, and its part played. */
 #include "api/choose.h"
+#include "api/figure/options.h"
 #include "api/run/run.h"
 #include "api/sim/simulate.h"
 #include "core/clock.h"
@@ -32,7 +33,7 @@ static bool open_tasks(struct shown_tasks *shown, const struct plan *plan, const
     shown->wanted = simulate_wants_tasks(&shown->names);
     shown->written = shown->wanted && writes;
     snprintf(title, sizeof title, "%.80s, %s", plan->model ? plan->model : "plan", how);
-    const struct gantt_options look = {.style = figure_style_at(shown->names.style),
+    const struct gantt_options look = {.style = figure_style_of(shown->names.asked.style),
                                        .title = title,
                                        .devices = devices,
                                        .depth = devices,
@@ -58,13 +59,9 @@ static bool play(struct wire *wire, struct plan *plan, const struct run_options 
 {
     static const struct timeline_sink none = {.context = NULL};
     int64_t now = clock_read(CLOCK_REALTIME);
-    struct shown_tasks played = {.names = {.csv = given->tasks,
-                                           .figure = given->figure,
-                                           .trace = given->trace,
-                                           .chakra = given->chakra,
-                                           .style = option_index(figure_style_names, given->style),
-                                           .origin = now}},
-                       simulated = {.names = {.trace = given->simulated, .origin = now}};
+    struct shown_tasks played = {.names = {.origin = now}}, simulated = played;
+    option_copy_common(&played.names.asked, api_simulate_options, given, api_play_options);
+    simulated.names.asked = (struct rh_simulate_request){.trace = given->simulated, .style = given->style};
     bool ok = open_tasks(&played, plan, "played", wire->rank == 0, err);
     bool both = ok && open_tasks(&simulated, plan, "simulated", wire->rank == 0, err);
     struct run_options options = *asked;

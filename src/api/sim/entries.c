@@ -42,7 +42,7 @@ int simulate_entries_read(const struct simulate_options *given, struct simulate_
 {
     struct error unknown;
     int count = 0;
-    if (given->schedule == NULL || strcmp(given->schedule, "all") == 0) {
+    if (given->asked.schedule == NULL || strcmp(given->asked.schedule, "all") == 0) {
         while (schedules[count].name != NULL && count < SIMULATE_MAX_ENTRIES) {
             entries[count].schedule = &schedules[count];
             count++;
@@ -50,6 +50,6 @@ int simulate_entries_read(const struct simulate_options *given, struct simulate_
         return count;
     }
     /* A name may have a comma of its own. */
-    entries[0].schedule = schedule_find(given->schedule, &entries[0].chunks, &unknown);
-    return entries[0].schedule != NULL ? 1 : read_names(given->schedule, entries, err);
+    entries[0].schedule = schedule_find(given->asked.schedule, &entries[0].chunks, &unknown);
+    return entries[0].schedule != NULL ? 1 : read_names(given->asked.schedule, entries, err);
 }

@@ -62,16 +62,16 @@ bool simulate_numbers_read(const struct simulate_options *given, struct simulate
                            struct error *err)
 {
     struct trial_options *options = &numbers->options;
-    *numbers = (struct simulate_numbers){.options = {.devices = (int)given->stages,
-                                                     .microbatches = (int)given->microbatches,
-                                                     .chunks = (int)given->chunks,
-                                                     .send_blocks = given->send_blocks,
-                                                     .hidden = given->hidden,
-                                                     .memory = given->memory}};
-    if (!read_times("forward", given->forward, &numbers->lists[0], &options->forward, err) ||
-        !read_times("backward", given->backward, &numbers->lists[1], &options->input, err) ||
-        !read_times("weight", given->weight, &numbers->lists[2], &options->weight, err) ||
-        !read_times("comm", given->comm, &numbers->lists[3], &options->send, err))
+    *numbers = (struct simulate_numbers){.options = {.devices = (int)given->asked.stages,
+                                                     .microbatches = (int)given->asked.microbatches,
+                                                     .chunks = (int)given->asked.chunks,
+                                                     .send_blocks = given->asked.send_blocks,
+                                                     .hidden = given->asked.hidden,
+                                                     .memory = given->asked.memory_limit}};
+    if (!read_times("forward", given->asked.forward, &numbers->lists[0], &options->forward, err) ||
+        !read_times("backward", given->asked.backward, &numbers->lists[1], &options->input, err) ||
+        !read_times("weight", given->asked.weight, &numbers->lists[2], &options->weight, err) ||
+        !read_times("comm", given->asked.comm, &numbers->lists[3], &options->send, err))
         return false;
     if (sum_of(&options->forward) + sum_of(&options->input) + sum_of(&options->weight) <= 0)
         return error_set(err, ERROR_USAGE,

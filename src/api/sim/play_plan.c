@@ -1,3 +1,4 @@
+#include "api/figure/options.h"
 #include "api/sim/simulate.h"
 
 #include "core/doc.h"
@@ -23,7 +24,7 @@ static bool check(const struct simulate_options *given, struct error *err)
             return error_set(
                 err, ERROR_USAGE,
                 "simulate: '--%s' is for playing a schedule without a plan; '%s' has its own numbers",
-                playground_options[i], given->plan ? given->plan : "the plan");
+                playground_options[i], given->asked.plan ? given->asked.plan : "the plan");
     return true;
 }
 
@@ -47,7 +48,7 @@ static bool write_files(struct plan *plan, const struct sim_options *options, co
     snprintf(title, sizeof title, "%.80s, %.40s: iteration %s simulated, bubble %.3g %%",
              plan->model ? plan->model : "plan", result->schedule,
              unit_format(time, sizeof time, result->seconds, UNIT_TIME, 4), 100 * result->bubble);
-    const struct gantt_options look = {.style = figure_style_at(given->style),
+    const struct gantt_options look = {.style = figure_style_of(given->asked.style),
                                        .title = title,
                                        .devices = result->device_count,
                                        .depth = depth_of(result),
@@ -89,11 +90,11 @@ static bool deliver(struct plan *plan, const struct sim_options *options,
     struct sim_result result;
     struct sim_options asked = *options;
     struct pass_order order = {.devices = 0};
-    asked.order = given->write_schedule != NULL ? &order : NULL;
+    asked.order = given->asked.write_schedule != NULL ? &order : NULL;
     if (!sim_play(plan, &asked, &result, err))
         return false;
     bool ok = write_files(plan, options, &result, given, err) &&
-              (given->write_schedule == NULL || simulate_write_schedule(&order, NULL, given, err));
+              (given->asked.write_schedule == NULL || simulate_write_schedule(&order, NULL, given, err));
     pass_order_release(&order);
     if (ok) {
         struct json *json = &given->report->json;
@@ -153,15 +154,16 @@ static bool play_with_file(const struct sim_options *asked, const struct simulat
     struct schedule_csv csv;
     struct pass_order order;
     struct plan plan;
-    if (given->compare || options.chunks > 0 || options.memory > 0 || given->write_schedule != NULL)
+    if (given->asked.compare || options.chunks > 0 || options.memory > 0 ||
+        given->asked.write_schedule != NULL)
         return error_set(
             err, ERROR_USAGE,
             "--compare, --chunks, --memory-limit and --write-schedule: '%s' defines its own order of passes",
-            given->schedule);
-    if (!schedule_csv_load(&csv, given->schedule, err))
+            given->asked.schedule);
+    if (!schedule_csv_load(&csv, given->asked.schedule, err))
         return false;
     bool ok = schedule_csv_order(&csv, &order, err);
-    options.schedule = given->schedule;
+    options.schedule = given->asked.schedule;
     options.given = &order;
     if (ok) {
         ok = simulate_load(given, &plan, err);
@@ -178,37 +180,39 @@ static bool play_with_file(const struct sim_options *asked, const struct simulat
 bool simulate_play_plan(const struct simulate_options *given, struct error *err)
 {
     struct plan plan;
-    struct sim_options options = {.level = (enum sim_level)given->level,
-                                  .memory = given->memory,
-                                  .chunks = (int)given->chunks,
-                                  .no_symmetry = given->no_symmetry,
-                                  .jitter = given->jitter,
-                                  .collective_share = given->collective_share,
-                                  .seed = (uint64_t)given->seed,
-                                  .prefetch = given->prefetch == 0  ? -1
-                                              : given->prefetch < 0 ? 0
-                                                                    : (int)given->prefetch,
-                                  .reshard = (enum sim_reshard)given->reshard,
-                                  .save_every = given->save_every,
-                                  .copy_rate = given->copy_rate,
-                                  .save_rate = given->save_rate,
-                                  .save_waits = (enum sim_save_waits)given->save_waits,
-                                  .host_rate = given->host_rate,
-                                  .storage_network = given->storage_network,
-                                  .straggler = -1};
-    bool several = given->compare || (given->schedule != NULL && strcmp(given->schedule, "all") == 0);
+    struct sim_options options = {
+        .level = (enum sim_level)option_index(simulate_levels, given->asked.level),
+        .memory = given->asked.memory_limit,
+        .chunks = (int)given->asked.chunks,
+        .no_symmetry = given->asked.no_symmetry,
+        .jitter = given->asked.jitter,
+        .collective_share = given->asked.collective_share,
+        .seed = (uint64_t)given->asked.seed,
+        .prefetch = given->asked.prefetch == 0  ? -1
+                    : given->asked.prefetch < 0 ? 0
+                                                : (int)given->asked.prefetch,
+        .reshard = (enum sim_reshard)option_index(simulate_reshards, given->asked.reshard),
+        .save_every = given->asked.save_every,
+        .copy_rate = given->asked.copy_rate,
+        .save_rate = given->asked.save_rate,
+        .save_waits = (enum sim_save_waits)option_index(simulate_save_waits, given->asked.save_waits),
+        .host_rate = given->asked.host_rate,
+        .storage_network = given->asked.storage_network,
+        .straggler = -1};
+    bool several =
+        given->asked.compare || (given->asked.schedule != NULL && strcmp(given->asked.schedule, "all") == 0);
     if (!check(given, err) ||
-        (given->straggler != NULL && !read_straggler(given->straggler, &options, err)) ||
-        (given->storage != NULL && !simulate_storage_read(given->storage, &options, err)))
+        (given->asked.straggler != NULL && !read_straggler(given->asked.straggler, &options, err)) ||
+        (given->asked.storage != NULL && !simulate_storage_read(given->asked.storage, &options, err)))
         return false;
-    if (given->send_blocks)
+    if (given->asked.send_blocks)
         options.send_blocks = SIM_YES;
-    if (given->schedule != NULL && text_ends_like(given->schedule, ".csv"))
+    if (given->asked.schedule != NULL && text_ends_like(given->asked.schedule, ".csv"))
         return play_with_file(&options, given, err);
-    if (given->schedule != NULL && !several) {
+    if (given->asked.schedule != NULL && !several) {
         struct error unknown;
-        const struct schedule *schedule = schedule_find(given->schedule, &options.chunks, &unknown);
-        several = schedule == NULL && strchr(given->schedule, ',') != NULL;
+        const struct schedule *schedule = schedule_find(given->asked.schedule, &options.chunks, &unknown);
+        several = schedule == NULL && strchr(given->asked.schedule, ',') != NULL;
         if (schedule == NULL && !several) {
             *err = unknown;
             return simulate_as_usage(err);
@@ -217,7 +221,7 @@ bool simulate_play_plan(const struct simulate_options *given, struct error *err)
     }
     if (!simulate_load(given, &plan, err))
         return false;
-    if (given->write_schedule != NULL && (several || plan.pipeline_count > 1)) {
+    if (given->asked.write_schedule != NULL && (several || plan.pipeline_count > 1)) {
         plan_release(&plan);
         return error_set(err, ERROR_USAGE, "--write-schedule is for one schedule of one pipeline");
     }

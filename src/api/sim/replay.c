@@ -1,3 +1,4 @@
+#include "api/figure/options.h"
 #include "api/sim/replay_report.h"
 #include "api/sim/simulate.h"
 #include "core/file_output.h"
@@ -75,12 +76,12 @@ static bool write_files(const struct playing *playing, const struct simulate_opt
                         struct error *err)
 {
     const struct replay_result *result = playing->scale_count > 0 ? &playing->changed : NULL;
-    if (given->csv && !write_table(playing, result, given->csv, err))
+    if (given->asked.tasks && !write_table(playing, result, given->asked.tasks, err))
         return false;
-    if (!given->trace)
+    if (!given->asked.trace)
         return true;
     const struct chrome_options options = {.recorded = true, .world_size = playing->replay.world};
-    struct chrome *chrome = chrome_open(given->trace, &options, err);
+    struct chrome *chrome = chrome_open(given->asked.trace, &options, err);
     if (!chrome)
         return false;
     const struct timeline_sink sink = chrome_sink(chrome);
@@ -99,7 +100,8 @@ static bool deliver(const struct playing *playing, const struct simulate_options
         .scale_count = playing->scale_count,
     };
     if (!write_files(playing, given, err) ||
-        (given->figure && !replay_draw(&report, figure_style_at(given->style), given->figure, err)))
+        (given->asked.figure &&
+         !replay_draw(&report, figure_style_of(given->asked.style), given->asked.figure, err)))
         return false;
     replay_report_json(&report, &given->report->json);
     replay_report_print(&report, &given->report->text);
@@ -109,9 +111,9 @@ static bool deliver(const struct playing *playing, const struct simulate_options
 bool simulate_replay(const struct simulate_options *given, struct error *err)
 {
     struct playing playing = {.scale_count = 0};
-    bool done = (!given->figure || figure_can_write(given->figure, err)) &&
-                read_scales(&playing, &given->what_if, err) &&
-                replay_load(&playing.replay, given->replay, err) && play(&playing, err) &&
+    bool done = (!given->asked.figure || figure_can_write(given->asked.figure, err)) &&
+                read_scales(&playing, &given->asked.what_if, err) &&
+                replay_load(&playing.replay, given->asked.replay, err) && play(&playing, err) &&
                 deliver(&playing, given, err);
     replay_result_release(&playing.recorded);
     replay_result_release(&playing.typical);

@@ -9,12 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const levels[] = {"auto", "passes", "layers", NULL}; /* enum sim_level */
-
+const char *const simulate_levels[] = {"auto", "passes", "layers", NULL};
 const char *const simulate_save_waits[] = {"copies", "writes", "nothing", NULL};
-
-/* enum sim_reshard */
-static const char *const reshards[] = {"planned", "forward", "backward", "iteration", NULL};
+const char *const simulate_reshards[] = {"planned", "forward", "backward", "iteration", NULL};
 
 const struct option_spec api_simulate_options[] = {
     OPTION(rh_simulate_request, plan, OPTION_FILE, "plan", .is_operand = true, .argument = "PLAN",
@@ -60,7 +57,7 @@ const struct option_spec api_simulate_options[] = {
     OPTION(rh_simulate_request, compare, OPTION_FLAG, "compare",
            .help = "a table of all schedules for this plan or shape, or of those that --schedule names"),
     OPTION(rh_simulate_request, level, OPTION_WORD, "level", .needs = "plan from", .topic = "plan",
-           .argument = "LEVEL", .words = levels, .initial = "auto",
+           .argument = "LEVEL", .words = simulate_levels, .initial = "auto",
            .help = "passes: a pass is one task, with its exposed communication by formula; layers: a pass is "
                    "its layers, with their collectives on streams and shared links; auto: passes, unless "
                    "another option needs layers"),
@@ -83,7 +80,7 @@ const struct option_spec api_simulate_options[] = {
            .argument = "N", .initial = "-1", .min = -1, .max = PLAN_MAX_LAYERS,
            .help = "blocks of sharded parameters to prefetch, with layers; -1: as planned"),
     OPTION(rh_simulate_request, reshard, OPTION_WORD, "reshard", .needs = "plan from", .topic = "plan",
-           .words = reshards, .argument = "WHEN", .initial = "planned",
+           .words = simulate_reshards, .argument = "WHEN", .initial = "planned",
            .help = "gathered parameters are freed after each pass (forward), after the backward pass, or at "
                    "the end of "
                    "the iteration, by layers; planned: as the plan says"),
@@ -174,7 +171,7 @@ static bool check_shape(const struct simulate_options *given, struct error *err)
 
 static bool can_draw(const struct simulate_options *given, struct error *err)
 {
-    return given->figure == NULL || figure_can_write(given->figure, err);
+    return given->asked.figure == NULL || figure_can_write(given->asked.figure, err);
 }
 
 /* ---- one schedule ---- */
@@ -206,12 +203,12 @@ static bool play_file(const struct simulate_options *given, const struct simulat
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         if (simulate_is_given(given, shapes[i]))
             return error_set(err, ERROR_USAGE, "--%s: '%s' defines its own order of passes", shapes[i],
-                             given->schedule);
+                             given->asked.schedule);
     struct schedule_csv csv;
     struct trial trial;
-    if (!schedule_csv_load(&csv, given->schedule, err))
+    if (!schedule_csv_load(&csv, given->asked.schedule, err))
         return false;
-    const struct simulate_source source = {given->schedule, schedule_letter_names[csv.letters], &csv};
+    const struct simulate_source source = {given->asked.schedule, schedule_letter_names[csv.letters], &csv};
     bool ok = trial_by_csv(&csv, &numbers->options, &trial, err) &&
               deliver_trial(&trial, &source, numbers, given, err);
     trial_release(&trial);
@@ -254,7 +251,7 @@ static void play_entries(void *context, size_t first, size_t last, int thread)
         if (entry->chunks > 0 || entry->schedule->chunks > 0)
             shape.chunks = entry->chunks; /* 0: as the schedule has them */
         entry->played = trial_by_name(entry->schedule, &shape, &entry->trial, &entry->reason);
-        if (entry->played && playing->given->figure != NULL)
+        if (entry->played && playing->given->asked.figure != NULL)
             entry->played = simulate_keep_entry(entry, playing->given, &entry->reason);
         trial_drop_passes(&entry->trial);
     }
@@ -291,7 +288,7 @@ static bool play_all(struct simulate_entry *entries, int count, const struct sim
     parallel_for(pool, (size_t)count, 1, play_entries, &playing);
     parallel_free(pool);
     if (!check_entries(entries, count, err) ||
-        (given->figure != NULL && !simulate_draw_entries(entries, count, given, err)))
+        (given->asked.figure != NULL && !simulate_draw_entries(entries, count, given, err)))
         return false;
     simulate_write_all(entries, count, numbers, &given->report->json);
     simulate_print_all(entries, count, numbers, &given->report->text);
@@ -306,7 +303,7 @@ static bool play_names(const struct simulate_options *given, const struct simula
         return error_memory(err);
     int count = simulate_entries_read(given, entries, err);
     bool ok = count > 0 && check_shape(given, err);
-    bool one = count == 1 && !given->compare;
+    bool one = count == 1 && !given->asked.compare;
     if (ok)
         ok = one ? play_one(&entries[0], given, numbers, err) : play_all(entries, count, given, numbers, err);
     for (int i = 0; i < count; i++) {
@@ -321,9 +318,9 @@ static bool play_names(const struct simulate_options *given, const struct simula
 static bool check_replay(const struct simulate_options *given, struct error *err)
 {
     static const char *const taken[] = {"replay", "what-if", "tasks", "trace", "figure", "style"};
-    if (given->plan || given->from)
+    if (given->asked.plan || given->asked.from)
         return error_set(err, ERROR_USAGE, "--replay plays a recorded trace: leave out the plan '%s'",
-                         given->plan ? given->plan : "from");
+                         given->asked.plan ? given->asked.plan : "from");
     for (const struct option_spec *spec = api_simulate_options; spec->name; spec++) {
         bool fits = !given->call->given[spec - api_simulate_options];
         for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
@@ -338,14 +335,14 @@ static bool check_replay(const struct simulate_options *given, struct error *err
 static bool simulate(const struct simulate_options *given, struct error *err)
 {
     struct simulate_numbers numbers;
-    if (given->replay != NULL)
+    if (given->asked.replay != NULL)
         return check_replay(given, err) && simulate_replay(given, err);
-    if (given->plan || given->from)
+    if (given->asked.plan || given->asked.from)
         return can_draw(given, err) && simulate_play_plan(given, err);
-    if (given->schedule == NULL && !given->compare)
+    if (given->asked.schedule == NULL && !given->asked.compare)
         return error_set(err, ERROR_USAGE, "simulate: a plan is missing, or --schedule NAME, or --compare");
-    bool is_file = given->schedule != NULL &&
-                   (text_ends_like(given->schedule, ".csv") || strchr(given->schedule, '/') != NULL);
+    bool is_file = given->asked.schedule != NULL && (text_ends_like(given->asked.schedule, ".csv") ||
+                                                     strchr(given->asked.schedule, '/') != NULL);
     if (!can_draw(given, err))
         return false;
     bool ok = simulate_numbers_read(given, &numbers, err) &&
@@ -356,68 +353,25 @@ static bool simulate(const struct simulate_options *given, struct error *err)
 
 bool simulate_load(const struct simulate_options *given, struct plan *plan, struct error *err)
 {
-    return given->from ? api_plan_copy(given->from, plan, err) : plan_load(plan, given->plan, err);
+    return given->asked.from ? api_plan_copy(given->asked.from, plan, err)
+                             : plan_load(plan, given->asked.plan, err);
 }
 
-static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
+static bool answer(const void *request, const struct api_call *call, struct api_report *report,
+                   struct error *err)
 {
-    const struct rh_simulate_request *asked = request;
     const struct simulate_options given = {
-        .plan = asked->plan,
-        .from = asked->from,
-        .schedule = asked->schedule,
-        .stages = asked->stages,
-        .microbatches = asked->microbatches,
-        .chunks = asked->chunks,
-        .forward = asked->forward,
-        .backward = asked->backward,
-        .weight = asked->weight,
-        .comm = asked->comm,
-        .hidden = asked->hidden,
-        .memory = asked->memory_limit,
-        .send_blocks = asked->send_blocks,
-        .compare = asked->compare,
-        .level = option_index(levels, asked->level),
-        .no_symmetry = asked->no_symmetry,
-        .jitter = asked->jitter,
-        .collective_share = asked->collective_share,
-        .seed = asked->seed,
-        .straggler = asked->straggler,
-        .storage = asked->storage,
-        .save_every = asked->save_every,
-        .prefetch = asked->prefetch,
-        .reshard = option_index(reshards, asked->reshard),
-        .copy_rate = asked->copy_rate,
-        .save_rate = asked->save_rate,
-        .host_rate = asked->host_rate,
-        .save_waits = option_index(simulate_save_waits, asked->save_waits),
-        .storage_network = asked->storage_network,
-        .write_schedule = asked->write_schedule,
-        .with_sends = asked->with_sends,
-        .letters = option_index(schedule_letter_names, asked->letters),
-        .csv = asked->tasks,
-        .figure = asked->figure,
-        .trace = asked->trace,
-        .chakra = asked->chakra,
-        .style = option_index(figure_style_names, asked->style),
-        .replay = asked->replay,
-        .what_if = asked->what_if,
-        .keep_tasks = asked->keep_tasks,
-        .report = api_report_new(err),
-        .call = call,
-    };
-    if (!given.report)
-        return NULL;
+        .asked = *(const struct rh_simulate_request *)request, .report = report, .call = call};
     struct progress progress;
-    progress_start_open(&progress, given.replay ? "replaying" : "simulating");
+    progress_start_open(&progress, given.asked.replay ? "replaying" : "simulating");
     bool done = simulate(&given, err);
     progress_end(&progress);
-    return api_made(&given.report->base, done, err);
+    return done;
 }
 
 const struct api_command api_simulate = {
     .name = "simulate",
     .options = api_simulate_options,
     .size = sizeof(struct rh_simulate_request),
-    .make = make,
+    .answer = answer,
 };

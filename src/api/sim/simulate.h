@@ -12,39 +12,14 @@
 #include "sim/timeline.h"
 
 struct simulate_options {
-    const char *plan;    /* a file; NULL: a schedule without a plan, or `from` */
-    const rh_plan *from; /* a plan that was found before */
-    const char *schedule;
-    int64_t stages, microbatches, chunks, threads;
-    const char *forward, *backward, *weight, *comm;
-    double hidden, memory;
-    bool send_blocks, compare;
-    int level; /* enum sim_level */
-    bool no_symmetry;
-    double jitter, collective_share;
-    int64_t seed;
-    const char *straggler, *storage;
-    int64_t save_every;
-    int64_t prefetch;
-    int reshard; /* enum sim_reshard */
-    double copy_rate, save_rate, host_rate;
-    int save_waits; /* enum sim_save_waits */
-    bool storage_network;
-    const char *write_schedule;
-    bool with_sends;
-    int letters;
-    const char *csv, *figure, *trace, *chakra;
-    int style;
-    const char *replay;
-    struct rh_list what_if;
+    struct rh_simulate_request asked;
     int64_t origin;            /* nanoseconds since 1970 of the beginning, for traces with dates */
-    bool keep_tasks;           /* as values of the report */
     struct api_report *report; /* where the answer goes */
     const struct api_call *call;
 };
 
-/* Words of enum sim_save_waits. */
-extern const char *const simulate_save_waits[];
+/* Words of enum sim_level, sim_save_waits and sim_reshard. */
+extern const char *const simulate_levels[], *const simulate_save_waits[], *const simulate_reshards[];
 
 /* Returns whether the option was given, by its name without dashes. */
 bool simulate_is_given(const struct simulate_options *given, const char *name);

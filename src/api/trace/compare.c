@@ -237,20 +237,19 @@ static bool check_given(const struct rh_compare_request *given, struct similarit
     return !given->breakdown || file_make_directory(given->breakdown, err);
 }
 
-static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
+static bool answer(const void *request, const struct api_call *call, struct api_report *report,
+                   struct error *err)
 {
     const struct rh_compare_request *given = request;
     struct work work = {.given = given,
-                        .report = api_report_new(err),
+                        .report = report,
                         .options = {.values = given->values,
                                     .replicates = (int)given->replicates,
                                     .seed = (uint64_t)given->seed}};
-    if (!work.report)
-        return NULL;
     bool done = check_given(given, &work.options, err) && make_work(&work, err) && read_all(&work, err) &&
                 (many(given) ? compare_many(&work, call, err) : compare_two(&work, err));
     release_work(&work);
-    return api_made(&work.report->base, done, err);
+    return done;
 }
 
 const struct option_spec api_compare_options[] = {
@@ -287,5 +286,5 @@ const struct api_command api_compare = {
     .name = "compare",
     .options = api_compare_options,
     .size = sizeof(struct rh_compare_request),
-    .make = make,
+    .answer = answer,
 };

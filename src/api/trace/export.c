@@ -63,34 +63,26 @@ static bool export_all(const struct rh_trace_export_request *asked, enum export_
     return false;
 }
 
-static bool export(const struct rh_trace_export_request *asked, struct error *err)
+static bool export(const void *request, const struct api_call *call, struct api_report *report,
+                   struct error *err)
 {
+    const struct rh_trace_export_request *asked = request;
     enum export_format format = (enum export_format)option_index(format_words, asked->format);
     struct trace_selection selection;
+    (void)call;
     if (!select_read(&asked->kinds, asked->path, 0, &selection, err))
         return false;
     struct trace_reader *reader = trace_reader_of(asked->trace, &selection, err);
     bool done = reader && export_all(asked, format, reader, err) && trace_warn(asked->trace, reader, err);
     trace_reader_free(reader);
-    return done;
-}
-
-static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
-{
-    const struct rh_trace_export_request *asked = request;
-    struct api_report *report = api_report_new(err);
-    (void)call;
-    if (!report)
-        return NULL;
-    bool done = export(asked, err);
     api_add_string(&report->base, "output", asked->output);
     api_add_string(&report->base, "format", asked->format);
-    return api_made(&report->base, done, err);
+    return done;
 }
 
 const struct api_command api_trace_export = {
     .name = "trace export",
     .options = api_trace_export_options,
     .size = sizeof(struct rh_trace_export_request),
-    .make = make,
+    .answer = export,
 };

@@ -30,8 +30,8 @@ static bool import_paths(const struct rh_trace_import_request *asked, struct tra
     return true;
 }
 
-static void answer(const struct rh_trace_import_request *asked, const struct trace_import_report *found,
-                   size_t phases, struct api_report *report)
+static void tell(const struct rh_trace_import_request *asked, const struct trace_import_report *found,
+                 size_t phases, struct api_report *report)
 {
     trace_import_write_json(asked->output, found, phases, &report->json);
     text_format(&report->text, "rehearse: %s: ", asked->output);
@@ -57,23 +57,23 @@ static bool import(const struct rh_trace_import_request *asked, struct trace_imp
     }
     if (!trace_writer_close(writer, err) || !trace_phases_fill(asked->output, &phases, err))
         return false;
-    answer(asked, found, phases, report);
+    tell(asked, found, phases, report);
     return true;
 }
 
-static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
+static bool answer(const void *request, const struct api_call *call, struct api_report *report,
+                   struct error *err)
 {
-    struct api_report *report = api_report_new(err);
     struct trace_import_report found = {0};
     (void)call;
-    bool done = report && import(request, &found, report, err);
+    bool done = import(request, &found, report, err);
     trace_import_report_release(&found);
-    return report ? api_made(&report->base, done, err) : NULL;
+    return done;
 }
 
 const struct api_command api_trace_import = {
     .name = "trace import",
     .options = api_trace_import_options,
     .size = sizeof(struct rh_trace_import_request),
-    .make = make,
+    .answer = answer,
 };

@@ -13,8 +13,11 @@ const struct option_spec api_trace_phases_options[] = {
     OPTION_END,
 };
 
-static bool find(const struct rh_trace_phases_request *asked, struct api_report *report, struct error *err)
+static bool find(const void *request, const struct api_call *call, struct api_report *report,
+                 struct error *err)
 {
+    const struct rh_trace_phases_request *asked = request;
+    (void)call;
     struct trace_phase *phases = NULL;
     size_t count = 0;
     struct trace_reader *reader = trace_reader_new(asked->trace, err);
@@ -31,16 +34,9 @@ static bool find(const struct rh_trace_phases_request *asked, struct api_report 
     return done;
 }
 
-static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
-{
-    struct api_report *report = api_report_new(err);
-    (void)call;
-    return report ? api_made(&report->base, find(request, report, err), err) : NULL;
-}
-
 const struct api_command api_trace_phases = {
     .name = "trace phases",
     .options = api_trace_phases_options,
     .size = sizeof(struct rh_trace_phases_request),
-    .make = make,
+    .answer = find,
 };

@@ -160,9 +160,10 @@ static bool record(const struct rh_trace_request *asked, const struct child_user
     return done || ran;
 }
 
-static bool trace(const struct rh_trace_request *asked, const struct api_call *call,
-                  struct api_report *report, struct error *err)
+static bool trace(const void *request, const struct api_call *call, struct api_report *report,
+                  struct error *err)
 {
+    const struct rh_trace_request *asked = request;
     struct child_user user = {0};
     if (!check(asked, err) || (asked->user && !child_user_find(&user, asked->user, err)))
         return false;
@@ -175,16 +176,10 @@ static bool trace(const struct rh_trace_request *asked, const struct api_call *c
     return done;
 }
 
-static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
-{
-    struct api_report *report = api_report_new(err);
-    return report ? api_made(&report->base, trace(request, call, report, err), err) : NULL;
-}
-
 const struct api_command api_trace = {
     .name = "trace",
     .options = api_trace_options,
     .size = sizeof(struct rh_trace_request),
-    .make = make,
+    .answer = trace,
     .ends_in_order = true,
 };

@@ -180,25 +180,23 @@ static bool show_trace(struct trace_reader *reader, const struct rh_trace_show_r
     return true;
 }
 
-static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
+static bool answer(const void *request, const struct api_call *call, struct api_report *report,
+                   struct error *err)
 {
     const struct rh_trace_show_request *asked = request;
-    struct api_report *report = api_report_new(err);
     struct trace_selection selection;
     struct trace_reader *reader = NULL;
     (void)call;
-    if (!report)
-        return NULL;
     if (select_read(&asked->kinds, asked->path, 0, &selection, err))
         reader = trace_reader_of(asked->trace, &selection, err);
     bool done = reader && show_trace(reader, asked, report, err);
     trace_reader_free(reader);
-    return api_made(&report->base, done, err);
+    return done;
 }
 
 const struct api_command api_trace_show = {
     .name = "trace show",
     .options = api_trace_show_options,
     .size = sizeof(struct rh_trace_show_request),
-    .make = make,
+    .answer = answer,
 };

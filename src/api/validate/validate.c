@@ -185,18 +185,13 @@ static bool run_table(const struct rh_validate_request *given, const struct api_
            validate_runs(given, call, answer, kept, err);
 }
 
-static bool run(const struct rh_validate_request *given, const struct api_call *call,
-                struct api_report *answer, struct error *err)
+static bool run(const void *request, const struct api_call *call, struct api_report *answer,
+                struct error *err)
 {
+    const struct rh_validate_request *given = request;
     if (given->layers || given->setup)
         return error_set(err, ERROR_USAGE, "layers, setup: rh_check_plan scores plans on mixed devices");
     return given->schedules ? run_schedules(given, answer, err) : run_table(given, call, answer, err);
-}
-
-static rh_handle *make(const void *request, const struct api_call *call, struct error *err)
-{
-    struct api_report *answer = api_report_new(err);
-    return answer ? api_made(&answer->base, run(request, call, answer, err), err) : NULL;
 }
 
 const struct option_spec api_validate_options[] = {
@@ -269,5 +264,5 @@ const struct api_command api_validate = {
     .name = "validate",
     .options = api_validate_options,
     .size = sizeof(struct rh_validate_request),
-    .make = make,
+    .answer = run,
 };
