@@ -23,6 +23,10 @@ double field_get(const void *record, const struct field *field)
     case FIELD_TEXT:
         return *(const char *const *)at != NULL;
     case FIELD_OTHER:
+    case FIELD_CHARS:
+    case FIELD_MAP:
+    case FIELD_FLAT_MAP:
+    case FIELD_END:
         return 0.0;
     default:
         return *(const double *)at;
@@ -127,6 +131,15 @@ bool fields_read(void *record, const struct field *fields, size_t count, const s
     return true;
 }
 
+bool fields_need(void *record, const struct field *fields, size_t count, const struct doc *doc,
+                 const struct doc_node *map, struct error *err)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!doc_need(doc, map, fields[i].key, err) || !field_read(record, &fields[i], doc, map, err))
+            return false;
+    return true;
+}
+
 void fields_write(const void *record, const struct field *fields, size_t count, struct json *json)
 {
     for (const struct field *field = fields; field < fields + count; field++) {
@@ -139,6 +152,12 @@ void fields_write(const void *record, const struct field *fields, size_t count, 
             json_integer(json, field->key, *(const int *)place(record, field));
         else if (field->type == FIELD_INT64 || field->type == FIELD_SIZE)
             json_integer(json, field->key, *(const int64_t *)place(record, field));
+        else if (field->type == FIELD_CHARS)
+            json_string(json, field->key, place(record, field));
+        else if (field->type == FIELD_MAP || field->type == FIELD_FLAT_MAP)
+            (field->type == FIELD_MAP ? json_open : json_open_flat)(json, field->key, '{');
+        else if (field->type == FIELD_END)
+            json_close(json);
         else if (field->type != FIELD_OTHER)
             json_number(json, field->key, value);
     }

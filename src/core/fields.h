@@ -19,8 +19,13 @@ enum field_type {
     FIELD_RATE,
     FIELD_TIME,
     FIELD_COMPUTE,
-    FIELD_SIZE, /* int64_t of bytes, read with a unit */
-    FIELD_OTHER /* not a member of the struct: the caller reads the key */
+    FIELD_SIZE,  /* int64_t of bytes, read with a unit */
+    FIELD_OTHER, /* not a member of the struct: the caller reads the key */
+    /* these are only written */
+    FIELD_CHARS,    /* char [] */
+    FIELD_MAP,      /* begins a map of the fields until FIELD_END */
+    FIELD_FLAT_MAP, /* the same, on one line */
+    FIELD_END
 };
 
 struct field {
@@ -35,8 +40,12 @@ struct field {
 /* clang-format on */
 #define FIELD(record, member, type, min, max) FIELD_AT(record, #member, member, type, min, max)
 
-/* A field that is only written. */
+/* Fields that are only written: a member, and the begin and the end of a map of them. */
+/* clang-format off */
 #define FIELD_OUT(record, key, member, type) FIELD_AT(record, key, member, type, 0, 0)
+#define FIELD_OPEN(key, type) {key, 0, type, 0, 0}
+#define FIELD_CLOSE {NULL, 0, FIELD_END, 0, 0}
+/* clang-format on */
 
 /* Returns the value in a record; of a flag, and of a text that is there, 1, else 0. */
 double field_get(const void *record, const struct field *field);
@@ -53,6 +62,10 @@ bool field_read(void *record, const struct field *field, const struct doc *doc, 
 bool fields_read(void *record, const struct field *fields, size_t count, const struct doc *doc,
                  const struct doc_node *map, struct error *err);
 
+/* Reads fields of a map, each of which must be there. */
+bool fields_need(void *record, const struct field *fields, size_t count, const struct doc *doc,
+                 const struct doc_node *map, struct error *err);
+
 /* Writes the fields into a map that is open. */
 void fields_write(const void *record, const struct field *fields, size_t count, struct json *json);
 
@@ -60,7 +73,9 @@ void fields_write(const void *record, const struct field *fields, size_t count, 
 void fields_write_list(const void *records, size_t items, size_t size, const struct field *fields,
                        size_t count, struct json *json, const char *key);
 
-/* The same of an array, with a table that is an array. */
+/* The same of tables that are arrays. */
+#define FIELDS_WRITE(record, fields, json)                                                                   \
+    fields_write((record), (fields), sizeof(fields) / sizeof *(fields), (json))
 #define FIELDS_LIST(records, items, fields, json, key)                                                       \
     fields_write_list((records), (size_t)(items), sizeof *(records), (fields),                               \
                       sizeof(fields) / sizeof *(fields), (json), (key))

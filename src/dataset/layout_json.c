@@ -57,11 +57,11 @@ bool dataset_layout_write(const struct dataset_layout *layout, struct text *text
 {
     struct json json = {.out = text};
     json_open_document(&json, FORMAT);
-    fields_write(layout, set_fields, COUNT(set_fields), &json);
+    FIELDS_WRITE(layout, set_fields, &json);
     json_open(&json, "dataset", '{');
     json_string(&json, "format", layout->format->name);
     json_string(&json, "file_prefix", layout->prefix);
-    fields_write(layout, dataset_fields, COUNT(dataset_fields), &json);
+    FIELDS_WRITE(layout, dataset_fields, &json);
     if (layout->eval_samples_per_file > 0)
         fields_write(layout, &eval_samples, 1, &json);
     write_list(&json, "record_dims", layout->dims, layout->dims_count);
@@ -84,15 +84,6 @@ struct manifest {
 static const struct doc_node *need(const struct manifest *m, const char *key)
 {
     return doc_need(&m->doc, m->map, key, m->err);
-}
-
-static bool read_fields(const struct manifest *m, struct dataset_layout *layout, const struct field *fields,
-                        size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (!need(m, fields[i].key) || !field_read(layout, &fields[i], &m->doc, m->map, m->err))
-            return false;
-    return true;
 }
 
 static bool read_list(const struct manifest *m, const char *key, int64_t min, int64_t *values, int *count)
@@ -139,11 +130,11 @@ static bool read_manifest(struct manifest *m, struct dataset_layout *layout)
 {
     m->map = m->doc.root;
     if (!doc_is_map(&m->doc, m->map, m->err) || !doc_is_format(&m->doc, m->map, FORMAT, m->err) ||
-        !read_fields(m, layout, set_fields, COUNT(set_fields)))
+        !fields_need(layout, set_fields, COUNT(set_fields), &m->doc, m->map, m->err))
         return false;
     m->map = need(m, "dataset");
     return m->map && doc_is_map(&m->doc, m->map, m->err) && read_words(m, layout) &&
-           read_fields(m, layout, dataset_fields, COUNT(dataset_fields)) &&
+           fields_need(layout, dataset_fields, COUNT(dataset_fields), &m->doc, m->map, m->err) &&
            field_read(layout, &eval_samples, &m->doc, m->map, m->err) &&
            read_list(m, "record_dims", 1, layout->dims, &layout->dims_count) &&
            read_list(m, "chunk_dims", 1, layout->chunk_dims, &layout->chunk_dims_count) &&

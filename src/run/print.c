@@ -1,3 +1,4 @@
+#include "core/fields.h"
 #include "core/unit.h"
 #include "run/run.h"
 
@@ -78,58 +79,72 @@ static void write_ends(struct json *json, const char *name, const double *ends, 
     json_close(json);
 }
 
+#define RESULT(key, member, type) FIELD_OUT(struct run_result, key, member, type)
+
+static const struct field head_fields[] = {
+    RESULT("model", model, FIELD_TEXT),
+    RESULT("schedule", schedule, FIELD_TEXT),
+    RESULT("computed", computed, FIELD_TEXT),
+    RESULT("ranks", ranks, FIELD_INT),
+    RESULT("devices", devices, FIELD_INT),
+    RESULT("devices_per_rank", per_rank, FIELD_INT),
+    RESULT("iterations", iterations, FIELD_INT),
+    FIELD_OPEN("seconds", FIELD_FLAT_MAP),
+    RESULT("expected", expected, FIELD_DOUBLE),
+    RESULT("planned", planned, FIELD_DOUBLE),
+    RESULT("simulated", simulated, FIELD_DOUBLE),
+    RESULT("played", played, FIELD_DOUBLE),
+    FIELD_CLOSE,
+};
+
+/* Behind the ends of iterations. */
+static const struct field result_fields[] = {
+    FIELD_OPEN("late", FIELD_FLAT_MAP),
+    RESULT("median", late_median, FIELD_DOUBLE),
+    RESULT("p99", late_p99, FIELD_DOUBLE),
+    RESULT("max", late_max, FIELD_DOUBLE),
+    FIELD_CLOSE,
+    FIELD_OPEN("kernels", FIELD_FLAT_MAP),
+    RESULT("planned", kernels_planned, FIELD_DOUBLE),
+    RESULT("computed", kernels_wall, FIELD_DOUBLE),
+    RESULT("processor", kernels_processor, FIELD_DOUBLE),
+    FIELD_CLOSE,
+    RESULT("wall_seconds", wall, FIELD_DOUBLE),
+    RESULT("processor_seconds", processor, FIELD_DOUBLE),
+    RESULT("clock_error", clock_error, FIELD_DOUBLE),
+    RESULT("clock_drift", clock_drift, FIELD_DOUBLE),
+    RESULT("tasks", tasks, FIELD_INT64),
+    RESULT("activations", kept, FIELD_INT64),
+    RESULT("collectives_checked", collectives_checked, FIELD_INT64),
+    RESULT("messages", messages, FIELD_INT64),
+    FIELD_OPEN("bytes", FIELD_FLAT_MAP),
+    RESULT("messages", bytes, FIELD_INT64),
+    RESULT("between_ranks", wire_bytes, FIELD_INT64),
+    RESULT("copied", copied_bytes, FIELD_INT64),
+    FIELD_CLOSE,
+    FIELD_OPEN("loaded", FIELD_FLAT_MAP),
+    RESULT("samples", samples, FIELD_INT64),
+    RESULT("bytes", sample_bytes, FIELD_INT64),
+    FIELD_CLOSE,
+    FIELD_OPEN("saved", FIELD_FLAT_MAP),
+    RESULT("files", files, FIELD_INT64),
+    RESULT("bytes", file_bytes, FIELD_INT64),
+    FIELD_CLOSE,
+    FIELD_OPEN("memory", FIELD_FLAT_MAP),
+    RESULT("device", memory, FIELD_INT64),
+    RESULT("buffers", buffers, FIELD_INT64),
+    FIELD_CLOSE,
+};
+
 void run_write_json(const struct run_result *result, struct json *json)
 {
+    struct run_result shown = *result;
+    if (!shown.computed)
+        shown.kernels_planned = shown.kernels_wall = shown.kernels_processor = NAN;
     json_open_document(json, "rehearse-run/1");
-    json_string(json, "model", result->model);
-    json_string(json, "schedule", result->schedule);
-    json_string(json, "computed", result->computed);
-    json_integer(json, "ranks", result->ranks);
-    json_integer(json, "devices", result->devices);
-    json_integer(json, "devices_per_rank", result->per_rank);
-    json_integer(json, "iterations", result->iterations);
-    json_open_flat(json, "seconds", '{');
-    json_number(json, "expected", result->expected);
-    json_number(json, "planned", result->planned);
-    json_number(json, "simulated", result->simulated);
-    json_number(json, "played", result->played);
-    json_close(json);
+    FIELDS_WRITE(&shown, head_fields, json);
     write_ends(json, "simulated_ends", result->ends[0], result->iterations);
     write_ends(json, "played_ends", result->ends[1], result->iterations);
-    json_open_flat(json, "late", '{');
-    json_number(json, "median", result->late_median);
-    json_number(json, "p99", result->late_p99);
-    json_number(json, "max", result->late_max);
-    json_close(json);
-    json_open_flat(json, "kernels", '{');
-    json_number(json, "planned", result->computed ? result->kernels_planned : NAN);
-    json_number(json, "computed", result->computed ? result->kernels_wall : NAN);
-    json_number(json, "processor", result->computed ? result->kernels_processor : NAN);
-    json_close(json);
-    json_number(json, "wall_seconds", result->wall);
-    json_number(json, "processor_seconds", result->processor);
-    json_number(json, "clock_error", result->clock_error);
-    json_number(json, "clock_drift", result->clock_drift);
-    json_integer(json, "tasks", result->tasks);
-    json_integer(json, "activations", result->kept);
-    json_integer(json, "collectives_checked", result->collectives_checked);
-    json_integer(json, "messages", result->messages);
-    json_open_flat(json, "bytes", '{');
-    json_integer(json, "messages", result->bytes);
-    json_integer(json, "between_ranks", result->wire_bytes);
-    json_integer(json, "copied", result->copied_bytes);
-    json_close(json);
-    json_open_flat(json, "loaded", '{');
-    json_integer(json, "samples", result->samples);
-    json_integer(json, "bytes", result->sample_bytes);
-    json_close(json);
-    json_open_flat(json, "saved", '{');
-    json_integer(json, "files", result->files);
-    json_integer(json, "bytes", result->file_bytes);
-    json_close(json);
-    json_open_flat(json, "memory", '{');
-    json_integer(json, "device", result->memory);
-    json_integer(json, "buffers", result->buffers);
-    json_close(json);
+    FIELDS_WRITE(&shown, result_fields, json);
     json_close(json);
 }

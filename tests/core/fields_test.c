@@ -176,6 +176,35 @@ static void a_list_has_a_map_for_each_struct_and_whole_numbers_to_the_last_digit
     text_release(&text);
 }
 
+static void maps_and_arrays_of_chars_are_written(void **state)
+{
+    struct pair {
+        char name[8];
+        struct {
+            double low, high;
+        } range;
+    };
+    static const struct field pair_fields[] = {
+        FIELD(struct pair, name, FIELD_CHARS, 0, 0),
+        FIELD_OPEN("outer", FIELD_MAP),
+        FIELD_OPEN("range", FIELD_FLAT_MAP),
+        FIELD_OUT(struct pair, "least", range.low, FIELD_DOUBLE),
+        FIELD_OUT(struct pair, "most", range.high, FIELD_DOUBLE),
+        FIELD_CLOSE,
+        FIELD_CLOSE,
+    };
+    const struct pair pair = {"", {0.5, 2}};
+    struct text text = {0};
+    struct json json = {.out = &text};
+    (void)state;
+    json_open(&json, NULL, '{');
+    FIELDS_WRITE(&pair, pair_fields, &json);
+    json_close(&json);
+    assert_string_equal(text.data, "{\n  \"name\": \"\",\n  \"outer\": {\n    "
+                                   "\"range\": {\"least\": 0.5, \"most\": 2}\n  }\n}\n");
+    text_release(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -186,6 +215,7 @@ int main(void)
         cmocka_unit_test(a_wrong_text_quantity_or_key_is_refused_with_its_place),
         cmocka_unit_test(what_is_out_of_range_or_of_another_type_is_refused),
         cmocka_unit_test(a_list_has_a_map_for_each_struct_and_whole_numbers_to_the_last_digit),
+        cmocka_unit_test(maps_and_arrays_of_chars_are_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,6 @@
 #include "feed/checkpoint/manifest.h"
 
-#include "core/doc.h"
-#include "core/json.h"
+#include "core/fields.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,21 @@
 #define FORMAT    "rehearse-checkpoint/1"
 #define LAYOUT    "raw" /* a file has the bytes of its shard and nothing else */
 #define MAX_FILES ((size_t)1 << 22)
+
+#define WHOLE(member, min) FIELD(struct checkpoint_manifest, member, FIELD_INT64, min, WORKLOAD_MAX_INTEGER)
+
+static const struct field moment_fields[] = {
+    WHOLE(epoch, 0),
+    WHOLE(step, 0),
+    WHOLE(seed, 0),
+    FIELD(struct checkpoint_manifest, compressibility, FIELD_DOUBLE, 0, 1),
+};
+
+static const struct field rank_fields[] = {
+    WHOLE(ranks, 1), WHOLE(tensor, 1), WHOLE(pipeline, 1), WHOLE(data, 1), WHOLE(zero_stage, 0),
+};
+
+#define COUNT(fields) (sizeof(fields) / sizeof *(fields))
 
 static const char *const kind_names[] = {"model", "optimizer"};
 
@@ -77,16 +91,9 @@ static void write_text(const struct checkpoint_manifest *manifest, struct text *
 {
     struct json json = {.out = text};
     json_open_document(&json, FORMAT);
-    json_integer(&json, "epoch", manifest->epoch);
-    json_integer(&json, "step", manifest->step);
-    json_integer(&json, "seed", manifest->seed);
-    json_number(&json, "compressibility", manifest->compressibility);
+    FIELDS_WRITE(manifest, moment_fields, &json);
     json_string(&json, "layout", LAYOUT);
-    json_integer(&json, "ranks", manifest->ranks);
-    json_integer(&json, "tensor", manifest->tensor);
-    json_integer(&json, "pipeline", manifest->pipeline);
-    json_integer(&json, "data", manifest->data);
-    json_integer(&json, "zero_stage", manifest->zero_stage);
+    FIELDS_WRITE(manifest, rank_fields, &json);
     json_integer(&json, "bytes", all_bytes(manifest));
     json_open(&json, "shards", '[');
     for (size_t i = 0; i < manifest->count; i++) {
@@ -232,32 +239,20 @@ static bool read_files(const struct doc *doc, struct checkpoint_manifest *manife
 
 static bool read_doc(const struct doc *doc, struct checkpoint_manifest *manifest, struct error *err)
 {
-    const struct {
-        const char *key;
-        int64_t min, *value;
-    } integers[] = {
-        {"epoch", 0, &manifest->epoch},   {"step", 0, &manifest->step},
-        {"seed", 0, &manifest->seed},     {"ranks", 1, &manifest->ranks},
-        {"tensor", 1, &manifest->tensor}, {"pipeline", 1, &manifest->pipeline},
-        {"data", 1, &manifest->data},     {"zero_stage", 0, &manifest->zero_stage},
-    };
     const struct doc_node *root = doc->root;
     const char *layout;
     if (!doc_is_map(doc, root, err) || !doc_need(doc, root, "format", err) ||
         !doc_is_format(doc, root, FORMAT, err))
         return false;
-    const struct doc_node *compressibility = doc_need(doc, root, "compressibility", err);
-    if (!compressibility || !doc_number(doc, compressibility, 0, 1, &manifest->compressibility, err))
+    if (!fields_need(manifest, moment_fields, COUNT(moment_fields), doc, root, err))
         return false;
     const struct doc_node *node = doc_need(doc, root, "layout", err);
     if (!node || !doc_string(doc, node, &layout, err))
         return false;
     if (strcmp(layout, LAYOUT) != 0)
         return doc_error(doc, node, err, "expected '%s', found '%s'", LAYOUT, layout);
-    for (size_t i = 0; i < sizeof integers / sizeof *integers; i++)
-        if (!read_integer(doc, root, integers[i].key, integers[i].min, integers[i].value, err))
-            return false;
-    return read_files(doc, manifest, err);
+    return fields_need(manifest, rank_fields, COUNT(rank_fields), doc, root, err) &&
+           read_files(doc, manifest, err);
 }
 
 bool checkpoint_manifest_parse(struct checkpoint_manifest *manifest, const char *path, const char *text,

@@ -2,7 +2,7 @@
  * layout is "rehearse-feed-result/1"; AU and shares are 0..1, times seconds, rates bytes/s. */
 #include "feed/result/result.h"
 
-#include "core/json.h"
+#include "core/fields.h"
 #include "storage/facts.h"
 
 #include <inttypes.h>
@@ -34,62 +34,59 @@ static void write_time(struct json *json, const char *key, int64_t at)
     json_string(json, key, text);
 }
 
-static void write_range(struct json *json, const char *key, const struct metrics_range *range)
-{
-    json_open_flat(json, key, '{');
-    json_number(json, "least", range->min);
-    json_integer(json, "least_at", range->min_at);
-    json_number(json, "most", range->max);
-    json_integer(json, "most_at", range->max_at);
-    json_close(json);
-}
+#define FIGURE(member, type) FIELD(struct metrics_figures, member, type, 0, 0)
+/* clang-format off */
+#define RANGE(key, member)                                                                                   \
+    FIELD_OPEN(key, FIELD_FLAT_MAP),                                                                         \
+    FIELD_OUT(struct metrics_figures, "least", member.min, FIELD_DOUBLE),                                    \
+    FIELD_OUT(struct metrics_figures, "least_at", member.min_at, FIELD_INT),                                 \
+    FIELD_OUT(struct metrics_figures, "most", member.max, FIELD_DOUBLE),                                     \
+    FIELD_OUT(struct metrics_figures, "most_at", member.max_at, FIELD_INT),                                  \
+    FIELD_CLOSE
+/* clang-format on */
+
+static const struct field figures_fields[] = {
+    FIGURE(au, FIELD_DOUBLE),
+    FIGURE(au_without_barrier, FIELD_DOUBLE),
+    FIGURE(au_measured, FIELD_DOUBLE),
+    FIGURE(samples_per_second, FIELD_DOUBLE),
+    FIGURE(bytes_per_second, FIELD_DOUBLE),
+    FIGURE(seconds, FIELD_DOUBLE),
+    FIGURE(steps, FIELD_INT64),
+    FIGURE(samples, FIELD_INT64),
+    FIGURE(bytes, FIELD_INT64),
+    FIGURE(all_steps, FIELD_INT64),
+    FIGURE(all_samples, FIELD_INT64),
+    FIGURE(all_bytes, FIELD_INT64),
+    FIGURE(all_seconds, FIELD_DOUBLE),
+    FIGURE(all_samples_per_second, FIELD_DOUBLE),
+    FIELD_OPEN("shares", FIELD_FLAT_MAP),
+    FIGURE(load, FIELD_DOUBLE),
+    FIGURE(copy, FIELD_DOUBLE),
+    FIGURE(compute, FIELD_DOUBLE),
+    FIGURE(late, FIELD_DOUBLE),
+    FIGURE(barrier, FIELD_DOUBLE),
+    FIGURE(other, FIELD_DOUBLE),
+    FIELD_CLOSE,
+    RANGE("accelerator_au", au_range),
+    RANGE("accelerator_wait", load_range),
+    RANGE("accelerator_last", last_range),
+    FIELD_OUT(struct metrics_figures, "lost_to_host", lost, FIELD_DOUBLE),
+};
+
+#define PERCENTILE(key, member) FIELD_OUT(struct metrics_percentiles, key, member, FIELD_DOUBLE)
+
+static const struct field percentiles_fields[] = {
+    PERCENTILE("least", min), PERCENTILE("p50", p50),    PERCENTILE("p90", p90),
+    PERCENTILE("p99", p99),   PERCENTILE("p99.9", p999), PERCENTILE("most", max),
+};
 
 static void write_percentiles(struct json *json, const char *key, const struct histogram *histogram)
 {
     struct metrics_percentiles p = metrics_percentiles(histogram);
     json_open_flat(json, key, '{');
-    json_number(json, "least", p.min);
-    json_number(json, "p50", p.p50);
-    json_number(json, "p90", p.p90);
-    json_number(json, "p99", p.p99);
-    json_number(json, "p99.9", p.p999);
-    json_number(json, "most", p.max);
+    FIELDS_WRITE(&p, percentiles_fields, json);
     json_close(json);
-}
-
-static void write_shares(struct json *json, const struct metrics_figures *figures)
-{
-    json_open_flat(json, "shares", '{');
-    json_number(json, "load", figures->load);
-    json_number(json, "copy", figures->copy);
-    json_number(json, "compute", figures->compute);
-    json_number(json, "late", figures->late);
-    json_number(json, "barrier", figures->barrier);
-    json_number(json, "other", figures->other);
-    json_close(json);
-}
-
-static void write_figures(struct json *json, const struct metrics_figures *figures)
-{
-    json_number(json, "au", figures->au);
-    json_number(json, "au_without_barrier", figures->au_without_barrier);
-    json_number(json, "au_measured", figures->au_measured);
-    json_number(json, "samples_per_second", figures->samples_per_second);
-    json_number(json, "bytes_per_second", figures->bytes_per_second);
-    json_number(json, "seconds", figures->seconds);
-    json_integer(json, "steps", figures->steps);
-    json_integer(json, "samples", figures->samples);
-    json_integer(json, "bytes", figures->bytes);
-    json_integer(json, "all_steps", figures->all_steps);
-    json_integer(json, "all_samples", figures->all_samples);
-    json_integer(json, "all_bytes", figures->all_bytes);
-    json_number(json, "all_seconds", figures->all_seconds);
-    json_number(json, "all_samples_per_second", (double)figures->all_samples / figures->all_seconds);
-    write_shares(json, figures);
-    write_range(json, "accelerator_au", &figures->au_range);
-    write_range(json, "accelerator_wait", &figures->load_range);
-    write_range(json, "accelerator_last", &figures->last_range);
-    json_number(json, "lost_to_host", figures->lost);
 }
 
 static void write_epochs(struct json *json, const struct metrics *metrics, enum metrics_phase phase)
@@ -103,7 +100,7 @@ static void write_epochs(struct json *json, const struct metrics *metrics, enum 
         json_open(json, NULL, '{');
         json_integer(json, "epoch", epoch + 1);
         if (metrics_figures(metrics, phase, epoch, &figures, &why))
-            write_figures(json, &figures);
+            FIELDS_WRITE(&figures, figures_fields, json);
         else
             json_string(json, "error", why.text);
         json_close(json);
@@ -140,7 +137,7 @@ static bool write_phase(struct json *json, const char *key, const struct metrics
     json_number(json, "au_target", metrics->options.au_target);
     json_bool(json, "au_met", ran && figures.met);
     if (ran)
-        write_figures(json, &figures);
+        FIELDS_WRITE(&figures, figures_fields, json);
     else
         json_string(json, "error", why.text);
     write_percentiles(json, "wait_seconds", &metrics->wait[phase]);
@@ -151,6 +148,28 @@ static bool write_phase(struct json *json, const char *key, const struct metrics
     json_close(json);
     return ran && figures.met;
 }
+
+#define FIGURE_OF_SAVES(key, member, type) FIELD_OUT(struct metrics_checkpoints, key, member, type)
+
+static const struct field sizes_fields[] = {
+    FIGURE_OF_SAVES("count", count, FIELD_INT),
+    FIGURE_OF_SAVES("bytes", bytes, FIELD_INT64),
+    FIGURE_OF_SAVES("all_bytes", all_bytes, FIELD_INT64),
+};
+
+static const struct field times_fields[] = {
+    FIGURE_OF_SAVES("duration_mean", duration_mean, FIELD_DOUBLE),
+    FIGURE_OF_SAVES("duration_stdev", duration_stdev, FIELD_DOUBLE),
+    FIGURE_OF_SAVES("duration_most", duration_max, FIELD_DOUBLE),
+    FIGURE_OF_SAVES("bytes_per_second_mean", throughput_mean, FIELD_DOUBLE),
+    FIGURE_OF_SAVES("bytes_per_second_stdev", throughput_stdev, FIELD_DOUBLE),
+    FIGURE_OF_SAVES("bytes_per_second_least", throughput_min, FIELD_DOUBLE),
+    FIELD_OPEN("slowest_rank", FIELD_FLAT_MAP),
+    FIGURE_OF_SAVES("rank", rank_min_at, FIELD_INT),
+    FIGURE_OF_SAVES("bytes_per_second", rank_min, FIELD_DOUBLE),
+    FIELD_CLOSE,
+    FIGURE_OF_SAVES("sync_share", sync, FIELD_DOUBLE),
+};
 
 static bool write_checkpoints(struct json *json, const char *key, const struct metrics *metrics,
                               enum metrics_kind kind, struct error *err)
@@ -163,22 +182,10 @@ static bool write_checkpoints(struct json *json, const char *key, const struct m
         return true;
     }
     json_open(json, key, '{');
-    json_integer(json, "count", figures.count);
-    json_integer(json, "bytes", figures.bytes);
-    json_integer(json, "all_bytes", figures.all_bytes);
+    FIELDS_WRITE(&figures, sizes_fields, json);
     if (kind == METRICS_LOAD)
         write_known(json, "from_storage", figures.from_storage);
-    json_number(json, "duration_mean", figures.duration_mean);
-    json_number(json, "duration_stdev", figures.duration_stdev);
-    json_number(json, "duration_most", figures.duration_max);
-    json_number(json, "bytes_per_second_mean", figures.throughput_mean);
-    json_number(json, "bytes_per_second_stdev", figures.throughput_stdev);
-    json_number(json, "bytes_per_second_least", figures.throughput_min);
-    json_open_flat(json, "slowest_rank", '{');
-    json_integer(json, "rank", figures.rank_min_at);
-    json_number(json, "bytes_per_second", figures.rank_min);
-    json_close(json);
-    json_number(json, "sync_share", figures.sync);
+    FIELDS_WRITE(&figures, times_fields, json);
     json_close(json);
     return true;
 }
@@ -199,6 +206,19 @@ static bool write_dlio(struct json *json, const char *key, const struct metrics 
     return true;
 }
 
+#define OF_HOST(key, member, type) FIELD_OUT(struct session_host, key, member, type)
+
+static const struct field host_fields[] = {
+    OF_HOST("cpus", cpus, FIELD_INT),
+    OF_HOST("memory", memory, FIELD_INT64),
+    OF_HOST("accelerators", accelerators, FIELD_INT),
+    OF_HOST("processes", processes, FIELD_INT),
+    OF_HOST("cpu_seconds", cpu_seconds, FIELD_DOUBLE),
+    OF_HOST("read_seconds", read_busy, FIELD_DOUBLE),
+    OF_HOST("read_seconds_without_processor", read_delayed, FIELD_DOUBLE),
+    OF_HOST("throttled_seconds", throttled, FIELD_DOUBLE),
+};
+
 static void write_hosts(struct json *json, const struct session *session)
 {
     json_open(json, "hosts", '[');
@@ -207,14 +227,7 @@ static void write_hosts(struct json *json, const struct session *session)
         json_open(json, NULL, '{');
         json_string(json, "name", host->name);
         json_string(json, "system", *host->system ? host->system : NULL);
-        json_integer(json, "cpus", host->cpus);
-        json_integer(json, "memory", host->memory);
-        json_integer(json, "accelerators", host->accelerators);
-        json_integer(json, "processes", host->processes);
-        json_number(json, "cpu_seconds", host->cpu_seconds);
-        json_number(json, "read_seconds", host->read_busy);
-        json_number(json, "read_seconds_without_processor", host->read_delayed);
-        json_number(json, "throttled_seconds", host->throttled);
+        FIELDS_WRITE(host, host_fields, json);
         json_close(json);
     }
     json_close(json);

@@ -148,6 +148,7 @@ bool metrics_figures(const struct metrics *metrics, enum metrics_phase phase, in
     figures->samples_per_second = (double)counted.samples / figures->seconds;
     figures->bytes_per_second = (double)counted.bytes / figures->seconds;
     add_shares(&counted, figures);
+    figures->all_samples_per_second = (double)figures->all_samples / figures->all_seconds;
     figures->met = figures->au >= metrics->options.au_target;
     return true;
 }

@@ -43,7 +43,7 @@ struct metrics_figures {
     struct metrics_range load_range;           /* seconds that one accelerator waited for batches */
     struct metrics_range last_range;           /* times that one accelerator came last to the barrier */
     int64_t all_steps, all_samples, all_bytes; /* with the excluded steps */
-    double all_seconds;
+    double all_seconds, all_samples_per_second;
     bool met; /* au ≥ au_target */
 };
 

@@ -1,5 +1,5 @@
 /* Measured layers as a table, and as rehearse-layer-times/1. */
-#include "core/json.h"
+#include "core/fields.h"
 #include "core/unit.h"
 #include "measure/layers/layers.h"
 
@@ -143,17 +143,39 @@ static void write_known(struct json *json, const char *key, double value)
         json_number(json, key, value);
 }
 
+#define OF_TIME(key, member, type) FIELD_OUT(struct sample_result, key, member, type)
+
+static const struct field time_fields[] = {
+    OF_TIME("low", low, FIELD_DOUBLE),
+    OF_TIME("high", high, FIELD_DOUBLE),
+    OF_TIME("fastest", fastest, FIELD_DOUBLE),
+    OF_TIME("cpu_seconds", processor, FIELD_DOUBLE),
+    OF_TIME("within", precision, FIELD_DOUBLE),
+    OF_TIME("samples", count, FIELD_INT),
+    OF_TIME("runs_per_sample", batch, FIELD_INT64),
+    OF_TIME("warm_ups", warm_ups, FIELD_INT),
+    OF_TIME("disturbed", disturbed, FIELD_INT),
+};
+
+static const struct field product_fields[] = {
+    FIELD(struct measured_product, batch, FIELD_INT64, 0, 0),
+    FIELD(struct measured_product, m, FIELD_INT64, 0, 0),
+    FIELD(struct measured_product, n, FIELD_INT64, 0, 0),
+    FIELD(struct measured_product, k, FIELD_INT64, 0, 0),
+    FIELD_OUT(struct measured_product, "seconds", time.median, FIELD_DOUBLE),
+};
+
+static const struct field layer_fields[] = {
+    FIELD(struct measured_layer, name, FIELD_TEXT, 0, 0),
+    FIELD_OUT(struct measured_layer, "same_as", same, FIELD_INT),
+    FIELD(struct measured_layer, parameter_bytes, FIELD_INT64, 0, 0),
+    FIELD(struct measured_layer, activation_bytes, FIELD_INT64, 0, 0),
+    FIELD(struct measured_layer, output_bytes, FIELD_INT64, 0, 0),
+};
+
 static void write_time(struct json *json, const struct sample_result *time)
 {
-    json_number(json, "low", time->low);
-    json_number(json, "high", time->high);
-    json_number(json, "fastest", time->fastest);
-    json_number(json, "cpu_seconds", time->processor);
-    json_number(json, "within", time->precision);
-    json_integer(json, "samples", time->count);
-    json_integer(json, "runs_per_sample", time->batch);
-    json_integer(json, "warm_ups", time->warm_ups);
-    json_integer(json, "disturbed", time->disturbed);
+    FIELDS_WRITE(time, time_fields, json);
     json_bool(json, "is_precise", !(time->notes & SAMPLE_LIMIT));
     json_bool(json, "is_bimodal", time->notes & SAMPLE_BIMODAL);
     json_bool(json, "is_slowing", time->notes & SAMPLE_SLOWING);
@@ -229,11 +251,7 @@ void measured_write_json(const struct measured_layers *measured, const char *com
     for (int i = 0; i < measured->count; i++) {
         const struct measured_layer *layer = &measured->layers[i];
         json_open(json, NULL, '{');
-        json_string(json, "name", layer->name);
-        json_integer(json, "same_as", layer->same);
-        json_integer(json, "parameter_bytes", layer->parameter_bytes);
-        json_integer(json, "activation_bytes", layer->activation_bytes);
-        json_integer(json, "output_bytes", layer->output_bytes);
+        FIELDS_WRITE(layer, layer_fields, json);
         write_pass(json, "forward", &layer->forward, is_by_plugin(measured));
         write_pass(json, "backward", &layer->backward, is_by_plugin(measured));
         json_close(json);
@@ -244,11 +262,7 @@ void measured_write_json(const struct measured_layers *measured, const char *com
         const struct measured_product *product = &measured->products[i];
         json_open(json, NULL, '{');
         json_string(json, "type", cost_type_name(product->type));
-        json_integer(json, "batch", product->batch);
-        json_integer(json, "m", product->m);
-        json_integer(json, "n", product->n);
-        json_integer(json, "k", product->k);
-        json_number(json, "seconds", product->time.median);
+        FIELDS_WRITE(product, product_fields, json);
         write_time(json, &product->time);
         json_close(json);
     }

@@ -1,7 +1,7 @@
 #include "measure/links/write.h"
 
 #include "cluster/cluster.h"
-#include "core/json.h"
+#include "core/fields.h"
 #include "core/unit.h"
 
 #include <inttypes.h>
@@ -177,6 +177,21 @@ void study_print(const struct study *study, const struct study_fits *fits, const
 
 /* ---- JSON ---- */
 
+static const struct field row_fields[] = {
+    FIELD_OUT(struct study_row, "bytes", work.bytes, FIELD_INT64),
+    FIELD_OUT(struct study_row, "seconds", time.median, FIELD_DOUBLE),
+    FIELD_OUT(struct study_row, "low", time.low, FIELD_DOUBLE),
+    FIELD_OUT(struct study_row, "high", time.high, FIELD_DOUBLE),
+    FIELD_OUT(struct study_row, "shortest", time.fastest, FIELD_DOUBLE),
+    FIELD_OUT(struct study_row, "samples", time.count, FIELD_INT),
+};
+
+static const struct field node_fields[] = {
+    FIELD(struct node_facts, packages, FIELD_INT, 0, 0), FIELD(struct node_facts, cores, FIELD_INT, 0, 0),
+    FIELD(struct node_facts, threads, FIELD_INT, 0, 0),  FIELD(struct node_facts, memory, FIELD_INT64, 0, 0),
+    FIELD(struct node_facts, cards, FIELD_CHARS, 0, 0),
+};
+
 static void json_link(struct json *json, const struct study *study, int host)
 {
     struct study_link link;
@@ -205,12 +220,7 @@ static void json_row(struct json *json, const struct study *study, const struct 
     json_integer(json, "nodes", place->nodes);
     json_integer(json, "groups", place->pairs);
     json_string(json, "host", place->host < 0 ? NULL : study->nodes[place->host].name);
-    json_integer(json, "bytes", row->work.bytes);
-    json_number(json, "seconds", row->time.median);
-    json_number(json, "low", row->time.low);
-    json_number(json, "high", row->time.high);
-    json_number(json, "shortest", row->time.fastest);
-    json_integer(json, "samples", row->time.count);
+    FIELDS_WRITE(row, row_fields, json);
     if (row->work.task == LINK_OVERLAP && row->work.loops > 0) {
         json_number(json, "computing", row->computing);
         json_number(json, "alone", row->alone);
@@ -250,11 +260,7 @@ void study_write_json(const struct study *study, const struct study_fits *fits,
         json_string(json, "name", node->name);
         json_string(json, "processor", node->processor);
         json_integer(json, "ranks", study->ranks_of[host]);
-        json_integer(json, "packages", node->packages);
-        json_integer(json, "cores", node->cores);
-        json_integer(json, "threads", node->threads);
-        json_integer(json, "memory", node->memory);
-        json_string(json, "cards", node->cards);
+        FIELDS_WRITE(node, node_fields, json);
         json_close(json);
     }
     json_close(json);
