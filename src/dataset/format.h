@@ -174,9 +174,8 @@ struct dataset_format {
     int tolerance;
 };
 
-/* Return the format of this name, or NULL; and all formats. */
+/* Returns the format of this name, or NULL. */
 const struct dataset_format *dataset_format_find(const char *name);
-const struct dataset_format *const *dataset_formats(size_t *count);
 
 /* Adds the usual path of a part, for formats without `path`. */
 void dataset_usual_path(const struct dataset_file *file, struct text *path);

@@ -8,6 +8,7 @@
 #include "dataset/format.h"
 #include "dataset/layout.h"
 #include "feed/loader/loader.h"
+#include "run/run.h"
 #include "storage/storage.h"
 
 #include <inttypes.h>
@@ -42,7 +43,7 @@ struct disk {
     const struct sim_tasks *tasks;
     int first, count;
     struct disk_device *devices;
-    struct disk_counts counts;
+    struct run_counts counts;
     /* samples */
     struct storage *data;
     struct dataset_layout layout;
@@ -252,13 +253,8 @@ static bool write_manifest(void *context, struct error *err)
     json_integer(&json, "number", save->number);
     json_integer(&json, "devices", save->disk->tasks->system->device_count);
     json_close(&json);
-    struct storage_writer *writer = storage_create(save->disk->checkpoints, name, &options, err);
-    bool ok =
-        writer && (!text.failed || error_memory(err)) && storage_write(writer, text.data, text.length, err);
-    if (ok)
-        ok = storage_commit(writer, NULL, err);
-    else
-        storage_discard(writer);
+    bool ok = (!text.failed || error_memory(err)) &&
+              storage_put(save->disk->checkpoints, name, text.data, text.length, &options, err);
     text_release(&text);
     return ok;
 }
@@ -388,7 +384,7 @@ bool disk_check(struct disk *disk, struct error *err)
     return true;
 }
 
-struct disk_counts disk_counts(const struct disk *disk)
+const struct run_counts *disk_counts(const struct disk *disk)
 {
-    return disk->counts;
+    return &disk->counts;
 }

@@ -17,6 +17,8 @@
 
 #define DISK_LOOK 1e-3 /* seconds between two looks whether samples are there */
 
+struct run_counts;
+
 /* NULL: as deadlines say. */
 struct run_disk {
     const char *data; /* a folder that `rehearse dataset generate` has filled */
@@ -25,11 +27,6 @@ struct run_disk {
 
 /* Returns the bytes of a sample of a data set; 0: *err. */
 double disk_sample_bytes(const char *data, struct error *err);
-
-struct disk_counts {
-    int64_t samples, sample_bytes;
-    int64_t files, file_bytes; /* of checkpoints */
-};
 
 struct disk;
 
@@ -54,6 +51,6 @@ bool disk_complete(struct disk *disk, struct error *err);
 
 /* After the run: waits for pending operations. False: samples or files are wrong. */
 bool disk_check(struct disk *disk, struct error *err);
-struct disk_counts disk_counts(const struct disk *disk);
+const struct run_counts *disk_counts(const struct disk *disk); /* of samples and files */
 
 #endif

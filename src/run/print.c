@@ -43,21 +43,21 @@ void run_print(const struct run_result *result, struct text *out)
         text_add(out, "  slower: this host's processors or network did not keep up; --byte-share 0.1\n  "
                       "sends a tenth of the bytes, --priority runs ranks before other programs\n");
     text_format(out, "\n%" PRId64 " tasks, as scheduled; %" PRId64 " activations stored and freed\n",
-                result->tasks, result->kept);
+                result->counts.tasks, result->counts.kept);
     text_format(out, "%" PRId64 " messages of %s between devices; %s across ranks, %s within ranks\n",
-                result->messages, bytes(a, (double)result->bytes), bytes(b, (double)result->wire_bytes),
-                bytes(c, (double)result->copied_bytes));
-    if (result->samples > 0)
-        text_format(out, "%" PRId64 " samples of %s read\n", result->samples,
-                    bytes(a, (double)result->sample_bytes));
-    if (result->files > 0)
-        text_format(out, "%" PRId64 " files of checkpoints written, %s\n", result->files,
-                    bytes(a, (double)result->file_bytes));
+                result->counts.messages, bytes(a, (double)result->counts.bytes),
+                bytes(b, (double)result->counts.wire_bytes), bytes(c, (double)result->counts.copied_bytes));
+    if (result->counts.samples > 0)
+        text_format(out, "%" PRId64 " samples of %s read\n", result->counts.samples,
+                    bytes(a, (double)result->counts.sample_bytes));
+    if (result->counts.files > 0)
+        text_format(out, "%" PRId64 " files of checkpoints written, %s\n", result->counts.files,
+                    bytes(a, (double)result->counts.file_bytes));
     if (result->computed)
         text_format(out, "kernels computed by %s: %s (CPU %s), planned %s\n", result->computed,
                     seconds(a, result->kernels_wall), seconds(b, result->kernels_processor),
                     seconds(c, result->kernels_planned));
-    text_format(out, "%" PRId64 " collectives with correct sums\n", result->collectives_checked);
+    text_format(out, "%" PRId64 " collectives with correct sums\n", result->counts.collectives_checked);
     text_format(out, "tasks end %s late (median; p99 %s, max %s)\n", seconds(a, result->late_median),
                 seconds(b, result->late_p99), seconds(c, result->late_max));
     if (result->ranks > 1)
@@ -113,22 +113,22 @@ static const struct field result_fields[] = {
     RESULT("processor_seconds", processor, FIELD_DOUBLE),
     RESULT("clock_error", clock_error, FIELD_DOUBLE),
     RESULT("clock_drift", clock_drift, FIELD_DOUBLE),
-    RESULT("tasks", tasks, FIELD_INT64),
-    RESULT("activations", kept, FIELD_INT64),
-    RESULT("collectives_checked", collectives_checked, FIELD_INT64),
-    RESULT("messages", messages, FIELD_INT64),
+    RESULT("tasks", counts.tasks, FIELD_INT64),
+    RESULT("activations", counts.kept, FIELD_INT64),
+    RESULT("collectives_checked", counts.collectives_checked, FIELD_INT64),
+    RESULT("messages", counts.messages, FIELD_INT64),
     FIELD_OPEN("bytes", FIELD_FLAT_MAP),
-    RESULT("messages", bytes, FIELD_INT64),
-    RESULT("between_ranks", wire_bytes, FIELD_INT64),
-    RESULT("copied", copied_bytes, FIELD_INT64),
+    RESULT("messages", counts.bytes, FIELD_INT64),
+    RESULT("between_ranks", counts.wire_bytes, FIELD_INT64),
+    RESULT("copied", counts.copied_bytes, FIELD_INT64),
     FIELD_CLOSE,
     FIELD_OPEN("loaded", FIELD_FLAT_MAP),
-    RESULT("samples", samples, FIELD_INT64),
-    RESULT("bytes", sample_bytes, FIELD_INT64),
+    RESULT("samples", counts.samples, FIELD_INT64),
+    RESULT("bytes", counts.sample_bytes, FIELD_INT64),
     FIELD_CLOSE,
     FIELD_OPEN("saved", FIELD_FLAT_MAP),
-    RESULT("files", files, FIELD_INT64),
-    RESULT("bytes", file_bytes, FIELD_INT64),
+    RESULT("files", counts.files, FIELD_INT64),
+    RESULT("bytes", counts.file_bytes, FIELD_INT64),
     FIELD_CLOSE,
     FIELD_OPEN("memory", FIELD_FLAT_MAP),
     RESULT("device", memory, FIELD_INT64),

@@ -12,8 +12,8 @@ struct words {
     int first, devices, iterations;
     double end, processor, planned, drift;
     struct worker_seconds kernels;
-    struct disk_counts disk;
-    int64_t tasks, messages, checked, bytes, wire_bytes, copied_bytes, kept, memory, buffers;
+    struct run_counts counts;
+    int64_t memory, buffers;
     struct histogram late;
 };
 
@@ -40,6 +40,13 @@ static int64_t bytes_beside(const struct player *player)
     return most;
 }
 
+static void add_counts(struct run_counts *sum, const struct run_counts *part)
+{
+    int64_t *sums = (int64_t *)sum;
+    for (size_t i = 0; i < sizeof *sum / sizeof *sums; i++)
+        sums[i] += ((const int64_t *)part)[i];
+}
+
 static bool append(struct text *text, const void *bytes, size_t length, struct error *err)
 {
     text_add_bytes(text, bytes, length);
@@ -57,10 +64,10 @@ static bool write_words(const struct player *player, double processor, struct te
     for (int d = 0; ok && d < player->count; d++) {
         const struct player_device *device = &player->devices[d];
         words->end = fmax(words->end, device->end);
-        words->tasks += device->task_count;
-        words->messages += device->sent;
-        words->bytes += device->sent_bytes;
-        words->kept += device->kept;
+        words->counts.tasks += device->task_count;
+        words->counts.messages += device->sent;
+        words->counts.bytes += device->sent_bytes;
+        words->counts.kept += device->kept;
         for (int i = 0; i < device->iterations; i++)
             ends[i] = fmax(ends[i], device->iteration_ends[i] * (1.0 + player->drift));
     }
@@ -74,10 +81,10 @@ static bool write_words(const struct player *player, double processor, struct te
         if (player->compute)
             words->kernels = compute_seconds(player->compute);
         if (player->disk)
-            words->disk = disk_counts(player->disk);
-        words->checked = player->checked;
-        words->wire_bytes = player->wire->sent_bytes;
-        words->copied_bytes = player->copied_bytes;
+            add_counts(&words->counts, disk_counts(player->disk));
+        words->counts.collectives_checked = player->checked;
+        words->counts.wire_bytes = player->wire->sent_bytes;
+        words->counts.copied_bytes = player->copied_bytes;
         words->memory = bytes_beside(player);
         words->buffers = player->pool.peak;
         words->late = player->late;
@@ -151,21 +158,11 @@ static bool read_words(void *context, int rank, const void *bytes, size_t length
     if (ok) {
         result->wall = fmax(result->wall, words->end);
         result->processor += words->processor;
-        result->samples += words->disk.samples;
-        result->sample_bytes += words->disk.sample_bytes;
-        result->files += words->disk.files;
-        result->file_bytes += words->disk.file_bytes;
+        add_counts(&result->counts, &words->counts);
         result->clock_drift = fmax(result->clock_drift, fabs(words->drift));
         result->kernels_planned += words->planned;
         result->kernels_wall += words->kernels.wall;
         result->kernels_processor += words->kernels.processor;
-        result->tasks += words->tasks;
-        result->messages += words->messages;
-        result->bytes += words->bytes;
-        result->wire_bytes += words->wire_bytes;
-        result->copied_bytes += words->copied_bytes;
-        result->collectives_checked += words->checked;
-        result->kept += words->kept;
         result->memory = words->memory > result->memory ? words->memory : result->memory;
         result->buffers = words->buffers > result->buffers ? words->buffers : result->buffers;
         histogram_merge(&story->late, &words->late);

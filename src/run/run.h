@@ -57,6 +57,17 @@ struct run_options {
     const struct timeline_sink *simulated; /* gets the simulated tasks; NULL: none */
 };
 
+/* Sums over the ranks. All members are numbers of 64 bits. */
+struct run_counts {
+    int64_t tasks, messages, collectives_checked;
+    int64_t bytes;                 /* of messages between devices */
+    int64_t wire_bytes;            /* between ranks */
+    int64_t copied_bytes;          /* within ranks */
+    int64_t samples, sample_bytes; /* read from a data set */
+    int64_t files, file_bytes;     /* of checkpoints */
+    int64_t kept;                  /* activations kept, and freed */
+};
+
 /* Seconds are those of one iteration; a median where there are several. */
 struct run_result {
     struct arena arena;
@@ -73,15 +84,9 @@ struct run_result {
     double late_median, late_p99, late_max; /* of tasks that were due, seconds */
     double clock_drift; /* of a rank's clock, at most, that was corrected; seconds a second */
     double clock_error; /* of the ranks' clocks, at most */
-    int64_t tasks, messages, collectives_checked;
-    int64_t bytes;                 /* of messages between devices */
-    int64_t wire_bytes;            /* between ranks */
-    int64_t copied_bytes;          /* within ranks */
-    int64_t samples, sample_bytes; /* read from a data set */
-    int64_t files, file_bytes;     /* of checkpoints */
-    int64_t kept;                  /* activations kept, and freed */
-    int64_t memory;                /* bytes of the fullest rank for one device, beside buffers */
-    int64_t buffers;               /* bytes of buffers of the fullest rank */
+    struct run_counts counts;
+    int64_t memory;  /* bytes of the fullest rank for one device, beside buffers */
+    int64_t buffers; /* bytes of buffers of the fullest rank */
 };
 
 /* Plays the plan. All ranks call it with the same plan and options; the result is rank 0's, which releases it with

@@ -248,6 +248,16 @@ bool storage_commit(struct storage_writer *writer, struct storage_written *writt
     return ok;
 }
 
+bool storage_put(struct storage *storage, const char *name, const void *data, size_t length,
+                 const struct storage_write_options *options, struct error *err)
+{
+    struct storage_writer *writer = storage_create(storage, name, options, err);
+    if (writer && storage_write(writer, data, length, err))
+        return storage_commit(writer, NULL, err);
+    storage_discard(writer);
+    return false;
+}
+
 void storage_discard(struct storage_writer *writer)
 {
     if (!writer)

@@ -154,3 +154,33 @@ bool storage_read(struct storage_reader *reader, struct storage_file *file, stru
         reader->counts.bytes += extents[i].length;
     return true;
 }
+
+static bool read_whole(struct storage_reader *reader, struct storage_file *file, int64_t most, char **data,
+                       size_t *length, struct error *err)
+{
+    int64_t size;
+    if (!storage_file_size(reader, file, &size, err))
+        return false;
+    if (size > most)
+        return error_set(err, ERROR_INPUT, "%s: over the limit of %" PRId64 " bytes", file->path, most);
+    *data = malloc((size_t)size + 1);
+    if (!*data)
+        return error_memory(err);
+    *length = (size_t)size;
+    struct storage_extent all = {.length = size, .to = *data};
+    return size == 0 || storage_read(reader, file, &all, 1, err);
+}
+
+bool storage_get(struct storage *storage, const char *name, int64_t most, char **data, size_t *length,
+                 struct error *err)
+{
+    *data = NULL;
+    struct storage_reader *reader = storage_reader_new(storage, err);
+    struct storage_file *file = reader ? storage_open(reader, name, err) : NULL;
+    bool ok = file && read_whole(reader, file, most, data, length, err);
+    storage_close(file);
+    storage_reader_free(reader);
+    if (!ok)
+        free(*data);
+    return ok;
+}

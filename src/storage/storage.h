@@ -150,6 +150,10 @@ int64_t storage_file_alignment(const struct storage_file *file);
 bool storage_read(struct storage_reader *reader, struct storage_file *file, struct storage_extent *extents,
                   int count, struct error *err);
 
+/* Reads a whole file of at most `most` bytes; the caller frees *data, which has one byte more than *length. */
+bool storage_get(struct storage *storage, const char *name, int64_t most, char **data, size_t *length,
+                 struct error *err);
+
 /* ---- Writing ---- */
 
 struct storage_writer;
@@ -184,6 +188,10 @@ bool storage_writes_at(const struct storage *storage);
  * not idle until too much is dirty or all must be synced. A writer is written to by this or by storage_write, not by both. */
 bool storage_write_at(struct storage_writer *writer, int64_t offset, const void *from, size_t length,
                       struct error *err);
+
+/* Creates, writes and commits a file. */
+bool storage_put(struct storage *storage, const char *name, const void *data, size_t length,
+                 const struct storage_write_options *options, struct error *err);
 
 /* Gives the file its name, replacing an existing file, or removes it on failure. Frees the writer either way.
  * `written` may be NULL. */

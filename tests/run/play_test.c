@@ -188,12 +188,12 @@ static void everything_is_sent_and_freed(void **state)
         assert_string_equal(said, "");
         assert_int_equal(result.devices, 8);
         assert_int_equal(result.per_rank, 8 / ranks);
-        assert_int_equal(result.messages,
+        assert_int_equal(result.counts.messages,
                          microbatches * 2 * 2 * 2 * 3); /* iterations, copies, both ways, cuts */
-        assert_true(result.kept >= microbatches * 2 * 8);
-        assert_true(result.bytes > 0);
-        assert_true(result.collectives_checked >= 8);
-        assert_true(ranks > 1 ? result.wire_bytes > 0 : result.wire_bytes == 0);
+        assert_true(result.counts.kept >= microbatches * 2 * 8);
+        assert_true(result.counts.bytes > 0);
+        assert_true(result.counts.collectives_checked >= 8);
+        assert_true(ranks > 1 ? result.counts.wire_bytes > 0 : result.counts.wire_bytes == 0);
     }
     plan_release(&plan);
 }
@@ -223,7 +223,7 @@ static void every_schedule_is_played(void **state)
         play_on_ranks(&plan, &playing, said, sizeof said, &result);
         if (said[0])
             fail_msg("%s: %s", schedules[i].name, said);
-        assert_true(result.messages > 0);
+        assert_true(result.counts.messages > 0);
         plan_release(&plan);
     }
 }

@@ -114,51 +114,15 @@ bool checkpoint_manifest_write(const struct checkpoint_manifest *manifest, struc
 {
     struct text text = {0};
     write_text(manifest, &text);
-    struct storage_write_options options = {.sync = sync, .sync_folder = sync};
+    const struct storage_write_options options = {.sync = sync, .sync_folder = sync};
     char *path = text.failed ? (error_memory(err), NULL) : checkpoint_name(folder, name, err);
-    struct storage_writer *writer = path ? storage_create(storage, path, &options, err) : NULL;
-    bool ok = writer && storage_write(writer, text.data, text.length, err);
-    if (ok)
-        ok = storage_commit(writer, NULL, err);
-    else
-        storage_discard(writer);
+    bool ok = path && storage_put(storage, path, text.data, text.length, &options, err);
     text_release(&text);
     free(path);
     return ok;
 }
 
 /* --- in ------------------------------------------------------------------------------------------------------- */
-
-static bool read_whole(struct storage_reader *reader, struct storage_file *file, const char *name,
-                       char **data, size_t *length, struct error *err)
-{
-    int64_t size;
-    if (!storage_file_size(reader, file, &size, err))
-        return false;
-    if (size > (int64_t)DOC_MAX_BYTES)
-        return error_set(err, ERROR_INPUT, "%s: a manifest of %lld bytes is too large", name,
-                         (long long)size);
-    *data = malloc((size_t)size + 1);
-    if (!*data)
-        return error_memory(err);
-    *length = (size_t)size;
-    struct storage_extent all = {.length = size, .to = *data};
-    return size == 0 || storage_read(reader, file, &all, 1, err);
-}
-
-static bool load_text(struct storage *storage, const char *name, char **data, size_t *length,
-                      struct error *err)
-{
-    *data = NULL;
-    struct storage_reader *reader = storage_reader_new(storage, err);
-    struct storage_file *file = reader ? storage_open(reader, name, err) : NULL;
-    bool ok = file && read_whole(reader, file, name, data, length, err);
-    storage_close(file);
-    storage_reader_free(reader);
-    if (!ok)
-        free(*data);
-    return ok;
-}
 
 static bool read_integer(const struct doc *doc, const struct doc_node *map, const char *key, int64_t min,
                          int64_t *value, struct error *err)
@@ -276,7 +240,7 @@ bool checkpoint_manifest_read(struct checkpoint_manifest *manifest, struct stora
     char *data, *file = checkpoint_name(folder, name, err);
     char *path = file ? storage_path(storage, file, err) : NULL;
     size_t length = 0;
-    bool ok = path && load_text(storage, file, &data, &length, err);
+    bool ok = path && storage_get(storage, file, (int64_t)DOC_MAX_BYTES, &data, &length, err);
     if (ok) {
         ok = checkpoint_manifest_parse(manifest, path, data, length, err);
         free(data);

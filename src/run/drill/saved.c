@@ -2,13 +2,11 @@
 
 #include "core/doc.h"
 #include "core/file.h"
-#include "core/file_output.h"
 #include "core/json.h"
 #include "core/random.h"
+#include "storage/storage.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -122,45 +120,18 @@ void saved_remove(const char *folder)
 
 /* ---- a file ---- */
 
-static bool write_all(int file, const void *bytes, size_t length)
-{
-    for (size_t done = 0; done < length;) {
-        ssize_t count = write(file, (const char *)bytes + done, length - done);
-        if (count < 0 && errno != EINTR)
-            return false;
-        done += count > 0 ? (size_t)count : 0;
-    }
-    return fsync(file) == 0;
-}
-
 /* The file has its name when it is on the disk. */
-static bool write_file(const char *path, const void *bytes, size_t length, struct error *err)
+static bool write_file(const char *path, const void *bytes, size_t length, bool is_last, struct error *err)
 {
-    struct file_part file;
-    if (!file_part_open(&file, path, false, err))
-        return false;
-    bool ok = write_all(file.fd, bytes, length) ||
-              error_set(err, ERROR_FAILED, "%s: cannot write: %s", path, strerror(errno));
-    ok = ok && file_part_rename(&file, err);
-    if (ok)
-        file_part_close(&file);
-    else
-        file_part_remove(&file);
+    const struct storage_options place = {.method = STORAGE_POSIX};
+    const struct storage_write_options options = {.sync = true, .sync_folder = is_last};
+    struct storage *storage = storage_new(&place, err);
+    bool ok = storage && storage_put(storage, path, bytes, length, &options, err);
+    storage_free(storage);
     return ok;
 }
 
 /* ---- the manifest ---- */
-
-static bool sync_folder_of(const char *path, struct error *err)
-{
-    int folder = file_open_folder_of(path);
-    bool ok = folder >= 0 && fsync(folder) == 0;
-    if (!ok)
-        error_set(err, ERROR_FAILED, "%s: cannot sync its folder: %s", path, strerror(errno));
-    if (folder >= 0)
-        close(folder);
-    return ok;
-}
 
 bool saved_write(const struct saved *saved, const char *folder, struct error *err)
 {
@@ -183,8 +154,7 @@ bool saved_write(const struct saved *saved, const char *folder, struct error *er
     }
     json_close(&json);
     json_close(&json);
-    bool ok = (!text.failed || error_memory(err)) && write_file(path, text.data, text.length, err) &&
-              sync_folder_of(path, err);
+    bool ok = (!text.failed || error_memory(err)) && write_file(path, text.data, text.length, true, err);
     text_release(&text);
     if (ok)
         remove_before(folder, saved->iteration, saved_last(folder, saved->iteration - 1));
@@ -284,7 +254,7 @@ bool saved_write_part(const char *folder, int64_t iteration, int part, const uin
     char path[PATH_MAX], name[40];
     name_part(name, part);
     return make_path(path, folder, iteration, name, err) &&
-           write_file(path, words, (size_t)count * sizeof *words, err);
+           write_file(path, words, (size_t)count * sizeof *words, false, err);
 }
 
 bool saved_read_part(const struct saved *saved, const char *folder, int part, uint64_t *words,
