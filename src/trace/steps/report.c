@@ -1,6 +1,6 @@
 #include "trace/steps/report.h"
 
-#include "core/json.h"
+#include "core/fields.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -8,44 +8,65 @@
 
 /* ---- JSON ---- */
 
+static const struct field of_summary[] = {
+    FIELD_OUT(struct steps_summary, "count", count, FIELD_INT64),
+    FIELD_OUT(struct steps_summary, "mean", mean, FIELD_DOUBLE),
+    FIELD_OUT(struct steps_summary, "stdev", stdev, FIELD_DOUBLE),
+    FIELD_OUT(struct steps_summary, "least", min, FIELD_DOUBLE),
+    FIELD_OUT(struct steps_summary, "q1", q1, FIELD_DOUBLE),
+    FIELD_OUT(struct steps_summary, "median", median, FIELD_DOUBLE),
+    FIELD_OUT(struct steps_summary, "q3", q3, FIELD_DOUBLE),
+    FIELD_OUT(struct steps_summary, "most", max, FIELD_DOUBLE),
+};
+
+static const struct field of_normal[] = {
+    FIELD_OUT(struct steps_normal, "p1", low, FIELD_DOUBLE),
+    FIELD_OUT(struct steps_normal, "p99", high, FIELD_DOUBLE),
+    FIELD_OUT(struct steps_normal, "count", count, FIELD_INT64),
+    FIELD_OUT(struct steps_normal, "mu", mean, FIELD_DOUBLE),
+    FIELD_OUT(struct steps_normal, "sigma", sigma, FIELD_DOUBLE),
+};
+
+static const struct field of_plane[] = {
+    FIELD_OUT(struct steps_plane, "per_gpu", per_gpu, FIELD_DOUBLE),
+    FIELD_OUT(struct steps_plane, "per_batch", per_batch, FIELD_DOUBLE),
+    FIELD_OUT(struct steps_plane, "constant", constant, FIELD_DOUBLE),
+    FIELD_OUT(struct steps_plane, "r2", r2, FIELD_DOUBLE),
+    FIELD_OUT(struct steps_plane, "unique", unique, FIELD_FLAG),
+    FIELD_OUT(struct steps_plane, "mean_error", mean_error, FIELD_DOUBLE),
+    FIELD_OUT(struct steps_plane, "most_error", max_error, FIELD_DOUBLE),
+};
+
+static const struct field of_left_out[] = {
+    FIELD_OUT(struct steps, "first_steps", first_steps, FIELD_INT64),
+    FIELD_OUT(struct steps, "skipped_epochs", skipped, FIELD_INT64),
+    FIELD_OUT(struct steps, "zeros", zeros, FIELD_INT64),
+    FIELD_OUT(struct steps, "lines_of_other_ranks", other_ranks, FIELD_INT64),
+};
+
+static const struct field of_group[] = {
+    FIELD_OUT(struct steps_group, "gpus", gpus, FIELD_INT64),
+    FIELD_OUT(struct steps_group, "batch", batch, FIELD_INT64),
+    FIELD_OUT(struct steps_group, "files", files, FIELD_INT),
+};
+
+/* Writes a map on one line. */
+#define WRITE_FLAT(json, key, record, fields)                                                                \
+    (json_open_flat(json, key, '{'), fields_write(record, fields, sizeof(fields) / sizeof *(fields), json),  \
+     json_close(json))
+
 static void write_summary(struct json *json, const char *name, const double *sorted, size_t count)
 {
     struct steps_summary summary;
     steps_summarise(sorted, count, &summary);
-    json_open_flat(json, name, '{');
-    json_integer(json, "count", (int64_t)summary.count);
-    json_number(json, "mean", summary.mean);
-    json_number(json, "stdev", summary.stdev);
-    json_number(json, "least", summary.min);
-    json_number(json, "q1", summary.q1);
-    json_number(json, "median", summary.median);
-    json_number(json, "q3", summary.q3);
-    json_number(json, "most", summary.max);
-    json_close(json);
-}
-
-static void write_normal(struct json *json, const struct steps_normal *normal)
-{
-    if (normal->count == 0) {
-        json_null(json, "compute_fit");
-        return;
-    }
-    json_open_flat(json, "compute_fit", '{');
-    json_number(json, "p1", normal->low);
-    json_number(json, "p99", normal->high);
-    json_integer(json, "count", (int64_t)normal->count);
-    json_number(json, "mu", normal->mean);
-    json_number(json, "sigma", normal->sigma);
-    json_close(json);
+    WRITE_FLAT(json, name, &summary, of_summary);
 }
 
 static bool write_group(struct json *json, const struct steps *steps, const struct steps_group *group,
                         const struct steps_normal *normal, struct error *err)
 {
     json_open(json, NULL, '{');
-    json_integer(json, "gpus", group->gpus);
-    json_integer(json, "batch", group->batch);
-    json_integer(json, "files", group->files);
+    fields_write(group, of_group, sizeof of_group / sizeof *of_group, json);
     json_open(json, "seconds", '{');
     for (int i = 0; i < steps->event_count; i++)
         if (group->events[i].count > 0)
@@ -62,22 +83,12 @@ static bool write_group(struct json *json, const struct steps *steps, const stru
         free(values);
     }
     json_close(json);
-    write_normal(json, normal);
+    if (normal->count > 0)
+        WRITE_FLAT(json, "compute_fit", normal, of_normal);
+    else
+        json_null(json, "compute_fit");
     json_close(json);
     return true;
-}
-
-static void write_plane(struct json *json, const char *name, const struct steps_plane *plane)
-{
-    json_open_flat(json, name, '{');
-    json_number(json, "per_gpu", plane->per_gpu);
-    json_number(json, "per_batch", plane->per_batch);
-    json_number(json, "constant", plane->constant);
-    json_number(json, "r2", plane->r2);
-    json_bool(json, "unique", plane->unique);
-    json_number(json, "mean_error", plane->mean_error);
-    json_number(json, "most_error", plane->max_error);
-    json_close(json);
 }
 
 bool steps_write_json(const struct steps *steps, const struct steps_model *model, struct json *json,
@@ -88,12 +99,7 @@ bool steps_write_json(const struct steps *steps, const struct steps_model *model
     json_string(json, "source", steps_source_name(steps->source));
     json_bool(json, "as_study", steps->as_study);
     json_integer(json, "files", steps->files);
-    json_open_flat(json, "left_out", '{');
-    json_integer(json, "first_steps", steps->first_steps);
-    json_integer(json, "skipped_epochs", steps->skipped);
-    json_integer(json, "zeros", steps->zeros);
-    json_integer(json, "lines_of_other_ranks", steps->other_ranks);
-    json_close(json);
+    WRITE_FLAT(json, "left_out", steps, of_left_out);
     json_integer(json, "malformed", steps->malformed);
     import_places_write_json(&steps->places, "malformed_places", json);
     json_open(json, "configurations", '[');
@@ -103,8 +109,8 @@ bool steps_write_json(const struct steps *steps, const struct steps_model *model
     json_close(json);
     if (model->mean.known) {
         json_open(json, "compute_model", '{');
-        write_plane(json, "mu", &model->mean);
-        write_plane(json, "sigma", &model->sigma);
+        WRITE_FLAT(json, "mu", &model->mean, of_plane);
+        WRITE_FLAT(json, "sigma", &model->sigma, of_plane);
         json_close(json);
     } else
         json_null(json, "compute_model");

@@ -71,7 +71,6 @@ NEVER_CALLED(trace_set_meta);
 NEVER_CALLED(trace_writer_added);
 NEVER_CALLED(trace_writer_rows);
 NEVER_CALLED(trace_is_selected);
-NEVER_CALLED(trace_version);
 NEVER_CALLED(trace_unfinished);
 NEVER_CALLED(trace_select);
 NEVER_CALLED(trace_process_info);

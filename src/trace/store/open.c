@@ -92,31 +92,26 @@ bool store_fail(sqlite3 *db, const struct store_guard *guard, const char *path, 
 
 /* ---- the schema ---- */
 
-/* Every table that is read, with the version that added its columns. Further columns are ignored. */
+/* Every table that is read. Further columns are ignored. */
 static const struct table {
     const char *name;
-    int since; /* a version of the schema */
     const char *columns[12];
 } tables[] = {
-    {"meta", 1, {"key", "value"}},
-    {"process", 1, {"id", "pid", "tid", "parent_pid", "start_ns", "end_ns", "name", "command"}},
-    {"file", 1, {"id", "device", "inode", "path"}},
-    {"file", 2, {"kind"}},
-    {"call", 1, {"id", "name"}},
-    {"disk", 1, {"id", "name"}},
-    {"series", 1, {"id", "kind", "source"}},
+    {"meta", {"key", "value"}},
+    {"process", {"id", "pid", "tid", "parent_pid", "start_ns", "end_ns", "name", "command"}},
+    {"file", {"id", "device", "inode", "path", "kind"}},
+    {"call", {"id", "name"}},
+    {"disk", {"id", "name"}},
+    {"series", {"id", "kind", "source"}},
     {"event",
-     1,
      {"id", "class", "start_ns", "latency_ns", "process", "file", "call", "fd", "offset", "size", "result",
       "cached"}},
     {"block",
-     1,
      {"id", "operation", "start_ns", "queue_ns", "service_ns", "disk", "sector", "bytes", "process", "file",
       "cause"}},
-    {"sample", 1, {"series", "time_ns", "value"}},
-    {"phase", 1, {"name", "start_ns", "end_ns", "source"}},
-    {"lost", 1, {"class", "count"}},
-    {"lost", 2, {"from_ns", "to_ns"}},
+    {"sample", {"series", "time_ns", "value"}},
+    {"phase", {"name", "start_ns", "end_ns", "source"}},
+    {"lost", {"class", "count", "from_ns", "to_ns"}},
 };
 #define MAX_COLUMNS (sizeof tables->columns / sizeof *tables->columns)
 
@@ -184,8 +179,7 @@ static bool check_columns(sqlite3 *db, struct store_guard *guard, const char *pa
     return done;
 }
 
-static bool check_version(sqlite3 *db, struct store_guard *guard, const char *path, int *known,
-                          struct error *err)
+static bool check_version(sqlite3 *db, struct store_guard *guard, const char *path, struct error *err)
 {
     int64_t application, version;
     if (!one_number(db, guard, path, "PRAGMA application_id", &application, err) ||
@@ -193,18 +187,15 @@ static bool check_version(sqlite3 *db, struct store_guard *guard, const char *pa
         return false;
     if (application != TRACE_APPLICATION_ID)
         return error_set(err, ERROR_INPUT, "'%s' is an SQLite database, but not a trace", path);
-    if (version > TRACE_SCHEMA_VERSION)
-        return error_set(
-            err, ERROR_INPUT,
-            "'%s' has schema version %lld, this program knows versions up to %d: use a newer program", path,
-            (long long)version, TRACE_SCHEMA_VERSION);
     if (version < 1)
         return error_set(err, ERROR_INPUT, "'%s' is damaged: schema version %lld", path, (long long)version);
-    *known = (int)version;
-    return true;
+    return version == TRACE_SCHEMA_VERSION ||
+           error_set(err, ERROR_INPUT, "'%s' has schema version %lld, this program knows version %d: %s",
+                     path, (long long)version, TRACE_SCHEMA_VERSION,
+                     version > TRACE_SCHEMA_VERSION ? "use a newer program" : "record or import it again");
 }
 
-bool store_open(const char *path, sqlite3 **db, struct store_guard *guard, int *version, struct error *err)
+bool store_open(const char *path, sqlite3 **db, struct store_guard *guard, struct error *err)
 {
     struct stat state;
     *db = NULL;
@@ -220,13 +211,13 @@ bool store_open(const char *path, sqlite3 **db, struct store_guard *guard, int *
     sqlite3_limit(*db, SQLITE_LIMIT_LENGTH, MAX_NAME_BYTES);
     if (!store_distrust(*db))
         return store_fail(*db, guard, path, err);
-    if (!check_version(*db, guard, path, version, err))
+    if (!check_version(*db, guard, path, err))
         return false;
     if (stat(path, &state) == 0 && state.st_size > guard->bytes)
         guard->bytes = state.st_size; /* a journal was played back */
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        if (tables[i].since <= *version && (!is_table(*db, guard, path, tables[i].name, err) ||
-                                            !check_columns(*db, guard, path, &tables[i], err)))
+        if (!is_table(*db, guard, path, tables[i].name, err) ||
+            !check_columns(*db, guard, path, &tables[i], err))
             return false;
     return true;
 }

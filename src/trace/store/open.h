@@ -20,8 +20,8 @@ struct store_guard {
 bool store_distrust(sqlite3 *db);
 
 /* Opens for reading, and checks that the file is a trace whose tables have the known columns. The caller
- * closes *db, even after a failure; *guard must live as long. *version is the schema's. */
-bool store_open(const char *path, sqlite3 **db, struct store_guard *guard, int *version, struct error *err);
+ * closes *db, even after a failure; *guard must live as long. */
+bool store_open(const char *path, sqlite3 **db, struct store_guard *guard, struct error *err);
 
 /* Resets the budget of a statement before it runs. */
 void store_guard_begin(struct store_guard *guard);

@@ -108,7 +108,7 @@ static void *row_at(struct table *table, int64_t at, size_t size)
 
 /* How a dictionary is read. Ids must be 1, 2, 3, …: no other id makes room for all before it. */
 struct dictionary {
-    const char *name, *sql, *sql_of_1; /* sql_of_1: of a store of version 1; NULL: the same */
+    const char *name, *sql;
     size_t size;
     const void *none;
     read_row *read;
@@ -123,9 +123,7 @@ static bool load_table(struct trace_reader *reader, struct table *table, const s
     if (!row)
         return error_memory(err);
     memcpy(row, dictionary->none, dictionary->size);
-    if (!row_begin(&cursor, reader, dictionary->name,
-                   reader->version == 1 && dictionary->sql_of_1 ? dictionary->sql_of_1 : dictionary->sql,
-                   err))
+    if (!row_begin(&cursor, reader, dictionary->name, dictionary->sql, err))
         return false;
     while (row_next(&cursor)) {
         int64_t at = table->count + 1;
@@ -170,21 +168,21 @@ static bool sort_phases(struct table *table, struct error *err)
     return true;
 }
 
-/* The order is that of the tables below; the third member is for stores of version 1, which lack columns. */
+/* The order is that of the tables below. */
 static const struct dictionary dictionaries[] = {
     {"process", "SELECT id, pid, tid, parent_pid, start_ns, end_ns, name, command FROM process ORDER BY id",
-     NULL, sizeof no_process, &no_process, read_process, true},
-    {"file", "SELECT id, device, inode, path, kind FROM file ORDER BY id",
-     "SELECT id, device, inode, path, NULL FROM file ORDER BY id", sizeof no_file, &no_file, read_file, true},
-    {"series", "SELECT id, kind, source FROM series ORDER BY id", NULL, sizeof no_series, &no_series,
-     read_series, true},
-    {"call", "SELECT id, name FROM call ORDER BY id", NULL, sizeof no_name, &no_name, read_name, true},
-    {"disk", "SELECT id, name FROM disk ORDER BY id", NULL, sizeof no_name, &no_name, read_name, true},
-    {"phase", "SELECT name, start_ns, end_ns, source FROM phase ORDER BY rowid", NULL, sizeof no_phase,
-     &no_phase, read_phase, false},
-    {"meta", "SELECT key, value FROM meta ORDER BY key", NULL, sizeof no_meta, &no_meta, read_meta, false},
-    {"lost", "SELECT class, count, from_ns, to_ns FROM lost ORDER BY class",
-     "SELECT class, count, NULL, NULL FROM lost ORDER BY class", sizeof no_loss, &no_loss, read_loss, false},
+     sizeof no_process, &no_process, read_process, true},
+    {"file", "SELECT id, device, inode, path, kind FROM file ORDER BY id", sizeof no_file, &no_file,
+     read_file, true},
+    {"series", "SELECT id, kind, source FROM series ORDER BY id", sizeof no_series, &no_series, read_series,
+     true},
+    {"call", "SELECT id, name FROM call ORDER BY id", sizeof no_name, &no_name, read_name, true},
+    {"disk", "SELECT id, name FROM disk ORDER BY id", sizeof no_name, &no_name, read_name, true},
+    {"phase", "SELECT name, start_ns, end_ns, source FROM phase ORDER BY rowid", sizeof no_phase, &no_phase,
+     read_phase, false},
+    {"meta", "SELECT key, value FROM meta ORDER BY key", sizeof no_meta, &no_meta, read_meta, false},
+    {"lost", "SELECT class, count, from_ns, to_ns FROM lost ORDER BY class", sizeof no_loss, &no_loss,
+     read_loss, false},
 };
 
 static bool load_tables(struct trace_reader *reader, struct error *err)
@@ -204,7 +202,7 @@ static bool open_reader(struct trace_reader *reader, const char *path, struct er
     reader->path = strdup(path);
     if (!reader->path)
         return error_memory(err);
-    if (!store_open(path, &reader->db, &reader->guard, &reader->version, err) || !load_tables(reader, err))
+    if (!store_open(path, &reader->db, &reader->guard, err) || !load_tables(reader, err))
         return false;
     bool whole = !trace_unfinished(reader) && reader->losses.count == 0;
     return whole || trace_span(reader, &reader->first_ns, &reader->last_ns, err);
@@ -305,11 +303,6 @@ const char *trace_meta(const struct trace_reader *reader, const char *key)
         if (strcmp(rows[i].key, key) == 0)
             return rows[i].value;
     return NULL;
-}
-
-int trace_version(const struct trace_reader *reader)
-{
-    return reader->version;
 }
 
 bool trace_unfinished(const struct trace_reader *reader)

@@ -24,7 +24,6 @@ struct trace_reader {
     char *path;
     struct table processes, files, series, calls, disks, phases, meta, losses;
     int64_t lost, text_bytes;
-    int version;
     int64_t first_ns, last_ns; /* of a trace that is unfinished or lost events; TRACE_NONE: it is empty */
     unsigned char *selected;   /* by id of a file, 0: none; NULL: everything */
 };

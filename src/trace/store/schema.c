@@ -1,9 +1,5 @@
 #include "trace/store/schema.h"
 
-#define SCHEMA_KIND                                                                                          \
-    "CREATE TABLE kind(id INTEGER PRIMARY KEY, name TEXT NOT NULL);"                                         \
-    "INSERT INTO kind VALUES (0,'file'),(1,'pipe'),(2,'socket'),(3,'device'),(4,'other');"
-
 const char trace_schema_tables[] =
     "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
     "CREATE TABLE clock(monotonic_ns INTEGER NOT NULL, realtime_ns INTEGER NOT NULL);"
@@ -14,7 +10,9 @@ const char trace_schema_tables[] =
     ","
     "(15,'other'),(16,'offcpu'),(17,'region');"
     "CREATE TABLE operation(id INTEGER PRIMARY KEY, name TEXT NOT NULL);"
-    "INSERT INTO operation VALUES (0,'read'),(1,'write'),(2,'discard'),(3,'flush');" SCHEMA_KIND
+    "INSERT INTO operation VALUES (0,'read'),(1,'write'),(2,'discard'),(3,'flush');"
+    "CREATE TABLE kind(id INTEGER PRIMARY KEY, name TEXT NOT NULL);"
+    "INSERT INTO kind VALUES (0,'file'),(1,'pipe'),(2,'socket'),(3,'device'),(4,'other');"
     "CREATE TABLE process(id INTEGER PRIMARY KEY, pid INTEGER, tid INTEGER, parent_pid INTEGER, start_ns "
     "INTEGER,"
     " end_ns INTEGER, name TEXT NOT NULL, command TEXT);"
@@ -83,15 +81,6 @@ const char trace_schema_views[] =
     " avg(latency_ns) AS mean_ns, max(latency_ns) AS most_ns, sum(latency_ns) AS total_ns"
     " FROM event e JOIN class c ON c.id = e.class LEFT JOIN file f ON f.id = e.file"
     " LEFT JOIN kind t ON t.id = f.kind GROUP BY e.class, ifnull(f.kind, 0);";
-
-const char trace_schema_from_1[] = SCHEMA_KIND
-    "ALTER TABLE file ADD COLUMN kind INTEGER;"
-    "UPDATE file SET kind = kind_of_path(path);"
-    "ALTER TABLE lost ADD COLUMN from_ns INTEGER;"
-    "ALTER TABLE lost ADD COLUMN to_ns INTEGER;"
-    "DROP VIEW io; DROP VIEW block_io; DROP VIEW samples; DROP VIEW bytes_per_file;"
-    "DROP VIEW bytes_per_process; DROP VIEW throughput; DROP VIEW disk_throughput; DROP VIEW hit_rate;"
-    "DROP VIEW slowest; DROP VIEW latency;";
 
 const char trace_schema_indexes[] = "CREATE INDEX IF NOT EXISTS event_start ON event(start_ns, class);"
                                     "CREATE INDEX IF NOT EXISTS block_start ON block(start_ns);"

@@ -5,16 +5,13 @@
 /* "RHtr", in the header of the file: `file` and trace_reader_new know a trace by it. */
 #define TRACE_APPLICATION_ID 0x52487472
 
-/* In table `meta`: whether the trace is complete. A store of version 1 does not say. */
+/* In table `meta`: whether the trace is complete. */
 #define TRACE_STATE         "state"
 #define TRACE_STATE_WRITING "recording"
 #define TRACE_STATE_WHOLE   "whole"
 
 extern const char trace_schema_tables[]; /* and the rows of `class` and `operation` */
 extern const char trace_schema_views[];
-/* Upgrades tables of version 1 to those above, and drops the views; kind_of_path(path) is a function of
- * SQL. */
-extern const char trace_schema_from_1[];
 extern const char trace_schema_indexes[]; /* made last: cheaper than keeping them while rows come */
 
 #endif

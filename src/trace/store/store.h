@@ -226,7 +226,6 @@ struct trace_selection {
 struct trace_reader *trace_reader_of(const char *path, const struct trace_selection *selection,
                                      struct error *err);
 void trace_reader_free(struct trace_reader *reader);
-int trace_version(const struct trace_reader *reader); /* of its schema */
 
 struct trace_process_info {
     int64_t pid, tid, parent_pid, start_ns, end_ns;

@@ -51,28 +51,6 @@ static bool run_sql(struct trace_writer *writer, const char *sql, struct error *
     return sqlite3_exec(writer->db, sql, NULL, NULL, NULL) == SQLITE_OK || trace_writer_fail(writer, err);
 }
 
-static void kind_of_path(sqlite3_context *context, int count, sqlite3_value **values)
-{
-    (void)count;
-    const char *path = sqlite3_value_blob(values[0]);
-    size_t length = (size_t)sqlite3_value_bytes(values[0]);
-    sqlite3_result_int(context, (int)trace_kind_of_path(path ? path : "", path ? length : 0));
-}
-
-/* Upgrades an older store before rows are added to it. */
-static bool bring_up(struct trace_writer *writer, int version, struct error *err)
-{
-    char sql[64];
-    if (version >= TRACE_SCHEMA_VERSION)
-        return true;
-    snprintf(sql, sizeof sql, "PRAGMA user_version = %d", TRACE_SCHEMA_VERSION);
-    if (sqlite3_create_function(writer->db, "kind_of_path", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
-                                kind_of_path, NULL, NULL) != SQLITE_OK)
-        return trace_writer_fail(writer, err);
-    return run_sql(writer, trace_schema_from_1, err) && run_sql(writer, trace_schema_views, err) &&
-           run_sql(writer, sql, err);
-}
-
 #define OPERATIONS 10000 /* of the database, between two looks at a stop */
 
 /* One step may sort all rows for an index. */
@@ -159,10 +137,9 @@ static bool load_names(struct trace_writer *writer, struct error *err)
 static bool open_added_to(struct trace_writer *writer, struct error *err)
 {
     struct trace_reader *reader = trace_reader_new(writer->path, err);
-    int version = reader ? trace_version(reader) : 0;
     trace_reader_free(reader);
-    return reader && open_database(writer, "DELETE", err) && bring_up(writer, version, err) &&
-           trace_writer_prepare(writer, err) && load_names(writer, err);
+    return reader && open_database(writer, "DELETE", err) && trace_writer_prepare(writer, err) &&
+           load_names(writer, err);
 }
 
 /* A temporary file needs no journal that outlives the process. */
