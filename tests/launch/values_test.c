@@ -106,6 +106,47 @@ static void values_of_no_kind_are_told(void **state)
     assert_int_equal(silent, 0);
 }
 
+/* Maps whose keys are in a library's sources: one of them is there, and one that the library lacks is not. */
+static void keys_of_libraries_are_listed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *table, *map, *known, *unknown;
+    } cases[] = {
+        {"nemo", "model.optim.sched", "warmup_steps", "warmup_stesp"},
+        {"nemo", "model.data.validation_ds", "metric.average", "metric.avrage"},
+        {"nemo", "model.data.test_ds", "file_names", "file_nmes"},
+        {"nemo", "model.data.fim", "extra_tokens.eod", "extra_tokens.eos"},
+        {"nemo", "model.data.chat_prompt_tokens", "end_of_turn", "end_of_trun"},
+        {"nemo", "hydra", "run.dir", "run.dri"},
+        {"nemo", "exp_manager.mlflow_logger_kwargs", "run_id", "run_di"},
+        {"neox", "optimizer.params", "betas", "bteas"},
+        {"neox", "scheduler.params", "warmup_min_lr", "warmup_mni_lr"},
+        {"neox", "zero_optimization.offload_optimizer", "pin_memory", "pin_mem"},
+        {"neox", "zero_optimization.offload_param", "max_in_cpu", "max_in_gpu"},
+        {"neox", "activation_checkpointing", "number_checkpoints", "number_of_checkpoints"},
+        {"deepspeed", "scheduler.params", "total_num_steps", "total_steps_num"},
+        {"deepspeed", "quantize_training", "quantize_bits.start_bits", "quantize_bits.first_bits"},
+        {"deepspeed", "weight_quantization", "post_init_quant.fc.num_bits", "post_quant.fc.num_bits"},
+        {"accelerate", "accelerate.ipex_config", "ipex", "ipx"},
+        {"llm-foundry", "lora.args", "lora_alpha", "lora_alhpa"},
+        {"llm-foundry", "model.peft_config", "use_rslora", "use_rlora"},
+        {"torchtitan", "primus_turbo", "use_turbo_attention", "use_trubo_attention"},
+        {"primus", "mock_dataset", "params.num_samples", "params.num_smaples"},
+        {"primus", "data", "", "dataset_path"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct launch_rule *end;
+        char name[128];
+        snprintf(name, sizeof name, "%s.%s", cases[i].map, cases[i].known);
+        if (*cases[i].known && !launch_table_rule(cases[i].table, name, &end))
+            fail_msg("%s: %s is unknown", cases[i].table, name);
+        snprintf(name, sizeof name, "%s.%s", cases[i].map, cases[i].unknown);
+        if (launch_table_rule(cases[i].table, name, &end))
+            fail_msg("%s: %s is known", cases[i].table, name);
+    }
+}
+
 /* ---- items of lists ---- */
 
 /* Puts a setting into each of three items of a list, as "a.b" into {a: [{b: null}, {bq: null}, {b: null}]}, and applies a
