@@ -196,7 +196,7 @@ struct rh_plan_request {
     struct rh_list fix;
     int64_t sequence, microbatch_size, microbatches, devices_per_node, top, profile_batch;
     double headroom, imbalance, tokens, deadline, state_factor, sample_memory;
-    bool pareto, explain, no_neighbours, fold_exact_factors, fold_longest_only;
+    bool pareto, explain, no_neighbours, fold_exact_factors /* must be false */, fold_longest_only;
     const char *launcher, *root; /* with emit: a whole script; of flags: rh_price's */
 };
 RH_API rh_handle *rh_plan_find(const struct rh_plan_request *request, const struct rh_call *call,

@@ -38,7 +38,6 @@ bool plan_by_pipeline(const struct plan_options *options, struct error *err)
         return false;
     }
     planning.search.method = (enum plan_search_method)options->search;
-    planning.search.fold_exact_factors = options->asked.fold_exact_factors;
     planning.search.fold_longest_only = options->asked.fold_longest_only;
     bool ok = plan_search(&planning.problem, &planning.search, &pipeline, err);
     progress_end(&planning.progress);

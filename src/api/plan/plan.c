@@ -127,10 +127,6 @@ const struct option_spec api_plan_options[] = {
            .dimension = DIMENSION_DATA, .topic = "dapple", .unit = UNIT_BYTES, .argument = "BYTES",
            .initial = "0",
            .help = "activations of one sample through the whole model (350 MB); 0: as in the graph"),
-    OPTION(rh_plan_request, fold_exact_factors, OPTION_FLAG, "fold-exact-factors", .takers = PLANS_LAYERS,
-           .needs = "search=fold-greedy search=fold-dp", .topic = "pipeline",
-           .help = "fold-*: count a node of another type by its exact relative speed (2.15 nodes) instead of "
-                   "rounding it (2)"),
     OPTION(
         rh_plan_request, fold_longest_only, OPTION_FLAG, "fold-longest-only", .takers = PLANS_LAYERS,
         .needs = "search=fold-greedy search=fold-dp", .topic = "pipeline",
@@ -231,6 +227,10 @@ static rh_handle *make(const void *request, const struct api_call *call, struct 
 {
     rh_handle *made = NULL;
     const struct plan_options options = options_of(request, call, &made);
+    if (options.asked.fold_exact_factors) {
+        error_set(err, ERROR_USAGE, "fold_exact_factors: factors are rounded, as the reference has it");
+        return NULL;
+    }
     if (!check_files(&options, err))
         return NULL;
     if (options.asked.plan || options.asked.from)

@@ -7,16 +7,6 @@
  * The virtual cluster has n = sum over t of nodes_t x int(devices_t / devices_0 x f_t) nodes like those of
  * group 0.
  *
- * With options->fold_exact_factors factors stay as they are (2.15, or 0.7 where group 0 is faster), and
- * differ from the above in three places:
- *   - they are relative to group 0 whether it is the slowest or not;
- *   - fractions are summed over the cluster before anything is cut off:
- *     n = floor(sum over t of nodes_t x devices_t / devices_0 x f_t);
- *   - no whole number of virtual stages is what j devices are worth. In fold-dp they may take floor(f_t j) or
- *     ceil(f_t j) of them, so that what one stage loses another can gain; each is scored with its real times.
- *     Every device is then needed to cover the virtual stages, so one plan is kept for each number of stages and
- *     of devices used; where the reference keeps one for each number of stages, it would mostly run out of devices.
- *
  * fold-greedy: from the fastest group down (the last one first), as long as it has devices left, the one
  * stage is moved to it that makes the plan shortest. A stage of g virtual devices takes x = g / f_t devices,
  * rounded up, unless that is 0.6 of a device or less. What is left stays on group 0. Stages are never merged
@@ -44,12 +34,12 @@ static void set_factors(struct fold *fold)
 {
     const struct plan_problem *problem = fold->problem;
     double base = all_layers_time(problem, 0);
-    for (int t = 1; t < problem->group_count && !fold->options->fold_exact_factors; t++)
+    for (int t = 1; t < problem->group_count; t++)
         base = fmax(base, all_layers_time(problem, t));
     for (int t = 0; t < problem->group_count; t++) {
         double factor = base / all_layers_time(problem, t);
         double clean = rint(factor / FOLD_NOISE) * FOLD_NOISE; /* so that 4.5 is the half that it was in ms */
-        fold->factor[t] = fold->options->fold_exact_factors ? factor : rint(clean);
+        fold->factor[t] = rint(clean);
     }
 }
 
@@ -58,10 +48,10 @@ static double count_virtual_nodes(const struct fold *fold)
     const struct plan_group *groups = fold->problem->groups;
     double nodes = 0;
     for (int t = 0; t < fold->problem->group_count; t++) {
-        double worth = (double)groups[t].devices_per_node / groups[0].devices_per_node * fold->factor[t];
-        nodes += groups[t].nodes * (fold->options->fold_exact_factors ? worth : trunc(worth));
+        nodes += groups[t].nodes *
+                 trunc((double)groups[t].devices_per_node / groups[0].devices_per_node * fold->factor[t]);
     }
-    return floor(nodes + FOLD_NOISE);
+    return nodes;
 }
 
 /* Its stages may take any memory: what is limited are those of the real plan. */

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#define MAX_PREFIXES 2000000.0
-
 /* `devices` devices of a group for `cover` virtual stages. */
 struct choice {
     int group, devices, cover;
@@ -20,41 +18,25 @@ struct prefix {
     int *used; /* [group] devices */
 };
 
-/* Prefixes lie in rows, one per number of virtual stages. As in the reference a row is one prefix; with exact
- * factors it has one for every choice of devices used, numbered in mixed radix by `unit`. */
+/* As in the reference there is one prefix for each number of virtual stages. */
 struct fold_merge {
     struct fold *fold;
-    int count;  /* virtual stages */
-    int *start; /* [count + 1]: first layer of each */
-    int width;  /* prefixes in a row */
-    int unit[PLAN_MAX_GROUPS];
-    struct prefix *prefix; /* [count + 1][width] */
+    int count;             /* virtual stages */
+    int *start;            /* [count + 1]: first layer of each */
+    struct prefix *prefix; /* [count + 1] */
     int choice_count;
-    struct choice choices[PLAN_MAX_GROUPS * PLAN_MAX_SPLITS * 2];
+    struct choice choices[PLAN_MAX_GROUPS * PLAN_MAX_SPLITS];
     bool uncountable;
 };
-
-static struct prefix *prefix_row(const struct fold_merge *merging, int stages)
-{
-    return merging->prefix + (size_t)stages * (size_t)merging->width;
-}
-
-static void add_choice(struct fold_merge *merging, int group, int devices, double cover)
-{
-    if (cover >= 1 && cover <= merging->count)
-        merging->choices[merging->choice_count++] = (struct choice){group, devices, (int)cover};
-}
 
 static void add_choices(struct fold_merge *merging)
 {
     const struct plan_problem *problem = merging->fold->problem;
     for (int t = 0; t < problem->group_count; t++)
         for (int split = 0; split < problem->groups[t].splits; split++) {
-            double worth = merging->fold->factor[t] * (1 << split);
-            double less = floor(worth + FOLD_NOISE), more = ceil(worth - FOLD_NOISE);
-            add_choice(merging, t, 1 << split, less);
-            if (more > less)
-                add_choice(merging, t, 1 << split, more);
+            double cover = merging->fold->factor[t] * (1 << split);
+            if (cover >= 1 && cover <= merging->count)
+                merging->choices[merging->choice_count++] = (struct choice){t, 1 << split, (int)cover};
         }
 }
 
@@ -86,29 +68,25 @@ static void extend(struct fold_merge *merging, const struct prefix *left, const 
     whole->used[choice->group] += choice->devices;
 }
 
-/* Puts one merged stage behind every prefix of `from` virtual stages. */
-static void extend_row(struct fold_merge *merging, int from, const struct choice *choice)
+/* Puts one merged stage behind the prefix of `from` virtual stages. */
+static void extend_from(struct fold_merge *merging, int from, const struct choice *choice)
 {
-    int end = from + choice->cover, step = merging->unit[choice->group] * choice->devices;
-    const struct prefix *left = prefix_row(merging, from);
+    int end = from + choice->cover;
     double time = reference_stage_time(merging->fold->problem, choice->group, choice->devices,
                                        merging->start[from], merging->start[end]);
-    if (time == INFINITY)
-        return;
-    for (int i = 0; i + step < merging->width; i++)
-        if (left[i].found || (from == 0 && i == 0))
-            extend(merging, &left[i], choice, time, &prefix_row(merging, end)[i + step]);
+    if (time < INFINITY && (merging->prefix[from].found || from == 0))
+        extend(merging, &merging->prefix[from], choice, time, &merging->prefix[end]);
 }
 
 /* A single merged stage for every number of virtual stages first, then longer and longer pipelines. */
 static void merge(struct fold_merge *merging)
 {
     for (int c = 0; c < merging->choice_count; c++)
-        extend_row(merging, 0, &merging->choices[c]);
+        extend_from(merging, 0, &merging->choices[c]);
     for (int i = 1; i <= merging->count; i++)
         for (int c = 0; c < merging->choice_count; c++)
             if (i > merging->choices[c].cover)
-                extend_row(merging, i - merging->choices[c].cover, &merging->choices[c]);
+                extend_from(merging, i - merging->choices[c].cover, &merging->choices[c]);
 }
 
 static void take_merged(const struct fold_merge *merging, const struct prefix *best)
@@ -125,54 +103,15 @@ static void take_merged(const struct fold_merge *merging, const struct prefix *b
             .devices = choice->devices,
         };
         end -= choice->cover;
-        best -= (ptrdiff_t)choice->cover * merging->width +
-                (ptrdiff_t)merging->unit[choice->group] * choice->devices;
+        best -= choice->cover;
     }
-}
-
-/* Takes the best plan that fits. False: none does. */
-static bool take_best(const struct fold_merge *merging)
-{
-    const struct prefix *row = prefix_row(merging, merging->count), *best = NULL;
-    struct fold *fold = merging->fold;
-    for (int i = 0; i < merging->width; i++) {
-        if (!row[i].found || (best && row[i].time >= best->time))
-            continue;
-        take_merged(merging, &row[i]);
-        if (reference_fits(fold->problem, fold->stages, fold->stage_count))
-            best = &row[i];
-    }
-    if (best)
-        take_merged(merging, best);
-    return best;
-}
-
-/* One prefix per row, or one for every choice of devices used. */
-static bool set_width(struct fold_merge *merging)
-{
-    const struct plan_problem *problem = merging->fold->problem;
-    double width = 1;
-    for (int t = 0; t < problem->group_count && merging->fold->options->fold_exact_factors; t++) {
-        merging->unit[t] = (int)width;
-        width *= (double)problem->groups[t].nodes * problem->groups[t].devices_per_node + 1;
-        if (width * (merging->count + 1) > MAX_PREFIXES)
-            return error_set(
-                merging->fold->err, ERROR_INFEASIBLE,
-                "no plan: with factors as they are, recovery would keep more than %g plans here; round "
-                "them, or try --search exact",
-                MAX_PREFIXES);
-    }
-    merging->width = (int)width;
-    return true;
 }
 
 static bool prepare_merging(struct fold_merge *merging, const struct reference_table *table)
 {
     struct fold *fold = merging->fold;
-    if (!set_width(merging))
-        return false;
     size_t groups = (size_t)fold->problem->group_count;
-    size_t prefixes = ((size_t)merging->count + 1) * (size_t)merging->width;
+    size_t prefixes = (size_t)merging->count + 1;
     merging->start = ARENA_ARRAY(&fold->arena, (size_t)merging->count + 1, int);
     merging->prefix = ARENA_ARRAY(&fold->arena, prefixes, struct prefix);
     int *used = ARENA_ARRAY(&fold->arena, prefixes * groups, int);
@@ -194,9 +133,12 @@ bool fold_recover_dp(struct fold *fold, const struct reference_table *table)
     if (!prepare_merging(&merging, table))
         return false;
     merge(&merging);
-    if (merging.uncountable && !fold->options->fold_exact_factors)
+    if (merging.uncountable)
         return reference_count_error(fold->problem, fold->err);
-    return take_best(&merging) ||
+    const struct prefix *whole = &merging.prefix[merging.count];
+    if (whole->found)
+        take_merged(&merging, whole);
+    return (whole->found && reference_fits(fold->problem, fold->stages, fold->stage_count)) ||
            error_set(
                fold->err, ERROR_INFEASIBLE,
                "no plan: recovery finds no way to cover the %d virtual stages of folding with the devices "
