@@ -17,8 +17,8 @@ enum plan_search_method {
 
 struct plan_search_options {
     enum plan_search_method method;
-    double time_limit;       /* seconds; 0: none */
-    double better_than;      /* seconds; only faster plans are of interest; 0: any; only for exact */
+    double time_limit;  /* seconds; 0: none */
+    double better_than; /* seconds; only faster plans are of interest; 0: any; only for exact */
     /* recover only from the longest virtual plan, as the reference's script does */
     bool fold_longest_only;
     struct parallel *pool;     /* NULL: one thread */

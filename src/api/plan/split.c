@@ -14,7 +14,6 @@
 #include "evidence/search_report.h"
 #include "plan/split/advice/advice.h"
 #include "plan/split/advice/deadline.h"
-#include "plan/split/advice/simpler.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 
 #include "core/file.h"
 #include "model/graph.h"
-#include "model/profile_chain.h"
+#include "model/profile.h"
 #include "plan/dapple/dapple.h"
 
 #include <stdlib.h>
@@ -25,6 +25,37 @@ static bool make_chain(struct chain *chain, const struct graph *graph, bool as_h
     return error_set(err, ERROR_INPUT,
                      "%s: %d layers as HPGO counts cuts, at most %d can be planned; try --import rehearse",
                      graph->path, layers, DAPPLE_MAX_LAYERS);
+}
+
+/* Makes the nested chain of a profile's layers, with the times of one device type. */
+static bool profile_chain(const struct profile *profile, int device, struct chain *chain, struct error *err)
+{
+    const struct profile_device *times = &profile->devices[device];
+    struct chain_load sum = {0};
+    if (!chain_init(chain, profile->path, profile->layer_count, err))
+        return false;
+    chain->profile_batch = profile->microbatch_size;
+    chain->minimal = true;
+    for (int i = 0; i < profile->layer_count; i++) {
+        const struct profile_layer *layer = &profile->layers[i];
+        chain->names[i] = layer->name ? arena_string(&chain->arena, layer->name)
+                                      : arena_format(&chain->arena, "layer %d", i);
+        if (!chain->names[i]) {
+            chain_release(chain);
+            return error_memory(err);
+        }
+        chain->layers[i] = (struct chain_load){
+            .forward = times->forward[i],
+            .backward = times->backward[i],
+            .compute = times->forward[i] + times->backward[i],
+            .parameter_bytes = layer->parameter_bytes,
+            .activation_bytes = layer->activation_bytes,
+        };
+        chain_load_add(&sum, &chain->layers[i], 1);
+        chain->until[i] = sum;
+        chain->crossing_bytes[i] = layer->output_bytes;
+    }
+    return true;
 }
 
 static bool no_batch(const char *path, struct error *err)

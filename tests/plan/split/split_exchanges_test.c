@@ -1,7 +1,7 @@
 /* The search over dispatchers, overlaps, the experts' tensor degree, context parallel kinds and schedules, against every
  * combination; and what each of them does to a job. */
 #include "devices/tables.h"
-#include "plan/split/advice/simpler.h"
+#include "plan/split/advice/advice.h"
 #include "plan/split/kept.h"
 #include "plan/split/plan.h"
 #include "plan/split/search.h"
