@@ -263,38 +263,6 @@ static bool answer(struct elastic_report *report, const struct rh_elastic_reques
 
 /* ---- the answer ---- */
 
-/* What callers ask of an event. */
-struct event_row {
-    const char *what;
-    int nodes;
-    bool checkpoint;
-    double bytes_across, bytes_inside, downtime, iteration, fastest;
-};
-
-static void add_events(const struct elastic_report *report, rh_handle *handle)
-{
-    int n = report->event_count;
-    struct event_row *rows = ARENA_ARRAY(&handle->arena, (size_t)n + 1, struct event_row);
-    handle->failed = handle->failed || !rows;
-    for (int i = 0; rows && i < n; i++) {
-        const struct elastic_event *event = &report->events[i];
-        const struct elastic_transition *way = &event->way;
-        rows[i] = (struct event_row){event->what,       event->count,      way->checkpoint,
-                                     way->bytes_across, way->bytes_inside, report->setup + way->seconds,
-                                     way->iteration,    event->fastest};
-    }
-    if (!rows)
-        return;
-    API_COLUMN(handle, "events.what", 's', rows, n, what);
-    API_COLUMN(handle, "events.nodes", 'i', rows, n, nodes);
-    API_COLUMN(handle, "events.checkpoint", '?', rows, n, checkpoint);
-    API_COLUMN(handle, "events.bytes_across", 'd', rows, n, bytes_across);
-    API_COLUMN(handle, "events.bytes_inside", 'd', rows, n, bytes_inside);
-    API_COLUMN(handle, "events.downtime", 'd', rows, n, downtime);
-    API_COLUMN(handle, "events.iteration_time", 'd', rows, n, iteration);
-    API_COLUMN(handle, "events.fastest", 'd', rows, n, fastest);
-}
-
 static bool save(const char *path, const struct text *json, struct error *err)
 {
     return json->failed ? error_memory(err) : file_write(path, json->data, json->length, err);
@@ -304,7 +272,6 @@ static bool deliver(const struct elastic_report *report, const struct rh_elastic
                     struct api_report *made, struct error *err)
 {
     struct json *json = &made->json;
-    add_events(report, &made->base);
     return elastic_report_json(report, json, err) &&
            (!given->output || save(given->output, &made->json_text, err)) &&
            (!given->figure || elastic_report_draw(report, given->figure, err)) &&

@@ -75,12 +75,11 @@ struct api_plan *api_plan_new(struct error *err)
     return made;
 }
 
-/* The stages of all pipelines as one list, with the names that they only point to. */
+/* Of the stages of all pipelines, what the document has otherwise: the names that it points to, and first and last layer. */
 struct stage_row {
-    int pipeline;
+    int pipeline, first_layer, last_layer;
     const char *type;
     int devices; /* of one copy */
-    struct plan_stage stage;
 };
 
 static void add_stages(rh_handle *handle, const struct plan *plan)
@@ -93,7 +92,8 @@ static void add_stages(rh_handle *handle, const struct plan *plan)
     for (int p = 0; rows && p < plan->pipeline_count; p++)
         for (int i = 0; i < plan->pipelines[p].stage_count; i++) {
             const struct plan_stage *stage = &plan->pipelines[p].stages[i];
-            *row++ = (struct stage_row){p, plan->types[stage->type].name, plan_stage_devices(stage), *stage};
+            *row++ = (struct stage_row){p, stage->first_layer, stage->last_layer,
+                                        plan->types[stage->type].name, plan_stage_devices(stage)};
         }
     if (!rows)
         return;
@@ -101,35 +101,8 @@ static void add_stages(rh_handle *handle, const struct plan *plan)
     API_COLUMN(handle, "stages.pipeline", 'i', rows, n, pipeline);
     API_COLUMN(handle, "stages.device_type", 's', rows, n, type);
     API_COLUMN(handle, "stages.devices", 'i', rows, n, devices);
-    API_COLUMN(handle, "stages.first_layer", 'i', rows, n, stage.first_layer);
-    API_COLUMN(handle, "stages.last_layer", 'i', rows, n, stage.last_layer);
-    API_COLUMN(handle, "stages.chunk", 'i', rows, n, stage.chunk);
-    API_COLUMN(handle, "stages.tensor", 'i', rows, n, stage.tensor);
-    API_COLUMN(handle, "stages.context", 'i', rows, n, stage.context);
-    API_COLUMN(handle, "stages.expert", 'i', rows, n, stage.expert);
-    API_COLUMN(handle, "stages.data", 'i', rows, n, stage.data);
-    API_COLUMN(handle, "stages.forward", 'd', rows, n, stage.seconds.forward);
-    API_COLUMN(handle, "stages.backward", 'd', rows, n, stage.seconds.backward);
-    API_COLUMN(handle, "stages.collectives", 'd', rows, n, stage.seconds.collectives);
-    API_COLUMN(handle, "stages.send", 'd', rows, n, stage.seconds.send);
-    API_COLUMN(handle, "stages.gradients", 'd', rows, n, stage.seconds.gradients);
-    API_COLUMN(handle, "stages.optimizer", 'd', rows, n, stage.seconds.optimizer);
-    API_COLUMN(handle, "stages.parameters", 'd', rows, n, stage.bytes.parameters);
-    API_COLUMN(handle, "stages.activations", 'd', rows, n, stage.bytes.activations);
-    API_COLUMN(handle, "stages.sent", 'd', rows, n, stage.bytes.sent);
-    API_COLUMN(handle, "stages.memory", 'd', rows, n, stage.bytes.total);
-}
-
-static void add_names(rh_handle *handle, const struct plan *plan)
-{
-    api_add_string(handle, "planner", plan->planner);
-    api_add_string(handle, "objective", plan->objective);
-    api_add_string(handle, "search", plan->search);
-    api_add_string(handle, "model", plan->model);
-    api_add_string(handle, "software", plan->software);
-    api_add_string(handle, "precision", plan->precision);
-    api_add_string(handle, "recompute", plan->recompute);
-    api_add_string(handle, "schedule", plan->schedule);
+    API_COLUMN(handle, "stages.first_layer", 'i', rows, n, first_layer);
+    API_COLUMN(handle, "stages.last_layer", 'i', rows, n, last_layer);
 }
 
 /* The run as a sentence; the document has its parts. */
@@ -145,39 +118,16 @@ void api_plan_add_nearest(rh_handle *handle, const struct plan_nearest *nearest)
 
 static void add_numbers(rh_handle *handle, const struct plan *plan)
 {
-    api_add_number(handle, "iteration_time", plan->iteration_time);
-    api_add_number(handle, "expected", plan->expected);
-    api_add_number(handle, "low", plan->low);
-    api_add_number(handle, "high", plan->high);
-    api_add_flag(handle, "extrapolates", plan->extrapolates);
     api_plan_add_nearest(handle, &plan->nearest);
-    api_add_number(handle, "lower_bound", plan->lower_bound);
-    api_add_number(handle, "gap", plan_gap(plan));
-    api_add_flag(handle, "proven", plan->proven_optimal);
-    api_add_number(handle, "memory", plan->memory);
-    api_add_number(handle, "planning_seconds", plan->planning_seconds);
-    api_add_count(handle, "global_batch", plan->global_batch);
-    api_add_count(handle, "microbatch", plan->microbatch);
-    api_add_count(handle, "sequence", plan->sequence);
-    api_add_count(handle, "layers", plan->layer_count);
-    api_add_count(handle, "devices", plan_devices(plan));
     api_add_count(handle, "devices_used", plan_devices_used(plan));
     api_add_count(handle, "pipelines", plan->pipeline_count);
-    api_add_count(handle, "chunks", plan->chunks);
-    api_add_count(handle, "sharding", plan->sharding);
 }
 
 static void add_lists(rh_handle *handle, const struct plan *plan)
 {
     const struct plan_alternative *others = plan->alternatives;
     int count = plan->alternative_count;
-    API_COLUMN(handle, "pipelines.copies", 'i', plan->pipelines, plan->pipeline_count, copies);
-    API_COLUMN(handle, "pipelines.microbatches", 'q', plan->pipelines, plan->pipeline_count, microbatches);
     API_COLUMN(handle, "pipelines.stages", 'i', plan->pipelines, plan->pipeline_count, stage_count);
-    API_COLUMN(handle, "types.name", 's', plan->types, plan->type_count, name);
-    API_COLUMN(handle, "types.nodes", 'i', plan->types, plan->type_count, nodes);
-    API_COLUMN(handle, "types.per_node", 'i', plan->types, plan->type_count, per_node);
-    API_COLUMN(handle, "types.memory", 'q', plan->types, plan->type_count, memory);
     API_COLUMN(handle, "parts.name", 's', plan->parts, plan->part_count, name);
     API_COLUMN(handle, "parts.seconds", 'd', plan->parts, plan->part_count, value);
     API_COLUMN(handle, "figures.name", 's', plan->figures, plan->figure_count, name);
@@ -199,7 +149,6 @@ static void add_lists(rh_handle *handle, const struct plan *plan)
 rh_handle *api_plan_made(struct api_plan *made, bool done, struct error *err)
 {
     if (done) {
-        add_names(&made->base, &made->plan);
         add_numbers(&made->base, &made->plan);
         add_lists(&made->base, &made->plan);
         add_stages(&made->base, &made->plan);

@@ -91,23 +91,6 @@ static bool plan_freely(const struct api_call *call, struct launch_price *price,
 
 /* ---- the answer ---- */
 
-static void add_arguments(rh_handle *handle, const struct launch_options *read)
-{
-    const struct launch_argument *arguments = read->arguments;
-    int count = read->argument_count;
-    const char **uses = ARENA_ARRAY(&handle->arena, (size_t)count + 1, const char *);
-    handle->failed = handle->failed || !uses;
-    for (int i = 0; uses && i < count; i++)
-        uses[i] = launch_use_names[arguments[i].use];
-    API_COLUMN(handle, "arguments.name", 's', arguments, count, name);
-    API_COLUMN(handle, "arguments.value", 's', arguments, count, value);
-    API_COLUMN(handle, "arguments.file", 's', arguments, count, path);
-    API_COLUMN(handle, "arguments.line", 'i', arguments, count, line);
-    API_COLUMN(handle, "arguments.note", 's', arguments, count, note);
-    api_add_column(handle, "arguments.use", 's', uses, count, sizeof *uses);
-    api_add_column(handle, "notes", 's', read->notes, read->note_count, sizeof *read->notes);
-}
-
 static void add_parts(rh_handle *handle, const struct job_time *time)
 {
     struct {
@@ -125,25 +108,11 @@ static void add_parts(rh_handle *handle, const struct job_time *time)
 
 static void add_values(rh_handle *handle, const struct launch_price *price)
 {
-    const struct launch_options *read = price->options;
-    const struct job *job = &price->job;
-    api_add_count(handle, "devices", job->devices);
-    api_add_number(handle, "iteration_time", price->time.seconds);
-    api_add_number(handle, "expected", price->factor * price->time.seconds);
-    api_add_number(handle, "low", price->low);
-    api_add_number(handle, "high", price->high);
-    api_add_flag(handle, "extrapolates", price->extrapolates);
     api_plan_add_nearest(handle, &price->nearest);
-    api_add_number(handle, "utilisation", job_utilisation(job, &price->time));
-    api_add_number(handle, "memory", price->memory.total);
-    api_add_number(handle, "device_memory", (double)job->device->memory);
     add_parts(handle, &price->time);
-    if (price->planned) {
-        api_add_number(handle, "planned.iteration_time", price->planned->time.seconds);
-        api_add_number(handle, "planned.memory", price->planned->memory.total);
-    }
+    api_add_column(handle, "notes", 's', price->options->notes, price->options->note_count,
+                   sizeof *price->options->notes);
     api_add_string(handle, "not_planned", price->planned ? NULL : price->not_planned);
-    add_arguments(handle, read);
 }
 
 static bool save_plan(const struct rh_price_request *given, const struct launch_price *price,

@@ -2,9 +2,6 @@
 #include "api/handle.h"
 #include "api/sweep/inner.h"
 
-#include <math.h>
-#include <string.h>
-
 struct api_sweep {
     rh_handle base;
     struct text text, json, csv;
@@ -53,57 +50,6 @@ static const struct api_form forms[] = {
 
 static const struct api_kind kind = {.name = "sweep", .forms = forms, .release = release};
 
-/* The value of an axis at each point: words, or whole numbers. */
-static void add_axis(rh_handle *handle, const struct sweep_answers *answers, int axis)
-{
-    const struct sweep_axis *of_axis = &answers->sweep->axes[axis];
-    size_t count = (size_t)answers->count;
-    char **words = of_axis->words ? ARENA_ARRAY(&handle->arena, count, char *) : NULL;
-    int64_t *values = of_axis->words ? NULL : ARENA_ARRAY(&handle->arena, count, int64_t);
-    const char *name = arena_string(&handle->arena, of_axis->key);
-    if ((!words && !values) || !name) {
-        handle->failed = true;
-        return;
-    }
-    for (size_t i = 0; i < count; i++) {
-        int at[SWEEP_MAX_AXES] = {0};
-        sweep_locate(answers->sweep, (int64_t)i, at);
-        if (values)
-            values[i] = of_axis->values[at[axis]];
-        else
-            words[i] = arena_string(&handle->arena, of_axis->words[at[axis]]);
-        handle->failed = handle->failed || (words && !words[i]);
-    }
-    api_add_column(handle, name, words ? 's' : 'q', words ? (void *)words : (void *)values, answers->count,
-                   sizeof(int64_t));
-}
-
-/* NAN or NULL where a point has no answer. */
-static void add_column(rh_handle *handle, const struct sweep_answers *answers, int column)
-{
-    const struct sweep_column *of_column = &answers->sweep->columns[column];
-    bool is_text = of_column->kind == SWEEP_TEXT;
-    size_t count = (size_t)answers->count;
-    char **words = is_text ? ARENA_ARRAY(&handle->arena, count, char *) : NULL;
-    double *values = is_text ? NULL : ARENA_ARRAY(&handle->arena, count, double);
-    const char *name = arena_string(&handle->arena, of_column->key);
-    if ((!words && !values) || !name) {
-        handle->failed = true;
-        return;
-    }
-    for (size_t i = 0; i < count; i++) {
-        const struct sweep_cell *cell = &sweep_cells(answers, (int64_t)i)[column];
-        bool found = answers->states[i] == SWEEP_FOUND;
-        if (values)
-            values[i] = found ? cell->number : NAN;
-        else
-            words[i] = found ? arena_string(&handle->arena, sweep_text(cell)) : NULL;
-        handle->failed = handle->failed || (words && found && !words[i]);
-    }
-    api_add_column(handle, name, is_text ? 's' : 'd', words ? (void *)words : (void *)values, answers->count,
-                   sizeof(double));
-}
-
 /* Why a point has no answer; NULL: it has one. */
 static void add_reasons(rh_handle *handle, const struct sweep_answers *answers)
 {
@@ -128,10 +74,6 @@ rh_handle *sweep_handle(const struct sweep_answers *answers, struct error *err)
     const struct json_listener listener = {heard_item, &heard};
     sweep_write_json(answers, &(struct json){.out = &made->json, .listener = &listener});
     sweep_write_csv(answers, &made->csv);
-    for (int i = 0; i < answers->sweep->axis_count; i++)
-        add_axis(&made->base, answers, i);
-    for (int i = 0; i < answers->sweep->column_count; i++)
-        add_column(&made->base, answers, i);
     add_reasons(&made->base, answers);
     heard_end(&heard);
     bool whole = !made->text.failed && !made->json.failed && !made->csv.failed;
