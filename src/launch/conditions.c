@@ -12,9 +12,11 @@
  * `if` may be left out. `says` is the error; {NAME} in it is a value. `in` and `out` are arguments just inside and outside of
  * the rule, which tests add to those of `base`.
  *
- * A condition has, from weak to strong: a ? b : c; or; and; not; = != < <= > >= has in; + -; * / %; and names of arguments or
+ * A condition has, from weak to strong: a ? b : c; or; and; not; = != < <= > >= has in within; + -; * / %; and names of arguments or
  * of `names`, numbers, 'words', parentheses, `given NAME` (whatever the default), `count NAME` and `product NAME` (of a list),
- * and `blocks NAME` ("[0]*3+[1]*5": 8; a number: itself; neither: 0). A list `has` a word, a word is `in` a list. `devices` is the number of devices. What is not known (a variable of a shell, a
+ * and `blocks NAME` ("[0]*3+[1]*5": 8; a number: itself; neither: 0). A list `has` a word, a word is `in` a list, each word of a
+ * list is `within` another. `devices` is the number of devices; `whole` is true of a command of pretrain_gpt.py that shows all
+ * its arguments. What is not known (a variable of a shell, a
  * number that is not given) makes a condition neither true nor false, and breaks no rule. */
 #include "launch/read/read.h"
 
@@ -124,6 +126,17 @@ static bool has_word(const struct value *list, const struct value *word)
     return false;
 }
 
+static bool has_words(const struct value *list, const struct value *words)
+{
+    bool has = true;
+    struct value word = {.kind = TEXT};
+    for (word.text = words->text ? words->text : "";
+         has && words->text && (word.text = next_word(words, word.text, &word.length));
+         word.text += word.length)
+        has = has_word(list, &word);
+    return has;
+}
+
 /* ---- expressions ---- */
 
 static struct value choice(struct state *s);
@@ -154,6 +167,8 @@ static struct value named(struct state *s, const char *name, bool given)
     const struct doc_node *alias = doc_find(doc_find(table.root, "names"), name);
     if (strcmp(name, "devices") == 0)
         return s->devices > 0 ? number_of((double)s->devices) : (struct value){.kind = UNKNOWN};
+    if (strcmp(name, "whole") == 0)
+        return number_of(s->options->is_whole);
     bool is_stages = strcmp(name, "layout-stages") == 0;
     if (is_stages || strcmp(name, "layout-mtp") == 0)
         return s->options->stage_count > 0 && s->options->chunks.given
@@ -261,18 +276,18 @@ static struct value sum(struct state *s)
 
 static struct value comparison(struct state *s)
 {
-    static const char *const operations[] = {"!=", "<=", ">=", "=", "<", ">", "has", "in"};
+    static const char *const operations[] = {"!=", "<=", ">=", "=", "<", ">", "has", "in", "within"};
     struct value a = sum(s), b;
     size_t o = 0;
-    while (o < 8 && !takes(s, operations[o]))
+    while (o < 9 && !takes(s, operations[o]))
         o++;
-    if (o == 8)
+    if (o == 9)
         return a;
     b = sum(s);
     if (a.kind == UNKNOWN || b.kind == UNKNOWN)
         return (struct value){.kind = UNKNOWN};
     if (o >= 6)
-        return number_of(o == 6 ? has_word(&a, &b) : has_word(&b, &a));
+        return number_of(o == 6 ? has_word(&a, &b) : o == 7 ? has_word(&b, &a) : has_words(&b, &a));
     if (o == 0 || o == 3) {
         bool numbers = a.kind == NUMBER && b.kind == NUMBER;
         bool same = numbers ? a.number == b.number
@@ -380,6 +395,8 @@ static bool check_choices(struct state *s, struct error *err)
     for (const struct doc_node *node = doc_find(table.root, "choices")->first_child; node;
          node = node->next) {
         const struct launch_argument *argument = launch_argument(s->options, node->key);
+        const struct launch_rule *end, *rule = launch_table_rule("megatron-lm", node->key, &end);
+        bool is_list = rule && (rule->is_list || (rule->takes && rule->takes->is_list));
         struct value all = {.kind = TEXT, .text = node->text, .length = node->length}, value;
         size_t length;
         if (!argument || !argument->value)
@@ -390,7 +407,7 @@ static bool check_choices(struct state *s, struct error *err)
             if (!(at = next_word(&list, at, &length)))
                 break;
             struct value word = {.kind = TEXT, .text = at, .length = length};
-            if (!has_word(&all, &word)) {
+            if (!has_word(&all, &word) || (!is_list && list.length > length + 2)) { /* 2: in quotes */
                 s->first = argument;
                 char said[512];
                 snprintf(said, sizeof said, "--%s: expected one of %s; found '%.*s'", node->key, node->text,

@@ -173,6 +173,7 @@ struct launch_options {
     struct launch_budget budget;
     const char **notes; /* "config_common_blackwell.sh was not found: …" */
     int note_count, note_room;
+    bool is_whole; /* Megatron-LM's pretrain_gpt.py is given what is read, and nothing else */
 };
 
 /* What a text is; LAUNCH_BY_NAME: as its path or its beginning says. */

@@ -222,7 +222,8 @@ bool launch_read_value(struct launch_options *options, const struct launch_rule 
                              argument->shape == SHAPE_MAP      ? "map"
                              : argument->shape == SHAPE_NESTED ? "list of lists or maps"
                                                                : "list");
-    if (!value && !toggles && !rule->name) /* a command's option that takes one; YAML without one says null */
+    /* a command's option that takes one; YAML without one says null */
+    if (!value && !toggles && (!rule->name || (rule->kind >= RULE_NAME && argument->name[0] == '-')))
         return launch_refuse(argument, err, "expected a value");
     if (rule->kind >= RULE_NAME) {
         if (rule->at && !is_none(value) && value && *value)

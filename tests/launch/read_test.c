@@ -226,9 +226,19 @@ static void reads_exchanges(void **state)
     options = reads("--tensor-model-parallel-size 4 --expert-model-parallel-size 2");
     is(options.technique[TECHNIQUE_EXPERT_TENSOR], 4); /* unless it is said: Megatron-LM's arguments.py */
     launch_options_release(&options);
-    refuses("--cp-comm-type ring",
-            "run.sh:1: --cp-comm-type: expected one of p2p, all_gather, allgather, a2a, "
-            "a2a+p2p, found 'ring'");
+    options = reads("--context-parallel-size 2 --cp-comm-type allgather allgather");
+    is(options.technique[TECHNIQUE_CONTEXT_KIND], CONTEXT_GATHER); /* one for each layer */
+    launch_options_release(&options);
+    options = reads("--context-parallel-size 2 --cp-comm-type a2a p2p");
+    is(options.technique[TECHNIQUE_CONTEXT_KIND], CONTEXT_ULYSSES);
+    assert_int_equal(launch_count(&options, LAUNCH_UNMODELLED), 1);
+    launch_options_release(&options);
+    options = reads("--micro-batch-size 1 --cp-comm-type ring");
+    assert_string_equal(options.notes[options.note_count - 1],
+                        "--cp-comm-type 'ring' is unknown, and has no effect without context parallelism");
+    launch_options_release(&options);
+    refuses("--context-parallel-size 2 --cp-comm-type ring",
+            "run.sh:1: --cp-comm-type: expected p2p, all_gather, a2a or a2a+p2p, found 'ring'");
 }
 
 static void reads_a_layout(void **state)

@@ -290,6 +290,8 @@ static bool reader_tells(size_t base, const char *name, const char *value)
         return strstr(err.text, "--set:0: ") && strstr(err.text, place + strlen("--set:0: "));
     for (int i = 0; i < options.argument_count; i++)
         told |= strcmp(options.arguments[i].path, "--set") == 0 && options.arguments[i].use == LAUNCH_UNKNOWN;
+    for (int i = 0; i < options.note_count; i++)
+        told |= strstr(options.notes[i], "' is unknown, and has no effect without ") != NULL;
     launch_options_release(&options);
     return told;
 }

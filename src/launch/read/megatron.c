@@ -247,18 +247,19 @@ static bool refuse_blanks(const struct launch_options *options, struct error *er
     return true;
 }
 
-/* Switches of argparse take no value; in YAML they have one, and logs print True or False. */
-static bool refuse_switched(const struct launch_options *options, int first, struct error *err)
+/* Argparse has each name in one spelling, and switches take no value; in YAML they have one. */
+static bool refuse_misspelt(const struct launch_options *options, int first, struct error *err)
 {
     for (int i = first; i < options->argument_count; i++) {
         const struct launch_argument *argument = &options->arguments[i];
         const struct launch_rule *end, *rule = launch_table_rule(megatron_rules.table, argument->name, &end);
-        bool toggles = rule && !strchr(rule->name, '*') && argument->line > 0 &&
-                       (rule->kind == RULE_SWITCH || rule->kind == RULE_BOOL ||
-                        (rule->takes && rule->takes->kind == RULE_SWITCH));
-        bool printed = argument->value &&
-                       (strcmp(argument->value, "True") == 0 || strcmp(argument->value, "False") == 0);
-        if (toggles && argument->value && !printed && !strchr(argument->value, SHELL_MARK))
+        bool known = rule && !strchr(rule->name, '*') && argument->line > 0 &&
+                     !launch_table_rule("launcher", argument->name, &end);
+        bool toggles = known && (rule->kind == RULE_SWITCH || rule->kind == RULE_BOOL ||
+                                 (rule->takes && rule->takes->kind == RULE_SWITCH));
+        if (known && strchr(argument->name, '_') && !strchr(rule->name, '_'))
+            return launch_refuse(argument, err, "Megatron-LM spells it --%s", rule->name);
+        if (toggles && argument->value && !strchr(argument->value, SHELL_MARK))
             return launch_refuse(argument, err, "takes no value, found '%s'", argument->value);
     }
     return true;
@@ -298,10 +299,12 @@ static bool read_shell(struct launch_options *options, struct launch_source *sou
                          source->path, commands.other);
     if (options->argument_count > LAUNCH_MAX_ARGUMENTS)
         return error_set(err, ERROR_INPUT, "%s: more than %d arguments", source->path, LAUNCH_MAX_ARGUMENTS);
+    options->is_whole = commands.script && text_ends_with(commands.script, "pretrain_gpt.py") &&
+                        !options->model_name && !source->shell->is_open;
     return refuse_blanks(options, err) &&
            (!commands.script || launch_judge_program(options, source->path, commands.script, err)) &&
            launch_apply_rules(options, &all_rules, first, source->shell, err) &&
-           refuse_switched(options, first, err) &&
+           refuse_misspelt(options, first, err) &&
            launch_read_nodes(options, source->shell, commands.launcher, err);
 }
 
@@ -329,6 +332,7 @@ static bool read(struct launch_options *options, struct launch_source *source, s
         return false;
     if (!(source->shell ? read_shell(options, source, err) : read_doc(options, source, err)))
         return false;
+    options->is_whole &= options->missing_count == 0 && launch_count(options, LAUNCH_UNKNOWN) == 0;
     choose_software(options);
     launch_settle_vocabulary(options, "tokenizer-model");
     return launch_settle_megatron(options, err);

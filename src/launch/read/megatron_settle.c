@@ -189,6 +189,48 @@ static void settle_expert_blocks(struct launch_options *options)
     text_release(&blocks);
 }
 
+/* Tells of odd words that Megatron-LM does not look at. */
+static bool note_unused(struct launch_options *options, struct launch_argument *argument, const char *without)
+{
+    argument->use = LAUNCH_IDLE;
+    bool noted = launch_note(options, "%s '%s' is unknown, and has no effect without %s", argument->name,
+                             argument->value, without);
+    options->no_memory |= !noted;
+    return noted;
+}
+
+/* One kind for all layers, or one for each: the first is priced. Megatron-LM looks at them with context parallelism only. */
+static bool settle_context_kind(struct launch_options *options, struct error *err)
+{
+    static const char between[] = " ,[]'\"";
+    struct launch_argument *by = launch_argument(options, "cp-comm-type");
+    struct launch_value *set = &options->technique[TECHNIQUE_CONTEXT_KIND];
+    bool used = options->context.given && options->context.value > 1;
+    if (!by || !launch_is_on(options, by->name) || strchr(by->value, SHELL_MARK))
+        return true;
+    for (const char *at = by->value; *(at += strspn(at, between));) {
+        char *word = arena_copy(&options->arena, at, strcspn(at, between));
+        struct text expected = {0};
+        int kind;
+        if (!word)
+            return error_memory(err);
+        at += strlen(word);
+        bool known = technique_read(strcasecmp(word, "allgather") == 0 ? "all_gather" : word,
+                                    TECHNIQUE_CONTEXT_KIND, &kind, &expected);
+        if (!known && used)
+            launch_refuse(by, err, "expected %s, found '%s'", expected.data ? expected.data : "", word);
+        text_release(&expected);
+        if (!known)
+            return !used && note_unused(options, by, "context parallelism");
+        if (set->given && set->value != kind) {
+            by->use = LAUNCH_UNMODELLED;
+            by->note = "layers that exchange in different ways: the first one's is priced";
+        } else
+            launch_set(set, by, kind);
+    }
+    return true;
+}
+
 static void settle_experts(struct launch_options *options)
 {
     settle_expert_blocks(options);
@@ -243,7 +285,7 @@ static bool settle_recompute(struct launch_options *options, struct error *err)
         if (known && !none && selects)
             launch_set(&options->technique[TECHNIQUE_MODULES], modules, value);
         else if (!known && !selects)
-            modules->use = LAUNCH_UNKNOWN;
+            note_unused(options, modules, "selective recomputation");
         else if (!known && options->missing_count == 0)
             launch_refuse(modules, err, "expected %s; found '%s'", expected.data ? expected.data : "",
                           modules->value);
@@ -456,7 +498,7 @@ bool launch_settle_megatron(struct launch_options *options, struct error *err)
     settle_offload(options);
     settle_experts(options);
     settle_rest(options);
-    return settle_recompute(options, err) &&
+    return settle_context_kind(options, err) && settle_recompute(options, err) &&
            (!layout || (layout->value && strchr(layout->value, SHELL_MARK)) ||
             !launch_is_on(options, "pipeline-model-parallel-layout") ||
             launch_read_layout(options, layout, err));

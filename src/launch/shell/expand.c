@@ -82,6 +82,7 @@ static struct shell_words *special(struct shell_run *run, const char *name, size
     static const char *const zero[] = {"#", "?", "$"};
     static const char *const paths[] = {"0", "BASH_SOURCE"};
     static const char *const folders[] = {"PWD", "OLDPWD"};
+    run->shell->is_open |= length == 1 && strchr("@*123456789", *name);
     if (length == 1 && *name == '@')
         return room;
     const char *value = NULL;
@@ -205,8 +206,7 @@ static const char *part_of(struct shell_run *run, const char *value, const char 
     from = from < 0 ? length + from : from;
     if (from < 0 || from > length)
         return "";
-    if (count < 0)
-        count = length + count - from;
+    count = count < 0 ? length + count - from : count;
     count = count < 0 ? 0 : count > length - from ? length - from : count;
     return arena_copy(&run->shell->arena, value + from, (size_t)count);
 }

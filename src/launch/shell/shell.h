@@ -85,6 +85,7 @@ struct shell {
     struct shell_words files;   /* that were sourced */
     struct shell_words batch;   /* words of #SBATCH lines */
     struct shell_words skipped; /* variables that are set in branches not taken only */
+    bool is_open;               /* it uses arguments of its own: $1, $@ */
 };
 
 /* Reads a script; `path` is for errors and the place of sourced files. `given`, `path` and `budget` must outlive *shell. On failure
