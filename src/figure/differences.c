@@ -73,20 +73,6 @@ static void add_bar(struct bars *bars, const char *name, const char *colour, dou
     gnuplot_add_tic(&bars->tics, name, bars->y++);
 }
 
-/* A kind's value is the mean of its components; false when there are none. */
-static bool kind_value(const struct similarity *result, enum similarity_kind kind, double *value)
-{
-    double weight = 0, sum = 0;
-    for (size_t i = 0; i < result->count; i++) {
-        if (result->components[i].kind != kind)
-            continue;
-        weight += result->components[i].weight;
-        sum += result->components[i].weight * result->components[i].value;
-    }
-    *value = weight > 0 ? sum / weight : 0;
-    return weight > 0;
-}
-
 /* The whole, the kinds, the components: one below the other, with space between. */
 static void list_bars(const struct drawing *drawing, struct bars *bars)
 {
@@ -97,7 +83,7 @@ static void list_bars(const struct drawing *drawing, struct bars *bars)
     add_bar(bars, "similarity", figure_colour(2), result->value, result->low, result->high, result->floor);
     bars->y += 0.5;
     for (int kind = 0; kind < SIMILARITY_KINDS; kind++)
-        if (kind_value(result, (enum similarity_kind)kind, &value))
+        if (similarity_of_kind(result, (enum similarity_kind)kind, &value) > 0)
             add_bar(bars, similarity_kind_names[kind], "#b8b8b8", value, NAN, NAN, NAN);
     bars->y += 0.5;
     for (size_t i = 0; i < result->count && i < MAX_BARS; i++) {

@@ -193,7 +193,7 @@ static void add_facts(const struct doc_node *map, struct text *out)
     for (const struct doc_node *node = map->first_child; node; node = node->next) {
         char name[64];
         struct text value = {0};
-        bool list = node->type == DOC_LIST && (!node->first_child || is_scalar(node->first_child));
+        bool list = node->type == DOC_LIST && (!node->first_child || node->first_child->type != DOC_MAP);
         if ((!is_scalar(node) && !list) || strcmp(node->key, "format") == 0)
             continue;
         if (!any)
@@ -212,7 +212,7 @@ static void add_map(const struct doc_node *map, int depth, struct text *out)
     add_facts(map, out);
     for (const struct doc_node *node = map->first_child; node; node = node->next) {
         char name[64];
-        if (node->type == DOC_LIST && node->first_child && !is_scalar(node->first_child))
+        if (node->type == DOC_LIST && node->first_child && node->first_child->type == DOC_MAP)
             report_rows(out, name_of(node->key, name), node);
         if (node->type != DOC_MAP)
             continue;

@@ -142,8 +142,8 @@ static void format_number(char *buffer, size_t size, enum html_kind kind, double
 {
     if (kind == HTML_COUNT && fabs(value) < 1e18)
         html_grouped(buffer, value);
-    else if (kind == HTML_COUNT || kind == HTML_DECIMALS)
-        snprintf(buffer, size, "%.*f", kind == HTML_COUNT ? 0 : 4, value);
+    else if (kind == HTML_COUNT)
+        snprintf(buffer, size, "%.0f", value);
     else if (kind == HTML_GENERAL)
         snprintf(buffer, size, "%.4g", value);
     else if (kind == HTML_SHARE)

@@ -34,13 +34,12 @@ struct html_part {
 enum html_kind {
     HTML_END, /* of a row: there is no cell */
     HTML_TEXT,
-    HTML_HEAD,     /* a text that names the row */
-    HTML_BARS,     /* a stacked bar */
-    HTML_COUNT,    /* "1,203,114" */
-    HTML_DECIMALS, /* "0.7500" */
-    HTML_GENERAL,  /* as short as %g has it */
-    HTML_SHARE,    /* of 1, in percent */
-    HTML_BYTES,    /* from here on in the order of enum unit_kind */
+    HTML_HEAD,    /* a text that names the row */
+    HTML_BARS,    /* a stacked bar */
+    HTML_COUNT,   /* "1,203,114" */
+    HTML_GENERAL, /* as short as %g has it */
+    HTML_SHARE,   /* of 1, in percent */
+    HTML_BYTES,   /* from here on in the order of enum unit_kind */
     HTML_RATE,
     HTML_TIME,
 };

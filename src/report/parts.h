@@ -76,7 +76,6 @@ bool report_draw(struct report_part *part, report_drawer *draw, const void *cont
 report_writer report_plan, report_templates, report_check;
 report_writer report_feed;
 report_writer report_trace;
-report_writer report_comparison, report_matrix;
 report_writer report_svg, report_png;
 report_writer report_document; /* any JSON or YAML: lists its content */
 

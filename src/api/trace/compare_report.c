@@ -120,15 +120,9 @@ static void print_kinds(const struct similarity *result, struct text *out)
 {
     text_add(out, "\nkind           weight   similarity\n");
     for (int kind = 0; kind < SIMILARITY_KINDS; kind++) {
-        double weight = 0, sum = 0;
-        for (size_t i = 0; i < result->count; i++) {
-            const struct similarity_component *component = &result->components[i];
-            weight += component->kind == (enum similarity_kind)kind ? component->weight : 0;
-            sum += component->kind == (enum similarity_kind)kind ? component->weight * component->value : 0;
-        }
+        double value, weight = similarity_of_kind(result, (enum similarity_kind)kind, &value);
         if (weight > 0)
-            text_format(out, "%-13s  %4.1f %%   %.4f\n", similarity_kind_names[kind], 100 * weight,
-                        sum / weight);
+            text_format(out, "%-13s  %4.1f %%   %.4f\n", similarity_kind_names[kind], 100 * weight, value);
     }
 }
 

@@ -8,7 +8,6 @@
 #include <string.h>
 
 struct keeper {
-    struct deriver *d;
     struct op_graph *graph;
     const enum argument_kind *arguments;
     int forward;
@@ -176,7 +175,6 @@ bool derive_keep(struct deriver *d, const struct derive_options *options)
     struct arena scratch = {0};
     size_t count = (size_t)d->forward + 1;
     struct keeper k = {
-        .d = d,
         .graph = d->graph,
         .arguments = options->arguments,
         .forward = d->forward,

@@ -528,6 +528,19 @@ bool similarity_add_floor(struct similarity *result, const struct similarity_tra
     return true;
 }
 
+double similarity_of_kind(const struct similarity *result, enum similarity_kind kind, double *value)
+{
+    double weight = 0, sum = 0;
+    for (size_t i = 0; i < result->count; i++) {
+        if (result->components[i].kind != kind)
+            continue;
+        weight += result->components[i].weight;
+        sum += result->components[i].weight * result->components[i].value;
+    }
+    *value = weight > 0 ? sum / weight : 0;
+    return weight;
+}
+
 const struct similarity_component *similarity_worst(const struct similarity *result)
 {
     const struct similarity_component *worst = NULL;

@@ -188,6 +188,9 @@ struct similarity_look {
 void similarity_look(const struct similarity_trace *a, const struct similarity_trace *b,
                      const struct similarity_component *component, struct similarity_look *look);
 
+/* Returns the weight of a kind's components, and sets *value to their mean; 0: there are none. */
+double similarity_of_kind(const struct similarity *result, enum similarity_kind kind, double *value);
+
 /* Returns the component with the largest loss of similarity; NULL if nothing is lost. Owned by `result`. */
 const struct similarity_component *similarity_worst(const struct similarity *result);
 
