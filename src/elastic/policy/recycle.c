@@ -1,4 +1,3 @@
-#include "elastic/policy/policies.h"
 #include "elastic/policy/state.h"
 
 #include <math.h>

@@ -1,4 +1,3 @@
-#include "elastic/policy/policies.h"
 #include "elastic/policy/state.h"
 
 /* A job of a fixed number of nodes that starts again from a save. Other nodes are spares; a loss that no

@@ -70,4 +70,10 @@ void policy_use_pipelines(struct policy_state *state);
 /* The step: training stops; the seconds are for a loss that the job must first notice, or not. */
 void policy_stop(struct policy_step *step, double detect, double restart);
 
+/* The policies, one table each; state.c lists them. */
+extern const struct elastic_policy policy_restart, policy_restart_async, policy_restart_memory,
+    policy_spares;                                               /* restart.c */
+extern const struct elastic_policy policy_varuna, policy_parcae; /* morph.c */
+extern const struct elastic_policy policy_oobleck, policy_bamboo, policy_recycle, policy_torchft;
+
 #endif
