@@ -38,11 +38,17 @@ static bool write_report_json(const rh_handle *handle, struct text *out, struct 
     return copy(&((const struct api_report *)handle)->json_text, out, err);
 }
 
+static bool write_report_csv(const rh_handle *handle, struct text *out, struct error *err)
+{
+    return copy(&((const struct api_report *)handle)->csv, out, err);
+}
+
 static void release_report(rh_handle *handle)
 {
     struct api_report *report = (struct api_report *)handle;
     text_release(&report->text);
     text_release(&report->json_text);
+    text_release(&report->csv);
     arena_release(&report->heard.arena);
     if (report->drop)
         report->drop(report->kept);
@@ -56,6 +62,15 @@ static const struct api_form report_forms[] = {
 
 static const struct api_kind report_kind = {
     .name = "report", .forms = report_forms, .release = release_report};
+
+static const struct api_form sweep_forms[] = {
+    {.name = "text", .write = write_report_text},
+    {.name = "json", .write = write_report_json},
+    {.name = "csv", .write = write_report_csv},
+    {.name = NULL},
+};
+
+const struct api_kind api_sweep_kind = {.name = "sweep", .forms = sweep_forms, .release = release_report};
 
 /* ---- making ---- */
 
@@ -82,7 +97,7 @@ static void hear_document(rh_handle *handle)
 
 rh_handle *api_made(rh_handle *handle, bool made, struct error *err)
 {
-    if (made && handle->kind == &report_kind)
+    if (made && handle->kind->release == release_report)
         heard_end(&((struct api_report *)handle)->heard);
     else if (made && handle->kind->write)
         hear_document(handle);

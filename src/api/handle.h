@@ -27,7 +27,7 @@ void api_report(const struct error *err, struct rh_error *error);
 
 struct api_report {
     rh_handle base;
-    struct text text, json_text;
+    struct text text, json_text, csv;
     struct json json; /* writes json_text; what is written are values, too */
     struct json_listener listener;
     struct heard heard;
@@ -38,6 +38,9 @@ struct api_report {
 
 /* Returns an empty one, for its maker to write both texts. */
 struct api_report *api_report_new(struct error *err);
+
+/* A report that also has comma-separated values. */
+extern const struct api_kind api_sweep_kind;
 
 /* Returns `size` zeroed bytes for what its values point into, which `drop` ends. NULL: out of memory. */
 void *api_report_keep(struct api_report *report, size_t size, void (*drop)(void *kept), struct error *err);

@@ -263,17 +263,12 @@ static bool answer(struct elastic_report *report, const struct rh_elastic_reques
 
 /* ---- the answer ---- */
 
-static bool save(const char *path, const struct text *json, struct error *err)
-{
-    return json->failed ? error_memory(err) : file_write(path, json->data, json->length, err);
-}
-
 static bool deliver(const struct elastic_report *report, const struct rh_elastic_request *given,
                     struct api_report *made, struct error *err)
 {
     struct json *json = &made->json;
     return elastic_report_json(report, json, err) &&
-           (!given->output || save(given->output, &made->json_text, err)) &&
+           (!given->output || file_write_text(given->output, &made->json_text, err)) &&
            (!given->figure || elastic_report_draw(report, given->figure, err)) &&
            elastic_report_print(report, &made->text, err);
 }

@@ -26,11 +26,6 @@ static bool choose_range(const struct rh_templates_request *asked, const struct 
                      (long long)range->last);
 }
 
-static bool save(const char *path, const struct text *json, struct error *err)
-{
-    return json->failed ? error_memory(err) : file_write(path, json->data, json->length, err);
-}
-
 static bool deliver(const struct rh_templates_request *asked, const struct template_set *set,
                     const struct planning *planning, struct api_report *report, struct error *err)
 {
@@ -51,7 +46,7 @@ static bool deliver(const struct rh_templates_request *asked, const struct templ
     if (left_out)
         text_format(&report->text, "\nnot counted: %s of the cluster file\n", left_out);
     return templates_write_json(set, planning, json, err) &&
-           (!asked->output || save(asked->output, &report->json_text, err));
+           (!asked->output || file_write_text(asked->output, &report->json_text, err));
 }
 
 static bool find(const struct rh_templates_request *asked, const struct planning *planning,

@@ -28,8 +28,7 @@ bool simulate_write_schedule(const struct pass_order *order, const struct schedu
         schedule_csv_write(&made, &text);
         schedule_csv_release(&made);
     }
-    bool ok = text.failed ? error_memory(err)
-                          : file_write(given->asked.write_schedule, text.data, text.length, err);
+    bool ok = file_write_text(given->asked.write_schedule, &text, err);
     text_release(&text);
     return ok;
 }

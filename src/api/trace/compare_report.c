@@ -37,7 +37,8 @@ static void add_options(const struct similarity_options *options, struct json *j
     json_close(json);
 }
 
-bool comparison_within_noise(const struct similarity *result)
+/* Returns whether the total and every tenth of the calls are within the noise of repeats. */
+static bool is_within_noise(const struct similarity *result)
 {
     const struct similarity_window *window = &result->window;
     return result->value >= result->floor && !(window->value < window->floor);
@@ -73,7 +74,7 @@ void comparison_write_json(const struct comparison *comparison, struct json *jso
     json_number(json, "high", result->high);
     if (floor) {
         json_number(json, "floor", result->floor);
-        json_bool(json, "within_noise", comparison_within_noise(result));
+        json_bool(json, "within_noise", is_within_noise(result));
     }
     add_window(result, json);
     add_worst(result, json);

@@ -13,9 +13,6 @@ struct comparison {
     bool floor; /* against a baseline */
 };
 
-/* Returns whether the total and every tenth of the calls are within the noise of repeats. */
-bool comparison_within_noise(const struct similarity *result);
-
 void comparison_print(const struct comparison *comparison, struct text *out);
 void comparison_write_json(const struct comparison *comparison,
                            struct json *json); /* rehearse-comparison/1 */

@@ -136,26 +136,6 @@ static bool write_all(const struct schedule_runs *runs, struct json *json, struc
     return written;
 }
 
-/* ---- for callers ---- */
-
-static void add_values(const struct schedule_runs *runs, rh_handle *handle)
-{
-    static const char *const names[SCHEDULE_MEASURES] = {
-        [SCHEDULE_RATE] = "runs.rate_error",
-        [SCHEDULE_RATIO] = "runs.rate_by_1f1b_error",
-        [SCHEDULE_MEMORY] = "runs.memory_by_1f1b_error",
-    };
-    int count = runs->count;
-    double *errors = ARENA_ARRAY(&handle->arena, SCHEDULE_MEASURES * (size_t)count + 1, double);
-    handle->failed = handle->failed || !errors;
-    api_add_count(handle, "rows", count);
-    for (int j = 0; errors && j < SCHEDULE_MEASURES; j++, errors += count) {
-        for (int i = 0; i < count; i++)
-            errors[i] = schedule_run_error(runs, i, (enum schedule_measure)j);
-        api_add_column(handle, names[j], 'd', errors, count, sizeof *errors);
-    }
-}
-
 static void drop(void *runs)
 {
     schedule_runs_release(runs);
@@ -172,6 +152,6 @@ bool validate_schedules(const struct validate_schedules *given, struct api_repor
         return false;
     if (given->rows)
         print_runs(runs, &report->text);
-    add_values(runs, &report->base);
+    api_add_count(&report->base, "rows", runs->count);
     return true;
 }
