@@ -98,13 +98,13 @@ static bool copy_texts(struct plan *to, const struct plan *from)
     return true;
 }
 
-/* Do options ask something else than the file says? */
+/* Do options ask something else than the file says? A plan among Oobleck's templates is not the document. */
 static bool asks_otherwise(const struct score_options *options)
 {
     const struct planning_options *planning = &options->planning;
-    return !options->said || options->objective || options->rules || options->global_batch > 0 ||
-           !isnan(options->headroom) || options->parts.model || options->parts.device ||
-           planning->microbatches >= 0 || planning->memory >= 0;
+    return !options->said || !doc_find(options->said, "pipelines") || options->objective || options->rules ||
+           options->global_batch > 0 || !isnan(options->headroom) || options->parts.model ||
+           options->parts.device || planning->microbatches >= 0 || planning->memory >= 0;
 }
 
 /* What only the search and the given plan know. */
