@@ -90,22 +90,22 @@ void report_table(struct text *out, const char *caption, const struct report_col
 
 /* ---- pictures ---- */
 
-static void add_figure(struct report_part *part, const char *type, bool wide, const char *data, size_t length,
+static void add_figure(struct report_part *part, const char *type, const char *data, size_t length,
                        const char *alternative)
 {
-    text_add(&part->out, wide ? "<figure class=\"wide\">\n" : "<figure>\n");
+    text_add(&part->out, "<figure class=\"wide\">\n");
     html_image(&part->out, type, data, length, alternative);
     text_add(&part->out, "</figure>\n");
 }
 
 static bool drawn(struct report_part *part, report_drawer *draw, const void *context, const char *path,
-                  bool wide, const char *alternative, struct error *err)
+                  const char *alternative, struct error *err)
 {
     char *data;
     size_t length;
     if (!draw(path, context, err) || !file_read(path, REPORT_MAX_PICTURE, &data, &length, err))
         return false;
-    add_figure(part, "image/svg+xml", wide, data, length, alternative);
+    add_figure(part, "image/svg+xml", data, length, alternative);
     free(data);
     return true;
 }
@@ -119,8 +119,8 @@ static const char *without_path(const struct report_part *part, const char *mess
                : message;
 }
 
-bool report_draw(struct report_part *part, report_drawer *draw, const void *context, bool wide,
-                 const char *alternative, struct error *err)
+bool report_draw(struct report_part *part, report_drawer *draw, const void *context, const char *alternative,
+                 struct error *err)
 {
     const char *folder = getenv("TMPDIR");
     char *path = NULL;
@@ -128,7 +128,7 @@ bool report_draw(struct report_part *part, report_drawer *draw, const void *cont
     if (asprintf(&path, "%s/rehearse-XXXXXX.svg", folder && *folder ? folder : "/tmp") < 0)
         return error_memory(err);
     int fd = mkstemps(path, 4);
-    bool ok = fd >= 0 ? drawn(part, draw, context, path, wide, alternative, &why)
+    bool ok = fd >= 0 ? drawn(part, draw, context, path, alternative, &why)
                       : error_set(&why, ERROR_FAILED, "cannot make a temporary file: %s", strerror(errno));
     if (fd >= 0) {
         close(fd);
@@ -157,7 +157,7 @@ static bool picture(struct report_part *part, const char *type, const char *magi
     bool ok = length >= magic_length &&
               (magic ? memcmp(data, magic, magic_length) == 0 : memmem(data, length, "<svg", 4) != NULL);
     if (ok)
-        add_figure(part, type, true, data, length, part->path);
+        add_figure(part, type, data, length, part->path);
     else
         error_set(err, ERROR_INPUT, "%s: it is no %s picture", part->path, magic ? "PNG" : "SVG");
     free(data);

@@ -67,11 +67,11 @@ bool report_flag(const struct doc_node *map, const char *key);
 const struct doc_node *report_list(const struct doc_node *map, const char *key); /* not an empty one */
 
 /* A drawing function of this room, run into a temporary file and the result put into the section, over the whole width of
- * the page or less. Where there is no picture the section says why: that there is nothing to draw is no fault, and any
+ * the page. Where there is no picture the section says why: that there is nothing to draw is no fault, and any
  * other reason goes to part->undrawn. */
 typedef bool report_drawer(const char *path, const void *context, struct error *err);
-bool report_draw(struct report_part *part, report_drawer *draw, const void *context, bool wide,
-                 const char *alternative, struct error *err);
+bool report_draw(struct report_part *part, report_drawer *draw, const void *context, const char *alternative,
+                 struct error *err);
 
 report_writer report_plan, report_templates, report_check;
 report_writer report_feed;

@@ -210,7 +210,7 @@ static bool write_summary(struct trace_reader *reader, const struct trace_summar
     say(reader, summary, &part->says);
     add_head(reader, summary, out);
     if (!report_draw(
-            part, draw_timeline, part->full, true,
+            part, draw_timeline, part->full,
             "Timeline: processors, GPUs, disks, calls and phases over time; the tables below have the sums.",
             err))
         return false;

@@ -488,11 +488,17 @@ static void test_wrong_types_do_no_harm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_numbers_reach_the_page),    TEST(test_storage_runs_say_what_failed),
-        TEST(test_traces_are_summed_up),      TEST(test_nothing_from_outside_is_markup),
-        TEST(test_the_page_asks_for_nothing), TEST(test_what_is_wrong_is_told_and_the_rest_is_shown),
-        TEST(test_same_folder_same_bytes),    TEST(test_links_lead_from_the_page_to_the_files),
-        TEST(test_limits_are_named),          TEST(test_folders_without_anything_are_bad_input),
+        TEST(test_numbers_reach_the_page),
+        TEST(test_storage_runs_say_what_failed),
+        TEST(test_any_document_is_a_table),
+        TEST(test_traces_are_summed_up),
+        TEST(test_nothing_from_outside_is_markup),
+        TEST(test_the_page_asks_for_nothing),
+        TEST(test_what_is_wrong_is_told_and_the_rest_is_shown),
+        TEST(test_same_folder_same_bytes),
+        TEST(test_links_lead_from_the_page_to_the_files),
+        TEST(test_limits_are_named),
+        TEST(test_folders_without_anything_are_bad_input),
         TEST(test_wrong_types_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

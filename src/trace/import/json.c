@@ -18,15 +18,9 @@ static char *skip_space(char *at)
 static int hex(const char *at)
 {
     int value = 0;
-    for (int i = 0; i < 4; i++) {
-        char c = at[i];
-        int digit = c >= '0' && c <= '9'   ? c - '0'
-                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                           : -1;
-        if (digit < 0)
-            return -1;
-        value = value * 16 + digit;
+    for (int i = 0; i < 4 && value >= 0; i++) {
+        int digit = text_hex_digit(at[i]);
+        value = digit < 0 ? -1 : value * 16 + digit;
     }
     return value;
 }
@@ -34,19 +28,8 @@ static int hex(const char *at)
 /* Writes a \uXXXX as UTF-8; half of a pair, and NUL, as U+FFFD. */
 static char *put_code(char *to, int code)
 {
-    if (code == 0 || (code >= 0xd800 && code < 0xe000))
-        code = 0xfffd;
-    if (code < 0x80) {
-        *to++ = (char)code;
-    } else if (code < 0x800) {
-        *to++ = (char)(0xc0 | code >> 6);
-        *to++ = (char)(0x80 | (code & 63));
-    } else {
-        *to++ = (char)(0xe0 | code >> 12);
-        *to++ = (char)(0x80 | (code >> 6 & 63));
-        *to++ = (char)(0x80 | (code & 63));
-    }
-    return to;
+    bool none = code == 0 || (code >= 0xd800 && code < 0xe000);
+    return to + text_encode(to, none ? 0xfffd : (uint32_t)code);
 }
 
 /* Decodes a string in place: the result is never longer. Returns the rest of the text, NULL on failure. */
