@@ -237,6 +237,11 @@ static void reads_exchanges(void **state)
     assert_string_equal(options.notes[options.note_count - 1],
                         "--cp-comm-type 'ring' is unknown, and has no effect without context parallelism");
     launch_options_release(&options);
+    refuses("--micro_batch_size 2", "run.sh:1: --micro_batch_size: Megatron-LM spells it --micro-batch-size");
+    refuses("--sequence-parallel True", "run.sh:1: --sequence-parallel: takes no value, found 'True'");
+    refuses("--micro-batch-size 2 --memory-snapshot-path --bf16",
+            "run.sh:1: --memory-snapshot-path: expected a value");
+    refuses("--tokenizer-model --bf16", "run.sh:1: --tokenizer-model: expected a value");
     refuses("--context-parallel-size 2 --cp-comm-type ring",
             "run.sh:1: --cp-comm-type: expected p2p, all_gather, a2a or a2a+p2p, found 'ring'");
 }

@@ -140,6 +140,36 @@ static void what_is_not_known_breaks_no_rule(void **state)
     launch_options_release(&options);
 }
 
+/* Only a command that shows all its arguments lacks one. */
+static void what_is_elsewhere_is_not_missing(void **state)
+{
+    (void)state;
+    static const char *const scripts[][2] = {{"pretrain_gpt.py", ""},
+                                             {"pretrain_gpt.py", "--micro-batch-size 1"},
+                                             {"pretrain_gpt.py", "\"$@\""},
+                                             {"pretrain_gpt.py", "${1:-}"},
+                                             {"pretrain_gpt.py", "--of-a-fork"},
+                                             {"train_own.py", ""}};
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+        struct launch_options options = {0};
+        struct error err;
+        struct text script = {0};
+        text_format(
+            &script,
+            "torchrun %s --num-layers 8 --hidden-size 1024 --num-attention-heads 16 --seq-length 1024 "
+            "--max-position-embeddings 1024 --global-batch-size 8 %s\n",
+            scripts[i][0], scripts[i][1]);
+        const struct launch_input input = {
+            .path = "run.sh", .data = script.data, .length = script.length, .is_alone = true};
+        assert_true(launch_read(&options, &input, &err));
+        assert_int_equal(launch_check(&options, 8, &err), i > 0);
+        if (i == 0)
+            assert_string_equal(err.text, "run.sh: --micro-batch-size is missing");
+        launch_options_release(&options);
+        text_release(&script);
+    }
+}
+
 /* Arguments of another program are not Megatron-LM's. */
 static void other_programs_are_not_judged(void **state)
 {
@@ -167,6 +197,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_rule_has_an_inside_and_an_outside),
         cmocka_unit_test(what_is_not_known_breaks_no_rule),
+        cmocka_unit_test(what_is_elsewhere_is_not_missing),
         cmocka_unit_test(other_programs_are_not_judged),
     };
     return cmocka_run_group_tests(tests, load, release);

@@ -378,9 +378,13 @@ static void odd_values_are_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_of_no_kind_are_told), cmocka_unit_test(items_have_settings),
-        cmocka_unit_test(items_are_named_by_place),   cmocka_unit_test(nested_lists_are_not_off),
-        cmocka_unit_test(items_have_a_limit),         cmocka_unit_test(readers_judge),
+        cmocka_unit_test(values_of_no_kind_are_told),
+        cmocka_unit_test(keys_of_libraries_are_listed),
+        cmocka_unit_test(items_have_settings),
+        cmocka_unit_test(items_are_named_by_place),
+        cmocka_unit_test(nested_lists_are_not_off),
+        cmocka_unit_test(items_have_a_limit),
+        cmocka_unit_test(readers_judge),
         cmocka_unit_test(odd_values_are_read),
     };
     struct error err;
