@@ -56,10 +56,10 @@ RH_API rh_report *rh_trace_import(const struct rh_trace_import_request *request,
 /* `rehearse trace export` */
 struct rh_trace_export_request {
     size_t size;
-    const char *trace, *format, *output, *workload, *path; /* `workload` is without effect */
+    const char *trace, *format, *output, *workload, *path;
     struct rh_list kinds;
     double from, to;
-    bool overlook; /* without effect */
+    bool overlook;
 };
 RH_API rh_report *rh_trace_export(const struct rh_trace_export_request *request, const struct rh_call *call,
                                   struct rh_error *error);

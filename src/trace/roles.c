@@ -85,7 +85,7 @@ static int ancestor(const struct roles *roles, const struct trace_reader *reader
     return -1;
 }
 
-static void give_workers(struct roles *roles, const struct trace_reader *reader)
+static void give_workers(struct roles *roles, const struct roles_rules *rules)
 {
     int turn = 0;
     for (int i = 0; i < roles->count; i++)
@@ -95,38 +95,41 @@ static void give_workers(struct roles *roles, const struct trace_reader *reader)
         struct role *role = &roles->roles[i];
         if (!role->loads)
             continue;
-        int worker = ancestor(roles, reader, role->pid);
+        int worker = rules->turns ? -1 : ancestor(roles, rules->reader, role->pid);
         role->worker = worker >= 0 ? worker : turn % roles->workers;
+        roles->loaders++;
         turn++;
     }
 }
 
-static bool give(struct roles *roles, const struct trace_reader *reader, const int64_t *pids, int count,
+static bool give(struct roles *roles, const struct roles_rules *rules, const int64_t *pids, int count,
                  const struct pids *on_gpus, const struct pids *others, struct error *err)
 {
-    bool gpus = false;
+    const char *workload = rules->workload ? rules->workload : "";
+    bool gpus = false, none_loads = strcmp(workload, "bert") == 0;
     for (int i = 0; i < count; i++)
         gpus = gpus || holds(on_gpus, pids[i]);
+    gpus = gpus && strcmp(workload, "dlio") != 0;
     roles->roles = calloc((size_t)count + 1, sizeof *roles->roles);
     if (!roles->roles)
         return error_memory(err);
     for (int i = 0; i < count; i++) {
         bool loads = gpus && !holds(on_gpus, pids[i]);
-        if (!holds(others, pids[i]))
+        if (!holds(others, pids[i]) && !(loads && none_loads))
             roles->roles[roles->count++] = (struct role){.pid = pids[i], .loads = loads};
     }
     qsort(roles->roles, (size_t)roles->count, sizeof *roles->roles, by_pid);
-    give_workers(roles, reader);
+    give_workers(roles, rules);
     return true;
 }
 
-bool roles_find(struct roles *roles, const struct trace_reader *reader, const int64_t *pids, int count,
+bool roles_find(struct roles *roles, const struct roles_rules *rules, const int64_t *pids, int count,
                 struct error *err)
 {
     struct pids on_gpus = {0}, others = {0};
     *roles = (struct roles){0};
-    bool done = find_on_gpus(&on_gpus, &others, reader, err) &&
-                give(roles, reader, pids, count, &on_gpus, &others, err);
+    bool done = find_on_gpus(&on_gpus, &others, rules->reader, err) &&
+                give(roles, rules, pids, count, &on_gpus, &others, err);
     free(on_gpus.pids);
     free(others.pids);
     return done;

@@ -2,6 +2,7 @@
 
 #include "core/doc.h"
 #include "core/file.h"
+#include "support/reference.h"
 #include "trace/import/import.h"
 #include "trace/traces.h"
 
@@ -15,6 +16,63 @@ static char *read_text(const char *path)
     if (!file_read(path, (size_t)64 << 20, &data, &length, &err))
         fail_msg("%s", err.text);
     return data;
+}
+
+static void check_same(const char *name, const char *folder_of, const char *expected)
+{
+    char a[1024], b[1024];
+    snprintf(a, sizeof a, "%s/%s", folder_of, name);
+    snprintf(b, sizeof b, "%s/%s", expected, name);
+    char *left = read_text(a), *right = read_text(b);
+    if (strcmp(left, right) != 0)
+        fail_msg("%s differs from the reference", name);
+    free(left);
+    free(right);
+}
+
+static struct trace_reader *import_golden(const char *raw)
+{
+    struct error err;
+    struct trace_import_report report = {0};
+    struct trace_writer *writer = make_trace("golden.db", TRACE_STORE_WHOLE);
+    if (!trace_import(raw, writer, &(struct trace_import_options){.zone = "-05:00"}, &report, &err))
+        fail_msg("%s", err.text);
+    trace_import_report_release(&report);
+    finish_trace(writer);
+    return open_trace(in_folder("golden.db"));
+}
+
+static void test_the_golden_folder_is_processed_as_the_study_does(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"read.out",
+                                        "write.out",
+                                        "openat.out",
+                                        "bio.out",
+                                        "cpu.out",
+                                        "gpu.out",
+                                        "timeline/cpu_all.csv",
+                                        "timeline/gpu_avg.csv",
+                                        "timeline/iostat.csv",
+                                        "timeline/timeline.csv",
+                                        "timeline/pid/all_combined/combined.log",
+                                        "timeline/pid/all_combined/plotting_info.json"};
+    struct error err;
+    char *raw = reference_path("trace/raw"), *processed = reference_path("trace/processed");
+    if (!raw || !processed) {
+        free(raw);
+        free(processed);
+        skip();
+    }
+    struct trace_reader *reader = import_golden(raw);
+    const struct trace_export_options options = {.workload = "dlio", .overlook = true};
+    if (!trace_export_study(reader, in_folder("out"), &options, &err))
+        fail_msg("%s", err.text);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        check_same(files[i], in_folder("out"), processed);
+    trace_reader_free(reader);
+    free(raw);
+    free(processed);
 }
 
 /* A small trace with everything that is hard to write: quotes, commas, bytes that are no UTF-8, what is not known. */
@@ -53,7 +111,7 @@ static struct trace_reader *small_trace(void)
     return open_trace(in_folder("small.db"));
 }
 
-static const struct trace_export_options everything = {0};
+static const struct trace_export_options everything = {.workload = NULL};
 
 /* What an export says when it is imported again. */
 static struct trace_reader *import_again(const char *name)
@@ -412,6 +470,27 @@ static void check_text(const char *name, const char *expected)
     free(text);
 }
 
+/* Two GPUs, of which the second is idle for a second: averages are over both. */
+static void test_gpus_of_the_study(void **state)
+{
+    (void)state;
+    struct error err;
+    write_file("gpu.out",
+               "#Date       Time        gpu        pid  type    sm   mem   enc   dec    fb   command\n"
+               " 20261120   21:42:19      0         77   C      90    12     -     -   800   python3\n"
+               " 20261120   21:42:19      1         78   C      80    10     -     -   600   python3\n"
+               " 20261120   21:42:20      0         77   C      95    12     -     -   800   python3\n"
+               " 20261120   21:42:20      1          -   -       -     -     -     -     -   -\n");
+    struct trace_reader *reader = import_again("gpu.out");
+    assert_true(trace_export_study(reader, in_folder("out"), &everything, &err));
+    check_text("out/timeline/gpu_avg.csv", "timestamp,sm,mem,fb\n2026-11-20T21:42:19,85.0,11.0,700.0\n"
+                                           "2026-11-20T21:42:20,47.5,6.0,400.0\n");
+    check_text("out/gpu.out", "2026-11-20T21:42:19 0 77 C 90 12 0 0 800 python3\n"
+                              "2026-11-20T21:42:19 1 78 C 80 10 0 0 600 python3\n"
+                              "2026-11-20T21:42:20 0 77 C 95 12 0 0 800 python3\n");
+    trace_reader_free(reader);
+}
+
 static void test_tables(void **state)
 {
     (void)state;
@@ -456,11 +535,13 @@ static void test_a_full_disk_leaves_no_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(test_the_golden_folder_is_processed_as_the_study_does),
         TEST(test_dftracer_reads_back),
         TEST(test_viewers_take_every_span),
         TEST(test_phases_that_overlap_are_all_there),
         TEST(test_names_that_are_cut_are_utf8),
         TEST(test_chrome_reads_back),
+        TEST(test_gpus_of_the_study),
         TEST(test_tables),
         TEST(test_a_range),
         TEST(test_a_full_disk_leaves_no_file),

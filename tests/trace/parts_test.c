@@ -56,6 +56,30 @@ static void devices_of_the_kernel_become_those_of_stat(void **state)
 
 /* ---- export ---- */
 
+static void times_are_written_with_their_digits(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t time_ns;
+        int digits;
+        const char *text;
+    } cases[] = {
+        {INT64_C(1795219200123456789), 9, "2026-11-21T00:00:00.123456789"},
+        {INT64_C(1795219200123456789), 3, "2026-11-21T00:00:00.123"},
+        {INT64_C(1795219200000000007), 6, "2026-11-21T00:00:00.000000"},
+        {INT64_C(1795219200999999999), 0, "2026-11-21T00:00:00"},
+        {-1, 9, "1969-12-31T23:59:59.999999999"},
+        {-1000000000, 0, "1969-12-31T23:59:59"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[64] = "";
+        FILE *file = fmemopen(text, sizeof text, "w");
+        export_time(file, cases[i].time_ns, cases[i].digits);
+        fclose(file);
+        assert_string_equal(text, cases[i].text);
+    }
+}
+
 static void strings_are_escaped(void **state)
 {
     (void)state;
@@ -377,11 +401,13 @@ static void roles_are_made_anew(void **state)
     struct trace_reader *reader = open_trace(in_folder("roles.db"));
     struct roles roles;
     memset(&roles, 0x55, sizeof roles);
+    const struct roles_rules rules = {.reader = reader};
     /* 14 is the second on its GPU; 20 descends from 12, 21 from 11, 22 from nobody */
     const int64_t pids[] = {22, 21, 20, 14, 12, 11};
-    assert_true(roles_find(&roles, reader, pids, 6, &err));
+    assert_true(roles_find(&roles, &rules, pids, 6, &err));
     assert_int_equal(roles.count, 5);
     assert_int_equal(roles.workers, 2);
+    assert_int_equal(roles.loaders, 3);
     assert_null(roles_of(&roles, 14));
     assert_null(roles_of(&roles, 99));
     assert_true(!roles_of(&roles, 11)->loads && roles_of(&roles, 11)->worker == 0);
@@ -400,6 +426,7 @@ int main(void)
         TEST(paths_begin_at_the_root),
         TEST(a_name_without_room_is_left_out),
         TEST(devices_of_the_kernel_become_those_of_stat),
+        TEST(times_are_written_with_their_digits),
         TEST(strings_are_escaped),
         TEST(spans_of_a_line_nest_or_lie_apart),
         TEST(alike_files_have_one_name),

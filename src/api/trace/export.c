@@ -6,22 +6,28 @@
 
 #include <string.h>
 
-enum export_format { EXPORT_CHROME, EXPORT_PFW, EXPORT_CSV, EXPORT_CSV_BLOCKS };
-static const char *const format_words[] = {"chrome", "pfw", "csv", "csv-blocks", NULL};
+enum export_format { EXPORT_CHROME, EXPORT_PFW, EXPORT_CSV, EXPORT_CSV_BLOCKS, EXPORT_STUDY };
+static const char *const format_words[] = {"chrome", "pfw", "csv", "csv-blocks", "study", NULL};
 
 const struct option_spec api_trace_export_options[] = {
     OPTION_TRACE(rh_trace_export_request),
     OPTION(rh_trace_export_request, format, OPTION_WORD, "format", .letter = 'f', .required = true,
            .argument = "FORMAT", .words = format_words,
-           .help = "chrome (Perfetto opens it), pfw (DFTracer), csv of calls or of block I/O"),
+           .help = "chrome (Perfetto opens it), pfw (DFTracer), csv of calls or of block I/O, or the study's "
+                   "processed folder"),
     OPTION(rh_trace_export_request, output, OPTION_FILE, "output", .letter = 'o', .required = true,
-           .argument = "PATH", .help = "the file"),
+           .argument = "PATH", .help = "the file, or the folder of the study's layout"),
     OPTION(rh_trace_export_request, from, OPTION_QUANTITY, "from", .dimension = DIMENSION_MOMENT,
            .unit = UNIT_TIME, .argument = "TIME", .initial = "0s", .max = 1e9,
            .help = "only events that begin at this time of the trace or later"),
     OPTION(rh_trace_export_request, to, OPTION_QUANTITY, "to", .dimension = DIMENSION_MOMENT,
            .unit = UNIT_TIME, .argument = "TIME", .min = OPTION_POSITIVE, .max = 1e9,
            .help = "only events that begin before this time, counted from the beginning of the trace"),
+    OPTION(rh_trace_export_request, workload, OPTION_TEXT, "workload", .needs = "format=study",
+           .argument = "NAME",
+           .help = "study: only block I/O of this workload's commands: unet3d, bert, dlrm or dlio; else all"),
+    OPTION(rh_trace_export_request, overlook, OPTION_FLAG, "overlook", .needs = "format=study",
+           .help = "study: leave out the checkpoints in DLIO's log, which the study's scripts overlook"),
     OPTIONS_SELECT(rh_trace_export_request, "all"),
     OPTION_END,
 };
@@ -47,7 +53,7 @@ static bool choose_range(const struct rh_trace_export_request *asked, struct tra
 static bool export_all(const struct rh_trace_export_request *asked, enum export_format format,
                        struct trace_reader *reader, struct error *err)
 {
-    struct trace_export_options options = {0};
+    struct trace_export_options options = {.workload = asked->workload, .overlook = asked->overlook};
     if (!choose_range(asked, reader, &options, err))
         return false;
     switch (format) {
@@ -59,6 +65,8 @@ static bool export_all(const struct rh_trace_export_request *asked, enum export_
         return trace_export_csv(reader, asked->output, &options, err);
     case EXPORT_CSV_BLOCKS:
         return trace_export_csv_blocks(reader, asked->output, &options, err);
+    case EXPORT_STUDY:
+        return trace_export_study(reader, asked->output, &options, err);
     }
     return false;
 }

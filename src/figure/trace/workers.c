@@ -85,13 +85,14 @@ static void sort_by_pid(struct family *family)
 static bool find_parents(struct family *family, struct error *err)
 {
     const struct trace_workers *workers = family->workers;
+    const struct roles_rules rules = {.reader = family->reader};
     int64_t pids[TRACE_MAX_WORKERS] = {0};
     int of_worker[TRACE_MAX_WORKERS] = {0}, known = workers->count;
     struct roles roles;
     known = known > TRACE_MAX_WORKERS ? TRACE_MAX_WORKERS : known;
     for (int i = 0; i < known; i++)
         pids[i] = workers->items[i].pid;
-    if (!roles_find(&roles, family->reader, pids, known, err))
+    if (!roles_find(&roles, &rules, pids, known, err))
         return false;
     for (int i = 0; i < known; i++) {
         const struct role *role = roles_of(&roles, pids[i]);

@@ -9,6 +9,11 @@
 
 struct trace_export_options {
     int64_t from_ns, to_ns; /* only rows that start in [from, to); both 0: all */
+    /* The study's layout only: the workload whose commands' block I/O counts, "unet3d", "bert", "dlrm",
+     * "dlio"; NULL: all. */
+    const char *workload;
+    /* The study's layout only: also omit data that its scripts overlook, the checkpoints of DLIO's log. */
+    bool overlook;
 };
 
 /* Writes one file in Chrome's format, which Perfetto opens: calls and block I/O as spans of their threads and
@@ -25,5 +30,10 @@ bool trace_export_csv(struct trace_reader *reader, const char *path,
                       const struct trace_export_options *options, struct error *err);
 bool trace_export_csv_blocks(struct trace_reader *reader, const char *path,
                              const struct trace_export_options *options, struct error *err);
+
+/* Writes the study's processed layout, a folder for its plotting scripts; docs/trace-export.md lists the
+ * differences from its own scripts' output. Makes the folder (its parent must exist). */
+bool trace_export_study(struct trace_reader *reader, const char *folder,
+                        const struct trace_export_options *options, struct error *err);
 
 #endif

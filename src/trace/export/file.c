@@ -3,6 +3,23 @@
 #include "core/text.h"
 
 #include <string.h>
+#include <time.h>
+
+void export_time(FILE *out, int64_t time_ns, int digits)
+{
+    static const int64_t units[] = {1000000000, 100000000, 10000000, 1000000, 100000,
+                                    10000,      1000,      100,      10,      1};
+    int64_t fraction = time_ns % 1000000000;
+    time_t seconds = (time_t)(time_ns / 1000000000 - (fraction < 0));
+    struct tm tm;
+    fraction += fraction < 0 ? 1000000000 : 0;
+    if (!gmtime_r(&seconds, &tm))
+        return;
+    fprintf(out, "%04d-%02d-%02dT%02d:%02d:%02d", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour,
+            tm.tm_min, tm.tm_sec);
+    if (digits)
+        fprintf(out, ".%0*lld", digits, (long long)(fraction / units[digits]));
+}
 
 static void write_character(FILE *out, char c)
 {

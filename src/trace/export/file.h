@@ -7,6 +7,9 @@
 
 #include <stdio.h>
 
+/* "2026-11-21T02:42:36.414760903": `digits` of a second (0, 3, 6, 9). */
+void export_time(FILE *out, int64_t time_ns, int digits);
+
 /* Writes a JSON string in quotes; text_utf8 replaces bytes that are not UTF-8. */
 void export_string(FILE *out, const char *text);
 
