@@ -176,10 +176,10 @@ static void steps_are_drawn_in_eight_ways(void **state)
     expect_drawn(figure_steps(picture(), FIGURE_STEPS_STEP, NULL, &figure_paper, &steps, &model, &err), &err,
                  "steps-paper");
     expect_drawn(
-        figure_steps(picture(), FIGURE_STEPS_HISTOGRAM, "sample_load", &figure_paper, &steps, &model, &err),
-        &err, "steps-histogram-paper");
+        figure_steps(picture(), FIGURE_STEPS_VIOLIN, "sample_load", &figure_paper, &steps, &model, &err),
+        &err, "steps-violin-paper");
     assert_false(
-        figure_steps(picture(), FIGURE_STEPS_HISTOGRAM, "nothing", &figure_screen, &steps, &model, &err));
+        figure_steps(picture(), FIGURE_STEPS_VIOLIN, "nothing", &figure_screen, &steps, &model, &err));
     steps_model_release(&model);
     steps_release(&steps);
 }
@@ -193,7 +193,8 @@ static void steps_that_reach_far_are_drawn_by_factors(void **state)
                                          {"UNET3D_1g_64b/unet3d.log", 40},
                                          {"UNET3D_16g_4096b/unet3d.log", 900}};
     static const enum figure_steps_kind kinds[] = {FIGURE_STEPS_STEP, FIGURE_STEPS_THROUGHPUT,
-                                                   FIGURE_STEPS_LATENCY, FIGURE_STEPS_HISTOGRAM};
+                                                   FIGURE_STEPS_LATENCY, FIGURE_STEPS_VIOLIN,
+                                                   FIGURE_STEPS_HISTOGRAM};
     struct steps steps = {0};
     struct steps_model model;
     struct error err;
@@ -201,7 +202,8 @@ static void steps_that_reach_far_are_drawn_by_factors(void **state)
     assert_true(steps_model(&steps, &model, &err));
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         char name[64];
-        const char *event = kinds[i] == FIGURE_STEPS_HISTOGRAM ? "step_end" : NULL;
+        const char *event =
+            kinds[i] == FIGURE_STEPS_VIOLIN || kinds[i] == FIGURE_STEPS_HISTOGRAM ? "step_end" : NULL;
         snprintf(name, sizeof name, "steps-wide-%s", figure_steps_kinds[kinds[i]]);
         expect_drawn(figure_steps(picture(), kinds[i], event, &figure_screen, &steps, &model, &err), &err,
                      name);
@@ -216,11 +218,11 @@ static void pictures_of_nothing_are_refused(void **state)
     (void)state;
     static const struct {
         const char *event;
-        bool drawn[7]; /* breakdown, step, full, throughput, latency, histogram, fit */
-    } cases[] = {{"load_batch_mem", {true, true, true, true, true, false, false}},
-                 {"all_compute", {true, true, true, true, false, true, false}},
-                 {"sample_preproc", {false, false, false, false, true, false, false}},
-                 {"unknown", {false, false, false, false, false, false, false}}};
+        bool drawn[8]; /* breakdown, step, full, throughput, latency, violin, histogram, fit */
+    } cases[] = {{"load_batch_mem", {true, true, true, true, true, true, false, false}},
+                 {"all_compute", {true, true, true, true, false, true, true, false}},
+                 {"sample_preproc", {false, false, false, false, true, false, false, false}},
+                 {"unknown", {false, false, false, false, false, false, false, false}}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct steps steps = {0};
         struct steps_model model;

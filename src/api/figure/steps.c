@@ -23,7 +23,8 @@ const struct option_spec api_figure_steps_options[] = {
     OPTION(rh_figure_steps_request, kind, OPTION_WORD, "kind", .letter = 'k', .words = figure_steps_kinds,
            .argument = "KIND", .initial = "breakdown", .help = "the kind of picture"),
     OPTION(rh_figure_steps_request, event, OPTION_TEXT, "event", .argument = "NAME",
-           .help = "the event whose histograms are drawn, such as sample_preproc; by default computing"),
+           .help = "the event whose violins or histograms are drawn, such as sample_preproc; by default the "
+                   "step, loading and computing"),
     OPTION_STYLE(rh_figure_steps_request),
     OPTION(rh_figure_steps_request, gpus, OPTION_INTEGER, "gpus", .argument = "N", .min = 1, .max = 1000000,
            .help = "number of GPUs of all logs, instead of the number in their names"),

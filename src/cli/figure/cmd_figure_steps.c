@@ -30,7 +30,7 @@ const struct command command_figure_steps = {
         "the batch: UNET3D_8g_4b, DLRM_8G_32kglobal.\n"
         "\n"
         "With -o, one picture is drawn: breakdown (bars), step, full, throughput, latency (lines over the\n"
-        "batch), histogram, or fit. docs/figure-steps.md shows them.",
+        "batch), violin, histogram, or fit. docs/figure-steps.md shows them.",
     .asks = &api_figure_steps,
     .options = COMMAND_ROWS(LINE_JSON),
     .examples = examples,

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const char *const figure_steps_kinds[] = {"breakdown", "step",      "full", "throughput",
-                                          "latency",   "histogram", "fit",  NULL};
+const char *const figure_steps_kinds[] = {"breakdown", "step",      "full", "throughput", "latency",
+                                          "violin",    "histogram", "fit",  NULL};
 
 const struct steps_group *sheet_group(const struct steps_sheet *sheet, int gpu, int batch)
 {
@@ -249,6 +249,8 @@ static bool draw(struct steps_sheet *sheet, enum figure_steps_kind kind, struct 
     switch (kind) {
     case FIGURE_STEPS_BREAKDOWN:
         return sheet_draw_breakdown(sheet, err);
+    case FIGURE_STEPS_VIOLIN:
+        return sheet_draw_violins(sheet, err);
     case FIGURE_STEPS_HISTOGRAM:
         return sheet_draw_histograms(sheet, err);
     case FIGURE_STEPS_FIT:
@@ -287,8 +289,8 @@ bool figure_steps(const char *path, enum figure_steps_kind kind, const char *eve
     struct steps_sheet sheet = {.steps = steps, .model = model, .path = path, .style = style};
     if (!find_event(steps, event, &sheet.event, err))
         return false;
-    if (event && kind != FIGURE_STEPS_HISTOGRAM)
-        return error_set(err, ERROR_USAGE, "--event needs --kind histogram");
+    if (event && kind != FIGURE_STEPS_VIOLIN && kind != FIGURE_STEPS_HISTOGRAM)
+        return error_set(err, ERROR_USAGE, "--event needs --kind violin or histogram");
     sheet.gpus = calloc(2 * count + 1, sizeof *sheet.gpus);
     if (!sheet.gpus)
         return error_memory(err);

@@ -64,6 +64,7 @@ void sheet_configuration_axis(struct steps_sheet *sheet, const struct sheet_grid
 
 bool sheet_draw_lines(struct steps_sheet *sheet, enum figure_steps_kind kind, struct error *err);
 bool sheet_draw_breakdown(struct steps_sheet *sheet, struct error *err);
+bool sheet_draw_violins(struct steps_sheet *sheet, struct error *err);
 bool sheet_draw_histograms(struct steps_sheet *sheet, struct error *err);
 bool sheet_draw_fit(struct steps_sheet *sheet, struct error *err);
 

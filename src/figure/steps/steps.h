@@ -13,6 +13,7 @@ enum figure_steps_kind {
     FIGURE_STEPS_FULL,       /* the same for every part of a step */
     FIGURE_STEPS_THROUGHPUT, /* samples per second of storage, loading, computing, whole steps */
     FIGURE_STEPS_LATENCY,    /* of loading, of storage, of preparing */
+    FIGURE_STEPS_VIOLIN,     /* distributions of whole step, loading, computing */
     FIGURE_STEPS_HISTOGRAM, /* compute times of each configuration, the normal distribution fitted, the median */
     FIGURE_STEPS_FIT,       /* mean and deviation of these, and the planes fitted */
 };
@@ -20,7 +21,7 @@ enum figure_steps_kind {
 /* For a command-line option; ends with NULL. */
 extern const char *const figure_steps_kinds[];
 
-/* The ending of `path` (.svg, .png, .pdf) sets the format. `event`: the event of histograms;
+/* The ending of `path` (.svg, .png, .pdf) sets the format. `event`: the event of violins and histograms;
  * NULL: the default. Fails if the logs lack the data. */
 bool figure_steps(const char *path, enum figure_steps_kind kind, const char *event,
                   const struct figure_style *style, const struct steps *steps,

@@ -1,4 +1,4 @@
-/* Statistics of durations: summaries, normal fits, planes over (GPUs, batch). All take ascending
+/* Statistics of durations: summaries, normal fits, planes over (GPUs, batch), densities. All take ascending
  * values. */
 #ifndef REHEARSE_TRACE_STEPS_STATS_H
 #define REHEARSE_TRACE_STEPS_STATS_H
@@ -41,6 +41,11 @@ struct steps_plane {
 void steps_fit_plane(const double *gpus, const double *batches, const double *values, size_t count,
                      struct steps_plane *plane);
 double steps_plane_at(const struct steps_plane *plane, double gpus, double batch);
+
+/* A kernel density (Gaussian, width by Silverman's rule) at `points` places from low to high, both included;
+ * 2 of them to STEPS_DENSITY_POINTS. */
+#define STEPS_DENSITY_POINTS 256
+void steps_density(const double *sorted, size_t count, double low, double high, int points, double *density);
 
 /* Metrics of figures and tables: durations of an event, or samples per second derived from them. */
 enum steps_metric {

@@ -136,6 +136,30 @@ static void normals_leave_out_both_tails(void **state)
     near(normal.sigma, 0);
 }
 
+static void densities_are_those_of_all_kernels(void **state)
+{
+    (void)state;
+    double *values = random_values(500), found[101], sum = 0;
+    double low = values[0] - 0.5, high = values[499] + 0.5, step = (high - low) / 100;
+    struct steps_summary s;
+    steps_summarise(values, 500, &s);
+    double range = steps_percentile(values, 500, 0.75) - steps_percentile(values, 500, 0.25);
+    double width = 0.9 * fmin(s.stdev, range / 1.34) * pow(500, -0.2);
+    steps_density(values, 500, low, high, 101, found);
+    for (int i = 0; i <= 100; i++) {
+        double all = 0;
+        for (int j = 0; j < 500; j++) {
+            double z = (low + i * step - values[j]) / width;
+            all += exp(-z * z / 2) / (width * sqrt(2 * 3.14159265358979323846) * 500);
+        }
+        sum += found[i] * step;
+        if (fabs(found[i] - all) > 0.02 * (1 + all)) /* values are moved to places of the grid */
+            fail_msg("at %d: %g instead of %g", i, found[i], all);
+    }
+    assert_true(fabs(sum - 1) < 1e-3);
+    free(values);
+}
+
 /* statistics.quantiles and .stdev, numpy.percentile and .linalg.lstsq */
 static const char script[] =
     "import sys, statistics as s\n"
@@ -231,6 +255,7 @@ int main(void)
         cmocka_unit_test(planes_are_the_best),
         cmocka_unit_test(planes_with_less_than_two_directions),
         cmocka_unit_test(normals_leave_out_both_tails),
+        cmocka_unit_test(densities_are_those_of_all_kernels),
         cmocka_unit_test_setup_teardown(python_finds_the_same, folder_setup, folder_teardown),
         cmocka_unit_test(the_plane_of_the_study),
     };
