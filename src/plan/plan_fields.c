@@ -10,7 +10,7 @@
 #define INTEGER(type, name, key, min) FIELD_AT(type, key, name, FIELD_INT64, min, PLAN_MAX_INTEGER)
 #define BOOL(type, name, key) FIELD_OUT(type, key, name, FIELD_FLAG)
 #define DEGREE(type, name) INT(type, name, #name, 1, 1 << 24)
-#define MAP(fields) {fields, sizeof(fields) / sizeof *(fields)}
+#define MAP(name) const struct plan_map plan_map_##name = {name, sizeof(name) / sizeof *(name)}
 /* clang-format on */
 
 static const struct field head[] = {
@@ -204,35 +204,24 @@ static const struct field idle[] = {
     TEXT(struct plan_idle, reason, "reason"),
 };
 
-static const struct {
-    const struct field *fields;
-    size_t count;
-} maps[PLAN_MAPS] = {
-    [PLAN_MAP_HEAD] = MAP(head),
-    [PLAN_MAP_MADE_BY] = MAP(made_by),
-    [PLAN_MAP_MODEL] = MAP(model),
-    [PLAN_MAP_TRAINING] = MAP(training),
-    [PLAN_MAP_SCHEDULE] = MAP(schedule),
-    [PLAN_MAP_ITERATION] = MAP(iteration),
-    [PLAN_MAP_BOTTLENECK] = MAP(bottleneck),
-    [PLAN_MAP_NEAREST] = MAP(nearest),
-    [PLAN_MAP_BUDGET] = MAP(budget),
-    [PLAN_MAP_TYPE] = MAP(device_type),
-    [PLAN_MAP_LINK] = MAP(link),
-    [PLAN_MAP_PIPELINE] = MAP(pipeline),
-    [PLAN_MAP_STAGE] = MAP(stage),
-    [PLAN_MAP_RUN] = MAP(run),
-    [PLAN_MAP_SECONDS] = MAP(seconds),
-    [PLAN_MAP_BYTES] = MAP(bytes),
-    [PLAN_MAP_TRANSFER] = MAP(transfer),
-    [PLAN_MAP_ALTERNATIVE] = MAP(alternative),
-    [PLAN_MAP_SENSITIVITY] = MAP(sensitivity),
-    [PLAN_MAP_FLEET] = MAP(fleet),
-    [PLAN_MAP_IDLE] = MAP(idle),
-};
-
-const struct field *plan_fields_of(enum plan_map map, size_t *count)
-{
-    *count = maps[map].count;
-    return maps[map].fields;
-}
+MAP(head);
+MAP(made_by);
+MAP(model);
+MAP(training);
+MAP(schedule);
+MAP(iteration);
+MAP(bottleneck);
+MAP(nearest);
+MAP(budget);
+MAP(device_type);
+MAP(link);
+MAP(pipeline);
+MAP(stage);
+MAP(run);
+MAP(seconds);
+MAP(bytes);
+MAP(transfer);
+MAP(alternative);
+MAP(sensitivity);
+MAP(fleet);
+MAP(idle);

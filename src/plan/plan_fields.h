@@ -9,33 +9,19 @@
 /* The largest integer: every double up to it is exact, and so is every reader of JSON. */
 #define PLAN_MAX_INTEGER (INT64_C(1) << 53)
 
-/* The maps of the document and their structs. */
-enum plan_map {
-    PLAN_MAP_HEAD,        /* struct plan, at the top */
-    PLAN_MAP_MADE_BY,     /* struct plan */
-    PLAN_MAP_MODEL,       /* struct plan */
-    PLAN_MAP_TRAINING,    /* struct plan */
-    PLAN_MAP_SCHEDULE,    /* struct plan */
-    PLAN_MAP_ITERATION,   /* struct plan */
-    PLAN_MAP_BOTTLENECK,  /* struct plan */
-    PLAN_MAP_NEAREST,     /* struct plan_nearest */
-    PLAN_MAP_BUDGET,      /* struct plan_budget */
-    PLAN_MAP_TYPE,        /* struct plan_device_type */
-    PLAN_MAP_LINK,        /* struct plan_link */
-    PLAN_MAP_PIPELINE,    /* struct plan_pipeline */
-    PLAN_MAP_STAGE,       /* struct plan_stage */
-    PLAN_MAP_RUN,         /* struct plan_run */
-    PLAN_MAP_SECONDS,     /* struct plan_seconds */
-    PLAN_MAP_BYTES,       /* struct plan_bytes */
-    PLAN_MAP_TRANSFER,    /* struct plan_transfer */
-    PLAN_MAP_ALTERNATIVE, /* struct plan_alternative */
-    PLAN_MAP_SENSITIVITY, /* struct plan_sensitivity */
-    PLAN_MAP_FLEET,       /* struct plan_fleet */
-    PLAN_MAP_IDLE,        /* struct plan_idle */
-    PLAN_MAPS
+/* The fields of a map. Numbers may be null: then they are NAN. */
+struct plan_map {
+    const struct field *fields;
+    size_t count;
 };
 
-/* Returns the fields of a map and sets their number. Numbers may be null: then they are NAN. */
-const struct field *plan_fields_of(enum plan_map map, size_t *count);
+/* Of struct plan: the document itself, and maps in it. */
+extern const struct plan_map plan_map_head, plan_map_made_by, plan_map_model, plan_map_training,
+    plan_map_schedule, plan_map_iteration, plan_map_bottleneck;
+
+/* Of struct plan_nearest, plan_budget, … */
+extern const struct plan_map plan_map_nearest, plan_map_budget, plan_map_device_type, plan_map_link,
+    plan_map_pipeline, plan_map_stage, plan_map_run, plan_map_seconds, plan_map_bytes, plan_map_transfer,
+    plan_map_alternative, plan_map_sensitivity, plan_map_fleet, plan_map_idle;
 
 #endif

@@ -144,7 +144,7 @@ static bool read_idle(struct plan_reader *r)
         return error_memory(r->err);
     for (const struct doc_node *node = list ? list->first_child : NULL; node; node = node->next) {
         struct plan_idle *idle = &plan->idle[plan->idle_count++];
-        if (!plan_read_fields(r, node, PLAN_MAP_IDLE, idle, NULL))
+        if (!plan_read_fields(r, node, &plan_map_idle, idle, NULL))
             return false;
         if (idle->type >= plan->type_count)
             return doc_error(&r->doc, doc_find(node, "device_type"), r->err,
@@ -165,7 +165,7 @@ bool plan_read_fleets(struct plan_reader *r)
         return error_memory(r->err);
     for (const struct doc_node *node = list ? list->first_child : NULL; node; node = node->next) {
         struct plan_fleet *fleet = &plan->fleets[plan->fleet_count++];
-        if (!plan_read_fields(r, node, PLAN_MAP_FLEET, fleet, others) || !read_works(r, node, fleet))
+        if (!plan_read_fields(r, node, &plan_map_fleet, fleet, others) || !read_works(r, node, fleet))
             return false;
     }
     return true;

@@ -36,29 +36,28 @@ static bool read_field(struct plan_reader *r, const struct doc_node *map, const 
     return true;
 }
 
-bool plan_read_fields(struct plan_reader *r, const struct doc_node *map, enum plan_map which, void *of,
-                      const char *const *others)
+bool plan_read_fields(struct plan_reader *r, const struct doc_node *map, const struct plan_map *which,
+                      void *of, const char *const *others)
 {
     const char *keys[MAX_KEYS];
-    size_t count, known;
-    const struct field *fields = plan_fields_of(which, &count);
+    size_t known;
     if (!doc_is_map(&r->doc, map, r->err))
         return false;
-    for (known = 0; known < count; known++)
-        keys[known] = fields[known].key;
+    for (known = 0; known < which->count; known++)
+        keys[known] = which->fields[known].key;
     for (; others && *others; others++)
         keys[known++] = *others;
     if (!doc_only_keys(&r->doc, map, keys, known, r->err))
         return false;
-    for (size_t i = 0; i < count; i++)
-        if (!read_field(r, map, &fields[i], of))
+    for (size_t i = 0; i < which->count; i++)
+        if (!read_field(r, map, &which->fields[i], of))
             return false;
     return true;
 }
 
 /* A map that may be missing. */
 static bool read_map(struct plan_reader *r, const struct doc_node *parent, const char *key,
-                     enum plan_map which, void *of)
+                     const struct plan_map *which, void *of)
 {
     const struct doc_node *map = doc_find(parent, key);
     return !map || map->type == DOC_NULL || plan_read_fields(r, map, which, of, NULL);
@@ -115,7 +114,7 @@ static bool read_links(struct plan_reader *r)
     for (const struct doc_node *node = list ? list->first_child : NULL; node; node = node->next) {
         struct plan_link *link = &r->plan->links[r->plan->link_count++];
         link->shared_by = 1;
-        if (!plan_read_fields(r, node, PLAN_MAP_LINK, link, NULL))
+        if (!plan_read_fields(r, node, &plan_map_link, link, NULL))
             return false;
         if (!link->name)
             return doc_need(&r->doc, node, "name", r->err) != NULL;
@@ -157,7 +156,7 @@ static bool read_types(struct plan_reader *r)
         return false;
     for (const struct doc_node *node = list ? list->first_child : NULL; node; node = node->next) {
         struct plan_device_type *type = &r->plan->types[r->plan->type_count++];
-        if (!plan_read_fields(r, node, PLAN_MAP_TYPE, type, runs_as) ||
+        if (!plan_read_fields(r, node, &plan_map_device_type, type, runs_as) ||
             !copy_text(r, doc_find(node, "products"), &type->products) ||
             !copy_text(r, doc_find(node, "like"), &type->like) || !doc_need(&r->doc, node, "name", r->err) ||
             !check_link(r, node, "inside", type->inside) || !check_link(r, node, "across", type->across))
@@ -205,7 +204,7 @@ static bool read_runs(struct plan_reader *r, const struct doc_node *node, struct
     for (const struct doc_node *at = list->first_child; at; at = at->next) {
         struct plan_run *run = &runs[stage->run_count++];
         *run = (struct plan_run){.nodes = 1, .count = 1};
-        if (!plan_read_fields(r, at, PLAN_MAP_RUN, run, NULL))
+        if (!plan_read_fields(r, at, &plan_map_run, run, NULL))
             return false;
     }
     return true;
@@ -237,7 +236,7 @@ static bool read_transfer(struct plan_reader *r, const struct doc_node *node, st
     const char *kind;
     *transfer = (struct plan_transfer){.group = 2, .per_node = 1, .link = -1, .count = 1, .shown = 1};
     transfer->bytes = transfer->seconds = NAN;
-    if (!plan_read_fields(r, node, PLAN_MAP_TRANSFER, transfer, others) ||
+    if (!plan_read_fields(r, node, &plan_map_transfer, transfer, others) ||
         !read_name(r, node, "purpose", plan_purposes, &purpose) ||
         !read_name(r, node, "when", plan_whens, &when) || !doc_need(&r->doc, node, "kind", r->err) ||
         !doc_string(&r->doc, doc_find(node, "kind"), &kind, r->err))
@@ -303,10 +302,10 @@ static bool read_stage(struct plan_reader *r, const struct doc_node *node, struc
     static const char *const others[] = {"layers", "device_type", "devices", "seconds",
                                          "bytes",  "transfers",   NULL};
     stage->line = (int)node->line;
-    return plan_read_fields(r, node, PLAN_MAP_STAGE, stage, others) && read_layers(r, node, stage) &&
+    return plan_read_fields(r, node, &plan_map_stage, stage, others) && read_layers(r, node, stage) &&
            read_type(r, doc_need(&r->doc, node, "device_type", r->err), &stage->type) &&
-           read_runs(r, node, stage) && read_map(r, node, "seconds", PLAN_MAP_SECONDS, &stage->seconds) &&
-           read_map(r, node, "bytes", PLAN_MAP_BYTES, &stage->bytes) && read_transfers(r, node, stage);
+           read_runs(r, node, stage) && read_map(r, node, "seconds", &plan_map_seconds, &stage->seconds) &&
+           read_map(r, node, "bytes", &plan_map_bytes, &stage->bytes) && read_transfers(r, node, stage);
 }
 
 static bool read_pipeline(struct plan_reader *r, const struct doc_node *node, struct plan_pipeline *pipeline)
@@ -314,7 +313,7 @@ static bool read_pipeline(struct plan_reader *r, const struct doc_node *node, st
     static const char *const others[] = {"stages", NULL};
     const struct doc_node *list;
     pipeline->line = (int)node->line;
-    if (!plan_read_fields(r, node, PLAN_MAP_PIPELINE, pipeline, others) ||
+    if (!plan_read_fields(r, node, &plan_map_pipeline, pipeline, others) ||
         !doc_need(&r->doc, node, "stages", r->err) ||
         !plan_find_list(r, node, "stages", 1, PLAN_MAX_STAGES, &list))
         return false;
@@ -354,10 +353,10 @@ static bool read_iteration(struct plan_reader *r)
     const struct doc_node *map = doc_find(r->doc.root, "iteration");
     if (!map || map->type == DOC_NULL)
         return true;
-    return plan_read_fields(r, map, PLAN_MAP_ITERATION, r->plan, others) &&
-           read_map(r, map, "nearest", PLAN_MAP_NEAREST, &r->plan->nearest) &&
+    return plan_read_fields(r, map, &plan_map_iteration, r->plan, others) &&
+           read_map(r, map, "nearest", &plan_map_nearest, &r->plan->nearest) &&
            read_figures(r, map, "parts", PLAN_MAX_PARTS, &r->plan->part_count, r->plan->parts) &&
-           read_map(r, map, "bottleneck", PLAN_MAP_BOTTLENECK, r->plan);
+           read_map(r, map, "bottleneck", &plan_map_bottleneck, r->plan);
 }
 
 static bool read_alternatives(struct plan_reader *r)
@@ -372,7 +371,7 @@ static bool read_alternatives(struct plan_reader *r)
         return error_memory(r->err);
     for (const struct doc_node *node = list ? list->first_child : NULL; node; node = node->next) {
         struct plan_alternative *alternative = &r->plan->alternatives[r->plan->alternative_count++];
-        if (!plan_read_fields(r, node, PLAN_MAP_ALTERNATIVE, alternative, others) ||
+        if (!plan_read_fields(r, node, &plan_map_alternative, alternative, others) ||
             !read_figures(r, node, "parts", PLAN_MAX_PARTS, &alternative->part_count, alternative->parts))
             return false;
     }
@@ -389,7 +388,7 @@ static bool read_sensitivity(struct plan_reader *r)
     if (!r->plan->sensitivity)
         return error_memory(r->err);
     for (const struct doc_node *node = list ? list->first_child : NULL; node; node = node->next)
-        if (!plan_read_fields(r, node, PLAN_MAP_SENSITIVITY,
+        if (!plan_read_fields(r, node, &plan_map_sensitivity,
                               &r->plan->sensitivity[r->plan->sensitivity_count++], NULL))
             return false;
     return true;
@@ -424,7 +423,7 @@ static bool read_training(struct plan_reader *r)
     const struct doc_node *map = doc_find(r->doc.root, "training"), *technique;
     if (!map || map->type == DOC_NULL)
         return true;
-    if (!plan_read_fields(r, map, PLAN_MAP_TRAINING, r->plan, others))
+    if (!plan_read_fields(r, map, &plan_map_training, r->plan, others))
         return false;
     technique = doc_find(map, "technique");
     return !technique || technique->type == DOC_NULL || read_technique(r, technique);
@@ -438,11 +437,11 @@ static bool read_parts(struct plan_reader *r)
         "sensitivity", "budget",  "idle",    "fleets", NULL};
     struct plan *plan = r->plan;
     const struct doc_node *root = r->doc.root;
-    return plan_read_fields(r, root, PLAN_MAP_HEAD, plan, others) &&
-           read_map(r, root, "made_by", PLAN_MAP_MADE_BY, plan) &&
-           read_map(r, root, "model", PLAN_MAP_MODEL, plan) && read_training(r) &&
-           read_map(r, root, "schedule", PLAN_MAP_SCHEDULE, plan) && read_iteration(r) &&
-           read_map(r, root, "budget", PLAN_MAP_BUDGET, &plan->budget) &&
+    return plan_read_fields(r, root, &plan_map_head, plan, others) &&
+           read_map(r, root, "made_by", &plan_map_made_by, plan) &&
+           read_map(r, root, "model", &plan_map_model, plan) && read_training(r) &&
+           read_map(r, root, "schedule", &plan_map_schedule, plan) && read_iteration(r) &&
+           read_map(r, root, "budget", &plan_map_budget, &plan->budget) &&
            read_figures(r, root, "figures", PLAN_MAX_FIGURES, &plan->figure_count, plan->figures) &&
            read_links(r) && read_types(r) && read_pipelines(r) && read_alternatives(r) &&
            read_sensitivity(r) && plan_read_fleets(r);

@@ -1,13 +1,11 @@
 #include "plan/plan_fields.h"
 
-static void write_fields(struct json *json, enum plan_map map, const void *of)
+static void write_fields(struct json *json, const struct plan_map *map, const void *of)
 {
-    size_t count;
-    const struct field *fields = plan_fields_of(map, &count);
-    fields_write(of, fields, count, json);
+    fields_write(of, map->fields, map->count, json);
 }
 
-static void write_map(struct json *json, const char *key, enum plan_map map, const void *of)
+static void write_map(struct json *json, const char *key, const struct plan_map *map, const void *of)
 {
     json_open_flat(json, key, '{');
     write_fields(json, map, of);
@@ -17,7 +15,7 @@ static void write_map(struct json *json, const char *key, enum plan_map map, con
 void plan_write_nearest(const struct plan_nearest *nearest, struct json *json)
 {
     if (nearest->id)
-        write_map(json, "nearest", PLAN_MAP_NEAREST, nearest);
+        write_map(json, "nearest", &plan_map_nearest, nearest);
 }
 
 static void write_figures(struct json *json, const char *key, int count, const struct plan_figure *figures)
@@ -32,7 +30,7 @@ static void write_figures(struct json *json, const char *key, int count, const s
 static void write_training(const struct plan *plan, struct json *json)
 {
     json_open_flat(json, "training", '{');
-    write_fields(json, PLAN_MAP_TRAINING, plan);
+    write_fields(json, &plan_map_training, plan);
     if (!technique_is_usual(&plan->technique)) {
         json_open_flat(json, "technique", '{');
         for (int k = 0; k < TECHNIQUE_COUNT; k++) {
@@ -53,7 +51,7 @@ static void write_training(const struct plan *plan, struct json *json)
 static void write_type(const struct plan_device_type *type, struct json *json)
 {
     json_open_flat(json, NULL, '{');
-    write_fields(json, PLAN_MAP_TYPE, type);
+    write_fields(json, &plan_map_device_type, type);
     if (type->products)
         json_string(json, "products", type->products);
     if (type->like)
@@ -77,7 +75,7 @@ static void write_cluster(const struct plan *plan, struct json *json)
     json_close(json);
     json_open(json, "links", '[');
     for (int l = 0; l < plan->link_count; l++)
-        write_map(json, NULL, PLAN_MAP_LINK, &plan->links[l]);
+        write_map(json, NULL, &plan_map_link, &plan->links[l]);
     json_close(json);
 }
 
@@ -92,7 +90,7 @@ static void write_transfers(const struct plan_stage *stage, struct json *json)
         json_string(json, "kind", collective_kind_name(transfer->kind));
         json_string(json, "purpose", plan_purposes[transfer->purpose]);
         json_string(json, "when", plan_whens[transfer->when]);
-        write_fields(json, PLAN_MAP_TRANSFER, transfer);
+        write_fields(json, &plan_map_transfer, transfer);
         json_close(json);
     }
     json_close(json);
@@ -106,13 +104,13 @@ static void write_stage(const struct plan_stage *stage, struct json *json)
     json_integer(json, NULL, stage->last_layer);
     json_close(json);
     json_integer(json, "device_type", stage->type);
-    write_fields(json, PLAN_MAP_STAGE, stage);
+    write_fields(json, &plan_map_stage, stage);
     json_open_flat(json, "devices", '[');
     for (int r = 0; r < stage->run_count; r++)
-        write_map(json, NULL, PLAN_MAP_RUN, &stage->runs[r]);
+        write_map(json, NULL, &plan_map_run, &stage->runs[r]);
     json_close(json);
-    write_map(json, "seconds", PLAN_MAP_SECONDS, &stage->seconds);
-    write_map(json, "bytes", PLAN_MAP_BYTES, &stage->bytes);
+    write_map(json, "seconds", &plan_map_seconds, &stage->seconds);
+    write_map(json, "bytes", &plan_map_bytes, &stage->bytes);
     write_transfers(stage, json);
     json_close(json);
 }
@@ -123,7 +121,7 @@ static void write_pipelines(const struct plan *plan, struct json *json)
     for (int p = 0; p < plan->pipeline_count; p++) {
         const struct plan_pipeline *pipeline = &plan->pipelines[p];
         json_open(json, NULL, '{');
-        write_fields(json, PLAN_MAP_PIPELINE, pipeline);
+        write_fields(json, &plan_map_pipeline, pipeline);
         json_open(json, "stages", '[');
         for (int s = 0; s < pipeline->stage_count; s++)
             write_stage(&pipeline->stages[s], json);
@@ -138,14 +136,14 @@ static void write_alternatives(const struct plan *plan, struct json *json)
     json_open(json, "alternatives", '[');
     for (int i = 0; i < plan->alternative_count; i++) {
         json_open(json, NULL, '{');
-        write_fields(json, PLAN_MAP_ALTERNATIVE, &plan->alternatives[i]);
+        write_fields(json, &plan_map_alternative, &plan->alternatives[i]);
         write_figures(json, "parts", plan->alternatives[i].part_count, plan->alternatives[i].parts);
         json_close(json);
     }
     json_close(json);
     json_open(json, "sensitivity", '[');
     for (int i = 0; i < plan->sensitivity_count; i++)
-        write_map(json, NULL, PLAN_MAP_SENSITIVITY, &plan->sensitivity[i]);
+        write_map(json, NULL, &plan_map_sensitivity, &plan->sensitivity[i]);
     json_close(json);
 }
 
@@ -155,7 +153,7 @@ static void write_fleets(const struct plan *plan, struct json *json)
     if (plan->idle_count > 0) {
         json_open(json, "idle", '[');
         for (int i = 0; i < plan->idle_count; i++)
-            write_map(json, NULL, PLAN_MAP_IDLE, &plan->idle[i]);
+            write_map(json, NULL, &plan_map_idle, &plan->idle[i]);
         json_close(json);
     }
     if (plan->fleet_count == 0)
@@ -163,7 +161,7 @@ static void write_fleets(const struct plan *plan, struct json *json)
     json_open(json, "fleets", '[');
     for (int i = 0; i < plan->fleet_count; i++) {
         json_open_flat(json, NULL, '{');
-        write_fields(json, PLAN_MAP_FLEET, &plan->fleets[i]);
+        write_fields(json, &plan_map_fleet, &plan->fleets[i]);
         json_open_flat(json, "works", '[');
         for (int t = 0; t < plan->type_count; t++)
             json_integer(json, NULL, plan->fleets[i].works[t]);
@@ -177,20 +175,20 @@ void plan_write_json(const struct plan *plan, struct json *json, const char *key
 {
     json_open(json, key, '{');
     json_string(json, "format", PLAN_FORMAT);
-    write_map(json, "made_by", PLAN_MAP_MADE_BY, plan);
-    write_fields(json, PLAN_MAP_HEAD, plan);
+    write_map(json, "made_by", &plan_map_made_by, plan);
+    write_fields(json, &plan_map_head, plan);
     json_number(json, "gap", plan_gap(plan));
-    write_map(json, "model", PLAN_MAP_MODEL, plan);
+    write_map(json, "model", &plan_map_model, plan);
     write_training(plan, json);
-    write_map(json, "schedule", PLAN_MAP_SCHEDULE, plan);
+    write_map(json, "schedule", &plan_map_schedule, plan);
     json_open(json, "iteration", '{');
-    write_fields(json, PLAN_MAP_ITERATION, plan);
+    write_fields(json, &plan_map_iteration, plan);
     plan_write_nearest(&plan->nearest, json);
     write_figures(json, "parts", plan->part_count, plan->parts);
-    write_map(json, "bottleneck", PLAN_MAP_BOTTLENECK, plan);
+    write_map(json, "bottleneck", &plan_map_bottleneck, plan);
     json_close(json);
     if (plan->budget.tokens > 0.0 || plan->budget.dollars_per_hour >= 0.0)
-        write_map(json, "budget", PLAN_MAP_BUDGET, &plan->budget);
+        write_map(json, "budget", &plan_map_budget, &plan->budget);
     write_figures(json, "figures", plan->figure_count, plan->figures);
     write_cluster(plan, json);
     write_pipelines(plan, json);
