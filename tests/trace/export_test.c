@@ -395,8 +395,8 @@ static void test_phases_that_overlap_are_all_there(void **state)
     struct error err;
     struct trace_writer *writer = make_trace("a.db", TRACE_STORE_WHOLE);
     for (int i = 0; i < 100; i++)
-        assert_true(
-            trace_add_phase(writer, &(struct trace_phase){"EVAL", 10 * i, 2000 + 10 * i, "io"}, &err));
+        assert_true(trace_add_phase(
+            writer, &(struct trace_phase){"EVAL", INT64_C(10) * i, 2000 + INT64_C(10) * i, "io"}, &err));
     finish_trace(writer);
     struct trace_reader *traced = open_trace(in_folder("a.db"));
     assert_true(trace_export_chrome(traced, in_folder("a.json"), &everything, &err));
