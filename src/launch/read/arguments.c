@@ -497,11 +497,8 @@ static bool add_node(struct launch_options *options, const struct doc *doc, cons
 void launch_supersede(struct launch_options *options, int first, int own)
 {
     for (int i = first; i < own; i++)
-        for (int j = i + 1; j < options->argument_count; j++)
-            if (launch_same_name(options->arguments[i].name, options->arguments[j].name)) {
-                options->arguments[i].use = LAUNCH_IDLE;
-                break;
-            }
+        if (launch_argument(options, options->arguments[i].name) != &options->arguments[i])
+            options->arguments[i].use = LAUNCH_IDLE;
 }
 
 static int by_name(const void *a, const void *b)

@@ -28,6 +28,7 @@
  *     values:                            a kind: settings of the sections above that take only such values, without an entry any
  *       decimal: [norm_epsilon]          (`scripts/software-keys --values` writes it)
  *       "words|adam|sgd": [offload_optimizer]
+ *     values-by-hand:                    likewise, of what no source declares
  *
  * The kinds of `read`: number (from 1), typed ("gpu:8", "8"), count (from 0), share (0 to 1), real (above 0), whole and decimal (any sign; wholes, decimals and lists: several of them), words, switch (sets its field if true), bool (if false, too),
  * flag (true or false), name and names (of models, modules or hosts, of which the software takes any), file (a path), code
@@ -293,10 +294,12 @@ static bool add_all(struct vocabulary *table, struct launch_rule *rules, struct 
             if (!add_reason(table, rules, node, sections[i].kind, err))
                 return false;
     }
-    const struct doc_node *values = doc_find(root, "values");
-    for (const struct doc_node *node = values ? values->first_child : NULL; node; node = node->next)
-        if (!add_values(table, rules, node, err))
-            return false;
+    for (size_t i = 0; i < 2; i++) {
+        const struct doc_node *values = doc_find(root, i ? "values-by-hand" : "values");
+        for (const struct doc_node *node = values ? values->first_child : NULL; node; node = node->next)
+            if (!add_values(table, rules, node, err))
+                return false;
+    }
     const struct doc_node *usual = doc_find(root, "at-default");
     for (const struct doc_node *node = usual ? usual->first_child : NULL; node; node = node->next) {
         uint32_t slot = *slot_of(table, node->key);
@@ -358,7 +361,7 @@ static size_t count_of(const struct doc_node *node)
 static bool fill(struct vocabulary *table, struct error *err)
 {
     static const char *const keys[] = {"name", "version", "sources", "also",
-                                       "read",   "none", "unmodelled", "refused", "at-default", "free", "values"};
+                                       "read",   "none", "unmodelled", "refused", "at-default", "free", "values", "values-by-hand"};
     if (!doc_is_map(&table->doc, table->doc.root, err) ||
         !doc_only_keys(&table->doc, table->doc.root, keys, sizeof keys / sizeof *keys, err))
         return false;
