@@ -272,3 +272,11 @@ double transfer_seconds(enum collective_kind kind, const struct collective_group
     struct collective_time time = collective_time(kind, group, bytes);
     return transfer_seconds_of(&time, kind, group, calibration);
 }
+
+double transfer_gradient_seconds(enum collective_kind kind, const struct collective_group *group,
+                                 double bytes, const struct calibration *calibration)
+{
+    struct calibration own = *calibration;
+    own.inside = own.gradients;
+    return transfer_seconds(kind, group, bytes, &own);
+}

@@ -39,6 +39,10 @@ struct collective_time collective_time(enum collective_kind kind, const struct c
 double transfer_seconds(enum collective_kind kind, const struct collective_group *group, double bytes,
                         const struct calibration *calibration);
 
+/* The same for gradients and the parameters that they change: large messages, and no kernel waits for each. */
+double transfer_gradient_seconds(enum collective_kind kind, const struct collective_group *group,
+                                 double bytes, const struct calibration *calibration);
+
 /* The same of a time that is known. */
 double transfer_seconds_of(const struct collective_time *time, enum collective_kind kind,
                            const struct collective_group *group, const struct calibration *calibration);

@@ -27,6 +27,7 @@
     X(stream, "share of the memory bandwidth, elementwise kernels", 0.2, 1.0, 0.8)                           \
     X(quantize, "share of the memory bandwidth, casts to 8 bits", 0.1, 3.0, 0.7)                             \
     X(inside, "bandwidth inside a node in training, relative to that measured alone", 0.2, 1.5, 0.9)         \
+    X(gradients, "the same of gradients and the parameters that they change", 0.2, 1.5, 0.9)                 \
     X(across, "bandwidth across nodes in training, relative to that measured alone", 0.2, 2.0, 0.8)          \
     X(exchange, "all-to-all bandwidth between experts in training, relative to that measured alone", 0.1,    \
       1.5, 0.7)                                                                                              \

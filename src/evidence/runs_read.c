@@ -292,7 +292,7 @@ static void read_exchanges(struct reader *r)
         return;
     if (contains(notes, "DeepEP") || contains(notes, "HybridEP"))
         job->technique.dispatch = DISPATCH_DEEPEP;
-    else if (text_starts_with(notes, "all-to-all"))
+    else if (text_starts_with(notes, "all-to-all") || contains(notes, "alltoall dispatcher"))
         job->technique.dispatch = DISPATCH_ALLTOALL;
     const char *rounds = strstr(notes, "GA "); /* a pipeline is filled for each of them */
     int64_t count;
@@ -302,7 +302,8 @@ static void read_exchanges(struct reader *r)
     job->in_turn = contains(r->run->framework, "AutoModel") && contains(notes, "balanced gate");
     bool overlaps = contains(notes, "overlap of all-to-all") || contains(notes, "all-to-all overlap") ||
                     cells_has_item(notes, "overlap") || contains(notes, "a2a overlap");
-    if (overlaps && software_supports(job->software, TECHNIQUE_EXPERT_OVERLAP))
+    if (overlaps && !contains(notes, "no a2a overlap") &&
+        software_supports(job->software, TECHNIQUE_EXPERT_OVERLAP))
         job->technique.expert_overlap = OVERLAP_PASSES;
 }
 
@@ -337,6 +338,8 @@ static bool read_degrees(struct reader *r)
     job->data = (int)(devices / model_parallel);
     read_exchanges(r);
     job->technique.tensor_overlap = tensor_overlap_of(r);
+    if (cells_has_item(cell(r, "notes"), "no overlap") && software_supports(software, TECHNIQUE_DATA_OVERLAP))
+        job->technique.data_overlap = SWITCH_OFF;
     bool interleaves = job->pipeline > 1 && software->interleaves && run->model.layers % job->pipeline == 0;
     job->chunks = chunks > 0 ? (int)chunks : interleaves ? run->model.layers / job->pipeline : 1;
     return true;

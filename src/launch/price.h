@@ -26,9 +26,6 @@ struct launch_price {
  * ERROR_USAGE and named all at once; what contradicts itself, ERROR_INFEASIBLE. */
 bool launch_price_job(struct launch_price *price, struct error *err);
 
-/* Returns whether the job's memory is that of the device or less. */
-bool launch_price_fits(const struct launch_price *price);
-
 /* Returns what settings that are not modelled multiply the ends of the interval by. No runs say how much each moves: 5 % are
  * assumed of every kind, independently of the others. */
 double launch_price_wider(const struct launch_options *options, int *kinds);

@@ -42,7 +42,7 @@ static double memory_part(const struct job_memory *memory, int i)
     return *(const double *)(const void *)((const char *)memory + bytes[i].at);
 }
 
-bool launch_price_fits(const struct launch_price *price)
+static bool fits(const struct launch_price *price)
 {
     return price->memory.total <= (double)price->job.device->memory;
 }
@@ -189,7 +189,7 @@ static void print_fit(const struct launch_price *price, struct text *out)
                 price->extrapolates ? " (extrapolated: no similar published run)" : "",
                 100 * job_utilisation(&price->job, &price->time) / price->factor);
     plan_print_nearest(&price->nearest, out);
-    if (launch_price_fits(price)) {
+    if (fits(price)) {
         bool narrow = price->memory.total > (1 - price->headroom) * limit;
         text_format(out, "fits%s: %.0f %% of %s", narrow ? " narrowly" : "",
                     100 * price->memory.total / limit, unit_text(&texts, limit, UNIT_BYTES));
@@ -360,7 +360,7 @@ void launch_price_write(const struct launch_price *price, struct json *json)
     plan_write_nearest(&price->nearest, json);
     json_close(json);
     json_number(json, "device_memory_bytes", (double)job->device->memory);
-    json_bool(json, "fits", launch_price_fits(price));
+    json_bool(json, "fits", fits(price));
     json_string(json, "largest_part", bytes[largest_part(&price->memory)].name);
     if (price->planned)
         write_job("planned", &price->planned->job, &price->planned->time, &price->planned->memory, json);

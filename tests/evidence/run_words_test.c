@@ -220,7 +220,10 @@ static void reads_exchanges(void **state)
         "H100,8,torchtitan,2026-02,float8 rowwise,1,64,llama-2-7b,8,1,1,vanilla TP\n"
         "B200,8,Megatron-Bridge 26.02,,MXFP8,1,64,llama-2-7b,8,1,1,\n"
         "B200,8,Megatron-Bridge 26.02,,FP8-MX,1,64,llama-2-7b,8,1,1,\n"
-        "B200,8,Megatron-Bridge 26.02,,FP8-CS (FP8-MX),1,64,llama-2-7b,8,1,1,\n");
+        "B200,8,Megatron-Bridge 26.02,,FP8-CS (FP8-MX),1,64,llama-2-7b,8,1,1,\n"
+        "B200,8,Megatron-Core,2026-02,bf16,1,64,llama-2-7b,1,1,1,\"no overlap, CP by all-to-all\"\n"
+        "H100,8,Megatron-Core,2026-02,bf16,1,64,mixtral-8x7b,8,1,8,\"alltoall dispatcher, no A2A "
+        "overlap\"\n");
     static const struct technique expected[] = {
         {.tensor_overlap = SWITCH_ON, .dispatch = DISPATCH_DEEPEP},
         {.dispatch = DISPATCH_ALLTOALL},
@@ -230,8 +233,10 @@ static void reads_exchanges(void **state)
         {.tensor_overlap = SWITCH_ON, .recipe = RECIPE_MXFP8},
         {.tensor_overlap = SWITCH_ON, .recipe = RECIPE_MXFP8},
         {.tensor_overlap = SWITCH_ON},
+        {.data_overlap = SWITCH_OFF},
+        {.dispatch = DISPATCH_ALLTOALL},
     };
-    assert_int_equal(v.count, 8);
+    assert_int_equal(v.count, 10);
     for (int i = 0; i < v.count; i++) {
         const struct technique *found = &v.runs[i].job.technique;
         if (v.runs[i].reason)
@@ -240,6 +245,7 @@ static void reads_exchanges(void **state)
         assert_int_equal(found->dispatch, expected[i].dispatch);
         assert_int_equal(found->recipe, expected[i].recipe);
         assert_int_equal(found->expert_overlap, expected[i].expert_overlap);
+        assert_int_equal(found->data_overlap, expected[i].data_overlap);
     }
     validation_release(&v);
 }

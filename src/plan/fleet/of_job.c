@@ -120,7 +120,8 @@ static double exchange_between(const struct cluster_group *g, int pipelines, int
     double seconds = INFINITY;
     for (int own = 1; own <= together && own <= pipelines; own++) {
         ranks.devices_per_node = own;
-        seconds = fmin(seconds, transfer_seconds(COLLECTIVE_ALL_REDUCE, &ranks, EXCHANGED, g->calibration));
+        seconds = fmin(seconds,
+                       transfer_gradient_seconds(COLLECTIVE_ALL_REDUCE, &ranks, EXCHANGED, g->calibration));
     }
     return seconds / EXCHANGED;
 }

@@ -331,6 +331,10 @@ struct collective_group job_group(const struct job *job, int devices, int apart)
 
 double job_transfer(const struct job *job, enum collective_kind kind, int devices, int apart, double bytes);
 
+/* The same of an iteration's gradients, whose large messages no kernel waits for. */
+double job_gradient_transfer(const struct job *job, enum collective_kind kind, int devices, int apart,
+                             double bytes);
+
 /* Returns whether the blocks make equal chunks. The loss, or loss and embedding, may take the place of a
  * block (Megatron-Core: account_for_embedding_in_pipeline_split, account_for_loss_in_pipeline_split). */
 bool job_chunks_alike(int block_count, int chunks);

@@ -28,6 +28,13 @@ double job_transfer(const struct job *job, enum collective_kind kind, int device
     return transfer_seconds(kind, &group, bytes, job->calibration);
 }
 
+double job_gradient_transfer(const struct job *job, enum collective_kind kind, int devices, int apart,
+                             double bytes)
+{
+    struct collective_group group = job_group(job, devices, apart);
+    return transfer_gradient_seconds(kind, &group, bytes, job->calibration);
+}
+
 /* ---- the parts of an iteration ---- */
 
 int64_t job_microbatches(const struct job *job)
@@ -57,9 +64,9 @@ static double gradient_seconds(const struct job *job, enum collective_kind kind,
     double wire = job_formats_of(job).wire;
     int ranks = job_copies(job);
     int expert_ranks = job_expert_copies(job);
-    double seconds = job_transfer(job, kind, ranks, job->tensor, held->trained * wire) +
-                     job_transfer(job, kind, expert_ranks, ranks * job->tensor / expert_ranks,
-                                  held->trained_experts * wire);
+    double seconds = job_gradient_transfer(job, kind, ranks, job->tensor, held->trained * wire) +
+                     job_gradient_transfer(job, kind, expert_ranks, ranks * job->tensor / expert_ranks,
+                                           held->trained_experts * wire);
     return seconds * job_data_shown(job);
 }
 

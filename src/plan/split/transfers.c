@@ -27,7 +27,9 @@ static void add_priced(struct transfer_writer *to, struct plan_transfer transfer
 static void add(struct transfer_writer *to, struct plan_transfer transfer, int devices, int apart,
                 double count)
 {
-    transfer.seconds = job_transfer(to->job, transfer.kind, devices, apart, transfer.bytes);
+    bool gradients = transfer.purpose == PURPOSE_GRADIENTS || transfer.purpose == PURPOSE_EXPERT_GRADIENTS;
+    transfer.seconds = (gradients ? job_gradient_transfer : job_transfer)(to->job, transfer.kind, devices,
+                                                                          apart, transfer.bytes);
     add_priced(to, transfer, devices, apart, count);
 }
 

@@ -74,6 +74,26 @@ static void exchanges_without_overlap_are_exposed(void **state)
     assert_true(job_time(&job).data > 1.5 * usual);
 }
 
+/* Gradients inside a node have a share of the bandwidth of their own; across nodes they share that of all else. */
+static void gradients_have_their_own_share(void **state)
+{
+    (void)state;
+    struct job job = job_of("llama-3-8b", "megatron-core", 1, 8);
+    struct calibration calibration = *job.calibration;
+    job.calibration = &calibration;
+    job.tensor = 2, job.data = 4;
+    struct job_time usual = job_time(&job);
+    calibration.gradients *= 0.5;
+    struct job_time slower = job_time(&job);
+    assert_true(slower.data > 1.9 * usual.data && slower.data < 2.0 * usual.data);
+    near(slower.tensor, usual.tensor);
+    job = job_of("llama-3-8b", "megatron-core", 1, 64);
+    job.tensor = 8, job.data = 8;
+    double before = job_time(&job).data;
+    job.calibration = &calibration;
+    near(job_time(&job).data, before);
+}
+
 static void gradients_in_fewer_bits_are_faster(void **state)
 {
     (void)state;
@@ -205,6 +225,7 @@ int main(void)
         cmocka_unit_test(norms_that_are_not_split_keep_their_inputs),
         cmocka_unit_test(unfused_attention_keeps_its_scores),
         cmocka_unit_test(exchanges_without_overlap_are_exposed),
+        cmocka_unit_test(gradients_have_their_own_share),
         cmocka_unit_test(gradients_in_fewer_bits_are_faster),
         cmocka_unit_test(experts_one_by_one_are_slower),
         cmocka_unit_test(a_graph_leaves_the_host_nothing),
