@@ -84,6 +84,29 @@ static void commands_in_place_of_files(void **state)
     launch_options_release(&options);
 }
 
+/* NAME=<what is to be written here> is a variable that is not set: where its value has no effect, nothing is missing. */
+static void placeholders_are_not_set(void **state)
+{
+    (void)state;
+    static const char text[] = "DATA=<path to the data>\nexport TP=<n>  \nMBS=2\n"
+                               "python pretrain_gpt.py " SIZES "--data-path $DATA --vocab-file ${DATA} "
+                               "--micro-batch-size $MBS --tensor-model-parallel-size ";
+    char made[sizeof text + 64];
+    snprintf(made, sizeof made, "%s1\n", text);
+    struct launch_options options = text_reads("run.sh", made, NULL);
+    is(options.microbatch, 2);
+    assert_int_equal(options.missing_count, 0);
+    launch_options_release(&options);
+    static const char *const given[] = {"TP=4", NULL};
+    snprintf(made, sizeof made, "%s$TP\n", text);
+    options = text_reads("run.sh", made, given);
+    is(options.tensor, 4);
+    launch_options_release(&options);
+    options = text_reads("run.sh", made, NULL);
+    assert_int_equal(options.missing_count, 1);
+    launch_options_release(&options);
+}
+
 /* What is not known to be run ends no script; what is known not to match does. */
 static void regular_expressions_are_answered(void **state)
 {
@@ -519,10 +542,12 @@ int main(void)
         cmocka_unit_test(options_of_accelerate),
         cmocka_unit_test(rollouts_are_refused),
         cmocka_unit_test(slurm_says_its_variables),
+        cmocka_unit_test(placeholders_are_not_set),
         cmocka_unit_test(loops_over_numbers_count_once),
         cmocka_unit_test(comments_before_the_end_of_a_case),
         cmocka_unit_test(arrays_without_words),
         cmocka_unit_test(commands_in_place_of_files),
+        cmocka_unit_test(placeholders_are_not_set),
         cmocka_unit_test(regular_expressions_are_answered),
         cmocka_unit_test(names_of_files_are_known),
         cmocka_unit_test(tokenizers_have_words),

@@ -69,10 +69,8 @@ static bool read_job(struct calibrate_run *run, const struct rh_calibrate_reques
                                        .length = log->job_length,
                                        .given = run->sets,
                                        .is_alone = true};
-    if (!launch_read(&run->read, &input, err))
-        return false;
     run->read.has_run = true;
-    return true;
+    return launch_read(&run->read, &input, err);
 }
 
 static const char *device_of(const struct calibrate_run *run, const struct rh_calibrate_request *given)

@@ -304,7 +304,7 @@ static bool read_shell(struct launch_options *options, struct launch_source *sou
     return refuse_blanks(options, err) &&
            (!commands.script || launch_judge_program(options, source->path, commands.script, err)) &&
            launch_apply_rules(options, &all_rules, first, source->shell, err) &&
-           refuse_misspelt(options, first, err) &&
+           (options->has_run || refuse_misspelt(options, first, err)) &&
            launch_read_nodes(options, source->shell, commands.launcher, err);
 }
 

@@ -50,6 +50,29 @@ static bool read_array(struct shell_run *run, const char *name, size_t length, b
     }
 }
 
+/* NAME=<path to the data>: what is to be written there, up to the end of the line. */
+static bool is_placeholder(const struct shell_run *run)
+{
+    const char *end = memchr(run->at, '\n', (size_t)(run->end - run->at));
+    end = end ? end : run->end;
+    while (end > run->at && isspace((unsigned char)end[-1]))
+        end--;
+    return end - run->at > 2 && run->at[0] == '<' && !strchr("<(&", run->at[1]) && end[-1] == '>';
+}
+
+/* A variable with a placeholder is not set. */
+static bool assign_placeholder(struct shell_run *run, const char *name, size_t length)
+{
+    struct shell_words one = {0};
+    int unknown = run->state->passive > 0 ? 0 : shell_add_unknown(run, name, length, NULL);
+    const char *mark = unknown < 0 ? NULL : shell_mark(run->shell, unknown);
+    bool ok = mark && shell_add_word(&run->shell->arena, &one, mark, run->path, run->line) &&
+              shell_assign(run, name, length, &one, false, false);
+    while (run->at < run->end && *run->at != '\n')
+        run->at++;
+    return ok || (!run->state->failed && shell_no_memory(run));
+}
+
 /* Reads NAME=value. */
 static bool read_assignment(struct shell_run *run, const char *name, size_t length, bool adds,
                             const char *value)
@@ -57,6 +80,8 @@ static bool read_assignment(struct shell_run *run, const char *name, size_t leng
     shell_pass(run, value);
     if (run->at < run->end && *run->at == '(')
         return read_array(run, name, length, adds);
+    if (is_placeholder(run))
+        return assign_placeholder(run, name, length);
     struct shell_words values = {0};
     const char *end = shell_word_end(run->at, run->end);
     bool ok = run->state->passive > 0 || shell_expand(run, run->at, (size_t)(end - run->at), true, &values);
