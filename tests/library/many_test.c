@@ -225,6 +225,13 @@ static void a_plan_loses_nodes(void **state)
         fail_msg("%s", error.text);
     assert_true(caller_value(report, "events.nodes.ends", 0) == 1.0);
     rh_free(report);
+    request.lose.count = 0; /* no events: their lists are empty */
+    report = rh_elastic(&request, NULL, &error);
+    if (!report)
+        fail_msg("%s", error.text);
+    struct rh_array downtimes;
+    assert_true(rh_get(report, "events.downtime", &downtimes) && downtimes.shape[0] == 0);
+    rh_free(report);
     request.from = (struct rh_handles){NULL, 1};
     assert_null(rh_elastic(&request, NULL, &error));
     assert_int_equal(error.code, RH_USAGE);
