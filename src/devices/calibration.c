@@ -93,8 +93,11 @@ static bool copy_text(struct table_reader *r, const char **text)
 /* The parameters, or a run of the user's own, with which the generation keeps the known parameters. */
 static bool read_entry(struct table_reader *r, const struct doc_node *map, void *entry)
 {
-    struct own_run *own = &((struct calibration *)entry)->own;
+    struct calibration *calibration = entry;
+    struct own_run *own = &calibration->own;
     const struct doc_node *run = doc_find(map, "run");
+    if (!doc_find(map, "gradients")) /* files have had one number for both */
+        calibration->gradients = calibration->inside;
     if (!run)
         return true;
     for (size_t i = 0; i < PARAMETER_COUNT; i++) {

@@ -51,6 +51,21 @@ static void what_is_written_reads_back(void **state)
     text_release(&text);
 }
 
+/* Files that were written when one number was for both still mean it. */
+static void gradients_are_as_all_else_inside_unless_said(void **state)
+{
+    struct table table;
+    struct error err;
+    (void)state;
+    if (!load(&table,
+              "format: rehearse-calibration/1\ngenerations:\n- {name: hopper, inside: 0.5}\n"
+              "- {name: ampere, inside: 0.5, gradients: 0.75}\n",
+              &err))
+        fail_msg("%s", err.text);
+    assert_true(table.generations[0].gradients == 0.5 && table.generations[1].gradients == 0.75);
+    table_release(&table);
+}
+
 static void refused(const char *text, const char *message)
 {
     struct table table;
@@ -98,6 +113,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_reads_back),
+        cmocka_unit_test(gradients_are_as_all_else_inside_unless_said),
         cmocka_unit_test(what_is_wrong_is_said_with_its_place),
         cmocka_unit_test(every_generation_can_be_given),
     };
