@@ -69,7 +69,7 @@
     X(INT, experts_every, "behind dense ones, every so many-th has experts; 0: all", 0, MAX_LAYERS)          \
     X(INT64, route_groups, "groups of experts that lie together; 0: none", 0, MAX_EXPERTS)                   \
     X(INT64, route_active_groups, "a token's experts are in so many of them", 0, MAX_EXPERTS)                \
-    X(INT, mtp_layers, "further blocks, each with a head, that predict further tokens", 0, 8)                \
+    X(INT, mtp_layers, "further blocks, each with a head, that predict further tokens", 0, MAX_LAYERS)       \
     X(INT, dense_layers, "number of first blocks that are dense despite experts", 0, MAX_LAYERS)             \
     X(INT64, window, "sliding-window attention: tokens; 0: none", 0, MAX_WIDTH)                              \
     X(INT, window_every, "with a window: every so many-th block has full attention; 0: none", 0, MAX_LAYERS) \

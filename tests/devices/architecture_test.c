@@ -445,8 +445,6 @@ static void absurd_sizes_are_refused(void **state)
     assert_refused(ONE "name: a, " MODEL ", ffn: 1e30}", "ffn: expected a whole number from 0 to 16777216");
     assert_refused(ONE "name: a, " MODEL ", ffn: -1}", "ffn");
     assert_refused(ONE "name: a, " MODEL ", ffn: 99999999999999999999999}", "ffn");
-    assert_refused(ONE "name: a, " MODEL ", mtp_layers: 9}",
-                   "mtp_layers: expected a whole number from 0 to 8");
     assert_refused(ONE "name: a, layers: 100001, hidden: 4, heads: 4, sequence: 1, vocabulary: 9}", "layers");
     assert_refused(ONE "name: a, layers: 1, hidden: 16777216, heads: 4, sequence: 1, vocabulary: 9}", "ffn");
     assert_refused(ONE "name: a, " MODEL ", head_width: 16777216}", "all heads together are wider");
