@@ -1,5 +1,7 @@
 #include "api/value.h"
 
+#include "core/fields.h"
+
 #include <string.h>
 
 void api_add(rh_handle *handle, const char *name, struct rh_array array)
@@ -53,6 +55,21 @@ void api_add_column(rh_handle *handle, const char *name, char type, const void *
     api_add(handle, name,
             (struct rh_array){
                 .data = data, .type = type, .dimensions = 1, .shape = {count}, .stride = {(int64_t)stride}});
+}
+
+void api_add_fields(rh_handle *handle, const char *list, const void *items, int64_t count, size_t stride,
+                    const struct field *fields, size_t field_count)
+{
+    static const char types[FIELD_END + 1] = {
+        [FIELD_INT] = 'i', [FIELD_INT64] = 'q', [FIELD_SIZE] = 'q', [FIELD_FLAG] = '?', [FIELD_TEXT] = 's'};
+    for (const struct field *field = fields; field < fields + field_count; field++) {
+        char type = types[field->type] ? types[field->type] : 'd';
+        const char *name = arena_format(&handle->arena, "%s.%s", list, field->key);
+        handle->failed = handle->failed || !name;
+        if (name)
+            api_add_column(handle, name, type, count > 0 ? (const char *)items + field->offset : NULL, count,
+                           stride);
+    }
 }
 
 static int64_t size_of(char type)

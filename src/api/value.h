@@ -51,6 +51,14 @@ void api_add_string(rh_handle *handle, const char *name, const char *value); /* 
 void api_add_column(rh_handle *handle, const char *name, char type, const void *data, int64_t count,
                     size_t stride);
 
+/* Adds a column for each field of a table of all structs of an array: "tasks.begin" of the list "tasks" and the key "begin". */
+#define API_FIELDS(handle, list, items, count, fields)                                                       \
+    api_add_fields((handle), (list), (items), (count), sizeof *(items), (fields),                            \
+                   sizeof(fields) / sizeof *(fields))
+struct field;
+void api_add_fields(rh_handle *handle, const char *list, const void *items, int64_t count, size_t stride,
+                    const struct field *fields, size_t field_count);
+
 /* Adds a list, or `rows` of them, one behind the other. */
 void api_add_table(rh_handle *handle, const char *name, char type, const void *data, int64_t rows,
                    int64_t columns);

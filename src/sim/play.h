@@ -131,7 +131,7 @@ struct sim_link {
 /* The iteration with more of a resource, or without something. */
 struct sim_variant {
     const char *name;
-    double seconds;
+    double more, seconds; /* the share of speed */
 };
 
 struct sim_result {

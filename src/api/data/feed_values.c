@@ -1,5 +1,6 @@
 /* What callers can ask of a run of rh_feed. */
 #include "api/data/feed.h"
+#include "core/fields.h"
 #include "feed/result/steps.h"
 
 #include <stdlib.h>
@@ -31,6 +32,15 @@ struct kept_step {
     struct result_step times;
 };
 
+#define OF_STEP(key, member, type) FIELD_OUT(struct kept_step, key, member, type)
+
+static const struct field step_fields[] = {
+    OF_STEP("accelerator", accelerator, FIELD_INT),    OF_STEP("number", number, FIELD_INT64),
+    OF_STEP("start_ns", times.start, FIELD_INT64),     OF_STEP("load_ns", times.load, FIELD_INT64),
+    OF_STEP("process_ns", times.process, FIELD_INT64), OF_STEP("compute_ns", times.compute, FIELD_INT64),
+    OF_STEP("barrier_ns", times.barrier, FIELD_INT64),
+};
+
 /* Reads the steps of an accelerator, a chunk at a time, behind those that are there. */
 static bool read_steps(const struct result_steps *each, int accelerator, struct kept_step *to,
                        struct error *err)
@@ -60,12 +70,6 @@ bool feed_keep_steps(struct session *session, struct api_report *report, struct 
     for (int i = 0; i < each->count; at += result_steps_count(each, each->first + i), i++)
         if (!read_steps(each, each->first + i, steps + at, err))
             return false;
-    API_COLUMN(handle, "steps.accelerator", 'i', steps, count, accelerator);
-    API_COLUMN(handle, "steps.number", 'q', steps, count, number);
-    API_COLUMN(handle, "steps.start_ns", 'q', steps, count, times.start);
-    API_COLUMN(handle, "steps.load_ns", 'q', steps, count, times.load);
-    API_COLUMN(handle, "steps.process_ns", 'q', steps, count, times.process);
-    API_COLUMN(handle, "steps.compute_ns", 'q', steps, count, times.compute);
-    API_COLUMN(handle, "steps.barrier_ns", 'q', steps, count, times.barrier);
+    API_FIELDS(handle, "steps", steps, count, step_fields);
     return true;
 }

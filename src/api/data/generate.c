@@ -159,7 +159,6 @@ struct generating {
 static void answer(const struct generating *job, const struct dataset_generated *made, double seconds)
 {
     const struct dataset_layout *layout = &job->layout;
-    api_add_string(&job->report->base, "format", layout->format->name);
     write_generated(layout, job->data.root, made, seconds, &job->report->json);
     if (comm_rank(job->comm) > 0) {
         text_release(&job->report->json_text);

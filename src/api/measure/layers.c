@@ -3,8 +3,8 @@
 #include "api/choose.h"
 #include "api/command.h"
 #include "api/cost/dims.h"
+#include "core/fields.h"
 #include "core/file_output.h"
-#include "core/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,25 +43,24 @@ static bool read_options(const struct rh_measure_layers_request *given, struct s
 
 /* ---- what comes out ---- */
 
-static void add_layers(rh_handle *handle, const struct measured_layers *measured)
-{
-    const struct measured_layer *layers = measured->layers;
-    int count = measured->count;
-    API_COLUMN(handle, "layers.path", 's', layers, count, path);
-    API_COLUMN(handle, "layers.same", 'i', layers, count, same);
-    API_COLUMN(handle, "layers.parameters", 'q', layers, count, parameter_bytes);
-    API_COLUMN(handle, "layers.activations", 'q', layers, count, activation_bytes);
-    API_COLUMN(handle, "layers.output", 'q', layers, count, output_bytes);
-    API_COLUMN(handle, "layers.forward", 'd', layers, count, forward.seconds);
-    API_COLUMN(handle, "layers.forward_low", 'd', layers, count, forward.time.low);
-    API_COLUMN(handle, "layers.forward_high", 'd', layers, count, forward.time.high);
-    API_COLUMN(handle, "layers.forward_notes", 's', layers, count, forward.notes);
-    API_COLUMN(handle, "layers.backward", 'd', layers, count, backward.seconds);
-    API_COLUMN(handle, "layers.backward_measured", '?', layers, count, backward.is_timed);
-    API_COLUMN(handle, "layers.backward_low", 'd', layers, count, backward.time.low);
-    API_COLUMN(handle, "layers.backward_high", 'd', layers, count, backward.time.high);
-    API_COLUMN(handle, "layers.backward_notes", 's', layers, count, backward.notes);
-}
+#define OF_LAYER(key, member, type) FIELD_OUT(struct measured_layer, key, member, type)
+
+static const struct field layer_fields[] = {
+    OF_LAYER("path", path, FIELD_TEXT),
+    OF_LAYER("same", same, FIELD_INT),
+    OF_LAYER("parameters", parameter_bytes, FIELD_INT64),
+    OF_LAYER("activations", activation_bytes, FIELD_INT64),
+    OF_LAYER("output", output_bytes, FIELD_INT64),
+    OF_LAYER("forward", forward.seconds, FIELD_DOUBLE),
+    OF_LAYER("forward_low", forward.time.low, FIELD_DOUBLE),
+    OF_LAYER("forward_high", forward.time.high, FIELD_DOUBLE),
+    OF_LAYER("forward_notes", forward.notes, FIELD_TEXT),
+    OF_LAYER("backward", backward.seconds, FIELD_DOUBLE),
+    OF_LAYER("backward_measured", backward.is_timed, FIELD_FLAG),
+    OF_LAYER("backward_low", backward.time.low, FIELD_DOUBLE),
+    OF_LAYER("backward_high", backward.time.high, FIELD_DOUBLE),
+    OF_LAYER("backward_notes", backward.notes, FIELD_TEXT),
+};
 
 static bool save_profile(const struct rh_measure_layers_request *given,
                          const struct measured_layers *measured, struct error *err)
@@ -88,7 +87,7 @@ static bool deliver(const struct rh_measure_layers_request *given, const struct 
     measured_write_json(measured, given->command, &report->json);
     measured_print(measured, &report->text);
     api_add_string(&report->base, "model", measured->model);
-    add_layers(&report->base, measured);
+    API_FIELDS(&report->base, "layers", measured->layers, measured->count, layer_fields);
     return true;
 }
 

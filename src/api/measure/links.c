@@ -192,35 +192,18 @@ static void show_progress(void *context, const char *what, int64_t bytes)
     progress_show(context, "%s, %s", what, hint.text);
 }
 
-struct row_words {
-    const char *place, *work;
-    int ranks;
-};
-
-static void add_values(const struct links_job *job, const struct study_facts *facts)
+/* What the document does not have. */
+static void add_values(const struct links_job *job)
 {
     rh_handle *handle = &job->report->base;
     const struct study *study = job->study;
-    const struct study_row *rows = study->rows;
-    int count = study->row_count;
-    struct row_words *words = ARENA_ARRAY(&handle->arena, (size_t)count + 1, struct row_words);
-    handle->failed = handle->failed || !words;
-    for (int i = 0; words && i < count; i++)
-        words[i] = (struct row_words){study->places[rows[i].place].name, study_work_name(&rows[i].work),
-                                      study->places[rows[i].place].devices};
-    api_add_string(handle, "source", facts->source);
-    api_add_string(handle, "device", facts->device);
+    const char **places = ARENA_ARRAY(&handle->arena, (size_t)study->row_count + 1, const char *);
+    handle->failed = handle->failed || !places;
+    for (int i = 0; places && i < study->row_count; i++)
+        places[i] = study->places[study->rows[i].place].name;
     api_add_count(handle, "ranks", study->ranks);
     api_add_count(handle, "hosts", study->host_count);
-    if (!words)
-        return;
-    API_COLUMN(handle, "times.place", 's', words, count, place);
-    API_COLUMN(handle, "times.work", 's', words, count, work);
-    API_COLUMN(handle, "times.ranks", 'i', words, count, ranks);
-    API_COLUMN(handle, "times.bytes", 'q', rows, count, work.bytes);
-    API_COLUMN(handle, "times.seconds", 'd', rows, count, time.median);
-    API_COLUMN(handle, "times.low", 'd', rows, count, time.low);
-    API_COLUMN(handle, "times.high", 'd', rows, count, time.high);
+    api_add_column(handle, "times.place", 's', places, study->row_count, sizeof *places);
 }
 
 /* On rank 0: the files, and the table. */
@@ -244,7 +227,7 @@ static bool deliver(struct links_job *job, struct error *err)
         if (done) {
             study_write_json(study, &fits, &facts, &job->report->json);
             study_print(study, &fits, &facts, &job->report->text);
-            add_values(job, &facts);
+            add_values(job);
         }
         study_fits_release(&fits);
     }

@@ -72,18 +72,6 @@ static bool write_files(struct plan *plan, const struct sim_options *options, co
     return simulate_files_close(&files, given, ok, err);
 }
 
-/* Names that the document has otherwise. */
-static void add_values(const struct sim_result *result, struct api_report *report)
-{
-    rh_handle *handle = &report->base;
-    double *peaks = ARENA_ARRAY(&handle->arena, (size_t)result->device_count + 1, double);
-    api_add_number(handle, "formula", result->formula);
-    handle->failed = handle->failed || !peaks;
-    for (int i = 0; peaks && i < result->device_count; i++)
-        peaks[i] = result->devices[i].peak.total;
-    api_add_column(handle, "devices.peak", 'd', peaks, result->device_count, sizeof *peaks);
-}
-
 static bool deliver(struct plan *plan, const struct sim_options *options,
                     const struct simulate_options *given, struct error *err)
 {
@@ -100,7 +88,6 @@ static bool deliver(struct plan *plan, const struct sim_options *options,
         struct json *json = &given->report->json;
         sim_write_json(&result, plan, json);
         sim_print(&result, plan, &given->report->text);
-        add_values(&result, given->report);
     }
     sim_result_release(&result);
     return ok;

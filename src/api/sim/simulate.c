@@ -189,8 +189,6 @@ static bool deliver_trial(const struct trial *trial, const struct simulate_sourc
     rh_handle *handle = &given->report->base;
     api_add_string(handle, "schedule", source->path != NULL ? source->path : trial->schedule->name);
     api_add_count(handle, "devices", trial->devices);
-    api_add_number(handle, "iteration_time", trial->period);
-    api_add_number(handle, "peak", trial->timing.peak);
     simulate_write_json(trial, source, numbers, &given->report->json);
     simulate_print(trial, source, numbers, &given->report->text);
     return true;

@@ -1,5 +1,6 @@
 /* Tasks of a run that are kept in memory, as lists of the report. */
 #include "api/sim/simulate.h"
+#include "core/fields.h"
 #include "core/vector.h"
 
 #include <stdlib.h>
@@ -35,7 +36,16 @@ struct timeline_sink simulate_tasks_sink(struct simulate_tasks **tasks, struct e
 
 struct row {
     struct timeline_task task;
-    const char *name, *kind;
+    const char *kind;
+};
+
+#define OF_TASK(member, type) FIELD_OUT(struct row, #member, task.member, type)
+
+static const struct field task_fields[] = {
+    OF_TASK(device, FIELD_INT),       OF_TASK(stream, FIELD_INT),   FIELD(struct row, kind, FIELD_TEXT, 0, 0),
+    OF_TASK(name, FIELD_TEXT),        OF_TASK(stage, FIELD_INT),    OF_TASK(layer, FIELD_INT),
+    OF_TASK(microbatch, FIELD_INT64), OF_TASK(begin, FIELD_DOUBLE), OF_TASK(end, FIELD_DOUBLE),
+    OF_TASK(bytes, FIELD_DOUBLE),
 };
 
 static bool add_rows(struct simulate_tasks *tasks, rh_handle *handle, struct error *err)
@@ -44,24 +54,16 @@ static bool add_rows(struct simulate_tasks *tasks, rh_handle *handle, struct err
     int64_t count = (int64_t)tasks->count;
     const char *name = NULL;
     for (size_t i = 0; rows && i < tasks->count; i++) {
-        rows[i] = (struct row){.task = tasks->tasks[i], .kind = timeline_kind_names[tasks->tasks[i].kind]};
-        if (rows[i].task.name && (i == 0 || rows[i].task.name != tasks->tasks[i - 1].name || !name))
-            name = arena_string(&handle->arena, rows[i].task.name);
-        rows[i].name = rows[i].task.name ? name : NULL;
-        handle->failed = handle->failed || (rows[i].task.name && !name);
+        const struct timeline_task *task = &tasks->tasks[i];
+        if (task->name && (i == 0 || task->name != tasks->tasks[i - 1].name || !name))
+            name = arena_string(&handle->arena, task->name);
+        handle->failed = handle->failed || (task->name && !name);
+        rows[i] = (struct row){.task = *task, .kind = timeline_kind_names[task->kind]};
+        rows[i].task.name = task->name ? name : NULL;
     }
     if (!rows)
         return error_memory(err);
-    API_COLUMN(handle, "tasks.device", 'i', rows, count, task.device);
-    API_COLUMN(handle, "tasks.stream", 'i', rows, count, task.stream);
-    API_COLUMN(handle, "tasks.kind", 's', rows, count, kind);
-    API_COLUMN(handle, "tasks.name", 's', rows, count, name);
-    API_COLUMN(handle, "tasks.stage", 'i', rows, count, task.stage);
-    API_COLUMN(handle, "tasks.layer", 'i', rows, count, task.layer);
-    API_COLUMN(handle, "tasks.microbatch", 'q', rows, count, task.microbatch);
-    API_COLUMN(handle, "tasks.begin", 'd', rows, count, task.begin);
-    API_COLUMN(handle, "tasks.end", 'd', rows, count, task.end);
-    API_COLUMN(handle, "tasks.bytes", 'd', rows, count, task.bytes);
+    API_FIELDS(handle, "tasks", rows, count, task_fields);
     return true;
 }
 

@@ -121,7 +121,8 @@ static void print_errors(const struct link_fit *fit, struct text *out)
                         100.0 * fit->kinds[kind].p90);
 }
 
-const char *study_work_name(const struct link_work *work)
+/* "all_reduce", "stream": the words of the tables. */
+static const char *work_name(const struct link_work *work)
 {
     switch (work->task) {
     case LINK_STREAM:
@@ -144,7 +145,7 @@ static void print_rows(const struct study *study, struct text *out)
         const struct study_row *row = &study->rows[i];
         write_bytes(bytes, sizeof bytes, row->work.bytes);
         text_format(out, "%-28s %-17s %10s %12s %10s to %8s", study->places[row->place].name,
-                    study_work_name(&row->work), bytes, unit_text(&texts, row->time.median, UNIT_TIME),
+                    work_name(&row->work), bytes, unit_text(&texts, row->time.median, UNIT_TIME),
                     unit_text(&texts, row->time.low, UNIT_TIME),
                     unit_text(&texts, row->time.high, UNIT_TIME));
         struct text notes = {0};
@@ -215,7 +216,7 @@ static void json_row(struct json *json, const struct study *study, const struct 
     struct text notes = {0};
     sample_notes_print(&row->time, &notes);
     json_open_flat(json, NULL, '{');
-    json_string(json, "work", study_work_name(&row->work));
+    json_string(json, "work", work_name(&row->work));
     json_integer(json, "ranks", place->devices);
     json_integer(json, "nodes", place->nodes);
     json_integer(json, "groups", place->pairs);

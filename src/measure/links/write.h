@@ -12,9 +12,6 @@ struct study_facts {
     const char *device; /* device type of the nodes in the cluster */
 };
 
-/* "all_reduce", "stream": the words of the tables. */
-const char *study_work_name(const struct link_work *work);
-
 /* A table for people: links, then collectives by size, then errors of the fit. */
 void study_print(const struct study *study, const struct study_fits *fits, const struct study_facts *facts,
                  struct text *out);

@@ -169,6 +169,7 @@ static bool add_more(struct play_model *model, struct sim_result *result, const 
     if (!play_again(model, change, &to->seconds, err))
         return false;
     to->name = name;
+    to->more = change->more;
     result->more_count++;
     return true;
 }

@@ -1,3 +1,4 @@
+#include "core/fields.h"
 #include "core/unit.h"
 #include "sim/play.h"
 
@@ -177,6 +178,17 @@ void sim_print(const struct sim_result *result, const struct plan *plan, struct 
 
 /* ---- for programs ---- */
 
+static const struct field reason_fields[] = {
+    FIELD_OUT(struct sim_reason, "reason", name, FIELD_TEXT),
+    FIELD_OUT(struct sim_reason, "seconds", seconds, FIELD_DOUBLE),
+};
+
+static const struct field more_fields[] = {
+    FIELD_OUT(struct sim_variant, "resource", name, FIELD_TEXT),
+    FIELD_OUT(struct sim_variant, "more", more, FIELD_DOUBLE),
+    FIELD_OUT(struct sim_variant, "iteration_time", seconds, FIELD_DOUBLE),
+};
+
 static void write_device(const struct sim_device *device, struct json *json)
 {
     const struct sim_memory *peak = &device->peak;
@@ -247,14 +259,7 @@ void sim_write_json(const struct sim_result *result, const struct plan *plan, st
     json_number(json, "bubble", result->bubble);
     json_open(json, "formula", '{');
     json_number(json, "iteration_time", result->formula);
-    json_open(json, "reasons", '[');
-    for (int i = 0; i < result->reason_count; i++) {
-        json_open_flat(json, NULL, '{');
-        json_string(json, "reason", result->reasons[i].name);
-        json_number(json, "seconds", result->reasons[i].seconds);
-        json_close(json);
-    }
-    json_close(json);
+    FIELDS_LIST(result->reasons, result->reason_count, reason_fields, json, "reasons");
     json_close(json);
     json_integer(json, "slowest", result->slowest);
     json_integer(json, "fullest", result->fullest);
@@ -271,15 +276,7 @@ void sim_write_json(const struct sim_result *result, const struct plan *plan, st
     for (int i = 0; i < result->link_count; i++)
         write_link(&result->links[i], json);
     json_close(json);
-    json_open(json, "more", '[');
-    for (int i = 0; i < result->more_count; i++) {
-        json_open_flat(json, NULL, '{');
-        json_string(json, "resource", result->more[i].name);
-        json_number(json, "more", 0.1);
-        json_number(json, "iteration_time", result->more[i].seconds);
-        json_close(json);
-    }
-    json_close(json);
+    FIELDS_LIST(result->more, result->more_count, more_fields, json, "more");
     json_integer(json, "tasks", result->tasks);
     json_close(json);
 }
