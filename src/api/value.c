@@ -2,6 +2,7 @@
 
 #include "core/fields.h"
 
+#include <assert.h>
 #include <string.h>
 
 void api_add(rh_handle *handle, const char *name, struct rh_array array)
@@ -63,6 +64,7 @@ void api_add_fields(rh_handle *handle, const char *list, const void *items, int6
     static const char types[FIELD_END + 1] = {
         [FIELD_INT] = 'i', [FIELD_INT64] = 'q', [FIELD_SIZE] = 'q', [FIELD_FLAG] = '?', [FIELD_TEXT] = 's'};
     for (const struct field *field = fields; field < fields + field_count; field++) {
+        assert(field->type < FIELD_OTHER);
         char type = types[field->type] ? types[field->type] : 'd';
         const char *name = arena_format(&handle->arena, "%s.%s", list, field->key);
         handle->failed = handle->failed || !name;

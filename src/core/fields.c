@@ -18,6 +18,8 @@ double field_get(const void *record, const struct field *field)
     case FIELD_INT64:
     case FIELD_SIZE:
         return (double)*(const int64_t *)at;
+    case FIELD_NANOSECONDS:
+        return (double)*(const int64_t *)at / 1e9;
     case FIELD_FLAG:
         return *(const bool *)at;
     case FIELD_TEXT:

@@ -22,9 +22,10 @@ enum field_type {
     FIELD_SIZE,  /* int64_t of bytes, read with a unit */
     FIELD_OTHER, /* not a member of the struct: the caller reads the key */
     /* these are only written */
-    FIELD_CHARS,    /* char [] */
-    FIELD_MAP,      /* begins a map of the fields until FIELD_END */
-    FIELD_FLAT_MAP, /* the same, on one line */
+    FIELD_CHARS,       /* char [] */
+    FIELD_NANOSECONDS, /* int64_t, written as seconds */
+    FIELD_MAP,         /* begins a map of the fields until FIELD_END */
+    FIELD_FLAT_MAP,    /* the same, on one line */
     FIELD_END
 };
 

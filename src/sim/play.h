@@ -115,6 +115,7 @@ struct sim_step {
     int link;            /* -1: none */
     double seconds;      /* all such parts together */
     int64_t count;
+    const char *link_name; /* the plan's; NULL: none */
 };
 
 /* A link that several transfers could fill together, by sim/engine/fabric.h. */

@@ -39,8 +39,7 @@ static bool check_scales(const struct playing *playing, struct error *err)
         if (!replay_matches(&playing->replay, &playing->scales[i]))
             return error_set(err, ERROR_USAGE,
                              "--what-if '%s': no kernel in '%s' has such a name (the longest are '%.80s')",
-                             playing->scales[i].pattern, playing->replay.path,
-                             playing->replay.texts[longest->name]);
+                             playing->scales[i].pattern, playing->replay.path, longest->name);
     return true;
 }
 

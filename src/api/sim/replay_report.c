@@ -2,6 +2,7 @@
 
 #include "core/fields.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -143,31 +144,28 @@ static void print_shares(const struct replay_result *result, const char *title, 
     }
 }
 
-static void print_streams(const struct replay_report *report, struct text *out)
+static void print_streams(const struct replay_result *result, struct text *out)
 {
-    const struct replay_result *result = report->recorded;
     text_format(out, "\n%6s  %6s  %10s  %10s  %8s\n", "device", "stream", "activities", "busy (ms)", "busy");
     for (size_t i = 0; i < result->stream_count && i < MAX_STREAMS; i++) {
-        const struct replay_stream *stream = &report->replay->streams[result->busy[i].stream];
-        text_format(out, "%6lld  %6lld  %10zu  %10.3f  %6.2f %%\n", (long long)stream->device,
-                    (long long)stream->number, result->busy[i].count, milliseconds(result->busy[i].busy),
-                    100 * share(result->busy[i].busy, result->span));
+        const struct replay_busy *busy = &result->busy[i];
+        text_format(out, "%6" PRId64 "  %6" PRId64 "  %10zu  %10.3f  %6.2f %%\n", busy->device, busy->stream,
+                    busy->count, milliseconds(busy->busy), 100 * share(busy->busy, result->span));
     }
     if (result->stream_count > MAX_STREAMS)
         text_format(out, "... and %zu more (--json has all)\n", result->stream_count - MAX_STREAMS);
 }
 
 /* Kernels are often templates with names of hundreds of characters. */
-static void print_names(const struct replay_report *report, struct text *out)
+static void print_names(const struct replay_result *result, struct text *out)
 {
-    const struct replay_result *result = report->recorded;
     text_format(out, "\n%10s  %8s  %13s  %s\n", "total (ms)", "count", "critical (ms)", "activity");
     for (size_t i = 0; i < result->name_count && i < MAX_NAMES; i++) {
         const struct replay_named *named = &result->names[i];
-        const char *name = report->replay->texts[named->name];
-        bool cut = strlen(name) > NAME_WIDTH;
+        bool cut = strlen(named->name) > NAME_WIDTH;
         text_format(out, "%10.3f  %8zu  %13.3f  %.*s%s\n", milliseconds(named->total), named->count,
-                    milliseconds(named->critical), cut ? NAME_WIDTH - 3 : NAME_WIDTH, name, cut ? "..." : "");
+                    milliseconds(named->critical), cut ? NAME_WIDTH - 3 : NAME_WIDTH, named->name,
+                    cut ? "..." : "");
     }
     if (result->name_count > MAX_NAMES)
         text_format(out, "... and %zu more (--json)\n", result->name_count - MAX_NAMES);
@@ -189,30 +187,39 @@ void replay_report_print(const struct replay_report *report, struct text *out)
     print_shares(report->recorded, report->replay->played ? "as played" : "as recorded", out);
     if (report->changed)
         print_shares(report->changed, "what if", out);
-    print_streams(report, out);
-    print_names(report, out);
+    print_streams(report->recorded, out);
+    print_names(report->recorded, out);
     print_critical(report->recorded, out);
 }
 
 /* ---- for programs ---- */
 
-static void write_shares(struct json *json, const struct replay_result *result)
-{
-    json_open(json, "devices", '[');
-    for (size_t i = 0; i < result->device_count; i++) {
-        const struct replay_shares *shares = &result->shares[i];
-        json_open_flat(json, NULL, '{');
-        json_integer(json, "device", shares->device);
-        json_number(json, "span", seconds(shares->span));
-        json_number(json, "compute", seconds(shares->compute));
-        json_number(json, "communication", seconds(shares->communication));
-        json_number(json, "overlap", seconds(shares->overlap));
-        json_number(json, "copies", seconds(shares->memory));
-        json_number(json, "idle", seconds(shares->idle));
-        json_close(json);
-    }
-    json_close(json);
-}
+#define SHARE(key, member) FIELD_OUT(struct replay_shares, key, member, FIELD_NANOSECONDS)
+
+static const struct field share_fields[] = {
+    FIELD_OUT(struct replay_shares, "device", device, FIELD_INT64),
+    SHARE("span", span),
+    SHARE("compute", compute),
+    SHARE("communication", communication),
+    SHARE("overlap", overlap),
+    SHARE("copies", memory),
+    SHARE("idle", idle),
+};
+
+static const struct field name_fields[] = {
+    FIELD_OUT(struct replay_named, "name", name, FIELD_TEXT),
+    FIELD_OUT(struct replay_named, "class", class, FIELD_TEXT),
+    FIELD_OUT(struct replay_named, "count", count, FIELD_INT64),
+    FIELD_OUT(struct replay_named, "seconds", total, FIELD_NANOSECONDS),
+    FIELD_OUT(struct replay_named, "critical", critical, FIELD_NANOSECONDS),
+};
+
+static const struct field stream_fields[] = {
+    FIELD_OUT(struct replay_busy, "device", device, FIELD_INT64),
+    FIELD_OUT(struct replay_busy, "stream", stream, FIELD_INT64),
+    FIELD_OUT(struct replay_busy, "activities", count, FIELD_INT64),
+    FIELD_OUT(struct replay_busy, "busy", busy, FIELD_NANOSECONDS),
+};
 
 static const char *const cause_keys[CAUSE_KINDS] = {
     "begin",  "stream",      "launch", "wait",    "inferred",        "host",          "sync",
@@ -224,39 +231,6 @@ static void write_critical(struct json *json, const struct replay_result *result
     json_number(json, "activities", seconds(critical_work(result)));
     for (int i = 1; i < CAUSE_KINDS; i++)
         json_number(json, cause_keys[i], seconds(result->critical[i]));
-    json_close(json);
-}
-
-static void write_names(struct json *json, const struct replay_report *report)
-{
-    const struct replay_result *result = report->recorded;
-    json_open(json, "names", '[');
-    for (size_t i = 0; i < result->name_count && i < MAX_JSON_NAMES; i++) {
-        const struct replay_named *named = &result->names[i];
-        json_open_flat(json, NULL, '{');
-        json_string(json, "name", report->replay->texts[named->name]);
-        json_string(json, "class", replay_class_names[named->class]);
-        json_integer(json, "count", (int64_t)named->count);
-        json_number(json, "seconds", seconds(named->total));
-        json_number(json, "critical", seconds(named->critical));
-        json_close(json);
-    }
-    json_close(json);
-}
-
-static void write_streams(struct json *json, const struct replay_report *report)
-{
-    json_open(json, "streams", '[');
-    for (size_t i = 0; i < report->recorded->stream_count; i++) {
-        const struct replay_busy *busy = &report->recorded->busy[i];
-        const struct replay_stream *stream = &report->replay->streams[busy->stream];
-        json_open_flat(json, NULL, '{');
-        json_integer(json, "device", stream->device);
-        json_integer(json, "stream", stream->number);
-        json_integer(json, "activities", (int64_t)busy->count);
-        json_number(json, "busy", seconds(busy->busy));
-        json_close(json);
-    }
     json_close(json);
 }
 
@@ -272,7 +246,7 @@ static void write_changed(struct json *json, const struct replay_report *report)
     FIELDS_LIST(report->scales, report->scale_count, scale_fields, json, "scales");
     json_integer(json, "activities", (int64_t)changed->scaled);
     json_number(json, "span", seconds(changed->span));
-    write_shares(json, changed);
+    FIELDS_LIST(changed->shares, changed->device_count, share_fields, json, "devices");
     write_critical(json, changed);
     json_close(json);
 }
@@ -303,7 +277,7 @@ void replay_report_json(const struct replay_report *report, struct json *json)
     json_integer(json, "without_activity", (int64_t)replay->no_activity);
     json_integer(json, "before_launch", (int64_t)replay->skewed);
     json_number(json, "span", seconds(recorded->span));
-    write_shares(json, recorded);
+    FIELDS_LIST(recorded->shares, recorded->device_count, share_fields, json, "devices");
     json_open_flat(json, "typical_lags", '{');
     json_number(json, "span", seconds(typical->span));
     json_number(json, "span_error", share(typical->span - recorded->span, recorded->span));
@@ -315,8 +289,10 @@ void replay_report_json(const struct replay_report *report, struct json *json)
     json_number(json, "unexplained", seconds(report->graph->stalled[CAUSE_STALL]));
     write_left_out(json, report->graph);
     write_critical(json, recorded);
-    write_streams(json, report);
-    write_names(json, report);
+    FIELDS_LIST(recorded->busy, recorded->stream_count, stream_fields, json, "streams");
+    FIELDS_LIST(recorded->names,
+                recorded->name_count < MAX_JSON_NAMES ? recorded->name_count : MAX_JSON_NAMES, name_fields,
+                json, "names");
     if (report->changed)
         write_changed(json, report);
     json_close(json);

@@ -230,7 +230,7 @@ struct path {
 
 static void add_step(struct path *path, int p, int stage, const char *what, int link, double seconds)
 {
-    const struct sim_step step = {p, stage, what, link, seconds, 1};
+    const struct sim_step step = {p, stage, what, link, seconds, 1, NULL};
     path->ok = path->ok && path_add_step(path->result, &path->room, &step);
 }
 
@@ -328,7 +328,7 @@ static bool set_path(const struct after *after, struct sim_result *result)
     add_step(&path, after->last_pipeline, after->last_device, "optimizer", -1,
              after->model->post_validate ? device->optimizer : after->slowest_optimizer);
     add_step(&path, -1, -1, "other", -1, after->model->other);
-    path_sort(result);
+    path_end(result, after->model->plan);
     return path.ok;
 }
 

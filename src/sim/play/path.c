@@ -41,8 +41,11 @@ static int compare_steps(const void *a, const void *b)
     return x->stage != y->stage ? x->stage - y->stage : strcmp(x->what, y->what);
 }
 
-void path_sort(struct sim_result *result)
+void path_end(struct sim_result *result, const struct plan *plan)
 {
+    for (int i = 0; i < result->step_count; i++)
+        if (result->steps[i].link >= 0)
+            result->steps[i].link_name = plan->links[result->steps[i].link].name;
     if (result->step_count > 1)
         qsort(result->steps, (size_t)result->step_count, sizeof *result->steps, compare_steps);
 }
@@ -193,8 +196,8 @@ bool path_keeper_walk(const struct path_keeper *keeper, const struct play_model 
         ok = ok && path_add_step(result, &room, &step);
         at = cause;
     }
-    const struct sim_step other = {-1, -1, "other", -1, model->other, 1};
+    const struct sim_step other = {-1, -1, "other", -1, model->other, 1, NULL};
     ok = ok && path_add_step(result, &room, &other);
-    path_sort(result);
+    path_end(result, model->plan);
     return ok || error_memory(err);
 }

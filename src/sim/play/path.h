@@ -39,6 +39,8 @@ bool path_keeper_walk(const struct path_keeper *keeper, const struct play_model 
 
 /* Adds seconds of a step to the result, or to an equal one. False: out of memory. */
 bool path_add_step(struct sim_result *result, int *room, const struct sim_step *step);
-void path_sort(struct sim_result *result);
+
+/* Puts the longest steps first, and names their links. */
+void path_end(struct sim_result *result, const struct plan *plan);
 
 #endif

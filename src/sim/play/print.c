@@ -100,7 +100,7 @@ static void print_memory(const struct sim_result *result, const struct plan *pla
                     unit_text(&(struct unit_texts){0}, peak->working, UNIT_BYTES));
 }
 
-static void print_steps(const struct sim_result *result, const struct plan *plan, struct text *out)
+static void print_steps(const struct sim_result *result, struct text *out)
 {
     if (result->step_count > 0)
         text_add(out, "\ncritical path");
@@ -121,8 +121,8 @@ static void print_steps(const struct sim_result *result, const struct plan *plan
                     share_of(step->seconds, result->iterations > 1 ? result->shown : result->seconds));
         if (step->count > 1)
             text_format(out, "  %" PRId64 " times", step->count);
-        if (step->link >= 0)
-            text_format(out, "  %s", plan->links[step->link].name);
+        if (step->link_name)
+            text_format(out, "  %s", step->link_name);
         text_add(out, "\n");
     }
     if (result->step_count > STEPS_SHOWN)
@@ -171,7 +171,7 @@ void sim_print(const struct sim_result *result, const struct plan *plan, struct 
     print_head(result, plan, out);
     print_causes(result, plan, out);
     print_memory(result, plan, out);
-    print_steps(result, plan, out);
+    print_steps(result, out);
     print_links(result, out);
     print_more(result, out);
 }
@@ -215,17 +215,14 @@ static void write_device(const struct sim_device *device, struct json *json)
     json_close(json);
 }
 
-static void write_step(const struct sim_step *step, const struct plan *plan, struct json *json)
-{
-    json_open_flat(json, NULL, '{');
-    json_string(json, "what", step->what);
-    json_integer(json, "pipeline", step->pipeline);
-    json_integer(json, "stage", step->stage);
-    json_string(json, "link", step->link >= 0 ? plan->links[step->link].name : NULL);
-    json_number(json, "seconds", step->seconds);
-    json_integer(json, "count", step->count);
-    json_close(json);
-}
+static const struct field step_fields[] = {
+    FIELD(struct sim_step, what, FIELD_TEXT, 0, 0),
+    FIELD(struct sim_step, pipeline, FIELD_INT, 0, 0),
+    FIELD(struct sim_step, stage, FIELD_INT, 0, 0),
+    FIELD_OUT(struct sim_step, "link", link_name, FIELD_TEXT),
+    FIELD(struct sim_step, seconds, FIELD_DOUBLE, 0, 0),
+    FIELD(struct sim_step, count, FIELD_INT64, 0, 0),
+};
 
 static void write_link(const struct sim_link *link, struct json *json)
 {
@@ -268,10 +265,7 @@ void sim_write_json(const struct sim_result *result, const struct plan *plan, st
         write_device(&result->devices[d], json);
     json_close(json);
     json_integer(json, "iterations_shown", result->iterations);
-    json_open(json, "critical_path", '[');
-    for (int i = 0; i < result->step_count; i++)
-        write_step(&result->steps[i], plan, json);
-    json_close(json);
+    FIELDS_LIST(result->steps, result->step_count, step_fields, json, "critical_path");
     json_open(json, "links", '[');
     for (int i = 0; i < result->link_count; i++)
         write_link(&result->links[i], json);

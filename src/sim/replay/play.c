@@ -172,7 +172,7 @@ static int by_total(const void *a, const void *b)
     const struct replay_named *first = a, *second = b;
     if (first->total != second->total)
         return first->total > second->total ? -1 : 1;
-    return (first->name > second->name) - (first->name < second->name);
+    return (first->number > second->number) - (first->number < second->number);
 }
 
 static void add_up(const struct replay *replay, struct replay_result *result)
@@ -181,13 +181,14 @@ static void add_up(const struct replay *replay, struct replay_result *result)
         struct replay_named *named = &result->names[replay->activities[i].name];
         named->count++;
         named->total += result->durations[i];
-        named->class = replay->activities[i].class;
+        named->class = replay_class_names[replay->activities[i].class];
     }
     size_t kept = 0;
     for (size_t i = 0; i < replay->text_count; i++)
         if (result->names[i].count > 0) {
             result->names[kept] = result->names[i];
-            result->names[kept++].name = (uint32_t)i;
+            result->names[kept].name = replay->texts[i];
+            result->names[kept++].number = (uint32_t)i;
         }
     result->name_count = kept;
     qsort(result->names, kept, sizeof *result->names, by_total);
@@ -198,7 +199,8 @@ static void find_busy(const struct replay *replay, struct replay_result *result,
 {
     int64_t begin = INT64_MAX, end = INT64_MIN;
     for (size_t i = 0; i < result->stream_count; i++) {
-        result->busy[i].stream = (int32_t)i;
+        result->busy[i].device = replay->streams[i].device;
+        result->busy[i].stream = replay->streams[i].number;
         until[i] = INT64_MIN;
     }
     for (size_t i = 0; i < replay->count; i++) {

@@ -35,16 +35,16 @@ struct replay_shares {
 };
 
 struct replay_busy {
-    int32_t stream;
+    int64_t device, stream; /* its number there */
     size_t count;
     int64_t busy; /* ns; activities that overlap count once */
 };
 
 struct replay_named {
-    uint32_t name;
+    uint32_t number; /* of the text */
+    const char *name, *class;
     size_t count;
     int64_t total, critical; /* ns, of all, and on the critical path */
-    uint8_t class;
 };
 
 struct replay_result {
