@@ -393,12 +393,16 @@ bool file_write(const char *path, const char *data, size_t length, struct error 
     return file_output_close(&output, done, err);
 }
 
+bool file_write_exact(const char *path, const struct text *text, struct error *err)
+{
+    return text->failed ? error_memory(err)
+                        : file_write(path, text->data ? text->data : "", text->length, err);
+}
+
 bool file_write_text(const char *path, const struct text *text, struct error *err)
 {
     struct text room = {0};
-    const struct text *shown = text_shown(text, &room);
-    bool done = shown->failed ? error_memory(err)
-                              : file_write(path, shown->data ? shown->data : "", shown->length, err);
+    bool done = file_write_exact(path, text_shown(text, &room), err);
     text_release(&room);
     return done;
 }

@@ -36,7 +36,10 @@ bool file_output_close(struct file_output *output, bool done, struct error *err)
 
 bool file_write(const char *path, const char *data, size_t length, struct error *err);
 
-/* The same for a text that people may read (text_shown). Also reports that it ran out of memory while it was put together. */
+/* The same for a text as it is. Also reports that it ran out of memory while it was put together. */
+bool file_write_exact(const char *path, const struct text *text, struct error *err);
+
+/* The same for a text that people read: without control characters (text_shown). */
 bool file_write_text(const char *path, const struct text *text, struct error *err);
 
 /* Removes the temporary files of all open outputs when a signal ends the program: async-signal-safe. */

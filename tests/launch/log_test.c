@@ -50,7 +50,7 @@ static struct run_log loads(const char *path)
 
 static struct launch_options reads_job(const struct run_log *log)
 {
-    struct launch_options options = {0};
+    struct launch_options options = {.has_run = true};
     struct error err;
     const struct launch_input input = {.path = log->path,
                                        .syntax = log->job_syntax,

@@ -259,7 +259,7 @@ static bool write_files(struct calibrate_report *report, struct error *err)
     size_t length = strlen(output);
     bool is_folder = kind == FILE_FOLDER || (length > 0 && output[length - 1] == '/');
     if (!is_folder && report->file_count == 1)
-        return file_write_text(output, &report->files[0].text, err);
+        return file_write_exact(output, &report->files[0].text, err);
     if (!is_folder)
         return error_set(err, ERROR_USAGE, "--output: there are %d files to write: name a folder, '%s/'",
                          report->file_count, output);
@@ -269,7 +269,7 @@ static bool write_files(struct calibrate_report *report, struct error *err)
         const char *path = arena_format(&report->arena, "%s/%s.yaml", output, report->files[i].name);
         if (!path)
             return error_memory(err);
-        if (!file_write_text(path, &report->files[i].text, err))
+        if (!file_write_exact(path, &report->files[i].text, err))
             return false;
     }
     return true;

@@ -285,7 +285,7 @@ static bool deliver(const struct elastic_report *report, const struct rh_elastic
     if (report->event_count == 0)
         add_no_events(&made->base);
     return elastic_report_json(report, json, err) &&
-           (!given->output || file_write_text(given->output, &made->json_text, err)) &&
+           (!given->output || file_write_exact(given->output, &made->json_text, err)) &&
            (!given->figure || elastic_report_draw(report, given->figure, err)) &&
            elastic_report_print(report, &made->text, err);
 }

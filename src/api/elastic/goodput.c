@@ -261,7 +261,7 @@ static bool write_series(const struct goodput_rows *answer, const struct elastic
     struct text text = {0};
     for (int i = 0; given->timeline && i < answer->count; i++)
         elastic_series_csv(&series[i], i == 0, &text);
-    bool done = !given->timeline || file_write_text(given->timeline, &text, err);
+    bool done = !given->timeline || file_write_exact(given->timeline, &text, err);
     text_release(&text);
     if (!done)
         return false;
@@ -292,7 +292,7 @@ static bool deliver(const struct goodput_rows *answer, struct api_report *report
     goodput_write_json(answer, json);
     goodput_print(answer, &report->text);
     api_add_number(&report->base, "losses_per_second", answer->losses_per_second);
-    return !answer->given->output || file_write_text(answer->given->output, &report->json_text, err);
+    return !answer->given->output || file_write_exact(answer->given->output, &report->json_text, err);
 }
 
 static struct elastic_costs costs_of(const struct rh_elastic_request *given)

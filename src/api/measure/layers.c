@@ -74,7 +74,7 @@ static bool save_profile(const struct rh_measure_layers_request *given,
         return false;
     profile_write_json(&profile, &(struct json){.out = &text});
     profile_release(&profile);
-    bool done = file_write_text(given->output, &text, err);
+    bool done = file_write_exact(given->output, &text, err);
     text_release(&text);
     return done;
 }

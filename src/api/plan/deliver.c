@@ -10,7 +10,7 @@ bool plan_save(const struct plan *plan, const char *path, struct error *err)
     struct text text = {0};
     struct json json = {.out = &text};
     plan_write_json(plan, &json, NULL);
-    bool saved = file_write_text(path, &text, err);
+    bool saved = file_write_exact(path, &text, err);
     text_release(&text);
     return saved;
 }

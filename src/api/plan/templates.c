@@ -46,7 +46,7 @@ static bool deliver(const struct rh_templates_request *asked, const struct templ
     if (left_out)
         text_format(&report->text, "\nnot counted: %s of the cluster file\n", left_out);
     return templates_write_json(set, planning, json, err) &&
-           (!asked->output || file_write_text(asked->output, &report->json_text, err));
+           (!asked->output || file_write_exact(asked->output, &report->json_text, err));
 }
 
 static bool find(const struct rh_templates_request *asked, const struct planning *planning,

@@ -28,7 +28,7 @@ bool simulate_write_schedule(const struct pass_order *order, const struct schedu
         schedule_csv_write(&made, &text);
         schedule_csv_release(&made);
     }
-    bool ok = file_write_text(given->asked.write_schedule, &text, err);
+    bool ok = file_write_exact(given->asked.write_schedule, &text, err);
     text_release(&text);
     return ok;
 }

@@ -139,7 +139,7 @@ static bool write_file(const char *path, const struct sweep_answers *answers, st
     struct text text = {0};
     struct json json = {.out = &text};
     sweep_write_json(answers, &json);
-    bool done = file_write_text(path, &text, err);
+    bool done = file_write_exact(path, &text, err);
     text_release(&text);
     return done;
 }
