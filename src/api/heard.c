@@ -319,6 +319,9 @@ static const struct {
     {"rehearse-simulation/1", "steady_state", "iteration_time"},
     {"rehearse-simulation-sweep/1", "points.", ""},
     {"rehearse-sweep/1", "points.", ""},
+    {"rehearse-trace-phases/1", "phases.phase", "phases.name"},
+    {"rehearse-trace-summary/1", "phases.phase", "phases.name"},
+    {"rehearse-validation/1", "ranking.", ""},
     {"rehearse-validation/1", "results.", "runs."},
 };
 

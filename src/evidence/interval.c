@@ -20,12 +20,11 @@ bool interval_holds(const struct interval *interval, double seconds)
     return seconds >= interval->low && seconds <= interval->high;
 }
 
-void interval_write(const struct interval *interval, struct json *json)
-{
-    json_number(json, "low", interval->low);
-    json_number(json, "high", interval->high);
-    json_bool(json, "extrapolates", interval->extrapolates);
-}
+const struct field interval_fields[INTERVAL_FIELDS] = {
+    FIELD_OUT(struct interval, "low", low, FIELD_DOUBLE),
+    FIELD_OUT(struct interval, "high", high, FIELD_DOUBLE),
+    FIELD_OUT(struct interval, "extrapolates", extrapolates, FIELD_FLAG),
+};
 
 #define DIFFERENCES 3 /* of a plan */
 

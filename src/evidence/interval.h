@@ -2,7 +2,7 @@
 #ifndef REHEARSE_EVIDENCE_INTERVAL_H
 #define REHEARSE_EVIDENCE_INTERVAL_H
 
-#include "core/json.h"
+#include "core/fields.h"
 #include "core/text.h"
 #include "evidence/neighbours.h"
 #include "plan/plan.h"
@@ -18,8 +18,8 @@ struct interval interval_of(const struct estimate *estimate, double seconds);
 /* Returns whether a measured time lies inside. */
 bool interval_holds(const struct interval *interval, double seconds);
 
-/* Writes low, high and extrapolates into a map that is open. */
-void interval_write(const struct interval *interval, struct json *json);
+#define INTERVAL_FIELDS 3
+extern const struct field interval_fields[INTERVAL_FIELDS];
 
 /* Sets *nearest to the nearest similar run of an estimate, or to none, with strings in `arena`. */
 bool estimate_nearest(const struct estimate *estimate, struct arena *arena, struct plan_nearest *nearest,

@@ -1,5 +1,6 @@
 /* What a handle has of the JSON that was written. */
 #include "api/handle.h"
+#include "core/fields.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -221,6 +222,42 @@ static void second_names_are_of_their_document(void **state)
     }
 }
 
+static void fields_are_columns(void **state)
+{
+    struct part {
+        int count;
+        int64_t bytes;
+        bool fits;
+        double seconds;
+        const char *name;
+    } parts[] = {{1, 2, true, 0.5, "a"}, {3, 4, false, 1.5, NULL}};
+    static const struct field fields[] = {
+        FIELD_OUT(struct part, "count", count, FIELD_INT),
+        FIELD_OUT(struct part, "bytes", bytes, FIELD_INT64),
+        FIELD_OUT(struct part, "fits", fits, FIELD_FLAG),
+        FIELD_OUT(struct part, "seconds", seconds, FIELD_DOUBLE),
+        FIELD_OUT(struct part, "name", name, FIELD_TEXT),
+    };
+    static const char names[][16] = {"parts.count", "parts.bytes", "parts.fits", "parts.seconds",
+                                     "parts.name"};
+    struct error err;
+    struct api_report *report = api_report_new(&err);
+    (void)state;
+    assert_non_null(report);
+    API_FIELDS(&report->base, "parts", parts, 2, fields);
+    API_FIELDS(&report->base, "none", parts, 0, fields);
+    for (size_t i = 0; i < 5; i++) {
+        const struct api_value *value = api_find(&report->base, names[i]);
+        assert_non_null(value);
+        assert_int_equal(value->array.type, "iq?ds"[i]);
+        assert_int_equal(value->array.shape[0], 2);
+        assert_int_equal(value->array.stride[0], sizeof *parts);
+        assert_ptr_equal(value->array.data, (char *)parts + fields[i].offset);
+    }
+    assert_int_equal(api_find(&report->base, "none.name")->array.shape[0], 0);
+    rh_free(&report->base);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +266,7 @@ int main(void)
         cmocka_unit_test(lists_in_lists_have_their_ends),
         cmocka_unit_test(a_value_of_the_maker_comes_first),
         cmocka_unit_test(second_names_are_of_their_document),
+        cmocka_unit_test(fields_are_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -468,7 +468,7 @@ static void write_device(const struct cost_explain *explain, const struct cost_d
     json_number(json, "forward_seconds", rows->seconds[PASS_FORWARD]);
     json_number(json, "backward_seconds", rows->seconds[PASS_BACKWARD]);
     json_number(json, "optimizer_seconds", rows->optimizer);
-    interval_write(&rows->interval, json);
+    fields_write(&rows->interval, interval_fields, INTERVAL_FIELDS, json);
     json_number(json, "rough_share", rows->rough);
     if (device->fitted)
         json_string(json, "products_fitted", device->fitted);

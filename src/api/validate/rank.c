@@ -77,19 +77,29 @@ void validate_print_ranking(const struct validate_report *report, struct text *o
              "spread: of the slowest over the fastest split; regret: of the split predicted to be fastest\n");
 }
 
+const struct field validate_job_fields[] = {
+    FIELD_OUT(struct ranked_job, "splits", count, FIELD_INT),
+    FIELD_OUT(struct ranked_job, "spread", spread, FIELD_DOUBLE),
+    FIELD_OUT(struct ranked_job, "rank_correlation", correlation, FIELD_DOUBLE),
+    FIELD_OUT(struct ranked_job, "regret", regret, FIELD_DOUBLE),
+};
+
+static const struct field ranking_fields[] = {
+    FIELD_OPEN("ranking", FIELD_MAP),
+    FIELD_OUT(struct ranking, "rank_correlation", correlation, FIELD_DOUBLE),
+    FIELD_OUT(struct ranking, "regret", regret, FIELD_DOUBLE),
+    FIELD_OUT(struct ranking, "repeated", repeated, FIELD_INT),
+    FIELD_OUT(struct ranking, "repeat_spread", repeat_spread, FIELD_DOUBLE),
+};
+
 static void write_job(const struct ranked_job *job, struct json *json)
 {
     const struct run *run = job->splits[0].run;
     json_open_flat(json, NULL, '{');
-    json_string(json, "source", run->source);
-    json_string(json, "gpu", run->gpu);
-    json_string(json, "model", run->model_name);
+    fields_write(run, validate_run_fields + RUN_SOURCE, RUN_SET - RUN_SOURCE, json);
     json_integer(json, "devices", run->job.devices);
     json_integer(json, "batch", run->job.batch);
-    json_integer(json, "splits", job->count);
-    json_number(json, "spread", job->spread);
-    json_number(json, "rank_correlation", job->correlation);
-    json_number(json, "regret", job->regret);
+    FIELDS_WRITE(job, validate_job_fields, json);
     json_integer(json, "fastest_line", run->line);
     json_integer(json, "chosen_line", chosen_of(job)->run->line);
     json_close(json);
@@ -98,11 +108,7 @@ static void write_job(const struct ranked_job *job, struct json *json)
 void validate_write_ranking(const struct validate_report *report, struct json *json)
 {
     const struct ranking *ranking = &report->ranking;
-    json_open(json, "ranking", '{');
-    json_number(json, "rank_correlation", ranking->correlation);
-    json_number(json, "regret", ranking->regret);
-    json_integer(json, "repeated", ranking->repeated);
-    json_number(json, "repeat_spread", ranking->repeat_spread);
+    FIELDS_WRITE(ranking, ranking_fields, json);
     json_open(json, "jobs", '[');
     for (int i = 0; i < ranking->count; i++)
         write_job(&ranking->jobs[i], json);

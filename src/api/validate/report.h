@@ -15,6 +15,14 @@
 
 #include <stdbool.h>
 
+/* Fields of a run that stand together in documents; those from RUN_SET on are columns, too. */
+enum { RUN_SOURCE = 2, RUN_SET = 5, RUN_REASON = 8, RUN_MEASURED, RUN_PREDICTED = 11, RUN_MEMORY = 13 };
+#define RUN_FIELDS 16
+extern const struct field validate_run_fields[RUN_FIELDS];
+
+enum { ERRORS_BIAS = 4, ERRORS_FIELDS }; /* `modelled` and three errors, then the bias */
+extern const struct field validate_error_fields[ERRORS_FIELDS];
+
 /* What known runs say of a run. */
 struct judged {
     struct interval interval;
@@ -53,6 +61,8 @@ void validate_write_scores(const struct validate_report *report, struct json *js
 /* What is predicted of runs when those like them are left out. */
 void validate_print_left_out(const struct validate_report *report, struct text *out);
 void validate_write_left_out(const struct validate_report *report, struct json *json);
+
+extern const struct field validate_job_fields[4]; /* columns of jobs, too */
 
 /* Adds what callers can ask of a report that is complete, and lives as long as the handle. */
 void validate_add_values(const struct validate_report *report, rh_handle *handle);

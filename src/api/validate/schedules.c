@@ -103,20 +103,24 @@ static bool write_scores(const struct schedule_runs *runs, struct json *json, st
     return true;
 }
 
+static const struct field run_fields[] = {
+    FIELD_OUT(struct schedule_run, "line", line, FIELD_INT),
+    FIELD_OUT(struct schedule_run, "model", model, FIELD_TEXT),
+    FIELD_OUT(struct schedule_run, "schedule", schedule, FIELD_TEXT),
+    FIELD_OUT(struct schedule_run, "stages", stages, FIELD_INT),
+    FIELD_OUT(struct schedule_run, "microbatches", microbatches, FIELD_INT64),
+    FIELD_OUT(struct schedule_run, "measured", rate, FIELD_DOUBLE),
+    FIELD_OUT(struct schedule_run, "simulated", played, FIELD_DOUBLE),
+    FIELD_OUT(struct schedule_run, "memory", peak, FIELD_DOUBLE),
+};
+
 static void write_runs(const struct schedule_runs *runs, struct json *json)
 {
     json_open(json, "runs", '[');
     for (int i = 0; i < runs->count; i++) {
         const struct schedule_run *run = &runs->runs[i];
         json_open_flat(json, NULL, '{');
-        json_integer(json, "line", run->line);
-        json_string(json, "model", run->model);
-        json_string(json, "schedule", run->schedule);
-        json_integer(json, "stages", run->stages);
-        json_integer(json, "microbatches", run->microbatches);
-        json_number(json, "measured", run->rate);
-        json_number(json, "simulated", run->played);
-        json_number(json, "memory", run->peak);
+        FIELDS_WRITE(run, run_fields, json);
         for (int j = 0; j < SCHEDULE_MEASURES; j++) {
             char key[40];
             snprintf(key, sizeof key, "%s_error", measures[j].key);

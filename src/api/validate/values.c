@@ -1,58 +1,155 @@
-/* What callers can ask of a table of runs that was validated. */
+/* What programs can ask of a table of runs that was validated: its JSON, and values beside that. */
 #include "api/validate/report.h"
+#include "core/stop.h"
 
-static void add_runs(const struct validate_report *report, rh_handle *handle)
+enum { BETTER_GAIN = 2, BETTER_MEMORY = 4 };
+
+const struct field validate_run_fields[] = {
+    FIELD_OUT(struct run, "id", id, FIELD_TEXT),
+    FIELD_OUT(struct run, "line", line, FIELD_INT),
+    [RUN_SOURCE] = FIELD_OUT(struct run, "source", source, FIELD_TEXT),
+    FIELD_OUT(struct run, "gpu", gpu, FIELD_TEXT),
+    FIELD_OUT(struct run, "model", model_name, FIELD_TEXT),
+    [RUN_SET] = FIELD_OUT(struct run, "set", set, FIELD_TEXT),
+    FIELD_OUT(struct run, "software", framework, FIELD_TEXT),
+    FIELD_OUT(struct run, "devices", job.devices, FIELD_INT),
+    [RUN_REASON] = FIELD_OUT(struct run, "reason", reason, FIELD_TEXT),
+    [RUN_MEASURED] = FIELD_OUT(struct run, "measured", seconds, FIELD_DOUBLE),
+    FIELD_OUT(struct run, "error", error, FIELD_DOUBLE),
+    [RUN_PREDICTED] = FIELD_OUT(struct run, "predicted", expected, FIELD_DOUBLE),
+    FIELD_OUT(struct run, "formula", predicted.seconds, FIELD_DOUBLE),
+    [RUN_MEMORY] = FIELD_OUT(struct run, "memory", predicted_memory.total, FIELD_DOUBLE),
+    FIELD_OUT(struct run, "fits", fits_open, FIELD_FLAG),
+    FIELD_OUT(struct run, "measured_memory", memory, FIELD_DOUBLE),
+};
+
+const struct field validate_error_fields[] = {
+    FIELD_OUT(struct error_score, "modelled", rows, FIELD_INT),
+    FIELD_OUT(struct error_score, "mean_error", mean, FIELD_DOUBLE),
+    FIELD_OUT(struct error_score, "median_error", median, FIELD_DOUBLE),
+    FIELD_OUT(struct error_score, "p90_error", p90, FIELD_DOUBLE),
+    FIELD_OUT(struct error_score, "bias", bias, FIELD_DOUBLE),
+};
+
+static const struct field better_fields[] = {
+    FIELD_OPEN("best", FIELD_FLAT_MAP),
+    FIELD_OUT(struct better, "iteration_time", plan.time.seconds, FIELD_DOUBLE),
+    [BETTER_GAIN] = FIELD_OUT(struct better, "gain", gain, FIELD_DOUBLE),
+    FIELD_OUT(struct better, "devices", plan.job.devices, FIELD_INT),
+    [BETTER_MEMORY] = FIELD_OUT(struct better, "memory", plan.memory.total, FIELD_DOUBLE),
+    FIELD_OUT(struct better, "used_fits", used_fits, FIELD_FLAG),
+};
+
+static void write_best(const struct better *better, struct json *json)
 {
-    const struct run *runs = report->validation.runs;
-    const struct judged *judged = report->judged;
-    int count = report->validation.count;
-    API_COLUMN(handle, "runs.set", 's', runs, count, set);
-    API_COLUMN(handle, "runs.software", 's', runs, count, framework);
-    API_COLUMN(handle, "runs.devices", 'i', runs, count, job.devices);
-    API_COLUMN(handle, "runs.reason", 's', runs, count, reason);
-    API_COLUMN(handle, "runs.measured", 'd', runs, count, seconds);
-    API_COLUMN(handle, "runs.predicted", 'd', runs, count, expected);
-    API_COLUMN(handle, "runs.formula", 'd', runs, count, predicted.seconds);
-    API_COLUMN(handle, "runs.error", 'd', runs, count, error);
-    API_COLUMN(handle, "runs.low", 'd', judged, count, interval.low);
-    API_COLUMN(handle, "runs.high", 'd', judged, count, interval.high);
-    API_COLUMN(handle, "runs.extrapolates", '?', judged, count, interval.extrapolates);
-    API_COLUMN(handle, "runs.memory", 'd', runs, count, predicted_memory.total);
-    API_COLUMN(handle, "runs.measured_memory", 'd', runs, count, memory);
-    API_COLUMN(handle, "runs.fits", '?', runs, count, fits_open);
-    if (report->betters)
-        API_COLUMN(handle, "runs.gain", 'd', report->betters, count, gain);
+    const struct job_choice *plan = &better->plan;
+    if (!better->found)
+        return;
+    fields_write(better, better_fields, BETTER_MEMORY, json);
+    for (int d = 0; d < JOB_RECOMPUTE; d++)
+        json_integer(json, job_dimension_name((enum job_dimension)d),
+                     job_dimension_value(&plan->job, (enum job_dimension)d));
+    json_string(json, "recompute", recompute_name(plan->job.recompute));
+    fields_write(better, better_fields + BETTER_MEMORY, 2, json);
+    json_close(json);
+}
+
+static void write_row(const struct validate_report *report, int index, struct json *json)
+{
+    const struct run *run = &report->validation.runs[index];
+    json_open_flat(json, NULL, '{');
+    fields_write(run, validate_run_fields, RUN_SET, json);
+    json_bool(json, "scored", !run->reason && run->scored);
+    if (run->reason) {
+        fields_write(run, validate_run_fields + RUN_REASON, 1, json);
+    } else {
+        if (run->seconds > 0.0)
+            fields_write(run, validate_run_fields + RUN_MEASURED, 2, json);
+        fields_write(run, validate_run_fields + RUN_PREDICTED, 2, json);
+        fields_write(&report->judged[index].interval, interval_fields, INTERVAL_FIELDS, json);
+        fields_write(&run->predicted, job_time_parts, JOB_TIME_PARTS, json);
+        fields_write(run, validate_run_fields + RUN_MEMORY, run->memory > 0.0 ? 3 : 2, json);
+        if (report->betters)
+            write_best(&report->betters[index], json);
+        if (report->simulated && !report->simulated[index].reason)
+            json_number(json, "simulated", report->simulated[index].seconds);
+    }
+    json_close(json);
+}
+
+static void write_simulated(const struct validate_report *report, struct json *json)
+{
+    json_open(json, "simulated", '[');
+    for (const struct simulated_group *group = simulated_groups; group->name; group++) {
+        struct simulated_score score =
+            simulated_score(report->simulated, &report->validation, group->matches);
+        json_open_flat(json, NULL, '{');
+        json_string(json, "runs", group->name);
+        json_integer(json, "modelled", score.formula.rows);
+        json_open_flat(json, "formula", '{');
+        error_score_write(&score.formula, json);
+        json_close(json);
+        json_open_flat(json, "simulation", '{');
+        error_score_write(&score.simulation, json);
+        json_close(json);
+        json_close(json);
+    }
+    json_close(json);
+}
+
+static void write_memory(const struct validation *validation, struct json *json)
+{
+    struct memory_score memory = validation_memory(validation);
+    json_open_flat(json, "memory", '{');
+    fields_write(&memory.errors, validate_error_fields, ERRORS_BIAS, json);
+    json_integer(json, "ran", memory.ran);
+    json_integer(json, "wrongly_refused", memory.wrongly_refused);
+    json_integer(json, "ran_out", memory.ran_out);
+    json_integer(json, "caught", memory.caught);
+    json_close(json);
+}
+
+void validate_write(const struct validate_report *report, struct json *json)
+{
+    const struct validation *validation = &report->validation;
+    struct error_score all = validation_score(validation, NULL, NULL);
+    json_open_document(json, "rehearse-validation/1");
+    json_integer(json, "rows", validation->count);
+    fields_write(&all, validate_error_fields, ERRORS_BIAS, json);
+    json_number(json, "covered", all.rows > 0 ? (double)report->covered / all.rows : 0.0);
+    write_memory(validation, json);
+    validate_write_scores(report, json);
     if (report->simulated)
-        API_COLUMN(handle, "runs.simulated", 'd', report->simulated, count, seconds);
-}
-
-static void add_jobs(const struct ranking *ranking, rh_handle *handle)
-{
-    const struct ranked_job *jobs = ranking->jobs;
-    api_add_number(handle, "rank_correlation", ranking->correlation);
-    api_add_number(handle, "regret", ranking->regret);
-    API_COLUMN(handle, "jobs.splits", 'i', jobs, ranking->count, count);
-    API_COLUMN(handle, "jobs.rank_correlation", 'd', jobs, ranking->count, correlation);
-    API_COLUMN(handle, "jobs.regret", 'd', jobs, ranking->count, regret);
-    API_COLUMN(handle, "jobs.spread", 'd', jobs, ranking->count, spread);
-}
-
-/* The last of the parts is their sum, which has no name. */
-static void add_left_out(const struct validate_report *report, rh_handle *handle)
-{
-    const struct left_out *parts = report->left_out;
-    int count = report->left_out_count;
-    API_COLUMN(handle, "left_out.name", 's', parts, count, name);
-    API_COLUMN(handle, "left_out.inside", 'i', parts, count, inside);
+        write_simulated(report, json);
+    if (report->ranked)
+        validate_write_ranking(report, json);
+    if (report->left_out)
+        validate_write_left_out(report, json);
+    json_open(json, "results", '[');
+    for (int i = 0; i < validation->count && !stop_wanted_at((size_t)i); i++)
+        write_row(report, i, json);
+    json_close(json);
+    json_close(json);
 }
 
 void validate_add_values(const struct validate_report *report, rh_handle *handle)
 {
     struct error_score all = validation_score(&report->validation, NULL, NULL);
+    int count = report->validation.count;
     api_add_number(handle, "bias", all.bias);
-    add_runs(report, handle);
+    api_add_fields(handle, "runs", report->validation.runs, count, sizeof(struct run),
+                   validate_run_fields + RUN_SET, RUN_FIELDS - RUN_SET);
+    api_add_fields(handle, "runs", &report->judged->interval, count, sizeof *report->judged, interval_fields,
+                   INTERVAL_FIELDS);
+    if (report->betters)
+        api_add_fields(handle, "runs", report->betters, count, sizeof *report->betters,
+                       better_fields + BETTER_GAIN, 1);
+    if (report->simulated)
+        API_COLUMN(handle, "runs.simulated", 'd', report->simulated, count, seconds);
     if (report->ranked)
-        add_jobs(&report->ranking, handle);
-    if (report->left_out)
-        add_left_out(report, handle);
+        API_FIELDS(handle, "jobs", report->ranking.jobs, report->ranking.count, validate_job_fields);
+    if (report->left_out) { /* the last of the parts is their sum, which has no name */
+        API_COLUMN(handle, "left_out.name", 's', report->left_out, report->left_out_count, name);
+        API_COLUMN(handle, "left_out.inside", 'i', report->left_out, report->left_out_count, inside);
+    }
 }
