@@ -152,6 +152,8 @@ void fields_write(const void *record, const struct field *fields, size_t count, 
             json_bool(json, field->key, value != 0);
         else if (field->type == FIELD_INT)
             json_integer(json, field->key, *(const int *)place(record, field));
+        else if (field->type == FIELD_INT64 && *(const int64_t *)place(record, field) == INT64_MIN)
+            json_null(json, field->key);
         else if (field->type == FIELD_INT64 || field->type == FIELD_SIZE)
             json_integer(json, field->key, *(const int64_t *)place(record, field));
         else if (field->type == FIELD_CHARS)

@@ -10,8 +10,8 @@
 
 enum field_type {
     FIELD_INT,
-    FIELD_INT64,
-    FIELD_FLAG, /* bool */
+    FIELD_INT64, /* INT64_MIN: unknown, written as null */
+    FIELD_FLAG,  /* bool */
     FIELD_DOUBLE,
     FIELD_TEXT, /* const char *, which lives as long as the document */
     /* double, read with a unit: "16 GiB", "25 Gb/s", "5 us", "312 TFLOP/s" */

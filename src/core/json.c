@@ -184,3 +184,15 @@ void json_null(struct json *json, const char *key)
     begin_item(json, key);
     text_add(json->out, "null");
 }
+
+void json_lines(struct json *json, const char *key, const char *lines)
+{
+    struct text line = {0};
+    json_open(json, key, '[');
+    for (; *lines; lines += strcspn(lines, "\n"), lines += *lines == '\n') {
+        text_add_bytes(&line, lines, strcspn(lines, "\n"));
+        json_string(json, NULL, text_within(&line, json->out));
+        text_release(&line);
+    }
+    json_close(json);
+}

@@ -71,4 +71,7 @@ void json_integer(struct json *json, const char *key, int64_t value);
 void json_bool(struct json *json, const char *key, bool value);
 void json_null(struct json *json, const char *key);
 
+/* Writes lines as a list of texts without their ends. */
+void json_lines(struct json *json, const char *key, const char *lines);
+
 #endif

@@ -297,13 +297,16 @@ static void list_top(struct tally *tally)
     qsort(tally->files + 1, all, sizeof *tally->files, files_by_bytes);
     while (summary->process_count < TRACE_SUMMARY_LISTED &&
            (int64_t)summary->process_count < summary->processes) {
-        summary->top_processes[summary->process_count] = tally->processes[1 + summary->process_count];
-        summary->process_count++;
+        struct trace_summary_process *top = &summary->top_processes[summary->process_count++];
+        *top = tally->processes[summary->process_count];
+        top->name = trace_process_info(tally->reader, top->id)->name;
     }
     while (summary->file_count < TRACE_SUMMARY_LISTED && summary->file_count < all &&
            tally->files[1 + summary->file_count].calls > 0) {
-        summary->top_files[summary->file_count] = tally->files[1 + summary->file_count];
-        summary->file_count++;
+        struct trace_summary_file *top = &summary->top_files[summary->file_count++];
+        *top = tally->files[summary->file_count];
+        top->path = trace_file_info(tally->reader, top->file)->path;
+        top->kind = trace_kind_name(trace_file_info(tally->reader, top->file)->kind);
     }
 }
 

@@ -42,6 +42,7 @@ struct trace_summary_series {
 };
 
 struct trace_summary_process {
+    const char *name;
     int64_t id, pid;                          /* of the row with its name: the last program executed */
     int64_t threads;                          /* rows of the table */
     int64_t calls, bytes_read, bytes_written; /* bytes: of files */
@@ -49,6 +50,7 @@ struct trace_summary_process {
 };
 
 struct trace_summary_file {
+    const char *path, *kind;
     int64_t file; /* id */
     bool is_file; /* a file with calls, no pipe or other; listed before others */
     int64_t calls, bytes_read, bytes_written;

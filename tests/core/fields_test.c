@@ -159,7 +159,7 @@ static void a_list_has_a_map_for_each_struct_and_whole_numbers_to_the_last_digit
     static const struct moment {
         const char *name;
         int64_t ns;
-    } moments[] = {{"a", INT64_C(1795000000123456789)}, {NULL, -INT64_C(9007199254740993)}};
+    } moments[] = {{"a", INT64_C(1795000000123456789)}, {NULL, -INT64_C(9007199254740993)}, {"c", INT64_MIN}};
     static const struct field moment_fields[] = {
         FIELD_OUT(struct moment, "name", name, FIELD_TEXT),
         FIELD_OUT(struct moment, "ns", ns, FIELD_INT64),
@@ -168,11 +168,12 @@ static void a_list_has_a_map_for_each_struct_and_whole_numbers_to_the_last_digit
     struct json json = {.out = &text};
     (void)state;
     json_open_flat(&json, NULL, '{');
-    FIELDS_LIST(moments, 2, moment_fields, &json, "moments");
+    FIELDS_LIST(moments, 3, moment_fields, &json, "moments");
     FIELDS_LIST(moments, 0, moment_fields, &json, "none");
     json_close(&json);
     assert_string_equal(text.data, "{\"moments\": [{\"name\": \"a\", \"ns\": 1795000000123456789}, "
-                                   "{\"name\": null, \"ns\": -9007199254740993}], \"none\": []}\n");
+                                   "{\"name\": null, \"ns\": -9007199254740993}, "
+                                   "{\"name\": \"c\", \"ns\": null}], \"none\": []}\n");
     text_release(&text);
 }
 

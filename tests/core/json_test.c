@@ -226,6 +226,27 @@ static void escapes_are_the_usual_ones(void **state)
     text_release(&text);
 }
 
+static void lines_are_a_list_of_texts(void **state)
+{
+    struct text text = {0}, lines = {0};
+    struct json json = {.out = &text};
+    (void)state;
+    for (int i = 0; i < 600; i++)
+        text_add(&lines, "x"); /* a long one is whole */
+    text_add(&lines, "\n\nlast");
+    json_open_flat(&json, NULL, '{');
+    json_lines(&json, "none", "");
+    json_lines(&json, "some", lines.data);
+    json_close(&json);
+    char *at = strchr(text.data, 'x');
+    assert_int_equal(strspn(at, "x"), 600);
+    assert_string_equal(at + 600, "\", \"\", \"last\"]}\n");
+    *at = '\0';
+    assert_string_equal(text.data, "{\"none\": [], \"some\": [\"");
+    text_release(&text);
+    text_release(&lines);
+}
+
 static void nesting_has_a_limit(void **state)
 {
     struct text text = {0};
@@ -261,6 +282,7 @@ int main(void)
         cmocka_unit_test(every_text_is_read_back),
         cmocka_unit_test(bytes_that_are_not_utf8_are_escaped),
         cmocka_unit_test(escapes_are_the_usual_ones),
+        cmocka_unit_test(lines_are_a_list_of_texts),
         cmocka_unit_test(nesting_has_a_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -168,21 +168,6 @@ static bool compare_pair(struct work *work, size_t a, size_t b, struct similarit
            (!given->breakdown || write_breakdown(work, a, b, &comparison, err));
 }
 
-/* The name of a trace in each pair, as arrays of texts are pointers. */
-static void add_labels(const struct work *work, const char *name, bool first, int64_t pairs)
-{
-    rh_handle *handle = &work->report->base;
-    const char **labels = ARENA_ARRAY(&handle->arena, (size_t)pairs, const char *);
-    size_t at = 0;
-    for (size_t i = 0; labels && i < work->count; i++)
-        for (size_t j = i + 1; j < work->count; j++)
-            labels[at++] = arena_string(&handle->arena, work->labels[first ? i : j]);
-    for (size_t i = 0; labels && i < (size_t)pairs; i++)
-        handle->failed = handle->failed || !labels[i];
-    handle->failed = handle->failed || !labels;
-    api_add_column(handle, name, 's', labels, pairs, sizeof *labels);
-}
-
 static bool compare_many(struct work *work, const struct api_call *call, struct error *err)
 {
     struct api_report *report = work->report;
@@ -193,11 +178,8 @@ static bool compare_many(struct work *work, const struct api_call *call, struct 
                 return false;
     const struct comparison_matrix matrix = {work->count, work->traces, work->labels, &work->options,
                                              work->pairs};
-    int64_t pairs = pair - work->pairs;
     comparison_write_matrix_json(&matrix, &report->json);
     comparison_print_matrix(&matrix, &report->text);
-    add_labels(work, "pairs.a", true, pairs);
-    add_labels(work, "pairs.b", false, pairs);
     return true;
 }
 

@@ -1,5 +1,6 @@
 #include "api/trace/compare_report.h"
 
+#include "core/fields.h"
 #include "core/json.h"
 
 #include <inttypes.h>
@@ -44,6 +45,12 @@ static bool is_within_noise(const struct similarity *result)
     return result->value >= result->floor && !(window->value < window->floor);
 }
 
+static const struct field window_fields[] = {
+    FIELD_OUT(struct similarity_window, "value", value, FIELD_DOUBLE),
+    FIELD_OUT(struct similarity_window, "latency_ratio", ratio, FIELD_DOUBLE),
+    FIELD_OUT(struct similarity_window, "floor", floor, FIELD_DOUBLE),
+};
+
 static void add_window(const struct similarity *result, struct json *json)
 {
     const struct similarity_window *window = &result->window;
@@ -56,11 +63,26 @@ static void add_window(const struct similarity *result, struct json *json)
     json_string(json, "of", similarity_part_names[window->part]);
     json_number(json, "from", (double)window->tenth / SIMILARITY_TENTHS);
     json_number(json, "to", (double)(window->tenth + 1) / SIMILARITY_TENTHS);
-    json_number(json, "value", window->value);
-    json_number(json, "latency_ratio", window->ratio);
-    json_number(json, "floor", window->floor);
+    FIELDS_WRITE(window, window_fields, json);
     json_close(json);
 }
+
+static const struct field similarity_fields[] = {
+    FIELD_OUT(struct similarity, "similarity", value, FIELD_DOUBLE),
+    FIELD_OUT(struct similarity, "low", low, FIELD_DOUBLE),
+    FIELD_OUT(struct similarity, "high", high, FIELD_DOUBLE),
+    FIELD_OUT(struct similarity, "floor", floor, FIELD_DOUBLE),
+};
+
+static const struct field component_fields[] = {
+    FIELD_OUT(struct similarity_component, "name", name, FIELD_CHARS),
+    FIELD_OUT(struct similarity_component, "weight", weight, FIELD_DOUBLE),
+    FIELD_OUT(struct similarity_component, "similarity", value, FIELD_DOUBLE),
+    FIELD_OUT(struct similarity_component, "low", low, FIELD_DOUBLE),
+    FIELD_OUT(struct similarity_component, "high", high, FIELD_DOUBLE),
+    FIELD_OUT(struct similarity_component, "drawn", drawn, FIELD_FLAG),
+    FIELD_OUT(struct similarity_component, "floor", floor, FIELD_DOUBLE),
+};
 
 void comparison_write_json(const struct comparison *comparison, struct json *json)
 {
@@ -69,13 +91,9 @@ void comparison_write_json(const struct comparison *comparison, struct json *jso
     json_open_document(json, "rehearse-comparison/1");
     json_string(json, "a", comparison->a->path);
     json_string(json, "b", comparison->b->path);
-    json_number(json, "similarity", result->value);
-    json_number(json, "low", result->low);
-    json_number(json, "high", result->high);
-    if (floor) {
-        json_number(json, "floor", result->floor);
+    fields_write(result, similarity_fields, floor ? 4 : 3, json);
+    if (floor)
         json_bool(json, "within_noise", is_within_noise(result));
-    }
     add_window(result, json);
     add_worst(result, json);
     json_integer(json, "lost_a", comparison->a->shortfall.lost);
@@ -89,17 +107,10 @@ void comparison_write_json(const struct comparison *comparison, struct json *jso
         const struct similarity_component *component = &result->components[i];
         json_open_flat(json, NULL, '{');
         json_string(json, "kind", similarity_kind_names[component->kind]);
-        json_string(json, "name", component->name);
-        json_number(json, "weight", component->weight);
-        json_number(json, "similarity", component->value);
-        json_number(json, "low", component->low);
-        json_number(json, "high", component->high);
-        json_bool(json, "drawn", component->drawn);
-        if (floor) {
-            json_number(json, "floor", component->floor);
+        fields_write(component, component_fields, floor ? 7 : 6, json);
+        if (floor)
             isnan(component->floor) ? json_null(json, "within_noise")
                                     : json_bool(json, "within_noise", component->value >= component->floor);
-        }
         json_close(json);
     }
     json_close(json);
@@ -276,9 +287,7 @@ void comparison_write_matrix_json(const struct comparison_matrix *matrix, struct
             json_open_flat(json, NULL, '{');
             json_string(json, "a", matrix->labels[i]);
             json_string(json, "b", matrix->labels[j]);
-            json_number(json, "similarity", pair->value);
-            json_number(json, "low", pair->low);
-            json_number(json, "high", pair->high);
+            fields_write(pair, similarity_fields, 3, json);
             add_worst(pair, json);
             json_close(json);
         }

@@ -130,8 +130,7 @@ static void print_phases(const struct trace_reader *reader, const struct trace_s
                     phases[i].source);
 }
 
-static void print_top(const struct trace_reader *reader, const struct trace_summary *summary,
-                      struct text *out)
+static void print_top(const struct trace_summary *summary, struct text *out)
 {
     struct unit_texts texts = {0};
     if (summary->process_count > 0)
@@ -146,8 +145,7 @@ static void print_top(const struct trace_reader *reader, const struct trace_summ
         text_format(out, "%-11s %10" PRId64 " %10" PRId64 " %10s %10s %10s  %s\n", pid, process->threads,
                     process->calls, unit_text(&texts, (double)process->bytes_read, UNIT_BYTES),
                     unit_text(&texts, (double)process->bytes_written, UNIT_BYTES),
-                    unit_text(&texts, (double)process->bytes_other, UNIT_BYTES),
-                    trace_process_info(reader, process->id)->name);
+                    unit_text(&texts, (double)process->bytes_other, UNIT_BYTES), process->name);
     }
     if (summary->file_count > 0)
         text_format(out, "\n%" PRId64 " file%s", summary->files, summary->files == 1 ? "" : "s");
@@ -159,8 +157,7 @@ static void print_top(const struct trace_reader *reader, const struct trace_summ
         const struct trace_summary_file *file = &summary->top_files[i];
         text_format(out, "%10" PRId64 " %10s %10s  %s\n", file->calls,
                     unit_text(&texts, (double)file->bytes_read, UNIT_BYTES),
-                    unit_text(&texts, (double)file->bytes_written, UNIT_BYTES),
-                    trace_file_info(reader, file->file)->path);
+                    unit_text(&texts, (double)file->bytes_written, UNIT_BYTES), file->path);
     }
 }
 
@@ -207,10 +204,20 @@ void trace_show_print(const char *path, const struct trace_reader *reader,
     print_disks(reader, summary, out);
     print_phases(reader, summary, out);
     print_series(summary, out);
-    print_top(reader, summary, out);
+    print_top(summary, out);
 }
 
 /* ---- for programs ---- */
+
+static const struct field times_fields[] = {
+    FIELD_OUT(struct trace_summary_times, "known", count, FIELD_INT64),
+    FIELD_OUT(struct trace_summary_times, "total", total, FIELD_DOUBLE),
+    FIELD_OUT(struct trace_summary_times, "least", min, FIELD_DOUBLE),
+    FIELD_OUT(struct trace_summary_times, "median", median, FIELD_DOUBLE),
+    FIELD_OUT(struct trace_summary_times, "p90", p90, FIELD_DOUBLE),
+    FIELD_OUT(struct trace_summary_times, "p99", p99, FIELD_DOUBLE),
+    FIELD_OUT(struct trace_summary_times, "most", max, FIELD_DOUBLE),
+};
 
 static void write_times(struct json *json, const char *key, const struct trace_summary_times *times)
 {
@@ -219,15 +226,29 @@ static void write_times(struct json *json, const char *key, const struct trace_s
         return;
     }
     json_open_flat(json, key, '{');
-    json_integer(json, "known", times->count);
-    json_number(json, "total", times->total);
-    json_number(json, "least", times->min);
-    json_number(json, "median", times->median);
-    json_number(json, "p90", times->p90);
-    json_number(json, "p99", times->p99);
-    json_number(json, "most", times->max);
+    FIELDS_WRITE(times, times_fields, json);
     json_close(json);
 }
+
+const struct field trace_class_fields[] = {
+    FIELD_OUT(struct trace_summary_class, "calls", calls, FIELD_INT64),
+    FIELD_OUT(struct trace_summary_class, "failed", failed, FIELD_INT64),
+    FIELD_OUT(struct trace_summary_class, "bytes", bytes, FIELD_INT64),
+    FIELD_OUT(struct trace_summary_class, "seconds", latency.total, FIELD_DOUBLE),
+    FIELD_OUT(struct trace_summary_class, "median", latency.median, FIELD_DOUBLE),
+    FIELD_OUT(struct trace_summary_class, "p99", latency.p99, FIELD_DOUBLE),
+    FIELD_OUT(struct trace_summary_class, "longest", latency.max, FIELD_DOUBLE),
+};
+
+static const struct field summary_fields[] = {
+    FIELD_OUT(struct trace_summary, "first_ns", first_ns, FIELD_INT64),
+    FIELD_OUT(struct trace_summary, "last_ns", last_ns, FIELD_INT64),
+    FIELD_OUT(struct trace_summary, "process_count", processes, FIELD_INT64),
+    FIELD_OUT(struct trace_summary, "file_count", files, FIELD_INT64),
+    FIELD_OUT(struct trace_summary, "other_count", no_files, FIELD_INT64),
+    FIELD_OUT(struct trace_summary, "cache_hits", hits, FIELD_INT64),
+    FIELD_OUT(struct trace_summary, "cache_misses", misses, FIELD_INT64),
+};
 
 static void write_class(struct json *json, const struct trace_summary *summary, enum trace_class which,
                         enum trace_kind kind)
@@ -241,14 +262,9 @@ static void write_class(struct json *json, const struct trace_summary *summary, 
     json_string(json, "class", trace_class_name(which));
     if (moves)
         json_string(json, "kind", trace_kind_name(kind));
-    json_integer(json, "calls", class->calls);
-    json_integer(json, "failed", class->failed);
-    if (moves)
-        json_integer(json, "bytes", class->bytes);
-    if (which == TRACE_READ && kind == TRACE_KIND_FILE) {
-        json_integer(json, "cache_hits", summary->hits);
-        json_integer(json, "cache_misses", summary->misses);
-    }
+    fields_write(class, trace_class_fields, moves ? 3 : 2, json);
+    if (which == TRACE_READ && kind == TRACE_KIND_FILE)
+        fields_write(summary, summary_fields + 5, 2, json);
     write_times(json, "latency_seconds", &class->latency);
     json_close(json);
 }
@@ -292,60 +308,30 @@ static const struct field series_fields[] = {
     FIELD_OUT(struct trace_summary_series, "most", max, FIELD_DOUBLE),
 };
 
-static const struct field phase_fields[] = {
+const struct field trace_phase_fields[] = {
     FIELD_OUT(struct trace_phase, "phase", name, FIELD_TEXT),
     FIELD_OUT(struct trace_phase, "start_ns", start_ns, FIELD_INT64),
     FIELD_OUT(struct trace_phase, "end_ns", end_ns, FIELD_INT64),
     FIELD_OUT(struct trace_phase, "source", source, FIELD_TEXT),
 };
 
-static void write_top(struct json *json, const struct trace_reader *reader,
-                      const struct trace_summary *summary)
-{
-    json_integer(json, "process_count", summary->processes);
-    json_open(json, "processes", '[');
-    for (size_t i = 0; i < summary->process_count; i++) {
-        const struct trace_summary_process *process = &summary->top_processes[i];
-        json_open_flat(json, NULL, '{');
-        if (process->pid == TRACE_NONE)
-            json_null(json, "pid");
-        else
-            json_integer(json, "pid", process->pid);
-        json_string(json, "name", trace_process_info(reader, process->id)->name);
-        json_integer(json, "threads", process->threads);
-        json_integer(json, "calls", process->calls);
-        json_integer(json, "bytes_read", process->bytes_read);
-        json_integer(json, "bytes_written", process->bytes_written);
-        json_integer(json, "bytes_other", process->bytes_other);
-        json_close(json);
-    }
-    json_close(json);
-    json_integer(json, "file_count", summary->files);
-    json_integer(json, "other_count", summary->no_files);
-    json_open(json, "files", '[');
-    for (size_t i = 0; i < summary->file_count; i++) {
-        const struct trace_summary_file *file = &summary->top_files[i];
-        json_open_flat(json, NULL, '{');
-        json_string(json, "path", trace_file_info(reader, file->file)->path);
-        json_string(json, "kind", trace_kind_name(trace_file_info(reader, file->file)->kind));
-        json_integer(json, "calls", file->calls);
-        json_integer(json, "bytes_read", file->bytes_read);
-        json_integer(json, "bytes_written", file->bytes_written);
-        json_close(json);
-    }
-    json_close(json);
-}
+static const struct field process_fields[] = {
+    FIELD_OUT(struct trace_summary_process, "pid", pid, FIELD_INT64),
+    FIELD_OUT(struct trace_summary_process, "name", name, FIELD_TEXT),
+    FIELD_OUT(struct trace_summary_process, "threads", threads, FIELD_INT64),
+    FIELD_OUT(struct trace_summary_process, "calls", calls, FIELD_INT64),
+    FIELD_OUT(struct trace_summary_process, "bytes_read", bytes_read, FIELD_INT64),
+    FIELD_OUT(struct trace_summary_process, "bytes_written", bytes_written, FIELD_INT64),
+    FIELD_OUT(struct trace_summary_process, "bytes_other", bytes_other, FIELD_INT64),
+};
 
-void trace_write_lines(struct json *json, const char *key, const char *lines)
-{
-    char line[512];
-    json_open(json, key, '[');
-    for (; *lines; lines += strcspn(lines, "\n"), lines += *lines == '\n') {
-        snprintf(line, sizeof line, "%.*s", (int)strcspn(lines, "\n"), lines);
-        json_string(json, NULL, line);
-    }
-    json_close(json);
-}
+static const struct field file_fields[] = {
+    FIELD_OUT(struct trace_summary_file, "path", path, FIELD_TEXT),
+    FIELD_OUT(struct trace_summary_file, "kind", kind, FIELD_TEXT),
+    FIELD_OUT(struct trace_summary_file, "calls", calls, FIELD_INT64),
+    FIELD_OUT(struct trace_summary_file, "bytes_read", bytes_read, FIELD_INT64),
+    FIELD_OUT(struct trace_summary_file, "bytes_written", bytes_written, FIELD_INT64),
+};
 
 void trace_show_write_json(const char *path, const struct trace_reader *reader,
                            const struct trace_summary *summary, struct json *json)
@@ -357,26 +343,23 @@ void trace_show_write_json(const char *path, const struct trace_reader *reader,
     json_string(json, "trace", path);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         json_string(json, keys[i], trace_meta(reader, keys[i]));
-    if (summary->first_ns == TRACE_NONE) {
-        json_null(json, "first_ns");
-        json_null(json, "last_ns");
-    } else {
-        json_integer(json, "first_ns", summary->first_ns);
-        json_integer(json, "last_ns", summary->last_ns);
-    }
+    fields_write(summary, summary_fields, 2, json);
     json_number(json, "cut_off_after", trace_cut_seconds(trace_shortfall_of(reader)));
     json_open_flat(json, "lost", '{');
     for (int i = 0; i < count; i++)
         json_integer(json, losses[i].class, losses[i].count);
     json_close(json);
     const char *missing = trace_meta(reader, "not_followed");
-    trace_write_lines(json, "not_followed", missing ? missing : "");
+    json_lines(json, "not_followed", missing ? missing : "");
     write_classes(json, summary);
     write_disks(json, reader, summary);
     FIELDS_LIST(summary->series, summary->series_count, series_fields, json, "series");
     const struct trace_phase *phases = trace_phases(reader, &count);
-    FIELDS_LIST(phases, count, phase_fields, json, "phases");
-    write_top(json, reader, summary);
+    FIELDS_LIST(phases, count, trace_phase_fields, json, "phases");
+    fields_write(summary, summary_fields + 2, 1, json);
+    FIELDS_LIST(summary->top_processes, summary->process_count, process_fields, json, "processes");
+    fields_write(summary, summary_fields + 3, 2, json);
+    FIELDS_LIST(summary->top_files, summary->file_count, file_fields, json, "files");
     json_close(json);
 }
 
@@ -433,7 +416,7 @@ void trace_phases_write_json(const char *path, const struct trace_reader *reader
     struct trace_phase *log = from_a_log(reader, &known, &from);
     json_open_document(json, "rehearse-trace-phases/1");
     json_string(json, "trace", path);
-    FIELDS_LIST(phases, count, phase_fields, json, "phases");
+    FIELDS_LIST(phases, count, trace_phase_fields, json, "phases");
     json_string(json, "against", from);
     json_open_flat(json, "overlap", '{');
     for (size_t i = 0; log && from && i < PHASE_NAMES; i++)
@@ -443,22 +426,27 @@ void trace_phases_write_json(const char *path, const struct trace_reader *reader
     free(log);
 }
 
+static const struct field import_fields[] = {
+    FIELD_OUT(struct trace_import_report, "files", files, FIELD_INT),
+    FIELD_OUT(struct trace_import_report, "kinds", formats.data, FIELD_TEXT),
+    FIELD_OUT(struct trace_import_report, "lines", lines, FIELD_INT64),
+    FIELD_OUT(struct trace_import_report, "bytes", bytes, FIELD_INT64),
+    FIELD_OUT(struct trace_import_report, "rows", rows, FIELD_INT64),
+    FIELD_OUT(struct trace_import_report, "malformed", malformed, FIELD_INT64),
+    FIELD_OUT(struct trace_import_report, "too_long", too_long, FIELD_INT64),
+    FIELD_OUT(struct trace_import_report, "clock_jumps", jumps, FIELD_INT64),
+    FIELD_OUT(struct trace_import_report, "truncated", truncated, FIELD_INT),
+    FIELD_OUT(struct trace_import_report, "zone_assumed", zone_assumed, FIELD_FLAG),
+};
+
 void trace_import_write_json(const char *store, const struct trace_import_report *report, size_t phases,
                              struct json *json)
 {
     json_open_document(json, "rehearse-trace-import/1");
     json_string(json, "trace", store);
-    json_integer(json, "files", report->files);
-    json_string(json, "kinds", report->formats.data);
-    json_integer(json, "lines", report->lines);
-    json_integer(json, "bytes", report->bytes);
-    json_integer(json, "rows", report->rows);
+    fields_write(report, import_fields, 5, json);
     json_integer(json, "phases_from_io", (int64_t)phases);
-    json_integer(json, "malformed", report->malformed);
-    json_integer(json, "too_long", report->too_long);
-    json_integer(json, "clock_jumps", report->jumps);
-    json_integer(json, "truncated", report->truncated);
-    json_bool(json, "zone_assumed", report->zone_assumed);
+    fields_write(report, import_fields + 5, 5, json);
     import_places_write_json(&report->places, "places", json);
     json_close(json);
 }

@@ -2,13 +2,14 @@
 #ifndef REHEARSE_API_TRACE_PRINT_H
 #define REHEARSE_API_TRACE_PRINT_H
 
+#include "core/fields.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "trace/import/import.h"
 #include "trace/summary.h"
 
-/* Writes lines, each with its end, as a list. */
-void trace_write_lines(struct json *json, const char *key, const char *lines);
+extern const struct field trace_class_fields[7]; /* of struct trace_summary_class */
+extern const struct field trace_phase_fields[4];
 
 void trace_show_print(const char *path, const struct trace_reader *reader,
                       const struct trace_summary *summary, struct text *out);

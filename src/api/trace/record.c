@@ -3,6 +3,7 @@
 #include "api/trace/print.h"
 #include "core/caller.h"
 #include "core/child.h"
+#include "core/fields.h"
 #include "core/json.h"
 #include "trace/capture/capture.h"
 #include "trace/capture/container.h"
@@ -66,6 +67,16 @@ static bool check(const struct rh_trace_request *asked, struct error *err)
     return true;
 }
 
+static const struct field capture_fields[] = {
+    FIELD_OUT(struct trace_capture_report, "rows", rows, FIELD_INT64),
+    FIELD_OUT(struct trace_capture_report, "lost", lost, FIELD_INT64),
+    FIELD_OUT(struct trace_capture_report, "seconds", seconds, FIELD_DOUBLE),
+    FIELD_OUT(struct trace_capture_report, "load_cpu_seconds", load_seconds, FIELD_DOUBLE),
+    FIELD_OUT(struct trace_capture_report, "tracer_cpu_seconds", cpu_seconds, FIELD_DOUBLE),
+    FIELD_OUT(struct trace_capture_report, "gpus", gpus, FIELD_INT),
+    FIELD_OUT(struct trace_capture_report, "status", status, FIELD_INT),
+};
+
 static void write_json(const struct rh_trace_request *asked, const char *cgroup,
                        const struct trace_capture_report *report, struct json *json)
 {
@@ -73,16 +84,9 @@ static void write_json(const struct rh_trace_request *asked, const char *cgroup,
     json_string(json, "trace", asked->output);
     if (cgroup)
         json_string(json, "cgroup", cgroup);
-    json_integer(json, "rows", report->rows);
-    json_integer(json, "lost", report->lost);
-    json_number(json, "seconds", report->seconds);
-    json_number(json, "load_cpu_seconds", report->load_seconds);
-    json_number(json, "tracer_cpu_seconds", report->cpu_seconds);
-    json_integer(json, "gpus", report->gpus);
-    if (asked->command.count > 0)
-        json_integer(json, "status", report->status);
+    fields_write(report, capture_fields, asked->command.count > 0 ? 7 : 6, json);
     json_string(json, "notes", text_within(&report->notes, json->out));
-    trace_write_lines(json, "not_followed", text_within(&report->clients, json->out));
+    json_lines(json, "not_followed", text_within(&report->clients, json->out));
     json_close(json);
 }
 

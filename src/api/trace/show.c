@@ -61,43 +61,25 @@ static bool read_rows(struct trace_reader *reader, struct kept *kept, struct err
     return trace_cursor_close(cursor, err) && (room || error_memory(err));
 }
 
-/* Texts of ids, from 1: copies, as the trace is closed. */
-static void add_texts(rh_handle *handle, const char *name, const struct trace_reader *reader, int64_t count,
-                      const char *(*text_of)(const struct trace_reader *reader, int64_t id))
+/* Copies of texts, as the trace is closed: `first`, and the others a stride apart. */
+static void add_texts(rh_handle *handle, const char *name, const char *const *first, size_t stride,
+                      int64_t count)
 {
     const char **texts = ARENA_ARRAY(&handle->arena, (size_t)count + 1, const char *);
-    for (int64_t i = 0; texts && i < count; i++) {
-        texts[i] = arena_string(&handle->arena, text_of(reader, i + 1));
+    for (size_t i = 0; texts && i < (size_t)count; i++) {
+        texts[i] = arena_string(&handle->arena, *(const char *const *)((const char *)first + i * stride));
         handle->failed = handle->failed || !texts[i];
     }
     handle->failed = handle->failed || !texts;
     api_add_column(handle, name, 's', texts, count, sizeof *texts);
 }
 
-static const char *path_of(const struct trace_reader *reader, int64_t id)
+static void add_classes(rh_handle *handle, const char *name)
 {
-    return trace_file_info(reader, id)->path;
-}
-
-static const char *name_of(const struct trace_reader *reader, int64_t id)
-{
-    return trace_process_info(reader, id)->name;
-}
-
-static const char *kind_of(const struct trace_reader *reader, int64_t id)
-{
-    return trace_series_info(reader, id)->kind;
-}
-
-static const char *source_of(const struct trace_reader *reader, int64_t id)
-{
-    return trace_series_info(reader, id)->source;
-}
-
-static const char *class_of(const struct trace_reader *reader, int64_t id)
-{
-    (void)reader;
-    return trace_class_name((enum trace_class)(id - 1));
+    const char *names[TRACE_CLASSES];
+    for (int i = 0; i < TRACE_CLASSES; i++)
+        names[i] = trace_class_name((enum trace_class)i);
+    add_texts(handle, name, names, sizeof *names, TRACE_CLASSES);
 }
 
 static void add_pids(rh_handle *handle, const struct trace_reader *reader)
@@ -110,33 +92,48 @@ static void add_pids(rh_handle *handle, const struct trace_reader *reader)
     api_add_column(handle, "processes.pid", 'q', pids, count, sizeof *pids);
 }
 
+static const struct field event_fields[] = {
+    FIELD_OUT(struct trace_event, "class", class, FIELD_INT),
+    FIELD_OUT(struct trace_event, "cached", cached, FIELD_INT),
+    FIELD_OUT(struct trace_event, "start_ns", start_ns, FIELD_INT64),
+    FIELD_OUT(struct trace_event, "latency_ns", latency_ns, FIELD_INT64),
+    FIELD_OUT(struct trace_event, "process", process, FIELD_INT64),
+    FIELD_OUT(struct trace_event, "file", file, FIELD_INT64),
+    FIELD_OUT(struct trace_event, "offset", offset, FIELD_INT64),
+    FIELD_OUT(struct trace_event, "size", size, FIELD_INT64),
+    FIELD_OUT(struct trace_event, "result", result, FIELD_INT64),
+};
+
+static const struct field block_fields[] = {
+    FIELD_OUT(struct trace_block, "op", op, FIELD_INT),
+    FIELD_OUT(struct trace_block, "start_ns", start_ns, FIELD_INT64),
+    FIELD_OUT(struct trace_block, "service_ns", service_ns, FIELD_INT64),
+    FIELD_OUT(struct trace_block, "sector", sector, FIELD_INT64),
+    FIELD_OUT(struct trace_block, "bytes", bytes, FIELD_INT64),
+    FIELD_OUT(struct trace_block, "disk", disk, FIELD_INT64),
+};
+
 static void add_rows(rh_handle *handle, const struct trace_reader *reader, const struct kept *kept)
 {
-    API_COLUMN(handle, "events.class", 'i', kept->events, kept->event_count, class);
-    API_COLUMN(handle, "events.cached", 'i', kept->events, kept->event_count, cached);
-    API_COLUMN(handle, "events.start_ns", 'q', kept->events, kept->event_count, start_ns);
-    API_COLUMN(handle, "events.latency_ns", 'q', kept->events, kept->event_count, latency_ns);
-    API_COLUMN(handle, "events.process", 'q', kept->events, kept->event_count, process);
-    API_COLUMN(handle, "events.file", 'q', kept->events, kept->event_count, file);
-    API_COLUMN(handle, "events.offset", 'q', kept->events, kept->event_count, offset);
-    API_COLUMN(handle, "events.size", 'q', kept->events, kept->event_count, size);
-    API_COLUMN(handle, "events.result", 'q', kept->events, kept->event_count, result);
-    API_COLUMN(handle, "blocks.op", 'i', kept->blocks, kept->block_count, op);
-    API_COLUMN(handle, "blocks.start_ns", 'q', kept->blocks, kept->block_count, start_ns);
-    API_COLUMN(handle, "blocks.service_ns", 'q', kept->blocks, kept->block_count, service_ns);
-    API_COLUMN(handle, "blocks.sector", 'q', kept->blocks, kept->block_count, sector);
-    API_COLUMN(handle, "blocks.bytes", 'q', kept->blocks, kept->block_count, bytes);
-    API_COLUMN(handle, "blocks.disk", 'q', kept->blocks, kept->block_count, disk);
+    const struct trace_series_info *series = trace_series_info(reader, 1);
+    const char **disks = ARENA_ARRAY(&handle->arena, (size_t)trace_disk_count(reader) + 1, const char *);
+    for (int64_t i = 0; disks && i < trace_disk_count(reader); i++)
+        disks[i] = trace_disk_name(reader, i + 1);
+    handle->failed = handle->failed || !disks;
+    API_FIELDS(handle, "events", kept->events, kept->event_count, event_fields);
+    API_FIELDS(handle, "blocks", kept->blocks, kept->block_count, block_fields);
     API_COLUMN(handle, "samples.time_ns", 'q', kept->samples, kept->sample_count, time_ns);
     API_COLUMN(handle, "samples.series", 'q', kept->samples, kept->sample_count, series);
     API_COLUMN(handle, "samples.value", 'd', kept->samples, kept->sample_count, value);
-    add_texts(handle, "class_names", reader, TRACE_CLASSES, class_of);
-    add_texts(handle, "file_paths", reader, trace_file_count(reader), path_of);
-    add_texts(handle, "processes.name", reader, trace_process_count(reader), name_of);
+    add_classes(handle, "class_names");
+    add_texts(handle, "file_paths", &trace_file_info(reader, 1)->path, sizeof(struct trace_file_info),
+              trace_file_count(reader));
+    add_texts(handle, "processes.name", &trace_process_info(reader, 1)->name,
+              sizeof(struct trace_process_info), trace_process_count(reader));
     add_pids(handle, reader);
-    add_texts(handle, "disk_names", reader, trace_disk_count(reader), trace_disk_name);
-    add_texts(handle, "series.kind", reader, trace_series_count(reader), kind_of);
-    add_texts(handle, "series.source", reader, trace_series_count(reader), source_of);
+    add_texts(handle, "disk_names", disks, sizeof *disks, disks ? trace_disk_count(reader) : 0);
+    add_texts(handle, "series.kind", &series->kind, sizeof *series, trace_series_count(reader));
+    add_texts(handle, "series.source", &series->source, sizeof *series, trace_series_count(reader));
 }
 
 /* ---- the summary ---- */
@@ -145,22 +142,17 @@ static void add_summary(rh_handle *handle, const struct trace_reader *reader,
                         const struct trace_summary *summary)
 {
     int count;
-    const struct trace_phase *phases = trace_phases(reader, &count);
+    trace_phases(reader, &count);
     bool empty = summary->first_ns == TRACE_NONE;
     api_add_number(handle, "seconds", empty ? 0.0 : trace_seconds(summary->first_ns, summary->last_ns));
     api_add_count(handle, "first_ns", summary->first_ns);
     api_add_count(handle, "last_ns", summary->last_ns);
     api_add_count(handle, "lost", trace_lost(reader));
     api_add_flag(handle, "unfinished", trace_unfinished(reader));
-    add_texts(handle, "classes.name", reader, TRACE_CLASSES, class_of);
-    API_COLUMN(handle, "classes.calls", 'q', summary->classes, TRACE_CLASSES, calls);
-    API_COLUMN(handle, "classes.failed", 'q', summary->classes, TRACE_CLASSES, failed);
-    API_COLUMN(handle, "classes.bytes", 'q', summary->classes, TRACE_CLASSES, bytes);
-    API_COLUMN(handle, "classes.seconds", 'd', summary->classes, TRACE_CLASSES, latency.total);
-    API_COLUMN(handle, "classes.median", 'd', summary->classes, TRACE_CLASSES, latency.median);
-    API_COLUMN(handle, "classes.p99", 'd', summary->classes, TRACE_CLASSES, latency.p99);
-    API_COLUMN(handle, "classes.longest", 'd', summary->classes, TRACE_CLASSES, latency.max);
-    trace_add_phases(handle, phases, (size_t)count);
+    add_classes(handle, "classes.name");
+    API_FIELDS(handle, "classes", summary->classes, TRACE_CLASSES, trace_class_fields);
+    if (count == 0)
+        trace_add_no_phases(handle);
 }
 
 static bool show_trace(struct trace_reader *reader, const struct rh_trace_show_request *asked,
