@@ -173,24 +173,29 @@ void goodput_print(const struct goodput_rows *answer, struct text *out)
 
 /* ---- JSON ---- */
 
+static const struct field row_fields[] = {
+    FIELD_OUT(struct goodput_row, "goodput", goodput.mean, FIELD_DOUBLE),
+    FIELD_OUT(struct goodput_row, "low", goodput.low, FIELD_DOUBLE),
+    FIELD_OUT(struct goodput_row, "high", goodput.high, FIELD_DOUBLE),
+    FIELD_OUT(struct goodput_row, "save_interval", variant.setup.costs.interval, FIELD_DOUBLE),
+    FIELD_OUT(struct goodput_row, "losses", goodput.losses, FIELD_DOUBLE),
+    FIELD_OUT(struct goodput_row, "restarts", goodput.restarts, FIELD_DOUBLE),
+    FIELD_OUT(struct goodput_row, "reconfigurations", goodput.changes, FIELD_DOUBLE),
+    FIELD_OUT(struct goodput_row, "saves", goodput.saves, FIELD_DOUBLE),
+};
+
 static void write_row(const struct goodput_rows *answer, const struct goodput_row *row, struct json *json)
 {
     const struct elastic_policy *policy = row->variant.policy;
     struct expectation expectation = expectation_of(answer, row);
     json_open(json, NULL, '{');
     json_string(json, "policy", policy->name);
-    json_number(json, "goodput", row->goodput.mean);
-    json_number(json, "low", row->goodput.low);
-    json_number(json, "high", row->goodput.high);
-    json_number(json, "save_interval", row->variant.setup.costs.interval);
+    fields_write(row, row_fields, 4, json);
     if (policy->fixed)
         json_integer(json, "spares", row->variant.setup.spares);
     else
         json_null(json, "spares");
-    json_number(json, "losses", row->goodput.losses);
-    json_number(json, "restarts", row->goodput.restarts);
-    json_number(json, "reconfigurations", row->goodput.changes);
-    json_number(json, "saves", row->goodput.saves);
+    fields_write(row, row_fields + 4, 4, json);
     json_open(json, "shares", '{');
     for (int cause = 0; cause < ELASTIC_CAUSE_COUNT; cause++)
         json_number(json, elastic_cause_name((enum elastic_cause)cause), row->goodput.share[cause]);
@@ -217,15 +222,10 @@ void goodput_write_json(const struct goodput_rows *answer, struct json *json)
     json_integer(json, "nodes_per_pipeline", answer->rates.stages);
     json_number(json, "iteration_time", answer->rates.full);
     json_string(json, "trace", answer->given->failures);
-    if (answer->drawn) {
-        json_number(json, "losses_per_1000_node_days", answer->model.rate * 1000 * SECONDS_PER_DAY);
-        json_number(json, "mttf", failure_mttf(answer->rates.nodes, answer->model.rate));
-        json_number(json, "repair", answer->model.repair);
-    } else {
-        json_null(json, "losses_per_1000_node_days");
-        json_null(json, "mttf");
-        json_null(json, "repair");
-    }
+    double rate = answer->drawn ? answer->model.rate : NAN;
+    json_number(json, "losses_per_1000_node_days", rate * 1000 * SECONDS_PER_DAY);
+    json_number(json, "mttf", answer->drawn ? failure_mttf(answer->rates.nodes, rate) : NAN);
+    json_number(json, "repair", answer->drawn ? answer->model.repair : NAN);
     json_number(json, "copy_seconds", answer->copies);
     json_number(json, "checkpoint_share", answer->checkpoints);
     json_string(json, "source", answer->fact ? answer->fact->source : NULL);

@@ -3,6 +3,7 @@
 #include "core/fields.h"
 #include "elastic/batch.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static const struct field kind_fields[] = {
@@ -14,6 +15,24 @@ static const struct field kind_fields[] = {
     FIELD_OUT(struct elastic_kind, "latency", latency, FIELD_DOUBLE),
 };
 
+static const struct field report_fields[] = {
+    FIELD_OUT(struct elastic_report, "model", kit.model, FIELD_TEXT),
+    FIELD_OUT(struct elastic_report, "layers", kit.layer_count, FIELD_INT),
+    FIELD_OUT(struct elastic_report, "faults", faults, FIELD_INT),
+    FIELD_OUT(struct elastic_report, "microbatches", kit.batch, FIELD_INT64),
+    FIELD_OUT(struct elastic_report, "setup", setup, FIELD_DOUBLE),
+    FIELD_OPEN("set", FIELD_MAP),
+    FIELD_OUT(struct elastic_report, "iteration_time", set.seconds, FIELD_DOUBLE),
+    FIELD_OUT(struct elastic_report, "slowest_pipeline", set.slowest, FIELD_DOUBLE),
+    FIELD_OUT(struct elastic_report, "exchange", set.exchange, FIELD_DOUBLE),
+    FIELD_OUT(struct elastic_report, "lower_bound", set.bound, FIELD_DOUBLE),
+    FIELD_OUT(struct elastic_report, "proven_optimal", set.proven, FIELD_FLAG),
+    FIELD_OUT(struct elastic_report, "instances", set.instances, FIELD_INT),
+    FIELD_OUT(struct elastic_report, "pipelines", set.pipelines, FIELD_INT64),
+    FIELD_OUT(struct elastic_report, "nodes_used", set.nodes, FIELD_INT),
+    FIELD_OUT(struct elastic_report, "shapes_considered", kit.shape_count, FIELD_INT),
+};
+
 static bool write_set(const struct elastic_report *report, struct json *json, struct error *err)
 {
     const struct elastic_set *set = &report->set;
@@ -22,16 +41,7 @@ static bool write_set(const struct elastic_report *report, struct json *json, st
     double slowest;
     if (!elastic_set_split(set, &report->kit, &shares, &count, &slowest, err))
         return false;
-    json_open(json, "set", '{');
-    json_number(json, "iteration_time", set->seconds);
-    json_number(json, "slowest_pipeline", set->slowest);
-    json_number(json, "exchange", set->exchange);
-    json_number(json, "lower_bound", set->bound);
-    json_bool(json, "proven_optimal", set->proven);
-    json_integer(json, "instances", set->instances);
-    json_integer(json, "pipelines", set->pipelines);
-    json_integer(json, "nodes_used", set->nodes);
-    json_integer(json, "shapes_considered", report->kit.shape_count);
+    fields_write(report, report_fields + 5, 10, json);
     json_open(json, "shares", '[');
     for (int i = 0; i < count; i++) {
         const struct elastic_shape *shape = &report->kit.shapes[shares[i].shape];
@@ -52,6 +62,14 @@ static bool write_set(const struct elastic_report *report, struct json *json, st
     return true;
 }
 
+static void write_integers(const char *key, const int *values, int count, struct json *json)
+{
+    json_open_flat(json, key, '[');
+    for (int i = 0; i < count; i++)
+        json_integer(json, NULL, values[i]);
+    json_close(json);
+}
+
 static void write_instances(const struct elastic_state *state, struct json *json)
 {
     json_open(json, "instances", '[');
@@ -59,10 +77,7 @@ static void write_instances(const struct elastic_state *state, struct json *json
         const struct elastic_shape *shape = &state->kit->shapes[state->instances[i].shape];
         json_open_flat(json, NULL, '{');
         json_string(json, "shape", shape->name);
-        json_open_flat(json, "nodes", '[');
-        for (int p = 0; p < shape->nodes; p++)
-            json_integer(json, NULL, state->instances[i].nodes[p]);
-        json_close(json);
+        write_integers("nodes", state->instances[i].nodes, shape->nodes, json);
         json_close(json);
     }
     json_close(json);
@@ -73,15 +88,19 @@ static void write_instances(const struct elastic_state *state, struct json *json
     json_close(json);
 }
 
+static const struct field losses_fields[] = {
+    FIELD_OPEN("single_losses", FIELD_MAP),
+    FIELD_OUT(struct elastic_losses, "worst_downtime", worst, FIELD_DOUBLE),
+    FIELD_OUT(struct elastic_losses, "mean_downtime", mean, FIELD_DOUBLE),
+    FIELD_OUT(struct elastic_losses, "worst_iteration_time", worst_iteration, FIELD_DOUBLE),
+    FIELD_OUT(struct elastic_losses, "mean_iteration_time", mean_iteration, FIELD_DOUBLE),
+    FIELD_OUT(struct elastic_losses, "nodes_that_need_a_checkpoint", checkpoints, FIELD_INT),
+};
+
 static void write_losses(const struct elastic_report *report, struct json *json)
 {
     struct elastic_losses sum = elastic_sum_losses(report);
-    json_open(json, "single_losses", '{');
-    json_number(json, "worst_downtime", sum.worst);
-    json_number(json, "mean_downtime", sum.mean);
-    json_number(json, "worst_iteration_time", sum.worst_iteration);
-    json_number(json, "mean_iteration_time", sum.mean_iteration);
-    json_integer(json, "nodes_that_need_a_checkpoint", sum.checkpoints);
+    FIELDS_WRITE(&sum, losses_fields, json);
     json_open(json, "places", '[');
     for (int i = 0; i < report->loss_count; i++) {
         const struct elastic_loss *loss = &report->losses[i];
@@ -92,10 +111,7 @@ static void write_losses(const struct elastic_report *report, struct json *json)
         json_integer(json, "position", loss->shape < 0 ? -1 : loss->position);
         json_bool(json, "checkpoint", loss->checkpoint);
         json_number(json, "bytes", loss->checkpoint ? 0 : loss->bytes);
-        if (loss->checkpoint)
-            json_null(json, "downtime");
-        else
-            json_number(json, "downtime", report->setup + loss->seconds);
+        json_number(json, "downtime", loss->checkpoint ? NAN : report->setup + loss->seconds);
         json_number(json, "iteration_time", loss->iteration);
         json_close(json);
     }
@@ -110,18 +126,11 @@ static void write_copies(const struct elastic_kit *kit, const struct elastic_tra
     for (int i = 0; i < way->copy_count; i++) {
         const struct elastic_copy *copy = &way->copies[i];
         json_open_flat(json, NULL, '{');
-        json_open_flat(json, "to", '[');
-        json_integer(json, NULL, copy->to_node);
-        json_integer(json, NULL, copy->to_device);
-        json_close(json);
-        json_open_flat(json, "from", '[');
-        json_integer(json, NULL, copy->from_node);
-        json_integer(json, NULL, copy->from_device);
-        json_close(json);
-        json_open_flat(json, "layers", '[');
-        json_integer(json, NULL, kit->segment_from[copy->first]);
-        json_integer(json, NULL, kit->segment_from[copy->last + 1] - 1);
-        json_close(json);
+        write_integers("to", (const int[]){copy->to_node, copy->to_device}, 2, json);
+        write_integers("from", (const int[]){copy->from_node, copy->from_device}, 2, json);
+        write_integers("layers",
+                       (const int[]){kit->segment_from[copy->first], kit->segment_from[copy->last + 1] - 1},
+                       2, json);
         json_open_flat(json, "share", '[');
         json_number(json, NULL, (double)copy->from / kit->units);
         json_number(json, NULL, (double)copy->until / kit->units);
@@ -132,21 +141,18 @@ static void write_copies(const struct elastic_kit *kit, const struct elastic_tra
     json_close(json);
 }
 
-static void write_steps(const struct text *steps, struct json *json)
-{
-    struct text line = {0};
-    json_open(json, "steps", '[');
-    for (const char *at = steps->data; at && *at; at++) {
-        if (*at != '\n') {
-            text_add_bytes(&line, at, 1);
-            continue;
-        }
-        json_string(json, NULL, text_within(&line, json->out));
-        text_release(&line);
-    }
-    json_close(json);
-    text_release(&line);
-}
+static const struct field event_fields[] = {
+    FIELD_OUT(struct elastic_event, "checkpoint", way.checkpoint, FIELD_FLAG),
+    FIELD_OUT(struct elastic_event, "reason", way.reason, FIELD_TEXT),
+    FIELD_OUT(struct elastic_event, "bytes_across", way.bytes_across, FIELD_DOUBLE),
+    FIELD_OUT(struct elastic_event, "bytes_inside", way.bytes_inside, FIELD_DOUBLE),
+    FIELD_OUT(struct elastic_event, "seconds", way.seconds, FIELD_DOUBLE),
+    FIELD_OUT(struct elastic_event, "lower_bound", way.bound, FIELD_DOUBLE),
+    FIELD_OUT(struct elastic_event, "iteration_time_before", way.before, FIELD_DOUBLE),
+    FIELD_OUT(struct elastic_event, "iteration_time", way.iteration, FIELD_DOUBLE),
+    FIELD_OUT(struct elastic_event, "fastest_iteration_time", fastest, FIELD_DOUBLE),
+    FIELD_OUT(struct elastic_event, "copies_of_every_layer", way.kept, FIELD_INT),
+};
 
 static void write_event(const struct elastic_report *report, const struct elastic_event *event,
                         struct json *json)
@@ -154,23 +160,13 @@ static void write_event(const struct elastic_report *report, const struct elasti
     const struct elastic_transition *way = &event->way;
     json_open(json, NULL, '{');
     json_string(json, "event", event->what);
-    json_open_flat(json, "nodes", '[');
-    for (int i = 0; i < event->count; i++)
-        json_integer(json, NULL, event->nodes[i]);
-    json_close(json);
-    write_steps(&way->steps, json);
-    json_bool(json, "checkpoint", way->checkpoint);
-    json_string(json, "reason", way->reason);
+    write_integers("nodes", event->nodes, event->count, json);
+    json_lines(json, "steps", text_within(&way->steps, json->out));
+    fields_write(event, event_fields, 2, json);
     json_string(json, "missing_layers", way->missing.length > 0 ? way->missing.data : NULL);
-    json_number(json, "bytes_across", way->bytes_across);
-    json_number(json, "bytes_inside", way->bytes_inside);
-    json_number(json, "seconds", way->seconds);
-    json_number(json, "lower_bound", way->bound);
+    fields_write(event, event_fields + 2, 4, json);
     json_number(json, "downtime", report->setup + way->seconds);
-    json_number(json, "iteration_time_before", way->before);
-    json_number(json, "iteration_time", way->iteration);
-    json_number(json, "fastest_iteration_time", event->fastest);
-    json_integer(json, "copies_of_every_layer", way->kept);
+    fields_write(event, event_fields + 6, 4, json);
     write_copies(&report->kit, way, json);
     write_instances(&way->after, json);
     json_close(json);
@@ -179,12 +175,9 @@ static void write_event(const struct elastic_report *report, const struct elasti
 bool elastic_report_json(const struct elastic_report *report, struct json *json, struct error *err)
 {
     json_open_document(json, "rehearse-elastic/1");
-    json_string(json, "model", report->kit.model);
-    json_integer(json, "layers", report->kit.layer_count);
-    json_integer(json, "faults", report->faults);
+    fields_write(report, report_fields, 3, json);
     json_string(json, "faults_limit", report->limited ? report->limit.text : NULL);
-    json_integer(json, "microbatches", report->kit.batch);
-    json_number(json, "setup", report->setup);
+    fields_write(report, report_fields + 3, 2, json);
     json_string(json, "method", elastic_methods[report->method]);
     json_string(json, "exists_once", elastic_exists_once(&report->kit) ? report->kit.sharded : NULL);
     FIELDS_LIST(report->kit.kinds, report->kit.kind_count, kind_fields, json, "nodes");
