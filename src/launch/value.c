@@ -27,7 +27,8 @@ bool launch_is_off(const char *value)
     return value && is_one_of(value, off);
 }
 
-bool launch_is_true(const char *value)
+/* Returns whether a value says yes: "true", "1", "on", …, or none at all, as a switch has it. */
+static bool is_true(const char *value)
 {
     static const char *const on[] = {"1", "1.0", "true", "yes", "on", "t", "y", NULL};
     return !value || is_one_of(value, on);
@@ -181,7 +182,7 @@ static bool read_switch(struct launch_options *options, const struct launch_rule
                         const struct launch_argument *argument)
 {
     bool shell = (rule->at || !rule->name) && argument->name[0] == '-' && argument->value;
-    bool on = shell ? strcasecmp(argument->value, "true") == 0 : launch_is_true(argument->value);
+    bool on = shell ? strcasecmp(argument->value, "true") == 0 : is_true(argument->value);
     if (!on && !launch_is_off(argument->value))
         return false;
     if (rule->at && (on || rule->kind == RULE_BOOL))

@@ -205,8 +205,6 @@ static void complete(struct launch_options *options)
     launch_default(&options->type, COST_FP32);
     if (options->microbatch.given && !options->batch.given)
         launch_default(&options->accumulation, 1);
-    if (options->accumulation.given && !options->microbatch.given && !options->batch.given)
-        return; /* two of the three must be there */
 }
 
 const struct launch_reader deepspeed_reader = {"DeepSpeed", knows, read, complete};

@@ -291,7 +291,7 @@ static bool settle_batch(struct launch_options *options, struct error *err)
 static bool settle_job(struct launch_options *options, struct error *err)
 {
     const char *products = launch_text(options, "quantization"), *hardware = launch_text(options, "hardware");
-    const char *attention = launch_text(options, "attention"), *policy = launch_text(options, "remat_policy");
+    const char *policy = launch_text(options, "remat_policy");
     if (hardware && strcmp(hardware, "cpu") == 0)
         return launch_refuse(launch_argument(options, "hardware"), err,
                              "training on processors is not modelled");
@@ -300,9 +300,6 @@ static bool settle_job(struct launch_options *options, struct error *err)
                    strstr(products, "fp4") ? COST_FP4 : COST_FP8);
     else
         launch_unmodelled(options, "quantization", "products in whole numbers: those of dtype are priced");
-    if (attention && strcmp(attention, "dot_product") == 0)
-        launch_set(&options->technique[TECHNIQUE_ATTENTION], launch_argument(options, "attention"),
-                   SWITCH_OFF);
     if (policy && (strstr(policy, "offload") || strstr(policy, "save")))
         launch_unmodelled(options, "remat_policy",
                           strstr(policy, "offload") ? "saved activations in the host's memory"

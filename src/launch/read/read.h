@@ -190,9 +190,6 @@ bool launch_read_value(struct launch_options *options, const struct launch_rule 
 /* Returns whether a value says no: "false", "0", "none", empty, …. */
 bool launch_is_off(const char *value);
 
-/* Returns whether a value says yes: "true", "1", "on", …, or none at all, as a switch has it. */
-bool launch_is_true(const char *value);
-
 /* Returns the last argument of this name, or NULL; the second returns its text if it is there and not switched off. */
 struct launch_argument *launch_argument(const struct launch_options *options, const char *name);
 const char *launch_text(const struct launch_options *options, const char *name);

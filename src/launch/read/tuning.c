@@ -481,13 +481,8 @@ static bool settle_accelerate(struct launch_options *options, struct launch_sour
                    strcasecmp(precision, "fp8") == 0    ? COST_FP8
                    : strcasecmp(precision, "fp16") == 0 ? COST_FP16
                                                         : COST_BF16);
-    launch_set_count(options, "accelerate.parallelism_config_dp_replicate_size", 0, &options->replicate);
-    launch_set_count(options, "accelerate.parallelism_config_dp_shard_size", 0, &options->shard);
     if (options->shard.given && options->shard.value > 1)
         launch_default(&options->sharding, 3);
-    launch_set_count(options, "accelerate.parallelism_config_tp_size", 0, &options->tensor);
-    launch_set_count(options, "accelerate.parallelism_config_cp_size", 0, &options->context);
-    launch_set_count(options, "accelerate.parallelism_config_sp_size", 0, &options->context);
     if (launch_is_on(options, "accelerate.use_megatron_lm") || strcasecmp(type, "MEGATRON_LM") == 0) {
         options->software = "megatron-core";
         launch_set_count(options, "accelerate.megatron_lm_tp_degree", 0, &options->tensor);
