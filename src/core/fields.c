@@ -23,6 +23,7 @@ double field_get(const void *record, const struct field *field)
     case FIELD_FLAG:
         return *(const bool *)at;
     case FIELD_TEXT:
+    case FIELD_SOME_TEXT:
         return *(const char *const *)at != NULL;
     case FIELD_OTHER:
     case FIELD_CHARS:
@@ -50,6 +51,7 @@ void field_set(void *record, const struct field *field, double value)
         *(bool *)at = value != 0;
         break;
     case FIELD_TEXT:
+    case FIELD_SOME_TEXT:
     case FIELD_OTHER:
         break;
     default:
@@ -110,7 +112,7 @@ bool field_read(void *record, const struct field *field, const struct doc *doc, 
         return field->min <= 0 || field_get(record, field) != 0 || doc_need(doc, map, field->key, err);
     if (field->type == FIELD_OTHER)
         return true;
-    if (field->type == FIELD_TEXT)
+    if (field->type == FIELD_TEXT || field->type == FIELD_SOME_TEXT)
         return doc_string(doc, node, (const char **)(void *)((char *)record + field->offset), err);
     if (!read_value(field, doc, node, &value, err))
         return false;
@@ -146,7 +148,7 @@ void fields_write(const void *record, const struct field *fields, size_t count, 
 {
     for (const struct field *field = fields; field < fields + count; field++) {
         double value = field_get(record, field);
-        if (field->type == FIELD_TEXT)
+        if (field->type == FIELD_TEXT || (field->type == FIELD_SOME_TEXT && value != 0))
             json_string(json, field->key, *(const char *const *)place(record, field));
         else if (field->type == FIELD_FLAG)
             json_bool(json, field->key, value != 0);
@@ -162,7 +164,7 @@ void fields_write(const void *record, const struct field *fields, size_t count, 
             (field->type == FIELD_MAP ? json_open : json_open_flat)(json, field->key, '{');
         else if (field->type == FIELD_END)
             json_close(json);
-        else if (field->type != FIELD_OTHER)
+        else if (field->type != FIELD_OTHER && field->type != FIELD_SOME_TEXT)
             json_number(json, field->key, value);
     }
 }

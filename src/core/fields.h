@@ -13,7 +13,8 @@ enum field_type {
     FIELD_INT64, /* INT64_MIN: unknown, written as null */
     FIELD_FLAG,  /* bool */
     FIELD_DOUBLE,
-    FIELD_TEXT, /* const char *, which lives as long as the document */
+    FIELD_TEXT,      /* const char *, which lives as long as the document */
+    FIELD_SOME_TEXT, /* the same, and not written where there is none */
     /* double, read with a unit: "16 GiB", "25 Gb/s", "5 us", "312 TFLOP/s" */
     FIELD_BYTES,
     FIELD_RATE,

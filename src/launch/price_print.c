@@ -1,6 +1,7 @@
 /* A price as text, and as JSON. */
 #include "launch/price.h"
 
+#include "core/fields.h"
 #include "core/unit.h"
 #include "plan/split/plan.h"
 
@@ -8,39 +9,26 @@
 #include <math.h>
 #include <string.h>
 
-static const struct {
-    const char *name;
-    size_t at;
-} times[] = {
-    {"compute", offsetof(struct job_time, compute)}, {"bubble", offsetof(struct job_time, bubble)},
-    {"tensor", offsetof(struct job_time, tensor)},   {"send", offsetof(struct job_time, send)},
-    {"data", offsetof(struct job_time, data)},       {"optimizer", offsetof(struct job_time, optimizer)},
-    {"other", offsetof(struct job_time, other)},
+static const struct field times[] = {
+    FIELD_OUT(struct job_time, "compute", compute, FIELD_DOUBLE),
+    FIELD_OUT(struct job_time, "bubble", bubble, FIELD_DOUBLE),
+    FIELD_OUT(struct job_time, "tensor", tensor, FIELD_DOUBLE),
+    FIELD_OUT(struct job_time, "send", send, FIELD_DOUBLE),
+    FIELD_OUT(struct job_time, "data", data, FIELD_DOUBLE),
+    FIELD_OUT(struct job_time, "optimizer", optimizer, FIELD_DOUBLE),
+    FIELD_OUT(struct job_time, "other", other, FIELD_DOUBLE),
 };
-static const struct {
-    const char *name;
-    size_t at;
-} bytes[] = {
-    {"parameters", offsetof(struct job_memory, parameters)},
-    {"gradients", offsetof(struct job_memory, gradients)},
-    {"optimizer", offsetof(struct job_memory, optimizer)},
-    {"activations", offsetof(struct job_memory, activations)},
-    {"working", offsetof(struct job_memory, working)},
-    {"runtime", offsetof(struct job_memory, runtime)},
+static const struct field bytes[] = {
+    FIELD_OUT(struct job_memory, "parameters", parameters, FIELD_DOUBLE),
+    FIELD_OUT(struct job_memory, "gradients", gradients, FIELD_DOUBLE),
+    FIELD_OUT(struct job_memory, "optimizer", optimizer, FIELD_DOUBLE),
+    FIELD_OUT(struct job_memory, "activations", activations, FIELD_DOUBLE),
+    FIELD_OUT(struct job_memory, "working", working, FIELD_DOUBLE),
+    FIELD_OUT(struct job_memory, "runtime", runtime, FIELD_DOUBLE),
 };
 
 #define TIMES ((int)(sizeof times / sizeof *times))
 #define BYTES ((int)(sizeof bytes / sizeof *bytes))
-
-static double time_part(const struct job_time *time, int i)
-{
-    return *(const double *)(const void *)((const char *)time + times[i].at);
-}
-
-static double memory_part(const struct job_memory *memory, int i)
-{
-    return *(const double *)(const void *)((const char *)memory + bytes[i].at);
-}
 
 static bool fits(const struct launch_price *price)
 {
@@ -51,7 +39,7 @@ static int largest_part(const struct job_memory *memory)
 {
     int largest = 0;
     for (int i = 1; i < BYTES; i++)
-        if (memory_part(memory, i) > memory_part(memory, largest))
+        if (field_get(memory, &bytes[i]) > field_get(memory, &bytes[largest]))
             largest = i;
     return largest;
 }
@@ -135,34 +123,41 @@ static void print_job(const struct launch_price *price, struct text *out)
     print_split(job, out);
 }
 
-static void print_parts(const struct launch_price *price, struct text *out)
+/* A line of both columns. */
+static void print_part(const char *indent, const char *name, double here, const double *there,
+                       enum unit_kind kind, struct text *out)
 {
     struct unit_texts texts = {0};
-    const struct job_choice *planned = price->planned;
-    text_format(out, "\n%-12s %14s%s\n", "", "as it stands", planned ? "  planned freely" : "");
-    text_format(out, "%-12s %14s", "by formula", unit_text(&texts, price->time.seconds, UNIT_TIME));
-    text_format(out, planned ? "  %14s\n" : "\n",
-                planned ? unit_text(&texts, planned->time.seconds, UNIT_TIME) : "");
-    for (int i = 0; i < TIMES; i++) {
-        double here = time_part(&price->time, i), there = planned ? time_part(&planned->time, i) : 0;
-        if (here <= 0 && there <= 0)
-            continue;
-        text_format(out, "  %-10s %14s", times[i].name, unit_text(&texts, here, UNIT_TIME));
-        text_format(out, planned ? "  %14s\n" : "\n", planned ? unit_text(&texts, there, UNIT_TIME) : "");
+    text_format(out, "%s%-*s %14s", indent, 12 - (int)strlen(indent), name, unit_text(&texts, here, kind));
+    if (there)
+        text_format(out, "  %14s", unit_text(&texts, *there, kind));
+    text_add(out, "\n");
+}
+
+/* The parts of a sum that either has. */
+static void print_sum(const struct field *parts, int count, const void *here, const void *there,
+                      enum unit_kind kind, struct text *out)
+{
+    for (int i = 0; i < count; i++) {
+        double first = field_get(here, &parts[i]), second = there ? field_get(there, &parts[i]) : 0;
+        if (first > 0 || second > 0)
+            print_part("  ", parts[i].key, first, there ? &second : NULL, kind, out);
     }
+}
+
+static void print_parts(const struct launch_price *price, struct text *out)
+{
+    const struct job_choice *planned = price->planned;
+    const struct job_time *time = planned ? &planned->time : NULL;
+    const struct job_memory *memory = planned ? &planned->memory : NULL;
+    text_format(out, "\n%-12s %14s%s\n", "", "as it stands", planned ? "  planned freely" : "");
+    print_part("", "by formula", price->time.seconds, time ? &time->seconds : NULL, UNIT_TIME, out);
+    print_sum(times, TIMES, &price->time, time, UNIT_TIME, out);
     text_format(out, "%-12s %14.4g", "tokens/s/dev", tokens_per_device(&price->job, &price->time));
     text_format(out, planned ? "  %14.4g\n" : "\n",
                 planned ? tokens_per_device(&planned->job, &planned->time) : 0.0);
-    text_format(out, "%-12s %14s", "memory", unit_text(&texts, price->memory.total, UNIT_BYTES));
-    text_format(out, planned ? "  %14s\n" : "\n",
-                planned ? unit_text(&texts, planned->memory.total, UNIT_BYTES) : "");
-    for (int i = 0; i < BYTES; i++) {
-        double here = memory_part(&price->memory, i), there = planned ? memory_part(&planned->memory, i) : 0;
-        if (here <= 0 && there <= 0)
-            continue;
-        text_format(out, "  %-10s %14s", bytes[i].name, unit_text(&texts, here, UNIT_BYTES));
-        text_format(out, planned ? "  %14s\n" : "\n", planned ? unit_text(&texts, there, UNIT_BYTES) : "");
-    }
+    print_part("", "memory", price->memory.total, memory ? &memory->total : NULL, UNIT_BYTES, out);
+    print_sum(bytes, BYTES, &price->memory, memory, UNIT_BYTES, out);
 }
 
 static void print_fit(const struct launch_price *price, struct text *out)
@@ -199,7 +194,8 @@ static void print_fit(const struct launch_price *price, struct text *out)
     } else
         text_format(out, "does not fit: %s of %s; most of it is %s (%s)\n",
                     unit_text(&texts, price->memory.total, UNIT_BYTES), unit_text(&texts, limit, UNIT_BYTES),
-                    bytes[largest].name, unit_text(&texts, memory_part(&price->memory, largest), UNIT_BYTES));
+                    bytes[largest].key,
+                    unit_text(&texts, field_get(&price->memory, &bytes[largest]), UNIT_BYTES));
 }
 
 /* ---- the difference ---- */
@@ -243,10 +239,10 @@ static void print_difference(const struct launch_price *price, struct text *out)
     text_add(out, "\nfrom");
     int count = 0;
     for (int i = 0; i < TIMES; i++) {
-        double part = time_part(&price->time, i) - time_part(&planned->time, i);
+        double part = field_get(&price->time, &times[i]) - field_get(&planned->time, &times[i]);
         if (fabs(part) < 0.005 * price->time.seconds)
             continue;
-        text_format(out, "%s %s %s%s", count++ > 0 ? "," : "", times[i].name, part > 0 ? "-" : "+",
+        text_format(out, "%s %s %s%s", count++ > 0 ? "," : "", times[i].key, part > 0 ? "-" : "+",
                     unit_text(&texts, fabs(part), UNIT_TIME));
     }
     text_add(out, "\n");
@@ -317,13 +313,11 @@ static void write_job(const char *key, const struct job *job, const struct job_t
     json_number(json, "tokens_per_second_per_device", tokens_per_device(job, time));
     json_number(json, "utilisation", job_utilisation(job, time));
     json_open(json, "time", '{');
-    for (int i = 0; i < TIMES; i++)
-        json_number(json, times[i].name, time_part(time, i));
+    FIELDS_WRITE(time, times, json);
     json_close(json);
     json_number(json, "memory_bytes", memory->total);
     json_open(json, "memory", '{');
-    for (int i = 0; i < BYTES; i++)
-        json_number(json, bytes[i].name, memory_part(memory, i));
+    FIELDS_WRITE(memory, bytes, json);
     json_close(json);
     json_close(json);
 }
@@ -346,10 +340,9 @@ void launch_price_write(const struct launch_price *price, struct json *json)
     json_string(json, "precision", cost_type_name(job->type));
     json_bool(json, "frozen", job_is_frozen(job));
     json_open_flat(json, "counts", '{');
-    json_integer(json, "read", launch_count(options, LAUNCH_READ));
-    json_integer(json, "idle", launch_count(options, LAUNCH_IDLE));
-    json_integer(json, "unmodelled", launch_count(options, LAUNCH_UNMODELLED));
-    json_integer(json, "unknown", launch_count(options, LAUNCH_UNKNOWN));
+    for (int i = 1; i <= LAUNCH_USES; i++) /* what is unknown is the first use, and written last */
+        json_integer(json, launch_use_names[i % LAUNCH_USES],
+                     launch_count(options, (enum launch_use)(i % LAUNCH_USES)));
     json_close(json);
     write_job("as_it_stands", job, &price->time, &price->memory, json);
     json_open_flat(json, "interval", '{');
@@ -361,7 +354,7 @@ void launch_price_write(const struct launch_price *price, struct json *json)
     json_close(json);
     json_number(json, "device_memory_bytes", (double)job->device->memory);
     json_bool(json, "fits", fits(price));
-    json_string(json, "largest_part", bytes[largest_part(&price->memory)].name);
+    json_string(json, "largest_part", bytes[largest_part(&price->memory)].key);
     if (price->planned)
         write_job("planned", &price->planned->job, &price->planned->time, &price->planned->memory, json);
     else

@@ -101,6 +101,9 @@ static const struct field device_type[] = {
     INTEGER(struct plan_device_type, memory, "memory", 0),
     INT(struct plan_device_type, inside, "inside", -1, PLAN_MAX_LINKS - 1),
     INT(struct plan_device_type, across, "across", -1, PLAN_MAX_LINKS - 1),
+    /* only plans over several types say how each runs */
+    FIELD_OUT(struct plan_device_type, "products", products, FIELD_SOME_TEXT),
+    FIELD_OUT(struct plan_device_type, "like", like, FIELD_SOME_TEXT),
 };
 
 static const struct field link[] = {

@@ -27,7 +27,7 @@ static bool read_field(struct plan_reader *r, const struct doc_node *map, const 
     const struct doc_node *node = doc_find(map, field->key);
     if (!node)
         return true;
-    if (field->type == FIELD_TEXT)
+    if (field->type == FIELD_TEXT || field->type == FIELD_SOME_TEXT)
         return copy_text(r, node, (const char **)(void *)((char *)of + field->offset));
     if (node->type != DOC_NULL)
         return field_read(of, field, &r->doc, map, r->err);
@@ -144,7 +144,6 @@ static bool read_types(struct plan_reader *r)
 {
     static const char *const others[] = {"digest",  "nodes",       "devices", "device_types",
                                          "network", "not_counted", NULL};
-    static const char *const runs_as[] = {"products", "like", NULL};
     const struct doc_node *cluster = doc_find(r->doc.root, "cluster"), *list;
     if (!cluster || cluster->type == DOC_NULL)
         return true;
@@ -156,10 +155,9 @@ static bool read_types(struct plan_reader *r)
         return false;
     for (const struct doc_node *node = list ? list->first_child : NULL; node; node = node->next) {
         struct plan_device_type *type = &r->plan->types[r->plan->type_count++];
-        if (!plan_read_fields(r, node, &plan_map_device_type, type, runs_as) ||
-            !copy_text(r, doc_find(node, "products"), &type->products) ||
-            !copy_text(r, doc_find(node, "like"), &type->like) || !doc_need(&r->doc, node, "name", r->err) ||
-            !check_link(r, node, "inside", type->inside) || !check_link(r, node, "across", type->across))
+        if (!plan_read_fields(r, node, &plan_map_device_type, type, NULL) ||
+            !doc_need(&r->doc, node, "name", r->err) || !check_link(r, node, "inside", type->inside) ||
+            !check_link(r, node, "across", type->across))
             return false;
         if (!type->name)
             return doc_error(&r->doc, node, r->err, "expected a name, found null");

@@ -47,18 +47,6 @@ static void write_training(const struct plan *plan, struct json *json)
     json_close(json);
 }
 
-/* Only plans over several types say how each runs. */
-static void write_type(const struct plan_device_type *type, struct json *json)
-{
-    json_open_flat(json, NULL, '{');
-    write_fields(json, &plan_map_device_type, type);
-    if (type->products)
-        json_string(json, "products", type->products);
-    if (type->like)
-        json_string(json, "like", type->like);
-    json_close(json);
-}
-
 static void write_cluster(const struct plan *plan, struct json *json)
 {
     json_open(json, "cluster", '{');
@@ -67,7 +55,7 @@ static void write_cluster(const struct plan *plan, struct json *json)
     json_integer(json, "devices", plan_devices(plan));
     json_open(json, "device_types", '[');
     for (int t = 0; t < plan->type_count; t++)
-        write_type(&plan->types[t], json);
+        write_map(json, NULL, &plan_map_device_type, &plan->types[t]);
     json_close(json);
     cluster_network_write(&plan->network, json);
     if (plan->not_counted)

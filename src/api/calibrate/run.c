@@ -1,7 +1,7 @@
 /* rh_calibrate of one run of the user's own. */
 #include "api/calibrate/calibrate.h"
 #include "api/plan/launched.h"
-#include "core/json.h"
+#include "core/fields.h"
 #include "core/unit.h"
 #include "evidence/interval.h"
 #include "evidence/own_run.h"
@@ -20,6 +20,8 @@ struct calibrate_run {
     struct split split;
     struct launch_price price;
     struct estimate estimate; /* of the known runs alone */
+    struct interval interval; /* by them */
+    double expected;
     double silicon; /* time with the fit of --gemm, of that with the device as it is known; 1: no fit */
     struct own_run own;
     struct own_score score; /* what one run says, on the published ones */
@@ -116,8 +118,10 @@ static bool judge(struct calibrate_run *run, struct calibrate_report *report, st
     if (!run_log_pace(&run->log, tokens, job->batch, &run->pace, err))
         return false;
     price(run, &report->fitted);
-    double expected = run->estimate.factor * run->price.time.seconds;
-    run->own = own_run_of(job, &run->price.time, run->pace.seconds, expected);
+    run->own =
+        own_run_of(job, &run->price.time, run->pace.seconds, run->estimate.factor * run->price.time.seconds);
+    run->expected = run->pace.seconds / run->own.ratio;
+    run->interval = interval_of(&run->estimate, run->price.time.seconds);
     run->own.title = arena_format(&report->arena, "%s on %d x %s, %s", job->model->name, job->devices,
                                   job->device->name, run->log.path);
     if (!run->own.title)
@@ -126,7 +130,7 @@ static bool judge(struct calibrate_run *run, struct calibrate_report *report, st
         return error_set(
             err, ERROR_INPUT,
             "%s: measured %.4g s per iteration, expected %.4g s: the description is of another job",
-            run->log.path, run->pace.seconds, expected);
+            run->log.path, run->pace.seconds, run->expected);
     return own_run_score(&run->score, OWN_LABS_ALL, OWN_SHARE, OWN_REACH, err);
 }
 
@@ -135,10 +139,9 @@ static bool add_file(struct calibrate_run *run, struct calibrate_report *report,
 {
     struct calibration calibration = {.own = run->own};
     calibration.name = run->price.job.device->generation;
-    calibration.fitted =
-        arena_format(&report->arena, "%d lines of %s: %.4g s an iteration (%.4g to %.4g s), expected %.4g s",
-                     run->pace.lines, run->log.path, run->pace.seconds, run->pace.low, run->pace.high,
-                     run->pace.seconds / run->own.ratio);
+    calibration.fitted = arena_format(
+        &report->arena, "%d lines of %s: %.4g s an iteration (%.4g to %.4g s), expected %.4g s",
+        run->pace.lines, run->log.path, run->pace.seconds, run->pace.low, run->pace.high, run->expected);
     if (!calibration.fitted)
         return error_memory(err);
     struct text *out = calibrate_add_file(report, "calibration");
@@ -193,15 +196,14 @@ static void print_times(const struct calibrate_run *run, struct text *out)
 {
     struct unit_texts texts = {0};
     double formula = run->price.time.seconds;
-    struct interval interval = interval_of(&run->estimate, formula);
-    bool inside = interval_holds(&interval, run->pace.seconds);
+    bool inside = interval_holds(&run->interval, run->pace.seconds);
     text_format(out, "measured   %s, median; %s to %s at 95 %%\n",
                 unit_text(&texts, run->pace.seconds, UNIT_TIME), unit_text(&texts, run->pace.low, UNIT_TIME),
                 unit_text(&texts, run->pace.high, UNIT_TIME));
     text_format(out, "expected   %s", unit_text(&texts, run->estimate.factor * formula, UNIT_TIME));
     estimate_print_factors(&run->estimate, formula, run->estimate.factor, out);
-    text_format(out, "; 80 %% interval %s to %s\n", unit_text(&texts, interval.low, UNIT_TIME),
-                unit_text(&texts, interval.high, UNIT_TIME));
+    text_format(out, "; 80 %% interval %s to %s\n", unit_text(&texts, run->interval.low, UNIT_TIME),
+                unit_text(&texts, run->interval.high, UNIT_TIME));
     if (run->silicon != 1.0)
         text_format(
             out,
@@ -235,35 +237,38 @@ void calibrate_run_print(const struct calibrate_report *report, struct text *out
                 100 * score->far, report->line_count > 0 ? "\n" : "");
 }
 
+#define RUN(key, member, type) FIELD_OUT(struct calibrate_run, key, member, type)
+
+static const struct field run_fields[] = {
+    FIELD_OPEN("run", FIELD_MAP),
+    RUN("log", log.path, FIELD_TEXT),
+    RUN("software", log.software, FIELD_TEXT),
+    RUN("job", own.title, FIELD_TEXT),
+    RUN("lines", pace.lines, FIELD_INT),
+    RUN("warmup_lines", pace.warmup, FIELD_INT),
+    RUN("other_batch_lines", pace.other_batch, FIELD_INT),
+    RUN("skipped", log.skipped, FIELD_INT),
+    RUN("measured", pace.seconds, FIELD_DOUBLE),
+    RUN("measured_low", pace.low, FIELD_DOUBLE),
+    RUN("measured_high", pace.high, FIELD_DOUBLE),
+    RUN("formula", price.time.seconds, FIELD_DOUBLE),
+    RUN("expected", expected, FIELD_DOUBLE),
+    RUN("expected_low", interval.low, FIELD_DOUBLE),
+    RUN("expected_high", interval.high, FIELD_DOUBLE),
+    RUN("silicon", silicon, FIELD_DOUBLE),
+    RUN("lab", own.ratio, FIELD_DOUBLE),
+    FIELD_OPEN("promise", FIELD_FLAT_MAP),
+    RUN("labs", score.labs, FIELD_INT),
+    RUN("runs", score.runs, FIELD_INT),
+    RUN("mean_error_without", score.before, FIELD_DOUBLE),
+    RUN("mean_error_near", score.after, FIELD_DOUBLE),
+    RUN("mean_error_far", score.far, FIELD_DOUBLE),
+    RUN("covered", score.inside, FIELD_DOUBLE),
+    FIELD_CLOSE,
+    FIELD_CLOSE,
+};
+
 void calibrate_run_write(const struct calibrate_report *report, struct json *json)
 {
-    const struct calibrate_run *run = report->run;
-    double expected = run->pace.seconds / run->own.ratio;
-    struct interval interval = interval_of(&run->estimate, run->price.time.seconds);
-    json_open(json, "run", '{');
-    json_string(json, "log", run->log.path);
-    json_string(json, "software", run->log.software);
-    json_string(json, "job", run->own.title);
-    json_integer(json, "lines", run->pace.lines);
-    json_integer(json, "warmup_lines", run->pace.warmup);
-    json_integer(json, "other_batch_lines", run->pace.other_batch);
-    json_integer(json, "skipped", run->log.skipped);
-    json_number(json, "measured", run->pace.seconds);
-    json_number(json, "measured_low", run->pace.low);
-    json_number(json, "measured_high", run->pace.high);
-    json_number(json, "formula", run->price.time.seconds);
-    json_number(json, "expected", expected);
-    json_number(json, "expected_low", interval.low);
-    json_number(json, "expected_high", interval.high);
-    json_number(json, "silicon", run->silicon);
-    json_number(json, "lab", run->own.ratio);
-    json_open_flat(json, "promise", '{');
-    json_integer(json, "labs", run->score.labs);
-    json_integer(json, "runs", run->score.runs);
-    json_number(json, "mean_error_without", run->score.before);
-    json_number(json, "mean_error_near", run->score.after);
-    json_number(json, "mean_error_far", run->score.far);
-    json_number(json, "covered", run->score.inside);
-    json_close(json);
-    json_close(json);
+    FIELDS_WRITE(report->run, run_fields, json);
 }
