@@ -10,11 +10,9 @@ static const struct {
     const char *name;
     enum megatron_kind kind;
 } options[MEGATRON_COUNT] = {
-#define X(id, name, kind)    {name, MEGATRON_##kind},
-#define S(id, name, setting) {name, MEGATRON_NUMBER},
-    MEGATRON_OPTIONS(X, S)
+#define X(id, name, kind) {name, MEGATRON_##kind},
+    MEGATRON_OPTIONS(X)
 #undef X
-#undef S
 };
 
 const char *megatron_name(enum megatron_option option)

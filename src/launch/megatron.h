@@ -1,4 +1,4 @@
-/* The table of Megatron-LM's arguments, shared by reading and writing. Private to src/launch.
+/* The table of Megatron-LM's arguments that are written; those that are read: data/software/megatron-lm.yaml. Private to src/launch.
  *
  * Names: megatron/training/arguments.py of Megatron-Core 0.15. */
 #ifndef REHEARSE_LAUNCH_MEGATRON_H
@@ -6,16 +6,15 @@
 
 #include "launch/launch.h"
 
-/* X(identifier, name, kind), or S(identifier, name, setting) if the number is a setting of struct launch_options; in the
- * order of writing */
-#define MEGATRON_OPTIONS(X, S)                                                                               \
-    S(LAYERS, "--num-layers", layers)                                                                        \
-    S(HIDDEN, "--hidden-size", hidden)                                                                       \
-    S(FFN, "--ffn-hidden-size", ffn)                                                                         \
-    S(HEADS, "--num-attention-heads", heads)                                                                 \
-    S(HEAD_WIDTH, "--kv-channels", head_width)                                                               \
+/* X(identifier, name, kind), in the order of writing */
+#define MEGATRON_OPTIONS(X)                                                                                  \
+    X(LAYERS, "--num-layers", NUMBER)                                                                        \
+    X(HIDDEN, "--hidden-size", NUMBER)                                                                       \
+    X(FFN, "--ffn-hidden-size", NUMBER)                                                                      \
+    X(HEADS, "--num-attention-heads", NUMBER)                                                                \
+    X(HEAD_WIDTH, "--kv-channels", NUMBER)                                                                   \
     X(GROUPED, "--group-query-attention", FLAG)                                                              \
-    S(KV_HEADS, "--num-query-groups", kv_heads)                                                              \
+    X(KV_HEADS, "--num-query-groups", NUMBER)                                                                \
     X(LATENT, "--multi-latent-attention", FLAG)                                                              \
     X(QUERY_RANK, "--q-lora-rank", NUMBER)                                                                   \
     X(KV_RANK, "--kv-lora-rank", NUMBER)                                                                     \
@@ -37,9 +36,9 @@
     X(YARN_FROM, "--yarn-original-max-position-embeddings", NUMBER)                                          \
     X(ROPE_SCALED, "--use-rope-scaling", FLAG)                                                               \
     X(ROPE_SCALE, "--rope-scaling-factor", WORD)                                                             \
-    S(SEQUENCE, "--seq-length", sequence)                                                                    \
+    X(SEQUENCE, "--seq-length", NUMBER)                                                                      \
     X(POSITIONS, "--max-position-embeddings", NUMBER)                                                        \
-    S(VOCABULARY, "--vocab-size", vocabulary)                                                                \
+    X(VOCABULARY, "--vocab-size", NUMBER)                                                                    \
     X(NORM, "--normalization", WORD)                                                                         \
     X(GATED, "--swiglu", FLAG)                                                                               \
     X(QUICK_GEGLU, "--quick-geglu", FLAG)                                                                    \
@@ -51,9 +50,9 @@
     X(UNTIED, "--untie-embeddings-and-output-weights", FLAG)                                                 \
     X(HIDDEN_DROPOUT, "--hidden-dropout", WORD)                                                              \
     X(ATTENTION_DROPOUT, "--attention-dropout", WORD)                                                        \
-    S(EXPERTS, "--num-experts", experts)                                                                     \
-    S(ACTIVE_EXPERTS, "--moe-router-topk", active_experts)                                                   \
-    S(EXPERT_FFN, "--moe-ffn-hidden-size", expert_ffn)                                                       \
+    X(EXPERTS, "--num-experts", NUMBER)                                                                      \
+    X(ACTIVE_EXPERTS, "--moe-router-topk", NUMBER)                                                           \
+    X(EXPERT_FFN, "--moe-ffn-hidden-size", NUMBER)                                                           \
     X(SHARED_FFN, "--moe-shared-expert-intermediate-size", NUMBER)                                           \
     X(EXPERT_LAYERS, "--moe-layer-freq", WORD)                                                               \
     X(GROUPED_GEMM, "--moe-grouped-gemm", FLAG)                                                              \
@@ -70,32 +69,30 @@
     X(EXPERT_OVERLAP, "--overlap-moe-expert-parallel-comm", FLAG)                                            \
     X(DELAYED_WEIGHTS, "--delay-wgrad-compute", FLAG)                                                        \
     X(MTP_LAYERS, "--mtp-num-layers", NUMBER)                                                                \
-    S(TENSOR, "--tensor-model-parallel-size", tensor)                                                        \
+    X(TENSOR, "--tensor-model-parallel-size", NUMBER)                                                        \
     X(SEQUENCE_PARALLEL, "--sequence-parallel", FLAG)                                                        \
     X(TENSOR_OVERLAP, "--tp-comm-overlap", FLAG)                                                             \
-    S(PIPELINE, "--pipeline-model-parallel-size", pipeline)                                                  \
-    S(CHUNKS, "--num-virtual-stages-per-pipeline-rank", chunks)                                              \
-    S(CHUNK_BLOCKS, "--num-layers-per-virtual-pipeline-stage", chunk_blocks)                                 \
+    X(PIPELINE, "--pipeline-model-parallel-size", NUMBER)                                                    \
+    X(CHUNKS, "--num-virtual-stages-per-pipeline-rank", NUMBER)                                              \
     X(CHUNK_GROUP, "--microbatch-group-size-per-virtual-pipeline-stage", NUMBER)                             \
     X(COUNTS_EMBEDDING, "--account-for-embedding-in-pipeline-split", FLAG)                                   \
     X(COUNTS_HEAD, "--account-for-loss-in-pipeline-split", FLAG)                                             \
-    S(FIRST_BLOCKS, "--decoder-first-pipeline-num-layers", first_blocks)                                     \
-    S(LAST_BLOCKS, "--decoder-last-pipeline-num-layers", last_blocks)                                        \
+    X(FIRST_BLOCKS, "--decoder-first-pipeline-num-layers", NUMBER)                                           \
+    X(LAST_BLOCKS, "--decoder-last-pipeline-num-layers", NUMBER)                                             \
     X(LAYOUT, "--pipeline-model-parallel-layout", WORD)                                                      \
-    S(CONTEXT, "--context-parallel-size", context)                                                           \
+    X(CONTEXT, "--context-parallel-size", NUMBER)                                                            \
     X(CONTEXT_KIND, "--cp-comm-type", WORD)                                                                  \
     X(CONTEXT_SIZES, "--hierarchical-context-parallel-sizes", MODULES)                                       \
-    S(EXPERT, "--expert-model-parallel-size", expert)                                                        \
-    S(EXPERT_TENSOR, "--expert-tensor-parallel-size", technique[TECHNIQUE_EXPERT_TENSOR])                    \
+    X(EXPERT, "--expert-model-parallel-size", NUMBER)                                                        \
+    X(EXPERT_TENSOR, "--expert-tensor-parallel-size", NUMBER)                                                \
     X(DISTRIBUTED_OPTIMIZER, "--use-distributed-optimizer", FLAG)                                            \
     X(FSDP, "--use-megatron-fsdp", FLAG)                                                                     \
     X(SHARDING, "--data-parallel-sharding-strategy", WORD)                                                   \
     X(CHECKPOINT, "--ckpt-format", WORD)                                                                     \
     X(OVERLAP_REDUCE, "--overlap-grad-reduce", FLAG)                                                         \
     X(OVERLAP_GATHER, "--overlap-param-gather", FLAG)                                                        \
-    S(MICROBATCH, "--micro-batch-size", microbatch)                                                          \
-    S(BATCH, "--global-batch-size", batch)                                                                   \
-    X(RECOMPUTE_SELECTIVE, "--recompute-activations", FLAG)                                                  \
+    X(MICROBATCH, "--micro-batch-size", NUMBER)                                                              \
+    X(BATCH, "--global-batch-size", NUMBER)                                                                  \
     X(RECOMPUTE, "--recompute-granularity", WORD)                                                            \
     X(RECOMPUTE_MODULES, "--recompute-modules", MODULES)                                                     \
     X(RECOMPUTE_METHOD, "--recompute-method", WORD)                                                          \
@@ -121,7 +118,7 @@
 
 enum megatron_option {
 #define X(id, name, kind) MEGATRON_##id,
-    MEGATRON_OPTIONS(X, X)
+    MEGATRON_OPTIONS(X)
 #undef X
         MEGATRON_COUNT
 };
@@ -131,7 +128,6 @@ enum megatron_kind { MEGATRON_FLAG, MEGATRON_NUMBER, MEGATRON_WORD, MEGATRON_MOD
 
 struct megatron_value {
     bool given;
-    int line; /* line of the argument */
     int64_t number;
     const char *word;
 };
