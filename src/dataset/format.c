@@ -50,6 +50,12 @@ const struct dataset_format *dataset_format_find(const char *name)
     return NULL;
 }
 
+const struct dataset_format *const *dataset_formats(size_t *count)
+{
+    *count = FORMAT_COUNT;
+    return formats;
+}
+
 /* Restricts floating point elements to [1, 2): any mantissa behind the exponent of 1. Random exponents would
  * make infinities and NaN. */
 static void mask_floats(enum dataset_element element, struct dataset_bytes *bytes)

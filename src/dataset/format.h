@@ -174,8 +174,9 @@ struct dataset_format {
     int tolerance;
 };
 
-/* Returns the format of this name, or NULL. */
+/* Return the format of this name, or NULL; and all formats. */
 const struct dataset_format *dataset_format_find(const char *name);
+const struct dataset_format *const *dataset_formats(size_t *count);
 
 /* Adds the usual path of a part, for formats without `path`. */
 void dataset_usual_path(const struct dataset_file *file, struct text *path);
