@@ -36,12 +36,12 @@ static void write_time(struct json *json, const char *key, int64_t at)
 
 #define FIGURE(member, type) FIELD(struct metrics_figures, member, type, 0, 0)
 /* clang-format off */
-#define RANGE(key, member)                                                                                   \
+#define RANGE(key, low, low_at, high, high_at)                                                               \
     FIELD_OPEN(key, FIELD_FLAT_MAP),                                                                         \
-    FIELD_OUT(struct metrics_figures, "least", member.min, FIELD_DOUBLE),                                    \
-    FIELD_OUT(struct metrics_figures, "least_at", member.min_at, FIELD_INT),                                 \
-    FIELD_OUT(struct metrics_figures, "most", member.max, FIELD_DOUBLE),                                     \
-    FIELD_OUT(struct metrics_figures, "most_at", member.max_at, FIELD_INT),                                  \
+    FIELD_OUT(struct metrics_figures, "least", low, FIELD_DOUBLE),                                           \
+    FIELD_OUT(struct metrics_figures, "least_at", low_at, FIELD_INT),                                        \
+    FIELD_OUT(struct metrics_figures, "most", high, FIELD_DOUBLE),                                           \
+    FIELD_OUT(struct metrics_figures, "most_at", high_at, FIELD_INT),                                        \
     FIELD_CLOSE
 /* clang-format on */
 
@@ -68,9 +68,9 @@ static const struct field figures_fields[] = {
     FIGURE(barrier, FIELD_DOUBLE),
     FIGURE(other, FIELD_DOUBLE),
     FIELD_CLOSE,
-    RANGE("accelerator_au", au_range),
-    RANGE("accelerator_wait", load_range),
-    RANGE("accelerator_last", last_range),
+    RANGE("accelerator_au", au_range.min, au_range.min_at, au_range.max, au_range.max_at),
+    RANGE("accelerator_wait", load_range.min, load_range.min_at, load_range.max, load_range.max_at),
+    RANGE("accelerator_last", last_range.min, last_range.min_at, last_range.max, last_range.max_at),
     FIELD_OUT(struct metrics_figures, "lost_to_host", lost, FIELD_DOUBLE),
 };
 
