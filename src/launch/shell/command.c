@@ -53,11 +53,13 @@ static bool read_array(struct shell_run *run, const char *name, size_t length, b
 /* NAME=<path to the data>: what is to be written there, up to the end of the line. */
 static bool is_placeholder(const struct shell_run *run)
 {
+    if (run->end - run->at < 3 || run->at[0] != '<' || strchr("<(&", run->at[1]))
+        return false;
     const char *end = memchr(run->at, '\n', (size_t)(run->end - run->at));
     end = end ? end : run->end;
     while (end > run->at && isspace((unsigned char)end[-1]))
         end--;
-    return end - run->at > 2 && run->at[0] == '<' && !strchr("<(&", run->at[1]) && end[-1] == '>';
+    return end - run->at > 2 && end[-1] == '>';
 }
 
 /* A variable with a placeholder is not set. */
