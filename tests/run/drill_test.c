@@ -1,6 +1,7 @@
 /* What a drill trains: a sample that is lost, doubled or wrong is found, and so is a word that differs. Drills are drawn as they should be,
  * and some of them are run. */
 #include "run/drill/drill.h"
+#include "run/drill/rank.h"
 #include "run/drill/train.h"
 #include "support/sanitizer.h"
 
@@ -141,6 +142,25 @@ static bool may_need_checkpoint(const struct drill_options *options)
     return lost > options->faults;
 }
 
+/* Ranks end in any order; a spare node compares no layers, and what a wrong one compared is no success of others. */
+static void a_spare_node_may_end_first(void **state)
+{
+    (void)state;
+    static const struct drill_outcome spare = {.verdict = DRILL_RIGHT, .samples = 168},
+                                      busy = {.verdict = DRILL_RIGHT, .samples = 168, .cells = 6},
+                                      wrong = {.verdict = DRILL_WRONG, .samples = 168};
+    for (int first = 0; first < 2; first++) {
+        struct drill_outcome told = {.verdict = DRILL_HANG};
+        drill_take_outcome(&told, first ? &spare : &busy);
+        drill_take_outcome(&told, first ? &busy : &spare);
+        assert_int_equal(told.verdict, DRILL_RIGHT);
+        assert_int_equal(told.cells, busy.cells);
+        drill_take_outcome(&told, &wrong);
+        assert_int_equal(told.verdict, DRILL_WRONG);
+        assert_int_equal(told.cells, 0);
+    }
+}
+
 static void drills_are_drawn(void **state)
 {
     (void)state;
@@ -169,6 +189,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_show_what_was_trained),
+        cmocka_unit_test(a_spare_node_may_end_first),
         cmocka_unit_test(drills_are_drawn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

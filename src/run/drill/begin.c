@@ -145,11 +145,15 @@ bool drill_play_rank(const struct drill_options *options, struct wire *wire, dou
 void drill_take_outcome(struct drill_outcome *outcome, const struct drill_outcome *one)
 {
     char note[sizeof outcome->note];
+    bool both = outcome->verdict == DRILL_RIGHT && one->verdict == DRILL_RIGHT;
+    int64_t cells = outcome->cells > one->cells ? outcome->cells : one->cells; /* a spare node has none */
     memcpy(note, outcome->note[0] ? outcome->note : one->note, sizeof note);
     if (outcome->verdict == DRILL_HANG || one->verdict == DRILL_WRONG ||
         (one->verdict == outcome->verdict &&
          (one->event_count > outcome->event_count ||
           (one->event_count == outcome->event_count && one->samples > outcome->samples))))
         *outcome = *one;
+    if (both)
+        outcome->cells = cells;
     memcpy(outcome->note, note, sizeof note);
 }
