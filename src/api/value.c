@@ -62,7 +62,8 @@ void api_add_fields(rh_handle *handle, const char *list, const void *items, int6
                     const struct field *fields, size_t field_count)
 {
     static const char types[FIELD_END + 1] = {
-        [FIELD_INT] = 'i', [FIELD_INT64] = 'q', [FIELD_SIZE] = 'q', [FIELD_FLAG] = '?', [FIELD_TEXT] = 's'};
+        [FIELD_INT] = 'i',  [FIELD_INT64] = 'q', [FIELD_SIZE] = 'q',
+        [FIELD_FLAG] = '?', [FIELD_TEXT] = 's',  [FIELD_SOME_TEXT] = 's'};
     for (const struct field *field = fields; field < fields + field_count; field++) {
         assert(field->type < FIELD_OTHER);
         char type = types[field->type] ? types[field->type] : 'd';
