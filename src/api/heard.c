@@ -1,7 +1,6 @@
 #include "api/heard.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* A value of JSON, or the same value of each item of a list. */

@@ -1,7 +1,6 @@
 #include "cli/command.h"
 
 #include "api/wings.h"
-#include "cli/output.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/stop.h"
-#include "cli/usage.h"
 #include "core/caller.h"
 #include "core/child.h"
 

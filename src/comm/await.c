@@ -10,7 +10,6 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define GRACE        1.0    /* seconds that an answer may take */
 #define LISTEN       0.01   /* between two looks for such messages */

@@ -4,10 +4,8 @@
 
 #include <dlfcn.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static void *open_at(const char *folder, const char *name, int flags)

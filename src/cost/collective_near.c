@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Distances, in doublings of the bytes. */
 #define BY_DEVICES 2.0F /* of a doubling of the devices */

@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define FALL  0.3  /* of a covariance's logarithm, per doubling of a size */
 #define NOISE 0.02 /* of a measurement, as a share of the variance between shapes ... */

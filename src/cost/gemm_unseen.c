@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* By what of a data sheet the balance of a GPU shows: how much power and bandwidth it has for its peak. */
 static double difference(const struct cost_device *a, const struct cost_device *b, enum cost_type type)

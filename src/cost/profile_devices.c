@@ -3,8 +3,6 @@
 #include "core/progress.h"
 #include "cost/collective.h"
 
-#include <string.h>
-
 static bool fill(struct arena *arena, struct profile_allreduce *table, double bytes, int max,
                  const struct cost_link *inside, const struct cost_link *across)
 {

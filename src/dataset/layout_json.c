@@ -5,7 +5,6 @@
 #include "core/fields.h"
 #include "dataset/format.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
 #include "core/features.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #ifdef REHEARSE_HAVE_ZLIB
 

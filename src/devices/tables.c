@@ -3,7 +3,6 @@
 #include "core/once.h"
 #include "devices/device_name.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* data/….yaml as JSON, by scripts/embed.c. */

@@ -1,6 +1,5 @@
 #include "devices/technique.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define MAX_NUMBER 1000000

@@ -7,7 +7,6 @@
 #include "core/stop.h"
 #include "core/vector.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -13,7 +13,6 @@
 #include "elastic/kit_make.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MAX_STAGES 64

@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct kit_rates {
     const struct elastic_kit *kit;

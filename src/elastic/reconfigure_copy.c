@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define MAX_MOVES 2000 /* of pieces away from the fullest device */
 

@@ -4,7 +4,6 @@
 #include "cost/calibrate/fit.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define FOLDS       5

@@ -6,11 +6,9 @@
 #include "evidence/cells.h"
 #include "evidence/run_words.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define GIGABYTE 0x1p30

@@ -3,7 +3,6 @@
 #ifndef REHEARSE_FEED_HOST_H
 #define REHEARSE_FEED_HOST_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* Returns the nanoseconds that a thread of this process was runnable but not running

@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 
 #define MAX_MARKED   ((int64_t)1 << 24)   /* samples of an epoch whose marks are summed up again */

@@ -1,13 +1,10 @@
 #include "feed/session.h"
 
 #include "core/clock.h"
-#include "dataset/format.h"
-#include "dataset/verify.h"
 #include "feed/place.h"
 #include "feed/workload/layout.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 #include "figure/elastic.h"
 
-#include "figure/gnuplot.h"
 #include "figure/style.h"
 
 #include <stdio.h>

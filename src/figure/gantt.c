@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define MAX_BARS   (1 << 20)
 #define MAX_POINTS (1 << 20)

@@ -1,7 +1,6 @@
 #include "figure/plan.h"
 
 #include "core/arena.h"
-#include "core/unit.h"
 #include "figure/gnuplot.h"
 #include "figure/style.h"
 

@@ -1,8 +1,6 @@
 /* Sets launch options in a job, or fixes them in a search. */
 #include "launch/launch.h"
 
-#include "launch/part.h"
-
 #include <inttypes.h>
 #include <limits.h>
 

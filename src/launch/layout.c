@@ -1,6 +1,5 @@
 /* Megatron-Core's layout of a pipeline. */
 #include "launch/megatron.h"
-#include "launch/part.h"
 
 #include <stdlib.h>
 #include <string.h>

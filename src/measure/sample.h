@@ -17,7 +17,6 @@
 #include "core/text.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct sample_options {

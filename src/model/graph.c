@@ -1,7 +1,6 @@
 /* Reads the text of a graph, checks it, and drops nodes that are no operations. */
 #include "model/graph.h"
 
-#include "core/doc.h"
 #include "core/hash.h"
 #include "core/text.h"
 

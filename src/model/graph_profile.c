@@ -1,7 +1,6 @@
 /* A chain as a profile. */
 #include "model/graph.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define MIN_SECONDS 1e-12 /* of a layer in a profile */

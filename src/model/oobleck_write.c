@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The reader divides by 1e3, and several numbers of milliseconds may give the same seconds. At most one of 15 digits

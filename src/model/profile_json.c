@@ -1,5 +1,4 @@
 /* rehearse-profile/1: see docs/profile.md. */
-#include "core/file_output.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "model/profile_measured.h"

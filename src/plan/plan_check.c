@@ -1,7 +1,6 @@
 #include "core/unit.h"
 #include "plan/plan.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

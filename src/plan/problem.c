@@ -2,7 +2,6 @@
 
 #include "core/text.h"
 
-#include <stdio.h>
 #include <string.h>
 
 const char *const plan_memory_models[] = {"in-flight", "reference", NULL};

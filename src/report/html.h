@@ -6,7 +6,6 @@
 #include "core/text.h"
 #include "core/unit.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 /* Adds text. Control characters and bytes that are not UTF-8 become \x1b, as core/text.h has it. */

@@ -3,7 +3,6 @@
 #include "report/parts.h"
 
 #include <string.h>
-#include <strings.h>
 
 /* clang-format off */
 const struct report_kind report_kinds[] = {

@@ -11,7 +11,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #define REPORT_MAX_SECTIONS 1000                /* files with more than a line */
 #define REPORT_MAX_PAGE     ((size_t)128 << 20) /* bytes of the page; JSON and YAML: DOC_MAX_BYTES */

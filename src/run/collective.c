@@ -15,7 +15,6 @@
 #include "run/player.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

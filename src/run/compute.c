@@ -4,9 +4,7 @@
 #include "cost/model_profile.h"
 #include "measure/layers/kernel_set.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* What a layer does in a pass: forwards, backwards, or one half of backwards. */
 struct compute_list {

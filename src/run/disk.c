@@ -5,18 +5,15 @@
 #include "core/json.h"
 #include "core/text.h"
 #include "dataset/bytes.h"
-#include "dataset/format.h"
 #include "dataset/layout.h"
 #include "feed/loader/loader.h"
 #include "run/run.h"
 #include "storage/storage.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define MAX_MANIFEST ((size_t)1 << 20)
 #define CHUNK        ((size_t)4 << 20) /* bytes that are made and written at once */

@@ -4,7 +4,6 @@
 #include "core/unit.h"
 #include "core/unit/dimension.h"
 
-#include <math.h>
 #include <string.h>
 
 bool run_link_read(struct run_link *link, const char *text, struct error *err)

@@ -1,7 +1,5 @@
 #include "run/report.h"
 
-#include "core/clock.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 #include "schedule/best.h"
 
 #include "schedule/make/make.h"
-#include "schedule/schedule.h"
 #include "schedule/starts.h"
 
 #include <math.h>

@@ -4,7 +4,6 @@
 #include "core/stop.h"
 #include "core/vector.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

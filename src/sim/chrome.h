@@ -16,8 +16,6 @@
 
 #include "sim/timeline.h"
 
-#include <stdio.h>
-
 #define CHROME_MAX_DEVICES 1048576
 #define CHROME_MAX_FILES   1024
 

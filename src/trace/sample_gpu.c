@@ -5,7 +5,6 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define MAX_GPUS      64
 #define MAX_PROCESSES 256

@@ -11,7 +11,6 @@
 #include "devices/tables.h"
 
 #include <stdbool.h>
-#include <stdint.h>
 
 /* What --known leaves out, in the order of its words. */
 enum calibrate_left_out {

@@ -11,7 +11,6 @@
 #include "cost/layer.h"
 #include "cost/model_profile.h"
 #include "devices/calibration.h"
-#include "devices/link.h"
 #include "devices/tables.h"
 
 #include <stdlib.h>

@@ -10,7 +10,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MAX_OPCODES 4 /* named of one kernel */

@@ -5,7 +5,6 @@
 #include "feed/workload/compute_time.h"
 
 #include <inttypes.h>
-#include <math.h>
 
 static const char *plural(int64_t count)
 {

@@ -6,7 +6,6 @@
 #include "elastic/rate.h"
 #include "figure/gnuplot.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,9 +6,7 @@
 #include "core/fields.h"
 #include "core/file_output.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* In the order of enum type, and of `by_processor`. */
 static const char *const types[] = {"fp32", "bf16", NULL};

@@ -7,7 +7,6 @@
 #include "core/unit.h"
 #include "evidence/interval.h"
 #include "evidence/own_run.h"
-#include "plan/dapple/dapple.h"
 #include "plan/score/score.h"
 #include "plan/split/plan.h"
 

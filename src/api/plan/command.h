@@ -11,7 +11,6 @@
 #include "core/error.h"
 
 #include <stdbool.h>
-#include <stdint.h>
 
 /* The objectives; the first two are those of enum plan_objective. */
 enum plan_kind { PLAN_BY_PIPELINE, PLAN_BY_OOBLECK, PLAN_BY_DAPPLE, PLAN_BY_ITERATION };

@@ -9,8 +9,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define MAX_BATCH (INT64_C(1) << 31) /* samples */
 

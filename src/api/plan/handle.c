@@ -1,7 +1,5 @@
 #include "api/plan/handle.h"
 
-#include "api/command.h"
-
 static const struct api_plan *of(const rh_handle *handle)
 {
     return (const struct api_plan *)handle;

@@ -1,7 +1,5 @@
 #include "api/plan/launched.h"
 
-#include "plan/split/plan.h"
-
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* `rehearse plan` by the pipeline and oobleck objectives: stages on nodes of all kinds, from a profile of layers. */
 #include "api/plan/command.h"
 #include "api/plan/deliver.h"
-#include "plan/pipeline_plan.h"
 
 struct answer {
     const struct pipeline *pipeline;

@@ -2,7 +2,6 @@
 #include "api/plan/command.h"
 #include "figure/gnuplot.h"
 #include "launch/launch.h"
-#include "plan/dapple/dapple.h"
 
 #include <assert.h>
 #include <string.h>

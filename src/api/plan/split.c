@@ -5,7 +5,6 @@
 #include "api/plan/fix.h"
 #include "api/plan/range.h"
 #include "core/caller.h"
-#include "core/file.h"
 #include "core/stop.h"
 #include "cost/model_profile.h"
 #include "devices/tables.h"
@@ -16,9 +15,7 @@
 #include "plan/split/advice/deadline.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MAX_BATCH   (INT64_C(1) << 24) /* sequences */

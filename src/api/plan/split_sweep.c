@@ -5,7 +5,6 @@
 #include "evidence/own_run.h"
 #include "plan/split/plan.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

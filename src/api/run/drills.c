@@ -1,14 +1,11 @@
 /* Drills of rh_play: what happens to whom is read or drawn, and each drill run. */
 #include "api/run/run.h"
 #include "comm/group.h"
-#include "core/clock.h"
 #include "elastic/failures.h"
 #include "run/drill/drill.h"
 #include "run/drill/results.h"
 
 #include <limits.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

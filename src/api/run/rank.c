@@ -9,7 +9,6 @@
 #include "run/disk.h"
 
 #include <errno.h>
-#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>

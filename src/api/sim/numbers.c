@@ -3,7 +3,6 @@
 #include "core/unit.h"
 #include "core/unit/dimension.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

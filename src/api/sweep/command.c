@@ -12,7 +12,6 @@
 #include "schedule/schedule.h"
 #include "sim/play.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

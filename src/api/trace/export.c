@@ -4,8 +4,6 @@
 #include "api/trace/files.h"
 #include "api/trace/select.h"
 
-#include <string.h>
-
 enum export_format { EXPORT_CHROME, EXPORT_PFW, EXPORT_CSV, EXPORT_CSV_BLOCKS, EXPORT_STUDY };
 static const char *const format_words[] = {"chrome", "pfw", "csv", "csv-blocks", "study", NULL};
 

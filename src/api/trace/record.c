@@ -1,6 +1,5 @@
 /* rh_trace: how a command, a process or the machine uses files, disks, processors and GPUs. */
 #include "api/command.h"
-#include "api/trace/print.h"
 #include "core/caller.h"
 #include "core/child.h"
 #include "core/fields.h"

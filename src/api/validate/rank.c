@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 /* "tp 8 pp 12 vp 2 mbs 4 zero 1 full": what is not 1 or none. */
 static const char *split_text(const struct job *job, char text[96])

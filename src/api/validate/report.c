@@ -1,6 +1,5 @@
 #include "api/validate/report.h"
 
-#include "core/json.h"
 #include "core/stop.h"
 
 #include <inttypes.h>

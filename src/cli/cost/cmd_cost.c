@@ -1,4 +1,3 @@
-#include "api/command.h"
 #include "cli/answer.h"
 #include "cli/command.h"
 #include "core/file.h"

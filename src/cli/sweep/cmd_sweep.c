@@ -1,4 +1,3 @@
-#include "api/command.h"
 #include "cli/command.h"
 
 static const struct command_topic topics[] = {

@@ -1,8 +1,6 @@
-#include "api/command.h"
 #include "cli/answer.h"
 #include "cli/command.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,4 @@
 /* Traces as files: import, export, phases and summaries. */
-#include "api/command.h"
 #include "cli/answer.h"
 #include "cli/command.h"
 

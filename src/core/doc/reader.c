@@ -1,13 +1,9 @@
 #include "core/doc/reader.h"
 
-#include "core/file.h"
 #include "core/statistics.h"
 #include "core/stop.h"
 #include "core/text.h"
-#include "core/unit.h"
 
-#include <float.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define PARAMETERS  ((int)(sizeof(struct gemm_parameters) / sizeof(double)))
 #define EVALUATIONS 1500

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define EVALUATIONS 16000
 /* Errors smaller than this count as noise: below it the objective is a square, above it a modulus. */

@@ -6,7 +6,6 @@
 #include "cost/count/rules.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MAX_ROOTS ((int64_t)1 << 26) /* entries of a fusion's sets: a bound on memory */

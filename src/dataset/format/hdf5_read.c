@@ -3,7 +3,6 @@
 #include "dataset/format/hdf5.h"
 
 #include "dataset/pack.h"
-#include "dataset/writer.h"
 
 #include <inttypes.h>
 #include <stdio.h>

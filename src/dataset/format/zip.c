@@ -1,7 +1,6 @@
 #include "dataset/format/zip.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define LIMIT     0x7fffffff /* above it zipfile writes sizes as 64 bits */

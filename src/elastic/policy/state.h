@@ -7,8 +7,6 @@
 
 #include "elastic/policy/policy.h"
 
-#include <stddef.h>
-
 struct policy_state {
     const struct policy_setup *setup;
     const struct elastic_rates *rates;

@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 void metrics_mean_stdev(const double *values, size_t count, double *mean, double *stdev)
 {

@@ -1,6 +1,5 @@
 #include "feed/result/metrics_figures.h"
 
-#include <math.h>
 #include <stdio.h>
 
 /* All members are numbers of 64 bits. */

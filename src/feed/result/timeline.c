@@ -1,7 +1,6 @@
 #include "feed/result/result.h"
 
 #include "core/file_output.h"
-#include "trace/export/file.h"
 
 #include <inttypes.h>
 #include <unistd.h>

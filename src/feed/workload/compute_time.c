@@ -5,7 +5,6 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define LINEAR_COUNT 3
 #define MAX_ROWS     64

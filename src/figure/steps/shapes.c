@@ -1,5 +1,4 @@
 /* Distributions: violins of the parts of a step, and histograms of compute times with the normal distributions fitted. */
-#include "figure/gnuplot.h"
 #include "figure/steps/sheet.h"
 
 #include <math.h>

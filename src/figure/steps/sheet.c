@@ -1,6 +1,5 @@
 #include "figure/steps/steps.h"
 
-#include "figure/gnuplot.h"
 #include "figure/steps/sheet.h"
 
 #include <inttypes.h>

@@ -9,7 +9,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #define FIGURE_MAX_TRACES 8 /* distinguishable colours */
 

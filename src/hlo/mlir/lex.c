@@ -2,7 +2,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 /* Columns count characters, not bytes. */
 static uint32_t column_of(const char *line_start, const char *at)

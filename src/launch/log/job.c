@@ -2,7 +2,6 @@
 #include "launch/log/line.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #include "core/file.h"
 #include "launch/log/line.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

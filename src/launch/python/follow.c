@@ -2,7 +2,6 @@
 #include "launch/python/python.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static bool ends(const struct python_frame *f)

@@ -2,7 +2,6 @@
 #include "launch/read/read.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

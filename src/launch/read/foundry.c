@@ -1,7 +1,6 @@
 /* llm-foundry's YAML (Composer with FSDP). */
 #include "launch/read/read.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

@@ -3,7 +3,6 @@
 
 #include "core/stop.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define MAX_NAMES 4000 /* that a suggestion is chosen from */

@@ -2,7 +2,6 @@
  * torch/distributed/run.py of PyTorch 2.9, deepspeed/launcher/runner.py of 0.18, accelerate/commands/launch.py of 1.9, Slurm's
  * and Open MPI's manuals. */
 #include "launch/read/read.h"
-#include "launch/shell/parts.h"
 
 #include <inttypes.h>
 #include <stdio.h>

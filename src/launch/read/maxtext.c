@@ -1,6 +1,5 @@
 /* MaxText: YAML upon base.yml, and commands with NAME=VALUE. Names: src/maxtext/configs/base.yml and types.py. */
 #include "launch/read/read.h"
-#include "launch/shell/parts.h"
 
 #include "devices/architecture_config.h"
 

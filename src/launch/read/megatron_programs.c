@@ -1,7 +1,6 @@
 /* Programs of Megatron-LM and its relatives: which of them train a decoder, and Megatron-DeepSpeed's own names. */
 #include "launch/read/read.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* Programs that train something else, by a part of their path. */

@@ -5,7 +5,6 @@
 #include "launch/shell/shell.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -4,8 +4,6 @@
 #include "devices/architecture_config.h"
 #include "launch/shell/parts.h"
 
-#include "core/file.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* Optimizers by their names, in all software: what they hold between steps, and what they exchange. */
 #include "launch/read/read.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* By a part of the name; the first that is found counts. Names: transformers/training_args.py (OptimizerNames), axolotl's

@@ -9,8 +9,6 @@
 #include "launch/python/python.h"
 
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_NESTED = 12, MAX_NAME = 200, MAX_VALUES = 100000 };

@@ -1,5 +1,4 @@
 /* Commands of a script: their words, redirections and here documents, and what some of them do. */
-#include "core/file.h"
 #include "launch/shell/parts.h"
 
 #include <ctype.h>

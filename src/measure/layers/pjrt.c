@@ -8,7 +8,6 @@
 #include "measure/layers/pjrt_api.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

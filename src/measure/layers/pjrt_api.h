@@ -8,7 +8,6 @@
 #ifndef REHEARSE_MEASURE_LAYERS_PJRT_API_H
 #define REHEARSE_MEASURE_LAYERS_PJRT_API_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -4,7 +4,6 @@
 #include "measure/layers/layers.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 /* ---- a table ---- */
 

@@ -1,8 +1,6 @@
 #include "measure/links/fit.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #define LOADED 0.1 /* of the rows, and of the pairs of neighbouring sizes */
 

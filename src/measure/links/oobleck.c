@@ -1,8 +1,6 @@
 /* Oobleck's all-reduce times: those of each layer's parameters, by devices of a node and by nodes. */
 #include "measure/links/write.h"
 
-#include <string.h>
-
 /* Is the place a group that Oobleck's file counts? It takes one device of each node between nodes. */
 static bool counts(const struct study_place *place, int host, bool across)
 {

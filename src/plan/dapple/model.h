@@ -4,8 +4,6 @@
 
 #include "plan/dapple/dapple.h"
 
-#include <math.h>
-
 /* Returns the first device of a machine. */
 static inline int dapple_machine_start(const struct dapple_cluster *cluster, int machine)
 {

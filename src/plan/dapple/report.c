@@ -5,7 +5,6 @@
 #include "plan/plan.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #define MAX_NAME 24 /* of a layer in the table */

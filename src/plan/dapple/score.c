@@ -5,7 +5,6 @@
 #include "plan/score/memory.h"
 
 #include <math.h>
-#include <string.h>
 
 int dapple_devices(const struct dapple_cluster *cluster)
 {

@@ -5,8 +5,6 @@
 #include "plan/dapple/model.h"
 #include "plan/dapple/program.h"
 
-#include <math.h>
-
 #define DAPPLE_ROUNDING 1e-12 /* relative; sums run in a different order than in dapple_score */
 
 /* fmax and fmin are slow calls because of NAN. */

@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define STATES_PER_PIECE 4
 

@@ -13,7 +13,6 @@
 #include "plan/problem.h"
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #define TICKS_MAX_GROUPS 64
 

@@ -3,7 +3,6 @@
 #include "core/stop.h"
 
 #include <math.h>
-#include <string.h>
 
 #define WHOLE_MAX 24 /* clusters in which whole groups are lent */
 

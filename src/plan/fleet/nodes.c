@@ -2,7 +2,6 @@
 
 #include "core/stop.h"
 #include "core/vector.h"
-#include "plan/fleet/search.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -10,7 +10,6 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define MAX_MICROBATCH 64    /* sequences, unless the question allows more */
 #define LARGEST        65536 /* if it does */

@@ -1,7 +1,5 @@
 #include "plan/split/job.h"
 
-#include "cost/collective.h"
-
 #include <math.h>
 
 /* With a scale for each 128 numbers of 8 bits. */

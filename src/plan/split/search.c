@@ -11,7 +11,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* All combinations of a cut and a length of the pipeline. */
 struct task {

@@ -3,7 +3,6 @@
 #include "plan/split/rule.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 /* ---- names and values of dimensions ---- */
 

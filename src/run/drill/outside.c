@@ -1,7 +1,6 @@
 /* A drill from outside: its processes are started, killed when their time has come, and all ended. */
 #include "core/clock.h"
 #include "run/drill/rank.h"
-#include "run/run.h"
 
 #include <math.h>
 #include <signal.h>

@@ -3,7 +3,6 @@
 #include "core/clock.h"
 #include "core/stop.h"
 #include "core/vector.h"
-#include "run/run.h"
 
 #include <math.h>
 #include <signal.h>

@@ -6,7 +6,6 @@
 #include "core/error.h"
 #include "run/launch/launch.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

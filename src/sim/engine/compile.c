@@ -6,7 +6,6 @@
 #include "core/vector.h"
 #include "sim/engine/inner.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

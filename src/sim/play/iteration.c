@@ -4,7 +4,6 @@
 #include "sim/play/writer.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- what follows the passes ---- */

@@ -9,7 +9,6 @@
 #include "sim/play/writer.h"
 
 #include <math.h>
-#include <string.h>
 
 double play_hidden_share(const struct play_stage *stage, const struct pass_cost *cost)
 {

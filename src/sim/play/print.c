@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #define STEPS_SHOWN 12
 #define LINKS_SHOWN 8

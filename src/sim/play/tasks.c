@@ -1,6 +1,5 @@
 #include "sim/tasks.h"
 
-#include "sim/play/host.h"
 #include "sim/play/system.h"
 
 #include <stdlib.h>

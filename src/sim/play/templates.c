@@ -18,8 +18,6 @@
 #include "sim/play/writer.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define MAX_LAYER_TASKS 16 /* of one layer in one pass */
 

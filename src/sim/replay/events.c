@@ -3,8 +3,6 @@
 #include "core/stop.h"
 #include "sim/replay/graph.h"
 
-#include <stdlib.h>
-
 _Static_assert(sizeof(struct replay_event) == 8 && sizeof(struct replay_edge) == 16,
                "large traces need compact graphs");
 /* Events of activities and of both ends of calls have to be told apart by the bits of an edge's source. */

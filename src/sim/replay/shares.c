@@ -5,7 +5,6 @@
 #include "core/statistics.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Activities by device and time of their starts, or of their ends. */
 struct edges {

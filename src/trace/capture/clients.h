@@ -5,7 +5,6 @@
 #include "core/text.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #define CAPTURE_CLIENTS 32

@@ -5,7 +5,6 @@
 #include "core/system/cgroup.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,7 +9,6 @@
 #include "trace/store/schema.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct pfw {

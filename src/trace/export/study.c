@@ -6,7 +6,6 @@
 #include "trace/export/file.h"
 #include "trace/export/study.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define COLUMNS 64

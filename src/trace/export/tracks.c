@@ -3,7 +3,6 @@
 #include "core/vector.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 void export_tracks_release(struct export_tracks *tracks)
 {

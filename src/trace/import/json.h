@@ -3,7 +3,6 @@
 #define REHEARSE_TRACE_IMPORT_JSON_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #define IMPORT_MEMBERS 64 /* further ones are left out */

@@ -3,7 +3,6 @@
 #define REHEARSE_TRACE_IMPORT_SCAN_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 static inline const char *scan_blanks(const char *at)

@@ -5,7 +5,6 @@
 #include "trace/steps/internal.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>

@@ -1,7 +1,6 @@
 /* Derived values: rates and latencies, and the model of compute time. */
 #include "trace/steps/stats.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 const char *const steps_metric_names[STEPS_METRICS] = {

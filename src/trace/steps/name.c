@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #define MAX_GPUS  1000000
 #define MAX_BATCH 1000000000000

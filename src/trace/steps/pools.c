@@ -4,7 +4,6 @@
 #include "core/vector.h"
 #include "trace/steps/internal.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

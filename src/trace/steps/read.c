@@ -6,7 +6,6 @@
 #include "trace/steps/internal.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -2,9 +2,6 @@
 
 #include "core/stop.h"
 
-#include <stdio.h>
-#include <string.h>
-
 bool row_begin(struct trace_cursor *cursor, struct trace_reader *reader, const char *table, const char *sql,
                struct error *err)
 {
