@@ -14,9 +14,11 @@ double field_get(const void *record, const struct field *field)
     const void *at = place(record, field);
     switch (field->type) {
     case FIELD_INT:
+    case FIELD_WORD:
         return *(const int *)at;
     case FIELD_INT64:
     case FIELD_SIZE:
+    case FIELD_KNOWN_INT64:
         return (double)*(const int64_t *)at;
     case FIELD_NANOSECONDS:
         return (double)*(const int64_t *)at / 1e9;
@@ -25,8 +27,11 @@ double field_get(const void *record, const struct field *field)
     case FIELD_TEXT:
     case FIELD_SOME_TEXT:
         return *(const char *const *)at != NULL;
-    case FIELD_OTHER:
     case FIELD_CHARS:
+    case FIELD_SOME_CHARS:
+    case FIELD_KNOWN_CHARS:
+        return *(const char *)at != 0;
+    case FIELD_OTHER:
     case FIELD_MAP:
     case FIELD_FLAT_MAP:
     case FIELD_END:
@@ -144,39 +149,60 @@ bool fields_need(void *record, const struct field *fields, size_t count, const s
     return true;
 }
 
+static bool is_unknown(const void *record, const struct field *field)
+{
+    if (field->type == FIELD_INT64)
+        return *(const int64_t *)place(record, field) == INT64_MIN;
+    return field->type == FIELD_KNOWN_CHARS
+               ? field_get(record, field) == 0
+               : (field->type == FIELD_KNOWN || field->type == FIELD_KNOWN_INT64) &&
+                     field_get(record, field) < 0;
+}
+
 void fields_write(const void *record, const struct field *fields, size_t count, struct json *json)
 {
     for (const struct field *field = fields; field < fields + count; field++) {
         double value = field_get(record, field);
-        if (field->type == FIELD_TEXT || (field->type == FIELD_SOME_TEXT && value != 0))
+        bool is_left_out = value == 0 && (field->type == FIELD_SOME_TEXT || field->type == FIELD_SOME_CHARS);
+        if (field->type == FIELD_OTHER || is_left_out)
+            continue;
+        if (field->type == FIELD_TEXT || field->type == FIELD_SOME_TEXT)
             json_string(json, field->key, *(const char *const *)place(record, field));
         else if (field->type == FIELD_FLAG)
             json_bool(json, field->key, value != 0);
+        else if (field->type == FIELD_WORD)
+            json_string(json, field->key, field->words[(int)value]);
         else if (field->type == FIELD_INT)
             json_integer(json, field->key, *(const int *)place(record, field));
-        else if (field->type == FIELD_INT64 && *(const int64_t *)place(record, field) == INT64_MIN)
+        else if (is_unknown(record, field))
             json_null(json, field->key);
-        else if (field->type == FIELD_INT64 || field->type == FIELD_SIZE)
+        else if (field->type == FIELD_INT64 || field->type == FIELD_SIZE || field->type == FIELD_KNOWN_INT64)
             json_integer(json, field->key, *(const int64_t *)place(record, field));
-        else if (field->type == FIELD_CHARS)
+        else if (field->type == FIELD_CHARS || field->type == FIELD_SOME_CHARS ||
+                 field->type == FIELD_KNOWN_CHARS)
             json_string(json, field->key, place(record, field));
         else if (field->type == FIELD_MAP || field->type == FIELD_FLAT_MAP)
             (field->type == FIELD_MAP ? json_open : json_open_flat)(json, field->key, '{');
         else if (field->type == FIELD_END)
             json_close(json);
-        else if (field->type != FIELD_OTHER && field->type != FIELD_SOME_TEXT)
+        else
             json_number(json, field->key, value);
     }
+}
+
+void fields_write_map(const void *record, const struct field *fields, size_t count, struct json *json,
+                      const char *key)
+{
+    json_open_flat(json, key, '{');
+    fields_write(record, fields, count, json);
+    json_close(json);
 }
 
 void fields_write_list(const void *records, size_t items, size_t size, const struct field *fields,
                        size_t count, struct json *json, const char *key)
 {
     json_open(json, key, '[');
-    for (size_t i = 0; i < items; i++) {
-        json_open_flat(json, NULL, '{');
-        fields_write((const char *)records + i * size, fields, count, json);
-        json_close(json);
-    }
+    for (size_t i = 0; i < items; i++)
+        fields_write_map((const char *)records + i * size, fields, count, json, NULL);
     json_close(json);
 }

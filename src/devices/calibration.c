@@ -11,7 +11,7 @@ static const struct field parameters[] = {
 #define X(name, text, min, max, value) FIELD(struct calibration, name, FIELD_DOUBLE, min, max),
     CALIBRATION_PARAMETERS(X)
 #undef X
-        {"run", 0, FIELD_OTHER, 0, 0},
+        FIELD_OPEN("run", FIELD_OTHER),
 };
 #define FIELD_COUNT     (sizeof parameters / sizeof *parameters)
 #define PARAMETER_COUNT (FIELD_COUNT - 1)

@@ -177,6 +177,37 @@ static void a_list_has_a_map_for_each_struct_and_whole_numbers_to_the_last_digit
     text_release(&text);
 }
 
+static void an_unknown_number_is_null_and_an_empty_text_is_null_or_left_out(void **state)
+{
+    struct known {
+        double rate;
+        int64_t bytes;
+        char name[8], why[8];
+        enum { NONE, SOME } kind;
+    };
+    static const char *const words[] = {NULL, "some"};
+    static const struct field known_fields[] = {
+        FIELD_WORDS(struct known, "kind", kind, words),
+        FIELD_OUT(struct known, "rate", rate, FIELD_KNOWN),
+        FIELD_OUT(struct known, "bytes", bytes, FIELD_KNOWN_INT64),
+        FIELD_OUT(struct known, "name", name, FIELD_KNOWN_CHARS),
+        FIELD_OUT(struct known, "why", why, FIELD_SOME_CHARS),
+    };
+    static const struct known cases[] = {{0, 0, "a", "b", SOME}, {-1, -1, "", "", NONE}};
+    struct text text = {0};
+    struct json json = {.out = &text};
+    (void)state;
+    json_open_flat(&json, NULL, '{');
+    FIELDS_MAP(&cases[0], known_fields, &json, "there");
+    FIELDS_MAP(&cases[1], known_fields, &json, "none");
+    json_close(&json);
+    assert_string_equal(
+        text.data,
+        "{\"there\": {\"kind\": \"some\", \"rate\": 0, \"bytes\": 0, \"name\": \"a\", \"why\": \"b\"}, "
+        "\"none\": {\"kind\": null, \"rate\": null, \"bytes\": null, \"name\": null}}\n");
+    text_release(&text);
+}
+
 static void maps_and_arrays_of_chars_are_written(void **state)
 {
     struct pair {
@@ -216,6 +247,7 @@ int main(void)
         cmocka_unit_test(a_wrong_text_quantity_or_key_is_refused_with_its_place),
         cmocka_unit_test(what_is_out_of_range_or_of_another_type_is_refused),
         cmocka_unit_test(a_list_has_a_map_for_each_struct_and_whole_numbers_to_the_last_digit),
+        cmocka_unit_test(an_unknown_number_is_null_and_an_empty_text_is_null_or_left_out),
         cmocka_unit_test(maps_and_arrays_of_chars_are_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -250,7 +250,7 @@ static int make_study(void **state)
     return 0;
 }
 
-static const struct study_facts facts = {"a test", "cpu"};
+static const struct study_facts facts = {"a test", "mpi", "cpu"};
 
 static void test_a_pair_says_what_its_link_is(void **state)
 {

@@ -46,9 +46,9 @@ static bool read_options(const struct rh_measure_layers_request *given, struct s
 static const struct field layer_fields[] = {
     OF_LAYER("path", path, FIELD_TEXT),
     OF_LAYER("same", same, FIELD_INT),
-    OF_LAYER("parameters", parameter_bytes, FIELD_INT64),
-    OF_LAYER("activations", activation_bytes, FIELD_INT64),
-    OF_LAYER("output", output_bytes, FIELD_INT64),
+    OF_LAYER("parameters", row.parameter_bytes, FIELD_INT64),
+    OF_LAYER("activations", row.activation_bytes, FIELD_INT64),
+    OF_LAYER("output", row.output_bytes, FIELD_INT64),
     OF_LAYER("forward", forward.seconds, FIELD_DOUBLE),
     OF_LAYER("forward_low", forward.time.low, FIELD_DOUBLE),
     OF_LAYER("forward_high", forward.time.high, FIELD_DOUBLE),
@@ -67,8 +67,7 @@ static bool save_profile(const struct rh_measure_layers_request *given,
     struct profile profile;
     if (!given->output)
         return true;
-    if (!measured_profile(&profile, measured, given->name ? given->name : measured->device, given->command,
-                          err))
+    if (!measured_profile(&profile, measured, given->name ? given->name : measured->device, err))
         return false;
     profile_write_json(&profile, &(struct json){.out = &text});
     profile_release(&profile);
@@ -77,36 +76,38 @@ static bool save_profile(const struct rh_measure_layers_request *given,
     return done;
 }
 
-static bool deliver(const struct rh_measure_layers_request *given, const struct measured_layers *measured,
+static bool deliver(const struct rh_measure_layers_request *given, struct measured_layers *measured,
                     struct api_report *report, struct error *err)
 {
+    measured->about.command = given->command;
     if (!save_profile(given, measured, err))
         return false;
-    measured_write_json(measured, given->command, &report->json);
+    measured_write_json(measured, &report->json);
     measured_print(measured, &report->text);
     api_add_string(&report->base, "model", measured->model);
     API_FIELDS(&report->base, "layers", measured->layers, measured->count, layer_fields);
     return true;
 }
 
+static const struct field plugin_fields[] = {
+    FIELD_OUT(struct pjrt_facts, "plugin", path, FIELD_TEXT),
+    FIELD_OUT(struct pjrt_facts, "platform", platform, FIELD_TEXT),
+    FIELD_OUT(struct pjrt_facts, "devices", device_count, FIELD_INT),
+    FIELD_OUT(struct pjrt_facts, "device", device, FIELD_TEXT),
+};
+
 /* Without files. */
 static bool show_plugin(const struct rh_measure_layers_request *given, const struct pjrt *pjrt,
                         struct api_report *report, struct error *err)
 {
     const struct pjrt_facts *facts = pjrt_facts_of(pjrt);
-    struct json *json = &report->json;
     if (given->output)
         return error_set(err, ERROR_USAGE,
                          "expected files to measure (without files, only the plugin is shown)");
     text_format(&report->text, "%s: PJRT %d.%d, %s%s%s, %d device%s: %s\n", facts->path, facts->major,
                 facts->minor, facts->platform, *facts->version ? ", " : "", facts->version,
                 facts->device_count, facts->device_count == 1 ? "" : "s", facts->device);
-    json_open_flat(json, NULL, '{');
-    json_string(json, "plugin", facts->path);
-    json_string(json, "platform", facts->platform);
-    json_integer(json, "devices", facts->device_count);
-    json_string(json, "device", facts->device);
-    json_close(json);
+    FIELDS_MAP(facts, plugin_fields, &report->json, NULL);
     return true;
 }
 

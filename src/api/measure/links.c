@@ -218,9 +218,10 @@ static bool deliver(struct links_job *job, struct error *err)
     host_read_facts(&host);
     text_format(&source, "rehearse %s, measure links, %s: %d ranks on %d hosts, %s", REHEARSE_VERSION,
                 host.date, study->ranks, study->host_count, study->carrier);
-    const struct study_facts facts = {source.data, job->given->device ? job->given->device
-                                                   : study->device    ? study->device
-                                                                      : "cpu"};
+    const struct study_facts facts = {source.data, study->carrier,
+                                      job->given->device ? job->given->device
+                                      : study->device    ? study->device
+                                                         : "cpu"};
     bool done = !source.failed || error_memory(err);
     if (done && (done = study_fit(&fits, study, source.data, err))) {
         done = !job->given->output || write_files(job, &fits, &facts, err);

@@ -116,7 +116,7 @@ static void add_page_title(struct steps_sheet *sheet, const struct sheet_grid *g
     char title[160];
     const struct steps *steps = sheet->steps;
     snprintf(title, sizeof title, "%s, %d file%s (%s)%s%s%s", *steps->workload ? steps->workload : "Steps",
-             steps->files, steps->files == 1 ? "" : "s", steps_source_name(steps->source),
+             steps->files, steps->files == 1 ? "" : "s", steps_source_words[steps->source],
              sheet->subject ? ": " : "", sheet->subject ? sheet->subject : "",
              sheet->subject ? ", seconds" : "");
     figure_label(&sheet->page, grid->left, figure_line_height(sheet->style), 'l', title);

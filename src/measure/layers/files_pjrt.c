@@ -209,10 +209,10 @@ bool measure_files_pjrt(struct measured_layers *measured, struct pjrt *pjrt, con
     struct host_watch watch;
     if (!measured_begin(measured, count, samples, &watch, err))
         return false;
-    measured->library = arena_format(&measured->arena, "PJRT %d.%d, %s%s%s", facts->major, facts->minor,
-                                     facts->platform, *facts->version ? ", " : "", facts->version);
+    measured->about.library = arena_format(&measured->arena, "PJRT %d.%d, %s%s%s", facts->major, facts->minor,
+                                           facts->platform, *facts->version ? ", " : "", facts->version);
     measured->device = arena_string(&measured->arena, *facts->device ? facts->device : facts->platform);
-    bool done = (measured->library && measured->device) || error_memory(err);
+    bool done = (measured->about.library && measured->device) || error_memory(err);
     for (int i = 0; done && i < count; i++)
         done = measured_name(measured, i, files, err);
     done = done && time_layers(measured, pjrt, files, err);
@@ -222,7 +222,7 @@ bool measure_files_pjrt(struct measured_layers *measured, struct pjrt *pjrt, con
         if (done)
             measured_copy(measured, i);
     }
-    measured_end(measured, &watch);
+    done = done && measured_end(measured, &watch, err);
     if (!done)
         measured_release(measured);
     return done;

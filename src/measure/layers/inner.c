@@ -8,25 +8,50 @@
 
 /* ---- making ---- */
 
+/* Releases a text; *kept is a copy, or NULL where it is empty. */
+static bool keep_text(struct measured_layers *measured, struct text *text, const char **kept,
+                      struct error *err)
+{
+    *kept = text->length > 0 ? arena_string(&measured->arena, text->data) : NULL;
+    bool done = !text->failed && (text->length == 0 || *kept);
+    text_release(text);
+    return done || error_memory(err);
+}
+
 bool measured_begin(struct measured_layers *measured, int count, const struct sample_options *samples,
                     struct host_watch *watch, struct error *err)
 {
+    const struct host_facts *host = &measured->host;
+    struct text text = {0};
+    cpu_set_t cores;
     memset(measured, 0, sizeof *measured);
     measured->options = *samples;
     measured->count = count;
     measured->layers = ARENA_ARRAY(&measured->arena, (size_t)count, struct measured_layer);
     if (!measured->layers)
         return error_memory(err);
-    if (!host_cores(&measured->cores, err))
+    if (!host_cores(&cores, err))
         return false;
     host_read_facts(&measured->host);
-    host_watch_begin(watch, &measured->cores);
-    return true;
+    host_watch_begin(watch, &cores);
+    host_write_cores(&cores, &text);
+    measured->about = (struct profile_measured){
+        .host = host->name,
+        .processor = *host->processor ? host->processor : NULL,
+        .system = host->system,
+        .date = host->date,
+        .clock = samples->by_processor ? "cpu" : "wall",
+        .precision = samples->precision,
+    };
+    return keep_text(measured, &text, &measured->about.cores, err);
 }
 
-void measured_end(struct measured_layers *measured, const struct host_watch *watch)
+bool measured_end(struct measured_layers *measured, const struct host_watch *watch, struct error *err)
 {
+    struct text text = {0};
     host_watch_end(watch, &measured->load);
+    host_load_print(&measured->load, &text);
+    return keep_text(measured, &text, &measured->about.warnings, err);
 }
 
 static bool same_files(const char *a, const char *b, bool *same, struct error *err)
@@ -55,8 +80,9 @@ bool measured_name(struct measured_layers *measured, int number, const struct la
     const char *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
     layer->path = path;
     layer->same = number;
-    layer->name = arena_copy(&measured->arena, name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
-    if (!layer->name)
+    layer->row.name =
+        arena_copy(&measured->arena, name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
+    if (!layer->row.name)
         return error_memory(err);
     for (int i = 0; i < number && layer->same == number; i++) {
         bool forward, backward;
@@ -75,7 +101,7 @@ void measured_copy(struct measured_layers *measured, int number)
 {
     struct measured_layer *layer = &measured->layers[number];
     struct measured_layer of = measured->layers[layer->same];
-    of.name = layer->name;
+    of.row.name = layer->row.name;
     of.path = layer->path;
     of.same = layer->same;
     *layer = of;
@@ -87,10 +113,7 @@ bool measured_take(struct measured_layers *measured, struct measured_pass *pass,
     pass->is_there = pass->is_timed = true;
     pass->seconds = pass->time.median;
     sample_notes_print(&pass->time, &text);
-    pass->notes = text.length > 0 ? arena_string(&measured->arena, text.data) : NULL;
-    bool done = !text.failed && (text.length == 0 || pass->notes);
-    text_release(&text);
-    return done || error_memory(err);
+    return keep_text(measured, &text, &pass->notes, err);
 }
 
 /* ---- bytes and estimates ---- */
@@ -122,6 +145,13 @@ static bool estimate(struct measured_layers *measured, struct measured_layer *la
     return layer->backward.notes || error_memory(err);
 }
 
+void measured_size(struct measured_layer *layer, const struct layer_cost *cost)
+{
+    layer->row.parameter_bytes = cost->parameter_bytes;
+    layer->row.activation_bytes = cost->kept_bytes;
+    layer->row.output_bytes = cost->output_bytes;
+}
+
 bool measured_price(struct measured_layers *measured, struct measured_layer *layer,
                     const struct layer_file *file, const struct layer_options *options, struct error *err)
 {
@@ -131,10 +161,7 @@ bool measured_price(struct measured_layers *measured, struct measured_layer *lay
         hlo_load(&forward, file->path, err) && (!file->backward || hlo_load(&backward, file->backward, err));
     bool priced = done && layer_cost(&cost, &forward, file->backward ? &backward : NULL, options, err);
     if (priced) {
-        layer->parameter_bytes = cost.parameter_bytes;
-        layer->activation_bytes = cost.kept_bytes;
-        layer->output_bytes = cost.output_bytes;
-        layer->peak_bytes = cost.peak_bytes;
+        measured_size(layer, &cost);
         done = file->backward || estimate(measured, layer, &cost, err);
     } else if (done && !error_is_memory(err)) {
         layer->backward.notes = arena_string(&measured->arena, err->text); /* times stand without it */

@@ -7,7 +7,7 @@
 /* Makes room for layers and begins to watch the machine. On failure *measured holds nothing. */
 bool measured_begin(struct measured_layers *measured, int count, const struct sample_options *samples,
                     struct host_watch *watch, struct error *err);
-void measured_end(struct measured_layers *measured, const struct host_watch *watch);
+bool measured_end(struct measured_layers *measured, const struct host_watch *watch, struct error *err);
 
 /* Names a layer after its file and finds an earlier one with the same text. */
 bool measured_name(struct measured_layers *measured, int number, const struct layer_file *files,
@@ -18,6 +18,9 @@ void measured_copy(struct measured_layers *measured, int number);
 
 /* Ends a pass that was timed: its seconds and notes. */
 bool measured_take(struct measured_layers *measured, struct measured_pass *pass, struct error *err);
+
+/* Sets a layer's bytes. */
+void measured_size(struct measured_layer *layer, const struct layer_cost *cost);
 
 /* Finds a layer's bytes, and estimates its backward pass if it has no file; a layer that has no derivative has none,
  * which its notes say. */

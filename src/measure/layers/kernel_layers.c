@@ -229,11 +229,8 @@ static bool keep_products(struct job *job)
         if (!time)
             return false;
         measured->products[measured->product_count++] = (struct measured_product){
-            .type = task->is_bf16 ? COST_BF16 : COST_FP32,
-            .batch = task->batch,
-            .m = task->m,
-            .n = task->n,
-            .k = task->k,
+            .row = {cost_type_name(task->is_bf16 ? COST_BF16 : COST_FP32), task->batch, task->m, task->n,
+                    task->k, time->median, time->low, time->high},
             .time = *time,
         };
     }
@@ -270,12 +267,12 @@ static bool begin(struct job *job, struct measured_layers *measured, int count,
         return false;
     if (!(job->set.calls = kernel_calls_load(err)))
         return false;
-    measured->library = arena_string(&measured->arena, job->set.calls->name());
+    measured->about.library = arena_string(&measured->arena, job->set.calls->name());
     measured->device = "cpu";
     job->of = ARENA_ARRAY(&measured->arena, (size_t)count + 1, struct layer_passes);
     for (int i = 0; job->of && i < count; i++)
         job->of[i] = (struct layer_passes){-1, -1};
-    return (measured->library && job->of) || error_memory(err);
+    return (measured->about.library && job->of) || error_memory(err);
 }
 
 static bool end(struct job *job, const struct measure_products *products, bool done)
@@ -287,9 +284,8 @@ static bool end(struct job *job, const struct measure_products *products, bool d
     release_passes(job);
     free(job->passes);
     free(job->products);
-    if (done)
-        measured_end(job->measured, &job->watch);
-    else
+    done = done && measured_end(job->measured, &job->watch, job->err);
+    if (!done)
         measured_release(job->measured);
     return done;
 }
@@ -332,8 +328,8 @@ static bool is_same(const struct job *job, int a, int b)
 {
     const struct measured_layer *layers = job->measured->layers;
     return job->of[a].forward == job->of[b].forward && job->of[a].backward == job->of[b].backward &&
-           layers[a].parameter_bytes == layers[b].parameter_bytes &&
-           layers[a].activation_bytes == layers[b].activation_bytes;
+           layers[a].row.parameter_bytes == layers[b].row.parameter_bytes &&
+           layers[a].row.activation_bytes == layers[b].row.activation_bytes;
 }
 
 static bool list_model(struct job *job, const struct architecture *model, const struct measure_model *wanted,
@@ -355,11 +351,9 @@ static bool list_model(struct job *job, const struct architecture *model, const 
         model_layer_work(&work, model, i, &split);
         layer->path = i > 0 ? measured->layers[0].path : arena_string(&measured->arena, model->name);
         layer->same = i;
-        layer->name = arena_string(&measured->arena, bytes->layers[i].name);
-        layer->parameter_bytes = bytes->layers[i].parameter_bytes;
-        layer->activation_bytes = bytes->layers[i].activation_bytes;
-        layer->output_bytes = bytes->layers[i].output_bytes;
-        if (!layer->name || !layer->path)
+        layer->row = bytes->layers[i];
+        layer->row.name = arena_string(&measured->arena, layer->row.name);
+        if (!layer->row.name || !layer->path)
             return error_memory(job->err);
         if (!list_block(job, i, &work))
             return false;
@@ -423,10 +417,7 @@ static bool list_file(struct job *job, int number, const struct layer_file *file
         job->is_bf16 = job->is_bf16 || (cost.forward.kernels[i].kernel.kind == KERNEL_GEMM &&
                                         cost.forward.kernels[i].kernel.type == COST_BF16);
     if (done) {
-        layer->parameter_bytes = cost.parameter_bytes;
-        layer->activation_bytes = cost.kept_bytes;
-        layer->output_bytes = cost.output_bytes;
-        layer->peak_bytes = cost.peak_bytes;
+        measured_size(layer, &cost);
         done = list_fused(job, &layer->forward, &cost.forward, false, file->path, &of->forward) &&
                list_fused(job, &layer->backward, &cost.backward, true, file->path, &of->backward);
     }

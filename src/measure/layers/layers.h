@@ -10,6 +10,7 @@
 #include "measure/layers/pjrt.h"
 #include "measure/sample.h"
 #include "model/profile.h"
+#include "model/profile_measured.h"
 
 struct measured_pass {
     bool is_there, is_timed; /* a pass that is there and not timed is estimated */
@@ -23,24 +24,23 @@ struct measured_pass {
 };
 
 struct measured_layer {
-    const char *name, *path;
+    struct profile_layer row; /* of the profile */
+    const char *path;
     int same; /* number of the layer with the same text that was measured; its own if it was */
-    int64_t parameter_bytes, activation_bytes, output_bytes, peak_bytes;
     struct measured_pass forward, backward;
 };
 
 struct measured_product {
-    enum cost_type type;
-    int64_t batch, m, n, k;
+    struct profile_product row; /* of the profile */
     struct sample_result time;
 };
 
 struct measured_layers {
     struct arena arena;
-    const char *model;   /* NULL: files */
-    const char *library; /* with its version */
-    const char *device;  /* kind of the device */
-    int microbatch_size; /* 0: not known */
+    const char *model;             /* NULL: files */
+    const char *device;            /* kind of the device */
+    struct profile_measured about; /* for the profile; the caller sets the command */
+    int microbatch_size;           /* 0: not known */
     int count;
     struct measured_layer *layers;
     int product_count;
@@ -48,7 +48,6 @@ struct measured_layers {
     struct sample_options options;
     struct host_facts host;
     struct host_load load;
-    cpu_set_t cores;
 };
 
 /* Measures every file, and its backward pass where there is one; others are derived and estimated: the measured forward
@@ -82,12 +81,12 @@ bool measure_files_kernels(struct measured_layers *measured, const struct layer_
 
 void measured_release(struct measured_layers *measured);
 
-/* Makes the profile of one device type. `command` is recorded. Fails if a layer has no backward pass. */
+/* Makes the profile of one device type, with texts of *measured. Fails if a layer has no backward pass. */
 bool measured_profile(struct profile *profile, const struct measured_layers *measured, const char *name,
-                      const char *command, struct error *err);
+                      struct error *err);
 
 /* The whole as a table for people, and as rehearse-layer-times/1. */
 void measured_print(const struct measured_layers *measured, struct text *out);
-void measured_write_json(const struct measured_layers *measured, const char *command, struct json *json);
+void measured_write_json(const struct measured_layers *measured, struct json *json);
 
 #endif

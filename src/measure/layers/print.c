@@ -9,21 +9,13 @@
 
 static void print_head(const struct measured_layers *measured, struct text *out)
 {
-    text_format(out, "%s on %s, %s\n", measured->library, measured->host.name,
+    text_format(out, "%s on %s, %s\n", measured->about.library, measured->host.name,
                 *measured->host.processor ? measured->host.processor : measured->host.system);
-    text_add(out, "cores ");
-    host_write_cores(&measured->cores, out);
-    text_format(out, ", %s, intervals of 95 %% within %.3g %% wanted\n",
+    text_format(out, "cores %s, %s, intervals of 95 %% within %.3g %% wanted\n", measured->about.cores,
                 measured->options.by_processor ? "CPU seconds of the process" : "wall-clock seconds",
                 100.0 * measured->options.precision);
-    size_t before = out->length;
-    text_add(out, "warning: ");
-    size_t begun = out->length;
-    host_load_print(&measured->load, out);
-    if (out->length == begun && out->data)
-        out->data[out->length = before] = 0;
-    else
-        text_add(out, "\n");
+    if (measured->about.warnings)
+        text_format(out, "warning: %s\n", measured->about.warnings);
 }
 
 static void print_pair(double theirs, double ours, enum unit_kind kind, struct text *out)
@@ -53,7 +45,7 @@ static void print_pass(const char *name, const char *word, const struct measured
 
 static bool is_by_plugin(const struct measured_layers *measured)
 {
-    return measured->count > 0 && text_starts_with(measured->library, "PJRT");
+    return measured->count > 0 && text_starts_with(measured->about.library, "PJRT");
 }
 
 static void print_costs_of(const char *name, const char *word, const struct measured_pass *pass,
@@ -82,8 +74,8 @@ static void print_costs(const struct measured_layers *measured, struct text *out
                 "bytes accessed", "arguments", "results", "in all");
     for (int i = 0; i < measured->count; i++)
         if (measured->layers[i].same == i) {
-            print_costs_of(measured->layers[i].name, "forward", &measured->layers[i].forward, out);
-            print_costs_of(measured->layers[i].name, "backward", &measured->layers[i].backward, out);
+            print_costs_of(measured->layers[i].row.name, "forward", &measured->layers[i].forward, out);
+            print_costs_of(measured->layers[i].row.name, "backward", &measured->layers[i].backward, out);
         }
 }
 
@@ -94,14 +86,13 @@ static void print_products(const struct measured_layers *measured, struct text *
                 "median", "low", "high", "flop/s");
     for (int i = 0; i < measured->product_count; i++) {
         const struct measured_product *product = &measured->products[i];
-        double flops =
-            2.0 * (double)product->batch * (double)product->m * (double)product->n * (double)product->k;
-        text_format(out, "%-8s %6" PRId64 " %8" PRId64 " %8" PRId64 " %8" PRId64 " %10s %10s %10s %12s\n",
-                    cost_type_name(product->type), product->batch, product->m, product->n, product->k,
-                    unit_text(&texts, product->time.median, UNIT_TIME),
-                    unit_text(&texts, product->time.low, UNIT_TIME),
-                    unit_text(&texts, product->time.high, UNIT_TIME),
-                    unit_text(&texts, flops / product->time.median, UNIT_COMPUTE));
+        const struct profile_product *row = &product->row;
+        double flops = 2.0 * (double)row->batch * (double)row->m * (double)row->n * (double)row->k;
+        text_format(
+            out, "%-8s %6" PRId64 " %8" PRId64 " %8" PRId64 " %8" PRId64 " %10s %10s %10s %12s\n", row->type,
+            row->batch, row->m, row->n, row->k, unit_text(&texts, product->time.median, UNIT_TIME),
+            unit_text(&texts, product->time.low, UNIT_TIME), unit_text(&texts, product->time.high, UNIT_TIME),
+            unit_text(&texts, flops / product->time.median, UNIT_COMPUTE));
     }
 }
 
@@ -115,15 +106,15 @@ void measured_print(const struct measured_layers *measured, struct text *out)
         const struct measured_layer *layer = &measured->layers[i];
         if (i > 0 && measured->layers[i - 1].same == layer->same)
             continue;
-        print_pass(layer->name, "forward", &layer->forward, out);
-        print_pass(layer->name, "backward", &layer->backward, out);
+        print_pass(layer->row.name, "forward", &layer->forward, out);
+        print_pass(layer->row.name, "backward", &layer->backward, out);
         if (!layer->backward.is_there && layer->backward.notes)
             text_format(out, "  no backward pass: %s\n", layer->backward.notes);
         int equal = 0;
         while (i + equal + 1 < measured->count && measured->layers[i + equal + 1].same == layer->same)
             equal++;
         if (equal > 0)
-            text_format(out, "  and %d equal: to %s\n", equal, measured->layers[i + equal].name);
+            text_format(out, "  and %d equal: to %s\n", equal, measured->layers[i + equal].row.name);
     }
     if (is_by_plugin(measured))
         print_costs(measured, out);
@@ -133,16 +124,11 @@ void measured_print(const struct measured_layers *measured, struct text *out)
 
 /* ---- JSON ---- */
 
-/* -1 is not known. */
-static void write_known(struct json *json, const char *key, double value)
-{
-    if (value < 0.0)
-        json_null(json, key);
-    else
-        json_number(json, key, value);
-}
-
-#define OF_TIME(key, member, type) FIELD_OUT(struct sample_result, key, member, type)
+#define OF_TIME(key, member, type)    FIELD_OUT(struct sample_result, key, member, type)
+#define OF_PRODUCT(key, member, type) FIELD_OUT(struct measured_product, key, member, type)
+#define OF_LAYER(key, member, type)   FIELD_OUT(struct measured_layer, key, member, type)
+#define OF_PASS(key, member, type)    FIELD_OUT(struct measured_pass, key, member, type)
+#define OF_WHOLE(key, member, type)   FIELD_OUT(struct measured_layers, key, member, type)
 
 static const struct field time_fields[] = {
     OF_TIME("low", low, FIELD_DOUBLE),
@@ -157,19 +143,60 @@ static const struct field time_fields[] = {
 };
 
 static const struct field product_fields[] = {
-    FIELD(struct measured_product, batch, FIELD_INT64, 0, 0),
-    FIELD(struct measured_product, m, FIELD_INT64, 0, 0),
-    FIELD(struct measured_product, n, FIELD_INT64, 0, 0),
-    FIELD(struct measured_product, k, FIELD_INT64, 0, 0),
-    FIELD_OUT(struct measured_product, "seconds", time.median, FIELD_DOUBLE),
+    OF_PRODUCT("type", row.type, FIELD_TEXT), OF_PRODUCT("batch", row.batch, FIELD_INT64),
+    OF_PRODUCT("m", row.m, FIELD_INT64),      OF_PRODUCT("n", row.n, FIELD_INT64),
+    OF_PRODUCT("k", row.k, FIELD_INT64),      OF_PRODUCT("seconds", row.seconds, FIELD_DOUBLE),
 };
 
 static const struct field layer_fields[] = {
-    FIELD(struct measured_layer, name, FIELD_TEXT, 0, 0),
-    FIELD_OUT(struct measured_layer, "same_as", same, FIELD_INT),
-    FIELD(struct measured_layer, parameter_bytes, FIELD_INT64, 0, 0),
-    FIELD(struct measured_layer, activation_bytes, FIELD_INT64, 0, 0),
-    FIELD(struct measured_layer, output_bytes, FIELD_INT64, 0, 0),
+    OF_LAYER("name", row.name, FIELD_TEXT),
+    OF_LAYER("same_as", same, FIELD_INT),
+    OF_LAYER("parameter_bytes", row.parameter_bytes, FIELD_INT64),
+    OF_LAYER("activation_bytes", row.activation_bytes, FIELD_INT64),
+    OF_LAYER("output_bytes", row.output_bytes, FIELD_INT64),
+};
+
+static const struct field pass_fields[] = {
+    OF_PASS("seconds", seconds, FIELD_DOUBLE),
+    OF_PASS("is_measured", is_timed, FIELD_FLAG),
+};
+
+static const struct field work_fields[] = {
+    OF_PASS("flops", flops, FIELD_KNOWN),
+    OF_PASS("bytes", bytes, FIELD_KNOWN),
+};
+
+static const struct field plugin_fields[] = {
+    FIELD_OPEN("plugin", FIELD_MAP),
+    OF_PASS("flops", costs.flops, FIELD_KNOWN),
+    OF_PASS("transcendentals", costs.transcendentals, FIELD_KNOWN),
+    OF_PASS("bytes", costs.bytes, FIELD_KNOWN),
+    OF_PASS("no_costs", costs.why, FIELD_SOME_CHARS),
+    OF_PASS("argument_bytes", memory.arguments, FIELD_KNOWN_INT64),
+    OF_PASS("output_bytes", memory.outputs, FIELD_KNOWN_INT64),
+    OF_PASS("temporary_bytes", memory.temporary, FIELD_KNOWN_INT64),
+    OF_PASS("code_bytes", memory.code, FIELD_KNOWN_INT64),
+    OF_PASS("peak_bytes", memory.peak, FIELD_KNOWN_INT64),
+    OF_PASS("no_memory", memory.why, FIELD_SOME_CHARS),
+    FIELD_CLOSE,
+};
+
+static const struct field place_fields[] = {
+    OF_WHOLE("host", host.name, FIELD_CHARS),
+    OF_WHOLE("processor", host.processor, FIELD_CHARS),
+    OF_WHOLE("system", host.system, FIELD_CHARS),
+    OF_WHOLE("date", host.date, FIELD_CHARS),
+    OF_WHOLE("command", about.command, FIELD_TEXT),
+    OF_WHOLE("library", about.library, FIELD_TEXT),
+    OF_WHOLE("device", device, FIELD_TEXT),
+    OF_WHOLE("cores", about.cores, FIELD_TEXT),
+    OF_WHOLE("clock", about.clock, FIELD_TEXT),
+    OF_WHOLE("precision", about.precision, FIELD_DOUBLE),
+    OF_WHOLE("own_load", load.own, FIELD_DOUBLE),
+    OF_WHOLE("other_load", load.other, FIELD_DOUBLE),
+    OF_WHOLE("stolen", load.stolen, FIELD_DOUBLE),
+    OF_WHOLE("throttled", load.throttled, FIELD_KNOWN_INT64),
+    OF_WHOLE("warnings", about.warnings, FIELD_TEXT),
 };
 
 static void write_time(struct json *json, const struct sample_result *time)
@@ -180,24 +207,6 @@ static void write_time(struct json *json, const struct sample_result *time)
     json_bool(json, "is_slowing", time->notes & SAMPLE_SLOWING);
 }
 
-static void write_plugin(struct json *json, const struct measured_pass *pass)
-{
-    json_open(json, "plugin", '{');
-    write_known(json, "flops", pass->costs.flops);
-    write_known(json, "transcendentals", pass->costs.transcendentals);
-    write_known(json, "bytes", pass->costs.bytes);
-    if (*pass->costs.why)
-        json_string(json, "no_costs", pass->costs.why);
-    write_known(json, "argument_bytes", (double)pass->memory.arguments);
-    write_known(json, "output_bytes", (double)pass->memory.outputs);
-    write_known(json, "temporary_bytes", (double)pass->memory.temporary);
-    write_known(json, "code_bytes", (double)pass->memory.code);
-    write_known(json, "peak_bytes", (double)pass->memory.peak);
-    if (*pass->memory.why)
-        json_string(json, "no_memory", pass->memory.why);
-    json_close(json);
-}
-
 static void write_pass(struct json *json, const char *key, const struct measured_pass *pass, bool by_plugin)
 {
     if (!pass->is_there) {
@@ -205,47 +214,21 @@ static void write_pass(struct json *json, const char *key, const struct measured
         return;
     }
     json_open(json, key, '{');
-    json_number(json, "seconds", pass->seconds);
-    json_bool(json, "is_measured", pass->is_timed);
+    FIELDS_WRITE(pass, pass_fields, json);
     if (pass->is_timed)
         write_time(json, &pass->time);
-    write_known(json, "flops", pass->flops);
-    write_known(json, "bytes", pass->bytes);
+    FIELDS_WRITE(pass, work_fields, json);
     if (pass->is_timed && by_plugin)
-        write_plugin(json, pass);
+        FIELDS_WRITE(pass, plugin_fields, json);
     if (pass->notes)
         json_string(json, "notes", pass->notes);
     json_close(json);
 }
 
-static void write_place(struct json *json, const struct measured_layers *measured, const char *command)
-{
-    struct text cores = {0}, warnings = {0};
-    host_write_cores(&measured->cores, &cores);
-    host_load_print(&measured->load, &warnings);
-    json_string(json, "host", measured->host.name);
-    json_string(json, "processor", measured->host.processor);
-    json_string(json, "system", measured->host.system);
-    json_string(json, "date", measured->host.date);
-    json_string(json, "command", command);
-    json_string(json, "library", measured->library);
-    json_string(json, "device", measured->device);
-    json_string(json, "cores", text_within(&cores, json->out));
-    json_string(json, "clock", measured->options.by_processor ? "cpu" : "wall");
-    json_number(json, "precision", measured->options.precision);
-    json_number(json, "own_load", measured->load.own);
-    json_number(json, "other_load", measured->load.other);
-    json_number(json, "stolen", measured->load.stolen);
-    write_known(json, "throttled", (double)measured->load.throttled);
-    json_string(json, "warnings", warnings.length > 0 ? text_within(&warnings, json->out) : NULL);
-    text_release(&cores);
-    text_release(&warnings);
-}
-
-void measured_write_json(const struct measured_layers *measured, const char *command, struct json *json)
+void measured_write_json(const struct measured_layers *measured, struct json *json)
 {
     json_open_document(json, "rehearse-layer-times/1");
-    write_place(json, measured, command);
+    FIELDS_WRITE(measured, place_fields, json);
     json_open(json, "layers", '[');
     for (int i = 0; i < measured->count; i++) {
         const struct measured_layer *layer = &measured->layers[i];
@@ -258,11 +241,9 @@ void measured_write_json(const struct measured_layers *measured, const char *com
     json_close(json);
     json_open(json, "products", '[');
     for (int i = 0; i < measured->product_count; i++) {
-        const struct measured_product *product = &measured->products[i];
         json_open(json, NULL, '{');
-        json_string(json, "type", cost_type_name(product->type));
-        FIELDS_WRITE(product, product_fields, json);
-        write_time(json, &product->time);
+        FIELDS_WRITE(&measured->products[i], product_fields, json);
+        write_time(json, &measured->products[i].time);
         json_close(json);
     }
     json_close(json);

@@ -185,6 +185,30 @@ static const struct field row_fields[] = {
     FIELD_OUT(struct study_row, "high", time.high, FIELD_DOUBLE),
     FIELD_OUT(struct study_row, "shortest", time.fastest, FIELD_DOUBLE),
     FIELD_OUT(struct study_row, "samples", time.count, FIELD_INT),
+    /* of work beside computing */
+    FIELD_OUT(struct study_row, "computing", computing, FIELD_DOUBLE),
+    FIELD_OUT(struct study_row, "alone", alone, FIELD_DOUBLE),
+};
+
+static const struct field place_fields[] = {
+    FIELD_OUT(struct study_place, "ranks", devices, FIELD_INT),
+    FIELD_OUT(struct study_place, "nodes", nodes, FIELD_INT),
+    FIELD_OUT(struct study_place, "groups", pairs, FIELD_INT),
+};
+
+static const struct field link_fields[] = {
+    FIELD_OUT(struct study_link, "latency", latency, FIELD_DOUBLE),
+    FIELD_OUT(struct study_link, "bandwidth", bandwidth, FIELD_DOUBLE),
+    FIELD_OUT(struct study_link, "bandwidth_both_ways", both, FIELD_DOUBLE),
+    /* where they are known */
+    FIELD_OUT(struct study_link, "hidden", hidden, FIELD_DOUBLE),
+    FIELD_OUT(struct study_link, "hidden_polled", polled, FIELD_DOUBLE),
+};
+
+static const struct field facts_fields[] = {
+    FIELD(struct study_facts, source, FIELD_TEXT, 0, 0),
+    FIELD(struct study_facts, carrier, FIELD_TEXT, 0, 0),
+    FIELD(struct study_facts, device, FIELD_TEXT, 0, 0),
 };
 
 static const struct field node_fields[] = {
@@ -200,13 +224,7 @@ static void json_link(struct json *json, const struct study *study, int host)
         return;
     json_open_flat(json, NULL, '{');
     json_string(json, "host", host < 0 ? NULL : study->nodes[host].name);
-    json_number(json, "latency", link.latency);
-    json_number(json, "bandwidth", link.bandwidth);
-    json_number(json, "bandwidth_both_ways", link.both);
-    if (link.hidden >= 0.0) {
-        json_number(json, "hidden", link.hidden);
-        json_number(json, "hidden_polled", link.polled);
-    }
+    fields_write(&link, link_fields, link.hidden >= 0.0 ? 5 : 3, json);
     json_close(json);
 }
 
@@ -217,15 +235,9 @@ static void json_row(struct json *json, const struct study *study, const struct 
     sample_notes_print(&row->time, &notes);
     json_open_flat(json, NULL, '{');
     json_string(json, "work", work_name(&row->work));
-    json_integer(json, "ranks", place->devices);
-    json_integer(json, "nodes", place->nodes);
-    json_integer(json, "groups", place->pairs);
+    FIELDS_WRITE(place, place_fields, json);
     json_string(json, "host", place->host < 0 ? NULL : study->nodes[place->host].name);
-    FIELDS_WRITE(row, row_fields, json);
-    if (row->work.task == LINK_OVERLAP && row->work.loops > 0) {
-        json_number(json, "computing", row->computing);
-        json_number(json, "alone", row->alone);
-    }
+    fields_write(row, row_fields, row->work.task == LINK_OVERLAP && row->work.loops > 0 ? 8 : 6, json);
     if (notes.length > 0)
         json_string(json, "notes", text_within(&notes, json->out));
     text_release(&notes);
@@ -251,9 +263,7 @@ void study_write_json(const struct study *study, const struct study_fits *fits,
                       const struct study_facts *facts, struct json *json)
 {
     json_open_document(json, "rehearse-link-times/1");
-    json_string(json, "source", facts->source);
-    json_string(json, "carrier", study->carrier);
-    json_string(json, "device", facts->device);
+    FIELDS_WRITE(facts, facts_fields, json);
     json_open(json, "nodes", '[');
     for (int host = 0; host < study->host_count; host++) {
         const struct node_facts *node = &study->nodes[host];

@@ -8,8 +8,9 @@
 
 /* Metadata of the files. */
 struct study_facts {
-    const char *source; /* "rehearse 0.1.0, measure links, 2026-11-23T16:00:00Z, 4 ranks on 4 hosts, mpi" */
-    const char *device; /* device type of the nodes in the cluster */
+    const char *source;  /* "rehearse 0.1.0, measure links, 2026-11-23T16:00:00Z, 4 ranks on 4 hosts, mpi" */
+    const char *carrier; /* of the study */
+    const char *device;  /* device type of the nodes in the cluster */
 };
 
 /* A table for people: links, then collectives by size, then errors of the fit. */

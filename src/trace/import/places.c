@@ -1,5 +1,7 @@
 #include "trace/import/places.h"
 
+#include "core/fields.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,15 +27,13 @@ void import_places_print(const struct import_places *places, const char *indent,
                     places->list[i].what);
 }
 
+static const struct field place_fields[] = {
+    FIELD(struct import_place, file, FIELD_CHARS, 0, 0),
+    FIELD(struct import_place, line, FIELD_INT64, 0, 0),
+    FIELD(struct import_place, what, FIELD_CHARS, 0, 0),
+};
+
 void import_places_write_json(const struct import_places *places, const char *key, struct json *json)
 {
-    json_open(json, key, '[');
-    for (int i = 0; i < places->count; i++) {
-        json_open_flat(json, NULL, '{');
-        json_string(json, "file", places->list[i].file);
-        json_integer(json, "line", places->list[i].line);
-        json_string(json, "what", places->list[i].what);
-        json_close(json);
-    }
-    json_close(json);
+    FIELDS_LIST(places->list, places->count, place_fields, json, key);
 }

@@ -34,11 +34,8 @@ static const struct {
     {"load_batch_to_gpu", STEPS_COPY},
 };
 
-const char *steps_source_name(enum steps_source source)
-{
-    static const char *const names[] = {"nothing", "MLLOG", "DLIO log", "DLIO output", "TensorFlow profiler"};
-    return names[source];
-}
+const char *const steps_source_words[] = {"nothing", "MLLOG", "DLIO log", "DLIO output",
+                                          "TensorFlow profiler"};
 
 int steps_known_event(const char *name, size_t length)
 {
@@ -253,7 +250,7 @@ static bool agree(struct steps_file *file, struct error *err)
         return error_set(
             err, ERROR_INPUT,
             "'%s' is of format %s, but the files before it are of format %s: give one format at a time",
-            file->path, steps_source_name(file->source), steps_source_name(steps->source));
+            file->path, steps_source_words[file->source], steps_source_words[steps->source]);
     return strcmp(steps->workload, file->workload) == 0 ||
            error_set(err, ERROR_INPUT,
                      "'%s' is of %s, but the files before it are of %s: give one workload at a time",

@@ -37,11 +37,16 @@ static const struct field of_plane[] = {
     FIELD_OUT(struct steps_plane, "most_error", max_error, FIELD_DOUBLE),
 };
 
-static const struct field of_left_out[] = {
+static const struct field of_steps[] = {
+    FIELD_OUT(struct steps, "as_study", as_study, FIELD_FLAG),
+    FIELD_OUT(struct steps, "files", files, FIELD_INT),
+    FIELD_OPEN("left_out", FIELD_FLAT_MAP),
     FIELD_OUT(struct steps, "first_steps", first_steps, FIELD_INT64),
     FIELD_OUT(struct steps, "skipped_epochs", skipped, FIELD_INT64),
     FIELD_OUT(struct steps, "zeros", zeros, FIELD_INT64),
     FIELD_OUT(struct steps, "lines_of_other_ranks", other_ranks, FIELD_INT64),
+    FIELD_CLOSE,
+    FIELD_OUT(struct steps, "malformed", malformed, FIELD_INT64),
 };
 
 static const struct field of_group[] = {
@@ -50,23 +55,18 @@ static const struct field of_group[] = {
     FIELD_OUT(struct steps_group, "files", files, FIELD_INT),
 };
 
-/* Writes a map on one line. */
-#define WRITE_FLAT(json, key, record, fields)                                                                \
-    (json_open_flat(json, key, '{'), fields_write(record, fields, sizeof(fields) / sizeof *(fields), json),  \
-     json_close(json))
-
 static void write_summary(struct json *json, const char *name, const double *sorted, size_t count)
 {
     struct steps_summary summary;
     steps_summarise(sorted, count, &summary);
-    WRITE_FLAT(json, name, &summary, of_summary);
+    FIELDS_MAP(&summary, of_summary, json, name);
 }
 
 static bool write_group(struct json *json, const struct steps *steps, const struct steps_group *group,
                         const struct steps_normal *normal, struct error *err)
 {
     json_open(json, NULL, '{');
-    fields_write(group, of_group, sizeof of_group / sizeof *of_group, json);
+    FIELDS_WRITE(group, of_group, json);
     json_open(json, "seconds", '{');
     for (int i = 0; i < steps->event_count; i++)
         if (group->events[i].count > 0)
@@ -84,7 +84,7 @@ static bool write_group(struct json *json, const struct steps *steps, const stru
     }
     json_close(json);
     if (normal->count > 0)
-        WRITE_FLAT(json, "compute_fit", normal, of_normal);
+        FIELDS_MAP(normal, of_normal, json, "compute_fit");
     else
         json_null(json, "compute_fit");
     json_close(json);
@@ -96,11 +96,8 @@ bool steps_write_json(const struct steps *steps, const struct steps_model *model
 {
     json_open_document(json, "rehearse-steps/1");
     json_string(json, "workload", *steps->workload ? steps->workload : NULL);
-    json_string(json, "source", steps_source_name(steps->source));
-    json_bool(json, "as_study", steps->as_study);
-    json_integer(json, "files", steps->files);
-    WRITE_FLAT(json, "left_out", steps, of_left_out);
-    json_integer(json, "malformed", steps->malformed);
+    json_string(json, "source", steps_source_words[steps->source]);
+    FIELDS_WRITE(steps, of_steps, json);
     import_places_write_json(&steps->places, "malformed_places", json);
     json_open(json, "configurations", '[');
     for (size_t i = 0; i < steps->group_count; i++)
@@ -109,8 +106,8 @@ bool steps_write_json(const struct steps *steps, const struct steps_model *model
     json_close(json);
     if (model->mean.known) {
         json_open(json, "compute_model", '{');
-        WRITE_FLAT(json, "mu", &model->mean, of_plane);
-        WRITE_FLAT(json, "sigma", &model->sigma, of_plane);
+        FIELDS_MAP(&model->mean, of_plane, json, "mu");
+        FIELDS_MAP(&model->sigma, of_plane, json, "sigma");
         json_close(json);
     } else
         json_null(json, "compute_model");
@@ -218,7 +215,7 @@ static void print_head(const struct steps *steps, struct text *out)
     text_format(out, "%s: %zu configuration%s from %d file%s (%s), %zu durations\n",
                 *steps->workload ? steps->workload : "steps", steps->group_count,
                 plural((int64_t)steps->group_count), steps->files, plural(steps->files),
-                steps_source_name(steps->source), steps->value_count);
+                steps_source_words[steps->source], steps->value_count);
     if (steps->first_steps + steps->skipped + steps->zeros > 0)
         text_format(out,
                     "dropped: %" PRId64 " of first steps, %" PRId64 " of skipped epochs, %" PRId64

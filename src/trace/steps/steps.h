@@ -46,7 +46,7 @@ enum steps_event {
 enum steps_source { STEPS_NOTHING, STEPS_MLLOG, STEPS_DLIO, STEPS_DLIO_OUTPUT, STEPS_PROFILER };
 
 /* Returns "MLLOG", … */
-const char *steps_source_name(enum steps_source source);
+extern const char *const steps_source_words[];
 
 /* Seconds; sorted by steps_finish. */
 struct steps_values {
