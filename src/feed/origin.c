@@ -4,11 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *origin_name(enum origin_evidence evidence)
-{
-    static const char *const names[] = {"unknown", "objects", "direct", "process", "cache", "memory"};
-    return names[evidence];
-}
+const char *const origin_names[] = {"unknown", "objects", "direct", "process", "cache", "memory"};
 
 const char *origin_words(enum origin_evidence evidence)
 {

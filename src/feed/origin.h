@@ -27,7 +27,7 @@ enum origin_evidence {
 };
 
 /* Return the name in results ("process"), and words for people ("as this program made the device read"). */
-const char *origin_name(enum origin_evidence evidence);
+extern const char *const origin_names[];
 const char *origin_words(enum origin_evidence evidence);
 
 /* Returns the evidence. `counts`: the kernel counts a process's reads (storage_process_read). */

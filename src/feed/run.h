@@ -47,7 +47,7 @@ struct run_options {
 struct run_look {
     bool known; /* the page cache could be inspected */
     int64_t files, bytes;
-    int64_t resident; /* bytes in the page cache */
+    int64_t resident; /* bytes in the page cache; in results -1, as `bytes`, if unknown */
 };
 
 /* Page cache of the files that an epoch reads, on the host of rank 0. */

@@ -86,6 +86,12 @@ static void add_look(struct run_look *sum, const struct run_look *look)
     sum->resident += look->resident;
 }
 
+static void hide_unknown(struct run_look *look)
+{
+    if (!look->known)
+        look->bytes = look->resident = -1;
+}
+
 static bool add_rank(void *context, int rank, const char *bytes, size_t length, struct error *err)
 {
     struct hosts *hosts = context;
@@ -124,6 +130,8 @@ static bool add_rank(void *context, int rank, const char *bytes, size_t length, 
 static void sum_up(const struct hosts *hosts)
 {
     struct run *run = hosts->run;
+    hide_unknown(&run->result->resident.before);
+    hide_unknown(&run->result->resident.after);
     for (int at = 0; at < hosts->count; at++)
         for (int epoch = 0; epoch < run->epochs; epoch++)
             origin_sum(&run->result->origin, hosts->each[at].evidence,

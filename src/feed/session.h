@@ -69,7 +69,7 @@ enum session_verdict {
     SESSION_FROM_MEMORY, /* no verdict: the run measured memory */
     SESSION_NO_RESULT,   /* no verdict: the run was stopped, or did not read all its data */
 };
-const char *session_verdict_name(enum session_verdict verdict);
+extern const char *const session_verdict_words[];
 
 /* The rules of MLPerf Storage v2.0 (session_rules.c). A result is closed if no rule fails, open if only
  * changes that OPEN allows were made, else invalid. Unknown rules do not change the category. */
@@ -87,8 +87,7 @@ struct rules_report {
     int count, failed, unknown;
     enum rules_category category;
 };
-const char *rules_verdict_name(enum rules_verdict verdict);    /* "pass", "fail", "unknown" */
-const char *rules_category_name(enum rules_category category); /* "closed", "open", "invalid" */
+extern const char *const rules_verdict_words[], *const rules_category_words[];
 
 struct session {
     struct session_options options;
@@ -151,18 +150,19 @@ void session_check_rules(struct session *session);
 #define SESSION_MAX_PROBES 64
 
 struct session_probe {
-    int accelerators; /* per process */
+    int accelerators; /* of all processes */
     double au;        /* 0..1, without the excluded steps */
     double error;     /* standard error of au, from the steps' spread between accelerators and probes */
     bool met;
 };
 
 struct session_max {
-    int accelerators; /* maximum per process that met the target; 0: even one missed it */
-    bool bounded;     /* `fails_at` missed the target; else the search ended at its limit */
+    int accelerators; /* maximum of all processes that met the target; 0: even one of each missed it */
+    double au_target;
+    bool bounded; /* `fails_at` missed the target; else the search ended at its limit */
     int fails_at;
     bool certain; /* both are further from the target than twice their errors */
-    /* number per process of the probe that ended the search, as it could not be judged; 0: there was none */
+    /* number of the probe that ended the search, as it could not be judged; 0: there was none */
     int unjudged_at;
     char unjudged[512]; /* why */
     struct session_probe probes[SESSION_MAX_PROBES];
@@ -179,6 +179,6 @@ bool session_find_max(struct session *session, int limit, struct session_max *fo
 bool session_passed(const struct session *session, struct error *err);
 
 /* Writes the result of session_find_max as JSON. */
-void session_write_max(const struct session_max *max, double target, int processes, struct json *json);
+void session_write_max(const struct session_max *max, struct json *json);
 
 #endif

@@ -318,11 +318,7 @@ static enum session_verdict judge_training(struct session *session)
     return cold ? SESSION_OK : SESSION_FROM_MEMORY;
 }
 
-const char *session_verdict_name(enum session_verdict verdict)
-{
-    static const char *const names[] = {"ok", "too slow", "host", "from memory", "no result"};
-    return names[verdict];
-}
+const char *const session_verdict_words[] = {"ok", "too slow", "host", "from memory", "no result"};
 
 static const char *text_of(const struct session *session, const char *name)
 {

@@ -2,7 +2,7 @@
  * other. */
 #include "feed/session.h"
 
-#include "core/json.h"
+#include "core/fields.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -150,6 +150,7 @@ bool session_find_max(struct session *session, int limit, struct session_max *fo
 {
     const struct workload *workload = session->options.run.workload;
     double target = workload->metric.au;
+    int processes = comm_size(session->options.run.comm);
     struct search search = {session, target, found};
     struct session_probe good = {.met = true}, bad = {0};
     *found = (struct session_max){0};
@@ -162,35 +163,42 @@ bool session_find_max(struct session *session, int limit, struct session_max *fo
                  (bad.accelerators == 0 || halve(&search, &good, &bad, err)) &&
                  (good.accelerators == 0 || repeat(&search, &good, err)) &&
                  (bad.accelerators == 0 || repeat(&search, &bad, err));
+    found->au_target = target;
     found->bounded = bad.accelerators > 0;
-    found->accelerators = good.accelerators;
-    found->fails_at = bad.accelerators;
+    found->accelerators = processes * good.accelerators;
+    found->fails_at = processes * bad.accelerators;
+    found->unjudged_at *= processes;
+    for (int i = 0; i < found->probe_count; i++)
+        found->probes[i].accelerators *= processes;
     found->certain = ended && (good.accelerators == 0 || (good.met && is_certain(&good, target))) &&
                      (!found->bounded || (!bad.met && is_certain(&bad, target)));
     return ended || (found->unjudged_at > 0 && found->probe_count > 0);
 }
 
-void session_write_max(const struct session_max *max, double target, int processes, struct json *json)
+static const struct field max_fields[] = {
+    FIELD(struct session_max, accelerators, FIELD_INT, 0, 0),
+    FIELD(struct session_max, au_target, FIELD_DOUBLE, 0, 0),
+    FIELD(struct session_max, fails_at, FIELD_INT, 0, 0), /* where one did */
+};
+
+static const struct field end_fields[] = {
+    FIELD(struct session_max, certain, FIELD_FLAG, 0, 0),
+    FIELD(struct session_max, unjudged_at, FIELD_INT, 0, 0), /* where there is one */
+    FIELD(struct session_max, unjudged, FIELD_CHARS, 0, 0),
+};
+
+static const struct field probe_fields[] = {
+    FIELD(struct session_probe, accelerators, FIELD_INT, 0, 0),
+    FIELD(struct session_probe, au, FIELD_DOUBLE, 0, 0),
+    FIELD_OUT(struct session_probe, "standard_error", error, FIELD_DOUBLE),
+    FIELD(struct session_probe, met, FIELD_FLAG, 0, 0),
+};
+
+void session_write_max(const struct session_max *max, struct json *json)
 {
     json_open_document(json, "rehearse-max-accelerators/1");
-    json_integer(json, "accelerators", (int64_t)max->accelerators * processes);
-    json_number(json, "au_target", target);
-    if (max->bounded)
-        json_integer(json, "fails_at", (int64_t)max->fails_at * processes);
-    json_bool(json, "certain", max->certain);
-    if (max->unjudged_at > 0) {
-        json_integer(json, "unjudged_at", (int64_t)max->unjudged_at * processes);
-        json_string(json, "unjudged", max->unjudged);
-    }
-    json_open(json, "probes", '[');
-    for (int i = 0; i < max->probe_count; i++) {
-        json_open_flat(json, NULL, '{');
-        json_integer(json, "accelerators", (int64_t)max->probes[i].accelerators * processes);
-        json_number(json, "au", max->probes[i].au);
-        json_number(json, "standard_error", max->probes[i].error);
-        json_bool(json, "met", max->probes[i].met);
-        json_close(json);
-    }
-    json_close(json);
+    fields_write(max, max_fields, max->bounded ? 3 : 2, json);
+    fields_write(max, end_fields, max->unjudged_at > 0 ? 3 : 1, json);
+    FIELDS_LIST(max->probes, max->probe_count, probe_fields, json, "probes");
     json_close(json);
 }

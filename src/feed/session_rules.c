@@ -411,14 +411,6 @@ void session_check_rules(struct session *session)
         report->category = RULES_INVALID;
 }
 
-const char *rules_verdict_name(enum rules_verdict verdict)
-{
-    static const char *const names[] = {"pass", "fail", "unknown"};
-    return names[verdict];
-}
+const char *const rules_verdict_words[] = {"pass", "fail", "unknown"};
 
-const char *rules_category_name(enum rules_category category)
-{
-    static const char *const names[] = {"closed", "open", "invalid"};
-    return names[category];
-}
+const char *const rules_category_words[] = {"closed", "open", "invalid"};

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const kind_names[] = {
+const char *const storage_kind_words[] = {
     [STORAGE_POSIX] = "posix",
     [STORAGE_URING] = "uring",
     [STORAGE_MMAP] = "mmap",
@@ -28,11 +28,6 @@ static const struct storage_method *const methods[] = {
 };
 
 #define KINDS ((int)(sizeof methods / sizeof *methods))
-
-const char *storage_kind_name(enum storage_kind kind)
-{
-    return kind_names[kind];
-}
 
 static ssize_t system_pread(void *context, int fd, void *to, size_t length, off_t offset)
 {
@@ -82,7 +77,7 @@ static bool check_options(const struct storage_options *options, struct error *e
     if ((unsigned)options->method >= (unsigned)KINDS)
         return error_set(err, ERROR_USAGE, "unknown storage method %d", (int)options->method);
     const struct storage_method *method = methods[options->method];
-    const char *name = kind_names[options->method];
+    const char *name = storage_kind_words[options->method];
     if (!method)
         return error_set(err, ERROR_USAGE, "storage method '%s': this rehearse was built without %s", name,
                          options->method == STORAGE_URING ? "liburing" : "libcurl and libcrypto");

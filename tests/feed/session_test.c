@@ -126,7 +126,7 @@ static void run(const char *const *overrides, int count)
     if (!session_run(&session, &err) || !session_judge(&session, &err))
         fail_msg("%s", err.text);
     if (session_passed(&session, &err) != (verdict == SESSION_OK) || session.verdict != verdict)
-        fail_msg("%s: %s", session_verdict_name(session.verdict), session.verdict_text);
+        fail_msg("%s: %s", session_verdict_words[session.verdict], session.verdict_text);
 }
 
 #define LIST(...)                                                                                            \

@@ -227,16 +227,14 @@ static bool run(struct feed_job *job, const char *folder, struct error *err)
 
 static bool find_max(struct feed_job *job, struct error *err)
 {
-    double target = job->workload.metric.au;
-    int processes = comm_size(job->comm);
     struct session_max max;
     if (!session_find_max(&job->session, (int)job->asked.max, &max, err))
         return false;
     if (comm_rank(job->comm) > 0)
         return true;
-    session_write_max(&max, target, processes, &job->report->json);
-    feed_report_max(&max, target, processes, &job->report->text);
-    feed_add_max(&max, processes, &job->report->base);
+    session_write_max(&max, &job->report->json);
+    feed_report_max(&max, &job->report->text);
+    feed_add_max(&max, &job->report->base);
     return true;
 }
 

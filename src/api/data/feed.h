@@ -51,7 +51,7 @@ rh_handle *feed_grid(const struct rh_feed_request *asked, const struct api_call 
  * evaluation. */
 void feed_add_values(const struct session *session, rh_handle *handle);
 
-void feed_add_max(const struct session_max *max, int processes, rh_handle *handle);
+void feed_add_max(const struct session_max *max, rh_handle *handle);
 
 /* Adds lists steps.*: all steps of this process's accelerators. */
 bool feed_keep_steps(struct session *session, struct api_report *report, struct error *err);

@@ -18,7 +18,7 @@ static void report_head(const struct session *session, struct text *out)
     int accelerators = session->options.run.accelerators * comm_size(session->options.run.comm);
     text_format(out, "%s: %d accelerator%s on %d host%s; %s%s below %s\n", workload->name, accelerators,
                 plural(accelerators), session->host_count, plural(session->host_count),
-                storage_kind_name(used->method), used->direct ? ", direct" : "",
+                storage_kind_words[used->method], used->direct ? ", direct" : "",
                 used->root ? used->root : ".");
 }
 
@@ -186,9 +186,9 @@ static void report_checks(const struct session *session, struct text *out)
 
 static void report_rules(const struct rules_report *rules, struct text *out)
 {
-    text_format(out, "MLPerf Storage v2.0: %s\n", rules_category_name(rules->category));
+    text_format(out, "MLPerf Storage v2.0: %s\n", rules_category_words[rules->category]);
     for (int i = 0; i < rules->count; i++)
-        text_format(out, "  %-7s %s (%s): %s\n", rules_verdict_name(rules->findings[i].verdict),
+        text_format(out, "  %-7s %s (%s): %s\n", rules_verdict_words[rules->findings[i].verdict],
                     rules->findings[i].rule, rules->findings[i].section, rules->findings[i].text);
 }
 
@@ -206,23 +206,23 @@ void feed_report(const struct session *session, struct text *out)
         report_rules(&session->rules, out);
 }
 
-void feed_report_max(const struct session_max *max, double target, int processes, struct text *out)
+void feed_report_max(const struct session_max *max, struct text *out)
 {
     text_format(out, "%s  %9s  %s\n", "accelerators", "AU", "");
     for (int i = 0; i < max->probe_count; i++) {
         const struct session_probe *probe = &max->probes[i];
-        text_format(out, "%12d  %7.1f %%  +- %.1f  %s\n", probe->accelerators * processes, 100.0 * probe->au,
+        text_format(out, "%12d  %7.1f %%  +- %.1f  %s\n", probe->accelerators, 100.0 * probe->au,
                     100.0 * probe->error, probe->met ? "" : "missed");
     }
     bool again = max->unjudged_at == max->accelerators || max->unjudged_at == max->fails_at;
     text_format(out, "\n%s%d accelerator%s kept %.0f %% busy or more",
-                max->unjudged_at > 0 && !again ? "at least " : "", max->accelerators * processes,
-                plural((int64_t)max->accelerators * processes), 100.0 * target);
+                max->unjudged_at > 0 && !again ? "at least " : "", max->accelerators,
+                plural(max->accelerators), 100.0 * max->au_target);
     if (max->bounded)
-        text_format(out, ", %d not", max->fails_at * processes);
+        text_format(out, ", %d not", max->fails_at);
     if (max->unjudged_at > 0)
         text_format(out, "; the search ended at %s%d, which cannot be judged: %s",
-                    again ? "the second run of " : "", max->unjudged_at * processes, max->unjudged);
+                    again ? "the second run of " : "", max->unjudged_at, max->unjudged);
     else if (max->bounded && !max->certain)
         text_add(out, "; both are too close to the target to be certain");
     text_add(out, "\n");

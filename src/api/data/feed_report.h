@@ -6,6 +6,6 @@
 #include "feed/session.h"
 
 void feed_report(const struct session *session, struct text *out);
-void feed_report_max(const struct session_max *max, double target, int processes, struct text *out);
+void feed_report_max(const struct session_max *max, struct text *out);
 
 #endif

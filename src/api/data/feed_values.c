@@ -17,10 +17,10 @@ void feed_add_values(const struct session *session, rh_handle *handle)
     api_add_count(handle, "device_written", session->device_written);
 }
 
-void feed_add_max(const struct session_max *max, int processes, rh_handle *handle)
+void feed_add_max(const struct session_max *max, rh_handle *handle)
 {
     api_add_flag(handle, "bounded", max->bounded);
-    api_add_count(handle, "unjudged_at", (int64_t)max->unjudged_at * processes);
+    api_add_count(handle, "unjudged_at", max->unjudged_at);
     api_add_string(handle, "unjudged", max->unjudged_at > 0 ? max->unjudged : NULL);
 }
 

@@ -20,12 +20,23 @@ static const struct field moment_fields[] = {
 };
 
 static const struct field rank_fields[] = {
-    WHOLE(ranks, 1), WHOLE(tensor, 1), WHOLE(pipeline, 1), WHOLE(data, 1), WHOLE(zero_stage, 0),
+    WHOLE(ranks, 1), WHOLE(tensor, 1),     WHOLE(pipeline, 1),
+    WHOLE(data, 1),  WHOLE(zero_stage, 0), WHOLE(bytes, 0),
+};
+
+static const char *const kind_names[] = {"model", "optimizer"};
+
+static const struct field name_fields[] = {
+    FIELD_OUT(struct checkpoint_file, "name", shard.name, FIELD_CHARS),
+    FIELD_WORDS(struct checkpoint_file, "kind", shard.kind, kind_names),
+};
+
+static const struct field size_fields[] = {
+    FIELD(struct checkpoint_file, rank, FIELD_INT64, 0, WORKLOAD_MAX_INTEGER),
+    FIELD_AT(struct checkpoint_file, "bytes", shard.bytes, FIELD_INT64, 0, WORKLOAD_MAX_INTEGER),
 };
 
 #define COUNT(fields) (sizeof(fields) / sizeof *(fields))
-
-static const char *const kind_names[] = {"model", "optimizer"};
 
 void checkpoint_manifest_release(struct checkpoint_manifest *manifest)
 {
@@ -60,6 +71,7 @@ bool checkpoint_manifest_make(struct checkpoint_manifest *manifest, const struct
         for (int index = 0, of = checkpoint_shards_count(shards, rank); index < of; index++) {
             struct checkpoint_file *file = &manifest->files[manifest->count++];
             checkpoint_shards_get(shards, rank, index, &file->shard);
+            manifest->bytes += file->shard.bytes;
             file->rank = rank;
             file->index = index;
         }
@@ -79,14 +91,6 @@ char *checkpoint_name(const char *folder, const char *name, struct error *err)
 
 /* --- out ------------------------------------------------------------------------------------------------------ */
 
-static int64_t all_bytes(const struct checkpoint_manifest *manifest)
-{
-    int64_t bytes = 0;
-    for (size_t i = 0; i < manifest->count; i++)
-        bytes += manifest->files[i].shard.bytes;
-    return bytes;
-}
-
 static void write_text(const struct checkpoint_manifest *manifest, struct text *text)
 {
     struct json json = {.out = text};
@@ -94,15 +98,11 @@ static void write_text(const struct checkpoint_manifest *manifest, struct text *
     FIELDS_WRITE(manifest, moment_fields, &json);
     json_string(&json, "layout", LAYOUT);
     FIELDS_WRITE(manifest, rank_fields, &json);
-    json_integer(&json, "bytes", all_bytes(manifest));
     json_open(&json, "shards", '[');
     for (size_t i = 0; i < manifest->count; i++) {
-        const struct checkpoint_file *file = &manifest->files[i];
         json_open_flat(&json, NULL, '{');
-        json_string(&json, "name", file->shard.name);
-        json_string(&json, "kind", kind_names[file->shard.kind]);
-        json_integer(&json, "rank", file->rank);
-        json_integer(&json, "bytes", file->shard.bytes);
+        FIELDS_WRITE(&manifest->files[i], name_fields, &json);
+        FIELDS_WRITE(&manifest->files[i], size_fields, &json);
         json_close(&json);
     }
     json_close(&json);
@@ -123,13 +123,6 @@ bool checkpoint_manifest_write(const struct checkpoint_manifest *manifest, struc
 }
 
 /* --- in ------------------------------------------------------------------------------------------------------- */
-
-static bool read_integer(const struct doc *doc, const struct doc_node *map, const char *key, int64_t min,
-                         int64_t *value, struct error *err)
-{
-    const struct doc_node *node = doc_need(doc, map, key, err);
-    return node && doc_integer(doc, node, min, WORKLOAD_MAX_INTEGER, value, err);
-}
 
 static bool read_kind(const struct doc *doc, const struct doc_node *map, enum checkpoint_kind *kind,
                       struct error *err)
@@ -165,8 +158,7 @@ static bool read_file(const struct doc *doc, const struct doc_node *node,
 {
     if (!read_name(doc, node, file->shard.name, sizeof file->shard.name, err) ||
         !read_kind(doc, node, &file->shard.kind, err) ||
-        !read_integer(doc, node, "rank", 0, &file->rank, err) ||
-        !read_integer(doc, node, "bytes", 0, &file->shard.bytes, err))
+        !fields_need(file, size_fields, COUNT(size_fields), doc, node, err))
         return false;
     if (file->rank >= manifest->ranks)
         return doc_error(doc, node, err, "rank %lld, but there are %lld ranks", (long long)file->rank,
@@ -177,8 +169,8 @@ static bool read_file(const struct doc *doc, const struct doc_node *node,
 static bool read_files(const struct doc *doc, struct checkpoint_manifest *manifest, struct error *err)
 {
     const struct doc_node *list = doc_need(doc, doc->root, "shards", err);
-    int64_t bytes, sum = 0;
-    if (!list || !doc_is_list(doc, list, err) || !read_integer(doc, doc->root, "bytes", 0, &bytes, err))
+    int64_t sum = 0;
+    if (!list || !doc_is_list(doc, list, err))
         return false;
     manifest->files = calloc((size_t)list->count + 1, sizeof *manifest->files);
     if (!manifest->files)
@@ -191,14 +183,15 @@ static bool read_files(const struct doc *doc, struct checkpoint_manifest *manife
             return doc_error(doc, node, err, "shards are not in the order of their ranks");
         if (manifest->count > 0 && file[-1].rank == file->rank)
             file->index = file[-1].index + 1;
-        if (file->shard.bytes > bytes - sum)
+        if (file->shard.bytes > manifest->bytes - sum)
             return doc_error(doc, node, err, "the shards have more than the %lld bytes of the checkpoint",
-                             (long long)bytes);
+                             (long long)manifest->bytes);
         sum += file->shard.bytes;
         manifest->count++;
     }
-    return sum == bytes || doc_error(doc, list, err, "the shards have %lld bytes in all, expected %lld",
-                                     (long long)sum, (long long)bytes);
+    return sum == manifest->bytes ||
+           doc_error(doc, list, err, "the shards have %lld bytes in all, expected %lld", (long long)sum,
+                     (long long)manifest->bytes);
 }
 
 static bool read_doc(const struct doc *doc, struct checkpoint_manifest *manifest, struct error *err)

@@ -10,15 +10,6 @@
 
 #define FORMAT "rehearse-feed-result/1"
 
-/* Writes a number; a negative one is null. */
-static void write_known(struct json *json, const char *key, int64_t value)
-{
-    if (value < 0)
-        json_null(json, key);
-    else
-        json_integer(json, key, value);
-}
-
 /* Writes 64 bits as text: many readers take a number for a double. */
 static void write_bits(struct json *json, const char *key, uint64_t value)
 {
@@ -84,29 +75,48 @@ static const struct field percentiles_fields[] = {
 static void write_percentiles(struct json *json, const char *key, const struct histogram *histogram)
 {
     struct metrics_percentiles p = metrics_percentiles(histogram);
-    json_open_flat(json, key, '{');
-    FIELDS_WRITE(&p, percentiles_fields, json);
-    json_close(json);
+    FIELDS_MAP(&p, percentiles_fields, json, key);
+}
+
+/* Writes the figures of an epoch or the whole run. Returns true if they meet the target. */
+static bool write_figures(struct json *json, const struct metrics *metrics, enum metrics_phase phase,
+                          int epoch)
+{
+    struct metrics_figures figures;
+    struct error why;
+    bool ran = metrics_figures(metrics, phase, epoch, &figures, &why);
+    if (epoch == METRICS_RUN) {
+        json_number(json, "au_target", metrics->options.au_target);
+        json_bool(json, "au_met", figures.met);
+    }
+    if (ran)
+        FIELDS_WRITE(&figures, figures_fields, json);
+    else
+        json_string(json, "error", why.text);
+    return figures.met;
 }
 
 static void write_epochs(struct json *json, const struct metrics *metrics, enum metrics_phase phase)
 {
     json_open(json, "epochs", '[');
     for (int epoch = 0; epoch < metrics->options.epochs; epoch++) {
-        struct metrics_figures figures;
-        struct error why;
         if (!metrics_ran(metrics, phase, epoch))
             continue;
         json_open(json, NULL, '{');
         json_integer(json, "epoch", epoch + 1);
-        if (metrics_figures(metrics, phase, epoch, &figures, &why))
-            FIELDS_WRITE(&figures, figures_fields, json);
-        else
-            json_string(json, "error", why.text);
+        write_figures(json, metrics, phase, epoch);
         json_close(json);
     }
     json_close(json);
 }
+
+static const struct field accelerator_fields[] = {
+    FIELD_OUT(struct metrics_row, "wait", counted.load, FIELD_NANOSECONDS),
+    FIELD_OUT(struct metrics_row, "barrier", counted.barrier, FIELD_NANOSECONDS),
+    FIELD_OUT(struct metrics_row, "last", last, FIELD_INT64),
+    FIELD_OUT(struct metrics_row, "all_samples", all.samples, FIELD_INT64),
+    FIELD_OUT(struct metrics_row, "all_bytes", all.bytes, FIELD_INT64),
+};
 
 static void write_accelerators(struct json *json, const struct metrics *metrics, enum metrics_phase phase)
 {
@@ -116,45 +126,37 @@ static void write_accelerators(struct json *json, const struct metrics *metrics,
         json_open_flat(json, NULL, '{');
         json_integer(json, "accelerator", a);
         json_number(json, "au", metrics_au(&row.counted));
-        json_number(json, "wait", (double)row.counted.load / 1e9);
-        json_number(json, "barrier", (double)row.counted.barrier / 1e9);
-        json_integer(json, "last", row.last);
-        json_integer(json, "all_samples", row.all.samples);
-        json_integer(json, "all_bytes", row.all.bytes);
+        FIELDS_WRITE(&row, accelerator_fields, json);
         json_close(json);
     }
     json_close(json);
 }
 
-/* Returns true if the phase met its target. */
+/* Returns true if the phase met its target, or is none. */
 static bool write_phase(struct json *json, const char *key, const struct metrics *metrics,
-                        enum metrics_phase phase)
+                        enum metrics_phase phase, bool is_there)
 {
-    struct metrics_figures figures;
-    struct error why;
+    if (!is_there) {
+        json_null(json, key);
+        return true;
+    }
     json_open(json, key, '{');
-    bool ran = metrics_figures(metrics, phase, METRICS_RUN, &figures, &why);
-    json_number(json, "au_target", metrics->options.au_target);
-    json_bool(json, "au_met", ran && figures.met);
-    if (ran)
-        FIELDS_WRITE(&figures, figures_fields, json);
-    else
-        json_string(json, "error", why.text);
+    bool met = write_figures(json, metrics, phase, METRICS_RUN);
     write_percentiles(json, "wait_seconds", &metrics->wait[phase]);
     write_percentiles(json, "step_seconds", &metrics->step[phase]);
     write_percentiles(json, "barrier_seconds", &metrics->barrier[phase]);
     write_epochs(json, metrics, phase);
     write_accelerators(json, metrics, phase);
     json_close(json);
-    return ran && figures.met;
+    return met;
 }
 
 #define FIGURE_OF_SAVES(key, member, type) FIELD_OUT(struct metrics_checkpoints, key, member, type)
 
 static const struct field sizes_fields[] = {
-    FIGURE_OF_SAVES("count", count, FIELD_INT),
-    FIGURE_OF_SAVES("bytes", bytes, FIELD_INT64),
+    FIGURE_OF_SAVES("count", count, FIELD_INT), FIGURE_OF_SAVES("bytes", bytes, FIELD_INT64),
     FIGURE_OF_SAVES("all_bytes", all_bytes, FIELD_INT64),
+    FIGURE_OF_SAVES("from_storage", from_storage, FIELD_KNOWN_INT64), /* of loads */
 };
 
 static const struct field times_fields[] = {
@@ -182,13 +184,18 @@ static bool write_checkpoints(struct json *json, const char *key, const struct m
         return true;
     }
     json_open(json, key, '{');
-    FIELDS_WRITE(&figures, sizes_fields, json);
-    if (kind == METRICS_LOAD)
-        write_known(json, "from_storage", figures.from_storage);
+    fields_write(&figures, sizes_fields, kind == METRICS_LOAD ? 4 : 3, json);
     FIELDS_WRITE(&figures, times_fields, json);
     json_close(json);
     return true;
 }
+
+static const struct field dlio_fields[] = {
+    FIELD_OUT(struct metrics_dlio, "au_mean_percentage", au_mean, FIELD_DOUBLE),
+    FIELD_OUT(struct metrics_dlio, "au_meet_expectation", met, FIELD_FLAG),
+    FIELD_OUT(struct metrics_dlio, "throughput_mean_samples_per_second", throughput_mean, FIELD_DOUBLE),
+    FIELD_OUT(struct metrics_dlio, "io_mean_MB_per_second", io_mean, FIELD_DOUBLE),
+};
 
 static bool write_dlio(struct json *json, const char *key, const struct metrics *metrics,
                        enum metrics_phase phase, struct error *err)
@@ -197,10 +204,7 @@ static bool write_dlio(struct json *json, const char *key, const struct metrics 
     if (!metrics_dlio(metrics, phase, &dlio, err))
         return false;
     json_open(json, key, '{');
-    json_number(json, "au_mean_percentage", dlio.au_mean);
-    json_bool(json, "au_meet_expectation", dlio.met);
-    json_number(json, "throughput_mean_samples_per_second", dlio.throughput_mean);
-    json_number(json, "io_mean_MB_per_second", dlio.io_mean);
+    FIELDS_WRITE(&dlio, dlio_fields, json);
     json_close(json);
     metrics_dlio_release(&dlio);
     return true;
@@ -209,6 +213,9 @@ static bool write_dlio(struct json *json, const char *key, const struct metrics 
 #define OF_HOST(key, member, type) FIELD_OUT(struct session_host, key, member, type)
 
 static const struct field host_fields[] = {
+    FIELD_OPEN(NULL, FIELD_MAP),
+    OF_HOST("name", name, FIELD_CHARS),
+    OF_HOST("system", system, FIELD_KNOWN_CHARS),
     OF_HOST("cpus", cpus, FIELD_INT),
     OF_HOST("memory", memory, FIELD_INT64),
     OF_HOST("accelerators", accelerators, FIELD_INT),
@@ -217,57 +224,65 @@ static const struct field host_fields[] = {
     OF_HOST("read_seconds", read_busy, FIELD_DOUBLE),
     OF_HOST("read_seconds_without_processor", read_delayed, FIELD_DOUBLE),
     OF_HOST("throttled_seconds", throttled, FIELD_DOUBLE),
+    FIELD_CLOSE,
 };
 
-static void write_hosts(struct json *json, const struct session *session)
-{
-    json_open(json, "hosts", '[');
-    for (int i = 0; i < session->host_count; i++) {
-        const struct session_host *host = &session->hosts[i];
-        json_open(json, NULL, '{');
-        json_string(json, "name", host->name);
-        json_string(json, "system", *host->system ? host->system : NULL);
-        FIELDS_WRITE(host, host_fields, json);
-        json_close(json);
-    }
-    json_close(json);
-}
+#define OF_SESSION(key, member, type) FIELD_OUT(struct session, key, member, type)
+
+static const char *const drops[] = {
+    [RUN_DROP_NOTHING] = NULL, [RUN_DROP_FILES] = "file", [RUN_DROP_SYSTEM] = "system"};
+
+static const struct field facts_fields[] = {
+    FIELD(struct storage_facts, file_system, FIELD_KNOWN_CHARS, 0, 0),
+    FIELD(struct storage_facts, device, FIELD_KNOWN_CHARS, 0, 0),
+};
+
+static const struct field used_fields[] = {
+    FIELD_WORDS(struct storage_options, "method", method, storage_kind_words),
+    FIELD(struct storage_options, direct, FIELD_FLAG, 0, 0),
+};
+
+static const struct field stored_fields[] = {
+    FIELD_WORDS(struct session, "drop_caches", options.run.drop, drops),
+    OF_SESSION("warm", options.warm, FIELD_FLAG),
+    OF_SESSION("data_set", data_set, FIELD_KNOWN_INT64),
+    OF_SESSION("looked_at", run.resident.before.bytes, FIELD_KNOWN_INT64),
+    OF_SESSION("resident_before", run.resident.before.resident, FIELD_KNOWN_INT64),
+    OF_SESSION("resident_after", run.resident.after.resident, FIELD_KNOWN_INT64),
+    OF_SESSION("device_read", device_read, FIELD_KNOWN_INT64),
+    OF_SESSION("device_written", device_written, FIELD_KNOWN_INT64),
+    FIELD_OPEN("origin", FIELD_FLAT_MAP),
+    FIELD_WORDS(struct session, "evidence", run.origin.evidence, origin_names),
+    OF_SESSION("delivered", run.origin.delivered, FIELD_INT64),
+    OF_SESSION("different", run.origin.needed, FIELD_INT64),
+    OF_SESSION("from_storage", run.origin.from_storage, FIELD_KNOWN_INT64),
+};
 
 static bool write_storage(struct json *json, const struct session *session, struct error *err)
 {
-    static const char *const drops[] = {
-        [RUN_DROP_NOTHING] = NULL, [RUN_DROP_FILES] = "file", [RUN_DROP_SYSTEM] = "system"};
     const struct storage_options *used = storage_options(session->options.run.storage);
-    const struct run_look *before = &session->run.resident.before, *after = &session->run.resident.after;
-    const struct origin *origin = &session->run.origin;
-    struct storage_facts facts = {0};
+    struct storage_facts facts = {.file_system = ""};
     bool local = used->method != STORAGE_S3 && storage_facts(used->root ? used->root : ".", &facts, err);
     if (used->method != STORAGE_S3 && !local && error_is_memory(err))
         return false;
+    if (!local)
+        facts = (struct storage_facts){.file_system = ""};
     json_open(json, "storage", '{');
     json_string(json, "path", used->root);
-    json_string(json, "file_system", local ? facts.file_system : NULL);
-    json_string(json, "device", local ? facts.device : NULL);
-    json_string(json, "method", storage_kind_name(used->method));
-    json_bool(json, "direct", used->direct);
-    json_string(json, "drop_caches", drops[session->options.run.drop]);
-    json_bool(json, "warm", session->options.warm);
-    write_known(json, "data_set", session->data_set);
-    write_known(json, "looked_at", before->known ? before->bytes : -1);
-    write_known(json, "resident_before", before->known ? before->resident : -1);
-    write_known(json, "resident_after", after->known ? after->resident : -1);
-    write_known(json, "device_read", session->device_read);
-    write_known(json, "device_written", session->device_written);
-    json_open_flat(json, "origin", '{');
-    json_string(json, "evidence", origin_name(origin->evidence));
-    json_integer(json, "delivered", origin->delivered);
-    json_integer(json, "different", origin->needed);
-    write_known(json, "from_storage", origin->from_storage);
-    json_number(json, "share", origin_share(origin));
+    FIELDS_WRITE(&facts, facts_fields, json);
+    FIELDS_WRITE(used, used_fields, json);
+    FIELDS_WRITE(session, stored_fields, json);
+    json_number(json, "share", origin_share(&session->run.origin));
     json_close(json);
     json_close(json);
     return true;
 }
+
+static const struct field check_fields[] = {
+    FIELD(struct session_check, expected, FIELD_INT64, 0, 0),
+    FIELD(struct session_check, found, FIELD_INT64, 0, 0),
+    FIELD(struct session_check, text, FIELD_KNOWN_CHARS, 0, 0),
+};
 
 static bool write_checks(struct json *json, const struct session *session)
 {
@@ -281,9 +296,7 @@ static bool write_checks(struct json *json, const struct session *session)
             json_null(json, "passed");
         else
             json_bool(json, "passed", check->state == SESSION_PASSED);
-        json_integer(json, "expected", check->expected);
-        json_integer(json, "found", check->found);
-        json_string(json, "text", *check->text ? check->text : NULL);
+        FIELDS_WRITE(check, check_fields, json);
         if (check->left_out > 0)
             json_integer(json, "left_out_of_each_epoch", check->left_out);
         json_close(json);
@@ -293,30 +306,47 @@ static bool write_checks(struct json *json, const struct session *session)
     return passed;
 }
 
+static const struct field rules_fields[] = {
+    FIELD_WORDS(struct rules_report, "category", category, rules_category_words),
+    FIELD(struct rules_report, failed, FIELD_INT, 0, 0),
+    FIELD(struct rules_report, unknown, FIELD_INT, 0, 0),
+};
+
+static const struct field finding_fields[] = {
+    FIELD_OPEN(NULL, FIELD_MAP),
+    FIELD(struct rules_finding, rule, FIELD_TEXT, 0, 0),
+    FIELD(struct rules_finding, section, FIELD_TEXT, 0, 0),
+    FIELD_WORDS(struct rules_finding, "verdict", verdict, rules_verdict_words),
+    FIELD(struct rules_finding, text, FIELD_CHARS, 0, 0),
+    FIELD_CLOSE,
+};
+
 static void write_rules(struct json *json, const struct rules_report *report)
 {
     json_open(json, "rules", '{');
     json_string(json, "rules", "MLPerf Storage v2.0");
-    json_string(json, "category", rules_category_name(report->category));
-    json_integer(json, "failed", report->failed);
-    json_integer(json, "unknown", report->unknown);
+    FIELDS_WRITE(report, rules_fields, json);
     json_open(json, "findings", '[');
-    for (int i = 0; i < report->count; i++) {
-        const struct rules_finding *finding = &report->findings[i];
-        json_open(json, NULL, '{');
-        json_string(json, "rule", finding->rule);
-        json_string(json, "section", finding->section);
-        json_string(json, "verdict", rules_verdict_name(finding->verdict));
-        json_string(json, "text", finding->text);
-        json_close(json);
-    }
+    for (int i = 0; i < report->count; i++)
+        FIELDS_WRITE(&report->findings[i], finding_fields, json);
     json_close(json);
     json_close(json);
 }
 
+static const struct field run_fields[] = {
+    OF_SESSION("digest", options.digest, FIELD_SOME_TEXT),
+    OF_SESSION("accelerators", run.whole.options.accelerators, FIELD_INT),
+    OF_SESSION("exclude_start_steps", run.whole.options.exclude_start, FIELD_INT),
+    OF_SESSION("exclude_end_steps", run.whole.options.exclude_end, FIELD_INT),
+};
+
+static const struct field verdict_fields[] = {
+    FIELD_WORDS(struct session, "verdict", verdict, session_verdict_words),
+    OF_SESSION("verdict_text", verdict_text, FIELD_CHARS),
+};
+
 static void write_run(struct json *json, const struct session *session)
 {
-    const struct metrics_options *options = &session->run.whole.options;
     const struct workload *workload = session->options.run.workload;
     json_string(json, "schema", FORMAT);
     json_string(json, "version", session->options.version);
@@ -325,11 +355,7 @@ static void write_run(struct json *json, const struct session *session)
     write_time(json, "end", session->run.end + session->run.realtime);
     write_bits(json, "seed", (uint64_t)workload->train.seed);
     write_bits(json, "entropy", session->options.run.entropy);
-    if (session->options.digest)
-        json_string(json, "digest", session->options.digest);
-    json_integer(json, "accelerators", options->accelerators);
-    json_integer(json, "exclude_start_steps", options->exclude_start);
-    json_integer(json, "exclude_end_steps", options->exclude_end);
+    FIELDS_WRITE(session, run_fields, json);
 }
 
 /* Writes the phases; *passed: the training met its target, or there was none. */
@@ -338,15 +364,8 @@ static bool write_results(struct json *json, const struct session *session, bool
     const struct metrics *metrics = &session->run.whole;
     bool eval = session->run.eval.steps > 0;
     bool trains = metrics->options.steps[METRICS_TRAIN] > 0 || metrics_ran(metrics, METRICS_TRAIN, 0);
-    *passed = true;
-    if (trains)
-        *passed = write_phase(json, "training", metrics, METRICS_TRAIN);
-    else
-        json_null(json, "training");
-    if (eval)
-        write_phase(json, "evaluation", metrics, METRICS_EVAL);
-    else
-        json_null(json, "evaluation");
+    *passed = write_phase(json, "training", metrics, METRICS_TRAIN, trains);
+    write_phase(json, "evaluation", metrics, METRICS_EVAL, eval);
     json_open(json, "checkpoints", '{');
     if (!write_checkpoints(json, "save", metrics, METRICS_SAVE, err) ||
         !write_checkpoints(json, "load", metrics, METRICS_LOAD, err))
@@ -370,11 +389,13 @@ bool result_json(const struct session *session, struct json *json, struct error 
         return false;
     passed = write_checks(json, session) && passed;
     json_bool(json, "passed", passed);
-    json_string(json, "verdict", session_verdict_name(session->verdict));
-    json_string(json, "verdict_text", session->verdict_text);
+    FIELDS_WRITE(session, verdict_fields, json);
     if (session->has_rules)
         write_rules(json, &session->rules);
-    write_hosts(json, session);
+    json_open(json, "hosts", '[');
+    for (int i = 0; i < session->host_count; i++)
+        FIELDS_WRITE(&session->hosts[i], host_fields, json);
+    json_close(json);
     if (!write_storage(json, session, err))
         return false;
     json_open(json, "overrides", '[');

@@ -1,20 +1,18 @@
 /* The effective configuration, and the table of keys. */
+#include "core/fields.h"
 #include "feed/workload/internal.h"
 
 #include <string.h>
 
 #define MAX_NESTED 4
 
-static void write_column(const struct workload_column *column, struct json *json)
-{
-    json_open_flat(json, NULL, '{');
-    json_string(json, "name", column->name);
-    json_string(json, "dtype", column->type);
-    json_integer(json, "size", column->size);
-    json_integer(json, "count", column->count);
-    json_bool(json, "read", column->read);
-    json_close(json);
-}
+static const struct field column_fields[] = {
+    FIELD_OUT(struct workload_column, "name", name, FIELD_TEXT),
+    FIELD_OUT(struct workload_column, "dtype", type, FIELD_TEXT),
+    FIELD_OUT(struct workload_column, "size", size, FIELD_INT64),
+    FIELD_OUT(struct workload_column, "count", count, FIELD_INT64),
+    FIELD_OUT(struct workload_column, "read", read, FIELD_FLAG),
+};
 
 static void write_list(const struct workload *workload, const struct workload_key *key, struct json *json,
                        const char *name)
@@ -32,7 +30,7 @@ static void write_list(const struct workload *workload, const struct workload_ke
     } else {
         const struct workload_columns *list = field;
         for (int i = 0; i < list->count; i++)
-            write_column(&list->values[i], json);
+            FIELDS_MAP(&list->values[i], column_fields, json, NULL);
     }
     json_close(json);
 }

@@ -123,6 +123,7 @@ static int run_start(void **state)
                 .eval = {.steps = 2},
                 .start = 900 * MS,
                 .end = 5000 * MS,
+                .resident = {{.bytes = -1, .resident = -1}, {.bytes = -1, .resident = -1}},
                 .realtime = INT64_C(1795228956) * 1000 * MS + 389815000, /* 2026-11-21T02:42:36.389815 */
                 .origin =
                     {.evidence = ORIGIN_PROCESS, .delivered = 20000, .needed = 20000, .from_storage = 5000}},
