@@ -1,5 +1,6 @@
 #include "run/drill/results.h"
 
+#include "core/fields.h"
 #include "core/statistics.h"
 #include "core/unit.h"
 #include "core/vector.h"
@@ -99,9 +100,6 @@ void drill_results_print(const struct drill_results *results, struct text *out)
                     100 * (share_of(results, DRILL_RATIO, 0.9) - 1));
 }
 
-const char *const drill_verdict_keys[DRILL_VERDICTS] = {"hang", "right", "checkpoint_needed", "too_few_nodes",
-                                                        "wrong"};
-
 void drill_results_rows(const struct drill_results *results, struct drill_time_row rows[DRILL_TIMES])
 {
     static const char *const names[DRILL_TIMES] = {
@@ -112,37 +110,50 @@ void drill_results_rows(const struct drill_results *results, struct drill_time_r
                                           share_of(results, t, 0.99)};
 }
 
+#define OF_DRILLS(key, member, type) FIELD_OUT(struct drill_results, key, member, type)
+
+static const struct field count_fields[] = {
+    OF_DRILLS("drills", drills, FIELD_INT),
+    OF_DRILLS("stopped_of", asked, FIELD_INT), /* of a batch that was stopped */
+};
+
+static const struct field sum_fields[] = {
+    OF_DRILLS("lost", lost, FIELD_INT),
+    OF_DRILLS("changes", views, FIELD_INT),
+    FIELD_OPEN("verdicts", FIELD_FLAT_MAP),
+    OF_DRILLS("hang", verdicts[DRILL_HANG], FIELD_INT),
+    OF_DRILLS("right", verdicts[DRILL_RIGHT], FIELD_INT),
+    OF_DRILLS("checkpoint_needed", verdicts[DRILL_CHECKPOINT], FIELD_INT),
+    OF_DRILLS("too_few_nodes", verdicts[DRILL_NO_SHAPE], FIELD_INT),
+    OF_DRILLS("wrong", verdicts[DRILL_WRONG], FIELD_INT),
+    FIELD_CLOSE,
+    OF_DRILLS("text", last.text, FIELD_CHARS),
+    OF_DRILLS("note", last.note, FIELD_CHARS),
+    OF_DRILLS("restarts", restarts, FIELD_INT),
+    OF_DRILLS("iterations_again", repeated, FIELD_INT),
+    OF_DRILLS("samples", samples, FIELD_INT64),
+    OF_DRILLS("layer_parts", cells, FIELD_INT64),
+};
+
+static const struct field time_fields[] = {
+    FIELD(struct drill_time_row, median, FIELD_DOUBLE, 0, 0),
+    FIELD(struct drill_time_row, p90, FIELD_DOUBLE, 0, 0),
+    FIELD(struct drill_time_row, p99, FIELD_DOUBLE, 0, 0),
+};
+
 void drill_results_write_json(const struct drill_results *results, int64_t seed, int faults,
                               struct json *json)
 {
     struct drill_time_row rows[DRILL_TIMES];
     drill_results_rows(results, rows);
     json_open_document(json, "rehearse-drills/1");
-    json_integer(json, "drills", results->drills);
-    if (results->asked > 0)
-        json_integer(json, "stopped_of", results->asked);
+    fields_write(results, count_fields, results->asked > 0 ? 2 : 1, json);
     json_integer(json, "seed", seed);
     json_integer(json, "faults", faults);
-    json_integer(json, "lost", results->lost);
-    json_integer(json, "changes", results->views);
-    json_open_flat(json, "verdicts", '{');
-    for (int v = 0; v < DRILL_VERDICTS; v++)
-        json_integer(json, drill_verdict_keys[v], results->verdicts[v]);
-    json_close(json);
-    json_string(json, "text", results->last.text);
-    json_string(json, "note", results->last.note);
-    json_integer(json, "restarts", results->restarts);
-    json_integer(json, "iterations_again", results->repeated);
-    json_integer(json, "samples", results->samples);
-    json_integer(json, "layer_parts", results->cells);
+    FIELDS_WRITE(results, sum_fields, json);
     json_open(json, "seconds", '{');
-    for (int t = 0; t < DRILL_TIMES; t++) {
-        json_open_flat(json, rows[t].name, '{');
-        json_number(json, "median", rows[t].median);
-        json_number(json, "p90", rows[t].p90);
-        json_number(json, "p99", rows[t].p99);
-        json_close(json);
-    }
+    for (int t = 0; t < DRILL_TIMES; t++)
+        FIELDS_MAP(&rows[t], time_fields, json, rows[t].name);
     json_close(json);
     json_close(json);
 }

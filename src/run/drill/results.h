@@ -58,9 +58,6 @@ struct drill_time_row {
 };
 void drill_results_rows(const struct drill_results *results, struct drill_time_row rows[DRILL_TIMES]);
 
-/* Names of the verdicts in documents. */
-extern const char *const drill_verdict_keys[DRILL_VERDICTS];
-
 /* Writes a whole document, rehearse-drills/1. */
 void drill_results_write_json(const struct drill_results *results, int64_t seed, int faults,
                               struct json *json);

@@ -1,8 +1,8 @@
 #include "run/drill/saved.h"
 
 #include "core/doc.h"
+#include "core/fields.h"
 #include "core/file.h"
-#include "core/json.h"
 #include "core/random.h"
 #include "storage/storage.h"
 
@@ -133,6 +133,13 @@ static bool write_file(const char *path, const void *bytes, size_t length, bool 
 
 /* ---- the manifest ---- */
 
+static const struct field saved_fields[] = {
+    FIELD(struct saved, iteration, FIELD_INT64, 0, MAX_ITERATION),
+    FIELD(struct saved, batch, FIELD_INT64, 1, INT32_MAX),
+};
+
+static const struct field words_field = FIELD(struct saved_part, words, FIELD_INT64, 1, MAX_WORDS);
+
 bool saved_write(const struct saved *saved, const char *folder, struct error *err)
 {
     char path[PATH_MAX], sum[20];
@@ -141,14 +148,13 @@ bool saved_write(const struct saved *saved, const char *folder, struct error *er
     if (!make_path(path, folder, saved->iteration, MANIFEST, err))
         return false;
     json_open_document(&json, FORMAT);
-    json_integer(&json, "iteration", saved->iteration);
-    json_integer(&json, "batch", saved->batch);
+    FIELDS_WRITE(saved, saved_fields, &json);
     json_integer(&json, "next_sample", saved->iteration * saved->batch);
     json_open(&json, "parts", '[');
     for (int part = 0; part < saved->part_count; part++) {
         snprintf(sum, sizeof sum, "%016" PRIx64, saved->parts[part].checksum);
         json_open_flat(&json, NULL, '{');
-        json_integer(&json, "words", saved->parts[part].words);
+        fields_write(&saved->parts[part], &words_field, 1, &json);
         json_string(&json, "checksum", sum);
         json_close(&json);
     }
@@ -173,16 +179,9 @@ static bool read_checksum(const struct doc *doc, const struct doc_node *node, ui
            doc_error(doc, node, err, "expected 16 hexadecimal digits, found '%s'", text);
 }
 
-static bool read_integer(const struct doc *doc, const char *key, int64_t min, int64_t max, int64_t *value,
-                         struct error *err)
-{
-    const struct doc_node *node = doc_need(doc, doc->root, key, err);
-    return node && doc_integer(doc, node, min, max, value, err);
-}
-
 static bool read_parts(struct saved *saved, const struct doc *doc, struct error *err)
 {
-    const struct doc_node *list = doc_need(doc, doc->root, "parts", err), *words, *sum;
+    const struct doc_node *list = doc_need(doc, doc->root, "parts", err), *sum;
     if (!list || !doc_is_list(doc, list, err))
         return false;
     if (list->count > SAVED_MAX_PARTS)
@@ -192,8 +191,7 @@ static bool read_parts(struct saved *saved, const struct doc *doc, struct error 
         return error_memory(err);
     for (const struct doc_node *node = list->first_child; node; node = node->next) {
         struct saved_part *part = &saved->parts[saved->part_count++];
-        if (!(words = doc_need(doc, node, "words", err)) ||
-            !doc_integer(doc, words, 1, MAX_WORDS, &part->words, err) ||
+        if (!fields_need(part, &words_field, 1, doc, node, err) ||
             !(sum = doc_need(doc, node, "checksum", err)) || !read_checksum(doc, sum, &part->checksum, err))
             return false;
     }
@@ -202,15 +200,16 @@ static bool read_parts(struct saved *saved, const struct doc *doc, struct error 
 
 static bool read_doc(struct saved *saved, const struct doc *doc, struct error *err)
 {
+    const struct doc_node *node;
     int64_t next;
     if (!doc_is_map(doc, doc->root, err) || !doc_need(doc, doc->root, "format", err) ||
         !doc_is_format(doc, doc->root, FORMAT, err) ||
-        !read_integer(doc, "iteration", 0, MAX_ITERATION, &saved->iteration, err) ||
-        !read_integer(doc, "batch", 1, INT32_MAX, &saved->batch, err) ||
-        !read_integer(doc, "next_sample", 0, INT64_MAX / 4096, &next, err))
+        !fields_need(saved, saved_fields, 2, doc, doc->root, err) ||
+        !(node = doc_need(doc, doc->root, "next_sample", err)) ||
+        !doc_integer(doc, node, 0, INT64_MAX / 4096, &next, err))
         return false;
     if (next % saved->batch != 0 || next / saved->batch != saved->iteration)
-        return doc_error(doc, doc_find(doc->root, "next_sample"), err,
+        return doc_error(doc, node, err,
                          "sample %" PRId64 " is not the next one after %" PRId64 " iterations of %" PRId64,
                          next, saved->iteration, saved->batch);
     return read_parts(saved, doc, err);
