@@ -1,7 +1,7 @@
 /* What Megatron-LM does only where an option asks for it: written as planned, and read back as written. */
 #include "devices/tables.h"
 #include "launch/launch.h"
-#include "support/jobs.h"
+#include "support/written_jobs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

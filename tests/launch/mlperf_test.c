@@ -1,8 +1,8 @@
 /* Published runs of MLPerf Training: their job as flags, read back, and as flags again. */
 #include "evidence/validate.h"
 #include "launch/launch.h"
-#include "support/jobs.h"
 #include "support/reference.h"
+#include "support/written_jobs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

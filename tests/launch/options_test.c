@@ -5,7 +5,7 @@
 #include "launch/launch.h"
 #include "launch/megatron.h"
 #include "support/expect.h"
-#include "support/jobs.h"
+#include "support/written_jobs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,8 +3,8 @@
 #include "core/file.h"
 #include "devices/tables.h"
 #include "launch/price.h"
-#include "support/jobs.h"
 #include "support/reference.h"
+#include "support/written_jobs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

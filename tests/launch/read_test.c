@@ -1,7 +1,7 @@
 /* Arguments of Megatron-LM, read. */
 #include "launch/megatron.h"
 #include "launch/texts.h"
-#include "support/jobs.h"
+#include "support/written_jobs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

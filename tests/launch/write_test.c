@@ -3,7 +3,7 @@
 #include "devices/tables.h"
 #include "launch/launch.h"
 #include "support/expect.h"
-#include "support/jobs.h"
+#include "support/written_jobs.h"
 
 #include <math.h>
 #include <setjmp.h>
