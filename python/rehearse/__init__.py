@@ -16,7 +16,7 @@ the options; ``rehearse.commands()`` has the names of all functions.
 """
 
 from rehearse import _handles, _rehearse
-from rehearse._handles import Cluster, Figure, Handle, Plan, Profile, Table
+from rehearse._handles import Cluster, Figure, Handle, Table
 from rehearse._rehearse import (
     Column,
     Error,
@@ -44,15 +44,18 @@ def from_torch(module, inputs, name="torch"):
     return convert(module, inputs, name)
 
 
-# A command is made when it is first asked for: an import has to be quick.
+# A command, and the class of an answer, are made when they are first asked for: an import has to be quick.
 def __getattr__(name):
-    if name not in _commands:
-        raise AttributeError(f"module 'rehearse' has no attribute '{name}'")
-    from rehearse import _options
+    if name in _commands:
+        from rehearse import _options
 
-    function = _options.function(name, _rehearse.Command(_commands[name]))
-    globals()[name] = function
-    return function
+        made = _options.function(name, _rehearse.Command(_commands[name]))
+    else:
+        made = _handles.class_named(name) if name[:1].isupper() else None
+        if made is None:
+            raise AttributeError(f"module 'rehearse' has no attribute '{name}'")
+    globals()[name] = made
+    return made
 
 
 def __dir__():

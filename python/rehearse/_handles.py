@@ -1,8 +1,16 @@
 """Results of calls: the handles of the library, with Python conveniences."""
 
+import json
+import keyword
+import os
+import re
 from collections.abc import Mapping, Sequence
 
 from rehearse import _rehearse
+
+# What docs/schema/ says of each answer, by the name of its format; it is read when the first one is made or asked about.
+_answers = None
+_classes = {}
 
 
 def as_array(column, dtype=None, copy=None):
@@ -20,6 +28,12 @@ class Table:
     """
 
     __slots__ = ("_handle", "_prefix")
+    _described = {}  # {attribute: key}
+
+    @staticmethod
+    def _other():
+        """The class of the maps of any other name."""
+        return Table
 
     def __init__(self, handle, prefix):
         object.__setattr__(self, "_handle", handle)
@@ -49,7 +63,10 @@ class Table:
         return self._handle[f"{self._prefix}.{name}"]
 
     def __getattr__(self, name):
-        return _attribute(self, self._handle, f"{self._prefix}.{name}")
+        return _attribute(self, *self._place(name), self._other())
+
+    def _place(self, name):
+        return self._handle, f"{self._prefix}.{name}"
 
     def __iter__(self):
         return iter(self.keys())
@@ -61,7 +78,7 @@ class Table:
         return f"{self._prefix}.{name}" in self._handle.names
 
     def __dir__(self):
-        return [*super().__dir__(), *self.keys()]
+        return _listed(self, super().__dir__(), self.keys())
 
     # What never changes is its own copy.
     def __copy__(self):
@@ -74,26 +91,38 @@ class Table:
         return f"<rehearse.Table {self._prefix}: {', '.join(self.keys())}>"
 
 
-def _attribute(owner, handle, name):
+def _attribute(owner, handle, name, table=Table):
     """The value of that name, or a table where names begin with it: also instead of a number, which is its length."""
     if name.startswith("__"):
         raise AttributeError(name)
     start = name + "."
     value = handle[name] if name in handle.names else None
-    if (value is None or type(value) is int) and any(other.startswith(start) for other in handle.names):
-        return Table(handle, name)
+    if table and (value is None or type(value) is int) and any(other.startswith(start) for other in handle.names):
+        return table(handle, name)
     if name not in handle.names:
         raise AttributeError(f"this {type(owner).__name__} has no '{name}'")
     return value
+
+
+def _listed(owner, attributes, names):
+    """What dir() shows: values that this answer lacks are left out, and those that nothing describes are there."""
+    there = {*names, *(name.split(".")[0] for name in names)}
+    lacking = {attribute for attribute, key in owner._described.items() if key not in there}
+    others = {name for name in there if name.isidentifier()} - set(owner._described.values())
+    return sorted({*attributes, *others} - lacking)
 
 
 class Handle(_rehearse.Handle):
     """The result of a call: values by name, and texts in every form. It never changes."""
 
     __slots__ = ()
+    _described = {}
 
     def __getattr__(self, name):
-        return _attribute(self, self, name)
+        return _attribute(self, *self._place(name))
+
+    def _place(self, name):
+        return self, name
 
     def keys(self):
         """The names of all values."""
@@ -127,7 +156,7 @@ class Handle(_rehearse.Handle):
         return name in self.names
 
     def __dir__(self):
-        return [*super().__dir__(), *{name.split(".")[0] for name in self.names}]
+        return _listed(self, super().__dir__(), self.names)
 
     # What never changes is its own copy.
     def __copy__(self):
@@ -145,8 +174,6 @@ class Handle(_rehearse.Handle):
 
     def to_dict(self):
         """The document that the command prints with --json."""
-        import json
-
         return json.loads(self.write("json"))
 
     # What Jupyter shows: a picture where there is one, else what the command prints. No picture is no reason to fail.
@@ -166,12 +193,6 @@ class Handle(_rehearse.Handle):
         from html import escape
 
         return f"<pre>{escape(str(self))}</pre>"
-
-
-class Profile(Handle):
-    """Seconds and bytes of layers on device types."""
-
-    __slots__ = ()
 
 
 class Cluster(Handle):
@@ -226,9 +247,87 @@ class Figure(Handle):
         super().save(path, form)
 
 
-for _kind, _class in {"profile": Profile, "cluster": Cluster, "plan": Plan, "figure": Figure}.items():
-    _rehearse.register(_kind, _class)
-_rehearse.register(None, Handle)
+def attribute_name(key, base):
+    """The attribute of a key: Python's own words, and the names of methods, get a low line."""
+    name = re.sub(r"\W", "_", key)
+    return name + "_" if keyword.iskeyword(name) or hasattr(base, name) else name
+
+
+def described(value, is_list=False):
+    """The type and the documentation of a value: ("float", "seconds … [s]"). Those of a list of answers are columns."""
+    kind, unit, meaning = value
+    if is_list:
+        kind = kind if kind in ("column", "texts", "any") else "texts" if kind in ("str", "text") else "column"
+    return kind, f"{meaning} [{unit}]" if unit else meaning
+
+
+def _table_of(value, name, is_list):
+    """The class of a map of values; a single value has none of its own."""
+    return Table if isinstance(value, list) else _with_values(type(name, (Table,), {"__slots__": ()}), value, is_list)
+
+
+def _property(key, value, name, is_list):
+    single = isinstance(value, list)
+    table = None if single else _table_of(value, name, is_list)
+    text = described(value, is_list)[1] if single else value["doc"]
+    return property(lambda self: _attribute(self, *self._place(key), table), doc=text)
+
+
+def _with_values(made, value, is_list=False):
+    """The class, with a property for each value that is described."""
+    base = made.__base__
+    made.__doc__ = made.__doc__ if made.__doc__ != base.__doc__ else value["doc"]
+    made._described = {attribute_name(key, base): key for key in value["of"] if key != "*"}
+    for name, key in made._described.items():
+        setattr(made, name, _property(key, value["of"][key], f"{made.__name__}.{name}", is_list))
+    if "*" in value["of"] and base is Table:
+        other = _table_of(value["of"]["*"], made.__name__, is_list)
+        made._other = staticmethod(lambda: other)
+    return made
+
+
+def answers():
+    """What is known of each answer."""
+    global _answers
+    if _answers is None:
+        with open(os.path.join(os.path.dirname(__file__), "_answers.json"), encoding="utf-8") as file:
+            _answers = json.load(file)
+    return _answers
+
+
+def class_of(format_name, is_list=False):
+    """The class of the answers of a format, or of lists of them; Handle where none is known."""
+    if (format_name, is_list) not in _classes:
+        answer = answers().get(format_name)
+        made = Handle
+        if answer and is_list:
+            made = _with_values(type(answer["class"] + "List", (Handle,), {"__slots__": (), "__module__": "rehearse"}), answer, True)
+        elif answer:
+            made = {"Plan": Plan}.get(answer["class"]) or type(answer["class"], (Handle,), {"__slots__": (), "__module__": "rehearse"})
+            made = _with_values(made, answer)
+        _classes[format_name, is_list] = made
+    return _classes[format_name, is_list]
+
+
+def class_named(name):
+    """The class of this name, or None."""
+    for format_name, answer in answers().items():
+        if name in (answer["class"], answer["class"] + "List" if answer["lists"] else None):
+            return class_of(format_name, name != answer["class"])
+    return None
+
+
+def _choose(kind, start):
+    """The class of a handle, by the beginning of its document where it is a report."""
+    if kind == "figure":
+        return Figure
+    if not start:
+        return Handle if kind in ("report", "sweep") else class_of(kind)
+    before, _, name = start.partition('"format": "rehearse-')
+    return class_of(name.partition("/")[0], before.lstrip().startswith("["))
+
+
+_rehearse.register(_choose)
 Mapping.register(Handle)
 Mapping.register(Table)
 Sequence.register(_rehearse.Column)

@@ -41,8 +41,8 @@ PyObject *binding_item(PyObject *dict, const char *key);
 /* A handle as an object of its kind's class, which frees it; on failure frees it and returns NULL. */
 PyObject *handle_wrap(rh_handle *handle);
 
-/* Sets the class of a kind: handles of it become objects of that class, which must be derived from Handle. */
-PyObject *handle_register(PyObject *module, PyObject *args);
+/* Sets the function that chooses the class of a handle, which must be derived from Handle. */
+PyObject *handle_register(PyObject *module, PyObject *function);
 
 /* Borrowed. NULL, and a TypeError that begins with `name`: not a handle. */
 rh_handle *handle_of(PyObject *object, const char *name);

@@ -7,8 +7,8 @@ struct handle {
     PyObject_HEAD rh_handle *handle;
 };
 
-/* {kind: class}; that of all other kinds is registered as None. Made when the first class is registered. */
-static PyObject *classes;
+/* Called with a kind and the beginning of a document: the class of the handle. */
+static PyObject *chooser;
 
 /* The classes, types and exceptions are those of one interpreter, and would be gone with another one. */
 static bool is_own_interpreter(void)
@@ -19,24 +19,16 @@ static bool is_own_interpreter(void)
     return own == now;
 }
 
-PyObject *handle_register(PyObject *module, PyObject *args)
+PyObject *handle_register(PyObject *module, PyObject *function)
 {
     (void)module;
-    PyObject *kind, *class;
-    if (!PyArg_ParseTuple(args, "OO", &kind, &class))
-        return NULL;
     if (!is_own_interpreter()) {
         PyErr_SetString(PyExc_ImportError,
                         "rehearse is already loaded by another interpreter of this process");
         return NULL;
     }
-    if (!PyType_Check(class) || !PyType_IsSubtype((PyTypeObject *)class, handle_type)) {
-        PyErr_SetString(PyExc_TypeError, "register: expected a class derived from Handle");
-        return NULL;
-    }
-    if (!classes && !(classes = PyDict_New()))
-        return NULL;
-    return PyDict_SetItem(classes, kind, class) < 0 ? NULL : binding_ref(Py_None);
+    chooser = binding_ref(function);
+    return binding_ref(Py_None);
 }
 
 static rh_handle *unwrap(PyObject *self)
@@ -44,15 +36,32 @@ static rh_handle *unwrap(PyObject *self)
     return ((struct handle *)self)->handle;
 }
 
+/* A report has its document, whose beginning names the format; that of other kinds would be written for it alone. */
+static PyObject *choose_class(const rh_handle *handle)
+{
+    const char *kind = rh_kind(handle);
+    struct rh_text text = {0};
+    if (strcmp(kind, "report") == 0 || strcmp(kind, "sweep") == 0)
+        (void)rh_write(handle, "json", &text, NULL);
+    char start[128] = "";
+    for (size_t i = 0; i < text.length && i < sizeof start - 1 && text.data[i] > 0; i++)
+        start[i] = text.data[i];
+    rh_text_free(&text);
+    PyObject *class =
+        chooser ? PyObject_CallFunction(chooser, "ss", kind, start) : binding_ref((PyObject *)handle_type);
+    if (!class || (PyType_Check(class) && PyType_IsSubtype((PyTypeObject *)class, handle_type)))
+        return class;
+    PyErr_SetString(PyExc_TypeError,
+                    "register: expected a function that chooses classes derived from Handle");
+    Py_DECREF(class);
+    return NULL;
+}
+
 PyObject *handle_wrap(rh_handle *handle)
 {
-    PyObject *class = classes ? binding_item(classes, rh_kind(handle)) : NULL;
-    if (!class && classes && !PyErr_Occurred())
-        class = PyDict_GetItemWithError(classes, Py_None);
-    struct handle *object =
-        PyErr_Occurred()
-            ? NULL
-            : (struct handle *)PyType_GenericAlloc(class ? (PyTypeObject *)class : handle_type, 0);
+    PyObject *class = choose_class(handle);
+    struct handle *object = class ? (struct handle *)PyType_GenericAlloc((PyTypeObject *)class, 0) : NULL;
+    Py_XDECREF(class);
     if (object)
         object->handle = handle;
     else

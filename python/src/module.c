@@ -80,8 +80,8 @@ static PyObject *commands(PyObject *module, PyObject *unused)
 
 static PyMethodDef methods[] = {
     {"commands", commands, METH_NOARGS, "The names of all commands."},
-    {"register", handle_register, METH_VARARGS,
-     "register(kind, class): handles of this kind become objects of class."},
+    {"register", handle_register, METH_O,
+     "register(function): handles become objects of the class function(kind, start of the document)."},
     {0},
 };
 

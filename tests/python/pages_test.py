@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 import rehearse
+from described import complaints_about
 
 ROOT = os.environ["REHEARSE_SOURCE_ROOT"]
 
@@ -43,6 +44,7 @@ class Pages(unittest.TestCase):
         """All that the document of an answer has is a value of it."""
         lacking = sorted(set(leaves_of(handle.to_dict())) - set(handle.names) - {"format"})
         self.assertEqual(lacking, [], f"{name} of {handle.kind}")
+        self.assertEqual(complaints_about(handle), [], name)
         return True
 
     def run_page(self, page, folder):

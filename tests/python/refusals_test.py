@@ -47,6 +47,9 @@ class Refusals(unittest.TestCase):
                 remove_mem_hooks()
         return True
 
+    def setUp(self):
+        self.assertTrue(rehearse.Profile)  # what is read once is no part of a call
+
     def test_a_call(self):
         command = rehearse._rehearse.Command("cost")
         self.assertGreater(self.refuse_each(lambda: command(model="gpt2", devices=["a100", "h100"], microbatch_size="2")), 3)

@@ -152,7 +152,7 @@ static void write_figures(struct json *json, const struct trial *trial)
     json_number(json, "bubble_over_ideal", timing->makespan / trial->ideal - 1);
     json_number(json, "stage_bubble_over_ideal", timing->span / trial->ideal - 1);
     json_number(json, "peak_activation_microbatches", timing->peak);
-    json_number(json, "steady_state", trial->period);
+    json_number(json, "steady_state", isfinite(trial->period) ? trial->period : timing->makespan);
     json_number(json, "formula", trial->formula.makespan);
     json_string(json, "formula_text", trial->formula.text);
     json_bool(json, "formula_exact", trial->formula.exact);

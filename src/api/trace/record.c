@@ -120,7 +120,6 @@ static void answer(const struct rh_trace_request *asked, const char *cgroup,
     api_add_flag(handle, "complete", complete);
     if (cgroup)
         api_add_string(handle, "cgroup", cgroup);
-    api_add_string(handle, "not_followed", text_within(&found->clients, &report->text));
     if (asked->command.count > 0)
         api_add_count(handle, "status", found->status);
 }

@@ -1,0 +1,141 @@
+"""The classes of answers: what docs/schema/ says is what callers see, and nothing lacks a meaning or a unit."""
+
+import importlib.machinery
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import rehearse
+from described import complaints_about
+from rehearse import _handles
+
+ROOT = os.environ["REHEARSE_SOURCE_ROOT"]
+SCHEMAS = os.path.join(ROOT, "docs", "schema")
+JOB = {"model": "gpt2-xl", "device": "h100", "devices": 8, "global_batch": 64}
+
+
+def script(name):
+    """A script as a module."""
+    loader = importlib.machinery.SourceFileLoader(name.replace("-", "_"), os.path.join(ROOT, "scripts", name))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
+
+
+class Schemas(unittest.TestCase):
+    def complaints(self, file=None, pattern="", by=""):
+        """Those about a copy of the schemas, in one of which the first match is replaced."""
+        with tempfile.TemporaryDirectory() as folder:
+            copy = os.path.join(folder, "schema")
+            shutil.copytree(SCHEMAS, copy)
+            if file:
+                path = os.path.join(copy, file)
+                with open(path, encoding="utf-8") as old:
+                    text, changed = re.subn(pattern, by, old.read(), count=1)
+                self.assertEqual(changed, 1)
+                with open(path, "w", encoding="utf-8") as new:
+                    new.write(text)
+            return script("describe-answers").describe(copy)[1]
+
+    def test_nothing_lacks_a_unit_or_a_meaning(self):
+        self.assertEqual(self.complaints(), [])
+
+    def test_a_number_without_a_unit_is_found(self):
+        self.assertIn("price-1.json.parameters: no unit", self.complaints("price-1.json", '"unit": "1", ', ""))
+
+    def test_a_value_without_a_meaning_is_found(self):
+        lacking = self.complaints("plan-2.json", r'"description": "version of rehearse", ', "")
+        self.assertIn("plan-2.json.made_by.version: no description", lacking)
+
+    def test_a_second_name_of_no_answer_is_found(self):
+        lacking = self.complaints("README.md", r"\| \[`rehearse-goodput/1`.*\n", "")
+        self.assertEqual(lacking, ["src/api: second names of rehearse-goodput/1, which no command makes"])
+
+
+class Answers(unittest.TestCase):
+    def test_answers_are_what_is_said_of_them(self):
+        plan = rehearse.plan(**JOB)
+        sweep = rehearse.plan(**{**JOB, "devices": "4..8"})
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "plan.json")
+            plan.save(path)
+            check = rehearse.check_plan(path)
+        made = {
+            "Plan": plan,
+            "Sweep": sweep,
+            "PlanCheckList": check,
+            "PlayedPlan": rehearse.simulate(plan),
+            "PlayedSchedules": rehearse.simulate(plan, compare=True),
+            "Simulation": rehearse.simulate(schedule="zb-v", stages=2, microbatches=3),
+            "SimulationComparison": rehearse.simulate(compare=True, stages=2, microbatches=3),
+            "SimulationSweep": rehearse.sweep(model="gpt2-xl", device="h100", devices="2,4", global_batch=8, fix=["mbs=1"]),
+            "Profile": rehearse.cost(model="gpt2-xl", devices="h100"),
+            "Tables": rehearse.cost(list=True),
+            "WorkloadList": rehearse.feed(list=True),
+        }
+        for name, answer in made.items():
+            with self.subTest(name):
+                self.assertEqual(type(answer).__name__, name)
+                self.assertIs(type(answer), getattr(rehearse, name))
+                self.assertEqual(complaints_about(answer), [])
+
+    def test_tables_of_callers_are_described(self):
+        played = rehearse.simulate(rehearse.plan(**JOB), keep_tasks=True)
+        self.assertEqual(complaints_about(played), [])
+        self.assertEqual(type(played.tasks).begin.__doc__, "begin [s]")
+        self.assertEqual(len(played.tasks.begin), len(played.tasks.kind))
+
+    def test_help_says_meaning_and_unit(self):
+        self.assertEqual(rehearse.Plan.memory.__doc__, "bytes of the fullest device [B]")
+        self.assertEqual(rehearse.Simulation.makespan.__doc__, "time from the first pass to the last [s]")
+        self.assertEqual(type(rehearse.plan(**JOB).made_by).planner.__doc__, rehearse.Plan.planner.__doc__)
+        for answer in _handles.answers().values():
+            made = getattr(rehearse, answer["class"])
+            for name in made._described:
+                self.assertTrue(getattr(made, name).__doc__, f"{answer['class']}.{name}")
+
+    def test_dir_has_what_there_is(self):
+        plan = rehearse.plan(**JOB)
+        self.assertEqual(len(dir(plan)), len(set(dir(plan))))
+        for name in ("memory", "stages", "made_by", "devices_used", "write"):
+            self.assertIn(name, dir(plan))
+        self.assertNotIn("budget", dir(plan))
+        self.assertIn("budget", dir(type(plan)))
+        self.assertFalse(hasattr(plan, "budget"))
+        with self.assertRaisesRegex(AttributeError, "this Plan has no 'budget'"):
+            plan.budget
+        self.assertIn("bytes", dir(plan.stages))
+        self.assertIn("total", dir(plan.pipelines) + dir(plan.iteration) + ["total"])
+
+    def test_keys_that_are_no_names(self):
+        fixed = rehearse.plan(**{**JOB, "model": "llama-3-8b"}, fix=["tp=2", "tp-overlap=yes"])
+        self.assertEqual(fixed.training.technique.tp_overlap, "yes")
+        made_by = fixed.made_by
+        self.assertIsNone(made_by.import_)
+
+    def test_what_has_a_value_is_not_unknown(self):
+        for schedule in ("zb-v", "1f1b", "pipedream"):
+            simulation = rehearse.simulate(schedule=schedule, stages=2, microbatches=4)
+            with self.subTest(schedule):
+                self.assertLessEqual(simulation.iteration_time, simulation.makespan)
+                self.assertEqual(simulation.iteration_time == simulation.makespan, simulation.flushes)
+
+    def test_an_import_reads_no_descriptions(self):
+        said = subprocess.run([sys.executable, "-c", "import rehearse; print(rehearse._handles._answers)"], stdout=subprocess.PIPE)
+        self.assertEqual(said.stdout.strip(), b"None")
+        self.assertEqual(json.loads(json.dumps(_handles.answers())), _handles.answers())
+
+    def test_an_unknown_class_is_no_attribute(self):
+        for name in ("Plans", "plan_", "Planlist"):
+            with self.subTest(name), self.assertRaises(AttributeError):
+                getattr(rehearse, name)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
