@@ -95,10 +95,10 @@ static bool try_run(const struct set *set, struct run_options *options, bool dir
     if (!comm || !storage)
         fail(err.text);
     options->workload = &set->workload;
-    options->layout = &set->layout;
-    options->storage = storage;
+    options->loader.layout = &set->layout;
+    options->loader.storage = storage;
     options->comm = comm;
-    options->exact = true;
+    options->loader.exact = true;
     bool ok = run_workload(options, result, &err);
     if (!ok)
         fprintf(stderr, "bench: %s\n", err.text);
@@ -279,7 +279,7 @@ static void bench_deadlines(void)
              11);
     for (int i = 0; i < 3; i++) {
         struct run_result result;
-        struct run_options options = {.accelerators = counts[i], .epochs = 1, .max_threads = 8};
+        struct run_options options = {.accelerators = counts[i], .epochs = 1, .loader = {.max_threads = 8}};
         static struct sleeper sleeper;
         sleeper = (struct sleeper){0};
         if (pthread_create(&sleeper.thread, NULL, sleep_on, &sleeper) != 0)

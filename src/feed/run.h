@@ -22,18 +22,16 @@ enum run_drop { RUN_DROP_NOTHING, RUN_DROP_FILES, RUN_DROP_SYSTEM };
 
 struct run_options {
     const struct workload *workload;
-    const struct dataset_layout *layout;
-    struct storage *storage; /* names are relative to the data folder */
+    /* layout, storage (names are relative to the data folder), max_threads, decode, verify and exact; the run sets the rest */
+    struct loader_options loader;
     struct comm *comm;
     int accelerators; /* of this process */
 
-    int max_threads;            /* of this process; 0: LOADER_THREADS */
-    bool decode, verify, exact; /* of struct loader_options */
-    double copy_rate;           /* bytes/s from host to device; 0: copies take no time */
-    bool no_barrier;            /* accelerators wait for each other at the end of a block only */
-    enum run_drop drop;         /* drop from the page cache before every epoch */
-    uint64_t entropy;           /* for shuffle: random */
-    int64_t epochs;             /* replaces the workload's number; 0: the workload's */
+    double copy_rate;   /* bytes/s from host to device; 0: copies take no time */
+    bool no_barrier;    /* accelerators wait for each other at the end of a block only */
+    enum run_drop drop; /* drop from the page cache before every epoch */
+    uint64_t entropy;   /* for shuffle: random */
+    int64_t epochs;     /* replaces the workload's number; 0: the workload's */
 
     /* NULL: none, whatever the workload says; its peers are checkpoint_peers_of(comm). */
     struct checkpoint *checkpoint;

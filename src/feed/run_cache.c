@@ -9,7 +9,7 @@
 
 static bool is_local(const struct run *run)
 {
-    return storage_options(run->options->storage)->method != STORAGE_S3;
+    return storage_options(run->options->loader.storage)->method != STORAGE_S3;
 }
 
 static bool one_of_host(const struct run *run)
@@ -95,10 +95,10 @@ static bool look_at_file(struct look *look, int64_t number, struct error *err)
     struct dataset_file file;
     struct text name = {0};
     bool ok = true;
-    dataset_file_init(&file, options->layout, number);
+    dataset_file_init(&file, options->loader.layout, number);
     for (int part = 0; part < dataset_file_parts(&file) && ok; part++) {
         ok = dataset_file_path(&file, part, &name) || error_memory(err);
-        char *path = ok ? storage_path(options->storage, name.data, err) : NULL;
+        char *path = ok ? storage_path(options->loader.storage, name.data, err) : NULL;
         ok = path && (look_at_part(look, path, err) || (part > 0 && err->kind == ERROR_INPUT));
         free(path);
     }
@@ -113,7 +113,7 @@ static bool look_at_phase(struct look *look, enum metrics_phase phase, int64_t e
 {
     const struct run *run = look->run;
     const struct comm *comm = run->options->comm;
-    const struct dataset_layout *layout = run->options->layout;
+    const struct dataset_layout *layout = run->options->loader.layout;
     const struct order *order = phase == METRICS_EVAL ? &run->result->eval : &run->result->train;
     int64_t first = phase == METRICS_EVAL ? layout->files_train : 0, count = 0;
     int64_t files = phase == METRICS_EVAL ? layout->files_eval : layout->files_train;
@@ -147,7 +147,8 @@ static bool counters(const struct run *run, int64_t *read, int64_t *written)
 {
     struct storage_facts facts;
     struct error ignored;
-    char *path = is_local(run) && one_of_host(run) ? storage_path(run->options->storage, "", &ignored) : NULL;
+    char *path =
+        is_local(run) && one_of_host(run) ? storage_path(run->options->loader.storage, "", &ignored) : NULL;
     bool known = path && storage_facts(path, &facts, &ignored) && facts.counted;
     if (known) {
         *read = facts.read_bytes;

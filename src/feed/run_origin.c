@@ -15,7 +15,8 @@ bool run_origin_begin(struct run *run, struct error *err)
     int64_t bytes;
     run->process_counts = storage_process_read(&bytes);
     run->origins = calloc((size_t)run->epochs * METRICS_PHASES, sizeof *run->origins);
-    return run->origins ? origin_evidence_for(run->options->storage, &run->evidence, err) : error_memory(err);
+    return run->origins ? origin_evidence_for(run->options->loader.storage, &run->evidence, err)
+                        : error_memory(err);
 }
 
 static int64_t delivered(const struct run *run, enum metrics_phase phase)

@@ -47,7 +47,7 @@ static bool make_order(const struct run *run, enum metrics_phase phase, struct o
                        struct error *err)
 {
     const struct workload *workload = run->options->workload;
-    const struct dataset_layout *layout = run->options->layout;
+    const struct dataset_layout *layout = run->options->loader.layout;
     int64_t files = phase == METRICS_EVAL ? layout->files_eval : layout->files_train, samples, left;
     left = leave_short_file(layout, phase == METRICS_EVAL, &files, &samples);
     struct order_options options = {
@@ -235,7 +235,7 @@ static bool make_metrics(struct run *run, struct error *err)
 static bool reopens(const struct run *run)
 {
     enum workload_loader loader = run->options->workload->reader.data_loader;
-    const char *format = run->options->layout->format->name;
+    const char *format = run->options->loader.layout->format->name;
     return (loader == WORKLOAD_LOADER_PYTORCH || loader == WORKLOAD_LOADER_DALI) &&
            !strstr(format, "indexed_binary") && strcmp(format, "raw") != 0;
 }
@@ -251,23 +251,16 @@ static bool make_loader(struct run *run, enum metrics_phase phase, struct error 
 {
     const struct run_options *options = run->options;
     const struct workload_reader *reader = &options->workload->reader;
-    const struct loader_options loader = {
-        .storage = options->storage,
-        .layout = options->layout,
-        .first = run->first,
-        .count = options->accelerators,
-        .read_threads = (int)reader->read_threads,
-        .workers = workers_of(reader),
-        .max_threads = options->max_threads,
-        .prefetch = (int)reader->prefetch_size,
-        .reopen = reopens(run),
-        .once = reader->read_type == WORKLOAD_READ_MEMORY,
-        .decode = options->decode,
-        .verify = options->verify,
-        .exact = options->exact,
-        .preprocess = reader->preprocess_time,
-        .seed = (uint64_t)options->workload->train.seed ^ PREPROCESS_STREAM,
-    };
+    struct loader_options loader = options->loader;
+    loader.first = run->first;
+    loader.count = options->accelerators;
+    loader.read_threads = (int)reader->read_threads;
+    loader.workers = workers_of(reader);
+    loader.prefetch = (int)reader->prefetch_size;
+    loader.reopen = reopens(run);
+    loader.once = reader->read_type == WORKLOAD_READ_MEMORY;
+    loader.preprocess = reader->preprocess_time;
+    loader.seed = (uint64_t)options->workload->train.seed ^ PREPROCESS_STREAM;
     run->loaders[phase] = loader_new(&loader, err);
     return run->loaders[phase] != NULL;
 }
@@ -322,7 +315,7 @@ static bool plan(struct run *run, struct error *err)
     run->first = comm_rank(options->comm) * options->accelerators;
     run->total = comm_size(options->comm) * options->accelerators;
     run->train = workload->workflow.train && epochs > 0;
-    run->eval = run->train && workload->workflow.evaluation && options->layout->files_eval > 0;
+    run->eval = run->train && workload->workflow.evaluation && options->loader.layout->files_eval > 0;
     run->save = workload->workflow.checkpoint && options->checkpoint;
     run->epochs = run->train ? epochs < INT_MAX ? (int)epochs : INT_MAX : 1;
     run->saves = run->save ? rhythm(workload->checkpoint.checkpoint_after_step,

@@ -96,10 +96,10 @@ static struct workload_storage_choice choice_of(const struct session *session)
 {
     struct workload_storage_choice choice = session->options.storage;
     int64_t asked = session->options.run.workload->reader.transfer_size;
-    if (choice.request == 0 && asked > 0)
-        choice.request = asked < STORAGE_MIN_REQUEST   ? STORAGE_MIN_REQUEST
-                         : asked > STORAGE_MAX_REQUEST ? STORAGE_MAX_REQUEST
-                                                       : asked;
+    if (choice.options.request == 0 && asked > 0)
+        choice.options.request = asked < STORAGE_MIN_REQUEST   ? STORAGE_MIN_REQUEST
+                                 : asked > STORAGE_MAX_REQUEST ? STORAGE_MAX_REQUEST
+                                                               : asked;
     return choice;
 }
 
@@ -109,7 +109,7 @@ static bool open_storage(struct session *session, struct error *err)
     const struct workload *workload = session->options.run.workload;
     if (!workload_layout(workload, NULL, &session->layout, err))
         return false;
-    session->options.run.layout = &session->layout;
+    session->options.run.loader.layout = &session->layout;
     session->storage = workload_storage_open(workload, workload->dataset.data_folder, &choice, err);
     return session->storage != NULL;
 }
@@ -154,7 +154,7 @@ static bool make_checkpoint(struct session *session, int ranks, struct error *er
         /* the ranks of a node, as DLIO means it */
         .shift =
             given->recovery_rank_shift ? (int64_t)options->savers * comm_local_size(options->run.comm) : 0,
-        .verify = options->run.verify,
+        .verify = options->run.loader.verify,
         .cold = options->run.drop != RUN_DROP_NOTHING,
         .stop = options->run.stop,
         .peers = checkpoint_peers_of(options->run.comm),
@@ -223,7 +223,7 @@ bool session_open(struct session *session, const struct session_options *options
     struct run_options *run = &session->options.run;
     *session = (struct session){.options = *options, .data_set = -1, .device_read = -1, .device_written = -1};
     session->opened = clock_nanoseconds();
-    session->options.storage.stop = run->stop;
+    session->options.storage.options.stop = run->stop;
     if (options->savers == 0)
         session->options.savers = run->accelerators;
     int64_t processes = comm_size(run->comm), ranks = session->options.savers * processes;
@@ -233,8 +233,8 @@ bool session_open(struct session *session, const struct session_options *options
            (!options->plan || checkpoint_of_plan(&session->of_plan, options->plan, ranks, NULL, err));
     done = together(session, done, "the start", err) && same_configuration(session, err) &&
            open_data(session, err) && open_checkpoint(session, (int)ranks, err);
-    run->storage = session->storage ? session->storage : session->saves;
-    run->exact = session->found;
+    run->loader.storage = session->storage ? session->storage : session->saves;
+    run->loader.exact = session->found;
     if (!done)
         session_close(session);
     return done;
@@ -249,7 +249,7 @@ void session_close(struct session *session)
         result_steps_release(&session->each);
     storage_free(session->saves);
     storage_free(session->storage);
-    if (run->layout)
+    if (run->loader.layout)
         dataset_layout_release(&session->layout);
     free(session->hosts);
     free(session->cpuinfo);

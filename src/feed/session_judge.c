@@ -153,7 +153,7 @@ static int64_t samples_of(const struct session *session, enum metrics_phase phas
 {
     struct metrics_figures figures;
     struct error err;
-    return metrics_figures(&session->run.whole, phase, METRICS_RUN, &figures, &err) ? figures.all_samples : 0;
+    return metrics_figures(&session->run.whole, phase, METRICS_RUN, &figures, &err) ? figures.all.samples : 0;
 }
 
 /* Reports the samples that no accelerator reads in an epoch, and whether they are the same in every epoch. */
@@ -387,8 +387,8 @@ bool session_judge(struct session *session, struct error *err)
     if (comm_rank(session->options.run.comm) > 0)
         return true;
     const struct run_resident *resident = &session->run.resident;
-    session->data_set = session->options.run.layout ? dataset_layout_bytes(&session->layout) : -1;
-    if (session->options.run.layout && resident->before.files >= session->layout.files_train &&
+    session->data_set = session->options.run.loader.layout ? dataset_layout_bytes(&session->layout) : -1;
+    if (session->options.run.loader.layout && resident->before.files >= session->layout.files_train &&
         session->run.eval.steps == 0)
         session->data_set = resident->before.bytes; /* the size of the files on disk */
     if (!judge(session, err))

@@ -130,7 +130,7 @@ static void test_a_stop_does_not_wait_for_storage(void **state)
     if (child == 0) {
         struct error err;
         const struct storage_calls calls = {.pread = hang};
-        options.storage =
+        options.loader.storage =
             storage_new(&(struct storage_options){.root = set.folder.path, .calls = &calls}, &err);
         options.stop = &asked_to_stop;
         bool ok = run_workload(&options, &result, &err);

@@ -36,7 +36,7 @@ static void test_one_thread_and_four_read_the_same(void **state)
     uint64_t marks[2][3];
     CONFIGURE("train.epochs=1");
     for (int i = 0; i < 2; i++) {
-        options.max_threads = i == 0 ? 1 : 4;
+        options.loader.max_threads = i == 0 ? 1 : 4;
         run_release(&result);
         require_run();
         for (int a = 0; a < 3; a++)
@@ -215,7 +215,7 @@ static void test_a_file_truncated_meanwhile_ends_the_run(void **state)
     set.calls = (struct storage_calls){.context = &accident, .pread = truncating_pread};
     set.storage = storage_new(&(struct storage_options){.root = set.folder.path, .calls = &set.calls}, &err);
     assert_non_null(set.storage);
-    options.storage = set.storage;
+    options.loader.storage = set.storage;
     set_path(accident.path, 4);
     assert_false(run_workload(&options, &result, &err));
     assert_non_null(strstr(err.text, "img_04_of_12.npz"));
@@ -273,11 +273,9 @@ static int rank_main(const char *mode)
         return 1;
     CONFIGURE("workflow.evaluation=true");
     options = (struct run_options){.workload = &workload,
-                                   .layout = &set.layout,
-                                   .storage = set.storage,
+                                   .loader = {.layout = &set.layout, .storage = set.storage, .exact = true},
                                    .comm = comm,
                                    .accelerators = 1,
-                                   .exact = true,
                                    .no_barrier = strcmp(mode, "free") == 0};
     if (!run_workload(&options, &result, &err)) {
         printf("<%d: %s>\n", comm_rank(comm), err.text);

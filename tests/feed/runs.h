@@ -43,11 +43,9 @@ static inline int start(void **state)
     comm = comm_open(0, &err);
     assert_non_null(comm);
     options = (struct run_options){.workload = &workload,
-                                   .layout = &set.layout,
-                                   .storage = set.storage,
+                                   .loader = {.layout = &set.layout, .storage = set.storage, .exact = true},
                                    .comm = comm,
-                                   .accelerators = 3,
-                                   .exact = true};
+                                   .accelerators = 3};
     return 0;
 }
 

@@ -106,10 +106,9 @@ static void open_session(const char *const *overrides, int count)
                 .comm = comm,
                 .accelerators = 2,
                 .copy_rate = copy_rate,
-                .verify = verifies,
+                .loader.verify = verifies,
                 .drop = drop},
         .version = "test",
-        .storage = {.method = -1},
         .warm = warm,
     };
     close_session();
@@ -169,14 +168,14 @@ static void making_data_first_changes_nothing(void **state)
     (void)state;
     RUN("train.epochs=1");
     const struct metrics_figures first = figures();
-    assert_int_equal(first.all_samples, 24);
-    assert_in_range(first.all_bytes, 24 * 900000, 24 * 1200000);
+    assert_int_equal(first.all.samples, 24);
+    assert_in_range(first.all.bytes, 24 * 900000, 24 * 1200000);
     assert_true(workload.dataset.record_length_bytes == 1048576);
     assert_true(workload.dataset.record_length_bytes_resize == 4096);
     RUN("train.epochs=1", "workflow.generate_data=false");
     const struct metrics_figures second = figures();
-    assert_int_equal(first.all_samples, second.all_samples);
-    assert_int_equal(first.all_bytes, second.all_bytes);
+    assert_int_equal(first.all.samples, second.all.samples);
+    assert_int_equal(first.all.bytes, second.all.bytes);
 }
 
 /* DLIO reads past `model_size`, and saves 10 KiB. */
@@ -226,7 +225,7 @@ static void one_file_of_many_samples_is_read(void **state)
         "dataset.record_length_bytes=640", "dataset.record_length_bytes_stdev=0", "reader.batch_size=1");
     const struct metrics_figures f = figures();
     assert_int_equal(session.run.train.steps, 50);
-    assert_int_equal(f.all_samples, 2 * 100);
+    assert_int_equal(f.all.samples, 2 * 100);
     assert_true(f.samples_per_second > 0);
 }
 
@@ -274,7 +273,7 @@ static void samples_of_every_format_are_verified(void **state)
             "dataset.record_length_bytes_stdev=0",
             rows ? "dataset.num_files_train=1" : "dataset.num_files_train=12",
             rows ? "dataset.num_samples_per_file=12" : "dataset.num_samples_per_file=1");
-        assert_int_equal(figures().all_samples, 12);
+        assert_int_equal(figures().all.samples, 12);
     }
     verifies = false;
 }
@@ -412,8 +411,8 @@ static bool find(int limit, struct session_max *found, struct error *err)
     struct storage *slow = storage_new(&(struct storage_options){.root = used->root, .calls = &calls}, err);
     assert_non_null(slow);
     storage_free(session.storage);
-    session.storage = session.options.run.storage = slow;
-    session.options.run.max_threads = 1;
+    session.storage = session.options.run.loader.storage = slow;
+    session.options.run.loader.max_threads = 1;
     return session_find_max(&session, limit, found, err);
 }
 

@@ -168,9 +168,9 @@ static struct session_options options_of(const struct feed_job *job, const char 
                 .workload = &job->workload,
                 .comm = job->comm,
                 .accelerators = (int)asked->accelerators,
-                .max_threads = (int)asked->read_threads_most,
-                .decode = asked->decode,
-                .verify = asked->verify,
+                .loader = {.max_threads = (int)asked->read_threads_most,
+                           .decode = asked->decode,
+                           .verify = asked->verify},
                 .copy_rate = asked->copy_rate,
                 .no_barrier = asked->no_barrier,
                 .drop =
@@ -183,10 +183,13 @@ static struct session_options options_of(const struct feed_job *job, const char 
         .override_count = job->overrides.count,
         .storage =
             {
-                .method = given[FEED_METHOD] ? option_index(methods, asked->method) : -1,
-                .direct = asked->direct,
-                .request = (int64_t)asked->request,
-                .queue_depth = (int)asked->depth,
+                .has_method = given[FEED_METHOD],
+                .options = {.method = given[FEED_METHOD]
+                                          ? (enum storage_kind)option_index(methods, asked->method)
+                                          : STORAGE_POSIX,
+                            .direct = asked->direct,
+                            .request = (int64_t)asked->request,
+                            .queue_depth = (int)asked->depth},
             },
         .savers = job->savers,
         .plan = job->has_plan ? &job->plan : NULL,

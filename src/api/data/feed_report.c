@@ -14,7 +14,7 @@ static const char *plural(int64_t count)
 static void report_head(const struct session *session, struct text *out)
 {
     const struct workload *workload = session->options.run.workload;
-    const struct storage_options *used = storage_options(session->options.run.storage);
+    const struct storage_options *used = storage_options(session->options.run.loader.storage);
     int accelerators = session->options.run.accelerators * comm_size(session->options.run.comm);
     text_format(out, "%s: %d accelerator%s on %d host%s; %s%s below %s\n", workload->name, accelerators,
                 plural(accelerators), session->host_count, plural(session->host_count),
@@ -120,7 +120,7 @@ static int64_t bytes_of(const struct session *session)
     int64_t sum = 0;
     for (int phase = 0; phase < METRICS_PHASES; phase++)
         if (metrics_figures(&session->run.whole, (enum metrics_phase)phase, METRICS_RUN, &figures, &ignored))
-            sum += figures.all_bytes;
+            sum += figures.all.bytes;
     return sum;
 }
 

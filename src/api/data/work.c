@@ -37,7 +37,7 @@ bool data_place_of_workload(struct data_place *data, const struct workload *work
     *data = (struct data_place){0};
     bool done = root ? true : error_memory(err);
     if (done && storage_is_s3(root)) {
-        const struct workload_storage_choice choice = {.method = -1, .stop = stop};
+        const struct workload_storage_choice choice = {.options = {.stop = stop}};
         done = data_place_of_storage(data, workload_storage_open(workload, folder, &choice, err), sync, err);
     } else if (done) {
         done = data_place_of_folder(data, root, sync, stop, err);

@@ -122,7 +122,8 @@ static int64_t share_of(const struct checkpoint *checkpoint, const struct checkp
     int64_t needed = origin_needed(&checkpoint->origin), from = checkpoint->from_storage;
     if (from < 0 || needed <= 0)
         return needed <= 0 ? 0 : -1;
-    return from >= needed ? part->bytes : (int64_t)((double)part->bytes * (double)from / (double)needed);
+    return from >= needed ? part->moved.bytes
+                          : (int64_t)((double)part->moved.bytes * (double)from / (double)needed);
 }
 
 static bool comm_agrees(void *comm, bool ok, const char *what, struct error *err)
@@ -145,8 +146,8 @@ bool checkpoint_together(const struct checkpoint *checkpoint, bool ok, const cha
  * taken. */
 static int64_t sync_of(const struct checkpoint_part *part)
 {
-    double sync = part->sync + part->rename + part->sync_folder;
-    double busy = sync + part->content + part->transfer;
+    double sync = part->moved.sync + part->moved.rename + part->moved.sync_folder;
+    double busy = sync + part->content + part->moved.write;
     return busy > 0 ? (int64_t)(sync / busy * (double)(part->end - part->start)) : 0;
 }
 
@@ -163,7 +164,7 @@ bool checkpoint_record(struct checkpoint *checkpoint, enum metrics_kind kind, in
             .block = moment->block,
             .start = part->start,
             .end = part->end,
-            .bytes = part->bytes,
+            .bytes = part->moved.bytes,
             .sync = sync_of(part),
             .from_storage = kind == METRICS_LOAD ? share_of(checkpoint, part) : 0,
         };
@@ -216,12 +217,12 @@ static void account(struct checkpoint_part *part, const struct checkpoint_part *
 {
     int64_t now = clock_nanoseconds();
     part->end = now > part->end ? now : part->end;
-    part->bytes += spent->bytes;
     part->content += spent->content;
-    part->transfer += spent->transfer;
-    part->sync += spent->sync;
-    part->rename += spent->rename;
-    part->sync_folder += spent->sync_folder;
+    part->moved.bytes += spent->moved.bytes;
+    part->moved.write += spent->moved.write;
+    part->moved.sync += spent->moved.sync;
+    part->moved.rename += spent->moved.rename;
+    part->moved.sync_folder += spent->moved.sync_folder;
 }
 
 static void run_jobs(void *context, size_t first, size_t last, int thread)

@@ -10,11 +10,9 @@
 
 /* The work of one rank. The parts' times are seconds of all threads that served it. */
 struct checkpoint_part {
-    int64_t start, end; /* ns, CLOCK_MONOTONIC */
-    int64_t bytes;
-    double content;                   /* seconds of generating or, in a restore, comparing */
-    double transfer;                  /* seconds in writes or reads */
-    double sync, rename, sync_folder; /* rename includes close */
+    int64_t start, end;           /* ns, CLOCK_MONOTONIC */
+    double content;               /* seconds of generating or, in a restore, comparing */
+    struct storage_written moved; /* or read, in a restore */
 };
 
 /* The state of a thread. */

@@ -34,7 +34,7 @@ static bool read_content(const struct checkpoint_crew *crew, const struct checkp
         if (!checkpoint_crew_go_on(crew, err) || !storage_read(worker->reader, file, &extent, 1, err))
             return false;
         int64_t read = clock_nanoseconds();
-        spent->transfer += 1e-9 * (double)(read - started);
+        spent->moved.write += 1e-9 * (double)(read - started);
         if (!crew->checkpoint->options.verify)
             continue;
         dataset_bytes_fill(&content, at, worker->buffer, (size_t)n);
@@ -42,7 +42,7 @@ static bool read_content(const struct checkpoint_crew *crew, const struct checkp
             return wrong_byte(path, at, worker->buffer, extent.at, (size_t)n, err);
         spent->content += 1e-9 * (double)(clock_nanoseconds() - read);
     }
-    spent->bytes = job->length;
+    spent->moved.bytes = job->length;
     return true;
 }
 
@@ -242,7 +242,7 @@ static bool read_back(struct checkpoint_crew *crew, struct error *err)
     counted = counted && storage_process_read(&after);
     origin->read = counted ? after - before : -1;
     for (int i = 0; i < checkpoint->options.count; i++)
-        origin->delivered += checkpoint->parts[i].bytes;
+        origin->delivered += checkpoint->parts[i].moved.bytes;
     checkpoint->from_storage = origin_from_storage(evidence, origin);
     return ok;
 }

@@ -28,7 +28,6 @@ static bool save_file(struct checkpoint_crew *crew, const struct checkpoint_job 
     const struct checkpoint_options *options = &crew->checkpoint->options;
     struct storage_write_options how = {
         .sync = options->sync, .sync_folder = options->sync, .stop = options->stop};
-    struct storage_written written;
     char *name = checkpoint_name(crew->folder, crew->manifest->files[job->file].shard.name, err);
     struct storage_writer *writer = name ? storage_create(options->storage, name, &how, err) : NULL;
     free(name);
@@ -38,15 +37,10 @@ static bool save_file(struct checkpoint_crew *crew, const struct checkpoint_job 
         storage_discard(writer);
         return false;
     }
-    if (!storage_commit(writer, &written, err)) {
+    if (!storage_commit(writer, &spent->moved, err)) {
         (void)checkpoint_not_stopped(crew->checkpoint, crew->folder, err); /* notes a stop as the reason */
         return false;
     }
-    spent->bytes = written.bytes;
-    spent->transfer = written.write;
-    spent->sync = written.sync;
-    spent->rename = written.rename;
-    spent->sync_folder = written.sync_folder;
     return true;
 }
 

@@ -43,12 +43,12 @@ static const struct field figures_fields[] = {
     FIGURE(samples_per_second, FIELD_DOUBLE),
     FIGURE(bytes_per_second, FIELD_DOUBLE),
     FIGURE(seconds, FIELD_DOUBLE),
-    FIGURE(steps, FIELD_INT64),
-    FIGURE(samples, FIELD_INT64),
-    FIGURE(bytes, FIELD_INT64),
-    FIGURE(all_steps, FIELD_INT64),
-    FIGURE(all_samples, FIELD_INT64),
-    FIGURE(all_bytes, FIELD_INT64),
+    FIELD_OUT(struct metrics_figures, "steps", counted.steps, FIELD_INT64),
+    FIELD_OUT(struct metrics_figures, "samples", counted.samples, FIELD_INT64),
+    FIELD_OUT(struct metrics_figures, "bytes", counted.bytes, FIELD_INT64),
+    FIELD_OUT(struct metrics_figures, "all_steps", all.steps, FIELD_INT64),
+    FIELD_OUT(struct metrics_figures, "all_samples", all.samples, FIELD_INT64),
+    FIELD_OUT(struct metrics_figures, "all_bytes", all.bytes, FIELD_INT64),
     FIGURE(all_seconds, FIELD_DOUBLE),
     FIGURE(all_samples_per_second, FIELD_DOUBLE),
     FIELD_OPEN("shares", FIELD_FLAT_MAP),
@@ -260,7 +260,7 @@ static const struct field stored_fields[] = {
 
 static bool write_storage(struct json *json, const struct session *session, struct error *err)
 {
-    const struct storage_options *used = storage_options(session->options.run.storage);
+    const struct storage_options *used = storage_options(session->options.run.loader.storage);
     struct storage_facts facts = {.file_system = ""};
     bool local = used->method != STORAGE_S3 && storage_facts(used->root ? used->root : ".", &facts, err);
     if (used->method != STORAGE_S3 && !local && error_is_memory(err))

@@ -6,14 +6,11 @@
 #include <string.h>
 
 struct metrics_state {
-    enum metrics_phase phase;
-    int epoch, block;
-    int64_t start;
-    int64_t steps;            /* of this block so far */
-    int64_t end, counted_end; /* of the step before, and of the counted one; of this block */
-    bool counted;             /* a step of this block counted */
-    int64_t dlio_compute;     /* nanoseconds in the steps that DLIO counts */
-    int64_t dlio_excluded;    /* load, copy and compute in the steps that it does not */
+    struct metrics_block block; /* so far: it ends with the step before */
+    int64_t counted_end;        /* of the counted step before */
+    bool counted;               /* a step of this block counted */
+    int64_t dlio_compute;       /* nanoseconds in the steps that DLIO counts */
+    int64_t dlio_excluded;      /* load, copy and compute in the steps that it does not */
 };
 
 static bool check(const struct metrics_options *options, int first, int count, struct error *err)
@@ -81,7 +78,7 @@ void metrics_block_start(struct metrics *metrics, int accelerator, enum metrics_
                          int block, int64_t now)
 {
     metrics->states[accelerator - metrics->first] =
-        (struct metrics_state){.phase = phase, .epoch = epoch, .block = block, .start = now};
+        (struct metrics_state){.block = {accelerator, epoch, block, phase, .start = now}};
     metrics_row(metrics, accelerator, epoch, phase)->blocks++;
 }
 
@@ -131,19 +128,19 @@ static void add_counted(struct metrics *metrics, struct metrics_state *state, st
     state->counted_end = step->end;
     row->last += step->last;
     pay_ahead(row, step);
-    histogram_add(&metrics->wait[state->phase], step->load);
-    histogram_add(&metrics->step[state->phase], step->end - step->start);
-    histogram_add(&metrics->barrier[state->phase], step->barrier);
+    histogram_add(&metrics->wait[state->block.phase], step->load);
+    histogram_add(&metrics->step[state->block.phase], step->end - step->start);
+    histogram_add(&metrics->barrier[state->block.phase], step->barrier);
 }
 
 void metrics_step(struct metrics *metrics, int accelerator, const struct metrics_step *step)
 {
     const struct metrics_options *options = &metrics->options;
     struct metrics_state *state = &metrics->states[accelerator - metrics->first];
-    struct metrics_row *row = metrics_row(metrics, accelerator, state->epoch, state->phase);
-    int64_t end = options->steps[state->phase] - options->exclude_end;
-    int64_t in_epoch = row->all.steps, in_block = state->steps;
-    add(&row->all, step, in_block > 0 ? state->end : step->start);
+    struct metrics_row *row = metrics_row(metrics, accelerator, state->block.epoch, state->block.phase);
+    int64_t end = options->steps[state->block.phase] - options->exclude_end;
+    int64_t in_epoch = row->all.steps, in_block = state->block.steps;
+    add(&row->all, step, in_block > 0 ? state->block.end : step->start);
     row->mark += step->mark;
     if (in_epoch == 0)
         row->first_start = step->start;
@@ -157,8 +154,8 @@ void metrics_step(struct metrics *metrics, int accelerator, const struct metrics
         state->dlio_compute += step->compute;
     else
         state->dlio_excluded += step->load + step->copy + step->compute;
-    state->end = step->end;
-    state->steps++;
+    state->block.end = step->end;
+    state->block.steps++;
 }
 
 /* DLIO's figures of a block, with what is wrong about them: of training n - 2 steps, whatever was
@@ -168,25 +165,18 @@ static void dlio_figures(const struct metrics_options *options, const struct met
 {
     double wall = (double)(block->end - block->start) / 1e9;
     double time = wall - (double)state->dlio_excluded / 1e9;
-    double batch = (double)options->batch[state->phase];
+    double batch = (double)options->batch[block->phase];
     block->dlio_au = state->dlio_compute == 0 ? 0 : 100 * ((double)state->dlio_compute / 1e9) / time;
-    block->dlio_throughput = state->phase == METRICS_EVAL ? (double)state->steps / wall * batch
-                                                          : (double)(state->steps - 2) / time * batch;
+    block->dlio_throughput = block->phase == METRICS_EVAL ? (double)block->steps / wall * batch
+                                                          : (double)(block->steps - 2) / time * batch;
 }
 
 bool metrics_block_end(struct metrics *metrics, int accelerator, int64_t now, struct error *err)
 {
     const struct metrics_state *state = &metrics->states[accelerator - metrics->first];
-    struct metrics_row *row = metrics_row(metrics, accelerator, state->epoch, state->phase);
-    struct metrics_block block = {
-        .accelerator = accelerator,
-        .epoch = state->epoch,
-        .block = state->block,
-        .phase = state->phase,
-        .start = state->start,
-        .end = now,
-        .steps = state->steps,
-    };
+    struct metrics_row *row = metrics_row(metrics, accelerator, state->block.epoch, state->block.phase);
+    struct metrics_block block = state->block;
+    block.end = now;
     dlio_figures(&metrics->options, state, &block);
     if (block.steps > 0) {
         row->dlio_steps += block.steps;

@@ -68,20 +68,18 @@ static void add_times(const struct metrics *metrics, enum metrics_phase phase, i
 }
 
 static void add_accelerators(const struct metrics *metrics, enum metrics_phase phase, int epoch,
-                             struct metrics_figures *figures, struct metrics_sums *counted)
+                             struct metrics_figures *figures)
 {
     for (int a = metrics->first; a < metrics->first + metrics->count; a++) {
         struct metrics_row row = metrics_total(metrics, a, phase, epoch);
-        figures->all_steps += row.all.steps;
-        figures->all_samples += row.all.samples;
-        figures->all_bytes += row.all.bytes;
+        add_sums(&figures->all, &row.all);
         if (row.counted.steps == 0)
             continue;
         bool first = figures->accelerators++ == 0;
         widen(&figures->au_range, first, metrics_au(&row.counted), a);
         widen(&figures->load_range, first, (double)row.counted.load / 1e9, a);
         widen(&figures->last_range, first, (double)row.last, a);
-        add_sums(counted, &row.counted);
+        add_sums(&figures->counted, &row.counted);
     }
 }
 
@@ -105,7 +103,7 @@ static bool nothing_counted(const struct metrics *metrics, enum metrics_phase ph
 {
     const struct metrics_options *options = &metrics->options;
     const char *what = phase == METRICS_TRAIN ? "training" : "evaluation";
-    if (figures->all_steps == 0)
+    if (figures->all.steps == 0)
         return error_set(err, ERROR_FAILED, "no %s step ran", what);
     char where[32] = "";
     if (epoch != METRICS_RUN)
@@ -129,19 +127,16 @@ static bool nothing_counted(const struct metrics *metrics, enum metrics_phase ph
 bool metrics_figures(const struct metrics *metrics, enum metrics_phase phase, int epoch,
                      struct metrics_figures *figures, struct error *err)
 {
-    struct metrics_sums counted = {0};
+    const struct metrics_sums *counted = &figures->counted;
     *figures = (struct metrics_figures){0};
     add_times(metrics, phase, epoch, figures);
-    add_accelerators(metrics, phase, epoch, figures, &counted);
-    if (counted.steps == 0)
+    add_accelerators(metrics, phase, epoch, figures);
+    if (counted->steps == 0)
         return nothing_counted(metrics, phase, epoch, figures, err);
-    figures->steps = counted.steps;
-    figures->samples = counted.samples;
-    figures->bytes = counted.bytes;
-    figures->samples_per_second = (double)counted.samples / figures->seconds;
-    figures->bytes_per_second = (double)counted.bytes / figures->seconds;
-    add_shares(&counted, figures);
-    figures->all_samples_per_second = (double)figures->all_samples / figures->all_seconds;
+    figures->samples_per_second = (double)counted->samples / figures->seconds;
+    figures->bytes_per_second = (double)counted->bytes / figures->seconds;
+    add_shares(counted, figures);
+    figures->all_samples_per_second = (double)figures->all.samples / figures->all_seconds;
     figures->met = figures->au >= metrics->options.au_target;
     return true;
 }

@@ -31,18 +31,17 @@ struct metrics_percentiles {
 };
 
 struct metrics_figures {
-    int accelerators;              /* accelerators with a counted step */
-    int64_t steps, samples, bytes; /* counted, of all accelerators */
-    double seconds;                /* duration of the counted steps, summed over epochs */
+    int accelerators;                 /* accelerators with a counted step */
+    struct metrics_sums counted, all; /* of all accelerators; all: with the excluded steps */
+    double seconds;                   /* duration of the counted steps, summed over epochs */
     double au, au_without_barrier, au_measured;
     double samples_per_second, bytes_per_second;
     /* Shares of the accelerators' time, which sum up to 1; late: compute beyond the configured time. */
     double load, copy, compute, late, barrier, other;
     double lost; /* share of the time by which the host's delays made steps longer; in late and barrier */
-    struct metrics_range au_range;             /* of one accelerator */
-    struct metrics_range load_range;           /* seconds that one accelerator waited for batches */
-    struct metrics_range last_range;           /* times that one accelerator came last to the barrier */
-    int64_t all_steps, all_samples, all_bytes; /* with the excluded steps */
+    struct metrics_range au_range;   /* of one accelerator */
+    struct metrics_range load_range; /* seconds that one accelerator waited for batches */
+    struct metrics_range last_range; /* times that one accelerator came last to the barrier */
     double all_seconds, all_samples_per_second;
     bool met; /* au ≥ au_target */
 };

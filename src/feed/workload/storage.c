@@ -48,17 +48,12 @@ struct storage *workload_storage_open(const struct workload *workload, const cha
         error_memory(err);
         return NULL;
     }
-    const struct storage_options options = {
-        .method = choice->method >= 0   ? (enum storage_kind)choice->method
-                  : storage_is_s3(root) ? STORAGE_S3
-                                        : STORAGE_POSIX,
-        .direct = choice->direct || workload->reader.odirect,
-        .request = choice->request,
-        .queue_depth = choice->queue_depth,
-        .root = root,
-        .s3 = &s3,
-        .stop = choice->stop,
-    };
+    struct storage_options options = choice->options;
+    options.root = root;
+    options.s3 = &s3;
+    options.direct = options.direct || workload->reader.odirect;
+    if (!choice->has_method)
+        options.method = storage_is_s3(root) ? STORAGE_S3 : STORAGE_POSIX;
     struct storage *storage = storage_new(&options, err);
     free(root);
     return storage;

@@ -7,11 +7,9 @@
 
 /* Choices from the command line that the workload leaves open. */
 struct workload_storage_choice {
-    int method;              /* enum storage_kind; -1: POSIX, or S3 if the workload says so */
-    bool direct;             /* even if the workload does not set reader.odirect */
-    int64_t request;         /* bytes; 0: the method's default */
-    int queue_depth;         /* 0: the method's default */
-    const atomic_bool *stop; /* true: stop waiting for a server; may be NULL */
+    bool has_method; /* false: POSIX, or S3 if the workload says so */
+    struct storage_options
+        options; /* without root and s3; direct: even if the workload does not set reader.odirect */
 };
 
 /* Names are relative to `folder`, itself below storage.storage_root as in DLIO: dataset.data_folder or

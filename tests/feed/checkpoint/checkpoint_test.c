@@ -115,7 +115,7 @@ static void a_shifted_rank_restores_what_another_saved(void **state)
     struct checkpoint *checkpoint = new_checkpoint(&options);
     require_load(checkpoint, 1);
     for (int rank = 0; rank < 4; rank++)
-        assert_int_equal(checkpoint->parts[rank].bytes,
+        assert_int_equal(checkpoint->parts[rank].moved.bytes,
                          checkpoint_shards_rank_bytes(&shards, (rank + 3) % 4));
     checkpoint_free(checkpoint);
     storage_free(storage);
@@ -135,7 +135,7 @@ static void another_number_of_ranks_shares_all_bytes(void **state)
         require_load(checkpoint, 1);
         double sum = 0;
         for (int rank = 0; rank < ranks; rank++) {
-            double bytes = (double)checkpoint->parts[rank].bytes;
+            double bytes = (double)checkpoint->parts[rank].moved.bytes;
             assert_true(bytes > all / ranks - 18 && bytes < all / ranks + 18);
             sum += bytes;
         }
@@ -213,7 +213,8 @@ static void metrics_are_those_of_the_parts(void **state)
     for (int rank = 0; rank < 4; rank++) {
         const struct checkpoint_part *part = &checkpoint->parts[rank];
         assert_int_equal(part->start, checkpoint->parts[0].start);
-        assert_true(part->sync > 0 && part->rename > 0 && part->sync_folder > 0 && part->transfer > 0);
+        assert_true(part->moved.sync > 0 && part->moved.rename > 0 && part->moved.sync_folder > 0 &&
+                    part->moved.write > 0);
         slowest = part->end - part->start > slowest ? part->end - part->start : slowest;
     }
     assert_true(metrics_checkpoints(&metrics, METRICS_SAVE, &figures, &err));
@@ -233,7 +234,7 @@ static void nothing_is_synced_unless_it_is_asked_for(void **state)
     struct checkpoint *checkpoint = new_checkpoint(&options);
     require_save(checkpoint, 1);
     assert_int_equal(faults.syncs, 0);
-    assert_true(checkpoint->parts[0].sync == 0);
+    assert_true(checkpoint->parts[0].moved.sync == 0);
     checkpoint_free(checkpoint);
     storage_free(storage);
 }
