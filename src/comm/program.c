@@ -1,9 +1,10 @@
 #include "comm/program.h"
-
+#include "comm/load.h"
 #include "core/child.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,12 +29,13 @@ static bool read_own(char path[PATH_MAX])
     return length > 0;
 }
 
-bool program_folder(char folder[PATH_MAX])
+/* Gets the folder of the running program, or of the library that this is a part of, with the final slash. */
+static bool program_folder(char folder[PATH_MAX])
 {
     return read_own(folder) && cut_to_folder(folder);
 }
 
-bool program_library_folder(char folder[PATH_MAX])
+static bool program_library_folder(char folder[PATH_MAX])
 {
     static const char mark;
     Dl_info info;
@@ -82,4 +84,36 @@ bool program_find(char path[PATH_MAX], struct error *err)
     return find_in_path(path) || error_set(err, ERROR_FAILED,
                                            "several ranks need the program rehearse, which is neither beside "
                                            "the library nor in PATH: set REHEARSE_PROGRAM to it");
+}
+
+static void *open_at(const char *folder, const char *name, int flags)
+{
+    char path[2 * PATH_MAX];
+    snprintf(path, sizeof path, "%s%s", folder, name);
+    return access(path, F_OK) == 0 ? dlopen(path, flags) : NULL;
+}
+
+void *module_load(const struct module_place *place, char *why, size_t size)
+{
+    char folder[PATH_MAX];
+    const char *given = getenv(place->variable);
+    char name[PATH_MAX];
+    void *module = NULL;
+    dlerror();
+    if (given && *given)
+        module = dlopen(given, place->flags);
+    else if (program_folder(folder) && !(module = open_at(folder, place->file, place->flags)))
+        module = open_at(folder, place->from_bin, place->flags);
+    if (!module && !(given && *given) && program_library_folder(folder)) {
+        snprintf(name, sizeof name, "rehearse/%s", place->file);
+        module = open_at(folder, name, place->flags);
+    }
+    if (module)
+        return module;
+    const char *said = dlerror(); /* NULL: there was no file to open */
+    if (said)
+        snprintf(why, size, "%s", said);
+    else
+        snprintf(why, size, "%s is neither beside the program nor in %s", place->file, place->from_bin);
+    return NULL;
 }

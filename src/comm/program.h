@@ -6,10 +6,6 @@
 
 #include <limits.h>
 
-/* Gets the folder of the running program, or of the library that this is a part of, with the final slash. */
-bool program_folder(char folder[PATH_MAX]);
-bool program_library_folder(char folder[PATH_MAX]);
-
 /* Finds the program rehearse: this one, or for other callers of the library what REHEARSE_PROGRAM names, that of the library's
  * installation, or the one in PATH. */
 bool program_find(char path[PATH_MAX], struct error *err);

@@ -17,9 +17,6 @@ struct product_name {
     char kind[PRODUCT_WORD]; /* of memory: "hbm2e" */
 };
 
-struct product_name product_name_read(const char *name);
-bool product_name_same(const struct product_name *a, const struct product_name *b);
-
 /* Returns whether `name` may be a misspelling of a known name of the same product: words differ only by a slip that
  * leaves every number as it is. */
 bool product_may_mean(const char *name, const char *known);

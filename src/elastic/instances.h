@@ -7,7 +7,7 @@
  *
  *     slowest pipeline + exchange of the shape that is slowest at it, among all D pipelines.
  *
- * Search and bound: instances_search.c and instances_find.c. Checked against all sets of small cases, and on
+ * Search and bound: instances_search.c. Checked against all sets of small cases, and on
  * more nodes against a dynamic program (tests/elastic/instances_test.c). */
 #ifndef REHEARSE_ELASTIC_INSTANCES_H
 #define REHEARSE_ELASTIC_INSTANCES_H

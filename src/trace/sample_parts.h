@@ -42,14 +42,4 @@ double sample_difference(struct sampler *sampler, struct sample_list *list, cons
 
 void sample_forget(struct sample_list *list);
 
-void sample_add(struct sampler *sampler, const char *kind, const char *source, double value);
-
-void sample_processes(struct sampler *sampler, const int *pids, size_t count);
-
-/* NULL without GPUs; *why is then the reason. */
-struct sample_gpu *sample_gpu_new(const char **why);
-int sample_gpu_count(const struct sample_gpu *gpu);
-void sample_gpu_take(struct sample_gpu *gpu, struct sampler *sampler);
-void sample_gpu_free(struct sample_gpu *gpu);
-
 #endif

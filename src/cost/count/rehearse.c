@@ -1,10 +1,303 @@
 /* Our own rules: XLA's, and operations that XLA does not know or counts as nothing. Loops, which XLA
  * counts once, are multiplied where they are counted (xla.c). */
+#include "core/text.h"
 #include "cost/count/custom_calls.h"
 #include "cost/count/fused_attention.h"
 #include "cost/count/rules.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The rules of XLA's GpuHloCostAnalysis where they differ from HloCostAnalysis (openxla/xla,
+ * xla/service/gpu/model/gpu_hlo_cost_analysis.cc, 2026; xla-fork: as of April 2024). An elementwise
+ * operation counts the cycles that it takes, transcendental ones too. */
+
+#define CONCATENATE_FLOPS         6   /* a comparison and a branch */
+#define CONCATENATE_FLOPS_DIVERGE 400 /* warps take both branches; so large as to keep it from being fused */
+#define WARP                      32
+
+/* Returns the cycles of an elementwise operation per element. */
+static double count_cycles(const struct counter *c, enum hlo_opcode opcode, enum hlo_type type)
+{
+    int32_t cycles = c->cycles->elementwise[opcode][type];
+    return cycles ? cycles : OP_CYCLES_DEFAULT;
+}
+
+/* Returns the devices in a collective's largest group. */
+static double count_ranks(const struct counter *c, const struct hlo_instruction *collective)
+{
+    const struct hlo_attributes *attributes = collective->attributes;
+    if (attributes->group_count > 0 && attributes->group_size > 0)
+        return (double)attributes->group_size;
+    return (double)c->module->replica_count * (double)c->module->partition_count;
+}
+
+/* Returns the bytes that a collective puts on the wire; 0 for other instructions. */
+static double count_transferred(const struct hlo_instruction *collective)
+{
+    switch (collective->opcode) {
+    case HLO_ALL_REDUCE:
+    case HLO_ALL_REDUCE_START:
+    case HLO_ALL_GATHER:
+    case HLO_ALL_TO_ALL:
+        return count_leaf_bytes(collective->shape);
+    case HLO_ALL_GATHER_START: { /* of the operands and the outputs only these */
+        const struct hlo_shape *shape = collective->shape;
+        double bytes = count_leaf_bytes(shape);
+        return shape->type == HLO_TYPE_TUPLE && shape->part_count > 1
+                   ? bytes - count_leaf_bytes(shape->parts[0])
+                   : bytes;
+    }
+    case HLO_REDUCE_SCATTER: {
+        double bytes = 0;
+        for (int i = 0; i < collective->operand_count; i++)
+            bytes += count_leaf_bytes(collective->operands[i]->shape);
+        return bytes;
+    }
+    case HLO_COLLECTIVE_PERMUTE:
+    case HLO_COLLECTIVE_PERMUTE_START:
+        return (double)hlo_bytes(collective->operands[0]->shape);
+    default:
+        return 0;
+    }
+}
+
+/* Returns the operations of the reducing function, over all elements of the result. */
+static double reduction_flops(const struct counter *c, const struct hlo_instruction *collective)
+{
+    if (!collective->callee_count)
+        return 0;
+    enum hlo_opcode opcode = collective->callees[0]->root->opcode;
+    return count_cycles(c, opcode, collective->shape->type) * count_elements(collective->shape);
+}
+
+static void count_all_reduce(const struct counter *c, const struct hlo_instruction *instruction,
+                             struct instruction_count *count)
+{
+    count->flops = reduction_flops(c, instruction);
+    count->output_bytes = count->bytes = count_leaf_bytes(instruction->shape);
+    if (instruction->opcode == HLO_ALL_REDUCE || c->options.rules == COUNT_XLA_FORK)
+        for (int i = 0; i < instruction->operand_count; i++)
+            count->bytes += count->operand_bytes[i];
+}
+
+/* A ring of n devices: n - 1 steps that each read and write one device's part, and the parts read or
+ * written once more at the ends. */
+static void count_ring(const struct counter *c, const struct hlo_instruction *instruction,
+                       struct instruction_count *count)
+{
+    double ranks = count_ranks(c, instruction), part = floor(count_transferred(instruction) / ranks);
+    count->bytes = part * ranks + part * (2 * ranks - 1);
+    if (instruction->opcode == HLO_REDUCE_SCATTER)
+        count->flops = reduction_flops(c, instruction);
+}
+
+static void count_concatenate(const struct hlo_instruction *instruction, struct instruction_count *count)
+{
+    const struct hlo_ints *dimensions = &instruction->attributes->dimensions;
+    const struct hlo_shape *first = instruction->operands[0]->shape;
+    int64_t dimension = dimensions->count ? dimensions->at[0] : 0;
+    bool diverges = dimension > 0 && dimension < first->rank && first->dims[dimension] % WARP;
+    count->flops =
+        (diverges ? CONCATENATE_FLOPS_DIVERGE : CONCATENATE_FLOPS) * count_elements(instruction->shape);
+}
+
+/* The initial values are read for every result. */
+static void count_reduce(const struct counter *c, const struct hlo_instruction *instruction,
+                         struct instruction_count *count)
+{
+    double from = (double)hlo_elements(instruction->operands[0]->shape);
+    double to = (double)hlo_elements(count_first(instruction->shape));
+    count_add_function(c, instruction, count, 0, from - to);
+    count->output_bytes = count->bytes = count_leaf_bytes(instruction->shape);
+    int inputs = instruction->operand_count / 2;
+    for (int i = 0; i < instruction->operand_count; i++) {
+        if (i >= inputs) {
+            count->operand_bytes[i] = to * (double)hlo_bytes(instruction->operands[i]->shape);
+            count->operand_use[i] = to;
+        }
+        count->bytes += count->operand_bytes[i];
+    }
+}
+
+/* Of the wrapped operations, only reduce-scatter and all-to-all count for the instruction itself. */
+static void count_async_start(const struct counter *c, const struct hlo_instruction *instruction,
+                              struct instruction_count *count)
+{
+    const struct hlo_instruction *wrapped =
+        instruction->callee_count ? instruction->callees[0]->root : instruction;
+    count_nothing(instruction, count);
+    if (wrapped->opcode == HLO_REDUCE_SCATTER)
+        count_ring(c, wrapped, count);
+    if (wrapped->opcode == HLO_REDUCE_SCATTER || wrapped->opcode == HLO_ALL_TO_ALL)
+        count->transferred = count_transferred(wrapped);
+}
+
+static bool count_is_gemm(const char *target)
+{
+    return target && (!strncmp(target, "__cublas$gemm", 13) || !strncmp(target, "__cublas$lt$matmul", 18));
+}
+
+static bool count_is_convolution(const char *target)
+{
+    return target && !strncmp(target, "__cudnn$conv", 12);
+}
+
+/* Beside the result a library call may hand out scratch memory: that is not its output. */
+static void write_first(const struct hlo_instruction *call, struct instruction_count *count)
+{
+    double output = (double)hlo_bytes(count_first(call->shape));
+    count->bytes += output - count->output_bytes;
+    count->output_bytes = output;
+}
+
+/* The contracted dimensions of `"lhs_contracting_dimensions":["1"]` in a backend_config. */
+static bool contracted_dimensions(const char *config, const struct hlo_shape *lhs, double *contracted)
+{
+    const char *at = config ? strstr(config, "lhs_contracting_dimensions") : NULL;
+    at = at ? strchr(at, '[') : NULL;
+    if (!at)
+        return false;
+    *contracted = 1;
+    while (*at && *at != ']') {
+        char *end = NULL;
+        long dimension = strtol(at, &end, 10);
+        if (end == at) {
+            at++;
+            continue;
+        }
+        if (dimension < 0 || dimension >= lhs->rank)
+            return false;
+        *contracted *= (double)lhs->dims[dimension];
+        at = end;
+    }
+    return true;
+}
+
+/* GEMMs of cuBLAS and convolutions of cuDNN: operations and output. False: it is neither, or its attributes
+ * are insufficient. */
+static bool count_gemm(const struct hlo_instruction *call, struct instruction_count *count)
+{
+    double contracted;
+    if (!call->operand_count ||
+        !contracted_dimensions(call->attributes->backend_config, call->operands[0]->shape, &contracted))
+        return false;
+    count->flops = 2 * count_elements(count_first(call->shape)) * contracted;
+    write_first(call, count);
+    return true;
+}
+
+static bool count_convolution_call(const struct hlo_instruction *call, struct instruction_count *count)
+{
+    struct error unused;
+    if (!call->attributes->input_labels.count || !count_convolution_flops(call, &count->flops, &unused))
+        return false;
+    write_first(call, count);
+    return true;
+}
+
+/* The number of `"flops": 123` in text where quotes may be escaped any number of times. */
+static bool estimated(const char *text, const char *name, double *value)
+{
+    const char *at = strstr(text, name);
+    if (!at)
+        return false;
+    at += strlen(name);
+    at += strspn(at, "\\\"': =");
+    char *end = NULL;
+    *value = text_number(at, &end);
+    return end != at && *value >= 0 && isfinite(*value);
+}
+
+/* Counts the figures in `cost_estimate_json` (XLA's Triton kernels) or `cost_estimate` (Pallas) of a kernel's
+ * backend_config. */
+static bool count_estimate(const struct hlo_instruction *call, struct instruction_count *count)
+{
+    const char *config = call->attributes->backend_config;
+    const char *estimate = config ? strstr(config, "cost_estimate") : NULL;
+    if (!estimate)
+        return false;
+    double value;
+    bool flops = estimated(estimate, "flops", &value);
+    if (flops)
+        count->flops = value;
+    if (estimated(estimate, "transcendentals", &value))
+        count->transcendentals = value;
+    bool bytes = estimated(estimate, "bytes_accessed", &value);
+    if (bytes)
+        count->bytes = value;
+    return flops || bytes;
+}
+
+static void count_gpu_call(const struct counter *c, const struct hlo_instruction *call,
+                           struct instruction_count *count)
+{
+    const char *target = call->attributes->target;
+    if ((count_is_gemm(target) && count_gemm(call, count)) ||
+        (count_is_convolution(target) && count_convolution_call(call, count)))
+        return;
+    count_unknown(c, call, count);
+    if (c->options.rules == COUNT_XLA_GPU && count_estimate(call, count))
+        count->unknown = false;
+}
+
+/* XLA of April 2024 took cycles of unary and binary operations only. */
+static bool takes_cycles(const struct counter *c, enum hlo_opcode opcode)
+{
+    if (!hlo_is_elementwise(opcode) || opcode == HLO_MAP)
+        return false;
+    if (c->options.rules != COUNT_XLA_FORK)
+        return true;
+    return opcode != HLO_COMPARE && opcode != HLO_SELECT && opcode != HLO_CLAMP && opcode != HLO_CONVERT &&
+           opcode != HLO_REDUCE_PRECISION;
+}
+
+/* Collectives that only today's XLA counts by their rings. */
+static bool count_collective(const struct counter *c, const struct hlo_instruction *instruction,
+                             struct instruction_count *count)
+{
+    switch (instruction->opcode) {
+    case HLO_ALL_GATHER:
+    case HLO_ALL_GATHER_START:
+    case HLO_REDUCE_SCATTER:
+        count_ring(c, instruction, count);
+        return true;
+    case HLO_ASYNC_START:
+        count_async_start(c, instruction, count);
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool count_gpu(const struct counter *c, const struct hlo_instruction *instruction,
+               struct instruction_count *count)
+{
+    count->transferred = count_transferred(instruction);
+    if (takes_cycles(c, instruction->opcode)) {
+        count->flops = count_cycles(c, instruction->opcode, instruction->shape->type) *
+                       count_elements(instruction->shape);
+        return true;
+    }
+    switch (instruction->opcode) {
+    case HLO_ALL_REDUCE:
+    case HLO_ALL_REDUCE_START:
+        count_all_reduce(c, instruction, count);
+        return true;
+    case HLO_CONCATENATE:
+        count_concatenate(instruction, count);
+        return true;
+    case HLO_REDUCE:
+        count_reduce(c, instruction, count);
+        return true;
+    case HLO_CUSTOM_CALL:
+        count_gpu_call(c, instruction, count);
+        return true;
+    default:
+        return c->options.rules == COUNT_XLA_GPU && count_collective(c, instruction, count);
+    }
+}
 
 /* Operations per element of the input and per feature of batch normalisation; each feature takes a reciprocal
  * square root beside. */

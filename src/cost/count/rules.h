@@ -95,18 +95,6 @@ bool count_convolution_flops(const struct hlo_instruction *convolution, double *
 void count_reduce_window(const struct counter *c, const struct hlo_instruction *instruction,
                          struct instruction_count *count);
 
-/* Returns the bytes that a collective puts on the wire; 0 for other instructions. */
-double count_transferred(const struct hlo_instruction *collective);
-
-/* GEMMs of cuBLAS and convolutions of cuDNN: operations and output. False: it is neither, or its attributes
- * are insufficient. */
-bool count_gemm(const struct hlo_instruction *call, struct instruction_count *count);
-bool count_convolution_call(const struct hlo_instruction *call, struct instruction_count *count);
-
-/* Counts the figures in `cost_estimate_json` (XLA's Triton kernels) or `cost_estimate` (Pallas) of a kernel's
- * backend_config. */
-bool count_estimate(const struct hlo_instruction *call, struct instruction_count *count);
-
 /* Returns whether every result element depends only on the operands' elements at the same place. */
 bool count_is_elementwise(const bool *elementwise, const struct hlo_instruction *instruction);
 

@@ -51,10 +51,6 @@ void sheet_panel(struct steps_sheet *sheet, const struct sheet_grid *grid, int i
 /* Place of the legend, right of the panels. */
 void sheet_key(struct steps_sheet *sheet, const struct sheet_grid *grid);
 
-/* The x axis of batches, doubling from mark to mark where they reach far. */
-bool sheet_doubles(const struct steps_sheet *sheet);
-void sheet_batch_axis(struct steps_sheet *sheet, const struct sheet_grid *grid, int index);
-
 /* The y axis of seconds: logarithmic where values reach far, if `logs` allows it. */
 void sheet_seconds_axis(struct steps_sheet *sheet, double min, double max, bool logs);
 
@@ -62,10 +58,8 @@ void sheet_seconds_axis(struct steps_sheet *sheet, double min, double max, bool 
 double sheet_place(const struct steps_sheet *sheet, const struct steps_group *group);
 void sheet_configuration_axis(struct steps_sheet *sheet, const struct sheet_grid *grid, bool numbers);
 
-bool sheet_draw_lines(struct steps_sheet *sheet, enum figure_steps_kind kind, struct error *err);
 bool sheet_draw_breakdown(struct steps_sheet *sheet, struct error *err);
 bool sheet_draw_violins(struct steps_sheet *sheet, struct error *err);
 bool sheet_draw_histograms(struct steps_sheet *sheet, struct error *err);
-bool sheet_draw_fit(struct steps_sheet *sheet, struct error *err);
 
 #endif

@@ -507,12 +507,11 @@ bool mlir_check_elements(struct mlir_reader *reader, const struct mlir_op *op);
 bool mlir_check_value_type(struct mlir_reader *reader, const struct mlir_op *op, const char *value,
                            const struct hlo_shape *wanted);
 
-/* sizes.c: notes where the text of a constant stands that may be a list of sizes. Until the end of
+/* build_array.c: notes where the text of a constant stands that may be a list of sizes. Until the end of
  * reading, its `value` holds the place (of a computed one: -1 - its number in `known`) and `has_value` is false. */
 void mlir_note_sizes(struct mlir_reader *reader, struct hlo_instruction *constant, const char *value);
 /* Checks that the operand, if it is known, gives the result's dimensions. */
 bool mlir_check_sizes(struct mlir_reader *reader, const struct mlir_op *op, size_t operand);
-bool mlir_check_dynamic_pad(struct mlir_reader *reader, const struct mlir_op *op);
 
 /* verify.c */
 bool mlir_verify_accuracy(struct mlir_reader *reader, const struct mlir_op *op);
@@ -524,9 +523,6 @@ bool mlir_verify_composite(struct mlir_reader *reader, const struct mlir_op *op)
 bool mlir_verify_custom(struct mlir_reader *reader, const struct mlir_op *op);
 
 /* build*.c: turn operations into instructions. */
-/* Computes the first operand's dimensions with this padding. */
-bool mlir_padded_dims(struct mlir_reader *reader, const struct mlir_op *op, struct hlo_ints low,
-                      struct hlo_ints high, struct hlo_ints interior, int64_t *dims);
 struct hlo_attributes *mlir_set(struct mlir_reader *reader, struct mlir_op *op);
 /* Returns equal attributes in the arena, which instructions share; NULL if memory is out. */
 const struct hlo_attributes *mlir_keep(struct mlir_reader *reader, const struct hlo_attributes *attributes);

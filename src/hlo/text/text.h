@@ -181,7 +181,6 @@ bool hlo_read_literal(struct hlo_reader *reader, struct hlo_instruction *constan
 
 /* attributes.c, window.c and groups.c */
 bool hlo_read_attributes(struct hlo_reader *reader, struct hlo_draft *draft);
-bool hlo_read_list(struct hlo_reader *reader, struct hlo_ints *list);
 bool hlo_read_window(struct hlo_reader *reader, struct hlo_attributes *attributes);
 bool hlo_read_labels(struct hlo_reader *reader, struct hlo_attributes *attributes);
 bool hlo_read_padding(struct hlo_reader *reader, struct hlo_attributes *attributes);
@@ -192,13 +191,8 @@ bool hlo_read_pairs(struct hlo_reader *reader, struct hlo_attributes *attributes
 /* Reads [2,4] and returns the product. */
 bool hlo_read_product(struct hlo_reader *reader, int64_t *product);
 
-/* unused.c */
+/* attributes.c: those that cost has no use for */
 bool hlo_read_buffers(struct hlo_reader *reader, bool of_outputs);
-bool hlo_read_predecessors(struct hlo_reader *reader);
-bool hlo_read_sharding(struct hlo_reader *reader);
-bool hlo_read_accuracy(struct hlo_reader *reader);
-bool hlo_read_api_version(struct hlo_reader *reader);
-bool hlo_read_constraints(struct hlo_reader *reader, const struct hlo_draft *draft);
 bool hlo_read_debug(struct hlo_reader *reader);
 
 /* text.c: reads a body in braces, as a computation of the module. */

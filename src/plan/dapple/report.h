@@ -15,12 +15,7 @@ struct dapple_report {
 };
 
 /* Bytes on each device of a stage, and of the fullest stage. HPGO's rules ignore memory. */
-double dapple_stage_memory(const struct dapple_problem *problem, const struct dapple_split *plan, int stage);
 double dapple_max_memory(const struct dapple_problem *problem, const struct dapple_split *plan);
-
-/* Seconds of a stage per micro-batch: forward and backward, and forward alone. */
-double dapple_stage_time(const struct dapple_problem *problem, const struct dapple_split *plan, int stage);
-double dapple_stage_forward(const struct dapple_problem *problem, const struct dapple_split *plan, int stage);
 
 int dapple_idle(const struct dapple_split *plan); /* number of idle devices */
 

@@ -107,20 +107,9 @@ static inline double *counted_row(const struct counted_node *node, int filled, i
     return node->scratch->values + row * (size_t)node->width;
 }
 
-/* Fills in the scratch: every way to fill the node's devices, in front of every pipeline behind. */
-void counted_fill(const struct counted_node *node);
-
-/* Drops every value that is no less than one of a smaller count. */
-void counted_drop_dominated(double *rows, int counts, int width, double *best);
-
 /* A pipeline that begins at `layer`: where in the table, and inside a node with how many devices filled. */
 struct counted_place {
     int layer, filled, phase, count;
 };
-
-/* Writes the stages of one node, which begin at *at, sets *at to what is behind them, and returns their number; 0: it is not
- * this node that the value came from. */
-int counted_node_path(const struct counted_node *node, struct counted_place *at, int number,
-                      struct tile_stage *stages);
 
 #endif

@@ -51,9 +51,4 @@ struct fleet_near {
     struct fleet_near_pipeline *pipelines;
 };
 
-/* Lists them. *all is false if there are too many: some are missing then. False: out of memory. The caller releases
- * *found. */
-bool fleet_near_all(struct fleet_near *found, const struct fleet_near_query *query, bool *all);
-void fleet_near_release(struct fleet_near *found);
-
 #endif

@@ -25,9 +25,4 @@ bool wire_varint(const char **at, const char *end, uint64_t *value);
 /* Reads the next field and moves *at behind it. False: the message is damaged. Call it while *at < end. */
 bool wire_next(const char **at, const char *end, struct wire_field *field);
 
-/* Append fields; text_format and the like never see their bytes. */
-void wire_add_varint(struct text *out, uint64_t value);
-void wire_add_number(struct text *out, uint32_t number, uint64_t value);
-void wire_add_bytes(struct text *out, uint32_t number, const char *bytes, size_t length);
-
 #endif

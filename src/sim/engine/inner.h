@@ -1,4 +1,4 @@
-/* The engine's state, shared by its files: compile.c makes steps of tasks, stream.c does them, meeting.c lets streams meet,
+/* The engine's state, shared by its files: compile.c makes steps of tasks, stream.c does them and lets streams meet,
  * flow.c shares links, slow.c slows kernels, memory.c follows memory.
  *
  * Without flows and slowed kernels all times are longest paths: a stream runs ahead until it needs a mark, a message or a
@@ -190,17 +190,7 @@ struct engine {
 
 /* stream.c */
 void engine_run_device(struct engine *engine, uint32_t device);
-void engine_wake(struct engine *engine, uint32_t actor);
 void engine_fire_actor(struct engine *engine, uint32_t actor); /* its timer */
-
-/* message.c. Fail by engine->failed. */
-void engine_send(struct engine *engine, uint32_t channel, uint32_t microbatch, double since, double comes,
-                 int64_t origin);
-struct message *engine_find_message(struct channel *channel, uint32_t microbatch);
-void engine_take_message(struct channel *channel, struct message *message);
-
-/* meeting.c */
-void engine_meet(struct engine *engine, uint32_t actor, uint32_t meeting, const struct step *step);
 void engine_meeting_ends(struct engine *engine, uint32_t meeting, double end);
 
 /* flow.c */

@@ -5,6 +5,133 @@
 #include <math.h>
 #include <stdlib.h>
 
+static void engine_wake(struct engine *engine, uint32_t number);
+
+/* Collectives: all members come, begin at once, and end at once. */
+
+/* All members are there: they begin. */
+static void meeting_begins(struct engine *engine, struct meeting *meeting, double end)
+{
+    for (uint32_t member = meeting->first; member != NOBODY; member = engine->actors[member].next) {
+        struct actor *actor = &engine->actors[member];
+        const struct step *step = &engine->compiled.steps[actor->step];
+        if (actor->arrival < meeting->begin)
+            actor->cause = meeting->cause;
+        actor->begin = meeting->begin;
+        if (step->flags & STEP_SHARE)
+            engine_interval_add(engine, member, meeting->begin, end, step->task->share);
+    }
+}
+
+static void engine_meet(struct engine *engine, uint32_t number, uint32_t which, const struct step *step)
+{
+    struct meeting *meeting = &engine->meetings[which];
+    struct actor *actor = &engine->actors[number];
+    const struct engine_task *task = step->task;
+    if (meeting->there == 0) {
+        meeting->begin = NEVER;
+        meeting->seconds = meeting->latency = meeting->rate = meeting->bytes = 0.0;
+        meeting->first = NOBODY;
+    }
+    actor->arrival = actor->begin;
+    actor->state = ACTOR_MEETING;
+    actor->next = meeting->first;
+    meeting->first = number;
+    meeting->there++;
+    if (actor->begin > meeting->begin) {
+        meeting->begin = actor->begin;
+        meeting->cause = actor->cause >= 0 ? actor->cause : actor->previous;
+    }
+    /* These are the same for all members of a well-made system. */
+    meeting->seconds = fmax(meeting->seconds, task->seconds);
+    meeting->latency = fmax(meeting->latency, task->latency);
+    meeting->rate = fmax(meeting->rate, task->rate);
+    meeting->bytes = fmax(meeting->bytes, task->bytes);
+    if (meeting->there < meeting->members)
+        return;
+    double end = meeting->begin + meeting->seconds;
+    if (meeting->route < 0 || meeting->latency >= meeting->seconds || meeting->rate <= 0.0) {
+        meeting_begins(engine, meeting, end);
+        engine_meeting_ends(engine, which, end);
+        return;
+    }
+    meeting_begins(engine, meeting, INFINITY);
+    uint32_t timer = (uint32_t)engine->system->device_count * ENGINE_STREAMS + which;
+    meeting->flow = engine_flow_start(engine, timer, (uint32_t)meeting->route, meeting->begin,
+                                      meeting->seconds, meeting->latency, meeting->rate, meeting->bytes);
+}
+
+void engine_meeting_ends(struct engine *engine, uint32_t which, double end)
+{
+    struct meeting *meeting = &engine->meetings[which];
+    meeting->there = 0;
+    for (uint32_t member = meeting->first; member != NOBODY;) {
+        struct actor *actor = &engine->actors[member];
+        if (engine->compiled.steps[actor->step].flags & STEP_SHARE)
+            engine_interval_close(engine, member, end);
+        actor->end = end;
+        actor->state = ACTOR_ENDING;
+        uint32_t next = actor->next;
+        engine_wake(engine, member);
+        member = next;
+    }
+    meeting->first = NOBODY;
+}
+
+/* Messages that are under way or were not taken yet. */
+
+static bool widen(struct engine *engine, struct channel *channel)
+{
+    uint32_t room = channel->room == 0 ? 4 : 2 * channel->room;
+    struct message *ring = room > INT32_MAX ? NULL : malloc(room * sizeof *ring);
+    if (ring == NULL)
+        return engine_no_memory(engine);
+    for (uint32_t i = 0; i < channel->count; i++)
+        ring[i] = channel->ring[(channel->first + i) & (channel->room - 1)];
+    free(channel->ring);
+    channel->ring = ring;
+    channel->room = room;
+    channel->first = 0;
+    return true;
+}
+
+static struct message *engine_find_message(struct channel *channel, uint32_t microbatch)
+{
+    for (uint32_t i = 0; i < channel->count; i++) {
+        struct message *message = &channel->ring[(channel->first + i) & (channel->room - 1)];
+        if (message->microbatch == microbatch && !message->taken)
+            return message;
+    }
+    return NULL;
+}
+
+static void engine_take_message(struct channel *channel, struct message *message)
+{
+    message->taken = true;
+    while (channel->count > 0 && channel->ring[channel->first].taken) {
+        channel->first = (channel->first + 1) & (channel->room - 1);
+        channel->count--;
+    }
+}
+
+static void engine_send(struct engine *engine, uint32_t number, uint32_t microbatch, double since,
+                        double comes, int64_t origin)
+{
+    struct channel *channel = &engine->channels[number];
+    if (channel->count == channel->room && !widen(engine, channel))
+        return;
+    channel->ring[(channel->first + channel->count++) & (channel->room - 1)] =
+        (struct message){.since = since, .comes = comes, .origin = origin, .microbatch = microbatch};
+    if (channel->waiter == NOBODY)
+        return;
+    const struct actor *actors = engine->devices[channel->waiter].actors;
+    for (unsigned stream = 0; stream < ENGINE_STREAMS; stream++) {
+        if (actors[stream].missing == MISSING_MESSAGE)
+            engine_wake(engine, channel->waiter * ENGINE_STREAMS + stream);
+    }
+    channel->waiter = NOBODY;
+}
+
 enum halt {
     HALT_PARKED, /* or done: others make it runnable */
     HALT_YIELDS  /* to streams of the same device */
@@ -24,7 +151,7 @@ double engine_jitter(uint64_t seed, uint64_t key, size_t pass, int task, double 
     return exp(deviation * random_normal(&state) - 0.5 * deviation * deviation);
 }
 
-void engine_wake(struct engine *engine, uint32_t number)
+static void engine_wake(struct engine *engine, uint32_t number)
 {
     struct device *device = &engine->devices[engine_device_of(number)];
     struct actor *actor = &engine->actors[number];

@@ -35,22 +35,12 @@ struct host_storage host_storage_of(const struct play_model *model);
 /* Returns whether samples are loaded over the link between host and device: if their size is known. */
 bool host_link_has_loads(const struct sim_options *options);
 
-bool host_saves_after(const struct play_host *host, int iteration);
-
 /* Returns the bytes of a checkpoint that a device of a place copies: copies of a pipeline share the work, and states that
  * are sharded are different bytes on each of them. */
 double host_bytes(const struct play_model *model, int p, int place);
 
-/* Make the templates before the passes of an iteration, and of a save after an iteration. `later`: not the first iteration;
- * `loads`: samples for the next one. *made is -1 if nothing is to be done. False, or -1: out of memory. */
-bool host_write_begin(struct template_writer *to, int d, bool later, bool loads, int *made);
-int host_write_save(struct template_writer *to, int d);
-
 /* Routes of a device after those of its messages. A copy has one only if others share the link. */
 enum host_route { HOST_COPY = 1, HOST_WRITE, HOST_LOAD, HOST_ROUTES = HOST_LOAD };
-
-/* Adds them to a device, if hosts have work. */
-void host_add_routes(const struct play_model *model, struct layer_device *device);
 
 /* Plays the plan with the work of its hosts, and fills in the result as play_layers does: an iteration is the mean over all
  * iterations from one save to the next. */

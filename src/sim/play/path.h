@@ -26,17 +26,6 @@ struct path_keeper {
     bool lost; /* some task was not kept */
 };
 
-/* The caller ends the keeper with path_keeper_release, also after a failure. Tasks are of devices 0 to devices - 1; if they are
- * many, as where all devices are played one by one (`all`), at most half a GiB of them is kept, else at most 32 MiB. */
-bool path_keeper_open(struct path_keeper *keeper, int64_t devices, bool all, const struct timeline_sink *next,
-                      struct error *err);
-void path_keeper_release(struct path_keeper *keeper);
-struct timeline_sink path_keeper_sink(struct path_keeper *keeper);
-
-/* Adds the path to the result; first[p] is the first device of pipeline p (NULL: they are numbered by place). Adds nothing if tasks were lost. */
-bool path_keeper_walk(const struct path_keeper *keeper, const struct play_model *model, const int *first,
-                      struct sim_result *result, struct error *err);
-
 /* Adds seconds of a step to the result, or to an equal one. False: out of memory. */
 bool path_add_step(struct sim_result *result, int *room, const struct sim_step *step);
 

@@ -56,7 +56,7 @@ static double add_hidden(const struct template_writer *to, struct layer_load *lo
     return load->seconds;
 }
 
-int writer_layers(const struct template_writer *to)
+static int writer_layers(const struct template_writer *to)
 {
     const struct play_stage *stage = &to->pipeline->stages[to->stage];
     const struct plan_stage *from = &to->pipeline->from->stages[stage->of];
@@ -75,8 +75,8 @@ static struct engine_change *add_change(struct template_writer *to, struct engin
     return change;
 }
 
-struct engine_task *writer_moved(struct template_writer *to, bool back, int layers, struct engine_task *last,
-                                 bool experts)
+static struct engine_task *writer_moved(struct template_writer *to, bool back, int layers,
+                                        struct engine_task *last, bool experts)
 {
     static const struct {
         enum plan_purpose purpose;
@@ -132,8 +132,11 @@ static bool scatters(const struct template_writer *to, const struct pass_shape *
     return to->model->shards.reshard != SIM_RESHARD_ITERATION || shape->last;
 }
 
-struct engine_task *writer_gather(struct template_writer *to, const struct pass_shape *shape, int layers,
-                                  int from_end, int base)
+/* Add the parts of layer `from_end` of `layers`, counted from the end of a pass of to->stage: the gather of its shards, with
+ * marks from `base` on (NULL: none); the activations that its kernels keep or free (false: out of memory); the collectives that
+ * its kernels wait for, of which the last task is returned; and the exchange of its gradients. */
+static struct engine_task *writer_gather(struct template_writer *to, const struct pass_shape *shape,
+                                         int layers, int from_end, int base)
 {
     enum plan_when when = shape->kind == PASS_FORWARD ? WHEN_FORWARD : WHEN_BACKWARD;
     int ahead =
@@ -153,7 +156,8 @@ struct engine_task *writer_gather(struct template_writer *to, const struct pass_
     return task;
 }
 
-double writer_kernels(const struct play_stage *stage, const struct pass_shape *shape, int *label)
+/* Returns the seconds of a pass's kernels; *label: theirs. */
+static double writer_kernels(const struct play_stage *stage, const struct pass_shape *shape, int *label)
 {
     static const int labels[PASS_KINDS] = {[PASS_FORWARD] = SIM_FORWARD,
                                            [PASS_INPUT] = LABEL_INPUT,
@@ -167,8 +171,8 @@ double writer_kernels(const struct play_stage *stage, const struct pass_shape *s
     return seconds[shape->kind];
 }
 
-bool writer_activations(struct template_writer *to, const struct pass_shape *shape, int layers,
-                        struct engine_task *task)
+static bool writer_activations(struct template_writer *to, const struct pass_shape *shape, int layers,
+                               struct engine_task *task)
 {
     int64_t kept = llround(to->pipeline->stages[to->stage].kept / layers);
     return kept <= 0 || shape->kind == PASS_INPUT ||
@@ -210,7 +214,8 @@ static void add_scatter(struct template_writer *to, int cause, int group, const 
     writer_wait(task, mark);
 }
 
-void writer_gradients(struct template_writer *to, const struct pass_shape *shape, int layers, int from_end)
+static void writer_gradients(struct template_writer *to, const struct pass_shape *shape, int layers,
+                             int from_end)
 {
     int mark = MARK_LAYERS + from_end % MAX_LAYER_MARKS;
     struct layer_load shards = {.seconds = 0.0}, sums = {.seconds = 0.0}, scattered = {.seconds = 0.0},
@@ -249,7 +254,9 @@ static const struct layer_ports *ports_of(const struct template_writer *to)
     return &to->orders->ports[to->orders->first_stage[to->p] + to->stage];
 }
 
-int writer_receive(struct template_writer *to, const struct pass_shape *shape)
+/* Adds the message that a pass waits for, if it takes the device's time. Returns the mark that it sets; 0: none. Of parts from
+ * several devices, the last one stands for all. */
+static int writer_receive(struct template_writer *to, const struct pass_shape *shape)
 {
     bool forward = shape->kind == PASS_FORWARD;
     int from = shape->kind == PASS_WEIGHT ? -1 : writer_neighbour(to->pipeline, to->stage, forward, false);
@@ -270,7 +277,8 @@ int writer_receive(struct template_writer *to, const struct pass_shape *shape)
     return MARK_RECEIVED;
 }
 
-int writer_parts(struct template_writer *to, const struct pass_shape *shape)
+/* Adds what a pass waits for where messages take no time of the device: all parts but the last. Returns the port of that. */
+static int writer_parts(struct template_writer *to, const struct pass_shape *shape)
 {
     bool forward = shape->kind == PASS_FORWARD;
     enum layer_port kind = forward ? PORT_RECEIVE_FORWARD : PORT_RECEIVE_BACK;
@@ -306,7 +314,9 @@ static void let_message_flow(const struct template_writer *to, bool back, int ro
     task->route = task->rate > 0.0 ? route : 0;
 }
 
-void writer_send(struct template_writer *to, const struct pass_shape *shape, int done)
+/* Adds the message of a pass, which waits for the mark `done`. One to several devices is one flow; each of them gets a part when
+ * it ends, or begins. */
+static void writer_send(struct template_writer *to, const struct pass_shape *shape, int done)
 {
     bool forward = shape->kind == PASS_FORWARD;
     const struct pass_order *order = &to->pipeline->order;
@@ -345,7 +355,8 @@ int writer_keep(struct template_writer *to, int stage, int second)
     return to->orders->template_count++;
 }
 
-size_t writer_room(const struct template_writer *to)
+/* Returns a number of tasks that a pass of to->stage does not exceed. */
+static size_t writer_room(const struct template_writer *to)
 {
     const struct layer_ports *ports = ports_of(to);
     size_t messages = 0;
@@ -378,4 +389,154 @@ int writer_pass(struct template_writer *to, const struct pass_shape *shape)
     }
     writer_send(to, shape, MARK_LAYERS);
     return writer_keep(to, to->stage, -1);
+}
+
+/* Pairs of passes: each exchanges tokens of experts beside the kernels of the other (DualPipe: arXiv 2412.19437, section
+ * 3.2.1).
+ *
+ * By passes, a pair hides as much of the exchanges as there are kernels beside them. By layers, each layer of a pass falls
+ * into two halves, as attention and experts do: half of its kernels, then half of its exchange, the dispatch or the combine.
+ * The stream of kernels does the halves of both passes in turn, the stream of collectives their exchanges, and a half waits for
+ * the exchange before it in its own pass. Both passes begin when both inputs are there. The last exchanges of a pair go on
+ * beside what follows; only its messages wait for them. */
+
+double play_hidden_share(const struct play_stage *stage, const struct pass_cost *cost)
+{
+    double exchange = stage->moved[0][PURPOSE_EXPERT] + stage->moved[1][PURPOSE_EXPERT];
+    double kernels = stage->forward + stage->recompute + stage->input + stage->weight;
+    double shorter = fmin(cost->forward, cost->input + cost->weight);
+    return shorter > 0.0 ? fmin(fmin(exchange, kernels) / shorter, 1.0) : 0.0;
+}
+
+double play_hidden_seconds(const struct play_pipeline *pipeline, const struct pass *pass)
+{
+    double seconds[2];
+    for (int i = 0; i < 2; i++) {
+        const struct pass_cost *cost = &pipeline->costs[pass[i].stage];
+        const double of[PASS_KINDS] = {[PASS_FORWARD] = cost->forward,
+                                       [PASS_INPUT] = cost->input,
+                                       [PASS_WEIGHT] = cost->weight,
+                                       [PASS_BACKWARD] = cost->input + cost->weight};
+        seconds[i] = of[pass[i].kind];
+    }
+    return pipeline->costs[pass[0].stage].hidden * fmin(seconds[0], seconds[1]);
+}
+
+/* ---- by layers ---- */
+
+/* A pass of a pair while its halves are written. */
+struct half_writer {
+    const struct pass_shape *shape;
+    int stage, second; /* second: 0 or 1 */
+    int layers, next;  /* next: half, from 0 */
+    double exchange;   /* seconds of a half's */
+    struct layer_load load;
+};
+
+static void add_exchange(struct template_writer *to, const struct half_writer *pass, int waits)
+{
+    if (pass->exchange <= 0.0)
+        return;
+    struct engine_task *task = writer_add(to, STREAM_COLLECTIVE, SIM_EXPERT, pass->exchange);
+    writer_let_flow(task, GROUP_PAIR, &pass->load);
+    task->mark = (uint16_t)(MARK_PAIRED + pass->second);
+    writer_wait(task, waits);
+}
+
+/* Adds half a layer. */
+static bool add_half(struct template_writer *to, struct half_writer *pass)
+{
+    const struct play_stage *stage = &to->pipeline->stages[pass->stage];
+    int from_end = pass->layers - 1 - pass->next / 2, label, begin = to->count;
+    bool back = pass->shape->kind != PASS_FORWARD, ends = pass->next % 2 == 1;
+    int gathered = pass->second ? MARK_GATHERED_TOO : MARK_GATHERED;
+    to->stage = pass->stage;
+    bool gathers = !ends && writer_gather(to, pass->shape, pass->layers, from_end, gathered);
+    int first = to->count;
+    if (back && !ends && stage->recompute > 0.0)
+        writer_add(to, STREAM_COMPUTE, SIM_RECOMPUTE, stage->recompute / pass->layers);
+    double seconds = writer_kernels(stage, pass->shape, &label) / pass->layers / 2.0;
+    struct engine_task *kernels = writer_add(to, STREAM_COMPUTE, label, seconds);
+    kernels->layer = (int16_t)(pass->next / 2 < INT16_MAX ? pass->next / 2 : -1);
+    if (back == ends && !writer_activations(to, pass->shape, pass->layers, kernels))
+        return false;
+    if (gathers)
+        writer_wait(&to->tasks[first], gathered + from_end % MAX_LAYER_MARKS);
+    if (pass->next > 0 && pass->exchange > 0.0)
+        writer_wait(&to->tasks[first], MARK_PAIRED + pass->second);
+    int done = MARK_HALF + pass->second;
+    if (ends) {
+        kernels = writer_moved(to, back, pass->layers, kernels, false);
+        done = MARK_LAYERS + from_end % MAX_LAYER_MARKS;
+    }
+    kernels->mark = (uint16_t)done;
+    add_exchange(to, pass, done);
+    if (ends && (pass->shape->kind == PASS_BACKWARD || pass->shape->kind == PASS_WEIGHT))
+        writer_gradients(to, pass->shape, pass->layers, from_end);
+    for (int i = begin; i < to->count; i++)
+        to->tasks[i].second = (uint8_t)pass->second;
+    pass->next++;
+    return true;
+}
+
+/* Adds what both passes wait for. Returns the mark of messages that take the device's time; 0: none. */
+static int add_inputs(struct template_writer *to, const struct half_writer *passes)
+{
+    int received = 0;
+    for (int i = 0; i < 2; i++) {
+        int begin = to->count;
+        to->stage = passes[i].stage;
+        int mark = writer_receive(to, passes[i].shape),
+            port = mark > 0 ? 0 : writer_parts(to, passes[i].shape);
+        if (port > 0)
+            writer_add(to, STREAM_COMPUTE, LABEL_RECEIVE, 0.0)->receive = port;
+        received = mark > 0 ? mark : received;
+        for (int t = begin; t < to->count; t++)
+            to->tasks[t].second = (uint8_t)i;
+    }
+    return received;
+}
+
+int writer_pair(struct template_writer *to, const struct pass_shape shapes[2], const int stages[2])
+{
+    struct half_writer passes[2];
+    size_t room = 8;
+    for (int i = 0; i < 2; i++) {
+        struct half_writer *pass = &passes[i];
+        bool back = shapes[i].kind != PASS_FORWARD;
+        *pass = (struct half_writer){.shape = &shapes[i], .stage = stages[i], .second = i};
+        to->stage = stages[i];
+        pass->layers = writer_layers(to);
+        room += writer_room(to);
+        if (shapes[i].kind == PASS_WEIGHT)
+            continue;
+        pass->exchange = to->pipeline->stages[stages[i]].moved[back][PURPOSE_EXPERT] / pass->layers / 2.0;
+        layer_load_stage(&pass->load, to->model, to->p, stages[i], PURPOSE_EXPERT,
+                         back ? WHEN_BACKWARD : WHEN_FORWARD, -1, true);
+    }
+    to->tasks = ARENA_ARRAY(&to->orders->arena, room, struct engine_task);
+    to->count = 0;
+    if (!to->tasks)
+        return -1;
+    int received = add_inputs(to, passes), first = to->count;
+    while (passes[0].next < 2 * passes[0].layers || passes[1].next < 2 * passes[1].layers) {
+        /* the one that has done a smaller part */
+        bool second = (int64_t)passes[1].next * passes[0].layers < (int64_t)passes[0].next * passes[1].layers;
+        if (!add_half(to, &passes[second]))
+            return -1;
+    }
+    while (to->tasks[first].stream != STREAM_COMPUTE)
+        first++;
+    if (received > 0)
+        writer_wait(&to->tasks[first], received);
+    if (to->model->send_blocks)
+        writer_wait(&to->tasks[first], MARK_SENT);
+    for (int i = 0; i < 2; i++) {
+        int begin = to->count, last = MARK_LAYERS;
+        to->stage = stages[i];
+        writer_send(to, &shapes[i], passes[i].exchange > 0.0 ? MARK_PAIRED + i : last);
+        for (int t = begin; t < to->count; t++)
+            to->tasks[t].second = (uint8_t)i;
+    }
+    return writer_keep(to, stages[0], stages[1]);
 }

@@ -134,12 +134,8 @@ bool s3_judge_stopped(const struct s3_config *config, struct s3_call *call);
  * attempt may help. */
 bool s3_judge(const struct s3_config *config, struct s3_call *call, int code, bool *again);
 
-/* ---- Writing, and folders (write.c, list.c) ---- */
+/* ---- Writing, and folders (s3.c, list.c) ---- */
 
-bool s3_create(struct storage_writer *writer, struct error *err);
-bool s3_write(struct storage_writer *writer, const void *from, size_t length, struct error *err);
-bool s3_commit(struct storage_writer *writer, struct error *err);
-void s3_discard(struct storage_writer *writer);
 bool s3_list(struct storage *storage, const char *path, storage_visit *visit, void *context,
              struct error *err);
 bool s3_remove(struct storage *storage, const char *path, struct error *err);

@@ -33,15 +33,6 @@ struct phase_rounds {
     int64_t again, again_ns; /* reads in a row of places that were read in the epoch; the time of the first */
 };
 
-/* First pass: counts places. */
-bool phase_rounds_count(struct phase_rounds *rounds, const struct trace_event *event, struct error *err);
-
-/* Between the passes. */
-void phase_rounds_begin(struct phase_rounds *rounds);
-
-/* Second pass: returns whether another epoch has begun, at again_ns. */
-bool phase_rounds_turns(struct phase_rounds *rounds, const struct trace_event *event);
-
 /* Checkpoints (rule 5). */
 struct phase_saves {
     struct phase_save {
@@ -50,15 +41,5 @@ struct phase_saves {
     } * list;
     size_t count, capacity;
 };
-
-/* Finds them in order of time; checkpoints that directly follow each other are one. */
-bool phase_saves_find(struct phase_saves *saves, struct trace_reader *reader, const struct phase_data *data,
-                      struct error *err);
-
-/* Data are read at this time. */
-void phase_saves_note_reading(struct phase_saves *saves, int64_t time_ns);
-
-/* After the reads were noted: joins checkpoints with little time and no reading between them. */
-void phase_saves_join(struct phase_saves *saves);
 
 #endif

@@ -1,4 +1,4 @@
-/* Inside the writer of stores: write.c opens and closes it, insert.c adds rows. */
+/* Inside the writer of stores (write.c) and its rows (rows.c). */
 #ifndef REHEARSE_TRACE_STORE_WRITER_H
 #define REHEARSE_TRACE_STORE_WRITER_H
 
@@ -58,22 +58,7 @@ struct trace_writer {
     struct error why;
 };
 
-/* Keep the first failure; later calls are refused. Rows since the last commit are rolled back, so that a
- * store is never half written. Both return false. */
-bool trace_writer_fail(struct trace_writer *writer, struct error *err);
-bool trace_writer_fail_memory(struct trace_writer *writer);
-
-/* Makes the statements, and the virtual tables that rows go through. */
-bool trace_writer_prepare(struct trace_writer *writer, struct error *err);
-
-/* Hands over the rows that were gathered. */
-bool trace_writer_flush(struct trace_writer *writer, struct error *err);
-
 /* The maximum length of a name in a dictionary. */
 #define TRACE_NAME_BYTES 4096
-
-/* Returns the id of a name of at most TRACE_NAME_BYTES, which may be new; 0: out of memory. */
-int64_t trace_writer_intern(struct trace_writer *writer, enum dictionary which, int64_t a, int64_t b,
-                            const char *text, size_t length, bool *added);
 
 #endif
