@@ -474,6 +474,7 @@ struct rh_option {
     size_t offset;
     const char *unit; /* "s": the field's unit, without which rh_set takes no number; NULL: none is needed */
     const char *was;  /* "devices-in-node": its name until now, still taken; NULL: none */
+    char letter;      /* 'n', as in -n; 0: none */
 };
 
 /* The option `index`, from 0, of a command. False: no more of them, or no such command. Set option->size first. */

@@ -169,8 +169,8 @@ class Handle(_rehearse.Handle):
         return self.write("text")
 
     def __repr__(self):
-        name = self.get("model") or self.kind
-        return f"<rehearse.{type(self).__name__}: {name}, {len(self)} values>"
+        name = self.get("model") or (self.kind if type(self) is Handle else None)
+        return f"<rehearse.{type(self).__name__}: {f'{name}, ' if name else ''}{len(self)} values>"
 
     def to_dict(self):
         """The document that the command prints with --json."""

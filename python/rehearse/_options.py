@@ -1,8 +1,13 @@
 """Functions of commands: signature and help from the library's tables of options."""
 
+import datetime
 import inspect
 import keyword
+import numbers
+import os
+import re
 import textwrap
+from collections.abc import Mapping
 
 import rehearse
 
@@ -14,6 +19,8 @@ CALL = {
     "progress": ("Callable[[str, str], object]", "called with the current step and its progress"),
     "warning": ("Callable[[str], object]", "called with each warning; without it warnings.warn is"),
 }
+# Of a range of Python.
+RANGE_LIMIT = 1 << 16
 TYPES = {"?": "bool", "q": "int", "d": "float", "s": "str", "l": "list of str", "h": "handle", "H": "list of handles"}
 
 
@@ -78,7 +85,78 @@ def warn(text):
     """What a warning of the library becomes if the caller does not take it."""
     import warnings
 
-    warnings.warn(text, UserWarning, stacklevel=3)
+    warnings.warn(text, UserWarning, stacklevel=4)
+
+
+def as_option(value, kind):
+    """A value as the library takes it: times as text with a unit, 8.0 as 8, {"tp": 8} as "tp=8"."""
+    if isinstance(value, datetime.timedelta):
+        seconds = value.total_seconds()
+        return seconds if kind == "-" else f"{int(seconds) if seconds == int(seconds) else seconds}s"
+    if kind in "slq" and isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral):
+        return int(value) if value == value // 1 else value
+    if kind not in "sl" or isinstance(value, (str, bytes, rehearse.Handle, rehearse.Table)):
+        return value
+    if isinstance(value, Mapping):
+        return [f"{key}={setting(key, one)}" for key, one in value.items()]
+    if isinstance(value, range) and len(value) > RANGE_LIMIT:
+        raise ValueError(f"expected a range of at most {RANGE_LIMIT} values, found {value!r}")
+    return [as_option(one, kind) for one in value] if isinstance(value, (list, tuple, range)) else value
+
+
+def setting(key, value):
+    """The text of one value of a mapping."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if not isinstance(value, (str, numbers.Real, os.PathLike)):
+        raise TypeError(f"{key}: expected a number, a text or True or False, found {value!r}")
+    return os.fspath(value) if isinstance(value, os.PathLike) else as_option(value, "s")
+
+
+def words_of(option):
+    """How a command line has an option."""
+    names = [f"--{option['name']}"] + [f"--{option['was']}"] * bool(option["was"]) + [f"-{option['letter']}"] * bool(option["letter"])
+    return dict.fromkeys(names, option)
+
+
+def argument(option, value):
+    """An option as the argument of a call, with what stands behind it in a message."""
+    name = python_name(option["field"])
+    if option["type"] == "?":
+        return f"{name}=True" + (f" {value}" if value else "")
+    placeholder = re.fullmatch(r"[A-Z][A-Z_…]*|-?\d+(\.\d+)?", value)
+    return f"{name}={value if placeholder else repr(value)}" if value else name
+
+
+def in_python(text, options):
+    """A message of the library that names options as arguments: `force=True` and not `--force`."""
+    known = {name: option for option in options for name, option in words_of(option).items()}
+
+    def alone(found):
+        option, value = known.get(found[1]), found[3] or ""
+        if not option:
+            return found[0]
+        is_value = re.search(r"[A-Z0-9=./]", value) or value in (option["words"] or ())
+        if option["type"] == "?" or not is_value:
+            return argument(option, "") + (found[2] or "") + value
+        return argument(option, value)
+
+    def quoted(found):
+        option = known.get(found[1])
+        return argument(option, found[2] or "") if option else found[0]
+
+    def call(found):
+        command = found[1].replace(" ", "_").replace("-", "_")
+        if command not in rehearse.commands():
+            return found[0]
+        arguments = re.findall(r"--([a-z-]+)", found[2])
+        return f"rehearse.{command}({', '.join(one.replace('-', '_') + '=True' for one in arguments)})"
+
+    text = re.sub(r"'rehearse ([a-z-]+(?: [a-z]+)?)((?: --[a-z-]+)*)'", call, text)
+    text = re.sub(r"'(--?[a-zA-Z][\w-]*)(?:[ =]([^']+))?'", quoted, text)
+    text = re.sub(r"(?<![\w'-])(--?[a-zA-Z][\w-]*)(?:([ =])([^\s,;:()']+))?", alone, text)
+    first, colon, rest = text.partition(": ")
+    return python_name(known[f"--{first}"]["field"]) + colon + rest if colon and f"--{first}" in known else text
 
 
 def function(name, command):
@@ -89,12 +167,15 @@ def function(name, command):
     renamed |= {python_name(option["was"].replace("-", "_")): option["field"] for option in options if option["was"]}
 
     fields = [option["field"] for option in options]
+    kinds = {option["field"]: option["type"] for option in options}
     takes_plans = "plan" in fields and any(option["field"] == "from" and option["type"] == "h" for option in options)
 
     takes_many = any(option["field"] == "from" and option["type"] == "H" for option in options)
 
     def call(*operands, **given):
         given.setdefault("warning", warn)
+        if given["warning"] and callable(given["warning"]):
+            given["warning"] = lambda text, tell=given["warning"]: tell(in_python(text, options))
         for argument in renamed.keys() & given.keys():
             if given.get(renamed[argument]) is not None:
                 raise TypeError(f"{name}() got two values for '{renamed[argument]}'")
@@ -115,7 +196,13 @@ def function(name, command):
             others = [others] if isinstance(others, rehearse.Handle) else others or []
             given["from"] = [*others, *plans]
             operands = [one for one in operands if not isinstance(one, rehearse.Handle)]
-        return command(*operands, **given)
+        try:
+            operands = [as_option(value, kinds.get(fields[0], "s")) for value in operands] if fields else operands
+            given = {field: as_option(value, kinds.get(field, "-")) for field, value in given.items()}
+            return command(*operands, **given)
+        except rehearse.Error as error:
+            error.args = (in_python(str(error), options),)
+            raise
 
     call.__name__ = call.__qualname__ = name
     call.__module__ = "rehearse"

@@ -406,9 +406,11 @@ static PyObject *option_dict(const struct rh_option *option)
     }
     if (!words)
         return NULL;
-    return Py_BuildValue("{s:s,s:s,s:s,s:s,s:s,s:N,s:C,s:N}", "field", option->field, "was", option->was,
-                         "argument", option->argument, "help", option->help, "initial", option->initial,
-                         "words", words, "type", option->type, "required", PyBool_FromLong(option->required));
+    const char letter[] = {option->letter, '\0'};
+    return Py_BuildValue("{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:N,s:C,s:N}", "name", option->name, "letter", letter,
+                         "field", option->field, "was", option->was, "argument", option->argument, "help",
+                         option->help, "initial", option->initial, "words", words, "type", option->type,
+                         "required", PyBool_FromLong(option->required));
 }
 
 static PyObject *command_options(PyObject *self, void *unused)

@@ -314,6 +314,7 @@ bool rh_option(const char *command, int index, struct rh_option *option)
         .offset = spec->at,
         .unit = spec->kind == OPTION_QUANTITY && spec->unit == UNIT_DURATION ? "s" : NULL,
         .was = spec->was,
+        .letter = spec->letter,
     };
     memcpy(option, &full, full.size < sizeof full ? full.size : sizeof full);
     return true;

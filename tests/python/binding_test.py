@@ -3,6 +3,7 @@
 import collections.abc
 import copy
 import ctypes
+import datetime
 import hashlib
 import inspect
 import json
@@ -51,6 +52,60 @@ class Arguments(unittest.TestCase):
             rehearse.plan(deadline=30 * 86400, **asked).write("json"), rehearse.plan(deadline="30d", **asked).write("json")
         )
 
+    def test_times_whole_floats_ranges_and_mappings(self):
+        job = {"model": "gpt2-xl", "device": "h100", "global_batch": 64}
+        self.assertEqual(
+            rehearse.elastic(nodes=8, mtbf=datetime.timedelta(hours=50000), seeds=1).to_dict(),
+            rehearse.elastic(nodes=8, mtbf="50000h", seeds=1).to_dict(),
+        )
+        self.assertEqual(rehearse.plan(**job, devices=8.0).to_dict(), rehearse.plan(**job, devices=8).to_dict())
+        self.assertEqual(rehearse.plan(**job, devices=range(8, 25, 8))["devices"].tolist(), [8, 16, 24])
+        self.assertEqual(
+            rehearse.plan(**job, devices=8, fix={"dp": 8, "mbs": 2.0, "sequence-parallel": True}).to_dict(),
+            rehearse.plan(**job, devices=8, fix=["dp=8", "mbs=2", "sequence-parallel=yes"]).to_dict(),
+        )
+        self.assertEqual(rehearse.cost(**MODEL, time_limit=datetime.timedelta(minutes=1)).to_dict(), profile().to_dict())
+        for wrong, error in (
+            ({"devices": 8.5}, rehearse.UsageError),
+            ({"devices": range(1, 1 << 40)}, ValueError),
+            ({"devices": 8, "fix": {"dp": [8]}}, TypeError),
+            ({"devices": 8, "headroom": datetime.timedelta(hours=1)}, rehearse.UsageError),
+        ):
+            with self.subTest(wrong), self.assertRaises(error):
+                rehearse.plan(**job, **wrong)
+
+    def test_errors_speak_python(self):
+        job = {"model": "gpt2-xl", "device": "h100", "devices": 8}
+        for call, text in (
+            (lambda: rehearse.plan(), "model='llama-3-70b' device='h100' devices=64 global_batch=512"),
+            (lambda: rehearse.plan(**job), "global_batch=RANGE is missing, which objective='iteration' needs"),
+            (lambda: rehearse.plan(**job, global_batch=8, output="a", figure="a"), "^output and figure both write 'a'"),
+            (lambda: rehearse.cost(model="gpt2-xl", devices="h9"), r"see rehearse.cost\(list=True\)"),
+            (lambda: rehearse.trace_import("a", output="b", append=True, force=True), "append=True and force=True exclude"),
+            (lambda: rehearse.simulate(schedule="1f1b"), "stages=N is missing"),
+        ):
+            with self.subTest(text), self.assertRaisesRegex(rehearse.Error, text) as raised:
+                call()
+            self.assertNotRegex(str(raised.exception), "--[a-z]|(^| )-[a-z] ")
+        with tempfile.TemporaryDirectory() as folder:
+            calls, trace = os.path.join(folder, "strace.out"), os.path.join(folder, "run.db")
+            with open(calls, "w", encoding="utf-8") as file:
+                file.write('7 1700000000.000000 openat(AT_FDCWD, "/data/x", O_RDONLY) = 3 <0.000010>\n')
+            asked = {"output": trace, "zone": "UTC", "warning": lambda text: None}
+            rehearse.trace_import(calls, **asked)
+            with self.assertRaisesRegex(rehearse.Error, f"^'{trace}' exists: force=True replaces it$"):
+                rehearse.trace_import(calls, **asked)
+            rehearse.trace_import(calls, force=True, **asked)
+
+    def test_options_of_other_software_are_theirs(self):
+        options = rehearse._rehearse.Command("price").options
+        from rehearse._options import in_python
+
+        text = "job.sh: runs train.py without any argument of Megatron-LM (--micro-batch-size, --num-layers, …)"
+        self.assertEqual(in_python(text, options), text)
+        self.assertEqual(in_python("'--device NAME' is missing; --strict: no, or --device a.json", options),
+                         "device=NAME is missing; strict=True: no, or device='a.json'")
+
     def test_none_is_the_default(self):
         self.assertEqual(profile().write("json"), rehearse.cost(microbatch_size=None, threads=None, **MODEL).write("json"))
 
@@ -62,7 +117,7 @@ class Arguments(unittest.TestCase):
             self.assertEqual(rehearse.profile_show(os.fsencode(path)).write("json"), profile().write("json"))
 
     def test_a_zero_that_is_meant_is_no_default(self):
-        with self.assertRaisesRegex(rehearse.UsageError, "microbatch-size: expected a whole number from 1"):
+        with self.assertRaisesRegex(rehearse.UsageError, "microbatch_size: expected a whole number from 1"):
             rehearse.cost(microbatch_size=0, **MODEL)
 
     def test_wrong_types(self):

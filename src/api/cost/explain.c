@@ -500,7 +500,8 @@ void cost_explain_write(const struct cost_explain *explain, struct json *json)
         for (int i = 0; i < passes[p]->unknown_count; i++)
             json_string(json, NULL, passes[p]->unknown[i]);
     json_close(json);
-    json_number(json, "unbounded_loops", layer->forward.unbounded_loops + layer->backward.unbounded_loops);
+    json_integer(json, "unbounded_loops",
+                 (int64_t)(layer->forward.unbounded_loops + layer->backward.unbounded_loops));
     json_open(json, "devices", '[');
     for (int i = 0; i < explain->device_count; i++) {
         struct rows rows;
