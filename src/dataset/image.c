@@ -8,7 +8,7 @@ bool image_check(const struct dataset_layout *layout, int64_t min, int64_t max, 
     double bytes = layout->record_bytes;
     if (layout->element != DATASET_UINT8)
         return error_set(err, ERROR_INPUT, "dataset.record_element_type: %s files are uint8, found '%s'",
-                         name, dataset_element_name(layout->element));
+                         name, dataset_element_words[layout->element]);
     if (layout->samples_per_file != 1 || layout->eval_samples_per_file > 1)
         return error_set(err, ERROR_INPUT,
                          "dataset.num_samples_per_file: a %s file is one sample, found %" PRId64, name,

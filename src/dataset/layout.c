@@ -122,7 +122,7 @@ static bool check_record(const struct dataset_layout *layout, struct error *err)
         llround(layout->record_bytes) % unit != 0)
         return error_set(err, ERROR_INPUT,
                          "dataset.record_length_bytes: %lld is not a multiple of the %" PRId64 " bytes of %s",
-                         llround(layout->record_bytes), unit, dataset_element_name(layout->element));
+                         llround(layout->record_bytes), unit, dataset_element_words[layout->element]);
     double train = (double)dataset_samples_per_file(layout, false),
            eval = (double)dataset_samples_per_file(layout, true);
     if (max_bytes(layout) * fmax(train, layout->files_eval > 0 ? eval : 0) > (double)MAX_PAYLOAD)
@@ -154,8 +154,8 @@ static bool check_format(const struct dataset_layout *layout, struct error *err)
     if (layout->compression != DATASET_NONE && layout->compression != format->compression)
         return error_set(err, ERROR_INPUT, "dataset.compression: %s files are %s%s, found '%s'", format->name,
                          format->compression ? "compressed with " : "not compressed",
-                         format->compression ? dataset_compression_name(format->compression) : "",
-                         dataset_compression_name(layout->compression));
+                         format->compression ? dataset_compression_words[format->compression] : "",
+                         dataset_compression_words[layout->compression]);
     if (layout->compression != DATASET_NONE && dataset_pack_missing())
         return error_set(err, ERROR_FAILED,
                          "this rehearse was built without %s, which compressed %s files need",

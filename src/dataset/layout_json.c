@@ -39,6 +39,11 @@ static const struct field dataset_fields[] = {
     WHOLE("num_dset_per_record", records_per_sample),
 };
 
+static const struct field word_fields[] = {
+    FIELD_WORDS(struct dataset_layout, "record_element_type", element, dataset_element_words),
+    FIELD_WORDS(struct dataset_layout, "compression", compression, dataset_compression_words),
+};
+
 /* Left out where evaluation files have as many samples as the others. */
 static const struct field eval_samples = WHOLE("eval_num_samples_per_file", eval_samples_per_file);
 
@@ -64,8 +69,7 @@ bool dataset_layout_write(const struct dataset_layout *layout, struct text *text
     if (layout->eval_samples_per_file > 0)
         fields_write(layout, &eval_samples, 1, &json);
     write_list(&json, "record_dims", layout->dims, layout->dims_count);
-    json_string(&json, "record_element_type", dataset_element_name(layout->element));
-    json_string(&json, "compression", dataset_compression_name(layout->compression));
+    FIELDS_WRITE(layout, word_fields, &json);
     write_list(&json, "chunk_dims", layout->chunk_dims, layout->chunk_dims_count);
     write_list(&json, "max_shape", layout->max_shape, layout->max_shape_count);
     json_close(&json);

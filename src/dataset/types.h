@@ -93,11 +93,11 @@ struct dataset_file {
     int64_t file_bytes;    /* the format pads the file to this size; 0: no padding */
 };
 
-const char *dataset_element_name(enum dataset_element element); /* numpy's name: "uint8" */
+extern const char *const dataset_element_words[]; /* numpy's names: "uint8" */
 bool dataset_element_find(const char *name, enum dataset_element *element);
 int64_t dataset_element_bytes(enum dataset_element element);
 
-const char *dataset_compression_name(enum dataset_compression compression); /* DLIO's name */
+extern const char *const dataset_compression_words[]; /* DLIO's names */
 bool dataset_compression_find(const char *name, enum dataset_compression *compression);
 
 #endif

@@ -8,15 +8,13 @@
 
 #include "comm/comm.h"
 #include "feed/checkpoint/checkpoint.h"
-#include "feed/loader/loader.h"
+#include "feed/loader/accelerator.h"
 #include "feed/loader/order.h"
 #include "feed/origin.h"
 #include "feed/result/metrics.h"
 #include "feed/result/steps.h"
 #include "feed/watch.h"
 #include "feed/workload/workload.h"
-
-#include <stdatomic.h>
 
 enum run_drop { RUN_DROP_NOTHING, RUN_DROP_FILES, RUN_DROP_SYSTEM };
 
@@ -25,20 +23,15 @@ struct run_options {
     /* layout, storage (names are relative to the data folder), max_threads, decode, verify and exact; the run sets the rest */
     struct loader_options loader;
     struct comm *comm;
-    int accelerators; /* of this process */
-
-    double copy_rate;   /* bytes/s from host to device; 0: copies take no time */
-    bool no_barrier;    /* accelerators wait for each other at the end of a block only */
-    enum run_drop drop; /* drop from the page cache before every epoch */
-    uint64_t entropy;   /* for shuffle: random */
-    int64_t epochs;     /* replaces the workload's number; 0: the workload's */
+    int accelerators;                 /* of this process */
+    struct accelerators_options step; /* copy_rate, no_barrier, each, watch and stop; the run sets the rest */
+    enum run_drop drop;               /* drop from the page cache before every epoch */
+    uint64_t entropy;                 /* for shuffle: random */
+    int64_t epochs;                   /* replaces the workload's number; 0: the workload's */
 
     /* NULL: none, whatever the workload says; its peers are checkpoint_peers_of(comm). */
     struct checkpoint *checkpoint;
-    bool force;                /* save checkpoints even if there seems to be no room */
-    struct result_steps *each; /* collects every step; may be NULL */
-    struct watch *watch;       /* may be NULL */
-    const atomic_bool *stop;   /* set to true (SIGINT): end after the step; may be NULL */
+    bool force; /* save checkpoints even if there seems to be no room */
 };
 
 /* Files whose pages were looked up in the page cache. */

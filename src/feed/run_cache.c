@@ -19,7 +19,7 @@ static bool one_of_host(const struct run *run)
 
 bool run_is_stopped(const struct run *run)
 {
-    return run->options->stop && atomic_load(run->options->stop);
+    return run->options->step.stop && atomic_load(run->options->step.stop);
 }
 
 /* ---- Which files an epoch reads ---- */
@@ -77,7 +77,7 @@ struct look {
 static bool look_at_part(struct look *look, const char *path, struct error *err)
 {
     struct storage_cached cached;
-    if (!(look->drop ? storage_drop_file(path, look->run->options->stop, &cached, err)
+    if (!(look->drop ? storage_drop_file(path, look->run->options->step.stop, &cached, err)
                      : storage_resident(path, &cached, err)))
         return false;
     look->seen->bytes += cached.size;

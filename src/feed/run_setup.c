@@ -280,21 +280,15 @@ static double copied_bytes(const struct workload *workload)
 static bool make_accelerators(struct run *run, enum metrics_phase phase, struct error *err)
 {
     const struct run_options *options = run->options;
-    const struct accelerators_options accelerators = {
-        .loader = run->loaders[phase],
-        .comm = options->comm,
-        .metrics = &run->result->metrics,
-        .first = run->first,
-        .count = options->accelerators,
-        .seed = (uint64_t)options->workload->train.seed,
-        .copy_rate = options->copy_rate,
-        .copy_sample = copied_bytes(options->workload),
-        .no_barrier = options->no_barrier,
-        .each = options->each,
-        .watch = options->watch,
-        .stop = options->stop,
-        .epochs = run->epochs,
-    };
+    struct accelerators_options accelerators = options->step;
+    accelerators.loader = run->loaders[phase];
+    accelerators.comm = options->comm;
+    accelerators.metrics = &run->result->metrics;
+    accelerators.first = run->first;
+    accelerators.count = options->accelerators;
+    accelerators.seed = (uint64_t)options->workload->train.seed;
+    accelerators.copy_sample = copied_bytes(options->workload);
+    accelerators.epochs = run->epochs;
     run->accelerators[phase] = accelerators_new(&accelerators, err);
     return run->accelerators[phase] != NULL;
 }

@@ -33,7 +33,7 @@ static bool generate(struct session *session, struct error *err)
     struct feed_place objects;
     const struct dataset_place place = place_of(session, &objects);
     const struct dataset_work work = {
-        .rank = comm_rank(run->comm), .ranks = comm_size(run->comm), .stop = run->stop};
+        .rank = comm_rank(run->comm), .ranks = comm_size(run->comm), .stop = run->step.stop};
     struct dataset_generated made;
     return feed_same_layout(run->comm, &session->layout, true, err) &&
            feed_generate(&session->layout, &place, &work, run->comm, run->force, &made, err);
@@ -156,7 +156,7 @@ static bool make_checkpoint(struct session *session, int ranks, struct error *er
             given->recovery_rank_shift ? (int64_t)options->savers * comm_local_size(options->run.comm) : 0,
         .verify = options->run.loader.verify,
         .cold = options->run.drop != RUN_DROP_NOTHING,
-        .stop = options->run.stop,
+        .stop = options->run.step.stop,
         .peers = checkpoint_peers_of(options->run.comm),
     };
     if (options->plan && session->of_plan.sized)
@@ -197,8 +197,8 @@ static bool same_configuration(const struct session *session, struct error *err)
     workload.output.folder = NULL;
     workload_write_yaml(&workload, &text);
     text_format(&text, "%d %d %d %d %d %" PRId64 " %a %a", run->accelerators, session->options.savers,
-                run->no_barrier, run->drop, session->options.record != NULL, run->epochs,
-                session->of_plan.model_bytes, run->copy_rate);
+                run->step.no_barrier, run->drop, session->options.record != NULL, run->epochs,
+                session->of_plan.model_bytes, run->step.copy_rate);
     bool same = together(session, !text.failed || error_memory(err), "the configuration", err) &&
                 comm_same(run->comm, text.data, text.length, "the configuration", err);
     text_release(&text);
@@ -214,7 +214,7 @@ static bool keep_steps(struct session *session, struct error *err)
     if (!result_steps_init(&session->each, session->options.record, comm_rank(run->comm) * run->accelerators,
                            run->accelerators, err))
         return false;
-    run->each = &session->each;
+    run->step.each = &session->each;
     return true;
 }
 
@@ -223,7 +223,7 @@ bool session_open(struct session *session, const struct session_options *options
     struct run_options *run = &session->options.run;
     *session = (struct session){.options = *options, .data_set = -1, .device_read = -1, .device_written = -1};
     session->opened = clock_nanoseconds();
-    session->options.storage.options.stop = run->stop;
+    session->options.storage.options.stop = run->step.stop;
     if (options->savers == 0)
         session->options.savers = run->accelerators;
     int64_t processes = comm_size(run->comm), ranks = session->options.savers * processes;
@@ -245,7 +245,7 @@ void session_close(struct session *session)
     const struct run_options *run = &session->options.run;
     run_release(&session->run);
     checkpoint_free(run->checkpoint);
-    if (run->each)
+    if (run->step.each)
         result_steps_release(&session->each);
     storage_free(session->saves);
     storage_free(session->storage);

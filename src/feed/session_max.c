@@ -77,7 +77,7 @@ static bool probe(struct search *search, int accelerators, struct session_probe 
     options.accelerators = accelerators;
     options.epochs = 1;
     options.checkpoint = NULL;
-    options.each = NULL;
+    options.step.each = NULL;
     if (!session_run_with(session, &options, err)) {
         /* The same files were read before: there are too few for so many. */
         bool too_few = err->kind == ERROR_INPUT && found->probe_count > 0;

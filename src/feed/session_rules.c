@@ -272,10 +272,10 @@ static void check_run(const struct session *session, struct rules_report *report
                  facts[i].key, facts[i].found, facts[i].wanted);
             break;
         }
-    const char *option = options->plan                ? "--plan"
-                         : options->run.no_barrier    ? "--no-barrier"
-                         : options->run.copy_rate > 0 ? "--copy-rate"
-                                                      : NULL;
+    const char *option = options->plan                     ? "--plan"
+                         : options->run.step.no_barrier    ? "--no-barrier"
+                         : options->run.step.copy_rate > 0 ? "--copy-rate"
+                                                           : NULL;
     if (option)
         find(report, "options", "10", RULES_FAIL, "%s changes what the benchmark does", option);
 }

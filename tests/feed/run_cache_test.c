@@ -132,7 +132,7 @@ static void test_a_stop_does_not_wait_for_storage(void **state)
         const struct storage_calls calls = {.pread = hang};
         options.loader.storage =
             storage_new(&(struct storage_options){.root = set.folder.path, .calls = &calls}, &err);
-        options.stop = &asked_to_stop;
+        options.step.stop = &asked_to_stop;
         bool ok = run_workload(&options, &result, &err);
         _exit(ok && !result.complete && result.abandoned ? 0 : 1);
     }

@@ -164,7 +164,7 @@ static void test_a_stop_leaves_a_part(void **state)
     (void)state;
     atomic_bool stop = true;
     CONFIGURE("train.epochs=1000000");
-    options.stop = &stop;
+    options.step.stop = &stop;
     require_run();
     assert_false(result.complete);
     assert_int_equal(steps_of(0, 0, METRICS_TRAIN), 0);
@@ -276,7 +276,7 @@ static int rank_main(const char *mode)
                                    .loader = {.layout = &set.layout, .storage = set.storage, .exact = true},
                                    .comm = comm,
                                    .accelerators = 1,
-                                   .no_barrier = strcmp(mode, "free") == 0};
+                                   .step.no_barrier = strcmp(mode, "free") == 0};
     if (!run_workload(&options, &result, &err)) {
         printf("<%d: %s>\n", comm_rank(comm), err.text);
     } else {

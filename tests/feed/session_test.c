@@ -105,7 +105,7 @@ static void open_session(const char *const *overrides, int count)
         .run = {.workload = &workload,
                 .comm = comm,
                 .accelerators = 2,
-                .copy_rate = copy_rate,
+                .step.copy_rate = copy_rate,
                 .loader.verify = verifies,
                 .drop = drop},
         .version = "test",

@@ -200,7 +200,7 @@ static struct study study;
 static struct study_place places[4];
 static struct study_row rows[400];
 static struct node_facts nodes[3];
-static int ranks_of[3] = {2, 2, 2}, kind_of[3] = {0, 0, 2};
+static int kind_of[3] = {0, 0, 2};
 
 static void add_row(int place, enum link_task task, enum collective_kind kind, double bytes, double seconds)
 {
@@ -221,7 +221,6 @@ static int make_study(void **state)
     (void)state;
     study = (struct study){.ranks = 6,
                            .host_count = 3,
-                           .ranks_of = ranks_of,
                            .nodes = nodes,
                            .kind_of = kind_of,
                            .carrier = "mpi",
@@ -233,8 +232,8 @@ static int make_study(void **state)
     places[2] = (struct study_place){PLACE_GROUP, "inside", 0, 1, 2, 1, NULL};
     places[3] = (struct study_place){PLACE_GROUP, "across", -1, 3, 6, 1, NULL};
     for (int host = 0; host < 3; host++) {
-        nodes[host] =
-            (struct node_facts){.packages = 1, .cores = 2, .threads = 2, .memory = (int64_t)8 << 30};
+        nodes[host] = (struct node_facts){
+            .ranks = 2, .packages = 1, .cores = 2, .threads = 2, .memory = (int64_t)8 << 30};
         snprintf(nodes[host].name, sizeof nodes[host].name, "host%d", host);
     }
     for (double bytes = 1024; bytes <= 1 << 24; bytes *= 2) {

@@ -171,12 +171,12 @@ static struct session_options options_of(const struct feed_job *job, const char 
                 .loader = {.max_threads = (int)asked->read_threads_most,
                            .decode = asked->decode,
                            .verify = asked->verify},
-                .copy_rate = asked->copy_rate,
-                .no_barrier = asked->no_barrier,
+                .step = {.copy_rate = asked->copy_rate,
+                         .no_barrier = asked->no_barrier,
+                         .stop = api_stop(job->call)},
                 .drop =
                     asked->warm ? RUN_DROP_NOTHING : (enum run_drop)option_index(drops, asked->drop_caches),
                 .force = asked->force,
-                .stop = api_stop(job->call),
             },
         .version = REHEARSE_VERSION,
         .overrides = job->overrides.items,
@@ -256,7 +256,7 @@ static bool feed_workload(struct feed_job *job, struct error *err)
     struct session_options options = options_of(job, folder);
     progress_start(&progress, "feeding");
     job->watch = (struct watch){.show = show, .context = &progress};
-    options.run.watch = comm_rank(job->comm) == 0 ? &job->watch : NULL;
+    options.run.step.watch = comm_rank(job->comm) == 0 ? &job->watch : NULL;
     bool done = session_open(&job->session, &options, err);
     if (done) {
         if (session_has_work(&job->workload))

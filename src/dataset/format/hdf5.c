@@ -319,7 +319,7 @@ static bool hdf5_check(const struct dataset_layout *layout, struct error *err)
     struct hdf5_shape shape;
     if (hdf5_type(layout->element) < 0)
         return error_set(err, ERROR_INPUT, "dataset.record_element_type: HDF5 files have no %s",
-                         dataset_element_name(layout->element));
+                         dataset_element_words[layout->element]);
     if (layout->records_per_sample > 1 && layout->dims_count == 0)
         return error_set(err, ERROR_INPUT,
                          "dataset.hdf5.num_dset_per_record: more than one needs dataset.record_dims");

@@ -26,14 +26,14 @@ struct accelerators_options {
     struct loader *loader;
     struct comm *comm;
     struct metrics *metrics;
-    int first, count;   /* of this process */
-    uint64_t seed;      /* of compute times */
-    double copy_rate;   /* bytes/s; 0: copies take no time */
-    double copy_sample; /* bytes of a sample that are copied; 0: those that were read */
-    bool no_barrier;
-    struct result_steps *each; /* may be NULL */
+    int first, count;          /* of this process */
+    uint64_t seed;             /* of compute times */
+    double copy_rate;          /* bytes/s; 0: copies take no time */
+    double copy_sample;        /* bytes of a sample that are copied; 0: those that were read */
+    bool no_barrier;           /* accelerators wait for each other at the end of a block only */
+    struct result_steps *each; /* collects every step; may be NULL */
     struct watch *watch;       /* may be NULL */
-    const atomic_bool *stop;   /* may be NULL */
+    const atomic_bool *stop;   /* set to true (SIGINT): end after the step; may be NULL */
     int epochs;                /* for the watch */
 };
 

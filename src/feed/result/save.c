@@ -142,7 +142,7 @@ static bool save_accelerator(const struct session *session, const char *folder, 
     snprintf(name, sizeof name, "%d_per_epoch_stats.json", accelerator);
     bool ok = result_dlio_epochs(session, accelerator, &epochs, err) && save_text(folder, name, &epochs, err);
     snprintf(name, sizeof name, "%d_output.json", accelerator);
-    if (ok && session->options.run.each)
+    if (ok && session->options.run.step.each)
         ok = result_dlio_output(session, accelerator, &output, err) && save_text(folder, name, &output, err);
     text_release(&epochs);
     text_release(&output);

@@ -11,6 +11,7 @@ struct node_facts {
     char processor[128];                        /* "" if unknown */
     char cards[256];                            /* "eth0, cuda0"; "" if unknown */
     int32_t packages, cores, threads, memories; /* memories: NUMA nodes; 0: unknown */
+    int32_t ranks;                              /* on it: node_read_facts leaves it */
     int64_t memory;                             /* bytes */
 };
 

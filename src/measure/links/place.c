@@ -23,7 +23,7 @@ static void find_hosts(struct study *study, const struct comm *comm)
             before++;
         int host = before < rank ? study->host_of[before] : study->host_count++;
         study->host_of[rank] = host;
-        study->local_of[rank] = study->ranks_of[host]++;
+        study->local_of[rank] = study->nodes[host].ranks++;
     }
 }
 
@@ -32,11 +32,12 @@ static bool find_kinds(struct study *study, struct comm *comm, struct error *err
 {
     struct node_facts own;
     node_read_facts(&own);
+    own.ranks = study->nodes[study->host_of[comm_rank(comm)]].ranks;
     if (!comm_gather(comm, &own, sizeof own, note_node, study, "the description of nodes", err))
         return false;
     for (int host = 0; host < study->host_count && comm_rank(comm) == 0; host++) {
         int first = 0;
-        while (study->ranks_of[first] != study->ranks_of[host] ||
+        while (study->nodes[first].ranks != study->nodes[host].ranks ||
                !node_is_like(&study->nodes[first], &study->nodes[host]))
             first++;
         study->kind_of[host] = first;
@@ -92,18 +93,18 @@ static int next_size(int size, int all)
 
 static bool add_places(struct study *study)
 {
-    int each = study->ranks_of[0], places = 4 * 32 * (study->host_count + 1);
+    int each = study->nodes[0].ranks, places = 4 * 32 * (study->host_count + 1);
     for (int host = 1; host < study->host_count; host++)
-        each = study->ranks_of[host] < each ? study->ranks_of[host] : each;
+        each = study->nodes[host].ranks < each ? study->nodes[host].ranks : each;
     study->places = ARENA_ARRAY(&study->arena, (size_t)places, struct study_place);
     if (!study->places)
         return false;
     for (int host = 0; host < study->host_count; host++) {
-        if (study->kind_of[host] != host || study->ranks_of[host] < 2)
+        if (study->kind_of[host] != host || study->nodes[host].ranks < 2)
             continue;
         if (!add_inside(study, PLACE_PAIR, host, 2))
             return false;
-        for (int k = 2; k <= study->ranks_of[host]; k = next_size(k, study->ranks_of[host]))
+        for (int k = 2; k <= study->nodes[host].ranks; k = next_size(k, study->nodes[host].ranks))
             if (!add_inside(study, PLACE_GROUP, host, k))
                 return false;
     }
@@ -124,10 +125,9 @@ bool study_begin(struct study *study, struct comm *comm, const struct carrier *c
     *study = (struct study){.ranks = comm_size(comm)};
     study->host_of = ARENA_ARRAY(&study->arena, ranks, int);
     study->local_of = ARENA_ARRAY(&study->arena, ranks, int);
-    study->ranks_of = ARENA_ARRAY(&study->arena, ranks, int);
     study->kind_of = ARENA_ARRAY(&study->arena, ranks, int);
     study->nodes = ARENA_ARRAY(&study->arena, ranks, struct node_facts);
-    bool ok = study->host_of && study->local_of && study->ranks_of && study->kind_of && study->nodes;
+    bool ok = study->host_of && study->local_of && study->kind_of && study->nodes;
     ok = comm_agree(comm, ok || error_memory(err), "the start", err);
     if (ok) {
         find_hosts(study, comm);

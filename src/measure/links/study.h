@@ -55,7 +55,6 @@ struct study {
     struct arena arena; /* owns everything below */
     int ranks, host_count;
     int *host_of, *local_of;  /* by rank */
-    int *ranks_of;            /* by host */
     struct node_facts *nodes; /* by host */
     int *kind_of;             /* by host: the first host with the same hardware */
     const char *carrier, *device;

@@ -18,7 +18,7 @@ static void write_group(const struct study *study, int kind, const char *device,
 {
     const struct node_facts *node = &study->nodes[kind];
     struct study_link inside;
-    int nodes = 0, each = study->ranks_of[kind];
+    int nodes = 0, each = node->ranks;
     for (int host = 0; host < study->host_count; host++)
         nodes += study->kind_of[host] == kind;
     int64_t memory = study->device_memory > 0 ? study->device_memory : node->memory / each;
@@ -212,8 +212,13 @@ static const struct field facts_fields[] = {
 };
 
 static const struct field node_fields[] = {
-    FIELD(struct node_facts, packages, FIELD_INT, 0, 0), FIELD(struct node_facts, cores, FIELD_INT, 0, 0),
-    FIELD(struct node_facts, threads, FIELD_INT, 0, 0),  FIELD(struct node_facts, memory, FIELD_INT64, 0, 0),
+    FIELD(struct node_facts, name, FIELD_CHARS, 0, 0),
+    FIELD(struct node_facts, processor, FIELD_CHARS, 0, 0),
+    FIELD(struct node_facts, ranks, FIELD_INT, 0, 0),
+    FIELD(struct node_facts, packages, FIELD_INT, 0, 0),
+    FIELD(struct node_facts, cores, FIELD_INT, 0, 0),
+    FIELD(struct node_facts, threads, FIELD_INT, 0, 0),
+    FIELD(struct node_facts, memory, FIELD_INT64, 0, 0),
     FIELD(struct node_facts, cards, FIELD_CHARS, 0, 0),
 };
 
@@ -264,17 +269,7 @@ void study_write_json(const struct study *study, const struct study_fits *fits,
 {
     json_open_document(json, "rehearse-link-times/1");
     FIELDS_WRITE(facts, facts_fields, json);
-    json_open(json, "nodes", '[');
-    for (int host = 0; host < study->host_count; host++) {
-        const struct node_facts *node = &study->nodes[host];
-        json_open_flat(json, NULL, '{');
-        json_string(json, "name", node->name);
-        json_string(json, "processor", node->processor);
-        json_integer(json, "ranks", study->ranks_of[host]);
-        FIELDS_WRITE(node, node_fields, json);
-        json_close(json);
-    }
-    json_close(json);
+    FIELDS_LIST(study->nodes, study->host_count, node_fields, json, "nodes");
     json_open(json, "links", '[');
     for (int host = 0; host < study->host_count; host++)
         json_link(json, study, host);

@@ -38,6 +38,8 @@ static const struct field of_plane[] = {
 };
 
 static const struct field of_steps[] = {
+    FIELD_OUT(struct steps, "workload", workload, FIELD_KNOWN_CHARS),
+    FIELD_WORDS(struct steps, "source", source, steps_source_words),
     FIELD_OUT(struct steps, "as_study", as_study, FIELD_FLAG),
     FIELD_OUT(struct steps, "files", files, FIELD_INT),
     FIELD_OPEN("left_out", FIELD_FLAT_MAP),
@@ -95,8 +97,6 @@ bool steps_write_json(const struct steps *steps, const struct steps_model *model
                       struct error *err)
 {
     json_open_document(json, "rehearse-steps/1");
-    json_string(json, "workload", *steps->workload ? steps->workload : NULL);
-    json_string(json, "source", steps_source_words[steps->source]);
     FIELDS_WRITE(steps, of_steps, json);
     import_places_write_json(&steps->places, "malformed_places", json);
     json_open(json, "configurations", '[');

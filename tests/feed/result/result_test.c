@@ -113,11 +113,13 @@ static int run_start(void **state)
     storage = storage_new(&(struct storage_options){.root = folder}, &err);
     assert_true(comm && storage);
     session = (struct session){
-        .options =
-            {.run = {.workload = &workload, .comm = comm, .loader.storage = storage, .each = &session.each},
-             .version = "0.1.0",
-             .overrides = overrides,
-             .override_count = 1},
+        .options = {.run = {.workload = &workload,
+                            .comm = comm,
+                            .loader.storage = storage,
+                            .step.each = &session.each},
+                    .version = "0.1.0",
+                    .overrides = overrides,
+                    .override_count = 1},
         .layout = {.files_train = 16, .files_eval = 4, .samples_per_file = 1},
         .checkpoint_bytes = 2 * GIB,
         .run = {.train = {.steps = 4},

@@ -272,10 +272,10 @@ static void the_data_set_is_of_the_workload(void **state)
 static void options_that_change_the_run_are_refused(void **state)
 {
     (void)state;
-    session.options.run.no_barrier = true;
+    session.options.run.step.no_barrier = true;
     assert_finding("options", RULES_FAIL, "--no-barrier");
-    session.options.run.no_barrier = false;
-    session.options.run.copy_rate = 1e9;
+    session.options.run.step.no_barrier = false;
+    session.options.run.step.copy_rate = 1e9;
     assert_finding("options", RULES_FAIL, "--copy-rate");
     assert_category(RULES_INVALID, 1, 4);
 }
