@@ -9,9 +9,8 @@
 
 /* The message of a view; the instances' shapes and nodes follow. */
 struct view {
-    int epoch, iteration, moves, node_count, instance_count;
-    bool in_view[DRILL_MAX_NODES], lost[DRILL_MAX_NODES], back[DRILL_MAX_NODES];
-    int rank_of[DRILL_MAX_NODES], node_of[DRILL_MAX_NODES];
+    struct drill_view next;
+    int iteration, node_count, instance_count;
     int owner[DRILL_MAX_NODES];
 };
 
@@ -22,7 +21,7 @@ static struct drill_report *own_report(struct drill_rank *rank)
 
 static bool is_left(const struct drill_rank *rank, int r)
 {
-    return rank->in_view[r] && rank->reports[rank->self].missing[r] == THERE;
+    return rank->now.in_view[r] && rank->reports[rank->self].missing[r] == THERE;
 }
 
 static int lowest_left(const struct drill_rank *rank)
@@ -42,7 +41,7 @@ static bool is_cut_off(const struct drill_rank *rank)
     int silent = 0, left = 0, lowest_silent = rank->ranks;
     for (int r = rank->ranks - 1; r >= 0; r--) {
         left += is_left(rank, r);
-        if (rank->in_view[r] && rank->reports[rank->self].missing[r] == SILENT) {
+        if (rank->now.in_view[r] && rank->reports[rank->self].missing[r] == SILENT) {
             silent++;
             lowest_silent = r;
         }
@@ -61,33 +60,29 @@ static size_t view_size(int instances, int nodes)
 static void count_losses(struct drill_rank *rank, struct view *view)
 {
     const struct drill_report *own = own_report(rank);
-    memcpy(view->lost, rank->lost, sizeof view->lost);
-    memcpy(view->back, rank->back, sizeof view->back);
-    memcpy(view->rank_of, rank->rank_of, sizeof view->rank_of);
-    memcpy(view->node_of, rank->node_of, sizeof view->node_of);
     for (int r = 0; r < rank->ranks; r++) {
-        int node = rank->node_of[r];
-        view->in_view[r] = is_left(rank, r);
-        if (rank->in_view[r] && !view->in_view[r] && node >= 0) {
+        int node = rank->now.node_of[r];
+        view->next.in_view[r] = is_left(rank, r);
+        if (rank->now.in_view[r] && !view->next.in_view[r] && node >= 0) {
             /* who had only come back since the last state was never part of it */
-            if (view->back[node])
-                view->back[node] = false;
+            if (view->next.back[node])
+                view->next.back[node] = false;
             else
-                view->lost[node] = true;
-            view->rank_of[node] = -1;
-            view->node_of[r] = -1;
+                view->next.lost[node] = true;
+            view->next.rank_of[node] = -1;
+            view->next.node_of[r] = -1;
         }
     }
     for (int r = 0; r < rank->ranks; r++) {
         int node = own->joins[r] - 1;
         /* a node that was lost since the last state would be taken for one that holds its layers still: it asks again */
-        if (node < 0 || rank->in_view[r] || rank->gone[r] != THERE || view->rank_of[node] >= 0 ||
-            view->lost[node])
+        if (node < 0 || rank->now.in_view[r] || rank->gone[r] != THERE || view->next.rank_of[node] >= 0 ||
+            view->next.lost[node])
             continue;
-        view->in_view[r] = true;
-        view->back[node] = true;
-        view->rank_of[node] = r;
-        view->node_of[r] = node;
+        view->next.in_view[r] = true;
+        view->next.back[node] = true;
+        view->next.rank_of[node] = r;
+        view->next.node_of[r] = node;
     }
 }
 
@@ -102,14 +97,17 @@ static void *make_view(struct drill_rank *rank, size_t *length)
     struct view *view = (struct view *)(void *)bytes;
     if (!bytes)
         return NULL;
-    view->epoch = rank->epoch + 1;
+    view->next = rank->now;
+    view->next.epoch++;
+    view->next.moves = 0;
     view->node_count = base->node_count;
     view->instance_count = base->instance_count;
     for (int r = 0; r < rank->ranks; r++)
         if (is_left(rank, r)) {
             view->iteration =
                 rank->reports[r].iteration > view->iteration ? rank->reports[r].iteration : view->iteration;
-            view->moves = rank->reports[r].moves > view->moves ? rank->reports[r].moves : view->moves;
+            view->next.moves =
+                rank->reports[r].moves > view->next.moves ? rank->reports[r].moves : view->next.moves;
         }
     count_losses(rank, view);
     memcpy(view->owner, base->owner, (size_t)base->node_count * sizeof *view->owner);
@@ -163,20 +161,14 @@ static bool read_state(struct drill_rank *rank, const struct view *view, size_t 
 
 static void set_view(struct drill_rank *rank, const struct view *view)
 {
-    rank->epoch = view->epoch;
-    memcpy(rank->in_view, view->in_view, sizeof rank->in_view);
-    memcpy(rank->lost, view->lost, sizeof rank->lost);
-    memcpy(rank->back, view->back, sizeof rank->back);
-    memcpy(rank->rank_of, view->rank_of, sizeof rank->rank_of);
-    memcpy(rank->node_of, view->node_of, sizeof rank->node_of);
+    rank->now = view->next;
     memset(own_report(rank)->missing, 0, sizeof own_report(rank)->missing);
     memset(own_report(rank)->joins, 0, sizeof own_report(rank)->joins);
     for (int r = 0; r < rank->ranks; r++)
-        if (rank->in_view[r])
+        if (rank->now.in_view[r])
             wire_await(rank->wire, r, false);
     memset(rank->done_until, 0,
            sizeof rank->done_until); /* an iteration that did not count is computed again */
-    rank->moves = view->moves;
 }
 
 /* The last fault that hit the rank before the loss was noticed; of several ranks, of the one that was found last. A node that has returned is another rank,
@@ -209,15 +201,15 @@ static void note_view(struct drill_rank *rank, const struct view *view)
     rank->tries++;
     double last = rank->found_at;
     for (int n = 0; n < view->node_count; n++) {
-        event->lost += view->lost[n];
-        event->joined += view->back[n];
-        outcome->lost += view->lost[n] && !rank->lost[n];
-        if (!view->lost[n] || rank->lost[n] || rank->rank_of[n] < 0)
+        event->lost += view->next.lost[n];
+        event->joined += view->next.back[n];
+        outcome->lost += view->next.lost[n] && !rank->now.lost[n];
+        if (!view->next.lost[n] || rank->now.lost[n] || rank->now.rank_of[n] < 0)
             continue;
-        double noticed = rank->noticed[rank->rank_of[n]];
+        double noticed = rank->noticed[rank->now.rank_of[n]];
         last = fmax(last, noticed);
         if (noticed > 0.0)
-            note_detection(rank->options, event, rank->rank_of[n], noticed - rank->t0);
+            note_detection(rank->options, event, rank->now.rank_of[n], noticed - rank->t0);
     }
     if (rank->found_at >= 0.0) {
         event->agreed = clock_now() - rank->found_at;
@@ -228,15 +220,15 @@ static void note_view(struct drill_rank *rank, const struct view *view)
 void drill_hear_view(struct drill_rank *rank, const void *bytes, size_t length)
 {
     const struct view *view = bytes;
-    if (rank->phase == PHASE_OUT || length < sizeof *view || view->epoch <= rank->epoch)
+    if (rank->phase == PHASE_OUT || length < sizeof *view || view->next.epoch <= rank->now.epoch)
         return;
     if (view->instance_count < 0 || view->instance_count > DRILL_MAX_NODES || view->node_count < 1 ||
         view->node_count > DRILL_MAX_NODES) {
         drill_finish(rank, DRILL_WRONG, "an inconsistent membership view");
         return;
     }
-    bool joins = !rank->in_view[rank->self];
-    if (!view->in_view[rank->self]) {
+    bool joins = !rank->now.in_view[rank->self];
+    if (!view->next.in_view[rank->self]) {
         if (!joins)
             drill_finish(rank, DRILL_HANG, ""); /* the others go on without this rank */
         return;
@@ -246,10 +238,10 @@ void drill_hear_view(struct drill_rank *rank, const void *bytes, size_t length)
         train_count(&rank->train);
         rank->outcome.samples += rank->train.batch;
     }
-    if (!joins && rank->load && view->moves > rank->moves)
+    if (!joins && rank->load && view->next.moves > rank->now.moves)
         drill_complete(rank);
     if (joins) {
-        rank->node = view->node_of[rank->self];
+        rank->node = view->next.node_of[rank->self];
         rank->train.node = rank->node;
         rank->train.iteration = view->iteration;
         rank->found_at = clock_now();
@@ -291,7 +283,7 @@ static bool all_agree(const struct drill_rank *rank)
     const struct drill_report *own = &rank->reports[rank->self];
     for (int r = 0; r < rank->ranks; r++) {
         const struct drill_report *report = &rank->reports[r];
-        if (is_left(rank, r) && (report->epoch != rank->epoch || !miss_the_same(rank, report, own) ||
+        if (is_left(rank, r) && (report->epoch != rank->now.epoch || !miss_the_same(rank, report, own) ||
                                  memcmp(report->joins, own->joins, sizeof own->joins) != 0))
             return false;
     }
@@ -310,7 +302,7 @@ static void decide(struct drill_rank *rank)
         return;
     /* a state that one has completed is complete: this rank has all of its copies, too */
     for (int r = 0; r < rank->ranks; r++)
-        if (is_left(rank, r) && rank->reports[r].moves > rank->moves)
+        if (is_left(rank, r) && rank->reports[r].moves > rank->now.moves)
             drill_complete(rank);
     void *view = make_view(rank, &length);
     if (!view) {
@@ -319,7 +311,7 @@ static void decide(struct drill_rank *rank)
     }
     const struct view *made = view;
     for (int r = 0; r < rank->ranks; r++)
-        if (r != rank->self && made->in_view[r])
+        if (r != rank->self && made->next.in_view[r])
             (void)drill_tell(rank, r, DRILL_VIEW, 0, 0, view, length);
     drill_hear_view(rank, view, length);
     free(view);
@@ -335,14 +327,14 @@ void drill_miss(struct drill_rank *rank)
         rank->tries++; /* a further loss */
     }
     rank->phase = PHASE_AGREES;
-    own->epoch = rank->epoch;
+    own->epoch = rank->now.epoch;
     own->iteration = rank->load ? 0 : rank->train.iteration;
-    own->moves = rank->moves;
+    own->moves = rank->now.moves;
     own->has_next = rank->train.has_next;
     for (int r = 0; r < rank->ranks; r++) {
         if (r != rank->self && is_left(rank, r))
             (void)drill_tell(rank, r, DRILL_MISSING, 0, 0, own, sizeof *own);
-        else if (r != rank->self && rank->in_view[r] && own->missing[r] == SILENT)
+        else if (r != rank->self && rank->now.in_view[r] && own->missing[r] == SILENT)
             (void)drill_tell(rank, r, DRILL_EXCLUDED, 0, 0, NULL, 0);
     }
     decide(rank);
@@ -378,10 +370,10 @@ void drill_hear_join(struct drill_rank *rank, int from, int node)
 {
     struct drill_report *own = own_report(rank);
     if (rank->phase == PHASE_WAITS || rank->phase == PHASE_OUT || rank->phase == PHASE_ENDS || rank->load ||
-        rank->in_view[from] || node < 0 || node >= rank->base.node_count || own->joins[from] != 0)
+        rank->now.in_view[from] || node < 0 || node >= rank->base.node_count || own->joins[from] != 0)
         return;
-    int now = rank->rank_of[node];
-    if ((now >= 0 && is_left(rank, now)) || rank->lost[node])
+    int now = rank->now.rank_of[node];
+    if ((now >= 0 && is_left(rank, now)) || rank->now.lost[node])
         return; /* its loss is not known yet, or not answered: it asks again */
     own->joins[from] = (int16_t)(node + 1);
     drill_miss(rank);

@@ -60,13 +60,13 @@ static bool begin_state(struct drill_rank *rank, int nodes, struct error *err)
         return false;
     for (int r = 0; r < rank->ranks; r++) {
         bool there = r < nodes && !options->again.absent[r];
-        rank->in_view[r] = there;
-        rank->node_of[r] = there ? r : -1;
+        rank->now.in_view[r] = there;
+        rank->now.node_of[r] = there ? r : -1;
         rank->ready_epoch[r] = rank->result_epoch[r] = -1;
         rank->reports[r].epoch = -1;
     }
     for (int n = 0; n < DRILL_MAX_NODES; n++)
-        rank->rank_of[n] = n < nodes && !options->again.absent[n] ? n : -1;
+        rank->now.rank_of[n] = n < nodes && !options->again.absent[n] ? n : -1;
     return true;
 }
 
@@ -98,8 +98,8 @@ static bool begin(struct drill_rank *rank, int nodes, struct error *err)
     if (!member) { /* it learns the state with the view that it joins */
         elastic_state_release(&rank->base);
         rank->has_base = false;
-        memset(rank->in_view, 0, sizeof rank->in_view);
-        rank->epoch = -1;
+        memset(rank->now.in_view, 0, sizeof rank->now.in_view);
+        rank->now.epoch = -1;
         return true;
     }
     if (options->checkpoints)
@@ -133,7 +133,7 @@ bool drill_play_rank(const struct drill_options *options, struct wire *wire, dou
         drill_be_rank(rank);
     }
     *outcome = rank->outcome;
-    while (lowest < rank->self && !rank->in_view[lowest])
+    while (lowest < rank->self && !rank->now.in_view[lowest])
         lowest++;
     bool says = outcome->verdict == DRILL_WRONG || (outcome->verdict != DRILL_HANG && lowest == rank->self);
     wire_forget(wire);

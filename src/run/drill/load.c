@@ -157,7 +157,7 @@ void drill_loaded(struct drill_rank *rank)
     outcome->load = clock_now() - rank->load->begun;
     outcome->begun_at = rank->train.iteration;
     outcome->samples = rank->train.iteration * rank->train.batch;
-    rank->moves++;
+    rank->now.moves++;
     drill_load_free(rank);
 }
 
@@ -179,7 +179,7 @@ void drill_look_at_load(struct drill_rank *rank)
     }
     int least = rank->train.iteration, most = least;
     for (int r = 0; r < rank->ranks; r++) {
-        if (!rank->in_view[r])
+        if (!rank->now.in_view[r])
             continue;
         if (rank->loaded[r] < 0)
             return;

@@ -24,9 +24,9 @@ void drill_complete(struct drill_rank *rank)
     elastic_state_release(&rank->base);
     rank->base = rank->next;
     rank->has_next = false;
-    rank->moves++;
-    memset(rank->lost, 0, sizeof rank->lost);
-    memset(rank->back, 0, sizeof rank->back);
+    rank->now.moves++;
+    memset(rank->now.lost, 0, sizeof rank->now.lost);
+    memset(rank->now.back, 0, sizeof rank->now.back);
     train_drop(&rank->train, &rank->base);
 }
 
@@ -35,13 +35,13 @@ void drill_check_ready(struct drill_rank *rank)
     struct drill_outcome *outcome = &rank->outcome;
     if (rank->phase == PHASE_COPIES && rank->expected == 0 && clock_now() >= rank->copies_due) {
         rank->phase = PHASE_COPIED;
-        rank->ready_epoch[rank->self] = rank->epoch;
+        rank->ready_epoch[rank->self] = rank->now.epoch;
         drill_tell_all(rank, DRILL_READY, 0, NULL, 0);
     }
     if (rank->phase != PHASE_COPIED)
         return;
     for (int r = 0; r < rank->ranks; r++)
-        if (rank->in_view[r] && rank->ready_epoch[r] != rank->epoch)
+        if (rank->now.in_view[r] && rank->ready_epoch[r] != rank->now.epoch)
             return;
     drill_complete(rank);
     if (outcome->event_count > 0 && rank->found_at >= 0.0)
@@ -71,7 +71,7 @@ static bool send_cell(struct drill_rank *rank, int to_node, int cell)
     memcpy(bytes, &head, sizeof head);
     memcpy(bytes + sizeof head, train->cells[cell].now, words);
     bool ok =
-        drill_tell(rank, rank->rank_of[to_node], DRILL_COPY, rank->train.iteration, cell, bytes, length);
+        drill_tell(rank, rank->now.rank_of[to_node], DRILL_COPY, rank->train.iteration, cell, bytes, length);
     free(bytes);
     return ok;
 }
@@ -142,8 +142,8 @@ void drill_move(struct drill_rank *rank)
         drill_finish(rank, DRILL_CHECKPOINT, "nodes were lost while a checkpoint was loaded");
         return;
     }
-    change.lost_count = list_nodes(rank, rank->lost, lost);
-    change.returned_count = list_nodes(rank, rank->back, back);
+    change.lost_count = list_nodes(rank, rank->now.lost, lost);
+    change.returned_count = list_nodes(rank, rank->now.back, back);
     if (!elastic_reconfigure(&way, &rank->base, &change, rank->err)) {
         drill_finish(rank, rank->err->kind == ERROR_INFEASIBLE ? DRILL_NO_SHAPE : DRILL_WRONG,
                      rank->err->text);

@@ -26,7 +26,7 @@ bool drill_tell(struct drill_rank *rank, int to, enum drill_message what, int it
                              .to = to,
                              .number = what,
                              .microbatch = (uint32_t)cell,
-                             .instance = (uint32_t)rank->epoch,
+                             .instance = (uint32_t)rank->now.epoch,
                              .step = (uint32_t)iteration,
                              .length = (int64_t)length};
     return rank->gone[to] != THERE || wire_send(rank->wire, &head, bytes, NULL, rank->err);
@@ -36,7 +36,7 @@ void drill_tell_all(struct drill_rank *rank, enum drill_message what, int iterat
                     size_t length)
 {
     for (int to = 0; to < rank->ranks; to++)
-        if (to != rank->self && rank->in_view[to])
+        if (to != rank->self && rank->now.in_view[to])
             (void)drill_tell(rank, to, what, iteration, 0, bytes, length);
 }
 
@@ -59,9 +59,9 @@ void drill_finish(struct drill_rank *rank, enum drill_verdict verdict, const cha
     outcome->found_at = rank->found_at >= 0.0 ? rank->found_at - rank->t0 : NAN;
     outcome->nodes_left = 0;
     for (int r = 0; r < rank->ranks; r++) {
-        outcome->nodes_left += rank->in_view[r];
-        if (rank->in_view[r] && rank->node_of[r] >= 0)
-            outcome->present[rank->node_of[r]] = true;
+        outcome->nodes_left += rank->now.in_view[r];
+        if (rank->now.in_view[r] && rank->now.node_of[r] >= 0)
+            outcome->present[rank->now.node_of[r]] = true;
     }
     snprintf(outcome->text, sizeof outcome->text, "%s%s", unsaved ? "no checkpoint was saved: " : "",
              unsaved ? unsaved : text);
@@ -116,7 +116,8 @@ static bool contribute(struct drill_rank *rank, int c)
     if (train_holder(train, state, own, c) == rank->node)
         for (int node = 0; node < state->node_count; node++)
             if (state->owner[node] >= 0 && state->owner[node] != own && train_holds(train, state, node, c))
-                (void)drill_tell(rank, rank->rank_of[node], DRILL_PART, train->iteration, c, bytes, length);
+                (void)drill_tell(rank, rank->now.rank_of[node], DRILL_PART, train->iteration, c, bytes,
+                                 length);
     free(bytes);
     return true;
 }
@@ -155,7 +156,7 @@ static void note_step(struct drill_rank *rank)
 static bool all_say(const struct drill_rank *rank, const int *said, int wanted)
 {
     for (int r = 0; r < rank->ranks; r++)
-        if (rank->in_view[r] && said[r] < wanted)
+        if (rank->now.in_view[r] && said[r] < wanted)
             return false;
     return true;
 }
@@ -185,12 +186,12 @@ static void advance(struct drill_rank *rank)
         }
         if (rank->phase == PHASE_COPIES || rank->phase == PHASE_COPIED)
             drill_check_ready(rank);
-        if (rank->phase == PHASE_ENDS && rank->result_epoch[rank->self] != rank->epoch &&
+        if (rank->phase == PHASE_ENDS && rank->result_epoch[rank->self] != rank->now.epoch &&
             drill_saves_rest(rank)) {
-            rank->result_epoch[rank->self] = rank->epoch;
-            drill_tell_all(rank, DRILL_RESULT, rank->epoch, NULL, 0);
+            rank->result_epoch[rank->self] = rank->now.epoch;
+            drill_tell_all(rank, DRILL_RESULT, rank->now.epoch, NULL, 0);
         }
-        if (rank->phase == PHASE_ENDS && all_say(rank, rank->result_epoch, rank->epoch))
+        if (rank->phase == PHASE_ENDS && all_say(rank, rank->result_epoch, rank->now.epoch))
             drill_finish(rank, DRILL_RIGHT, "");
         moved = rank->phase != before || rank->train.iteration != iteration;
     }
@@ -223,7 +224,7 @@ static void hear_part(struct drill_rank *rank, int cell, const char *bytes, size
 /* Returns whether a message of this view belongs to a time that has not come. */
 static bool is_early(const struct drill_rank *rank, const struct wire_head *head)
 {
-    if ((int)head->instance > rank->epoch)
+    if ((int)head->instance > rank->now.epoch)
         return head->number != DRILL_VIEW && head->number != DRILL_JOIN && head->number != DRILL_EXCLUDED &&
                head->number != DRILL_BYE;
     if (head->number != DRILL_PART)
@@ -235,14 +236,14 @@ static bool is_early(const struct drill_rank *rank, const struct wire_head *head
 /* Handles a message of now. */
 static void handle(struct drill_rank *rank, const struct wire_head *head, const void *bytes)
 {
-    bool now = (int)head->instance == rank->epoch && rank->in_view[rank->self];
+    bool now = (int)head->instance == rank->now.epoch && rank->now.in_view[rank->self];
     size_t length = (size_t)head->length;
     int from = head->from;
     switch ((enum drill_message)head->number) {
     case DRILL_MISSING:
         if (length == sizeof(struct drill_report) && now)
             drill_hear_missing(rank, from, bytes);
-        else if ((int)head->instance < rank->epoch && rank->view && rank->in_view[from])
+        else if ((int)head->instance < rank->now.epoch && rank->view && rank->now.in_view[from])
             (void)drill_tell(rank, from, DRILL_VIEW, 0, 0, rank->view, rank->view_length);
         break;
     case DRILL_VIEW:
@@ -262,7 +263,7 @@ static void handle(struct drill_rank *rank, const struct wire_head *head, const 
         break;
     case DRILL_READY:
         if (now)
-            rank->ready_epoch[from] = rank->epoch;
+            rank->ready_epoch[from] = rank->now.epoch;
         break;
     case DRILL_JOIN:
         drill_hear_join(rank, from, (int)head->step);
@@ -273,7 +274,7 @@ static void handle(struct drill_rank *rank, const struct wire_head *head, const 
         break;
     case DRILL_RESULT:
         if (now)
-            rank->result_epoch[from] = rank->epoch;
+            rank->result_epoch[from] = rank->now.epoch;
         break;
     case DRILL_LOADED:
         if (now && rank->load)
@@ -319,7 +320,7 @@ static bool arrived(void *context, const struct wire_head *head, void *bytes, st
         free(bytes);
         return true;
     }
-    if (rank->reports[rank->self].missing[head->from] != THERE && rank->in_view[head->from] &&
+    if (rank->reports[rank->self].missing[head->from] != THERE && rank->now.in_view[head->from] &&
         head->number != DRILL_EXCLUDED && head->number != DRILL_BYE) {
         free(bytes); /* it is missed: what it says comes too late */
         return true;
@@ -354,7 +355,7 @@ static void look_for_lost(struct drill_rank *rank)
     if (rank->phase == PHASE_OUT || rank->phase == PHASE_WAITS)
         return;
     for (int r = 0; r < rank->ranks; r++)
-        if (rank->in_view[r] && rank->gone[r] != THERE && missing[r] == THERE) {
+        if (rank->now.in_view[r] && rank->gone[r] != THERE && missing[r] == THERE) {
             missing[r] = rank->gone[r];
             rank->noticed[r] = clock_now();
             news = true;

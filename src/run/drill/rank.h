@@ -44,6 +44,15 @@ struct drill_report {
     int16_t joins[DRILL_MAX_NODES]; /* of each rank: the node as which it asks to join, plus 1 */
 };
 
+/* Who takes part. */
+struct drill_view {
+    int epoch, moves; /* moves: states that were completed */
+    bool in_view[DRILL_MAX_NODES];
+    bool lost[DRILL_MAX_NODES], back[DRILL_MAX_NODES]; /* nodes since the last complete state */
+    int rank_of[DRILL_MAX_NODES];                      /* of each node; -1: nobody */
+    int node_of[DRILL_MAX_NODES];                      /* of each rank; -1: none */
+};
+
 struct drill_later {
     struct wire_head head;
     void *bytes;
@@ -59,12 +68,8 @@ struct drill_rank {
     int node; /* -1: not yet one */
     struct train train;
     enum drill_phase phase;
-    /* the view */
-    int epoch;
-    bool in_view[DRILL_MAX_NODES];
-    int rank_of[DRILL_MAX_NODES]; /* of each node; -1: nobody */
-    int node_of[DRILL_MAX_NODES]; /* of each rank; -1: none */
-    void *view;                   /* the message of this view, for those that have not got it */
+    struct drill_view now;
+    void *view; /* the message of this view, for those that have not got it */
     size_t view_length;
     /* agreement on the next one */
     struct drill_report reports[DRILL_MAX_NODES]; /* the own one is at `self` */
@@ -74,8 +79,6 @@ struct drill_rank {
     /* states */
     struct elastic_state base, next; /* complete; being made */
     bool has_base, has_next;
-    bool lost[DRILL_MAX_NODES], back[DRILL_MAX_NODES]; /* nodes since `base` */
-    int moves;                                         /* states that were completed */
     /* training */
     struct train_share *shares;
     double seconds, deadline;

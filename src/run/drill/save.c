@@ -90,7 +90,7 @@ static void ask(struct drill_keeper *keeper, struct save *save)
 static int collector(const struct drill_rank *rank)
 {
     for (int r = 0; r < rank->ranks; r++)
-        if (rank->in_view[r])
+        if (rank->now.in_view[r])
             return r;
     return rank->self;
 }
