@@ -1,6 +1,6 @@
 #include "feed/result/result.h"
 
-#include "core/json.h"
+#include "core/fields.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -195,19 +195,29 @@ static void write_hosts(struct json *json, const struct session *session)
     json_close(json);
 }
 
+#define OF_SESSION(key, member, type) FIELD_OUT(struct session, key, member, type)
+
+static const struct field size_fields[] = {
+    OF_SESSION("num_accelerators", run.whole.options.accelerators, FIELD_INT),
+    OF_SESSION("num_hosts", host_count, FIELD_INT),
+};
+
+static const struct field layout_fields[] = {
+    OF_SESSION("num_files_train", layout.files_train, FIELD_INT64),
+    OF_SESSION("num_files_eval", layout.files_eval, FIELD_INT64),
+    OF_SESSION("num_samples_per_file", layout.samples_per_file, FIELD_INT64),
+};
+
 bool result_dlio_summary(const struct session *session, struct json *json, struct error *err)
 {
     size_t epochs;
     json_open(json, NULL, '{');
     write_time(json, "start", session, session->run.start);
-    json_integer(json, "num_accelerators", session->run.whole.options.accelerators);
-    json_integer(json, "num_hosts", session->host_count);
+    FIELDS_WRITE(session, size_fields, json);
     json_string(json, "hostname", own_host(session));
     if (!write_metric(json, session, &epochs, err))
         return false;
-    json_integer(json, "num_files_train", session->layout.files_train);
-    json_integer(json, "num_files_eval", session->layout.files_eval);
-    json_integer(json, "num_samples_per_file", session->layout.samples_per_file);
+    FIELDS_WRITE(session, layout_fields, json);
     write_hosts(json, session);
     json_number(json, "data_size_per_host_GB", data_per_host(session));
     json_integer(json, "epochs", (int64_t)epochs);
