@@ -10,7 +10,8 @@ struct heard_node {
     struct heard_node *first, *last, *next; /* of maps and of lists of them */
     struct heard_node *met;                 /* the child that was asked for last */
     bool is_list;
-    int64_t items; /* of a list, of all of its kind together */
+    enum json_type sample; /* JSON_MAP: none, or no single value */
+    int64_t items;         /* of a list, of all of its kind together */
     struct json_item *cells;
     int cell_count, cell_room;
     int64_t *ends; /* of a list in a list */
@@ -103,11 +104,15 @@ static bool add_end(struct heard *heard, struct heard_node *node, int64_t row)
 static bool hear_single(struct heard *heard, const struct json_item *item)
 {
     const struct heard_place *around = &heard->open[heard->depth - 1];
-    struct heard_node *node = around->node;
+    struct heard_node *node = around->is_list ? around->node : child_of(heard, item->key);
+    if (!node)
+        return false;
+    if (heard->is_sample) {
+        node->sample = item->type;
+        return true;
+    }
     if (around->is_list)
         node->items++;
-    else if (!(node = child_of(heard, item->key)))
-        return false;
     const struct heard_node *list = around->is_list ? node : node->list;
     return fill(heard, node, row_of(list)) && add_cell(heard, node, item);
 }
@@ -122,7 +127,7 @@ static bool hear_open(struct heard *heard, const struct json_item *item)
     } else {
         const struct heard_place *around = &heard->open[heard->depth - 1];
         node = around->node;
-        if (around->is_list)
+        if (around->is_list && !heard->is_sample)
             node->items++;
         if (!around->is_list || is_list)
             node = child_of(heard, around->is_list ? "" : item->key);
@@ -139,7 +144,7 @@ static bool hear_end(struct heard *heard)
 {
     const struct heard_place *place = &heard->open[--heard->depth];
     struct heard_node *node = place->node;
-    return !place->is_list || !node->list || add_end(heard, node, row_of(node->list));
+    return heard->is_sample || !place->is_list || !node->list || add_end(heard, node, row_of(node->list));
 }
 
 void heard_item(void *context, const struct json_item *item)
@@ -147,6 +152,10 @@ void heard_item(void *context, const struct json_item *item)
     struct heard *heard = context;
     if (heard->failed || (item->type <= JSON_LIST && heard->depth > JSON_MAX_DEPTH))
         return;
+    if (item->type == JSON_SAMPLE) {
+        heard->is_sample = item->boolean;
+        return;
+    }
     bool done = item->type <= JSON_LIST  ? hear_open(heard, item)
                 : item->type == JSON_END ? hear_end(heard)
                                          : hear_single(heard, item);
@@ -177,6 +186,7 @@ static char type_of(const struct heard_node *node)
     bool has[JSON_NULL + 1] = {false};
     for (int i = 0; i < node->cell_count; i++)
         has[node->cells[i].type] = true;
+    has[node->sample] = has[node->sample] || node->cell_count == 0 || node->sample == JSON_STRING;
     bool whole = has[JSON_INTEGER] && !has[JSON_NUMBER] && !has[JSON_NULL] && !has[JSON_BOOL];
     bool flags = has[JSON_BOOL] && !has[JSON_NUMBER] && !has[JSON_NULL] && !has[JSON_INTEGER];
     return has[JSON_STRING] ? 's' : whole ? 'q' : flags ? '?' : 'd';
@@ -201,21 +211,27 @@ static const void *elements_of(const struct heard_node *node, char type, struct 
     return made;
 }
 
-/* Elements of each row of a list of lists; 0: they are not alike. */
-static int64_t columns_of(const struct heard_node *node)
+/* Elements of each list, by their ends; 0: they are not alike. */
+static int64_t columns_of(const int64_t *ends, int64_t count)
 {
-    int64_t columns = !*node->key && node->end_count > 0 ? node->ends[0] : 0;
-    for (int i = 0; i < node->end_count; i++)
-        if (node->ends[i] != columns * (i + 1))
+    int64_t columns = count > 0 ? ends[0] : 0;
+    for (int64_t i = 0; i < count; i++)
+        if (ends[i] != columns * (i + 1))
             return 0;
     return columns;
+}
+
+/* Of a list of lists. */
+static int64_t columns_of_node(const struct heard_node *node)
+{
+    return *node->key ? 0 : columns_of(node->ends, node->end_count);
 }
 
 static void add_values(struct heard *heard, const struct heard_node *node)
 {
     char type = type_of(node);
     const void *elements = elements_of(node, type, &heard->handle->arena);
-    int64_t columns = node->is_list ? columns_of(node) : 0;
+    int64_t columns = node->is_list ? columns_of_node(node) : 0;
     int size = type == '?' ? 1 : 8;
     heard->failed = heard->failed || !elements;
     if (columns > 0)
@@ -233,30 +249,20 @@ static void add_ends(struct heard *heard, const struct heard_node *node)
     const char *name = arena_format(arena, "%s.ends", node->name);
     int64_t *ends = ARENA_ARRAY(arena, (size_t)node->end_count, int64_t);
     heard->failed = heard->failed || !name || !ends;
-    if (heard->failed || columns_of(node) > 0 || api_find(heard->handle, name))
+    if (heard->failed || columns_of_node(node) > 0 || api_find(heard->handle, name))
         return;
     memcpy(ends, node->ends, (size_t)node->end_count * sizeof *ends);
     api_add_column(heard->handle, name, 'q', ends, node->end_count, sizeof *ends);
-}
-
-/* Of an empty list it is not known what it would hold: the maker may have said so. */
-static bool is_known_empty(const rh_handle *handle, const struct heard_node *node)
-{
-    size_t length = strlen(node->name);
-    for (int i = 0; node->cell_count == 0 && i < handle->count; i++)
-        if (strncmp(handle->values[i].name, node->name, length) == 0 && handle->values[i].name[length] == '.')
-            return true;
-    return false;
 }
 
 /* The deepest lists are not deeper than the writer of JSON goes. */
 static void add_all(struct heard *heard, struct heard_node *node)
 {
     const struct heard_node *list = node->is_list && !node->first ? node : node->list;
-    bool has_values = node->cell_count > 0 || (node->is_list && !node->first);
+    bool has_values = node->cell_count > 0 || node->sample != JSON_MAP || (node->is_list && !node->first);
     if (node->is_list && node->list && node->end_count < node->list->items)
         heard->failed = !add_end(heard, node, node->list->items - 1) || heard->failed;
-    if (has_values && !api_find(heard->handle, node->name) && !is_known_empty(heard->handle, node)) {
+    if (has_values && !api_find(heard->handle, node->name)) {
         heard->failed = (list && !fill(heard, node, list->items)) || heard->failed;
         add_values(heard, node);
     }
@@ -266,10 +272,17 @@ static void add_all(struct heard *heard, struct heard_node *node)
         add_all(heard, child);
 }
 
-/* Values that have a second name: all whose path begins as the row's. The first row counts. */
+/* Values that have a second name: all whose path begins as the row's. The first row counts. Lists in a list
+ * whose second name is not below another are a table, where they are alike. */
 static const struct {
     const char *format, *path, *name;
 } second_names[] = {
+    {"rehearse-calibration-fit/1", "fitted.after.mean_error", "fitted.mean"},
+    {"rehearse-calibration-fit/1", "fitted.after.median_error", "fitted.median"},
+    {"rehearse-calibration-fit/1", "fitted.after.p90_error", "fitted.p90"},
+    {"rehearse-calibration-fit/1", "fitted.before.mean_error", "fitted.mean_before"},
+    {"rehearse-calibration-fit/1", "fitted.before.median_error", "fitted.median_before"},
+    {"rehearse-calibration-fit/1", "fitted.before.p90_error", "fitted.p90_before"},
     {"rehearse-calibration-fit/1", "run.expected_", ""},
     {"rehearse-calibration-fit/1", "run.", ""},
     {"rehearse-dataset-generation/1", "dataset_format", "format"},
@@ -280,6 +293,7 @@ static const struct {
     {"rehearse-elastic/1", "set.", ""},
     {"rehearse-elastic/1", "single_losses.places.", "losses."},
     {"rehearse-elastic/1", "single_losses.", ""},
+    {"rehearse-feed-grid/1", "points.", ""},
     {"rehearse-feed-result/1", "evaluation.shares.", "evaluation."},
     {"rehearse-feed-result/1", "evaluation.wait_seconds.most", "evaluation.wait_max"},
     {"rehearse-feed-result/1", "evaluation.wait_seconds.", "evaluation.wait_"},
@@ -313,16 +327,31 @@ static const struct {
     {"rehearse-price/1", "device_memory_bytes", "device_memory"},
     {"rehearse-price/1", "interval.", ""},
     {"rehearse-price/1", "planned.memory_bytes", "planned.memory"},
+    {"rehearse-profile/1", "devices.layers.backward", "backward"},
+    {"rehearse-profile/1", "devices.layers.forward", "forward"},
+    {"rehearse-report/1", "report", "output"},
     {"rehearse-run/1", "seconds.", ""},
     {"rehearse-simulation/1", "peak_activation_microbatches", "peak"},
     {"rehearse-simulation/1", "steady_state", "iteration_time"},
     {"rehearse-simulation-sweep/1", "points.", ""},
     {"rehearse-sweep/1", "points.", ""},
+    {"rehearse-templates/2", "templates.nodes", "nodes"},
+    {"rehearse-templates/2", "templates.plan.iteration_time", "iteration_time"},
     {"rehearse-trace-phases/1", "phases.phase", "phases.name"},
     {"rehearse-trace-summary/1", "phases.phase", "phases.name"},
     {"rehearse-validation/1", "ranking.", ""},
+    {"rehearse-validation/1", "results.best.gain", "runs.gain"},
     {"rehearse-validation/1", "results.", "runs."},
 };
+
+/* Of a value in a list's list: how many there are up to the end of each. NULL: it is in none. */
+static const struct api_value *ends_of(struct heard *heard, const char *name)
+{
+    const char *last = strrchr(name, '.');
+    const char *ends = last ? arena_format(&heard->arena, "%.*s.ends", (int)(last - name), name) : NULL;
+    heard->failed = heard->failed || (last && !ends);
+    return api_find(heard->handle, ends);
+}
 
 static void add_second_name(struct heard *heard, const char *format, struct api_value value)
 {
@@ -334,7 +363,11 @@ static void add_second_name(struct heard *heard, const char *format, struct api_
             continue;
         const char *name = arena_format(&handle->arena, "%s%s", second_names[i].name, value.name + length);
         heard->failed = heard->failed || !name;
-        if (name && !api_find(handle, name))
+        const struct api_value *ends = name && !strchr(name, '.') ? ends_of(heard, value.name) : NULL;
+        int64_t columns = ends ? columns_of(ends->array.data, ends->array.shape[0]) : 0;
+        if (name && !api_find(handle, name) && columns > 0)
+            api_add_table(handle, name, value.array.type, value.array.data, ends->array.shape[0], columns);
+        else if (name && !api_find(handle, name))
             api_add(handle, name, value.array);
         return;
     }

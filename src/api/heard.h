@@ -30,6 +30,7 @@ struct heard {
     struct heard_node *root;
     struct heard_place open[JSON_MAX_DEPTH + 1]; /* maps and lists */
     int depth;
+    bool is_sample; /* what is heard has names and types alone */
     bool failed;
 };
 

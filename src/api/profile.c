@@ -1,6 +1,7 @@
 #include "api/profile.h"
 
 #include "api/command.h"
+#include "core/fields.h"
 
 static const struct profile *of(const rh_handle *handle)
 {
@@ -38,36 +39,22 @@ static const struct api_form forms[] = {
 
 const struct api_kind api_profile_kind = {"profile", forms, release, write_json};
 
-/* The seconds of all devices in one block: a row per device. */
-static double *gather(rh_handle *handle, const struct profile *profile, bool backward)
-{
-    size_t layers = (size_t)profile->layer_count;
-    double *all = ARENA_ARRAY(&handle->arena, layers * (size_t)profile->device_count + 1, double);
-    handle->failed = handle->failed || !all;
-    for (int d = 0; all && d < profile->device_count; d++)
-        for (size_t i = 0; i < layers; i++)
-            all[(size_t)d * layers + i] =
-                backward ? profile->devices[d].backward[i] : profile->devices[d].forward[i];
-    return all;
-}
+static const struct field profile_fields[] = {
+    FIELD_OUT(struct profile, "model", model, FIELD_TEXT),
+    FIELD_OUT(struct profile, "source", source, FIELD_TEXT),
+    FIELD_OUT(struct profile, "microbatch_size", microbatch_size, FIELD_INT),
+    FIELD_OUT(struct profile, "layers", layer_count, FIELD_INT),
+    FIELD_OUT(struct profile, "devices", device_count, FIELD_INT),
+};
 
-static void add_values(rh_handle *handle, const struct profile *profile)
-{
-    const struct profile_layer *layers = profile->layers;
-    int count = profile->layer_count;
-    api_add_string(handle, "model", profile->model);
-    api_add_string(handle, "source", profile->source);
-    api_add_count(handle, "microbatch_size", profile->microbatch_size);
-    api_add_count(handle, "layers", count);
-    api_add_count(handle, "devices", profile->device_count);
-    API_COLUMN(handle, "layers.name", 's', layers, count, name);
-    API_COLUMN(handle, "layers.parameters", 'q', layers, count, parameter_bytes);
-    API_COLUMN(handle, "layers.activations", 'q', layers, count, activation_bytes);
-    API_COLUMN(handle, "layers.output", 'q', layers, count, output_bytes);
-    API_COLUMN(handle, "devices.name", 's', profile->devices, profile->device_count, name);
-    api_add_table(handle, "forward", 'd', gather(handle, profile, false), profile->device_count, count);
-    api_add_table(handle, "backward", 'd', gather(handle, profile, true), profile->device_count, count);
-}
+static const struct field layer_fields[] = {
+    FIELD_OUT(struct profile_layer, "name", name, FIELD_TEXT),
+    FIELD_OUT(struct profile_layer, "parameters", parameter_bytes, FIELD_INT64),
+    FIELD_OUT(struct profile_layer, "activations", activation_bytes, FIELD_INT64),
+    FIELD_OUT(struct profile_layer, "output", output_bytes, FIELD_INT64),
+};
+
+static const struct field device_fields[] = {FIELD_OUT(struct profile_device, "name", name, FIELD_TEXT)};
 
 rh_handle *api_profile_of(struct profile *profile, struct error *err)
 {
@@ -77,7 +64,9 @@ rh_handle *api_profile_of(struct profile *profile, struct error *err)
         return NULL;
     }
     made->profile = *profile;
-    add_values(&made->base, &made->profile);
+    API_VALUES(&made->base, profile, profile_fields);
+    API_FIELDS(&made->base, "layers", profile->layers, profile->layer_count, layer_fields);
+    API_FIELDS(&made->base, "devices", profile->devices, profile->device_count, device_fields);
     return api_made(&made->base, true, err);
 }
 

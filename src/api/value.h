@@ -40,22 +40,23 @@ struct rh_handle {
 
 /* Adds a value under a name that lives as long as the handle. */
 void api_add(rh_handle *handle, const char *name, struct rh_array array);
-void api_add_number(rh_handle *handle, const char *name, double value);
-void api_add_count(rh_handle *handle, const char *name, int64_t value);
-void api_add_flag(rh_handle *handle, const char *name, bool value);
-void api_add_string(rh_handle *handle, const char *name, const char *value); /* copied; NULL: none */
-
-/* Adds one member of all structs of an array. */
-#define API_COLUMN(handle, name, type, items, count, member)                                                 \
-    api_add_column((handle), (name), (type), (count) > 0 ? &(items)->member : NULL, (count), sizeof *(items))
 void api_add_column(rh_handle *handle, const char *name, char type, const void *data, int64_t count,
                     size_t stride);
 
-/* Adds a column for each field of a table of all structs of an array: "tasks.begin" of the list "tasks" and the key "begin". */
+/* Adds a copy of each field of a struct, under its key. */
+#define API_VALUES(handle, record, fields)                                                                   \
+    api_add_values((handle), (record), (fields), sizeof(fields) / sizeof *(fields))
+struct field;
+void api_add_values(rh_handle *handle, const void *record, const struct field *fields, size_t count);
+
+/* Adds `passed`, and the `reason` and `code` why not. */
+void api_judge(rh_handle *handle, bool passed, const struct error *why);
+
+/* Adds a column for each field of a table of all structs of an array: "tasks.begin" of the list "tasks" and the key "begin"; of a
+ * list without a name, "begin". */
 #define API_FIELDS(handle, list, items, count, fields)                                                       \
     api_add_fields((handle), (list), (items), (count), sizeof *(items), (fields),                            \
                    sizeof(fields) / sizeof *(fields))
-struct field;
 void api_add_fields(rh_handle *handle, const char *list, const void *items, int64_t count, size_t stride,
                     const struct field *fields, size_t field_count);
 

@@ -19,6 +19,7 @@ double field_get(const void *record, const struct field *field)
     case FIELD_INT64:
     case FIELD_SIZE:
     case FIELD_KNOWN_INT64:
+    case FIELD_SOME_INT64:
         return (double)*(const int64_t *)at;
     case FIELD_NANOSECONDS:
         return (double)*(const int64_t *)at / 1e9;
@@ -163,7 +164,9 @@ void fields_write(const void *record, const struct field *fields, size_t count, 
 {
     for (const struct field *field = fields; field < fields + count; field++) {
         double value = field_get(record, field);
-        bool is_left_out = value == 0 && (field->type == FIELD_SOME_TEXT || field->type == FIELD_SOME_CHARS);
+        bool is_left_out =
+            (value == 0 && (field->type == FIELD_SOME_TEXT || field->type == FIELD_SOME_CHARS)) ||
+            (value < 0 && field->type == FIELD_SOME_INT64);
         if (field->type == FIELD_OTHER || is_left_out)
             continue;
         if (field->type == FIELD_TEXT || field->type == FIELD_SOME_TEXT)
@@ -176,7 +179,8 @@ void fields_write(const void *record, const struct field *fields, size_t count, 
             json_integer(json, field->key, *(const int *)place(record, field));
         else if (is_unknown(record, field))
             json_null(json, field->key);
-        else if (field->type == FIELD_INT64 || field->type == FIELD_SIZE || field->type == FIELD_KNOWN_INT64)
+        else if (field->type == FIELD_INT64 || field->type == FIELD_SIZE ||
+                 field->type == FIELD_KNOWN_INT64 || field->type == FIELD_SOME_INT64)
             json_integer(json, field->key, *(const int64_t *)place(record, field));
         else if (field->type == FIELD_CHARS || field->type == FIELD_SOME_CHARS ||
                  field->type == FIELD_KNOWN_CHARS)
@@ -198,10 +202,49 @@ void fields_write_map(const void *record, const struct field *fields, size_t cou
     json_close(json);
 }
 
+/* As what a field is written; those that are not listed are numbers. */
+static enum json_type type_of(const struct field *field)
+{
+    static const enum json_type types[FIELD_END + 1] = {[FIELD_INT] = JSON_INTEGER,
+                                                        [FIELD_INT64] = JSON_INTEGER,
+                                                        [FIELD_SIZE] = JSON_INTEGER,
+                                                        [FIELD_KNOWN_INT64] = JSON_INTEGER,
+                                                        [FIELD_SOME_INT64] = JSON_INTEGER,
+                                                        [FIELD_FLAG] = JSON_BOOL,
+                                                        [FIELD_TEXT] = JSON_STRING,
+                                                        [FIELD_SOME_TEXT] = JSON_STRING,
+                                                        [FIELD_WORD] = JSON_STRING,
+                                                        [FIELD_CHARS] = JSON_STRING,
+                                                        [FIELD_SOME_CHARS] = JSON_STRING,
+                                                        [FIELD_KNOWN_CHARS] = JSON_STRING,
+                                                        [FIELD_END] = JSON_END};
+    bool is_map = field->type == FIELD_MAP || field->type == FIELD_FLAT_MAP;
+    return is_map || types[field->type] ? types[field->type] : JSON_NUMBER;
+}
+
+static void tell(const struct json *json, struct json_item item)
+{
+    json->listener->hear(json->listener->context, &item);
+}
+
+void fields_tell(const struct field *fields, size_t count, const struct json *json)
+{
+    if (!json->listener)
+        return;
+    tell(json, (struct json_item){.type = JSON_SAMPLE, .boolean = true});
+    tell(json, (struct json_item){.type = JSON_MAP});
+    for (const struct field *field = fields; field < fields + count; field++)
+        if (field->type != FIELD_OTHER)
+            tell(json, (struct json_item){.type = type_of(field), .key = field->key});
+    tell(json, (struct json_item){.type = JSON_END});
+    tell(json, (struct json_item){.type = JSON_SAMPLE, .boolean = false});
+}
+
 void fields_write_list(const void *records, size_t items, size_t size, const struct field *fields,
                        size_t count, struct json *json, const char *key)
 {
     json_open(json, key, '[');
+    fields_tell(fields, count, json);
     for (size_t i = 0; i < items; i++)
         fields_write_map((const char *)records + i * size, fields, count, json, NULL);
     json_close(json);

@@ -29,6 +29,7 @@ enum field_type {
     FIELD_KNOWN_CHARS, /* the same, and null where it is empty */
     FIELD_KNOWN,       /* double; below 0: unknown, written as null */
     FIELD_KNOWN_INT64, /* int64_t, the same */
+    FIELD_SOME_INT64,  /* the same, and not written below 0 */
     FIELD_NANOSECONDS, /* int64_t, written as seconds */
     FIELD_MAP,         /* begins a map of the fields until FIELD_END */
     FIELD_FLAT_MAP,    /* the same, on one line */
@@ -82,6 +83,9 @@ void fields_write(const void *record, const struct field *fields, size_t count, 
 void fields_write_map(const void *record, const struct field *fields, size_t count, struct json *json,
                       const char *key);
 
+/* Tells the writer's listener, if any, what an item of the open list has, as there may be none, or none that has all. */
+void fields_tell(const struct field *fields, size_t count, const struct json *json);
+
 /* Writes a list of maps, each on one line, from `items` structs of this size. */
 void fields_write_list(const void *records, size_t items, size_t size, const struct field *fields,
                        size_t count, struct json *json, const char *key);
@@ -91,6 +95,7 @@ void fields_write_list(const void *records, size_t items, size_t size, const str
     fields_write((record), (fields), sizeof(fields) / sizeof *(fields), (json))
 #define FIELDS_MAP(record, fields, json, key)                                                                \
     fields_write_map((record), (fields), sizeof(fields) / sizeof *(fields), (json), (key))
+#define FIELDS_TELL(fields, json) fields_tell((fields), sizeof(fields) / sizeof *(fields), (json))
 #define FIELDS_LIST(records, items, fields, json, key)                                                       \
     fields_write_list((records), (size_t)(items), sizeof *(records), (fields),                               \
                       sizeof(fields) / sizeof *(fields), (json), (key))

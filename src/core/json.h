@@ -28,7 +28,8 @@ enum json_type {
     JSON_NUMBER,
     JSON_INTEGER,
     JSON_BOOL,
-    JSON_NULL
+    JSON_NULL,
+    JSON_SAMPLE /* true: what follows, until it is false, is not written: an item as the open list would have it */
 };
 
 /* What was written: the key lives as long as the call. */

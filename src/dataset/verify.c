@@ -54,6 +54,8 @@ static bool add_fault(struct dataset_crew *crew, struct dataset_fault fault, con
     va_end(args);
     fault.path = strdup(path);
     fault.text = text.data;
+    if (fault.kind != DATASET_WRONG_CONTENT)
+        fault.offset = -1;
     if (text.failed || !fault.path) {
         free(fault.path);
         text_release(&text);

@@ -18,7 +18,7 @@ struct dataset_fault {
     enum dataset_fault_kind kind;
     int64_t number;          /* of the file */
     char *path;              /* relative to the place */
-    int64_t offset;          /* content: of the first wrong byte */
+    int64_t offset;          /* content: of the first wrong byte; else -1 */
     int64_t expected, found; /* bytes of the file; content: values of that byte */
     char *text;              /* message with the path: "train/x.npz: byte 4096 is 17, expected 203" */
 };

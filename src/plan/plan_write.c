@@ -122,6 +122,7 @@ static void write_pipelines(const struct plan *plan, struct json *json)
 static void write_alternatives(const struct plan *plan, struct json *json)
 {
     json_open(json, "alternatives", '[');
+    fields_tell(plan_map_alternative.fields, plan_map_alternative.count, json);
     for (int i = 0; i < plan->alternative_count; i++) {
         json_open(json, NULL, '{');
         write_fields(json, &plan_map_alternative, &plan->alternatives[i]);

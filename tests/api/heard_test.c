@@ -190,11 +190,51 @@ static void a_value_of_the_maker_comes_first(void **state)
     json_open_document(&report->json, "rehearse-test/1");
     write_singles(&report->json);
     json_close(&report->json);
-    api_add_string(&report->base, "count", "three");
-    API_COLUMN(&report->base, "nothing.name", 's', (struct { const char *name; } *)NULL, 0, name);
+    struct texts {
+        const char *name, *other;
+    };
+    static const struct field names[] = {FIELD_OUT(struct texts, "count", name, FIELD_TEXT)};
+    API_VALUES(&report->base, &((struct texts){"three", NULL}), names);
     rh_handle *handle = api_made(&report->base, true, &err);
     assert_string_equal(rh_string(handle, "count"), "three");
     assert_true(rh_number(handle, "seconds") == 2);
+    rh_free(handle);
+}
+
+struct told {
+    const char *name;
+    double seconds;
+    int64_t bytes;
+};
+
+static const struct field told_fields[] = {
+    FIELD_OUT(struct told, "name", name, FIELD_SOME_TEXT),    FIELD_OPEN("inner", FIELD_FLAT_MAP),
+    FIELD_OUT(struct told, "seconds", seconds, FIELD_DOUBLE), FIELD_CLOSE,
+    FIELD_OUT(struct told, "bytes", bytes, FIELD_SOME_INT64),
+};
+
+static void write_told(struct json *json)
+{
+    static const struct told all[] = {{NULL, 1.5, 7}, {NULL, 2.5, -1}};
+    FIELDS_LIST(all, 0, told_fields, json, "none");
+    FIELDS_LIST(all, 2, told_fields, json, "two");
+    json_integer(json, "count", 3);
+}
+
+static void an_empty_list_has_its_columns(void **state)
+{
+    (void)state;
+    rh_handle *handle = answer_of(write_told);
+    list(handle, "none.name", 's', 0);
+    list(handle, "none.inner.seconds", 'd', 0);
+    list(handle, "none.bytes", 'q', 0);
+    assert_false(rh_get(handle, "none", NULL));
+    const char *const *names = list(handle, "two.name", 's', 2);
+    const double *seconds = list(handle, "two.inner.seconds", 'd', 2),
+                 *bytes = list(handle, "two.bytes", 'd', 2);
+    assert_true(!names[0] && !names[1] && seconds[0] == 1.5 && seconds[1] == 2.5);
+    assert_true(bytes[0] == 7 && isnan(bytes[1]));
+    assert_true(rh_number(handle, "count") == 3);
     rh_free(handle);
 }
 
@@ -265,6 +305,7 @@ int main(void)
         cmocka_unit_test(lists_of_maps_are_columns),
         cmocka_unit_test(lists_in_lists_have_their_ends),
         cmocka_unit_test(a_value_of_the_maker_comes_first),
+        cmocka_unit_test(an_empty_list_has_its_columns),
         cmocka_unit_test(second_names_are_of_their_document),
         cmocka_unit_test(fields_are_columns),
     };

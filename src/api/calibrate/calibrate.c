@@ -3,6 +3,7 @@
 
 #include "api/command.h"
 #include "core/doc.h"
+#include "core/fields.h"
 #include "core/file.h"
 #include "core/file_output.h"
 #include "core/json.h"
@@ -353,30 +354,10 @@ static bool choose_device(struct calibrate_report *report, struct error *err)
 
 /* ---- the answer ---- */
 
-static void add_values(const struct calibrate_report *report, rh_handle *handle)
-{
-    const struct calibrate_line *lines = report->lines;
-    int count = report->line_count;
-    const char **texts = ARENA_ARRAY(&handle->arena, 2 * (size_t)report->file_count + 1, const char *);
-    for (int i = 0; texts && i < report->file_count; i++) {
-        texts[2 * (size_t)i] = report->files[i].name;
-        texts[2 * (size_t)i + 1] = report->files[i].text.data;
-    }
-    handle->failed = handle->failed || !texts;
-    api_add_string(handle, "device", report->device ? report->device->name : NULL);
-    API_COLUMN(handle, "fitted.what", 's', lines, count, what);
-    API_COLUMN(handle, "fitted.name", 's', lines, count, name);
-    API_COLUMN(handle, "fitted.rows", 'i', lines, count, after.rows);
-    API_COLUMN(handle, "fitted.median_before", 'd', lines, count, before.median);
-    API_COLUMN(handle, "fitted.mean_before", 'd', lines, count, before.mean);
-    API_COLUMN(handle, "fitted.p90_before", 'd', lines, count, before.p90);
-    API_COLUMN(handle, "fitted.median", 'd', lines, count, after.median);
-    API_COLUMN(handle, "fitted.mean", 'd', lines, count, after.mean);
-    API_COLUMN(handle, "fitted.p90", 'd', lines, count, after.p90);
-    api_add_column(handle, "files.name", 's', texts, report->file_count, 2 * sizeof *texts);
-    api_add_column(handle, "files.text", 's', texts ? texts + 1 : NULL, report->file_count,
-                   2 * sizeof *texts);
-}
+static const struct field file_fields[] = {
+    FIELD_OUT(struct calibrate_file, "name", name, FIELD_TEXT),
+    FIELD_OUT(struct calibrate_file, "text", text.data, FIELD_TEXT),
+};
 
 /* What the handle keeps: columns point into it. Its request ends with the call. */
 static void drop(void *kept)
@@ -409,7 +390,7 @@ static bool answer(const void *request, const struct api_call *call, struct api_
         return false;
     calibrate_print(report, &made->text);
     calibrate_write(report, &made->json);
-    add_values(report, &made->base);
+    API_FIELDS(&made->base, "files", report->files, report->file_count, file_fields);
     report->given = NULL;
     return true;
 }

@@ -1,5 +1,6 @@
 /* The report of rh_calibrate. */
 #include "api/calibrate/calibrate.h"
+#include "core/fields.h"
 #include "core/json.h"
 
 #define KNOWN_NAME 37
@@ -61,12 +62,21 @@ void calibrate_print(const struct calibrate_report *report, struct text *out)
                     report->fitted.pace);
 }
 
-static void write_errors(struct json *json, const char *key, const struct error_score *errors)
-{
-    json_open_flat(json, key, '{');
-    error_score_write(errors, json);
-    json_close(json);
-}
+static const struct field line_fields[] = {
+    FIELD_OUT(struct calibrate_line, "what", what, FIELD_TEXT),
+    FIELD_OUT(struct calibrate_line, "name", name, FIELD_TEXT),
+    FIELD_OUT(struct calibrate_line, "rows", after.rows, FIELD_INT),
+    FIELD_OPEN("before", FIELD_FLAT_MAP),
+    FIELD_OUT(struct calibrate_line, "mean_error", before.mean, FIELD_DOUBLE),
+    FIELD_OUT(struct calibrate_line, "median_error", before.median, FIELD_DOUBLE),
+    FIELD_OUT(struct calibrate_line, "p90_error", before.p90, FIELD_DOUBLE),
+    FIELD_CLOSE,
+    FIELD_OPEN("after", FIELD_FLAT_MAP),
+    FIELD_OUT(struct calibrate_line, "mean_error", after.mean, FIELD_DOUBLE),
+    FIELD_OUT(struct calibrate_line, "median_error", after.median, FIELD_DOUBLE),
+    FIELD_OUT(struct calibrate_line, "p90_error", after.p90, FIELD_DOUBLE),
+    FIELD_CLOSE,
+};
 
 void calibrate_write(const struct calibrate_report *report, struct json *json)
 {
@@ -75,14 +85,10 @@ void calibrate_write(const struct calibrate_report *report, struct json *json)
     if (report->fitted.name && report->fitted.pace > 0.0)
         json_number(json, "pace", report->fitted.pace);
     json_open(json, "fitted", '[');
+    FIELDS_TELL(line_fields, json);
     for (int i = 0; i < report->line_count; i++) {
-        const struct calibrate_line *line = &report->lines[i];
         json_open(json, NULL, '{');
-        json_string(json, "what", line->what);
-        json_string(json, "name", line->name);
-        json_integer(json, "rows", line->after.rows);
-        write_errors(json, "before", &line->before);
-        write_errors(json, "after", &line->after);
+        FIELDS_WRITE(&report->lines[i], line_fields, json);
         json_close(json);
     }
     json_close(json);

@@ -2,6 +2,7 @@
 #include "api/data/feed.h"
 #include "api/data/feed_report.h"
 #include "api/plan/handle.h"
+#include "core/fields.h"
 #include "core/file.h"
 #include "core/json.h"
 #include "core/unit.h"
@@ -228,6 +229,8 @@ static bool run(struct feed_job *job, const char *folder, struct error *err)
     return result_json(session, &report->json, err);
 }
 
+static const struct field max_fields[] = {FIELD_OUT(struct session_max, "bounded", bounded, FIELD_FLAG)};
+
 static bool find_max(struct feed_job *job, struct error *err)
 {
     struct session_max max;
@@ -237,7 +240,7 @@ static bool find_max(struct feed_job *job, struct error *err)
         return true;
     session_write_max(&max, &job->report->json);
     feed_report_max(&max, &job->report->text);
-    feed_add_max(&max, &job->report->base);
+    API_VALUES(&job->report->base, &max, max_fields);
     return true;
 }
 

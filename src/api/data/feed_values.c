@@ -5,23 +5,18 @@
 
 #include <stdlib.h>
 
+static const struct field session_fields[] = {
+    FIELD_OUT(struct session, "complete", run.complete, FIELD_FLAG),
+    FIELD_OUT(struct session, "epochs", run.epochs, FIELD_INT),
+    FIELD_OUT(struct session, "device_read", device_read, FIELD_INT64),
+    FIELD_OUT(struct session, "device_written", device_written, FIELD_INT64),
+};
+
 void feed_add_values(const struct session *session, rh_handle *handle)
 {
     struct error why = {.text = ""};
-    bool passed = session_passed(session, &why);
-    api_add_flag(handle, "passed", passed);
-    api_add_string(handle, "reason", passed ? NULL : why.text);
-    api_add_flag(handle, "complete", session->run.complete);
-    api_add_count(handle, "epochs", session->run.epochs);
-    api_add_count(handle, "device_read", session->device_read);
-    api_add_count(handle, "device_written", session->device_written);
-}
-
-void feed_add_max(const struct session_max *max, rh_handle *handle)
-{
-    api_add_flag(handle, "bounded", max->bounded);
-    api_add_count(handle, "unjudged_at", max->unjudged_at);
-    api_add_string(handle, "unjudged", max->unjudged_at > 0 ? max->unjudged : NULL);
+    api_judge(handle, session_passed(session, &why), &why);
+    API_VALUES(handle, session, session_fields);
 }
 
 /* ---- steps ---- */

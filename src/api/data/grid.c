@@ -9,6 +9,7 @@
 #include "api/plan/range.h"
 #include "api/sweep/sweep.h"
 #include "core/doc.h"
+#include "core/fields.h"
 #include "core/file.h"
 #include "plan/plan_digest.h"
 
@@ -61,7 +62,7 @@ struct grid {
     int count;
     struct sweep_axis axes[SWEEP_MAX_AXES];
     struct error first; /* of a point without a result; its text is "" while there is none */
-    int64_t ended, failed, not_passed;
+    int64_t points, ended, failed, not_passed;
 };
 
 /* ---- what varies ---- */
@@ -419,6 +420,12 @@ static void write_head(const void *context, struct json *json)
     json_string(json, "folder", grid->asked->results);
 }
 
+static const struct field grid_fields[] = {
+    FIELD_OUT(struct grid, "points", points, FIELD_INT64),
+    FIELD_OUT(struct grid, "points_failed", failed, FIELD_INT64),
+    FIELD_OUT(struct grid, "points_not_passed", not_passed, FIELD_INT64),
+};
+
 static rh_handle *answer(struct grid *grid, struct error *err)
 {
     const struct rh_feed_request *asked = grid->asked;
@@ -452,11 +459,9 @@ static rh_handle *answer(struct grid *grid, struct error *err)
                   "stopped: %" PRId64 " of %" PRId64
                   " runs are below %s, and the same command goes on with the others",
                   grid->ended - grid->failed, sweep_points(&sweep), asked->results);
-    if (made) {
-        api_add_count(made, "points", sweep_points(&sweep));
-        api_add_count(made, "points_failed", grid->failed);
-        api_add_count(made, "points_not_passed", grid->not_passed);
-    }
+    grid->points = sweep_points(&sweep);
+    if (made)
+        API_VALUES(made, grid, grid_fields);
     text_release(&title);
     text_release(&file);
     return made;

@@ -2,7 +2,7 @@
 #include "dataset/verify.h"
 #include "api/command.h"
 #include "api/data/work.h"
-#include "core/json.h"
+#include "core/fields.h"
 #include "core/unit.h"
 
 #include <inttypes.h>
@@ -36,27 +36,18 @@ static void print_verified(const struct dataset_verified *verified, const char *
                 verified->fault_count, data_plural(verified->fault_count));
 }
 
-static void write_verified(const struct dataset_verified *verified, const char *root, struct json *json)
-{
-    json_open_document(json, "rehearse-dataset-verification/1");
-    json_string(json, "folder", root);
-    json_integer(json, "files", verified->files);
-    json_integer(json, "bytes", verified->bytes);
-    json_integer(json, "faults", verified->fault_count);
-    json_open(json, "listed", '[');
-    for (int i = 0; i < verified->listed; i++) {
-        const struct dataset_fault *fault = &verified->faults[i];
-        json_open_flat(json, NULL, '{');
-        json_string(json, "path", fault->path);
-        json_string(json, "fault", fault_names[fault->kind]);
-        if (fault->kind == DATASET_WRONG_CONTENT)
-            json_integer(json, "offset", fault->offset);
-        json_string(json, "text", fault->text);
-        json_close(json);
-    }
-    json_close(json);
-    json_close(json);
-}
+static const struct field listed_fields[] = {
+    FIELD_OUT(struct dataset_fault, "path", path, FIELD_TEXT),
+    FIELD_WORDS(struct dataset_fault, "fault", kind, fault_names),
+    FIELD_OUT(struct dataset_fault, "offset", offset, FIELD_SOME_INT64),
+    FIELD_OUT(struct dataset_fault, "text", text, FIELD_TEXT),
+};
+
+static const struct field verified_fields[] = {
+    FIELD_OUT(struct dataset_verified, "files", files, FIELD_INT64),
+    FIELD_OUT(struct dataset_verified, "bytes", bytes, FIELD_INT64),
+    FIELD_OUT(struct dataset_verified, "faults", fault_count, FIELD_INT64),
+};
 
 static void drop(void *context)
 {
@@ -64,23 +55,13 @@ static void drop(void *context)
     free(context);
 }
 
-static const char *kind_of(const struct dataset_fault *fault)
+static void write_verified(const struct dataset_verified *verified, const char *root, struct json *json)
 {
-    return fault_names[fault->kind];
-}
-
-static void add_values(struct api_report *report, const struct dataset_verified *verified)
-{
-    rh_handle *handle = &report->base;
-    const struct dataset_fault *faults = verified->faults;
-    const char **kinds = ARENA_ARRAY(&handle->arena, (size_t)verified->listed + 1, const char *);
-    for (int i = 0; kinds && i < verified->listed; i++)
-        kinds[i] = kind_of(&faults[i]);
-    handle->failed = handle->failed || !kinds;
-    api_add_column(handle, "listed.fault", 's', kinds, verified->listed, sizeof *kinds);
-    API_COLUMN(handle, "listed.path", 's', faults, verified->listed, path);
-    API_COLUMN(handle, "listed.text", 's', faults, verified->listed, text);
-    API_COLUMN(handle, "listed.offset", 'q', faults, verified->listed, offset);
+    json_open_document(json, "rehearse-dataset-verification/1");
+    json_string(json, "folder", root);
+    FIELDS_WRITE(verified, verified_fields, json);
+    FIELDS_LIST(verified->faults, verified->listed, listed_fields, json, "listed");
+    json_close(json);
 }
 
 static bool verify_layout(const struct rh_dataset_verify_request *asked, const struct api_call *call,
@@ -98,7 +79,6 @@ static bool verify_layout(const struct rh_dataset_verify_request *asked, const s
         return false;
     write_verified(verified, data->root, &report->json);
     print_verified(verified, data->root, seconds, &report->text);
-    add_values(report, verified);
     return true;
 }
 

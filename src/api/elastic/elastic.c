@@ -262,27 +262,10 @@ static bool answer(struct elastic_report *report, const struct rh_elastic_reques
 
 /* ---- the answer ---- */
 
-/* Columns of no rows, so that an answer without events has as many lists as one with them. */
-static void add_no_events(rh_handle *handle)
-{
-    static const struct {
-        const char *name;
-        char type;
-    } columns[] = {
-        {"events.what", 's'},         {"events.nodes", 'q'},    {"events.nodes.ends", 'q'},
-        {"events.checkpoint", '?'},   {"events.downtime", 'd'}, {"events.bytes_across", 'd'},
-        {"events.bytes_inside", 'd'}, {"events.fastest", 'd'},  {"events.iteration_time", 'd'},
-    };
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        api_add_column(handle, columns[i].name, columns[i].type, NULL, 0, sizeof(int64_t));
-}
-
 static bool deliver(const struct elastic_report *report, const struct rh_elastic_request *given,
                     struct api_report *made, struct error *err)
 {
     struct json *json = &made->json;
-    if (report->event_count == 0)
-        add_no_events(&made->base);
     return elastic_report_json(report, json, err) &&
            (!given->output || file_write_exact(given->output, &made->json_text, err)) &&
            (!given->figure || elastic_report_draw(report, given->figure, err)) &&

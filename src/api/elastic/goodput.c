@@ -1,5 +1,6 @@
 #include "api/elastic/goodput.h"
 
+#include "core/fields.h"
 #include "core/file_output.h"
 #include "core/progress.h"
 #include "core/vector.h"
@@ -286,12 +287,16 @@ static bool show_first(const struct goodput_rows *answer, struct error *err)
 
 /* ---- the answer ---- */
 
+static const struct field rate_fields[] = {
+    FIELD_OUT(struct goodput_rows, "losses_per_second", losses_per_second, FIELD_DOUBLE),
+};
+
 static bool deliver(const struct goodput_rows *answer, struct api_report *report, struct error *err)
 {
     struct json *json = &report->json;
     goodput_write_json(answer, json);
     goodput_print(answer, &report->text);
-    api_add_number(&report->base, "losses_per_second", answer->losses_per_second);
+    API_VALUES(&report->base, answer, rate_fields);
     return !answer->given->output || file_write_exact(answer->given->output, &report->json_text, err);
 }
 

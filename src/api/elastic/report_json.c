@@ -154,6 +154,14 @@ static const struct field event_fields[] = {
     FIELD_OUT(struct elastic_event, "copies_of_every_layer", way.kept, FIELD_INT),
 };
 
+/* What an event has besides. */
+static const struct field told_fields[] = {
+    {.key = "event", .type = FIELD_TEXT},
+    {.key = "nodes", .type = FIELD_INT64},
+    {.key = "nodes.ends", .type = FIELD_INT64},
+    {.key = "downtime", .type = FIELD_DOUBLE},
+};
+
 static void write_event(const struct elastic_report *report, const struct elastic_event *event,
                         struct json *json)
 {
@@ -188,6 +196,8 @@ bool elastic_report_json(const struct elastic_report *report, struct json *json,
     else
         json_null(json, "single_losses");
     json_open(json, "events", '[');
+    FIELDS_TELL(told_fields, json);
+    FIELDS_TELL(event_fields, json);
     for (int i = 0; i < report->event_count; i++)
         write_event(report, &report->events[i], json);
     json_close(json);

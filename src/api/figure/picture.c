@@ -1,5 +1,6 @@
 #include "api/figure/picture.h"
 
+#include "core/fields.h"
 #include "core/file.h"
 #include "figure/gnuplot.h"
 
@@ -57,6 +58,8 @@ static rh_handle *draw_here(picture_fn *draw, const void *context, struct error 
     return picture ? api_made(&picture->base, draw_into(picture, draw, context, err), err) : NULL;
 }
 
+static const struct field saved_fields[] = {{.key = "output", .type = FIELD_TEXT}};
+
 rh_handle *picture_draw(picture_fn *draw, const void *context, const char *output, struct error *err)
 {
     if (!output)
@@ -65,6 +68,6 @@ rh_handle *picture_draw(picture_fn *draw, const void *context, const char *outpu
     if (!report)
         return NULL;
     bool done = figure_can_write(output, err) && draw(context, output, err);
-    api_add_string(&report->base, "output", output);
+    API_VALUES(&report->base, &output, saved_fields);
     return api_made(&report->base, done, err);
 }

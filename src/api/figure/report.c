@@ -24,6 +24,7 @@ struct page {
     rh_handle base;
     struct report report;
     char *output;
+    int64_t undrawn; /* pictures that could not be drawn */
     bool made;
 };
 
@@ -79,15 +80,13 @@ static const struct api_form forms[] = {
 };
 static const struct api_kind kind = {"report", forms, release, write_json};
 
+static const struct field page_fields[] = {FIELD_OUT(struct page, "undrawn", undrawn, FIELD_INT64)};
+
 static void add_values(struct page *page)
 {
-    const struct report *report = &page->report;
-    rh_handle *handle = &page->base;
-    int64_t count = (int64_t)report->count, undrawn = 0;
-    for (int64_t i = 0; i < count; i++)
-        undrawn += report->entries[i].undrawn != NULL;
-    api_add_string(handle, "output", page->output);
-    api_add_count(handle, "undrawn", undrawn);
+    for (size_t i = 0; i < page->report.count; i++)
+        page->undrawn += page->report.entries[i].undrawn != NULL;
+    API_VALUES(&page->base, page, page_fields);
 }
 
 static bool make_page(struct page *page, const struct rh_report_request *asked, const struct api_call *call,

@@ -2,9 +2,11 @@
 #include "figure/steps/steps.h"
 #include "api/command.h"
 #include "api/figure/options.h"
+#include "core/fields.h"
 #include "figure/gnuplot.h"
 #include "trace/steps/report.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { STEPS_FOLDERS, STEPS_SKIP_EPOCHS };
@@ -68,27 +70,22 @@ static bool read_all(const struct rh_figure_steps_request *asked, const struct a
     return steps_finish(steps, err);
 }
 
-static const char *join(rh_handle *handle, size_t group, const char *event)
-{
-    struct text name = {0};
-    text_format(&name, "groups.%zu.%s", group, event);
-    const char *kept = name.failed ? NULL : arena_string(&handle->arena, name.data);
-    text_release(&name);
-    handle->failed = handle->failed || !kept;
-    return kept ? kept : "";
-}
+static const struct field group_fields[] = {
+    FIELD_OUT(struct steps_group, "gpus", gpus, FIELD_INT64),
+    FIELD_OUT(struct steps_group, "batch", batch, FIELD_INT64),
+};
 
 static void add_values(rh_handle *handle, const struct steps *steps)
 {
-    int64_t count = (int64_t)steps->group_count;
-    API_COLUMN(handle, "gpus", 'q', steps->groups, count, gpus);
-    API_COLUMN(handle, "batch", 'q', steps->groups, count, batch);
+    API_FIELDS(handle, "", steps->groups, (int64_t)steps->group_count, group_fields);
     for (size_t i = 0; i < steps->group_count; i++)
         for (int event = 0; event < steps->event_count; event++) {
             const struct steps_values *values = &steps->groups[i].events[event];
+            const struct field seconds[] = {{.key = steps->events[event], .type = FIELD_DOUBLE}};
+            char group[40];
+            snprintf(group, sizeof group, "groups.%zu", i);
             if (values->count > 0)
-                api_add_column(handle, join(handle, i, steps->events[event]), 'd', values->items,
-                               (int64_t)values->count, sizeof *values->items);
+                API_FIELDS(handle, group, values->items, (int64_t)values->count, seconds);
         }
 }
 

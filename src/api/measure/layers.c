@@ -60,6 +60,8 @@ static const struct field layer_fields[] = {
     OF_LAYER("backward_notes", backward.notes, FIELD_TEXT),
 };
 
+static const struct field measured_fields[] = {FIELD_OUT(struct measured_layers, "model", model, FIELD_TEXT)};
+
 static bool save_profile(const struct rh_measure_layers_request *given,
                          const struct measured_layers *measured, struct error *err)
 {
@@ -84,7 +86,7 @@ static bool deliver(const struct rh_measure_layers_request *given, struct measur
         return false;
     measured_write_json(measured, &report->json);
     measured_print(measured, &report->text);
-    api_add_string(&report->base, "model", measured->model);
+    API_VALUES(&report->base, measured, measured_fields);
     API_FIELDS(&report->base, "layers", measured->layers, measured->count, layer_fields);
     return true;
 }

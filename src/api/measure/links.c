@@ -1,5 +1,6 @@
 /* rh_measure_links: links between the ranks of a run. */
 #include "api/command.h"
+#include "core/fields.h"
 #include "core/file.h"
 #include "core/file_output.h"
 #include "core/progress.h"
@@ -192,6 +193,13 @@ static void show_progress(void *context, const char *what, int64_t bytes)
     progress_show(context, "%s, %s", what, hint.text);
 }
 
+static const struct field study_fields[] = {
+    FIELD_OUT(struct study, "ranks", ranks, FIELD_INT),
+    FIELD_OUT(struct study, "hosts", host_count, FIELD_INT),
+};
+
+static const struct field time_fields[] = {{.key = "place", .type = FIELD_TEXT}};
+
 /* What the document does not have. */
 static void add_values(const struct links_job *job)
 {
@@ -201,9 +209,9 @@ static void add_values(const struct links_job *job)
     handle->failed = handle->failed || !places;
     for (int i = 0; places && i < study->row_count; i++)
         places[i] = study->places[study->rows[i].place].name;
-    api_add_count(handle, "ranks", study->ranks);
-    api_add_count(handle, "hosts", study->host_count);
-    api_add_column(handle, "times.place", 's', places, study->row_count, sizeof *places);
+    API_VALUES(handle, study, study_fields);
+    if (places)
+        API_FIELDS(handle, "times", places, study->row_count, time_fields);
 }
 
 /* On rank 0: the files, and the table. */

@@ -1,5 +1,7 @@
 #include "api/plan/handle.h"
 
+#include "core/fields.h"
+
 static const struct api_plan *of(const rh_handle *handle)
 {
     return (const struct api_plan *)handle;
@@ -80,6 +82,14 @@ struct stage_row {
     int devices; /* of one copy */
 };
 
+static const struct field stage_fields[] = {
+    FIELD_OUT(struct stage_row, "pipeline", pipeline, FIELD_INT),
+    FIELD_OUT(struct stage_row, "device_type", type, FIELD_TEXT),
+    FIELD_OUT(struct stage_row, "devices", devices, FIELD_INT),
+    FIELD_OUT(struct stage_row, "first_layer", first_layer, FIELD_INT),
+    FIELD_OUT(struct stage_row, "last_layer", last_layer, FIELD_INT),
+};
+
 static void add_stages(rh_handle *handle, const struct plan *plan)
 {
     size_t count = 0;
@@ -93,63 +103,61 @@ static void add_stages(rh_handle *handle, const struct plan *plan)
             *row++ = (struct stage_row){p, stage->first_layer, stage->last_layer,
                                         plan->types[stage->type].name, plan_stage_devices(stage)};
         }
-    if (!rows)
-        return;
-    int64_t n = (int64_t)count;
-    API_COLUMN(handle, "stages.pipeline", 'i', rows, n, pipeline);
-    API_COLUMN(handle, "stages.device_type", 's', rows, n, type);
-    API_COLUMN(handle, "stages.devices", 'i', rows, n, devices);
-    API_COLUMN(handle, "stages.first_layer", 'i', rows, n, first_layer);
-    API_COLUMN(handle, "stages.last_layer", 'i', rows, n, last_layer);
+    if (rows)
+        API_FIELDS(handle, "stages", rows, (int64_t)count, stage_fields);
 }
+
+static const struct field nearest_fields[] = {FIELD_OUT(struct text, "nearest", data, FIELD_TEXT)};
 
 /* The run as a sentence; the document has its parts. */
 void api_plan_add_nearest(rh_handle *handle, const struct plan_nearest *nearest)
 {
     struct text text = {0};
     plan_add_nearest(nearest, &text);
-    const char *kept = text.data ? arena_string(&handle->arena, text.data) : NULL;
-    handle->failed = handle->failed || text.failed || (text.data && !kept);
-    api_add_string(handle, "nearest", kept);
+    handle->failed = handle->failed || text.failed;
+    API_VALUES(handle, &text, nearest_fields);
     text_release(&text);
 }
 
-static void add_numbers(rh_handle *handle, const struct plan *plan)
+static const struct field part_fields[] = {
+    FIELD_OUT(struct plan_figure, "name", name, FIELD_TEXT),
+    FIELD_OUT(struct plan_figure, "seconds", value, FIELD_DOUBLE),
+};
+
+void api_plan_add_parts(rh_handle *handle, const struct plan_figure *parts, int count)
 {
-    api_plan_add_nearest(handle, &plan->nearest);
-    api_add_count(handle, "devices_used", plan_devices_used(plan));
-    api_add_count(handle, "pipelines", plan->pipeline_count);
+    API_FIELDS(handle, "parts", parts, count, part_fields);
 }
 
-static void add_lists(rh_handle *handle, const struct plan *plan)
+static const struct field figure_fields[] = {
+    FIELD_OUT(struct plan_figure, "name", name, FIELD_TEXT),
+    FIELD_OUT(struct plan_figure, "value", value, FIELD_DOUBLE),
+};
+
+static const struct field pipeline_fields[] = {
+    FIELD_OUT(struct plan_pipeline, "stages", stage_count, FIELD_INT)};
+
+static const struct field number_fields[] = {
+    FIELD_OUT(struct api_plan, "devices_used", devices_used, FIELD_INT),
+    FIELD_OUT(struct api_plan, "pipelines", plan.pipeline_count, FIELD_INT),
+};
+
+static void add_values(struct api_plan *made)
 {
-    const struct plan_alternative *others = plan->alternatives;
-    int count = plan->alternative_count;
-    API_COLUMN(handle, "pipelines.stages", 'i', plan->pipelines, plan->pipeline_count, stage_count);
-    API_COLUMN(handle, "parts.name", 's', plan->parts, plan->part_count, name);
-    API_COLUMN(handle, "parts.seconds", 'd', plan->parts, plan->part_count, value);
-    API_COLUMN(handle, "figures.name", 's', plan->figures, plan->figure_count, name);
-    API_COLUMN(handle, "figures.value", 'd', plan->figures, plan->figure_count, value);
-    API_COLUMN(handle, "alternatives.iteration_time", 'd', others, count, iteration_time);
-    API_COLUMN(handle, "alternatives.devices", 'i', others, count, devices);
-    API_COLUMN(handle, "alternatives.tensor", 'i', others, count, tensor);
-    API_COLUMN(handle, "alternatives.context", 'i', others, count, context);
-    API_COLUMN(handle, "alternatives.expert", 'i', others, count, expert);
-    API_COLUMN(handle, "alternatives.pipeline", 'i', others, count, pipeline);
-    API_COLUMN(handle, "alternatives.data", 'i', others, count, data);
-    API_COLUMN(handle, "alternatives.microbatch", 'q', others, count, microbatch);
-    API_COLUMN(handle, "alternatives.recompute", 's', others, count, recompute);
-    API_COLUMN(handle, "alternatives.memory", 'd', others, count, memory);
-    API_COLUMN(handle, "alternatives.utilisation", 'd', others, count, utilisation);
-    API_COLUMN(handle, "alternatives.on_front", '?', others, count, on_front);
+    rh_handle *handle = &made->base;
+    const struct plan *plan = &made->plan;
+    made->devices_used = plan_devices_used(plan);
+    API_VALUES(handle, made, number_fields);
+    api_plan_add_nearest(handle, &plan->nearest);
+    api_plan_add_parts(handle, plan->parts, plan->part_count);
+    API_FIELDS(handle, "figures", plan->figures, plan->figure_count, figure_fields);
+    API_FIELDS(handle, "pipelines", plan->pipelines, plan->pipeline_count, pipeline_fields);
+    add_stages(handle, plan);
 }
 
 rh_handle *api_plan_made(struct api_plan *made, bool done, struct error *err)
 {
-    if (done) {
-        add_numbers(&made->base, &made->plan);
-        add_lists(&made->base, &made->plan);
-        add_stages(&made->base, &made->plan);
-    }
+    if (done)
+        add_values(made);
     return api_made(&made->base, done && (!made->text.failed || error_memory(err)), err);
 }

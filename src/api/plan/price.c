@@ -4,6 +4,7 @@
 #include "api/plan/deliver.h"
 #include "api/plan/handle.h"
 #include "api/plan/launched.h"
+#include "core/fields.h"
 #include "core/progress.h"
 #include "evidence/interval.h"
 #include "evidence/own_run.h"
@@ -91,28 +92,15 @@ static bool plan_freely(const struct api_call *call, struct launch_price *price,
 
 /* ---- the answer ---- */
 
-static void add_parts(rh_handle *handle, const struct job_time *time)
-{
-    struct {
-        const char *name;
-        double value;
-    } *parts = arena_alloc(&handle->arena, JOB_TIME_PARTS, sizeof *parts);
-    handle->failed = handle->failed || !parts;
-    for (int i = 0; parts && i < JOB_TIME_PARTS; i++) {
-        parts[i].name = job_time_parts[i].key;
-        parts[i].value = *(const double *)(const void *)((const char *)time + job_time_parts[i].offset);
-    }
-    API_COLUMN(handle, "parts.name", 's', parts, parts ? JOB_TIME_PARTS : 0, name);
-    API_COLUMN(handle, "parts.seconds", 'd', parts, parts ? JOB_TIME_PARTS : 0, value);
-}
-
 static void add_values(rh_handle *handle, const struct launch_price *price)
 {
+    struct plan_figure *parts = ARENA_ARRAY(&handle->arena, JOB_TIME_PARTS, struct plan_figure);
+    handle->failed = handle->failed || !parts;
+    for (int i = 0; parts && i < JOB_TIME_PARTS; i++)
+        parts[i] = (struct plan_figure){job_time_parts[i].key, field_get(&price->time, &job_time_parts[i])};
     api_plan_add_nearest(handle, &price->nearest);
-    add_parts(handle, &price->time);
-    api_add_column(handle, "notes", 's', price->options->notes, price->options->note_count,
-                   sizeof *price->options->notes);
-    api_add_string(handle, "not_planned", price->planned ? NULL : price->not_planned);
+    if (parts)
+        api_plan_add_parts(handle, parts, JOB_TIME_PARTS);
 }
 
 static bool save_plan(const struct rh_price_request *given, const struct launch_price *price,

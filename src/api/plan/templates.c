@@ -29,20 +29,9 @@ static bool choose_range(const struct rh_templates_request *asked, const struct 
 static bool deliver(const struct rh_templates_request *asked, const struct template_set *set,
                     const struct planning *planning, struct api_report *report, struct error *err)
 {
-    rh_handle *handle = &report->base;
     struct json *json = &report->json;
-    double *times = ARENA_ARRAY(&handle->arena, (size_t)set->count + 1, double);
-    int *nodes = ARENA_ARRAY(&handle->arena, (size_t)set->count + 1, int);
-    if (!times || !nodes)
-        return error_memory(err);
-    for (int i = 0; i < set->count; i++) {
-        nodes[i] = set->templates[i].nodes;
-        times[i] = set->templates[i].feasible ? set->templates[i].plan.iteration_time : NAN;
-    }
-    api_add_column(handle, "nodes", 'i', nodes, set->count, sizeof *nodes);
-    api_add_column(handle, "iteration_time", 'd', times, set->count, sizeof *times);
     templates_print(set, &report->text);
-    const char *left_out = planning_not_counted(planning, &handle->arena);
+    const char *left_out = planning_not_counted(planning, &report->base.arena);
     if (left_out)
         text_format(&report->text, "\nnot counted: %s of the cluster file\n", left_out);
     return templates_write_json(set, planning, json, err) &&

@@ -1,6 +1,7 @@
 /* Drills of rh_play: what happens to whom is read or drawn, and each drill run. */
 #include "api/run/run.h"
 #include "comm/group.h"
+#include "core/fields.h"
 #include "elastic/failures.h"
 #include "run/drill/drill.h"
 #include "run/drill/results.h"
@@ -174,6 +175,15 @@ static void drop(void *kept)
     free(answer);
 }
 
+static const struct field row_fields[] = {
+    FIELD_OUT(struct drill_time_row, "name", name, FIELD_TEXT),
+    FIELD_OUT(struct drill_time_row, "median", median, FIELD_DOUBLE),
+    FIELD_OUT(struct drill_time_row, "p90", p90, FIELD_DOUBLE),
+    FIELD_OUT(struct drill_time_row, "p99", p99, FIELD_DOUBLE),
+};
+
+static const struct field stopped_fields[] = {FIELD_OUT(rh_handle, "stopped", stands, FIELD_FLAG)};
+
 /* Writes what was found; that drills ended wrongly is an answer, too. */
 static bool deliver(struct drills_answer *answer, const struct rh_play_request *given,
                     struct api_report *report, struct error *err)
@@ -187,17 +197,14 @@ static bool deliver(struct drills_answer *answer, const struct rh_play_request *
     drill_results_print(results, &report->text);
     bool passed = drill_results_judge(results, &why);
     handle->stands = results->asked > 0;
-    api_add_flag(handle, "stopped", results->asked > 0);
     drill_results_rows(results, answer->rows);
-    api_add_flag(handle, "passed", passed);
-    api_add_string(handle, "reason", passed ? NULL : why.text);
-    api_add_count(handle, "code", passed ? 0 : why.kind);
-    API_COLUMN(handle, "seconds.name", 's', answer->rows, DRILL_TIMES, name);
-    API_COLUMN(handle, "seconds.median", 'd', answer->rows, DRILL_TIMES, median);
-    API_COLUMN(handle, "seconds.p90", 'd', answer->rows, DRILL_TIMES, p90);
-    API_COLUMN(handle, "seconds.p99", 'd', answer->rows, DRILL_TIMES, p99);
+    api_judge(handle, passed, &why);
+    API_VALUES(handle, handle, stopped_fields);
+    API_FIELDS(handle, "seconds", answer->rows, DRILL_TIMES, row_fields);
     return (!report->text.failed && !report->json_text.failed) || error_memory(err);
 }
+
+static const struct field ends_fields[] = {{.key = "ends", .type = FIELD_FLAG}};
 
 /* ---- who runs them ---- */
 
@@ -289,7 +296,7 @@ bool play_drills(const struct rh_play_request *given, const struct api_call *cal
     bool ok = of_mpi ? be_one_of_mpi(&options, given, answer, &says, err)
                      : run_launched(&options, given, call, &answer->results, err);
     elastic_kit_release(&kit);
-    api_add_flag(&report->base, "ends", of_mpi);
+    API_VALUES(&report->base, &of_mpi, ends_fields);
     return ok && (!says || deliver(answer, given, report, err));
 }
 

@@ -3,6 +3,7 @@
 #include "api/sim/simulate.h"
 #include "core/child.h"
 #include "core/clock.h"
+#include "core/fields.h"
 #include "figure/style.h"
 
 #include <math.h>
@@ -23,7 +24,7 @@ static bool deliver(const struct run_result *result, struct api_report *report, 
     struct json *json = &report->json;
     run_write_json(result, json);
     run_print(result, &report->text);
-    api_add_flag(&report->base, "passed", true);
+    api_judge(&report->base, true, NULL);
     return (!report->text.failed && !report->json_text.failed) || error_memory(err);
 }
 

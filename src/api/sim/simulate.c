@@ -1,5 +1,6 @@
 #include "api/sim/simulate.h"
 #include "api/plan/handle.h"
+#include "core/fields.h"
 #include "core/parallel.h"
 #include "core/progress.h"
 #include "core/stop.h"
@@ -176,19 +177,21 @@ static bool can_draw(const struct simulate_options *given, struct error *err)
 
 /* ---- one schedule ---- */
 
+static const struct field name_fields[] = {{.key = "schedule", .type = FIELD_TEXT}},
+                          trial_fields[] = {FIELD_OUT(struct trial, "devices", devices, FIELD_INT)};
+
 static bool deliver_trial(const struct trial *trial, const struct simulate_source *source,
                           const struct simulate_numbers *numbers, const struct simulate_options *given,
                           struct error *err)
 {
     char title[160];
-    snprintf(title, sizeof title, "%.80s: %d devices, %d micro-batches, %.6g s, bubble %.3g %%",
-             source->path != NULL ? source->path : trial->schedule->name, trial->devices, trial->microbatches,
-             trial->timing.makespan, 100 * trial->bubble);
+    const char *name = source->path != NULL ? source->path : trial->schedule->name;
+    snprintf(title, sizeof title, "%.80s: %d devices, %d micro-batches, %.6g s, bubble %.3g %%", name,
+             trial->devices, trial->microbatches, trial->timing.makespan, 100 * trial->bubble);
     if (!simulate_deliver(trial, source, title, given, err))
         return false;
-    rh_handle *handle = &given->report->base;
-    api_add_string(handle, "schedule", source->path != NULL ? source->path : trial->schedule->name);
-    api_add_count(handle, "devices", trial->devices);
+    API_VALUES(&given->report->base, &name, name_fields);
+    API_VALUES(&given->report->base, trial, trial_fields);
     simulate_write_json(trial, source, numbers, &given->report->json);
     simulate_print(trial, source, numbers, &given->report->text);
     return true;

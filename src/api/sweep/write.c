@@ -1,4 +1,5 @@
 #include "api/sweep/inner.h"
+#include "core/fields.h"
 
 #include <math.h>
 
@@ -79,12 +80,16 @@ static void write_point(const struct sweep_answers *answers, int64_t point, stru
     json_close(json);
 }
 
+/* Of points without an answer. */
+static const struct field reason = {.key = "reason", .type = FIELD_TEXT};
+
 void sweep_write_json(const struct sweep_answers *answers, struct json *json)
 {
     json_open_document(json, answers->sweep->format);
     if (answers->sweep->head)
         answers->sweep->head(answers->sweep->context, json);
     json_open(json, "points", '[');
+    fields_tell(&reason, 1, json);
     for (int64_t i = 0; i < answers->count; i++)
         write_point(answers, i, json);
     json_close(json);

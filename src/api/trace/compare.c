@@ -193,7 +193,6 @@ static bool compare_two(struct work *work, struct error *err)
                                           given->baseline.count > 0};
     comparison_write_json(&comparison, &report->json);
     comparison_print(&comparison, &report->text);
-    API_COLUMN(&report->base, "components.floor", 'd', result->components, (int64_t)result->count, floor);
     return !given->figure || figure_differences(given->figure, comparison.a, comparison.b, result,
                                                 figure_style_of(given->style), err);
 }

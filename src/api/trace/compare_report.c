@@ -103,6 +103,7 @@ void comparison_write_json(const struct comparison *comparison, struct json *jso
     json_integer(json, "common_files", (int64_t)result->common_files);
     add_options(comparison->options, json);
     json_open(json, "components", '[');
+    FIELDS_TELL(component_fields, json);
     for (size_t i = 0; i < result->count; i++) {
         const struct similarity_component *component = &result->components[i];
         json_open_flat(json, NULL, '{');

@@ -3,6 +3,7 @@
 #include "api/command.h"
 #include "api/trace/files.h"
 #include "api/trace/select.h"
+#include "core/fields.h"
 
 enum export_format { EXPORT_CHROME, EXPORT_PFW, EXPORT_CSV, EXPORT_CSV_BLOCKS, EXPORT_STUDY };
 static const char *const format_words[] = {"chrome", "pfw", "csv", "csv-blocks", "study", NULL};
@@ -69,6 +70,11 @@ static bool export_all(const struct rh_trace_export_request *asked, enum export_
     return false;
 }
 
+static const struct field export_fields[] = {
+    FIELD_OUT(struct rh_trace_export_request, "output", output, FIELD_TEXT),
+    FIELD_OUT(struct rh_trace_export_request, "format", format, FIELD_TEXT),
+};
+
 static bool export(const void *request, const struct api_call *call, struct api_report *report,
                    struct error *err)
 {
@@ -81,8 +87,7 @@ static bool export(const void *request, const struct api_call *call, struct api_
     struct trace_reader *reader = trace_reader_of(asked->trace, &selection, err);
     bool done = reader && export_all(asked, format, reader, err) && trace_warn(asked->trace, reader, err);
     trace_reader_free(reader);
-    api_add_string(&report->base, "output", asked->output);
-    api_add_string(&report->base, "format", asked->format);
+    API_VALUES(&report->base, asked, export_fields);
     return done;
 }
 

@@ -15,9 +15,3 @@ bool trace_warn(const char *path, const struct trace_reader *reader, struct erro
     text_release(&warnings);
     return done;
 }
-
-void trace_add_no_phases(rh_handle *handle)
-{
-    api_add_column(handle, "phases.name", 's', NULL, 0, sizeof(char *));
-    API_FIELDS(handle, "phases", (struct trace_phase *)NULL, 0, trace_phase_fields);
-}

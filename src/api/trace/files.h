@@ -12,7 +12,4 @@
 /* Warns the caller that a trace is incomplete. */
 bool trace_warn(const char *path, const struct trace_reader *reader, struct error *err);
 
-/* Adds columns of no rows: the document of a trace without phases does not say that there are any. */
-void trace_add_no_phases(rh_handle *handle);
-
 #endif

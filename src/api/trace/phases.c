@@ -26,8 +26,6 @@ static bool find(const void *request, const struct api_call *call, struct api_re
     if (done) {
         trace_phases_write_json(asked->trace, reader, phases, count, &report->json);
         trace_phases_print(reader, phases, count, &report->text);
-        if (count == 0)
-            trace_add_no_phases(&report->base);
     }
     trace_reader_free(reader);
     done = done && (!asked->store || trace_phases_store(asked->trace, phases, count, err));

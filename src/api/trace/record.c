@@ -76,14 +76,23 @@ static const struct field capture_fields[] = {
     FIELD_OUT(struct trace_capture_report, "status", status, FIELD_INT),
 };
 
-static void write_json(const struct rh_trace_request *asked, const char *cgroup,
+struct recorded {
+    const char *trace, *cgroup;
+    bool complete;
+};
+
+static const struct field recorded_fields[] = {
+    FIELD_OUT(struct recorded, "trace", trace, FIELD_TEXT),
+    FIELD_OUT(struct recorded, "cgroup", cgroup, FIELD_SOME_TEXT),
+    FIELD_OUT(struct recorded, "complete", complete, FIELD_FLAG),
+};
+
+static void write_json(const struct recorded *recorded, bool has_command,
                        const struct trace_capture_report *report, struct json *json)
 {
     json_open_document(json, "rehearse-trace-recording/1");
-    json_string(json, "trace", asked->output);
-    if (cgroup)
-        json_string(json, "cgroup", cgroup);
-    fields_write(report, capture_fields, asked->command.count > 0 ? 7 : 6, json);
+    fields_write(recorded, recorded_fields, 2, json);
+    fields_write(report, capture_fields, has_command ? 7 : 6, json);
     json_string(json, "notes", text_within(&report->notes, json->out));
     json_lines(json, "not_followed", text_within(&report->clients, json->out));
     json_close(json);
@@ -108,20 +117,20 @@ static void print(const struct rh_trace_request *asked, const struct trace_captu
     print_lines(text_within(&report->notes, out), out);
 }
 
+static const struct field status_fields[] = {
+    FIELD_OUT(struct trace_capture_report, "status", status, FIELD_INT)};
+
 static void answer(const struct rh_trace_request *asked, const char *cgroup,
                    const struct trace_capture_report *found, bool complete, struct api_report *report)
 {
-    rh_handle *handle = &report->base;
+    const struct recorded recorded = {asked->output, cgroup, complete};
     if (complete) {
-        write_json(asked, cgroup, found, &report->json);
+        write_json(&recorded, asked->command.count > 0, found, &report->json);
         print(asked, found, &report->text);
     }
-    api_add_string(handle, "trace", asked->output);
-    api_add_flag(handle, "complete", complete);
-    if (cgroup)
-        api_add_string(handle, "cgroup", cgroup);
+    API_VALUES(&report->base, &recorded, recorded_fields);
     if (asked->command.count > 0)
-        api_add_count(handle, "status", found->status);
+        API_VALUES(&report->base, found, status_fields);
 }
 
 /* Records. A command that went on without its trace is an answer, too: its status counts. */

@@ -3,6 +3,7 @@
 #include "api/trace/files.h"
 #include "api/trace/print.h"
 #include "api/trace/select.h"
+#include "core/fields.h"
 #include "core/vector.h"
 
 #include <stdlib.h>
@@ -15,8 +16,13 @@ const struct option_spec api_trace_show_options[] = {
     OPTION_END,
 };
 
-/* What the handle keeps: lists are the rows themselves. */
+/* What the handle keeps: lists are the rows themselves, and texts those of the reader. */
 struct kept {
+    struct trace_reader *reader;
+    double seconds;
+    int64_t lost;
+    bool unfinished;
+    const char *classes[TRACE_CLASSES];
     struct trace_summary summary;
     bool has_summary;
     struct trace_event *events;
@@ -34,6 +40,7 @@ static void drop(void *context)
     free(kept->events);
     free(kept->blocks);
     free(kept->samples);
+    trace_reader_free(kept->reader);
     free(kept);
 }
 
@@ -61,37 +68,6 @@ static bool read_rows(struct trace_reader *reader, struct kept *kept, struct err
     return trace_cursor_close(cursor, err) && (room || error_memory(err));
 }
 
-/* Copies of texts, as the trace is closed: `first`, and the others a stride apart. */
-static void add_texts(rh_handle *handle, const char *name, const char *const *first, size_t stride,
-                      int64_t count)
-{
-    const char **texts = ARENA_ARRAY(&handle->arena, (size_t)count + 1, const char *);
-    for (size_t i = 0; texts && i < (size_t)count; i++) {
-        texts[i] = arena_string(&handle->arena, *(const char *const *)((const char *)first + i * stride));
-        handle->failed = handle->failed || !texts[i];
-    }
-    handle->failed = handle->failed || !texts;
-    api_add_column(handle, name, 's', texts, count, sizeof *texts);
-}
-
-static void add_classes(rh_handle *handle, const char *name)
-{
-    const char *names[TRACE_CLASSES];
-    for (int i = 0; i < TRACE_CLASSES; i++)
-        names[i] = trace_class_name((enum trace_class)i);
-    add_texts(handle, name, names, sizeof *names, TRACE_CLASSES);
-}
-
-static void add_pids(rh_handle *handle, const struct trace_reader *reader)
-{
-    int64_t count = trace_process_count(reader);
-    int64_t *pids = ARENA_ARRAY(&handle->arena, (size_t)count + 1, int64_t);
-    for (int64_t i = 0; pids && i < count; i++)
-        pids[i] = trace_process_info(reader, i + 1)->pid;
-    handle->failed = handle->failed || !pids;
-    api_add_column(handle, "processes.pid", 'q', pids, count, sizeof *pids);
-}
-
 static const struct field event_fields[] = {
     FIELD_OUT(struct trace_event, "class", class, FIELD_INT),
     FIELD_OUT(struct trace_event, "cached", cached, FIELD_INT),
@@ -113,63 +89,67 @@ static const struct field block_fields[] = {
     FIELD_OUT(struct trace_block, "disk", disk, FIELD_INT64),
 };
 
-static void add_rows(rh_handle *handle, const struct trace_reader *reader, const struct kept *kept)
+static const struct field sample_fields[] = {
+    FIELD_OUT(struct trace_sample, "time_ns", time_ns, FIELD_INT64),
+    FIELD_OUT(struct trace_sample, "series", series, FIELD_INT64),
+    FIELD_OUT(struct trace_sample, "value", value, FIELD_DOUBLE),
+};
+
+static const struct field file_fields[] = {FIELD_OUT(struct trace_file_info, "file_paths", path, FIELD_TEXT)};
+
+static const struct field process_fields[] = {
+    FIELD_OUT(struct trace_process_info, "name", name, FIELD_TEXT),
+    FIELD_OUT(struct trace_process_info, "pid", pid, FIELD_INT64),
+};
+
+static const struct field series_fields[] = {
+    FIELD_OUT(struct trace_series_info, "kind", kind, FIELD_TEXT),
+    FIELD_OUT(struct trace_series_info, "source", source, FIELD_TEXT),
+};
+
+static const struct field disk_fields[] = {{.key = "disk_names", .type = FIELD_TEXT}},
+                          class_name_fields[] = {{.key = "class_names", .type = FIELD_TEXT}},
+                          name_fields[] = {{.key = "name", .type = FIELD_TEXT}};
+
+static void add_rows(rh_handle *handle, const struct kept *kept)
 {
-    const struct trace_series_info *series = trace_series_info(reader, 1);
-    const char **disks = ARENA_ARRAY(&handle->arena, (size_t)trace_disk_count(reader) + 1, const char *);
-    for (int64_t i = 0; disks && i < trace_disk_count(reader); i++)
+    const struct trace_reader *reader = kept->reader;
+    int64_t disk_count = trace_disk_count(reader);
+    const char **disks = ARENA_ARRAY(&handle->arena, (size_t)disk_count + 1, const char *);
+    for (int64_t i = 0; disks && i < disk_count; i++)
         disks[i] = trace_disk_name(reader, i + 1);
     handle->failed = handle->failed || !disks;
     API_FIELDS(handle, "events", kept->events, kept->event_count, event_fields);
     API_FIELDS(handle, "blocks", kept->blocks, kept->block_count, block_fields);
-    API_COLUMN(handle, "samples.time_ns", 'q', kept->samples, kept->sample_count, time_ns);
-    API_COLUMN(handle, "samples.series", 'q', kept->samples, kept->sample_count, series);
-    API_COLUMN(handle, "samples.value", 'd', kept->samples, kept->sample_count, value);
-    add_classes(handle, "class_names");
-    add_texts(handle, "file_paths", &trace_file_info(reader, 1)->path, sizeof(struct trace_file_info),
-              trace_file_count(reader));
-    add_texts(handle, "processes.name", &trace_process_info(reader, 1)->name,
-              sizeof(struct trace_process_info), trace_process_count(reader));
-    add_pids(handle, reader);
-    add_texts(handle, "disk_names", disks, sizeof *disks, disks ? trace_disk_count(reader) : 0);
-    add_texts(handle, "series.kind", &series->kind, sizeof *series, trace_series_count(reader));
-    add_texts(handle, "series.source", &series->source, sizeof *series, trace_series_count(reader));
+    API_FIELDS(handle, "samples", kept->samples, kept->sample_count, sample_fields);
+    API_FIELDS(handle, "", kept->classes, TRACE_CLASSES, class_name_fields);
+    API_FIELDS(handle, "", trace_file_info(reader, 1), trace_file_count(reader), file_fields);
+    API_FIELDS(handle, "processes", trace_process_info(reader, 1), trace_process_count(reader),
+               process_fields);
+    API_FIELDS(handle, "", disks, disks ? disk_count : 0, disk_fields);
+    API_FIELDS(handle, "series", trace_series_info(reader, 1), trace_series_count(reader), series_fields);
 }
 
 /* ---- the summary ---- */
 
-static void add_summary(rh_handle *handle, const struct trace_reader *reader,
-                        const struct trace_summary *summary)
-{
-    int count;
-    trace_phases(reader, &count);
-    bool empty = summary->first_ns == TRACE_NONE;
-    api_add_number(handle, "seconds", empty ? 0.0 : trace_seconds(summary->first_ns, summary->last_ns));
-    api_add_count(handle, "first_ns", summary->first_ns);
-    api_add_count(handle, "last_ns", summary->last_ns);
-    api_add_count(handle, "lost", trace_lost(reader));
-    api_add_flag(handle, "unfinished", trace_unfinished(reader));
-    add_classes(handle, "classes.name");
-    API_FIELDS(handle, "classes", summary->classes, TRACE_CLASSES, trace_class_fields);
-    if (count == 0)
-        trace_add_no_phases(handle);
-}
+static const struct field head_fields[] = {
+    FIELD_OUT(struct kept, "seconds", seconds, FIELD_DOUBLE),
+    FIELD_OUT(struct kept, "lost", lost, FIELD_INT64),
+    FIELD_OUT(struct kept, "unfinished", unfinished, FIELD_FLAG),
+};
 
-static bool show_trace(struct trace_reader *reader, const struct rh_trace_show_request *asked,
-                       struct api_report *report, struct error *err)
+static void add_summary(rh_handle *handle, struct kept *kept)
 {
-    struct kept *kept = api_report_keep(report, sizeof *kept, drop, err);
-    if (!kept)
-        return false;
-    kept->has_summary = trace_summary_read(reader, &kept->summary, err);
-    if (!kept->has_summary || (asked->keep_rows && !read_rows(reader, kept, err)))
-        return false;
-    trace_show_write_json(asked->trace, reader, &kept->summary, &report->json);
-    trace_show_print(asked->trace, reader, &kept->summary, &report->text);
-    add_summary(&report->base, reader, &kept->summary);
-    if (asked->keep_rows)
-        add_rows(&report->base, reader, kept);
-    return true;
+    const struct trace_summary *summary = &kept->summary;
+    if (summary->first_ns != TRACE_NONE)
+        kept->seconds = trace_seconds(summary->first_ns, summary->last_ns);
+    kept->lost = trace_lost(kept->reader);
+    kept->unfinished = trace_unfinished(kept->reader);
+    for (int i = 0; i < TRACE_CLASSES; i++)
+        kept->classes[i] = trace_class_name((enum trace_class)i);
+    API_VALUES(handle, kept, head_fields);
+    API_FIELDS(handle, "classes", kept->classes, TRACE_CLASSES, name_fields);
+    API_FIELDS(handle, "classes", summary->classes, TRACE_CLASSES, trace_class_fields);
 }
 
 static bool answer(const void *request, const struct api_call *call, struct api_report *report,
@@ -177,13 +157,20 @@ static bool answer(const void *request, const struct api_call *call, struct api_
 {
     const struct rh_trace_show_request *asked = request;
     struct trace_selection selection;
-    struct trace_reader *reader = NULL;
+    struct kept *kept = api_report_keep(report, sizeof *kept, drop, err);
     (void)call;
-    if (select_read(&asked->kinds, asked->path, 0, &selection, err))
-        reader = trace_reader_of(asked->trace, &selection, err);
-    bool done = reader && show_trace(reader, asked, report, err);
-    trace_reader_free(reader);
-    return done;
+    if (!kept || !select_read(&asked->kinds, asked->path, 0, &selection, err) ||
+        !(kept->reader = trace_reader_of(asked->trace, &selection, err)))
+        return false;
+    kept->has_summary = trace_summary_read(kept->reader, &kept->summary, err);
+    if (!kept->has_summary || (asked->keep_rows && !read_rows(kept->reader, kept, err)))
+        return false;
+    trace_show_write_json(asked->trace, kept->reader, &kept->summary, &report->json);
+    trace_show_print(asked->trace, kept->reader, &kept->summary, &report->text);
+    add_summary(&report->base, kept);
+    if (asked->keep_rows)
+        add_rows(&report->base, kept);
+    return true;
 }
 
 const struct api_command api_trace_show = {

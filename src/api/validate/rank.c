@@ -109,6 +109,7 @@ void validate_write_ranking(const struct validate_report *report, struct json *j
     const struct ranking *ranking = &report->ranking;
     FIELDS_WRITE(ranking, ranking_fields, json);
     json_open(json, "jobs", '[');
+    FIELDS_TELL(validate_job_fields, json);
     for (int i = 0; i < ranking->count; i++)
         write_job(&ranking->jobs[i], json);
     json_close(json);

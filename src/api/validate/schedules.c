@@ -1,6 +1,7 @@
 #include "evidence/schedules.h"
 
 #include "api/validate/report.h"
+#include "core/fields.h"
 #include "core/json.h"
 
 #include <math.h>
@@ -146,6 +147,8 @@ static void drop(void *runs)
     free(runs);
 }
 
+static const struct field row_count_fields[] = {FIELD_OUT(struct schedule_runs, "rows", count, FIELD_INT)};
+
 bool validate_schedules(const struct validate_schedules *given, struct api_report *report, struct error *err)
 {
     struct schedule_runs *runs = api_report_keep(report, sizeof *runs, drop, err);
@@ -156,6 +159,6 @@ bool validate_schedules(const struct validate_schedules *given, struct api_repor
         return false;
     if (given->rows)
         print_runs(runs, &report->text);
-    api_add_count(&report->base, "rows", runs->count);
+    API_VALUES(&report->base, runs, row_count_fields);
     return true;
 }

@@ -1,6 +1,7 @@
 /* rh_validate: measured training runs beside their predictions. */
 #include "api/command.h"
 #include "api/validate/report.h"
+#include "core/fields.h"
 #include "devices/tables.h"
 #include "figure/scatter.h"
 
@@ -72,6 +73,11 @@ static bool look_further(const struct rh_validate_request *given, struct validat
                                                          &report->left_out, &report->left_out_count, err));
 }
 
+static const struct field undrawn_fields[] = {
+    FIELD_OUT(struct error, "undrawn", text, FIELD_KNOWN_CHARS),
+    FIELD_OUT(struct error, "undrawn_code", kind, FIELD_INT),
+};
+
 /* A report without its picture is an answer: the values `undrawn` and `undrawn_code` say why. */
 static void draw(const struct rh_validate_request *given, const struct validate_report *report,
                  rh_handle *handle)
@@ -82,8 +88,7 @@ static void draw(const struct rh_validate_request *given, const struct validate_
                   "--figure: nothing to draw: no run that could be modelled has measured seconds");
     else if (figure_scatter(&report->validation, given->figure, &why))
         return;
-    api_add_string(handle, "undrawn", why.text);
-    api_add_count(handle, "undrawn_code", (int64_t)why.kind);
+    API_VALUES(handle, &why, undrawn_fields);
 }
 
 /* What the handle keeps: columns point into it. */

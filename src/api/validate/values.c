@@ -1,5 +1,6 @@
 /* What programs can ask of a table of runs that was validated: its JSON, and values beside that. */
 #include "api/validate/report.h"
+#include "core/fields.h"
 #include "core/stop.h"
 
 enum { BETTER_GAIN = 2, BETTER_MEMORY = 4 };
@@ -126,30 +127,24 @@ void validate_write(const struct validate_report *report, struct json *json)
     if (report->left_out)
         validate_write_left_out(report, json);
     json_open(json, "results", '[');
+    fields_tell(validate_run_fields + RUN_REASON, RUN_FIELDS - RUN_REASON, json);
+    FIELDS_TELL(interval_fields, json);
     for (int i = 0; i < validation->count && !stop_wanted_at((size_t)i); i++)
         write_row(report, i, json);
     json_close(json);
     json_close(json);
 }
 
+static const struct field left_out_fields[] = {
+    FIELD_OUT(struct left_out, "name", name, FIELD_TEXT), /* of their sum, which is the last, none */
+    FIELD_OUT(struct left_out, "inside", inside, FIELD_INT),
+};
+
 void validate_add_values(const struct validate_report *report, rh_handle *handle)
 {
     struct error_score all = validation_score(&report->validation, NULL, NULL);
-    int count = report->validation.count;
-    api_add_number(handle, "bias", all.bias);
-    api_add_fields(handle, "runs", report->validation.runs, count, sizeof(struct run),
-                   validate_run_fields + RUN_SET, RUN_FIELDS - RUN_SET);
-    api_add_fields(handle, "runs", &report->judged->interval, count, sizeof *report->judged, interval_fields,
-                   INTERVAL_FIELDS);
-    if (report->betters)
-        api_add_fields(handle, "runs", report->betters, count, sizeof *report->betters,
-                       better_fields + BETTER_GAIN, 1);
-    if (report->simulated)
-        API_COLUMN(handle, "runs.simulated", 'd', report->simulated, count, seconds);
-    if (report->ranked)
-        API_FIELDS(handle, "jobs", report->ranking.jobs, report->ranking.count, validate_job_fields);
-    if (report->left_out) { /* the last of the parts is their sum, which has no name */
-        API_COLUMN(handle, "left_out.name", 's', report->left_out, report->left_out_count, name);
-        API_COLUMN(handle, "left_out.inside", 'i', report->left_out, report->left_out_count, inside);
-    }
+    API_VALUES(handle, &all, validate_error_fields);
+    API_FIELDS(handle, "runs", report->validation.runs, report->validation.count, validate_run_fields);
+    if (report->left_out)
+        API_FIELDS(handle, "left_out", report->left_out, report->left_out_count, left_out_fields);
 }
