@@ -250,7 +250,6 @@ bool comm_vote(struct comm *comm, bool ok, const char *what, struct error *err)
     if (!comm_broadcast(comm, &theirs, sizeof theirs, what, ok ? err : &lost))
         return false;
     /* The rank that failed says so, too: the launcher may end the others before they can. */
-    theirs.text[sizeof theirs.text - 1] = 0;
     return error_set(err, theirs.kind, "rank %" PRId64 " (%s): %s", failed, comm_host(comm, (int)failed),
                      theirs.text);
 }

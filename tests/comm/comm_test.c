@@ -23,7 +23,7 @@ static bool operate(struct comm *comm, struct error *err)
     int rank = comm_rank(comm);
     int64_t integers[2] = {rank + 1, -rank};
     int64_t max = rank;
-    char text[16] = "of another", all[256] = "", own[16];
+    char text[16] = "another's", all[256] = "", own[16];
     if (rank == 0)
         strcpy(text, "of the first");
     snprintf(own, sizeof own, "%.*s", rank + 1, "xyz");
