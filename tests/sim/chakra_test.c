@@ -6,6 +6,7 @@
 #include "support/folder.h"
 #include "support/reference.h"
 
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -194,6 +195,121 @@ static void nodes_are_read_back_as_they_were_written(void **state)
     text_release(&second);
 }
 
+/* Both forms of the same nodes are read alike, whatever the order of a node's keys. */
+static void json_says_the_same_as_protobuf(void **state)
+{
+    static const char *const hosts[] = {"0", "1", "\"false\"", "true"};
+    uint64_t random = 11;
+    struct text wire = {0}, json = {0};
+    struct chakra ours, theirs;
+    struct error err;
+    (void)state;
+    chakra_add_head(&wire, "9.9");
+    text_add(&json, "{\"nodes\": [");
+    for (int i = 0; i < 400; i++) {
+        uint64_t bits = random_next(&random), deps[5];
+        uint32_t data = (uint32_t)(bits % 3), control = (uint32_t)(bits >> 2) % 3, told = 0;
+        int collective = (int)(bits >> 10) % 8;
+        char name[20];
+        for (int d = 0; d < 5; d++)
+            deps[d] = random_next(&random) >> (bits % 60);
+        snprintf(name, sizeof name, "n%d", i % 37);
+        const struct chakra_node node = {.id = (uint64_t)(i + 1) << (bits % 50),
+                                         .name = name,
+                                         .type = CHAKRA_COMPUTE,
+                                         .duration = (int64_t)((bits >> 30) % 3000),
+                                         .bytes = (int64_t)((bits >> 13) % 3) << 33,
+                                         .thread = (bits >> 20) % 2 ? (int64_t)((bits >> 21) % 900) : 0,
+                                         .host = (bits >> 20) % 2,
+                                         .collective = collective == 7 ? -1 : collective,
+                                         .from = -1,
+                                         .to = -1,
+                                         .tag = -1,
+                                         .data_count = data,
+                                         .control_count = control};
+        chakra_add_node(&wire, &node, deps);
+        text_format(&json, "%s{\"inputs\": {\"values\": [[1], {}]}", i > 0 ? ", " : "");
+        for (int part = 0; part < 5; part++)
+            switch ((part + (int)(bits >> 40)) % 5) { /* a rotation of the keys */
+            case 0:
+                text_format(&json, ", \"id\": %" PRIu64 ", \"name\": \"%s\"", node.id, name);
+                break;
+            case 1:
+                text_format(&json, ", \"duration_micros\": %" PRId64, node.duration);
+                break;
+            case 2:
+                if (data > 0)
+                    text_add(&json, ", \"data_deps\": [");
+                for (told = 0; told < data; told++)
+                    text_format(&json, "%s%" PRIu64, told > 0 ? ", " : "", deps[told]);
+                text_add(&json, data > 0 ? "]" : "");
+                break;
+            case 3:
+                text_add(&json, ", \"ctrl_deps\": ");
+                text_add(&json, control == 1 ? "" : "[");
+                for (told = 0; told < control; told++)
+                    text_format(&json, "%s%" PRIu64, told > 0 ? ", " : "", deps[data + told]);
+                text_add(&json, control == 1 ? "" : "]");
+                break;
+            default:
+                text_format(&json,
+                            ", \"attrs\": [7, {\"type\": \"int\", \"value\": %s, \"name\": \"is_cpu_op\"}",
+                            hosts[2 * (bits >> 50 & 1) + node.host]);
+                text_format(&json, ", {\"name\": \"tid\", \"value\": %" PRId64 "}", node.thread);
+                text_format(&json, ", {\"name\": \"comm_type\", \"value\": %d}",
+                            collective == 7 ? 1000 : collective);
+                text_format(&json, ", {\"name\": \"comm_size\", \"value\": %" PRId64 "}",
+                            node.bytes > 0 ? node.bytes : -3);
+                text_add(&json, ", {\"name\": \"a name longer than any that counts\", \"value\": 5}");
+                text_add(&json, "]");
+            }
+        text_add(&json, "}");
+    }
+    text_add(&json, "], \"schema\": \"9.9\", \"pid\": 7}");
+    if (!chakra_load(&ours, "a.et", wire.data, wire.length, &err) ||
+        !chakra_load(&theirs, "a.json", json.data, json.length, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(ours.count, 400);
+    assert_int_equal(theirs.count, 400);
+    assert_string_equal(ours.version, theirs.version);
+    for (size_t i = 0; i < ours.count; i++)
+        if (!same_node(&ours, &theirs, i))
+            fail_msg("node %zu differs", i);
+    chakra_release(&ours);
+    chakra_release(&theirs);
+    text_release(&wire);
+    text_release(&json);
+}
+
+/* Fields of later versions, of all types of the format, are passed over. */
+static void unknown_fields_are_passed_over(void **state)
+{
+    static const struct {
+        const char *bytes;
+        size_t length;
+    } unknown[] = {{"\xf8\x01\x81\x01", 4},
+                   {"\xf9\x01\x01\x02\x03\x04\x05\x06\x07\x08", 10},
+                   {"\xfd\x01\x01\x02\x03\x04", 6},
+                   {"\xfa\x01\x03xyz", 6}}; /* field 31: a number, eight and four bytes, a text */
+    (void)state;
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+        for (size_t cut = 0; cut <= unknown[i].length; cut++) {
+            char bytes[40] = {0, (char)(4 + unknown[i].length - cut), 8, 5, 0x38, 9};
+            struct chakra chakra;
+            struct error err;
+            size_t length = unknown[i].length - cut;
+            memcpy(bytes + 6, unknown[i].bytes, length);
+            bool whole = cut == 0 || length == 0;
+            if (chakra_load(&chakra, "a.et", bytes, 6 + length, &err) != whole)
+                fail_msg("field %zu, %zu bytes less: %s", i, cut, whole ? err.text : "it was read");
+            if (!whole)
+                continue;
+            assert_int_equal(chakra.nodes[0].id, 5);
+            assert_int_equal(chakra.nodes[0].duration, 9);
+            chakra_release(&chakra);
+        }
+}
+
 /* Also a first message whose length is the character with which JSON begins, or a space. */
 static void heads_of_any_length_are_read(void **state)
 {
@@ -294,6 +410,13 @@ static void wrong_traces_are_refused(void **state)
         {NODES "{\"id\": -1}]}", 0, "a.et:1:53: an id has to be a whole number, found '-1'"},
         {NODES "{\"id\": 1, \"ctrl_deps\": \"x\"}]}", 0, "a.et:1:70: dependencies have to be ids"},
         {NODES "{\"id\": 1", 0, "a.et:1:52: expected ',' or '}', found the end of the file"},
+        {NODES "{\"id\": 1, \"ctrl_deps\": 2, \"ctrl_deps\": 3}]}", 0,
+         "a.et:1:82: 'ctrl_deps' is listed twice"},
+        {NODES "{\"id\": 1, \"attrs\": 2}]}", 0, "a.et:1:64: 'attrs' has to be a list"},
+        {NODES "{\"id\": 1, \"duration_micros\": -1}]}", 0, "a.et:1:75: a duration of -1 us"},
+        {NODES "7]}", 0, "a.et:1:45: a node has to be a map"},
+        {"{\"nodes\": 7}", 0, "a.et:1:12: 'nodes' has to be a list"},
+        {"{\"nodes\": [], \"nodes\": []}", 0, "a.et:1:23: 'nodes' is listed twice"},
         {"{}", 0, "a.et:1:3: an execution trace needs a list 'nodes'"},
     };
     (void)state;
@@ -313,6 +436,8 @@ int main(void)
         cmocka_unit_test(the_reference_is_played),
         cmocka_unit_test(the_reference_in_json_is_read),
         cmocka_unit_test(nodes_are_read_back_as_they_were_written),
+        cmocka_unit_test(json_says_the_same_as_protobuf),
+        cmocka_unit_test(unknown_fields_are_passed_over),
         cmocka_unit_test(heads_of_any_length_are_read),
         cmocka_unit_test(a_timeline_becomes_a_trace_of_each_device),
         cmocka_unit_test(wrong_traces_are_refused),
