@@ -206,6 +206,24 @@ class Plan(Handle):
 
     __slots__ = ()
 
+    def __getattr__(self, name):
+        if name in SETTINGS:  # its property has failed
+            raise AttributeError(f"'{name}' is not one number for all stages of this plan: see 'stages' and 'pipelines'")
+        return super().__getattr__(name)
+
+    def _same(self, *names):
+        """The product of what is the same in all stages, or pipelines; AttributeError where it is not."""
+        made = 1
+        for name in names:
+            values = set(self[name]) if name in self.names else set()
+            if len(values) != 1:
+                raise AttributeError(name)
+            made *= values.pop()
+        return made
+
+    def _pp(self):
+        return self._same("pipelines.stages") // max(self["chunks"], 1)
+
     def figure(self, path):
         """Draws the plan into a file, as ``rehearse plan --figure`` does; that needs gnuplot."""
         import rehearse
@@ -229,6 +247,21 @@ class Plan(Handle):
         from html import escape
 
         return f"<pre>{escape(str(self))}</pre>"
+
+
+# The settings of `fix`, as attributes of a plan whose stages are alike: how each is found, and its meaning.
+SETTINGS = {
+    "tp": (lambda plan: plan._same("stages.tensor"), "tensor parallel degree"),
+    "cp": (lambda plan: plan._same("stages.context"), "context parallel degree"),
+    "ep": (lambda plan: plan._same("stages.expert"), "expert parallel degree"),
+    "pp": (Plan._pp, "pipeline stages"),
+    "dp": (lambda plan: plan._same("pipelines.copies", "stages.data"), "data parallel degree"),
+    "vp": (lambda plan: plan["chunks"], "chunks of each device"),
+    "mbs": (lambda plan: plan["microbatch"], "samples of a micro-batch; 0: not known"),
+    "zero": (lambda plan: plan["sharding"], "ZeRO stage; -1: not known"),
+}
+for _name, (_get, _meaning) in SETTINGS.items():
+    setattr(Plan, _name, property(_get, doc=f"{_meaning} [1]"))
 
 
 class Figure(Handle):

@@ -113,6 +113,23 @@ class Answers(unittest.TestCase):
         self.assertIn("bytes", dir(plan.stages))
         self.assertIn("total", dir(plan.pipelines) + dir(plan.iteration) + ["total"])
 
+    def test_a_plan_has_the_settings_of_fix(self):
+        fixed = {"tp": 2, "pp": 2, "vp": 2, "mbs": 4, "zero": 1, "dp": 2}
+        plan = rehearse.plan(model="llama-3-8b", device="h100", devices=8, global_batch=64, fix=fixed)
+        self.assertEqual({name: getattr(plan, name) for name in fixed}, fixed)
+        self.assertEqual((plan.cp, plan.ep), (1, 1))
+        self.assertEqual(plan.tp * plan.cp * plan.pp * plan.dp, plan.devices_used)
+        self.assertEqual(rehearse.Plan.tp.__doc__, "tensor parallel degree [1]")
+        graph = os.path.join(ROOT, "examples", "dapple", "vgg-19-by-flops-pbs-32.txt")
+        import rehearse.hpgo as hpgo
+
+        conductor = hpgo.conductor_from_torch_graph_and_seps(graph, 32, 2048, [8, 16])
+        conductor.py_orchestrate()
+        self.assertEqual(set(conductor.res.stages.data), {9, 7})
+        self.assertFalse(hasattr(conductor.res, "dp"))
+        with self.assertRaisesRegex(AttributeError, "'dp' is not one number for all stages"):
+            conductor.res.dp
+
     def test_keys_that_are_no_names(self):
         fixed = rehearse.plan(**{**JOB, "model": "llama-3-8b"}, fix=["tp=2", "tp-overlap=yes"])
         self.assertEqual(fixed.training.technique.tp_overlap, "yes")
