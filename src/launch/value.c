@@ -47,7 +47,7 @@ bool launch_number(const char *text, int64_t min, int64_t *value)
     if (*text || end == digits || errno != 0 || !(number >= (double)min && number <= (double)MAX_NUMBER))
         return false;
     bool whole =
-        *end == '\0' && strspn(digits, "0123456789.eE+") == length && number == (double)(int64_t)number;
+        *end == '\0' && strspn(digits, "0123456789.eE+-") == length && number == (double)(int64_t)number;
     if (whole)
         *value = (int64_t)number;
     return whole;
@@ -166,14 +166,18 @@ static bool read_number(struct launch_options *options, const struct launch_rule
 {
     int64_t number;
     double real;
-    if (rule->kind == RULE_SHARE || rule->kind == RULE_REAL)
-        return text_real(argument->value, &real) &&
-               (rule->kind == RULE_SHARE ? real >= 0 && real <= 1 : real > 0);
+    if (rule->kind == RULE_SHARE || rule->kind == RULE_REAL || rule->kind == RULE_DECIMAL)
+        return text_real(argument->value, &real) && (rule->kind == RULE_SHARE  ? real >= 0 && real <= 1
+                                                     : rule->kind == RULE_REAL ? real > 0
+                                                                               : true);
     const char *colon = rule->is_typed ? strrchr(argument->value, ':') : NULL;
-    if (!launch_number(colon ? colon + 1 : argument->value, rule->kind == RULE_NUMBER, &number))
+    int64_t min = rule->kind == RULE_WHOLE ? -MAX_NUMBER : rule->kind == RULE_NUMBER;
+    if (!launch_number(colon ? colon + 1 : argument->value, min, &number))
         return false;
     if (rule->at)
         launch_set(value_at(options, rule), argument, number);
+    if (rule->at && number < 0)
+        value_at(options, rule)->given = false;
     return true;
 }
 

@@ -204,6 +204,14 @@ static void reads_formats_and_offload(void **state)
     launch_options_release(&options);
     refuses("--optimizer-cpu-offload --optimizer-offload-fraction 2",
             "run.sh:1: --optimizer-offload-fraction: expected a number from 0 to 1, found '2'");
+    /* argparse takes any number, and nothing asks for these */
+    options = reads(
+        "--optimizer-offload-fraction 2 --train-iters -1 --mtp-num-layers -1 --cpu-offloading-num-layers -1");
+    assert_false(options.technique[TECHNIQUE_OFFLOAD].given || options.mtp_layers.given ||
+                 options.technique[TECHNIQUE_OFFLOAD_ACTIVATIONS].given);
+    launch_options_release(&options);
+    refuses("--train-iters -1.5", "run.sh:1: --train-iters: expected a whole number, found '-1.5'");
+    refuses("--mtp-num-layers few", "run.sh:1: --mtp-num-layers: expected a whole number, found 'few'");
 }
 
 static void reads_exchanges(void **state)

@@ -304,7 +304,7 @@ static bool settle_recompute(struct launch_options *options, struct error *err)
 }
 
 /* States of other formats need the precision-aware optimizer. */
-static void settle_offload(struct launch_options *options)
+static bool settle_offload(struct launch_options *options, struct error *err)
 {
     const struct launch_argument *fraction = launch_argument(options, "optimizer-offload-fraction");
     double share = 1;
@@ -323,6 +323,8 @@ static void settle_offload(struct launch_options *options)
     if (launch_is_on(options, "optimizer-cpu-offload")) {
         if (fraction && fraction->value && !text_real(fraction->value, &share))
             share = 1; /* not known */
+        if (!(share >= 0 && share <= 1))
+            return launch_refuse(fraction, err, "expected a number from 0 to 1, found '%s'", fraction->value);
         launch_set(&options->technique[TECHNIQUE_OFFLOAD], fraction, (int64_t)(share * 100 + 0.5));
     }
     const struct launch_argument *offload = launch_argument(options, "cpu-offloading");
@@ -330,6 +332,7 @@ static void settle_offload(struct launch_options *options)
     if (!off && launch_whole(options, "cpu-offloading-num-layers", &count))
         launch_set(&options->technique[TECHNIQUE_OFFLOAD_ACTIVATIONS],
                    launch_argument(options, "cpu-offloading-num-layers"), count);
+    return true;
 }
 
 /* BigScience gives the embedding and the head the place of a block each. */
@@ -494,10 +497,10 @@ bool launch_settle_megatron(struct launch_options *options, struct error *err)
     settle_places(options);
     launch_settle_optimizer(options, "optimizer");
     settle_sharding(options);
-    settle_offload(options);
     settle_experts(options);
     settle_rest(options);
-    return settle_context_kind(options, err) && settle_recompute(options, err) &&
+    return settle_offload(options, err) && settle_context_kind(options, err) &&
+           settle_recompute(options, err) &&
            (!layout || (layout->value && strchr(layout->value, SHELL_MARK)) ||
             !launch_is_on(options, "pipeline-model-parallel-layout") ||
             launch_read_layout(options, layout, err));
