@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool session_has_work(const struct workload *workload)
-{
-    return workload->workflow.train || workload->workflow.checkpoint;
-}
-
 /* ---- the data set ---- */
 
 static struct dataset_place place_of(struct session *session, struct feed_place *place)

@@ -123,9 +123,6 @@ struct session {
 bool session_open(struct session *session, const struct session_options *options, struct error *err);
 void session_close(struct session *session);
 
-/* Returns true if the workload does more than generate data. */
-bool session_has_work(const struct workload *workload);
-
 bool session_run(struct session *session, struct error *err);
 
 /* Runs with other options than session->options.run, and replaces the session's run by the new one. */

@@ -168,7 +168,7 @@ static bool finish(struct player *player, struct player_device *device, unsigned
     if (player->disk && device->number == 0 && sim_task_of_host(step->task) == SIM_HOST_SAVED &&
         !disk_complete(player->disk, err))
         return false;
-    if (sim_task_ends_iteration(step->task) && device->iterations < player->tasks->iterations)
+    if (step->task->label == SIM_OPTIMIZER && device->iterations < player->tasks->iterations)
         device->iteration_ends[device->iterations++] = now;
     device->end = fmax(device->end, now);
     stream->clock = stream->end;

@@ -54,7 +54,4 @@ bool sim_task_kernels(const struct sim_tasks *tasks, int device, uint32_t templa
 enum sim_collective sim_task_collective(const struct engine_task *task);
 enum sim_host_task sim_task_of_host(const struct engine_task *task);
 
-/* Returns whether the task is the last one of an iteration on its stream of passes: the optimizer. */
-bool sim_task_ends_iteration(const struct engine_task *task);
-
 #endif

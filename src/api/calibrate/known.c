@@ -16,11 +16,6 @@ static bool is_asked(const struct calibrate_report *report, enum calibrate_left_
 
 /* ---- products ---- */
 
-static bool is_wanted(const struct calibrate_report *report, const struct products *products)
-{
-    return !report->device || strcmp(report->device->name, products->device) == 0;
-}
-
 static bool add_products(struct calibrate_report *report, const struct products *products,
                          enum calibrate_left_out part, struct error *err)
 {
@@ -53,7 +48,8 @@ static bool score_products(struct calibrate_report *report, struct error *err)
     const struct products *products;
     for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)
         for (int i = 0; is_asked(report, parts[p]) && (products = products_known(i)); i++)
-            if (is_wanted(report, products) && !add_products(report, products, parts[p], err))
+            if ((!report->device || strcmp(report->device->name, products->device) == 0) &&
+                !add_products(report, products, parts[p], err))
                 return false;
     return true;
 }

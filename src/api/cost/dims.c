@@ -3,11 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool same_name(const struct hlo_dim *a, const struct hlo_dim *b)
-{
-    return a->length == b->length && memcmp(a->name, b->name, a->length) == 0;
-}
-
 bool cost_dims_read(struct hlo_dims *dims, const struct rh_list *list, struct error *err)
 {
     *dims = (struct hlo_dims){.at = calloc(list->count + 1, sizeof *dims->at)};
@@ -27,7 +22,7 @@ bool cost_dims_read(struct hlo_dims *dims, const struct rh_list *list, struct er
                 item);
         dim->length = (size_t)(equals - item);
         for (size_t k = 0; k < i; k++)
-            if (same_name(dim, &dims->at[k]))
+            if (dim->length == dims->at[k].length && memcmp(dim->name, dims->at[k].name, dim->length) == 0)
                 return error_set(err, ERROR_USAGE, "--dim: '%.*s' is given twice", (int)dim->length, item);
     }
     return true;

@@ -262,7 +262,7 @@ static bool feed_workload(struct feed_job *job, struct error *err)
     options.run.step.watch = comm_rank(job->comm) == 0 ? &job->watch : NULL;
     bool done = session_open(&job->session, &options, err);
     if (done) {
-        if (session_has_work(&job->workload))
+        if (job->workload.workflow.train || job->workload.workflow.checkpoint)
             done = asked->find_max_accelerators ? find_max(job, err) : run(job, folder, err);
         job->abandoned = job->session.run.abandoned;
         if (!job->abandoned)

@@ -134,11 +134,6 @@ static const double bounds[][2] = {
 #undef X
 };
 
-static bool left_out(const struct trial *trial, int row)
-{
-    return trial->rows->folds[row] == trial->fold;
-}
-
 /* Parameters from their logarithms; returns how far these are out of bounds. */
 static double set_parameters(struct gemm_parameters *parameters, const double *x)
 {
@@ -167,7 +162,7 @@ static double objective(const double *x, void *context)
     double outside = set_parameters(&trial->device.gemm[trial->type], x);
     int count = 0;
     for (int row = 0; row < rows->count && !stop_wanted_at((size_t)row); row += trial->stride)
-        if (!left_out(trial, row))
+        if (trial->rows->folds[row] != trial->fold)
             rows->errors[count++] = error_at(&trial->device, rows->samples[row]);
     struct error_score error = score_of(rows->errors, count);
     outside += above_peak(&trial->device.gemm[trial->type]);

@@ -35,11 +35,6 @@ static void mark(enum argument_kind *kinds, const struct op_graph *graph, int ar
         kinds[argument] = ARGUMENT_PARAMETER;
 }
 
-static bool is_vector(const struct hlo_shape *shape)
-{
-    return shape->rank == 1 && shape->dims[0] > 1;
-}
-
 static void mark_product(enum argument_kind *kinds, const struct op_graph *graph, const int *origin,
                          const struct hlo_instruction *product)
 {
@@ -72,7 +67,8 @@ bool derive_arguments(const struct op_graph *graph, struct arena *arena, enum ar
             mark(kinds, graph, origin[at->operands[0]->index]);
     }
     for (int i = 0; i < graph->parameter_count; i++)
-        if (graph->parameters[i] && is_vector(graph->parameters[i]->shape))
+        if (graph->parameters[i] && graph->parameters[i]->shape->rank == 1 &&
+            graph->parameters[i]->shape->dims[0] > 1)
             mark(kinds, graph, i);
     arena_release(&scratch);
     *arguments = kinds;

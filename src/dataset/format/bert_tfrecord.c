@@ -52,11 +52,6 @@ static int position_of(int j, int k, int tokens)
     return j * tokens / k;
 }
 
-static size_t id_bytes(int position)
-{
-    return position % 2 ? 3 : 2;
-}
-
 /* Sets the bytes of the values of each feature. */
 static void value_bytes(int tokens, size_t bytes[FEATURES])
 {
@@ -67,7 +62,7 @@ static void value_bytes(int tokens, size_t bytes[FEATURES])
     for (int j = 0; j < masked; j++) {
         int position = position_of(j, masked, tokens);
         bytes[POSITIONS] += position < TWO_BYTES ? 1 : 2;
-        bytes[MASKED_IDS] += id_bytes(position);
+        bytes[MASKED_IDS] += position % 2 ? 3 : 2;
     }
     bytes[WEIGHTS] = sizeof(float) * MASKED;
     bytes[NEXT] = 1;

@@ -340,11 +340,6 @@ static struct {
     struct dataset_index index;
 } kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static bool is_keepable(const struct hdf5_shape *shape, const struct dataset_file *file)
-{
-    return !shape->chunk[0] && shape->records == 1 && file->payload_bytes >= LARGE;
-}
-
 static bool recall(const struct hdf5_shape *shape, int64_t *beside, struct dataset_index *index)
 {
     pthread_mutex_lock(&kept.lock);
@@ -397,7 +392,7 @@ static bool expect(const struct dataset_file *file, int64_t *bytes, struct datas
     int64_t beside;
     if (file->layout->compression != DATASET_NONE || !hdf5_shape_of(&shape, file, &err))
         return false;
-    bool keepable = is_keepable(&shape, file);
+    bool keepable = !shape.chunk[0] && shape.records == 1 && file->payload_bytes >= LARGE;
     if (keepable && recall(&shape, &beside, index)) {
         index->stride = index->length = index->sample_bytes = file->record_bytes;
         index->element = file->element;

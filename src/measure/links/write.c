@@ -92,11 +92,6 @@ void study_write_csv(const struct study *study, struct text *out)
     }
 }
 
-static void write_bytes(char *buffer, size_t size, int64_t bytes)
-{
-    unit_format(buffer, size, (double)bytes, UNIT_BYTES, 3);
-}
-
 static void print_link(const struct study *study, int host, struct text *out)
 {
     struct study_link link;
@@ -143,7 +138,7 @@ static void print_rows(const struct study *study, struct text *out)
     text_format(out, "\n%-28s %-17s %10s %12s %22s\n", "place", "work", "bytes", "median", "95 % interval");
     for (int i = 0; i < study->row_count; i++) {
         const struct study_row *row = &study->rows[i];
-        write_bytes(bytes, sizeof bytes, row->work.bytes);
+        unit_format(bytes, sizeof bytes, (double)row->work.bytes, UNIT_BYTES, 3);
         text_format(out, "%-28s %-17s %10s %12s %10s to %8s", study->places[row->place].name,
                     work_name(&row->work), bytes, unit_text(&texts, row->time.median, UNIT_TIME),
                     unit_text(&texts, row->time.low, UNIT_TIME),

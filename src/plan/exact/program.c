@@ -26,7 +26,8 @@ bool program_init(struct program *program, const struct ticks *ticks, const stru
         goto no_reach;
     if (!tiles_init(&program->tiles, &program->reach, err))
         goto no_tiles;
-    sweep_init(&program->sweep, &program->reach);
+    program->sweep =
+        (struct sweep){.ticks = program->reach.ticks, .reach = &program->reach}; /* no memory yet */
     return true;
 no_tiles:
     reach_release(&program->reach);
@@ -271,7 +272,7 @@ enum program_status program_solve(struct program *program, const struct tile_cos
     if (atomic_load(&program->stopped))
         return PROGRAM_STOPPED;
     if (program->sweeps)
-        sweep_finish(&program->sweep);
+        program->sweep.is_whole = true;
     *value = find_final(program);
     return *value < INFINITY ? PROGRAM_DONE : PROGRAM_INFEASIBLE;
 }

@@ -14,11 +14,6 @@ enum row { ROW_BEFORE, ROW_AFTER, ROW_CROSS, ROWS };
 static const int plane_in[TILE_PLANES] = {[TILE_BEFORE] = 0, [TILE_AFTER] = 1, [TILE_CROSS] = 0};
 static const int plane_out[TILE_PLANES] = {[TILE_BEFORE] = 0, [TILE_AFTER] = 1, [TILE_CROSS] = 1};
 
-void sweep_init(struct sweep *sweep, const struct reach *reach)
-{
-    *sweep = (struct sweep){.ticks = reach->ticks, .reach = reach};
-}
-
 void sweep_release(struct sweep *sweep)
 {
     arena_release(&sweep->arena);
@@ -138,11 +133,6 @@ bool sweep_prepare(struct sweep *sweep, const struct tile_costs *costs, int thre
                 range[TILE_CROSS][layers].first = 1;
         }
     return true;
-}
-
-void sweep_finish(struct sweep *sweep)
-{
-    sweep->is_whole = true;
 }
 
 double *sweep_rows(const struct sweep *sweep, uint32_t state, int group, const struct sweep_scratch *scratch)

@@ -57,14 +57,11 @@ struct sweep_node {
     double *rows; /* [row][devices filled][layer from `low` on] */
 };
 
-/* Takes no memory yet. */
-void sweep_init(struct sweep *sweep, const struct reach *reach);
 void sweep_release(struct sweep *sweep);
 
 /* Prepares for a program with these costs under the current windows. False: out of memory. sweep_finish is called when all of
  * its nodes are filled. */
 bool sweep_prepare(struct sweep *sweep, const struct tile_costs *costs, int threads);
-void sweep_finish(struct sweep *sweep);
 
 /* Returns where the rows of the node before `state` are. */
 double *sweep_rows(const struct sweep *sweep, uint32_t state, int group, const struct sweep_scratch *scratch);

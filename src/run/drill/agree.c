@@ -51,11 +51,6 @@ static bool is_cut_off(const struct drill_rank *rank)
 
 /* ---- the next view ---- */
 
-static size_t view_size(int instances, int nodes)
-{
-    return sizeof(struct view) + (size_t)(2 * instances + nodes) * sizeof(int);
-}
-
 /* Sets what the next view is made of. */
 static void count_losses(struct drill_rank *rank, struct view *view)
 {
@@ -92,7 +87,7 @@ static void *make_view(struct drill_rank *rank, size_t *length)
     int nodes = 0;
     for (int i = 0; i < base->instance_count; i++)
         nodes += rank->train.kit->shapes[base->instances[i].shape].nodes;
-    *length = view_size(base->instance_count, nodes);
+    *length = sizeof(struct view) + (size_t)(2 * base->instance_count + nodes) * sizeof(int);
     char *bytes = calloc(1, *length);
     struct view *view = (struct view *)(void *)bytes;
     if (!bytes)

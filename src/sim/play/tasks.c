@@ -145,8 +145,3 @@ enum sim_host_task sim_task_of_host(const struct engine_task *task)
            : task->label == SIM_SAVE                              ? SIM_HOST_WRITES
                                                                   : SIM_NO_HOST_TASK;
 }
-
-bool sim_task_ends_iteration(const struct engine_task *task)
-{
-    return task->label == SIM_OPTIMIZER;
-}
