@@ -168,8 +168,8 @@ struct launch_options {
     const char *const *given;  /* struct launch_input's */
     struct launch_names asked; /* what files ask for of it */
     struct launch_names names; /* the variables of scripts */
-    bool no_memory;            /* for something that is missing */
-    bool has_run; /* of a log: the software took these settings, and printed what it made of them */
+    bool no_memory; /* for an argument, a note or something that is missing: launch_read fails at its end */
+    bool has_run;   /* of a log: the software took these settings, and printed what it made of them */
     struct launch_budget budget;
     const char **notes; /* "config_common_blackwell.sh was not found: …" */
     int note_count, note_room;
@@ -202,14 +202,14 @@ int launch_count(const struct launch_options *options, enum launch_use use);
 /* Returns the text of all that is missing, each in a line; it lives in the options. NULL: out of memory. */
 const char *launch_missing_text(struct launch_options *options);
 
-/* Notes something that is missing. False: out of memory. */
-bool launch_miss(struct launch_options *options, const char *name, const char *why, const char *give);
+/* Notes something that is missing; a text that is NULL is one for which no memory was left. */
+void launch_miss(struct launch_options *options, const char *name, const char *why, const char *give);
 
 /* Appends a sentence for each name that --set gives and nothing in the files asks for. */
 void launch_unasked(struct launch_options *options, struct launch_names *found);
 
-/* Adds a note for the output. False: out of memory. */
-bool launch_note(struct launch_options *options, const char *format, ...) PRINTF_LIKE(2, 3);
+/* Adds a note for the output. */
+void launch_note(struct launch_options *options, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* Makes the model that the files describe by numbers, with the defaults of their software, or finds the one that they
  * name. *model lives as long as the options. *known: false: they leave open which. */

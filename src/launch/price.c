@@ -27,7 +27,7 @@ static bool refuse_missing(struct launch_options *options, struct error *err)
     return false;
 }
 
-static bool miss_job(struct launch_options *options)
+static void miss_job(struct launch_options *options)
 {
     const struct {
         bool known;
@@ -39,9 +39,8 @@ static bool miss_job(struct launch_options *options)
          "the global batch size", "--set NAME=VALUE, with the software's name for it"},
     };
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
-        if (!facts[i].known && !launch_miss(options, facts[i].name, "is not in the files", facts[i].give))
-            return false;
-    return true;
+        if (!facts[i].known)
+            launch_miss(options, facts[i].name, "is not in the files", facts[i].give);
 }
 
 /* The micro-batch of a batch and an accumulation, which DeepSpeed takes too. */
@@ -77,7 +76,8 @@ bool launch_price_job(struct launch_price *price, struct error *err)
 {
     struct launch_options *options = price->options;
     struct job *job = &price->job;
-    if (!miss_job(options))
+    miss_job(options);
+    if (options->no_memory)
         return error_memory(err);
     if (options->missing_count > 0)
         return refuse_missing(options, err);

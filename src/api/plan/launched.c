@@ -18,8 +18,7 @@ bool launched_read(struct launch_options *read, const char *const *files, size_t
     struct launch_names unasked = {0};
     launch_unasked(read, &unasked);
     for (int i = 0; i < unasked.count; i++)
-        if (!launch_note(read, "%s", unasked.items[i]))
-            return error_memory(err);
+        launch_note(read, "%s", unasked.items[i]);
     return !read->no_memory || error_memory(err);
 }
 
@@ -38,12 +37,12 @@ static bool choose_model(const struct rh_plan_request *given, struct split *spli
         char why[256];
         snprintf(why, sizeof why, read->model_name ? "'%.150s' is unknown" : "is not in the files",
                  read->model_name);
-        return launch_miss(read, "the model", why, "-m NAME or -m config.json") || error_memory(err);
+        launch_miss(read, "the model", why, "-m NAME or -m config.json");
+        return true;
     }
     job->sequence = read->sequence.given ? read->sequence.value : given->sequence > 0 ? given->sequence : 0;
     if (job->sequence == 0)
-        return launch_miss(read, "the sequence length", "is not in the files", "--sequence N") ||
-               error_memory(err);
+        launch_miss(read, "the sequence length", "is not in the files", "--sequence N");
     return true;
 }
 
@@ -90,10 +89,10 @@ static bool choose_machine(struct split *split, struct rh_plan_request *asked, i
         asked->device = read->device;
     if (devices == 0 && read->devices.given)
         devices = read->devices.value;
-    if (devices == 0 && !launch_miss(read, "the number of devices", "is not in the files", "--devices N"))
-        return error_memory(err);
-    if (!asked->device && !launch_miss(read, "the GPU type", "is not in the files", "-d h100"))
-        return error_memory(err);
+    if (devices == 0)
+        launch_miss(read, "the number of devices", "is not in the files", "--devices N");
+    if (!asked->device)
+        launch_miss(read, "the GPU type", "is not in the files", "-d h100");
     if (devices > LAUNCHED_MAX_DEVICES)
         return error_set(err, ERROR_INFEASIBLE, "%s: more than %d devices", read->path, LAUNCHED_MAX_DEVICES);
     job->devices = (int)devices;
@@ -122,5 +121,5 @@ bool launched_job(struct split *split, struct plan_options *options, int64_t dev
     struct rh_plan_request *asked = &options->asked;
     launch_complete(read);
     return choose_software(asked, split, read, err) && choose_machine(split, asked, devices, read, err) &&
-           choose_model(asked, split, read, err);
+           choose_model(asked, split, read, err) && (!read->no_memory || error_memory(err));
 }

@@ -143,8 +143,10 @@ static bool price_it(const struct rh_price_request *given, const struct api_call
     if (!launch_price_job(&price, err))
         return false;
     enum cost_type type = cost_device_type(price.job.device, price.job.type);
-    if (type != price.job.type && !launch_note(read, "%s has no %s: priced in %s", price.job.device->name,
-                                               cost_type_name(price.job.type), cost_type_name(type)))
+    if (type != price.job.type)
+        launch_note(read, "%s has no %s: priced in %s", price.job.device->name,
+                    cost_type_name(price.job.type), cost_type_name(type));
+    if (read->no_memory)
         return error_memory(err);
     struct estimate estimate = own_run_estimate(&price.job, &price.time);
     struct interval interval = interval_of(&estimate, price.time.seconds);

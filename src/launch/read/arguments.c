@@ -18,15 +18,17 @@ struct launch_argument *launch_add(struct launch_options *options, const char *n
     const char *own_name = arena_string(&options->arena, name),
                *own_path = arena_string(&options->arena, path);
     const char *own_value = value ? arena_string(&options->arena, value) : NULL;
-    if (!items || !own_name || !own_path || (value && !own_value))
+    if (!items || !own_name || !own_path || (value && !own_value)) {
+        options->no_memory = true;
         return NULL;
+    }
     options->arguments = items;
     items[options->argument_count] = (struct launch_argument){
         own_name, own_value, own_path, line, LAUNCH_UNKNOWN, NULL, false, SHAPE_VALUE, NULL, 0, NULL};
     return &items[options->argument_count++];
 }
 
-bool launch_note(struct launch_options *options, const char *format, ...)
+void launch_note(struct launch_options *options, const char *format, ...)
 {
     char text[512];
     va_list args;
@@ -36,27 +38,30 @@ bool launch_note(struct launch_options *options, const char *format, ...)
     const char **items =
         arena_grow(&options->arena, options->notes, options->note_count, &options->note_room, sizeof *items);
     const char *copy = arena_string(&options->arena, text);
+    options->no_memory |= !items || !copy;
     if (!items || !copy)
-        return false;
+        return;
     options->notes = items;
     items[options->note_count++] = copy;
-    return true;
 }
 
-bool launch_miss(struct launch_options *options, const char *name, const char *why, const char *give)
+void launch_miss(struct launch_options *options, const char *name, const char *why, const char *give)
 {
-    for (int i = 0; i < options->missing_count; i++)
+    options->no_memory |= !name || !why || !give;
+    for (int i = 0; i < options->missing_count && name; i++)
         if (strcmp(options->missing[i].name, name) == 0)
-            return true;
+            return;
+    if (options->no_memory)
+        return;
     struct launch_missing *items = arena_grow(&options->arena, options->missing, options->missing_count,
                                               &options->missing_room, sizeof *items);
     struct launch_missing missing = {arena_string(&options->arena, name), arena_string(&options->arena, why),
                                      arena_string(&options->arena, give)};
-    if (!items || !missing.name || !missing.why || !missing.give)
-        return false;
+    options->no_memory |= !items || !missing.name || !missing.why || !missing.give;
+    if (options->no_memory)
+        return;
     options->missing = items;
     items[options->missing_count++] = missing;
-    return true;
 }
 
 const char *launch_missing_text(struct launch_options *options)
@@ -189,7 +194,7 @@ void launch_set(struct launch_value *value, const struct launch_argument *by, in
 
 /* ---- what is missing ---- */
 
-static bool miss_unknown(struct launch_options *options, const struct shell_unknown *unknown,
+static void miss_unknown(struct launch_options *options, const struct shell_unknown *unknown,
                          const struct launch_argument *argument, const char *name)
 {
     struct text why = {0}, give = {0}, label = {0};
@@ -215,12 +220,12 @@ static bool miss_unknown(struct launch_options *options, const struct shell_unkn
         text_format(&give, "--set %s=VALUE", unknown->name);
     else
         text_add(&give, "it to the file");
-    bool ok =
-        !why.failed && !give.failed && !label.failed && launch_miss(options, label.data, why.data, give.data);
+    options->no_memory |= why.failed || give.failed || label.failed;
+    if (!options->no_memory)
+        launch_miss(options, label.data, why.data, give.data);
     text_release(&why);
     text_release(&give);
     text_release(&label);
-    return ok;
 }
 
 bool launch_is_known(struct launch_options *options, const struct shell *shell,
@@ -229,8 +234,8 @@ bool launch_is_known(struct launch_options *options, const struct shell *shell,
     bool known = true;
     for (const char *at = argument->value; shell && at && (at = strchr(at, SHELL_MARK)) != NULL; at++) {
         const struct shell_unknown *unknown = shell_unknown_in(shell, at);
-        if (unknown && !miss_unknown(options, unknown, argument, name))
-            options->no_memory = true;
+        if (unknown)
+            miss_unknown(options, unknown, argument, name);
         known = false;
     }
     return known;
@@ -319,17 +324,17 @@ static const char *setting_of(const struct launch_argument *argument)
 }
 
 /* Notes the name that may have been meant. */
-static bool suggest(struct launch_options *options, const struct launch_rules *rules,
+static void suggest(struct launch_options *options, const struct launch_rules *rules,
                     struct launch_argument *argument)
 {
     struct text_nearest nearest = text_nearest_to(launch_bare_name(setting_of(argument)));
     for (; rules; rules = rules->next)
         launch_table_nearest(rules->table, &nearest);
     if (!nearest.best)
-        return true;
+        return;
     argument->note = arena_format(&options->arena, "did you mean %s%s?", argument->name[0] == '-' ? "--" : "",
                                   nearest.best);
-    return argument->note;
+    options->no_memory |= !argument->note;
 }
 
 /* Adds what is given by --set for an argument of this name, unless it is a variable of the script. */
@@ -346,9 +351,8 @@ static bool add_given(struct launch_options *options, const struct launch_rules 
         const struct launch_rule *end, *rule = rule_for(rules, name, &end);
         const struct shell_variable *variable = shell ? shell_find(shell, name) : NULL;
         bool known = rule && !strchr(rule->name, '*') && (!variable || variable->is_given);
-        if (known && !(variable && variable->is_used && launch_argument(options, name)) &&
-            !launch_add(options, name, equals + 1, "--set", 0))
-            return error_memory(err);
+        if (known && !(variable && variable->is_used && launch_argument(options, name)))
+            launch_add(options, name, equals + 1, "--set", 0);
     }
     return true;
 }
@@ -376,8 +380,8 @@ bool launch_apply_rules(struct launch_options *options, const struct launch_rule
                 (!nested && launch_is_off(argument->value) && is_container(rules, setting_of(argument)));
             argument->use = idle ? LAUNCH_IDLE : LAUNCH_UNKNOWN;
             list = !idle && nested ? argument : list;
-            if (!idle && unknown++ < MAX_SUGGESTIONS && !suggest(options, rules, argument))
-                return error_memory(err);
+            if (!idle && unknown++ < MAX_SUGGESTIONS)
+                suggest(options, rules, argument);
             continue;
         }
         if (argument->shape == SHAPE_MAP && is_container(rules, setting_of(argument))) {
@@ -510,21 +514,20 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Notes names that are there twice: readers of YAML take the last. */
-static bool note_twins(struct launch_options *options, int from)
+static void note_twins(struct launch_options *options, int from)
 {
     int count = options->argument_count - from;
     const struct launch_argument **sorted = malloc((size_t)(count + 1) * sizeof *sorted);
-    bool ok = sorted;
-    for (int i = 0; ok && i < count; i++)
+    options->no_memory |= !sorted;
+    for (int i = 0; sorted && i < count; i++)
         sorted[i] = &options->arguments[from + i];
-    if (ok)
+    if (sorted)
         qsort(sorted, (size_t)count, sizeof *sorted, by_name);
-    for (int i = 1; ok && i < count; i++)
+    for (int i = 1; sorted && i < count; i++)
         if (strcmp(sorted[i - 1]->name, sorted[i]->name) == 0 && sorted[i - 1]->line != sorted[i]->line)
-            ok = launch_note(options, "%s is given twice, in lines %d and %d: the last counts",
-                             sorted[i]->name, sorted[i - 1]->line, sorted[i]->line);
+            launch_note(options, "%s is given twice, in lines %d and %d: the last counts", sorted[i]->name,
+                        sorted[i - 1]->line, sorted[i]->line);
     free(sorted);
-    return ok;
 }
 
 bool launch_add_doc(struct launch_options *options, const struct doc *doc, const char *prefix,
@@ -539,8 +542,12 @@ bool launch_add_doc(struct launch_options *options, const struct doc *doc, const
         map = doc_find(map, key);
         prefix += length + (prefix[length] == '.');
     }
-    return !map || map->type != DOC_MAP ||
-           (add_below(options, doc, map, "", NULL, err) && (note_twins(options, from) || error_memory(err)));
+    if (!map || map->type != DOC_MAP)
+        return true;
+    if (!add_below(options, doc, map, "", NULL, err))
+        return false;
+    note_twins(options, from);
+    return true;
 }
 
 bool launch_read_doc(struct launch_options *options, const struct doc *doc, const char *table,

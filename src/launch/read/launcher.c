@@ -259,11 +259,11 @@ static bool read_hosts(struct launch_options *options, const char *name, struct 
     size_t length;
     if (!argument || !argument->value)
         return true;
+    if (!path && !strchr(argument->value, SHELL_MARK))
+        launch_note(options, "%s (line %d of %s) not found: its hosts are unknown", argument->value,
+                    argument->line, argument->path);
     if (!path)
-        return strchr(argument->value, SHELL_MARK) ||
-               launch_note(options, "%s (line %d of %s) not found: its hosts are unknown", argument->value,
-                           argument->line, argument->path) ||
-               error_memory(err);
+        return true;
     if (!launch_budget_read(&options->budget, path, &data, &length, err))
         return false;
     read_host_lines(&hosts, data);
@@ -360,10 +360,9 @@ static bool read_accelerate(struct launch_options *options, struct error *err)
     const char *path = value ? launch_find_above(options, file->path, value) : NULL;
     if (path && !add_accelerate_file(options, path, err))
         return false;
-    if (value && !path &&
-        !launch_note(options, "%s (line %d of %s) not found: its settings are unknown", value, file->line,
-                     file->path))
-        return error_memory(err);
+    if (value && !path)
+        launch_note(options, "%s (line %d of %s) not found: its settings are unknown", value, file->line,
+                    file->path);
     if (!options->devices.given)
         launch_set_count(options, "accelerate.num_processes", 1, &options->devices);
     launch_set_count(options, "accelerate.num_machines", 1, &options->nodes);
@@ -417,11 +416,10 @@ static void add_devices(struct launch_options *options, const struct shell *shel
 }
 
 /* Notes that an option of torchrun gives no number. */
-static bool miss_of_torchrun(struct launch_options *options, const char *name, const char *value,
+static void miss_of_torchrun(struct launch_options *options, const char *name, const char *value,
                              const char *why, const char *give)
 {
-    const char *text = arena_format(&options->arena, "is '%s', %s", value, why);
-    return text && launch_miss(options, name, text, give);
+    launch_miss(options, name, arena_format(&options->arena, "is '%s', %s", value, why), give);
 }
 
 /* torchrun's "gpu" and "auto" are as many processes as the node has devices, and "1:4" any number of nodes of these. Neither
@@ -438,9 +436,9 @@ bool launch_read_torchrun(struct launch_options *options, struct error *err)
             return launch_refuse(processes, err,
                                  "expected a whole number of at least 1, gpu or auto, found '%s'",
                                  processes->value);
-        else if (!miss_of_torchrun(options, "the number of processes per node", processes->value,
-                                   "which depends on the machine", "--set nproc_per_node=N"))
-            return error_memory(err);
+        else
+            miss_of_torchrun(options, "the number of processes per node", processes->value,
+                             "which depends on the machine", "--set nproc_per_node=N");
     }
     if (!nodes || !nodes->value || strchr(nodes->value, SHELL_MARK))
         return true;
@@ -455,21 +453,20 @@ bool launch_read_torchrun(struct launch_options *options, struct error *err)
                              nodes->value);
     if (least == most)
         launch_set(&options->nodes, nodes, least);
-    else if (!miss_of_torchrun(options, "the number of nodes", nodes->value, "of an elastic job",
-                               "--set nnodes=N"))
-        return error_memory(err);
+    else
+        miss_of_torchrun(options, "the number of nodes", nodes->value, "of an elastic job", "--set nnodes=N");
     return true;
 }
 
 /* Nodes that neither the launcher's options nor the script say are the launcher's default. */
-static bool default_nodes(struct launch_options *options, const char *launcher)
+static void default_nodes(struct launch_options *options, const char *launcher)
 {
     bool said = options->nodes.given || options->devices.given || launch_argument(options, "nnodes") ||
                 launch_argument(options, "num_nodes") || !options->devices_per_node.given;
     if (!launcher || said)
-        return true;
+        return;
     launch_default(&options->nodes, 1);
-    return launch_note(options, "%s without a number of nodes: one, its default", launcher);
+    launch_note(options, "%s without a number of nodes: one, its default", launcher);
 }
 
 bool launch_read_nodes(struct launch_options *options, struct shell *shell, const char *launcher,
@@ -489,5 +486,6 @@ bool launch_read_nodes(struct launch_options *options, struct shell *shell, cons
     if (!read_hosts(options, "mpirun.hostfile", err))
         return false;
     add_devices(options, shell);
-    return default_nodes(options, launcher) || error_memory(err);
+    default_nodes(options, launcher);
+    return true;
 }

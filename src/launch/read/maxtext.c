@@ -98,10 +98,9 @@ static bool add_model(struct launch_options *options, const struct launch_source
 }
 
 /* Notes the sizes of the file that the model's own replace. */
-static bool drop_sizes(struct launch_options *options, int first, int own, bool found)
+static void drop_sizes(struct launch_options *options, int first, int own, bool found)
 {
-    bool ok = true;
-    for (int i = first; i < own && i < MAX_SETTINGS && options->model_name && ok; i++) {
+    for (int i = first; i < own && i < MAX_SETTINGS && options->model_name; i++) {
         struct launch_argument *said = &options->arguments[i], *other = launch_argument(options, said->name);
         const struct launch_rule *end, *rule = launch_table_rule(all_rules.table, said->name, &end);
         if (!rule || !rule->at || rule->kind > RULE_WORD ||
@@ -110,20 +109,17 @@ static bool drop_sizes(struct launch_options *options, int first, int own, bool 
                        strcmp(other->value ? other->value : "", said->value ? said->value : "") == 0)))
             continue;
         said->use = LAUNCH_IDLE;
-        ok = launch_note(options, "%s in line %d of %s does not count: MaxText takes that of %s", said->name,
-                         said->line, said->path, options->model_name);
+        launch_note(options, "%s in line %d of %s does not count: MaxText takes that of %s", said->name,
+                    said->line, said->path, options->model_name);
     }
-    return ok;
 }
 
 /* ---- the model ---- */
 
-static bool miss_file(struct launch_options *options, const char *name, struct error *err)
+static void miss_file(struct launch_options *options, const char *name)
 {
-    return (name &&
-            launch_miss(options, name, "is a file of settings that is not below the folders of this one",
-                        "it as a FILE before this one")) ||
-           error_memory(err);
+    launch_miss(options, name, "is a file of settings that is not below the folders of this one",
+                "it as a FILE before this one");
 }
 
 /* Each doubling of the scale is one of heads and widths, of the hidden size or of the layers, in turn. */
@@ -161,9 +157,10 @@ static bool settle_model(struct launch_options *options, bool found, struct erro
 #define X(name) sized |= options->name.given, options->name.given = false;
         LAUNCH_MODEL_VALUES(X)
 #undef X
-        if ((sized && !found) || (own && !architecture_of_checkpoint(options->model_name)))
-            return miss_file(options, arena_format(&options->arena, "models/%s.yml", options->model_name),
-                             err);
+        if ((sized && !found) || (own && !architecture_of_checkpoint(options->model_name))) {
+            miss_file(options, arena_format(&options->arena, "models/%s.yml", options->model_name));
+            return true;
+        }
         own |= architecture_of_checkpoint(options->model_name) != NULL;
         if (own)
             return true;
@@ -249,17 +246,16 @@ static bool settle_degrees(struct launch_options *options, struct error *err)
     }
     bool shards = options->shard.value * options->context.value * options->expert.value > 1 ||
                   rest[0] == SHARDS || (devices == 1 && rest[0] == GROUPS);
-    if ((rest[0] < SHARDS || (rest[0] == DATA && shards)) &&
-        !launch_miss(options, "the degree that is -1", "is the rest of the devices", "--set NAME=N"))
-        return error_memory(err);
+    if (rest[0] < SHARDS || (rest[0] == DATA && shards))
+        launch_miss(options, "the degree that is -1", "is the rest of the devices", "--set NAME=N");
     launch_set(&options->sharding, NULL, shards ? 3 : launch_is_on(options, "shard_optimizer_over_data"));
     options->technique[TECHNIQUE_REPLICATE] = options->replicate;
     options->technique[TECHNIQUE_REPLICATE].given = shards && options->replicate.value > 1;
     if (rest[0] == GROUPS)
         launch_set(&options->devices, NULL, devices);
-    return slices.given || rest[1] == GROUPS ||
-           launch_note(options, "the number of slices (num_slices) is not in the files: one is priced") ||
-           error_memory(err);
+    if (!slices.given && rest[1] != GROUPS)
+        launch_note(options, "the number of slices (num_slices) is not in the files: one is priced");
+    return true;
 }
 
 /* A data parallel rank has the sequences of all its devices; a pipeline makes as many micro-batches of them as it has stages. */
@@ -329,19 +325,20 @@ static bool read(struct launch_options *options, struct launch_source *source, s
     const char *upon = base ? base->text : file ? words.items[1].text : NULL;
     bool found = true;
     if ((upon && !add_file(options, source->path, upon, 0, &found, err)) ||
-        (!found && first == 0 && !miss_file(options, upon, err)) ||
         (source->doc && !launch_add_doc(options, source->doc, NULL, err)))
         return false;
+    if (!found && first == 0)
+        miss_file(options, upon);
     int own = options->argument_count;
-    if (!add_model(options, source, words, &found, err) ||
-        !(drop_sizes(options, first, own, found) || error_memory(err)))
+    if (!add_model(options, source, words, &found, err))
         return false;
+    drop_sizes(options, first, own, found);
     for (int i = file ? 2 : 1; i < words.count && strcmp(words.items[i].text, "&&") != 0; i++) {
         const char *text = words.items[i].text, *equals = strchr(text, '=');
         const char *name = arena_copy(&options->arena, text, strcspn(text, "="));
-        if (!name ||
-            !launch_add(options, name, equals ? equals + 1 : NULL, words.items[i].path, words.items[i].line))
+        if (!name)
             return error_memory(err);
+        launch_add(options, name, equals ? equals + 1 : NULL, words.items[i].path, words.items[i].line);
     }
     if (options->argument_count < MAX_SETTINGS)
         launch_supersede(options, 0, options->argument_count);

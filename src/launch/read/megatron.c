@@ -313,9 +313,8 @@ static bool read_doc(struct launch_options *options, struct launch_source *sourc
     const struct doc_node *mode = doc_find(source->doc->root, "MODE");
     if (mode && mode->text && strcmp(mode->text, "inference") == 0)
         return doc_error(source->doc, mode, err, "inference, not training: nothing to price");
-    if (mode && mode->text && strcmp(mode->text, "rl") == 0 &&
-        !launch_note(options, "reinforcement learning: only the training of its model is priced"))
-        return error_memory(err);
+    if (mode && mode->text && strcmp(mode->text, "rl") == 0)
+        launch_note(options, "reinforcement learning: only the training of its model is priced");
     return launch_add_doc(options, source->doc, "MODEL_ARGS", err) &&
            launch_apply_rules(options, &all_rules, first, NULL, err) && launch_read_torchrun(options, err);
 }

@@ -189,13 +189,11 @@ static void settle_expert_blocks(struct launch_options *options)
 }
 
 /* Tells of odd words that Megatron-LM does not look at. */
-static bool note_unused(struct launch_options *options, struct launch_argument *argument, const char *without)
+static void note_unused(struct launch_options *options, struct launch_argument *argument, const char *without)
 {
     argument->use = LAUNCH_IDLE;
-    bool noted = launch_note(options, "%s '%s' is unknown, and has no effect without %s", argument->name,
-                             argument->value, without);
-    options->no_memory |= !noted;
-    return noted;
+    launch_note(options, "%s '%s' is unknown, and has no effect without %s", argument->name, argument->value,
+                without);
 }
 
 /* One kind for all layers, or one for each: the first is priced. Megatron-LM looks at them with context parallelism only. */
@@ -219,8 +217,10 @@ static bool settle_context_kind(struct launch_options *options, struct error *er
         if (!known && used)
             launch_refuse(by, err, "expected %s, found '%s'", expected.data ? expected.data : "", word);
         text_release(&expected);
+        if (!known && !used)
+            note_unused(options, by, "context parallelism");
         if (!known)
-            return !used && note_unused(options, by, "context parallelism");
+            return !used;
         if (set->given && set->value != kind) {
             by->use = LAUNCH_UNMODELLED;
             by->note = "layers that exchange in different ways: the first one's is priced";

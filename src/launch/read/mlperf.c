@@ -48,15 +48,15 @@ static bool add_variables(struct launch_options *options, struct shell *shell, s
         if (!variable->name[0] || variable->is_array ||
             part) /* part of another's value, which has its own name */
             continue;
-        if (!value || !launch_add(options, variable->name, value, variable->path ? variable->path : "--set",
-                                  variable->line))
+        if (!value)
             return error_memory(err);
+        launch_add(options, variable->name, value, variable->path ? variable->path : "--set", variable->line);
     }
     return true;
 }
 
 /* Adds NAME = DEFAULT of "${oc.env:NAME,DEFAULT}" in a line, if no export has it and it matters. */
-static bool add_defaults_of(struct launch_options *options, const char *line, const char *end,
+static void add_defaults_of(struct launch_options *options, const char *line, const char *end,
                             const char *path, int number)
 {
     static const char begin[] = "${oc.env:";
@@ -73,10 +73,8 @@ static bool add_defaults_of(struct launch_options *options, const char *line, co
         if (at[length] != '}' || length >= sizeof value || strchr(value, '$') ||
             !launch_has_rule(&all_rules, name) || launch_argument(options, name))
             continue;
-        if (!launch_add(options, name, value, path, number))
-            return false;
+        launch_add(options, name, value, path, number);
     }
-    return true;
 }
 
 /* What no export says, the training's own configuration beside the file does. */
@@ -86,15 +84,14 @@ static bool add_defaults(struct launch_options *options, const char *path, struc
     char *data = NULL;
     size_t length;
     int number = 1;
-    bool ok = true;
     if (!own || !launch_budget_read(&options->budget, own, &data, &length, err))
         return !own;
-    for (const char *line = data, *end; ok && *line; line = end + (*end != '\0'), number++) {
+    for (const char *line = data, *end; *line; line = end + (*end != '\0'), number++) {
         end = line + strcspn(line, "\n");
-        ok = add_defaults_of(options, line, end, own, number) || error_memory(err);
+        add_defaults_of(options, line, end, own, number);
     }
     free(data);
-    return ok;
+    return true;
 }
 
 struct benchmark {
@@ -148,7 +145,7 @@ static bool has_experts(const struct launch_options *options, int64_t ranks)
     return options->expert.given && options->expert.value >= ranks;
 }
 
-static bool choose_llama_lora(struct launch_options *options)
+static void choose_llama_lora(struct launch_options *options)
 {
     options->model_name = "llama-2-70b";
     launch_default(&options->frozen, 1);
@@ -156,31 +153,35 @@ static bool choose_llama_lora(struct launch_options *options)
                    TARGETS_ATTENTION); /* by the rules of the benchmark */
     launch_default(&options->sequence, 8192);
     /* packed questions of GovReport, some thousand tokens each; a sequence holds one */
-    return launch_note(options,
-                       "the benchmark's model is Llama 2 70B, fine-tuned with LoRA on sequences of 8192");
+    launch_note(options, "the benchmark's model is Llama 2 70B, fine-tuned with LoRA on sequences of 8192");
 }
 
 /* Fine-tuning of Llama 2 70B had its own, short names, and no size: there is one model of each benchmark. */
-static bool choose_model(struct launch_options *options, const struct shell *shell)
+static void choose_model(struct launch_options *options, const struct shell *shell)
 {
     const char *size = launch_text(options, "MODEL_SIZE"), *path = options->path;
     size = size ? size : launch_text(options, "SIZE");
     bool own_names = !launch_argument(options, "TENSOR_MODEL_PARALLEL") &&
                      launch_argument(options, "MINIBS") && !launch_argument(options, "MBS");
-    if (strstr(path, "lora") || launch_argument(options, "LORA_A2A") || (own_names && !size))
-        return choose_llama_lora(options);
+    if (strstr(path, "lora") || launch_argument(options, "LORA_A2A") || (own_names && !size)) {
+        choose_llama_lora(options);
+        return;
+    }
     const struct benchmark *benchmark = find_benchmark(options, size, shell);
-    if (!benchmark && size)
-        return launch_miss(options, "the model", "is not known by MODEL_SIZE", "-m NAME");
-    if (!benchmark && has_experts(options, 1))
-        return launch_miss(options, "the model", "has experts, and no file says its size",
-                           "--set MODEL_SIZE=20b (gpt-oss) or 671b (DeepSeek-V3)");
     bool said = benchmark;
-    if (!benchmark && !launch_argument(options, "TENSOR_MODEL_PARALLEL") &&
-        !launch_argument(options, "MINIBS"))
-        return launch_miss(options, "the model",
-                           "is said by no file: these names of variables are many scripts'",
-                           "-m NAME, or for one of MLPerf's --set MODEL_SIZE=175b, 405b, 70b or 8b");
+    if (!benchmark &&
+        (size || has_experts(options, 1) ||
+         (!launch_argument(options, "TENSOR_MODEL_PARALLEL") && !launch_argument(options, "MINIBS")))) {
+        bool experts = !size && has_experts(options, 1);
+        launch_miss(options, "the model",
+                    size      ? "is not known by MODEL_SIZE"
+                    : experts ? "has experts, and no file says its size"
+                              : "is said by no file: these names of variables are many scripts'",
+                    size      ? "-m NAME"
+                    : experts ? "--set MODEL_SIZE=20b (gpt-oss) or 671b (DeepSeek-V3)"
+                              : "-m NAME, or for one of MLPerf's --set MODEL_SIZE=175b, 405b, 70b or 8b");
+        return;
+    }
     benchmark = benchmark ? benchmark : &benchmarks[BENCHMARKS - 1];
     options->model_name = benchmark->model;
     if (benchmark->has_experts)
@@ -194,15 +195,17 @@ static bool choose_model(struct launch_options *options, const struct shell *she
         launch_argument(options,
                         "TENSOR_MODEL_PARALLEL")) /* grad_reduce_in_fp32 in NVIDIA's pretrain.py since 5.0 */
         launch_default(&options->technique[TECHNIQUE_GRADIENTS], FORMAT_BF16);
+    if (later && !size)
+        launch_note(options, "no MODEL_SIZE: the names of files say %s", benchmark->model);
     if (later)
-        return size || launch_note(options, "no MODEL_SIZE: the names of files say %s", benchmark->model);
+        return;
     if (options->pipeline.given && 96 % (12 * options->pipeline.value) == 0 && options->pipeline.value > 1 &&
         !launch_argument(options, "INTERLEAVED_PIPELINE")) {
         launch_set(&options->chunks, NULL, 12); /* conf/custom.yaml of versions 3.0 to 4.0 */
-        if (!launch_note(options, "no INTERLEAVED_PIPELINE: the benchmark's own configuration has 12 chunks"))
-            return false;
+        launch_note(options, "no INTERLEAVED_PIPELINE: the benchmark's own configuration has 12 chunks");
     }
-    return said || launch_note(options, "no MODEL_SIZE: the benchmark's model is GPT-3 175B");
+    if (!said)
+        launch_note(options, "no MODEL_SIZE: the benchmark's model is GPT-3 175B");
 }
 
 /* Is a word in the name of the file, or of one that it sources and that is not there? */
@@ -220,33 +223,31 @@ static bool is_named(const struct launch_options *options, const struct shell *s
 }
 
 /* Every published submission since version 3.0 computes in 8 or 4 bits; the common file that says so is not always there. */
-static bool settle_precision(struct launch_options *options, const struct shell *shell)
+static void settle_precision(struct launch_options *options, const struct shell *shell)
 {
     bool said = launch_argument(options, "FP8") || launch_argument(options, "FP4");
     if (!said && is_named(options, shell, "common")) {
         bool four = is_named(options, shell, "fp4");
         launch_set(four ? &options->fp4 : &options->fp8, NULL, 1);
-        if (!launch_note(options, "no FP8: the benchmark's common file sets it, and %s is priced",
-                         four ? "fp4" : "fp8"))
-            return false;
+        launch_note(options, "no FP8: the benchmark's common file sets it, and %s is priced",
+                    four ? "fp4" : "fp8");
     }
     if (options->fp8.given && options->fp8.value && is_named(options, shell, "mxfp8"))
         launch_default(&options->technique[TECHNIQUE_RECIPE], RECIPE_MXFP8);
-    return true;
 }
 
 /* Fine-tuning: the frozen weights are in the products' 8 bits, and so may be SwiGLU's input that is kept. */
-static bool settle_lora(struct launch_options *options, const struct shell *shell)
+static void settle_lora(struct launch_options *options, const struct shell *shell)
 {
-    if (!settle_precision(options, shell) || !options->frozen.given)
-        return !options->no_memory;
+    settle_precision(options, shell);
+    if (!options->frozen.given)
+        return;
     bool narrow = (options->fp8.given && options->fp8.value) || (options->fp4.given && options->fp4.value);
     if (narrow)
         launch_set(&options->technique[TECHNIQUE_PARAMETERS], launch_argument(options, "FP8"), FORMAT_FP8);
     if (narrow && (launch_is_on(options, "FP8_ACT") || launch_is_on(options, "FP8_ACTIVATION")))
         launch_set(&options->technique[TECHNIQUE_ACTIVATIONS], launch_argument(options, "FP8_ACT"),
                    FORMAT_FP8);
-    return true;
 }
 
 static bool read(struct launch_options *options, struct launch_source *source, struct error *err)
@@ -272,8 +273,7 @@ static bool read(struct launch_options *options, struct launch_source *source, s
         !options->fp4.given) {
         launch_set(&options->fp8, launch_argument(options, "FP8_PARAMS"),
                    1); /* src/train.py of AMD's submissions */
-        if (!launch_note(options, "AMD's training script computes in fp8 (hybrid)"))
-            return error_memory(err);
+        launch_note(options, "AMD's training script computes in fp8 (hybrid)");
     }
     if (launch_argument(options, "FP8") && launch_argument(options, "FP4") && options->fp4.given)
         options->fp8.given = false;
@@ -285,8 +285,10 @@ static bool read(struct launch_options *options, struct launch_source *source, s
     const struct launch_argument *layout = launch_argument(options, "PIPELINE_LAYOUT");
     if (layout && launch_is_on(options, layout->name) && !launch_read_layout(options, layout, err))
         return false;
-    return (options->model_name || choose_model(options, source->shell) || error_memory(err)) &&
-           (settle_lora(options, source->shell) || error_memory(err)) && launch_settle_megatron(options, err);
+    if (!options->model_name)
+        choose_model(options, source->shell);
+    settle_lora(options, source->shell);
+    return launch_settle_megatron(options, err);
 }
 
 static void complete(struct launch_options *options)

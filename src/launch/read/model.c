@@ -113,10 +113,9 @@ bool launch_model(struct launch_options *options, const struct architecture **mo
         return true;
     }
     if (options->layers.given && options->hidden.given && options->heads.given) {
-        if (!options->vocabulary.given &&
-            !launch_miss(options, "the vocabulary size", "is not in the files, and the tokenizer is unknown",
-                         "--set vocab-size=N"))
-            return error_memory(err);
+        if (!options->vocabulary.given)
+            launch_miss(options, "the vocabulary size", "is not in the files, and the tokenizer is unknown",
+                        "--set vocab-size=N");
         from_numbers(options);
         if (options->missing_count > 0)
             return true;

@@ -70,8 +70,8 @@ static bool add_launcher(struct launch_options *options, const struct launch_sou
         doc_release(&doc);
         if (!ok)
             return false;
-    } else if (!launch_note(options, "configuration of '%s' not found: its settings are unknown", choice))
-        return error_memory(err);
+    } else
+        launch_note(options, "configuration of '%s' not found: its settings are unknown", choice);
     size_t length = strcspn(choice, "=");
     int own = options->argument_count;
     for (int i = 0; i < words->count; i++) {
@@ -82,8 +82,9 @@ static bool add_launcher(struct launch_options *options, const struct launch_sou
         const char *name =
             arena_copy(&options->arena, text + length + 1, (size_t)(equals - text) - length - 1);
         const char *value = name ? shell_plain(&source->shell->arena, equals + 1) : NULL;
-        if (!value || !launch_add(options, name, value, words->items[i].path, words->items[i].line))
+        if (!value)
             return error_memory(err);
+        launch_add(options, name, value, words->items[i].path, words->items[i].line);
     }
     launch_supersede(options, first, own);
     if (!options->device) { /* "examples/training/gpt/h100/gpt3_5b.sh" */
@@ -149,7 +150,7 @@ static bool add_given(struct launch_options *options)
 }
 
 /* Arguments "model.x" become "x", by which Megatron's rules and settling find them, and types of PyTorch their words. */
-static bool rename_model(struct launch_options *options, int first)
+static void rename_model(struct launch_options *options, int first)
 {
     static const char *const types[][2] = {{"torch.bfloat16", "bf16"},
                                            {"torch.float32", "fp32"},
@@ -163,7 +164,6 @@ static bool rename_model(struct launch_options *options, int first)
             if (strcmp(argument->value, types[j][0]) == 0)
                 argument->value = types[j][1];
     }
-    return true;
 }
 
 /* Megatron-Bridge: the format of exchanged gradients, where the precision's counts more than that of data parallelism, */

@@ -124,19 +124,17 @@ static bool read_source(struct launch_options *options, struct launch_source *so
                   "lists the kinds)");
 }
 
-static bool note_absent(struct launch_options *options, const struct shell *shell)
+static void note_absent(struct launch_options *options, const struct shell *shell)
 {
     for (int i = 0; i < shell->absent.count; i++) {
         const struct shell_word *file = &shell->absent.items[i];
-        if (!launch_note(options, "%s (line %d of %s) not found: its settings are unknown", file->text,
-                         file->line, file->path))
-            return false;
+        launch_note(options, "%s (line %d of %s) not found: its settings are unknown", file->text, file->line,
+                    file->path);
     }
-    return true;
 }
 
 /* What a script needs in any case: ${NAME:?}. */
-static bool miss_required(struct launch_options *options, const struct shell *shell)
+static void miss_required(struct launch_options *options, const struct shell *shell)
 {
     for (int i = 0; i < shell->unknown_count; i++) {
         const struct shell_unknown *unknown = &shell->unknowns[i];
@@ -144,11 +142,9 @@ static bool miss_required(struct launch_options *options, const struct shell *sh
             continue;
         const char *why =
             arena_format(&options->arena, "is required by the script (%s:%d)", unknown->path, unknown->line);
-        const char *give = arena_format(&options->arena, "--set %s=VALUE", unknown->name);
-        if (!why || !give || !launch_miss(options, unknown->name, why, give))
-            return false;
+        launch_miss(options, unknown->name, why,
+                    arena_format(&options->arena, "--set %s=VALUE", unknown->name));
     }
-    return true;
 }
 
 /* A here document in JSON is a configuration of DeepSpeed. */
@@ -188,8 +184,9 @@ static bool read_script(struct launch_options *options, const struct launch_inpu
     if (!shell_read(&shell, input->path, data, length, input->given, &options->budget, err))
         return false;
     launch_ask_shell(options, &shell);
-    bool ok = read_source(options, &source, err) && read_documents(options, input, &shell, err) &&
-              ((note_absent(options, &shell) && miss_required(options, &shell)) || error_memory(err));
+    bool ok = read_source(options, &source, err) && read_documents(options, input, &shell, err);
+    note_absent(options, &shell);
+    miss_required(options, &shell);
     shell_release(&shell);
     return ok;
 }
@@ -263,8 +260,9 @@ bool launch_read(struct launch_options *options, const struct launch_input *inpu
         ok = false;
     }
     for (int i = 0; ok && i < options->budget.refused_count; i++)
-        ok = launch_note(options, "%s", options->budget.refused[i]) || error_memory(err);
+        launch_note(options, "%s", options->budget.refused[i]);
     options->budget.refused_count = 0;
+    ok = ok && (!options->no_memory || error_memory(err));
     if (!ok)
         launch_options_release(options);
     return ok;

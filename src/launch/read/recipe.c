@@ -83,7 +83,7 @@ static const char *plain(struct launch_options *options, const struct python_val
     }
 }
 
-static bool add_list(struct launch_options *options, const struct python_value *list, const char *name,
+static void add_list(struct launch_options *options, const struct python_value *list, const char *name,
                      const char *path, int line)
 {
     struct text all = {0};
@@ -92,12 +92,11 @@ static bool add_list(struct launch_options *options, const struct python_value *
         text = text ? text : field->value->kind == PYTHON_OBJECT ? field->value->text : NULL;
         text_format(&all, "%s%s", all.length > 0 ? " " : "", text ? text : "?");
     }
-    struct launch_argument *argument =
-        all.failed ? NULL : launch_add(options, name, all.data ? all.data : "", path, line);
+    options->no_memory |= all.failed;
+    struct launch_argument *argument = launch_add(options, name, all.data ? all.data : "", path, line);
     text_release(&all);
     if (argument)
         argument->shape = SHAPE_LIST;
-    return argument;
 }
 
 /* Values may hold each other: so many are looked at. */
@@ -107,7 +106,7 @@ struct walk {
 };
 
 /* Adds what a call makes: a class, or a value by its place, such as "model.of.0". */
-static bool add_made(struct launch_options *options, const char *name, const char *text, const char *path,
+static void add_made(struct launch_options *options, const char *name, const char *text, const char *path,
                      int line, bool made)
 {
     struct launch_argument *argument = launch_add(options, name, text, path, line);
@@ -115,39 +114,42 @@ static bool add_made(struct launch_options *options, const char *name, const cha
     last = last ? last + 1 : name;
     if (argument)
         argument->is_made = made || last[strspn(last, "0123456789")] == '\0';
-    return argument;
 }
 
 /* Adds a value and its fields. What is unknown is added to `open` instead, a list that has its text. */
-static bool add_value(struct launch_options *options, const struct python_value *value, const char *name,
+static void add_value(struct launch_options *options, const struct python_value *value, const char *name,
                       const char *path, int line, int depth, struct walk *walk)
 {
     bool open = walk->open;
     if (depth > MAX_NESTED || walk->left-- <= 0 || strlen(name) > MAX_NAME ||
         options->argument_count > LAUNCH_MAX_ARGUMENTS)
-        return true;
+        return;
     bool container = value->kind == PYTHON_OBJECT || value->kind == PYTHON_LIST;
-    if (*name && value->kind == PYTHON_LIST && !open)
-        return add_list(options, value, name, path, line);
+    if (*name && value->kind == PYTHON_LIST && !open) {
+        add_list(options, value, name, path, line);
+        return;
+    }
     if (*name && !container) {
         bool type = value->text &&
                     text_starts_with(value->text, "torch.") && /* a name, such as "torch.bfloat16" */
                     !strpbrk(value->text + 6, " ([.");
         bool unknown = value->kind == PYTHON_UNKNOWN;
         const char *text = unknown ? (value->text ? value->text : "?") : plain(options, value);
-        return open != (unknown && !type) || (text && add_made(options, name, text, path, line, false));
+        options->no_memory |= !text;
+        if (open == (unknown && !type) && text)
+            add_made(options, name, text, path, line, false);
+        return;
     }
-    if (*name && value->kind == PYTHON_OBJECT && value->text && !open &&
-        !add_made(options, name, value->text, path, line, true))
-        return false;
+    if (*name && value->kind == PYTHON_OBJECT && value->text && !open)
+        add_made(options, name, value->text, path, line, true);
     for (const struct python_field *field = value->kind == PYTHON_OBJECT ? value->fields : NULL; field;
          field = field->next) {
         const char *inner = *name ? arena_format(&options->arena, "%s.%s", name, field->name) : field->name;
-        if (!inner || !add_value(options, field->value, inner, field->path ? field->path : path, field->line,
-                                 depth + 1, walk))
-            return false;
+        options->no_memory |= !inner;
+        if (inner)
+            add_value(options, field->value, inner, field->path ? field->path : path, field->line, depth + 1,
+                      walk);
     }
-    return true;
 }
 
 static bool is_given(const struct launch_input *input, const char *name)
@@ -160,12 +162,11 @@ static bool is_given(const struct launch_input *input, const char *name)
 }
 
 /* What is unknown: missing if a rule would set something by it, else listed. */
-static bool add_open(struct launch_options *options, const struct python_value *root,
+static void add_open(struct launch_options *options, const struct python_value *root,
                      const struct launch_input *input, const struct launch_rules *const *rules)
 {
     int first = options->argument_count;
-    if (!add_value(options, root, "", input->path, 1, 0, &(struct walk){true, MAX_VALUES}))
-        return false;
+    add_value(options, root, "", input->path, 1, 0, &(struct walk){true, MAX_VALUES});
     for (int i = first; i < options->argument_count; i++) {
         struct launch_argument *argument = &options->arguments[i];
         const char *name = argument->name, *last = text_starts_with(name, "model.") ? name + 6 : name;
@@ -177,11 +178,9 @@ static bool add_open(struct launch_options *options, const struct python_value *
         argument->note = matters ? "computed, not read" : NULL;
         const char *why = arena_format(&options->arena, "depends on %.80s (%s:%d)", argument->value,
                                        argument->path, argument->line);
-        const char *give = arena_format(&options->arena, "--set %s=VALUE", name);
-        if (!why || !give || (matters && !launch_miss(options, name, why, give)))
-            return false;
+        if (matters)
+            launch_miss(options, name, why, arena_format(&options->arena, "--set %s=VALUE", name));
     }
-    return true;
 }
 
 /* ---- Megatron-Bridge and NeMo 2 ---- */
@@ -341,8 +340,7 @@ static bool read_bridge(struct launch_options *options, const struct python_valu
                         struct error *err)
 {
     int first = options->argument_count;
-    if (!add_value(options, root, "", options->path, root->line, 0, &(struct walk){false, MAX_VALUES}))
-        return error_memory(err);
+    add_value(options, root, "", options->path, root->line, 0, &(struct walk){false, MAX_VALUES});
     bool nemo = options->reader == recipe_nemo_reader.name;
     if (nemo)
         rename_nemo(options, first);
@@ -381,18 +379,18 @@ static void complete_bridge(struct launch_options *options)
 static const struct launch_rules titan_rules = {.table = "torchtitan-python"};
 
 /* The words of the class are those of the mode that TOML had. */
-static bool rename_recomputation(struct launch_options *options)
+static void rename_recomputation(struct launch_options *options)
 {
     struct launch_argument *by = launch_argument(options, "activation_checkpoint");
     const char *text = by && by->value ? by->value : "SelectiveAC"; /* the default */
     int line = by ? by->line : 0;
     bool full = strstr(text, "FullAC"), none = strcmp(text, "null") == 0;
-    return launch_add(options, "activation_checkpoint.mode",
-                      none   ? "none"
-                      : full ? "full"
-                             : "selective",
-                      options->path, line) &&
-           launch_add(options, "activation_checkpoint.selective_ac_option", "op", options->path, line);
+    launch_add(options, "activation_checkpoint.mode",
+               none   ? "none"
+               : full ? "full"
+                      : "selective",
+               options->path, line);
+    launch_add(options, "activation_checkpoint.selective_ac_option", "op", options->path, line);
 }
 
 /* model_registry("8B") of torchtitan/models/llama3: a flavor of the folder's model, or of the function's. */
@@ -440,9 +438,8 @@ static bool read_titan(struct launch_options *options, const struct python_value
                        struct error *err)
 {
     int first = options->argument_count;
-    if (!add_value(options, root, "", options->path, root->line, 0, &(struct walk){false, MAX_VALUES}) ||
-        !rename_recomputation(options))
-        return error_memory(err);
+    add_value(options, root, "", options->path, root->line, 0, &(struct walk){false, MAX_VALUES});
+    rename_recomputation(options);
     if (!launch_apply_rules(options, &titan_rules, first, NULL, err))
         return false;
     const struct launch_argument *tokens = launch_argument(options,
@@ -498,13 +495,10 @@ static const struct launch_reader *reader_of(const struct python_module *module)
     return NULL;
 }
 
-static bool note_unfollowed(struct launch_options *options, const struct python *python)
+static void note_unfollowed(struct launch_options *options, const struct python *python)
 {
     for (const struct python_field *field = python->unfollowed; field; field = field->next)
-        if (!launch_note(options, "%s (line %d) not found: its settings are unknown", field->name,
-                         field->line))
-            return false;
-    return true;
+        launch_note(options, "%s (line %d) not found: its settings are unknown", field->name, field->line);
 }
 
 static bool read_function(struct launch_options *options, struct python *python,
@@ -533,11 +527,12 @@ static bool read_function(struct launch_options *options, struct python *python,
         return false;
     bool base = reader != &recipe_nemo_reader && root->text && root->text[0] != '?' &&
                 !strstr(root->text, "Config") && !strstr(root->text, "Partial");
-    if (base && !launch_note(options, "%s not found: its settings are unknown", root->text))
-        return error_memory(err);
-    bool open = add_open(options, root, input, is_titan ? titan : rules) && note_unfollowed(options, python);
+    if (base)
+        launch_note(options, "%s not found: its settings are unknown", root->text);
+    add_open(options, root, input, is_titan ? titan : rules);
+    note_unfollowed(options, python);
     launch_ask_settings(options, first);
-    return (open && !options->no_memory) || error_memory(err);
+    return true;
 }
 
 bool recipe_read(struct launch_options *options, const struct launch_input *input, const char *data,

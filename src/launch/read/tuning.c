@@ -32,12 +32,11 @@ static bool read_deepspeed(struct launch_options *options, struct launch_source 
     for (int i = 0; i < 8; i++)
         if (strstr(base, stages[i])) {
             launch_set(&options->sharding, launch_argument(options, key), i % 4);
-            return launch_note(options, "%s, named by '%s', not found: ZeRO %d by its name", named, key,
-                               i % 4) ||
-                   error_memory(err);
+            launch_note(options, "%s, named by '%s', not found: ZeRO %d by its name", named, key, i % 4);
+            return true;
         }
-    return launch_note(options, "%s, named by '%s', not found: its settings are unknown", named, key) ||
-           error_memory(err);
+    launch_note(options, "%s, named by '%s', not found: its settings are unknown", named, key);
+    return true;
 }
 
 /* Frozen weights that are held in 4 or 8 bits; factors in 8 bits unless `doubled` is off. */
@@ -335,9 +334,8 @@ static bool axolotl_read(struct launch_options *options, struct launch_source *s
     read_attention(options, "eager_attention", "true");
     read_attention(options, "attn_implementation", "eager");
     launch_settle_optimizer(options, "optimizer");
-    if (!launch_is_on(options, "sample_packing") &&
-        !launch_note(options, "samples are not packed: they are shorter than sequence_len, which is priced"))
-        return error_memory(err);
+    if (!launch_is_on(options, "sample_packing"))
+        launch_note(options, "samples are not packed: they are shorter than sequence_len, which is priced");
     return read_axolotl_batch(options, err) && read_deepspeed(options, source, "deepspeed", err);
 }
 
@@ -438,9 +436,8 @@ static bool factory_read(struct launch_options *options, struct launch_source *s
     read_attention(options, "flash_attn", "disabled");
     if (stage && stage->value && strcasecmp(stage->value, "sft") != 0 && strcasecmp(stage->value, "pt") != 0)
         launch_unmodelled(options, "stage", "further passes (teacher or reference model, pairs)");
-    if (!launch_is_on(options, "packing") &&
-        !launch_note(options, "samples are not packed: they are shorter than cutoff_len, which is priced"))
-        return error_memory(err);
+    if (!launch_is_on(options, "packing"))
+        launch_note(options, "samples are not packed: they are shorter than cutoff_len, which is priced");
     return read_deepspeed(options, source, "deepspeed", err) && launch_settle_megatron(options, err);
 }
 
@@ -540,10 +537,9 @@ static bool settle_trainer(struct launch_options *options, struct launch_source 
     read_trainer_type(options);
     read_attention(options, "attn_implementation", "eager");
     launch_settle_optimizer(options, "optim");
-    if (!launch_is_on(options, "packing") &&
-        !launch_note(options,
-                     "samples are not packed: they may be shorter than the sequence, which is priced"))
-        return error_memory(err);
+    if (!launch_is_on(options, "packing"))
+        launch_note(options,
+                    "samples are not packed: they may be shorter than the sequence, which is priced");
     return read_deepspeed(options, source, "deepspeed", err) && settle_accelerate(options, source, err);
 }
 
