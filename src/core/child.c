@@ -1,5 +1,6 @@
 #include "core/child.h"
 
+#include "core/statistics.h"
 #include "core/stop.h"
 #include "core/text.h"
 
@@ -34,12 +35,6 @@ static struct {
 
 /* ---- how this program was started ---- */
 
-static int by_number(const void *a, const void *b)
-{
-    const int *x = a, *y = b;
-    return *x < *y ? -1 : *x > *y;
-}
-
 static void note_files(void)
 {
     DIR *folder = opendir("/proc/self/fd");
@@ -54,7 +49,7 @@ static void note_files(void)
             start.inherited[start.count++] = fd;
     }
     closedir(folder);
-    qsort(start.inherited, (size_t)start.count, sizeof *start.inherited, by_number);
+    qsort(start.inherited, (size_t)start.count, sizeof *start.inherited, order_ints);
 }
 
 /* Reading a closed standard input, and writing to a closed output, stays the error that it is. A program that

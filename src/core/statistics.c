@@ -85,17 +85,32 @@ bool sort_items(void *items, size_t count, size_t size, int (*compare)(const voi
     return sort_items_with(items, count, size, compare_plainly, &plain, err);
 }
 
-static int compare_doubles(const void *a, const void *b)
+int order_ints(const void *a, const void *b)
+{
+    return order_of(*(const int *)a, *(const int *)b);
+}
+
+int order_int64s(const void *a, const void *b)
+{
+    return order_of(*(const int64_t *)a, *(const int64_t *)b);
+}
+
+int order_doubles(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
+}
+
+int order_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 void sort_doubles(double *values, int count)
 {
     struct error stopped;
     if (count > 0)
-        sort_items(values, (size_t)count, sizeof *values, compare_doubles, &stopped);
+        sort_items(values, (size_t)count, sizeof *values, order_doubles, &stopped);
 }
 
 double quantile_of(const double *sorted, int count, double share)

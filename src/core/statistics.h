@@ -15,6 +15,12 @@ static inline int order_of(int64_t a, int64_t b)
     return (a > b) - (a < b);
 }
 
+/* Orders for qsort and sort_items: the smallest first, texts by their bytes. */
+int order_ints(const void *a, const void *b);
+int order_int64s(const void *a, const void *b);
+int order_doubles(const void *a, const void *b);
+int order_texts(const void *a, const void *b);
+
 /* Sort as qsort and qsort_r do, keeping the order of equal items, and look for a stop (core/stop.h) where there are many.
  * False: there was one, and the items are in no order. */
 bool sort_items(void *items, size_t count, size_t size, int (*compare)(const void *a, const void *b),

@@ -1,4 +1,5 @@
 #include "core/file_output.h"
+#include "core/statistics.h"
 #include "core/text.h"
 #include "core/vector.h"
 #include "dataset/scale.h"
@@ -79,11 +80,6 @@ static bool walk(struct listing *listing)
     return walked;
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Returns the bytes of a path up to the end of the first number in its name; all of them if it has none. */
 static size_t key_length(const char *path)
 {
@@ -109,7 +105,7 @@ bool dataset_items_list(const char *root, struct arena *arena, struct dataset_it
     *count = 0;
     bool listed = walk(&listing);
     if (listed && listing.count > 0) {
-        qsort(listing.paths, listing.count, sizeof *listing.paths, by_text);
+        qsort(listing.paths, listing.count, sizeof *listing.paths, order_texts);
         *items = ARENA_ARRAY(arena, listing.count, struct dataset_item);
         listed = *items || error_memory(err);
     }

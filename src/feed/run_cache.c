@@ -1,6 +1,8 @@
 /* The page cache of the data set's files, and the counters of the device under them. */
 #include "feed/run_internal.h"
 
+#include "core/statistics.h"
+
 #include "storage/facts.h"
 
 #include <stdlib.h>
@@ -24,16 +26,10 @@ bool run_is_stopped(const struct run *run)
 
 /* ---- Which files an epoch reads ---- */
 
-static int by_number(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static int64_t unique(int64_t *numbers, int64_t count)
 {
     int64_t kept = 0;
-    qsort(numbers, (size_t)count, sizeof *numbers, by_number);
+    qsort(numbers, (size_t)count, sizeof *numbers, order_int64s);
     for (int64_t i = 0; i < count; i++)
         if (kept == 0 || numbers[i] != numbers[kept - 1])
             numbers[kept++] = numbers[i];

@@ -5,6 +5,7 @@
  * predecessors from the last node of the file to the first, and sums of times in the order of the
  * identifiers. */
 #include "core/hash.h"
+#include "core/statistics.h"
 #include "model/graph.h"
 #include "model/graph_bits.h"
 
@@ -125,19 +126,12 @@ static int replace(struct import *im, int old, int node)
     return kept;
 }
 
-static int compare_ints(const void *a, const void *b)
-{
-    int x = *(const int *)a;
-    int y = *(const int *)b;
-    return (x > y) - (x < y);
-}
-
 /* Returns the state of the nodes in im->replaced, added if it is new; -1: failure. */
 static int find_state(struct import *im, int count)
 {
     bool added;
     memcpy(im->sorted, im->replaced, (size_t)count * sizeof *im->sorted);
-    qsort(im->sorted, (size_t)count, sizeof *im->sorted, compare_ints);
+    qsort(im->sorted, (size_t)count, sizeof *im->sorted, order_ints);
     uint32_t state = hash_names_id(&im->sets, im->sorted, (size_t)count * sizeof *im->sorted, &added);
     if (state && !added)
         return (int)state - 1;
@@ -221,7 +215,7 @@ static int compare_ranked(const void *a, const void *b)
     const struct ranked *x = a;
     const struct ranked *y = b;
     int names = strcmp(x->name, y->name);
-    return names ? names : compare_ints(&x->place, &y->place);
+    return names ? names : order_ints(&x->place, &y->place);
 }
 
 static const char *state_name(const struct import *im, int state)

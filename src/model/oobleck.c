@@ -1,6 +1,7 @@
 #include "model/oobleck.h"
 
 #include "core/file.h"
+#include "core/statistics.h"
 #include "model/read.h"
 
 #include <dirent.h>
@@ -241,16 +242,6 @@ static bool list_entry(struct listing *listing, const char *path, const char *na
     return true;
 }
 
-static int compare_sizes(const void *a, const void *b)
-{
-    return *(const int *)a - *(const int *)b;
-}
-
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static bool list_folder(struct listing *listing, const char *path, struct error *err)
 {
     memset(listing, 0, sizeof *listing);
@@ -268,8 +259,8 @@ static bool list_folder(struct listing *listing, const char *path, struct error 
         arena_release(&listing->arena);
         return false;
     }
-    qsort(listing->sizes, (size_t)listing->size_count, sizeof *listing->sizes, compare_sizes);
-    qsort(listing->folders, (size_t)listing->folder_count, sizeof *listing->folders, compare_names);
+    qsort(listing->sizes, (size_t)listing->size_count, sizeof *listing->sizes, order_ints);
+    qsort(listing->folders, (size_t)listing->folder_count, sizeof *listing->folders, order_texts);
     return true;
 }
 

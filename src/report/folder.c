@@ -1,5 +1,6 @@
 #include "report/folder.h"
 
+#include "core/statistics.h"
 #include "core/vector.h"
 
 #include <dirent.h>
@@ -21,11 +22,6 @@ struct names {
     const char **items;
     size_t count, capacity;
 };
-
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
 
 static bool read_stream(DIR *stream, const char *path, struct arena *arena, struct names *names,
                         struct error *err)
@@ -60,7 +56,7 @@ static bool read_names(const char *path, struct arena *arena, struct names *name
     bool ok = read_stream(stream, path, arena, names, err);
     closedir(stream);
     if (names->count > 0)
-        qsort(names->items, names->count, sizeof *names->items, compare_names);
+        qsort(names->items, names->count, sizeof *names->items, order_texts);
     return ok;
 }
 

@@ -3,6 +3,7 @@
 #include "api/elastic/goodput.h"
 #include "api/elastic/report.h"
 #include "core/file_output.h"
+#include "core/statistics.h"
 #include "elastic/rate.h"
 #include "figure/gnuplot.h"
 
@@ -54,12 +55,6 @@ static bool add_some(struct elastic_event *event, const struct elastic_state *st
                      type, losing ? "be lost" : "return", there);
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const int *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 /* "3,7", "4-9", "2@node", and lists of them. */
 static bool read_nodes(struct elastic_event *event, const struct elastic_state *state, const char *text,
                        const char *option, struct error *err)
@@ -91,7 +86,7 @@ static bool read_nodes(struct elastic_event *event, const struct elastic_state *
         }
         at = end;
         if (*at == '\0') {
-            qsort(event->nodes, (size_t)event->count, sizeof *event->nodes, ascending);
+            qsort(event->nodes, (size_t)event->count, sizeof *event->nodes, order_ints);
             return event->count > 0 ||
                    error_set(err, ERROR_USAGE, "%s: expected a node, found '%s'", option, text);
         }

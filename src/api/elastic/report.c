@@ -1,5 +1,6 @@
 #include "api/elastic/report.h"
 
+#include "core/statistics.h"
 #include "core/unit.h"
 #include "elastic/batch.h"
 
@@ -22,12 +23,6 @@ static void elastic_add_nodes(struct text *out, const int *nodes, int count)
         text_format(out, nodes[i] > first ? "%s%d-%d" : "%s%d", comma, first, nodes[i]);
         comma = ", ";
     }
-}
-
-static int ascending(const void *a, const void *b)
-{
-    const int *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
 }
 
 struct elastic_losses elastic_sum_losses(const struct elastic_report *report)
@@ -131,7 +126,7 @@ static void add_instance_nodes(const struct elastic_state *state, int instance, 
         return;
     }
     memcpy(nodes, state->instances[instance].nodes, (size_t)count * sizeof *nodes);
-    qsort(nodes, (size_t)count, sizeof *nodes, ascending);
+    qsort(nodes, (size_t)count, sizeof *nodes, order_ints);
     elastic_add_nodes(out, nodes, count);
     free(nodes);
 }

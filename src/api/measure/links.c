@@ -59,11 +59,6 @@ static bool read_kinds(struct study_options *options, const char *list, struct e
     return true;
 }
 
-static int compare_bytes(const void *a, const void *b)
-{
-    return order_of(*(const int64_t *)a, *(const int64_t *)b);
-}
-
 /* The all-reduces of a profile: each size once, in whole floats. */
 static bool read_layers(struct links_job *job, struct error *err)
 {
@@ -80,7 +75,7 @@ static bool read_layers(struct links_job *job, struct error *err)
                 profile->path, i, (long long)bytes, (long long)COMM_MAX_BYTES);
         job->layers[o->layer_count++] = bytes;
     }
-    qsort(job->layers, (size_t)o->layer_count, sizeof *job->layers, compare_bytes);
+    qsort(job->layers, (size_t)o->layer_count, sizeof *job->layers, order_int64s);
     o->layers = job->layers;
     return true;
 }

@@ -1,5 +1,6 @@
 #include "api/plan/range.h"
 
+#include "core/statistics.h"
 #include "core/unit.h"
 
 #include <stdlib.h>
@@ -87,16 +88,10 @@ static bool read_items(struct reader *r)
     }
 }
 
-static int compare(const void *a, const void *b)
-{
-    const int64_t *one = a, *other = b;
-    return (*one > *other) - (*one < *other);
-}
-
 static void sort_once(struct range *range)
 {
     int count = 0;
-    qsort(range->values, (size_t)range->count, sizeof *range->values, compare);
+    qsort(range->values, (size_t)range->count, sizeof *range->values, order_int64s);
     for (int i = 0; i < range->count; i++)
         if (count == 0 || range->values[i] != range->values[count - 1])
             range->values[count++] = range->values[i];

@@ -1,3 +1,4 @@
+#include "core/statistics.h"
 #include "core/stop.h"
 #include "cost/count/custom_calls.h"
 #include "cost/count/rules.h"
@@ -270,11 +271,6 @@ static bool find_runs(struct counter *c)
     return true;
 }
 
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Lists the targets of custom calls that no table knows, sorted, each once. */
 static bool find_unknown(struct counter *c)
 {
@@ -297,7 +293,7 @@ static bool find_unknown(struct counter *c)
         }
     }
     if (found)
-        qsort(out->unknown, (size_t)found, sizeof *out->unknown, compare_texts);
+        qsort(out->unknown, (size_t)found, sizeof *out->unknown, order_texts);
     for (int i = 0; i < found; i++)
         if (!i || strcmp(out->unknown[i], out->unknown[out->unknown_count - 1]) != 0)
             out->unknown[out->unknown_count++] = out->unknown[i];

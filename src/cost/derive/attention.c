@@ -1,4 +1,5 @@
 /* Attention in a graph: softmax(queries x keys, scaled and masked) x values. */
+#include "core/statistics.h"
 #include "cost/derive/fuse.h"
 #include "cost/derive/op.h"
 
@@ -52,17 +53,12 @@ static bool look_back(struct pattern *p, const struct hlo_instruction *weights)
     return p->scores && p->scores->opcode == HLO_DOT;
 }
 
-static int compare_ints(const void *a, const void *b)
-{
-    return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
-}
-
 /* Returns whether the values that depend on the scores are a softmax without other uses than the second
  * product. */
 static bool is_softmax(struct pattern *p, const struct hlo_instruction *context)
 {
     bool power = false, sum = false;
-    qsort(p->found, (size_t)p->count, sizeof *p->found, compare_ints);
+    qsort(p->found, (size_t)p->count, sizeof *p->found, order_ints);
     for (int i = 0; i < p->count; i++) {
         const struct hlo_instruction *at = p->graph->at[p->found[i]];
         bool depends = at == p->scores;

@@ -1,4 +1,5 @@
 #include "figure/steps/sheet.h"
+#include "core/statistics.h"
 #include "figure/gnuplot.h"
 #include "figure/steps/steps.h"
 
@@ -458,16 +459,10 @@ void sheet_configuration_axis(struct steps_sheet *sheet, const struct sheet_grid
 
 /* ---- the picture ---- */
 
-static int compare(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static int unique(int64_t *values, size_t count)
 {
     size_t kept = 0;
-    qsort(values, count, sizeof *values, compare);
+    qsort(values, count, sizeof *values, order_int64s);
     for (size_t i = 0; i < count; i++)
         if (kept == 0 || values[kept - 1] != values[i])
             values[kept++] = values[i];

@@ -19,6 +19,7 @@
  * Check. Equal to brute force on thousands of small cases (tests/plan/dapple_random_test.c). The number of programs at
  * a time does not depend on the threads, and so neither do the answers. */
 #include "core/clock.h"
+#include "core/statistics.h"
 #include "core/stop.h"
 #include "core/vector.h"
 #include "plan/dapple/program.h"
@@ -71,12 +72,6 @@ struct exact {
 
 /* --- possible pivots ---------------------------------------------------------------------------------------- */
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double first = *(const double *)a, second = *(const double *)b;
-    return (first > second) - (first < second);
-}
-
 static bool list_rates(struct exact *exact)
 {
     const struct dapple_cluster *cluster = exact->problem->cluster;
@@ -89,7 +84,7 @@ static bool list_rates(struct exact *exact)
     for (int n = 1; n <= devices; n++)
         for (int away = 1; away <= n; away++)
             exact->rates[count++] = cluster->point_to_point * n / away;
-    qsort(exact->rates, (size_t)count, sizeof *exact->rates, compare_doubles);
+    qsort(exact->rates, (size_t)count, sizeof *exact->rates, order_doubles);
     for (int i = 0; i < count; i++)
         if (i == 0 || exact->rates[i] > exact->rates[exact->rate_count - 1])
             exact->rates[exact->rate_count++] = exact->rates[i];

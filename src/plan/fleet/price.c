@@ -1,5 +1,6 @@
 #include "plan/fleet/path.h"
 
+#include "core/statistics.h"
 #include "core/stop.h"
 
 #include <math.h>
@@ -20,12 +21,6 @@ static double min_cycle(const struct fleet_problem *problem)
     return slowest;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 static bool list_cycles(struct fleet_pricer *p)
 {
     const struct fleet_problem *problem = p->problem;
@@ -42,7 +37,7 @@ static bool list_cycles(struct fleet_pricer *p)
                 if (seconds >= min)
                     all[count++] = seconds;
             }
-    qsort(all, count, sizeof *all, compare_numbers);
+    qsort(all, count, sizeof *all, order_doubles);
     p->cycles = calloc(count + 1, sizeof *p->cycles);
     for (size_t i = 0; p->cycles && i < count; i++) {
         struct fleet_cycles *last = &p->cycles[p->cycle_count - 1];

@@ -1,6 +1,7 @@
 #include "schedule/search/exact.h"
 
 #include "core/random.h"
+#include "core/statistics.h"
 #include "core/stop.h"
 
 #include <math.h>
@@ -208,19 +209,13 @@ static void move_state(struct exact *exact, struct layer *layer, uint32_t from, 
     steps[to] = steps[from];
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 /* Keeps about half of a full layer: the states of the least bounds, of equal ones the first. */
 static void thin(struct exact *exact, struct layer *layer)
 {
     uint32_t size = layer->size, half = size / 2, kept = 0, equal = half;
     double *sorted = exact->sorted;
     memcpy(sorted, layer->bound, size * sizeof *sorted);
-    qsort(sorted, size, sizeof *sorted, by_value);
+    qsort(sorted, size, sizeof *sorted, order_doubles);
     double most = sorted[half - 1];
     for (uint32_t i = 0; i < half && sorted[i] < most; i++)
         equal--;

@@ -79,12 +79,6 @@ static int64_t end_of(const struct replay *replay, size_t activity)
 
 /* --- typical lags --------------------------------------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t first = *(const int64_t *)a, second = *(const int64_t *)b;
-    return (first > second) - (first < second);
-}
-
 /* Of values in their order. */
 static int64_t quantile(const int64_t *values, size_t count, double share, int64_t otherwise)
 {
@@ -112,8 +106,8 @@ static bool find_typical(struct maker *maker)
     }
     for (size_t i = 0; i < replay->stream_count; i++)
         maker->latest[i] = -1;
-    bool sorted = sort_items(gaps, gap_count, sizeof *gaps, by_value, maker->err) &&
-                  sort_items(latencies, latency_count, sizeof *latencies, by_value, maker->err);
+    bool sorted = sort_items(gaps, gap_count, sizeof *gaps, order_int64s, maker->err) &&
+                  sort_items(latencies, latency_count, sizeof *latencies, order_int64s, maker->err);
     maker->graph->stream_lag = quantile(gaps, gap_count, 0.5, MICROSECOND);
     maker->graph->near = quantile(gaps, gap_count, 0.95, 5 * MICROSECOND);
     maker->graph->launch_lag = quantile(latencies, latency_count, 0.5, 5 * MICROSECOND);

@@ -1,4 +1,5 @@
 /* timeline/pid: rows "START,END,READ", one file for each lane of the study's plots. */
+#include "core/statistics.h"
 #include "core/vector.h"
 #include "trace/export/study.h"
 
@@ -60,12 +61,6 @@ static bool mark_callers(bool *calls, const struct study *study, int64_t class, 
     return trace_cursor_close(cursor, err);
 }
 
-static int by_number(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* Gets the pids of the marked rows, each once; returns their number. */
 static int pids_of(const bool *calls, const struct trace_reader *reader, int64_t *pids)
 {
@@ -73,7 +68,7 @@ static int pids_of(const bool *calls, const struct trace_reader *reader, int64_t
     for (int64_t id = 1; id <= trace_process_count(reader); id++)
         if (calls[id])
             pids[count++] = trace_process_info(reader, id)->pid;
-    qsort(pids, (size_t)count, sizeof *pids, by_number);
+    qsort(pids, (size_t)count, sizeof *pids, order_int64s);
     for (int i = 0; i < count; i++)
         if (i == 0 || pids[i] != pids[i - 1])
             pids[kept++] = pids[i];

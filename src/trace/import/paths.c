@@ -1,6 +1,7 @@
 #include "trace/import/paths.h"
 
 #include "core/file.h"
+#include "core/statistics.h"
 #include "core/vector.h"
 
 #include <dirent.h>
@@ -79,17 +80,12 @@ static bool list(struct listing *listing, const char *folder, struct error *err)
     return done;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 bool import_paths_list(struct import_paths *paths, const char *folder, const struct import_paths_rules *rules,
                        struct error *err)
 {
     bool done = list(&(struct listing){.paths = paths, .rules = rules}, folder, err);
     if (paths->count > 1)
-        qsort(paths->items, paths->count, sizeof *paths->items, by_name);
+        qsort(paths->items, paths->count, sizeof *paths->items, order_texts);
     return done;
 }
 

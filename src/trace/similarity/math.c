@@ -1,22 +1,17 @@
 #include "trace/similarity/math.h"
 
 #include "core/random.h"
+#include "core/statistics.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int by_value(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 void similarity_sort(double *values, size_t count)
 {
     if (count > 0)
-        qsort(values, count, sizeof *values, by_value);
+        qsort(values, count, sizeof *values, order_doubles);
 }
 
 /* Sums of exponential gaps, divided by their end, are sorted uniform numbers (Devroye 1986, V.2). */

@@ -1,5 +1,6 @@
 #include "trace/steps/steps.h"
 
+#include "core/statistics.h"
 #include "core/text.h"
 #include "core/vector.h"
 #include "trace/steps/internal.h"
@@ -291,12 +292,6 @@ bool steps_file_end(struct steps_file *file, struct error *err)
 
 /* ---- the end ---- */
 
-static int compare_values(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static int compare_groups(const void *a, const void *b)
 {
     const struct steps_group *x = a, *y = b;
@@ -318,7 +313,7 @@ bool steps_finish(struct steps *steps, struct error *err)
         for (int j = 0; j < steps->event_count; j++)
             if (steps->groups[i].events[j].count > 1)
                 qsort(steps->groups[i].events[j].items, steps->groups[i].events[j].count, sizeof(double),
-                      compare_values);
+                      order_doubles);
     qsort(steps->groups, steps->group_count, sizeof *steps->groups, compare_groups);
     return true;
 }
