@@ -122,9 +122,7 @@ static void make_layers(void *context, size_t first, size_t last, int thread)
 
 static const char *stem(struct arena *arena, const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
-    const char *dot = strrchr(name, '.');
+    const char *name = basename(path), *dot = strrchr(name, '.');
     return arena_copy(arena, name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
 }
 

@@ -20,8 +20,7 @@ struct scale_run {
 /* Finds the first number in the name of a file, that is, behind the last slash. */
 static bool find_number(const char *path, const char **begin, int *digits, int64_t *value)
 {
-    const char *slash = strrchr(path, '/');
-    const char *at = slash ? slash + 1 : path;
+    const char *at = basename(path);
     while (*at && !isdigit((unsigned char)*at))
         at++;
     *begin = at;

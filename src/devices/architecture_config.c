@@ -149,11 +149,10 @@ static const char *const endings[] = {"-hf",      "-base",     "-instruct", "-ch
 const struct architecture *architecture_of_checkpoint(const char *name)
 {
     char text[256], *start = text;
-    const char *slash = strrchr(name, '/');
-    size_t length = strlen(slash ? slash + 1 : name);
+    size_t length = strlen(basename(name));
     if (length >= sizeof text)
         return NULL;
-    memcpy(text, slash ? slash + 1 : name, length + 1);
+    memcpy(text, basename(name), length + 1);
     if (strncasecmp(start, "meta-", 5) == 0)
         start += 5;
     for (bool cut = true; cut;) {

@@ -41,12 +41,6 @@ static int by_taken(const void *left, const void *right)
     return one != other ? (one < other) - (one > other) : (a > b) - (a < b);
 }
 
-static const char *name_of(const struct similarity_trace *trace)
-{
-    const char *slash = strrchr(trace->path, '/');
-    return slash ? slash + 1 : trace->path;
-}
-
 /* ---- bars ---- */
 
 /* Data and marks of the bars, one below the other. */
@@ -115,7 +109,7 @@ static void head_page(struct drawing *drawing, const struct figure_box *bars)
                  isnan(result->floor) ? "lines: 95 %" : "lines: 95 %; marks: the lowest of repeats");
     for (int i = 0; i < 2; i++) {
         double left = middle + i * (middle - drawing->line) / 2, y = 0.9 * drawing->line;
-        figure_label(page, left + 1.8 * drawing->line, y, 'l', name_of(traces[i]));
+        figure_label(page, left + 1.8 * drawing->line, y, 'l', basename(traces[i]->path));
         text_format(
             &page->script,
             "set arrow from screen %.6f, screen %.6f to screen %.6f, screen %.6f nohead lw 3 lc rgb '%s'\n",

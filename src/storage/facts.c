@@ -61,8 +61,7 @@ static bool find_device(dev_t device, struct storage_facts *facts, struct error 
     if (length <= 0)
         return true;
     link[length] = 0;
-    const char *slash = strrchr(link, '/');
-    snprintf(facts->device, sizeof facts->device, "%.63s", slash ? slash + 1 : link);
+    snprintf(facts->device, sizeof facts->device, "%.63s", basename(link));
 
     char *text;
     size_t size;

@@ -111,8 +111,7 @@ static void release_work(struct work *work)
 static char *label_of(const struct rh_compare_request *given, size_t i, size_t count)
 {
     struct text label = {0};
-    const char *path = path_of(given, i), *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
+    const char *path = path_of(given, i), *name = basename(path);
     size_t length = strlen(name);
     if (length > 3 && text_ends_with(name, ".db"))
         length -= 3;

@@ -4,18 +4,12 @@
 
 #include <string.h>
 
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 const char *figure_trace_name(const char *const *paths, int count, int which)
 {
     for (int i = 0; i < count; i++)
-        if (i != which && strcmp(base_of(paths[i]), base_of(paths[which])) == 0)
+        if (i != which && strcmp(basename(paths[i]), basename(paths[which])) == 0)
             return paths[which];
-    return base_of(paths[which]);
+    return basename(paths[which]);
 }
 
 void figure_name_add(struct text *out, const char *name, struct trace_shortfall shortfall)

@@ -268,8 +268,7 @@ static bool at_lone(struct hlo_reader *reader)
 static bool read_module(struct hlo_reader *reader)
 {
     struct hlo_module *module = reader->module;
-    const char *slash = strrchr(module->path, '/');
-    module->name = slash ? slash + 1 : module->path;
+    module->name = basename(module->path);
     hlo_skip_blank(reader);
     const char *at = reader->at;
     bool has_header = hlo_word_is(hlo_read_word(reader), "HloModule");

@@ -28,9 +28,8 @@ static enum launcher launcher_of(const char *text)
                  {"mpirun", MPIRUN},
                  {"mpiexec", MPIRUN},
                  {"orterun", MPIRUN}};
-    const char *slash = strrchr(text, '/');
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(slash ? slash + 1 : text, names[i].name) == 0)
+        if (strcmp(basename(text), names[i].name) == 0)
             return names[i].is;
     return NO_LAUNCHER;
 }

@@ -55,9 +55,8 @@ static bool add_file(struct launch_options *options, const char *from, const cha
     static const char *const folders[] = {"", "configs/", "src/maxtext/configs/", "src/MaxText/configs/",
                                           "MaxText/configs/"};
     const char *part = strstr(named, "configs/"), *mark = strrchr(named, SHELL_END), *path = NULL;
-    const char *slash = strrchr(named, '/');
     part = part ? part + strlen("configs/") : mark ? mark + 1 : named;
-    *found = strcmp(slash ? slash + 1 : named, "base.yml") == 0;
+    *found = strcmp(basename(named), "base.yml") == 0;
     for (size_t i = 0; i < sizeof folders / sizeof *folders && !path && !*found; i++) {
         const char *file = arena_format(&options->arena, "%s%s", folders[i], part);
         path = file ? launch_find_above(options, from, file) : NULL;

@@ -114,7 +114,7 @@ static bool trains(const char *script)
     static const char *const others[] = {
         "setup_experiment", "generat", "inference", "convert",  "preprocess", "server",     "eval",
         "quantize",         "export",  "merge_",    "download", "tokenize_",  "checkpoint", "prune"};
-    const char *slash = strrchr(script, '/'), *name = slash ? slash + 1 : script;
+    const char *name = basename(script);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strstr(name, others[i]))
             return false;

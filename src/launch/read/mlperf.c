@@ -129,10 +129,8 @@ static const struct benchmark *find_benchmark(const struct launch_options *optio
             return &benchmarks[i];
     const struct benchmark *found = benchmark_in(launch_text(options, "MLLOG_SUBMISSION_BENCHMARK"));
     found = found ? found : benchmark_in(options->path);
-    for (int i = 0; !found && i < shell->absent.count; i++) {
-        const char *slash = strrchr(shell->absent.items[i].text, '/');
-        found = benchmark_in(slash ? slash : shell->absent.items[i].text);
-    }
+    for (int i = 0; !found && i < shell->absent.count; i++)
+        found = benchmark_in(basename(shell->absent.items[i].text));
     return found;
 }
 
@@ -211,15 +209,10 @@ static void choose_model(struct launch_options *options, const struct shell *she
 /* Is a word in the name of the file, or of one that it sources and that is not there? */
 static bool is_named(const struct launch_options *options, const struct shell *shell, const char *word)
 {
-    const char *slash = strrchr(options->path, '/');
-    if (strcasestr(slash ? slash : options->path, word))
-        return true;
-    for (int i = 0; i < shell->absent.count; i++) {
-        slash = strrchr(shell->absent.items[i].text, '/');
-        if (strcasestr(slash ? slash : shell->absent.items[i].text, word))
-            return true;
-    }
-    return false;
+    bool is_it = strcasestr(basename(options->path), word);
+    for (int i = 0; !is_it && i < shell->absent.count; i++)
+        is_it = strcasestr(basename(shell->absent.items[i].text), word);
+    return is_it;
 }
 
 /* Every published submission since version 3.0 computes in 8 or 4 bits; the common file that says so is not always there. */
@@ -265,8 +258,7 @@ static bool read(struct launch_options *options, struct launch_source *source, s
             launch_set(&options->technique[TECHNIQUE_PARAMETERS], launch_argument(options, narrow[i]),
                        i < 3 ? FORMAT_FP8 : FORMAT_FP4);
     if (!options->device) {
-        const char *slash = strrchr(source->path, '/');
-        options->device = launch_device_in(slash ? slash + 1 : source->path);
+        options->device = launch_device_in(basename(source->path));
         options->device_said = "the file's name";
     }
     if (launch_argument(options, "SIZE") && launch_argument(options, "MBS") && !options->fp8.given &&

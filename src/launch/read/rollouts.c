@@ -95,11 +95,10 @@ static const struct {
 /* Returns whether a word is a program, by its name or the beginning of its module. */
 static bool is_program(const char *text, const char *program)
 {
-    const char *slash = strrchr(text, '/');
     bool module = strchr(program, '.') && !text_ends_with(program, ".py");
     if (text[0] == '-')
         return false;
-    return module ? text_starts_with(text, program) : strcmp(slash ? slash + 1 : text, program) == 0;
+    return module ? text_starts_with(text, program) : strcmp(basename(text), program) == 0;
 }
 
 static const struct shell_words *command_of(const struct shell *shell, size_t *program)

@@ -427,7 +427,7 @@ static const char *known_output(struct shell_run *run, const char *at, const cha
     if (strcmp(first, "echo") == 0 && count == 2 && !strchr(last, SHELL_MARK))
         return last;
     if (strcmp(first, "basename") == 0 && (count == 2 || count == 3)) {
-        const char *path = words.items[1].text, *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+        const char *path = words.items[1].text, *name = basename(path);
         bool cut = count == 3 && text_ends_with(name, last) && strlen(name) > strlen(last);
         if (strchr(path, SHELL_MARK) || strchr(last, SHELL_MARK))
             return NULL;

@@ -76,8 +76,8 @@ bool measured_name(struct measured_layers *measured, int number, const struct la
                    struct error *err)
 {
     struct measured_layer *layer = &measured->layers[number];
-    const char *path = files[number].path, *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+    const char *path = files[number].path;
+    const char *name = basename(path), *dot = strrchr(name, '.');
     layer->path = path;
     layer->same = number;
     layer->row.name =

@@ -77,12 +77,6 @@ static bool has_word(const char *text, size_t count, const char *among)
     return false;
 }
 
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* Returns the words behind the program, which stands behind its interpreter if it is a script. */
 static const char *arguments_of(const char *command, const char *name)
 {
@@ -102,8 +96,8 @@ static const char *arguments_of(const char *command, const char *name)
 static int find(const char *program, const char *command)
 {
     char *real = *program == '/' ? realpath(program, NULL) : NULL;
-    const char *name = base_of(real && strcmp(base_of(real), "podman") == 0 ? real : program);
-    const char *arguments = arguments_of(command, base_of(program));
+    const char *name = basename(real && strcmp(basename(real), "podman") == 0 ? real : program);
+    const char *arguments = arguments_of(command, basename(program));
     int found = -1;
     for (size_t i = 0; i < KNOWN && found < 0; i++)
         if (strcmp(known[i].program, name) == 0 &&

@@ -165,8 +165,7 @@ static bool exit_row(struct capture_rows *rows, const struct capture_record *rec
 
 void capture_rows_command(struct capture_rows *rows, int pid, const char *program)
 {
-    const char *slash = strrchr(program, '/');
-    const char *name = slash ? slash + 1 : program; /* as the kernel will name it */
+    const char *name = basename(program); /* as the kernel will name it */
     set_name(rows, (uint32_t)pid, name, strlen(name));
     rows->starting = (uint32_t)pid;
 }

@@ -167,9 +167,9 @@ static bool import_one(struct import *import, const char *path, const char *text
                        struct error *err)
 {
     struct import_lines lines;
-    const char *start, *slash = strrchr(path, '/');
+    const char *start;
     size_t size;
-    import->name = slash ? slash + 1 : path;
+    import->name = basename(path);
     import->lines = &lines;
     bool done =
         import_lines_open(&lines, path, text, length, err) && import_lines_peek(&lines, &start, &size, err);

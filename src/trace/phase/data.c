@@ -57,7 +57,7 @@ static bool counts_files(const char *path, const char *digits)
 bool phase_group_name(const char *path, char *name, size_t size)
 {
     size_t length = 0;
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    const char *base = basename(path);
     bool digits = strpbrk(base, "0123456789") != NULL;
     if (left_out(path) || size < 2)
         return false;
