@@ -28,7 +28,7 @@ class Table:
     """
 
     __slots__ = ("_handle", "_prefix")
-    _described = {}  # {attribute: key}
+    _described = {}  # {attribute: key}; "a." is the table of a key that is a single value, too
 
     @staticmethod
     def _other():
@@ -104,9 +104,17 @@ def _attribute(owner, handle, name, table=Table):
     return value
 
 
+def _hidden(handle, name, table):
+    """The table of a name that has a single value, too."""
+    if not any(other.startswith(name + ".") for other in handle.names):
+        raise AttributeError(name)
+    return table(handle, name)
+
+
 def _listed(owner, attributes, names):
     """What dir() shows: values that this answer lacks are left out, and those that nothing describes are there."""
-    there = {*names, *(name.split(".")[0] for name in names)}
+    tables = {name.split(".")[0] for name in names if "." in name}
+    there = {*names, *tables, *(table + "." for table in tables)}
     lacking = {attribute for attribute, key in owner._described.items() if key not in there}
     others = {name for name in there if name.isidentifier()} - set(owner._described.values())
     return sorted({*attributes, *others} - lacking)
@@ -300,19 +308,24 @@ def _table_of(value, name, is_list):
 
 
 def _property(key, value, name, is_list):
-    single = isinstance(value, list)
-    table = None if single else _table_of(value, name, is_list)
-    text = described(value, is_list)[1] if single else value["doc"]
-    return property(lambda self: _attribute(self, *self._place(key), table), doc=text)
+    if isinstance(value, list):
+        return property(lambda self: _attribute(self, *self._place(key), None), doc=described(value, is_list)[1])
+    table = _table_of(value, name, is_list)
+    if "key" in value:
+        return property(lambda self: _hidden(*self._place(key), table), doc=value["doc"])
+    return property(lambda self: _attribute(self, *self._place(key), table), doc=value["doc"])
 
 
 def _with_values(made, value, is_list=False):
     """The class, with a property for each value that is described."""
     base = made.__base__
     made.__doc__ = made.__doc__ if made.__doc__ != base.__doc__ else value["doc"]
-    made._described = {attribute_name(key, base): key for key in value["of"] if key != "*"}
-    for name, key in made._described.items():
-        setattr(made, name, _property(key, value["of"][key], f"{made.__name__}.{name}", is_list))
+    made._described = {}
+    for key, inner in value["of"].items():
+        if key != "*":
+            name, place = attribute_name(key, base), key if isinstance(inner, list) else inner.get("key", key)
+            made._described[name] = place if place == key else place + "."
+            setattr(made, name, _property(place, inner, f"{made.__name__}.{name}", is_list))
     if "*" in value["of"] and base is Table:
         other = _table_of(value["of"]["*"], made.__name__, is_list)
         made._other = staticmethod(lambda: other)

@@ -135,6 +135,17 @@ class Answers(unittest.TestCase):
         self.assertEqual(fixed.training.technique.tp_overlap, "yes")
         made_by = fixed.made_by
         self.assertIsNone(made_by.import_)
+        self.assertIn("import_", dir(made_by))
+
+    def test_a_map_behind_a_single_value_has_an_attribute(self):
+        plan = rehearse.plan(**JOB)
+        self.assertEqual((plan.model, plan.model_.layers, plan.schedule_.group), (JOB["model"], plan.layers, 0))
+        self.assertIn("model_", dir(plan))
+        self.assertNotIn("budget", dir(plan))
+        played = rehearse.simulate(plan)
+        self.assertEqual(played.formula_.iteration_time, played.formula)
+        with self.assertRaisesRegex(AttributeError, "this Plan has no 'nearest_'"):
+            rehearse.plan(**{**JOB, "model": "vit-l16", "global_batch": 8}, software="ideal").nearest_
 
     def test_what_has_a_value_is_not_unknown(self):
         for schedule in ("zb-v", "1f1b", "pipedream"):

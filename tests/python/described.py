@@ -42,16 +42,12 @@ def complaints_about(handle):
 
 
 def _names(value, name=""):
-    """All names below that are described; what is below a single value belongs to another name of it."""
+    """All names below that are described."""
     if name:
         yield name
-    if isinstance(value, list):
-        yield name + ".*"
-        yield name + ".*.*"
-        yield name + ".*.*.*"
-    else:
-        for key, inner in value["of"].items():
-            yield from _names(inner, f"{name}.{key}" if name else key)
+    for key, inner in value["of"].items() if isinstance(value, dict) else ():
+        key = inner.get("key", key) if isinstance(inner, dict) else key
+        yield from _names(inner, f"{name}.{key}" if name else key)
 
 
 def _complaints(owner, value, document, place, is_list):
@@ -72,6 +68,8 @@ def _complaints(owner, value, document, place, is_list):
             kind, text = _handles.described(known, is_list)
             if not isinstance(found, TYPES[kind]) or (isinstance(found, bool) and kind not in ("bool", "any")):
                 yield f"{at}: expected {kind}, found {found!r}"
+            if isinstance(inner, dict) and inner and key + "_" in value["of"]:
+                yield from _complaints(getattr(owner, key + "_"), value["of"][key + "_"], inner, at + "_", is_list)
             if key in value["of"] and getattr(type(owner), _handles.attribute_name(key, base)).__doc__ != text:
                 yield f"{at}: another documentation"
         elif isinstance(inner, dict) and inner:
