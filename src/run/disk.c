@@ -194,7 +194,7 @@ static void expect(const struct disk *disk, struct disk_device *device, int read
 static bool take(struct disk *disk, int d, bool *failed, struct error *err)
 {
     struct disk_device *device = &disk->devices[d];
-    struct loader_batch batch;
+    struct metrics_batch batch;
     int reader = reader_of(disk, d), told;
     if (device->step == disk->order.steps) { /* others have not taken the last of the epoch */
         *failed = disk->left == 0 && (disk->epoch++, !begin_epoch(disk, err));

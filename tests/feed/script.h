@@ -73,9 +73,9 @@ static inline int64_t play(struct metrics *metrics, int accelerators, int steps,
                 .compute_asked = 50 * MS,
                 .compute = own.compute * MS,
                 .barrier = barrier * MS,
-                .bytes = 1000 + 500 * a,
-                .samples = 2,
-                .mark = (uint64_t)(1 + a),
+                .batch.bytes = 1000 + 500 * a,
+                .batch.samples = 2,
+                .batch.mark = (uint64_t)(1 + a),
                 .last = barrier == 0,
             };
             metrics_step(metrics, a, &step);

@@ -151,7 +151,7 @@ static inline void set_pass(int64_t epoch)
 }
 
 /* Waits for a batch; false where the loader fails. */
-static inline bool set_take(int accelerator, int64_t step, struct loader_batch *batch, struct error *err)
+static inline bool set_take(int accelerator, int64_t step, struct metrics_batch *batch, struct error *err)
 {
     int told[64];
     while (!loader_take(set.loader, accelerator, step, batch))
@@ -161,10 +161,10 @@ static inline bool set_take(int accelerator, int64_t step, struct loader_batch *
 }
 
 /* All batches of an epoch. */
-static inline struct loader_batch set_take_all(int accelerators)
+static inline struct metrics_batch set_take_all(int accelerators)
 {
     struct error err;
-    struct loader_batch sum = {0}, batch;
+    struct metrics_batch sum = {0}, batch;
     for (int64_t step = 0; step < set.order.steps; step++) {
         for (int i = 0; i < accelerators; i++) {
             if (!set_take(i, step, &batch, &err))

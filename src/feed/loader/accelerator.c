@@ -24,7 +24,7 @@ struct accelerator {
     int64_t asked;                /* configured compute time */
     int64_t deadline;
     int64_t arrived;
-    struct loader_batch batch;
+    struct metrics_batch batch;
 };
 
 /* The last arrival at a barrier of several processes: confirmed one step later, when all ranks report
@@ -204,7 +204,7 @@ static void begin(struct accelerators *all, int index, int64_t step, int64_t now
 
 static struct metrics_step measured(const struct accelerator *a, int64_t end)
 {
-    return (struct metrics_step){
+    struct metrics_step step = {
         .start = a->start,
         .end = end,
         .load = a->ready - a->start,
@@ -212,13 +212,11 @@ static struct metrics_step measured(const struct accelerator *a, int64_t end)
         .compute_asked = a->asked,
         .compute = a->arrived - a->copied,
         .barrier = end - a->arrived,
-        .ahead = a->batch.ahead < a->ready - a->start ? a->batch.ahead : a->ready - a->start,
-        .caught_up = a->batch.caught_up,
-        .read = a->batch.ready,
-        .bytes = a->batch.bytes,
-        .samples = a->batch.samples,
-        .mark = a->batch.mark,
+        .batch = a->batch,
     };
+    if (step.batch.ahead > step.load)
+        step.batch.ahead = step.load;
+    return step;
 }
 
 static bool record(struct accelerators *all, int index, const struct metrics_step *step, struct error *err)
@@ -228,8 +226,8 @@ static bool record(struct accelerators *all, int index, const struct metrics_ste
     all->times += step->end - step->start;
     all->sum_compute += step->compute_asked;
     all->sum_time += step->end - step->start;
-    all->view.bytes += step->bytes;
-    all->view.samples += step->samples;
+    all->view.bytes += step->batch.bytes;
+    all->view.samples += step->batch.samples;
     all->view.step = all->each[index].step + 1;
     metrics_step(all->options.metrics, accelerator, step);
     return !all->options.each || result_steps_add(all->options.each, accelerator, step, err);

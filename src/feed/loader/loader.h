@@ -20,6 +20,7 @@
 #include "core/error.h"
 #include "dataset/layout.h"
 #include "feed/loader/order.h"
+#include "feed/result/metrics.h"
 #include "feed/workload/distribution.h"
 #include "storage/storage.h"
 
@@ -56,16 +57,7 @@ struct loader_pass {
     int64_t epoch; /* from 0 */
     int64_t steps;
     int64_t interval; /* nanoseconds per step, approximate: decides which batch is needed earlier */
-    int64_t excluded; /* number of first steps that are not measured: see loader_batch.ahead */
-};
-
-struct loader_batch {
-    int64_t ready; /* nanoseconds of CLOCK_MONOTONIC; in the future while preprocessing goes on */
-    int64_t samples, bytes;
-    uint64_t mark; /* sum of order_mark */
-    /* excluded steps: nanoseconds waited, in the share of the threads' time that served measured steps */
-    int64_t ahead;
-    bool caught_up; /* all batches that may be read ahead of it have been read; false for the last step */
+    int64_t excluded; /* number of first steps that are not measured: see metrics_batch.ahead */
 };
 
 struct loader_counts {
@@ -95,7 +87,7 @@ bool loader_start(struct loader *loader, const struct loader_pass *pass, struct 
 
 /* Takes the batch of a step; one thread calls it, for each accelerator the steps in order. Returns false if
  * the batch is not ready; loader_wait then reports the accelerator once. */
-bool loader_take(struct loader *loader, int accelerator, int64_t step, struct loader_batch *batch);
+bool loader_take(struct loader *loader, int accelerator, int64_t step, struct metrics_batch *batch);
 
 /* Waits until a batch that loader_take refused is ready, a thread fails, or CLOCK_MONOTONIC reaches `until`.
  * Returns the number of accelerators written to `accelerators` (room for `count`); -1 on failure. */

@@ -493,7 +493,7 @@ bool loader_start(struct loader *loader, const struct loader_pass *pass, struct 
 
 /* ---- Taking ---- */
 
-bool loader_take(struct loader *loader, int accelerator, int64_t step, struct loader_batch *batch)
+bool loader_take(struct loader *loader, int accelerator, int64_t step, struct metrics_batch *batch)
 {
     struct loader_window *window = &loader->windows[accelerator];
     struct loader_slot *slot = &window->slots[step % loader->window];
@@ -506,7 +506,7 @@ bool loader_take(struct loader *loader, int accelerator, int64_t step, struct lo
         slot->done = false;
         loader->ready_count--;
         window->done_count--;
-        *batch = (struct loader_batch){
+        *batch = (struct metrics_batch){
             .ready = slot->ready,
             .samples = loader->batch,
             .bytes = slot->bytes,

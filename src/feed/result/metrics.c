@@ -85,8 +85,8 @@ void metrics_block_start(struct metrics *metrics, int accelerator, enum metrics_
 static void add(struct metrics_sums *sums, const struct metrics_step *step, int64_t from)
 {
     sums->steps++;
-    sums->samples += step->samples;
-    sums->bytes += step->bytes;
+    sums->samples += step->batch.samples;
+    sums->bytes += step->batch.bytes;
     sums->load += step->load;
     sums->copy += step->copy;
     sums->compute_asked += step->compute_asked;
@@ -103,7 +103,7 @@ static void pay_ahead(struct metrics_row *row, const struct metrics_step *step)
         row->counted.load += row->ahead;
         row->counted.time += row->ahead;
     }
-    if (step->load > 0 || step->caught_up)
+    if (step->load > 0 || step->batch.caught_up)
         row->ahead = 0;
 }
 
@@ -141,12 +141,12 @@ void metrics_step(struct metrics *metrics, int accelerator, const struct metrics
     int64_t end = options->steps[state->block.phase] - options->exclude_end;
     int64_t in_epoch = row->all.steps, in_block = state->block.steps;
     add(&row->all, step, in_block > 0 ? state->block.end : step->start);
-    row->mark += step->mark;
+    row->mark += step->batch.mark;
     if (in_epoch == 0)
         row->first_start = step->start;
-    row->last_read = step->read > row->last_read ? step->read : row->last_read;
+    row->last_read = step->batch.ready > row->last_read ? step->batch.ready : row->last_read;
     if (in_epoch < options->exclude_start)
-        row->ahead += step->ahead;
+        row->ahead += step->batch.ahead;
     else if (in_epoch < end)
         add_counted(metrics, state, row, step);
     /* DLIO, utils/statscounter.py: compute[s:m+1], and proc[:s] and proc[m+1:] taken off the time */

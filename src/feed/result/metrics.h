@@ -40,6 +40,17 @@ struct metrics_options {
     double au_target;              /* 0.9: DLIO's metric.au */
 };
 
+/* A batch that was read. */
+struct metrics_batch {
+    int64_t ready; /* nanoseconds of CLOCK_MONOTONIC; in the future while preprocessing goes on */
+    int64_t samples, bytes;
+    uint64_t mark; /* sum of order_mark */
+    /* excluded steps: nanoseconds waited, in the share of the threads' time that served measured steps; of a step at most
+     * its `load` */
+    int64_t ahead;
+    bool caught_up; /* all batches that may be read ahead of it have been read; false for the last step */
+};
+
 /* One step of one accelerator; times in nanoseconds. */
 struct metrics_step {
     int64_t start;         /* the accelerator requested its batch */
@@ -50,14 +61,8 @@ struct metrics_step {
     int64_t compute;       /* actual compute time: the sleep may end late */
     int64_t barrier;       /* waiting for the others */
     int64_t lost;          /* delay of the step's end because the host noticed deadlines late */
-    int64_t
-        ahead; /* part of `load` in which the storage read for counted steps while this step is excluded */
-    bool caught_up; /* all batches that may be read ahead of this step were there when it asked */
-    int64_t read;   /* time when its batch was there, possibly before the request */
-    int64_t bytes;  /* actually read for this batch */
-    int64_t samples;
-    uint64_t mark; /* sum of order_mark over the samples */
-    bool last;     /* it was the last at the barrier */
+    struct metrics_batch batch;
+    bool last; /* it was the last at the barrier */
 };
 
 /* Sums over the steps of an accelerator. */

@@ -17,7 +17,7 @@ static void begin(const struct loader_options *options)
 static struct error require_failure(const char *says)
 {
     struct error err = {0};
-    struct loader_batch batch;
+    struct metrics_batch batch;
     bool ok = true;
     for (int64_t step = 0; step < set.order.steps && ok; step++)
         ok = set_take(0, step, &batch, &err);

@@ -26,7 +26,7 @@ static void require_each_sample_once(int accelerators, int threads)
     set_order(accelerators, 4);
     for (int64_t epoch = 0; epoch < 3; epoch++) {
         set_pass(epoch);
-        struct loader_batch all = set_take_all(accelerators);
+        struct metrics_batch all = set_take_all(accelerators);
         assert_int_equal(all.samples, 48);
         assert_true(all.mark == order_checksum(&set.order, epoch));
     }
@@ -60,7 +60,7 @@ static void test_a_batch_is_the_same_for_any_number_of_threads(void **state)
     uint64_t marks[2];
     for (int i = 0; i < 2; i++) {
         struct error err;
-        struct loader_batch batch;
+        struct metrics_batch batch;
         struct loader_options options = set_loader_options(1);
         options.max_threads = i == 0 ? 1 : 4;
         set_loader(&options);
@@ -102,7 +102,7 @@ static void test_whole_files_are_read_for_every_sample_by_readers_that_reopen(vo
     set_loader(&options);
     set_order(1, 4);
     set_pass(0);
-    struct loader_batch all = set_take_all(1);
+    struct metrics_batch all = set_take_all(1);
     assert_int_equal(set_counts(set.loader).opened, 48);
     assert_true(all.bytes >= 48 * 4000);
 }
@@ -116,7 +116,7 @@ static void test_an_open_file_is_read_once_for_all_its_samples(void **state)
     set_order(1, 4);
     set.order.options.sample_shuffle = ORDER_OFF;
     set_pass(0);
-    struct loader_batch all = set_take_all(1);
+    struct metrics_batch all = set_take_all(1);
     assert_int_equal(set_counts(set.loader).opened, 12);
     assert_true(all.bytes >= 12 * 4000 && all.bytes < 12 * 6000);
 }
@@ -126,7 +126,7 @@ static void test_of_records_only_those_asked_for_are_read(void **state)
     (void)state;
     struct loader_options options = set_loader_options(1);
     struct error err;
-    struct loader_batch batch;
+    struct metrics_batch batch;
     set_loader(&options);
     set_order(1, 2);
     set_pass(0);
@@ -144,7 +144,7 @@ static void test_what_is_kept_in_memory_is_read_once(void **state)
     set_pass(0);
     assert_true(set_take_all(2).bytes >= 48 * 1000);
     set_pass(1);
-    struct loader_batch again = set_take_all(2);
+    struct metrics_batch again = set_take_all(2);
     assert_int_equal(again.bytes, 0);
     assert_int_equal(again.samples, 48);
 }
@@ -167,7 +167,7 @@ static void test_a_batch_that_is_taken_makes_room_for_one(void **state)
 {
     (void)state;
     struct error err;
-    struct loader_batch batch;
+    struct metrics_batch batch;
     struct loader_options options = set_loader_options(1);
     set_loader(&options);
     set_order(1, 4);
@@ -182,7 +182,7 @@ static void test_without_a_window_nothing_is_read_before_it_is_asked_for(void **
 {
     (void)state;
     struct error err;
-    struct loader_batch batch;
+    struct metrics_batch batch;
     struct loader_options options = set_loader_options(1);
     options.prefetch = 0;
     set_loader(&options);
@@ -252,14 +252,14 @@ static void test_a_pass_may_be_given_up(void **state)
 {
     (void)state;
     struct error err;
-    struct loader_batch batch;
+    struct metrics_batch batch;
     struct loader_options options = set_loader_options(2);
     set_loader(&options);
     set_order(2, 4);
     set_pass(0);
     assert_true(set_take(0, 0, &batch, &err));
     set_pass(1);
-    struct loader_batch all = set_take_all(2);
+    struct metrics_batch all = set_take_all(2);
     assert_true(all.mark == order_checksum(&set.order, 1));
 }
 
@@ -269,7 +269,7 @@ static void test_preprocessing_takes_turns_on_its_workers(void **state)
 {
     (void)state;
     struct error err;
-    struct loader_batch batch;
+    struct metrics_batch batch;
     struct loader_options options = set_loader_options(1);
     options.preprocess = distribution_constant(1000);
     set_loader(&options);
@@ -285,7 +285,7 @@ static void test_preprocessing_may_have_workers_of_its_own(void **state)
 {
     (void)state;
     struct error err;
-    struct loader_batch batch;
+    struct metrics_batch batch;
     struct loader_options options = set_loader_options(1);
     options.preprocess = distribution_constant(1000);
     options.workers = 5;
@@ -301,7 +301,7 @@ static void test_without_preprocessing_a_batch_is_ready_once_read(void **state)
 {
     (void)state;
     struct error err;
-    struct loader_batch batch;
+    struct metrics_batch batch;
     struct loader_options options = set_loader_options(1);
     set_loader(&options);
     set_order(1, 5);
@@ -328,7 +328,7 @@ static void test_memory_does_not_grow(void **state)
     size_t early = 0;
     for (int64_t epoch = 0; epoch < 200; epoch++) {
         set_pass(epoch);
-        struct loader_batch all = set_take_all(4);
+        struct metrics_batch all = set_take_all(4);
         assert_true(all.mark == order_checksum(&set.order, epoch));
         if (epoch == 20)
             early = memory_in_use();
@@ -362,7 +362,7 @@ static ssize_t gated_pread(void *context, int fd, void *to, size_t length, off_t
 
 /* Two threads, of which one reads for a step that is measured while the first is waited for. Returns the wait; nothing is
  * measured but that the one is part of the other. */
-static int64_t wait_at_the_gate(int64_t excluded, struct loader_batch *batch)
+static int64_t wait_at_the_gate(int64_t excluded, struct metrics_batch *batch)
 {
     struct error err;
     struct loader_options options = set_loader_options(1);
@@ -388,7 +388,7 @@ static int64_t wait_at_the_gate(int64_t excluded, struct loader_batch *batch)
 
 static void test_the_first_wait_knows_what_is_read_ahead_in_it(void **state)
 {
-    struct loader_batch batch;
+    struct metrics_batch batch;
     set_end(state);
     int64_t waited = wait_at_the_gate(1, &batch);
     assert_true(batch.ahead > 0 && batch.ahead < waited);
@@ -401,7 +401,7 @@ static void test_a_batch_knows_that_all_ahead_is_read(void **state)
 {
     (void)state;
     struct error err;
-    struct loader_batch batch;
+    struct metrics_batch batch;
     struct loader_options options = set_loader_options(1);
     set_loader(&options);
     set_order(1, 4);

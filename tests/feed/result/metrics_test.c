@@ -286,9 +286,11 @@ static void bytes_are_those_that_were_read(void **state)
     (void)state;
     init(&metrics, 1, 1, 2, 0, 0);
     metrics_block_start(&metrics, 0, METRICS_TRAIN, 0, 1, 0);
-    metrics_step(&metrics, 0, &(struct metrics_step){.end = 500 * MS, .samples = 2, .bytes = 300});
     metrics_step(&metrics, 0,
-                 &(struct metrics_step){.start = 500 * MS, .end = 1000 * MS, .samples = 1, .bytes = 17});
+                 &(struct metrics_step){.end = 500 * MS, .batch.samples = 2, .batch.bytes = 300});
+    metrics_step(
+        &metrics, 0,
+        &(struct metrics_step){.start = 500 * MS, .end = 1000 * MS, .batch.samples = 1, .batch.bytes = 17});
     ok(metrics_block_end(&metrics, 0, 1000 * MS, &err));
     ok(metrics_figures(&metrics, METRICS_TRAIN, 0, &f, &err));
     assert_true(near(f.bytes_per_second, 317));

@@ -19,10 +19,10 @@ static void the_first_wait_counts_where_it_reads_ahead(void **state)
                 .start = now,
                 .end = now + load + 100 * MS,
                 .load = load,
-                .ahead = s == 0 ? 320 * MS : 0,
+                .batch.ahead = s == 0 ? 320 * MS : 0,
                 .compute_asked = 100 * MS,
                 .compute = 100 * MS,
-                .samples = 2,
+                .batch.samples = 2,
             };
             if (blocks == 2 && s == 1) { /* a checkpoint after the first step */
                 ok(metrics_block_end(&metrics, 0, now, &err));
@@ -60,8 +60,8 @@ static void the_first_wait_counts_in_the_shortest_epochs(void **state)
                 .start = now,
                 .end = now + load + 100 * MS,
                 .load = load,
-                .ahead = s == 0 ? 160 * MS : 0,
-                .read = ready,
+                .batch.ahead = s == 0 ? 160 * MS : 0,
+                .batch.ready = ready,
                 .compute_asked = 100 * MS,
                 .compute = 100 * MS,
             };
@@ -91,8 +91,8 @@ static void the_first_wait_does_not_count_where_storage_keeps_up(void **state)
             .start = now,
             .end = now + load + 100 * MS,
             .load = load,
-            .ahead = s == 0 ? 60 * MS : 0,
-            .caught_up = s > 0 && s != 9,
+            .batch.ahead = s == 0 ? 60 * MS : 0,
+            .batch.caught_up = s > 0 && s != 9,
             .compute_asked = 100 * MS,
             .compute = 100 * MS,
         };

@@ -47,8 +47,8 @@ static int64_t play(enum metrics_phase phase, int epoch, int block, int steps, i
                 .compute_asked = 50 * MS,
                 .compute = 51 * MS,
                 .barrier = (14 - s) * MS,
-                .bytes = 1000,
-                .samples = 2,
+                .batch.bytes = 1000,
+                .batch.samples = 2,
             };
             metrics_step(&session.run.metrics, a, &step);
             ok(result_steps_add(&session.each, a, &step, &err));
