@@ -1,5 +1,5 @@
-/* Parts of a run by hand-made numbers: the seconds of emulated links, the memory that hosts need, what was done otherwise than
- * scheduled, and what a result says. */
+/* Parts of a run by hand-made numbers: the seconds of emulated links, the memory that hosts need, what was
+ * done otherwise than scheduled, and what a result says. */
 #include "run/need.h"
 #include "run/player.h"
 #include "run/price.h"
