@@ -70,9 +70,10 @@ static bool measure(const struct bench_case *c, struct parallel *pool)
         printf("    %8.4f s  tp %d cp %d ep %d pp %d dp %d  mbs %" PRId64
                " vp %d zero %d recompute %d  %d devices  %.1f "
                "GiB  %s\n",
-               search.plans[i].time.seconds, job->tensor, job->context, job->expert, job->pipeline, job->data,
-               job->microbatch, job->chunks, job->sharding, (int)job->recompute, job->devices,
-               search.plans[i].memory.total / 0x1p30, job->stage_blocks ? "uneven" : "");
+               search.plans[i].time.seconds, job->degrees.tensor, job->degrees.context, job->degrees.expert,
+               job->degrees.pipeline, job->degrees.data, job->microbatch, job->chunks, job->sharding,
+               (int)job->recompute, job->devices, search.plans[i].memory.total / 0x1p30,
+               job->stage_blocks ? "uneven" : "");
     }
     job_search_release(&search);
     return true;
@@ -90,12 +91,13 @@ struct rate {
 static void evaluate_all(struct rate *rate, struct job job, const struct job_layers *layers)
 {
     double memory = (double)job.device->memory;
-    for (job.pipeline = 1; job.pipeline <= layers->block_count; job.pipeline++)
-        for (job.data = 1; job.data <= job.batch; job.data *= 2)
+    for (job.degrees.pipeline = 1; job.degrees.pipeline <= layers->block_count; job.degrees.pipeline++)
+        for (job.degrees.data = 1; job.degrees.data <= job.batch; job.degrees.data *= 2)
             for (job.sharding = 0; job.sharding <= 3; job.sharding++) {
-                job.devices = job.tensor * job.context * job.pipeline * job.data;
+                job.devices =
+                    job.degrees.tensor * job.degrees.context * job.degrees.pipeline * job.degrees.data;
                 struct job_exchange exchange = job_exchange_of(&job, layers);
-                for (job.chunks = 1; job.chunks <= layers->block_count / job.pipeline; job.chunks++) {
+                for (job.chunks = 1; job.chunks <= layers->block_count / job.degrees.pipeline; job.chunks++) {
                     struct job_time time = job_time_of(&job, layers, &exchange);
                     struct job_memory held = job_memory_of(&job, layers);
                     rate->evaluated += 1.0;
@@ -112,11 +114,11 @@ static bool measure_rate(const struct bench_case *c)
     double seconds = 0.0, start = clock_processor();
     if (!ask(&job, c))
         return false;
-    job.tensor = 8;
-    job.context = job.expert = 1;
+    job.degrees.tensor = 8;
+    job.degrees.context = job.degrees.expert = 1;
     job.microbatch = 1;
     do {
-        job.pipeline = job.data = job.chunks = 1;
+        job.degrees.pipeline = job.degrees.data = job.chunks = 1;
         struct job_layers layers = job_layers_of(&job);
         evaluate_all(&rate, job, &layers);
         seconds = clock_processor() - start;

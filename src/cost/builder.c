@@ -15,10 +15,10 @@ void builder_begin(struct builder *b, struct layer_work *work, const struct arch
 {
     *work = (struct layer_work){0};
     *b = (struct builder){.work = work, .model = model, .split = split, .software = split->software};
-    b->tokens = builder_cut(split->microbatch * split->sequence, split->context);
+    b->tokens = builder_cut(split->microbatch * split->sequence, split->degrees.context);
     b->width = fmax(cost_type_bytes(split->type), 2.0); /* narrower types are for the products alone */
     b->narrow = split->kept_width > 0.0 ? fmin(split->kept_width / b->width, 1.0) : 1.0;
-    b->share = software_splits_norms(b->software, split->norms_split) ? 1.0 / split->tensor : 1.0;
+    b->share = software_splits_norms(b->software, split->norms_split) ? 1.0 / split->degrees.tensor : 1.0;
 }
 
 void builder_forward(struct builder *b, struct kernel kernel)

@@ -4,6 +4,7 @@
 
 #include "cost/kernel.h"
 #include "devices/architecture.h"
+#include "devices/degrees.h"
 #include "devices/software.h"
 #include "devices/technique.h"
 
@@ -13,15 +14,15 @@ struct layer_split {
     int64_t sequence;   /* tokens per sequence, over all context parallel ranks */
     /* tokens per document packed into a sequence, each attending only to itself; 0: one document */
     int64_t document;
-    int tensor, context, expert; /* parallel degrees */
-    int expert_tensor;           /* tensor parallel degree of experts that are on several devices; 0: 1 */
-    double imbalance;            /* tokens of the busiest experts' device, of the mean; 0: 1 */
-    enum cost_type type;         /* of the matrix products */
-    int recipe;                  /* enum number_recipe, of narrow types */
-    double kept_width; /* bytes of a number of a product's input that is kept; 0: as all activations */
-    bool frozen;       /* LoRA: inputs of frozen products are not kept */
-    int rank;          /* of LoRA's matrices; 0: there are none */
-    unsigned targets;  /* the matrices that they are beside, of adapter_targets; 0: all */
+    struct degrees degrees; /* pipeline and data are not used */
+    int expert_tensor;      /* tensor parallel degree of experts that are on several devices; 0: 1 */
+    double imbalance;       /* tokens of the busiest experts' device, of the mean; 0: 1 */
+    enum cost_type type;    /* of the matrix products */
+    int recipe;             /* enum number_recipe, of narrow types */
+    double kept_width;      /* bytes of a number of a product's input that is kept; 0: as all activations */
+    bool frozen;            /* LoRA: inputs of frozen products are not kept */
+    int rank;               /* of LoRA's matrices; 0: there are none */
+    unsigned targets;       /* the matrices that they are beside, of adapter_targets; 0: all */
     double
         weight_bytes; /* of a frozen weight that becomes one of 16 bits before each product; 0: it is one */
     double middle_width;           /* of a frozen MLP's activation's input; 0: as all activations */

@@ -86,7 +86,7 @@ static bool fill_layers(struct maker *m)
         double parameters = work.parameters + work.expert_parameters;
         /* a tied matrix is at both ends of a pipeline */
         if (i == profile->layer_count - 1 && m->model->tied)
-            parameters += (double)m->model->hidden * (double)m->model->vocabulary / m->split.tensor;
+            parameters += (double)m->model->hidden * (double)m->model->vocabulary / m->split.degrees.tensor;
         profile->layers[i] = (struct profile_layer){
             .name = layer_name(&profile->arena, m->model, i),
             .parameter_bytes = (int64_t)(parameters * width),
@@ -136,10 +136,10 @@ static void time_layer(void *context, struct profile_device *to, int layer, cons
     double backward =
         kernels(&work, work.forward_count, work.count - work.forward_count, device, calibration);
     double reduce = 0.0;
-    if (m->split.tensor > 1) {
+    if (m->split.degrees.tensor > 1) {
         struct collective_group group = {
-            .devices = m->split.tensor,
-            .devices_per_node = m->split.tensor,
+            .devices = m->split.degrees.tensor,
+            .devices_per_node = m->split.degrees.tensor,
             .inside = tables_link(m->options->tables, device->link),
         };
         reduce = transfer_seconds(COLLECTIVE_ALL_REDUCE, &group, work.tensor_bytes, calibration) *
@@ -166,9 +166,10 @@ static bool fill_profile(struct maker *m, const struct cost_device *const *devic
     struct arena *arena = &profile->arena;
     profile->path = arena_string(arena, m->model->name);
     profile->model = arena_string(arena, m->model->name);
-    profile->source = arena_format(
-        arena, "computed: %s, sequences of %" PRId64 " tokens, tensor parallel %d, %s",
-        precisions[m->options->precision], m->split.sequence, m->split.tensor, m->split.software->name);
+    profile->source =
+        arena_format(arena, "computed: %s, sequences of %" PRId64 " tokens, tensor parallel %d, %s",
+                     precisions[m->options->precision], m->split.sequence, m->split.degrees.tensor,
+                     m->split.software->name);
     profile->microbatch_size = (int)m->split.microbatch;
     const struct profile_maker maker = {
         .profile = profile,
@@ -225,9 +226,7 @@ bool model_profile(struct profile *profile, const struct architecture *model,
         .options = options,
         .split = {.microbatch = options->microbatch,
                   .sequence = options->sequence ? options->sequence : model->sequence,
-                  .tensor = options->tensor,
-                  .context = 1,
-                  .expert = 1,
+                  .degrees = {options->tensor, 1, 1, 1, 1},
                   .software = options->software},
     };
     if (fill_profile(&m, devices, device_count))

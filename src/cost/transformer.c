@@ -9,7 +9,7 @@ static void add_attention(struct builder *b, int64_t queries, int64_t keys, int6
 {
     const struct software *software = b->software;
     enum attention_kind attention = software_attention(software, b->split->attention);
-    int64_t heads = builder_cut(b->model->heads, b->split->tensor);
+    int64_t heads = builder_cut(b->model->heads, b->split->degrees.tensor);
     int64_t batch = b->split->microbatch * heads;
     unsigned modules = b->modules;
     b->modules |= MODULE(CORE_ATTENTION);
@@ -61,14 +61,15 @@ static void add_attention(struct builder *b, int64_t queries, int64_t keys, int6
 static double add_plain_attention(struct builder *b, bool causal, int64_t keys)
 {
     const struct architecture *model = b->model;
-    int tensor = b->split->tensor;
+    int tensor = b->split->degrees.tensor;
     double tokens = (double)b->tokens;
     int64_t queries_width = builder_cut(model->heads * model->head_width, tensor);
     int64_t keys_width = builder_cut(model->kv_heads * model->head_width, tensor);
     builder_linear(b, (struct linear){"query, key, value", 1, b->tokens, model->hidden,
                                       queries_width + 2 * keys_width,
                                       TARGET_QUERY | TARGET_KEY | TARGET_VALUE, queries_width});
-    add_attention(b, builder_cut(b->split->sequence, b->split->context), keys, model->head_width, causal);
+    add_attention(b, builder_cut(b->split->sequence, b->split->degrees.context), keys, model->head_width,
+                  causal);
     builder_linear(
         b, (struct linear){"attention output", 1, b->tokens, queries_width, model->hidden, TARGET_OUTPUT, 0});
     b->work->context_bytes = b->width * tokens * 2.0 * (double)keys_width;
@@ -80,13 +81,13 @@ static double add_plain_attention(struct builder *b, bool causal, int64_t keys)
 static double add_cross_attention(struct builder *b)
 {
     const struct architecture *model = b->model;
-    int64_t queries_width = builder_cut(model->heads * model->head_width, b->split->tensor);
-    int64_t keys_width = builder_cut(model->kv_heads * model->head_width, b->split->tensor);
+    int64_t queries_width = builder_cut(model->heads * model->head_width, b->split->degrees.tensor);
+    int64_t keys_width = builder_cut(model->kv_heads * model->head_width, b->split->degrees.tensor);
     builder_linear(
         b, (struct linear){"cross query", 1, b->tokens, model->hidden, queries_width, TARGET_QUERY, 0});
     builder_linear(b, (struct linear){"cross key, value", 1, b->tokens, model->hidden, 2 * keys_width,
                                       TARGET_KEY | TARGET_VALUE, 0});
-    add_attention(b, builder_cut(b->split->sequence, b->split->context), b->split->sequence,
+    add_attention(b, builder_cut(b->split->sequence, b->split->degrees.context), b->split->sequence,
                   model->head_width, false);
     builder_linear(
         b, (struct linear){"cross output", 1, b->tokens, queries_width, model->hidden, TARGET_OUTPUT, 0});
@@ -98,7 +99,7 @@ static double add_cross_attention(struct builder *b)
 static double add_latent_attention(struct builder *b, bool causal, int64_t keys)
 {
     const struct architecture *model = b->model;
-    int64_t heads = builder_cut(model->heads, b->split->tensor), tokens = b->tokens;
+    int64_t heads = builder_cut(model->heads, b->split->degrees.tensor), tokens = b->tokens;
     int64_t query = model->nope_width + model->rope_width;
     int64_t into_query = model->query_rank ? model->query_rank : model->hidden;
     if (model->query_rank)
@@ -111,7 +112,7 @@ static double add_latent_attention(struct builder *b, bool causal, int64_t keys)
     builder_linear(b, (struct linear){"key, value up", 1, tokens, model->kv_rank,
                                       heads * (model->nope_width + model->value_width), TARGET_VALUE, 0});
     b->modules &= ~MODULE(LATENT_UP);
-    add_attention(b, builder_cut(b->split->sequence, b->split->context), keys,
+    add_attention(b, builder_cut(b->split->sequence, b->split->degrees.context), keys,
                   (query + model->value_width) / 2, causal);
     builder_linear(b, (struct linear){"attention output", 1, tokens, heads * model->value_width,
                                       model->hidden, TARGET_OUTPUT, 0});
@@ -163,7 +164,7 @@ static double add_dense_mlp(struct builder *b)
 {
     static const char *const names[2] = {"mlp in", "mlp out"};
     const struct architecture *model = b->model;
-    int64_t width = builder_cut(model->ffn, b->split->tensor);
+    int64_t width = builder_cut(model->ffn, b->split->degrees.tensor);
     return add_mlp(b, names, 1, b->tokens, width, MODULE(MLP), 0);
 }
 
@@ -176,10 +177,10 @@ static double add_experts(struct builder *b)
     static const char *const shared_names[2] = {"shared expert in", "shared expert out"};
     const struct architecture *model = b->model;
     const struct layer_split *split = b->split;
-    bool whole = split->expert > 1;
-    int64_t experts = builder_cut(model->experts, split->expert);
-    int64_t tokens = whole ? builder_cut(b->tokens, split->tensor) : b->tokens;
-    int ranks = !whole ? split->tensor : split->expert_tensor > 1 ? split->expert_tensor : 1;
+    bool whole = split->degrees.expert > 1;
+    int64_t experts = builder_cut(model->experts, split->degrees.expert);
+    int64_t tokens = whole ? builder_cut(b->tokens, split->degrees.tensor) : b->tokens;
+    int ranks = !whole ? split->degrees.tensor : split->expert_tensor > 1 ? split->expert_tensor : 1;
     int64_t width = builder_cut(model->expert_ffn, ranks);
     double busy = whole && split->imbalance > 1.0 ? split->imbalance : 1.0;
     int64_t gathered = (int64_t)((double)(whole ? tokens * ranks : tokens) * busy);
@@ -201,7 +202,7 @@ static double add_experts(struct builder *b)
     b->work->low = low;
     b->work->parameters = others;
     if (model->shared_experts > 0) {
-        int64_t shared = builder_cut(model->shared_experts * model->expert_ffn, split->tensor);
+        int64_t shared = builder_cut(model->shared_experts * model->expert_ffn, split->degrees.tensor);
         kept += add_mlp(b, shared_names, 1, b->tokens, shared, MODULE(SHARED_EXPERTS), 0);
     }
     b->modules = 0;
@@ -220,7 +221,7 @@ void transformer_embedding(struct layer_work *work, const struct architecture *m
         work->parameters += hidden;
     }
     builder_stream(&b, "embedding", 3.0 * moved, 4.0 * moved);
-    work->parameters += ceil((double)model->vocabulary / split->tensor) * hidden +
+    work->parameters += ceil((double)model->vocabulary / split->degrees.tensor) * hidden +
                         (double)(model->positions + model->token_types) * hidden;
     work->input_bytes = work->output_bytes = moved;
     work->activation_bytes = work->selective_bytes =
@@ -244,7 +245,7 @@ static double exchanged_width(const struct layer_split *split)
  * values and two of a gated MLP: they are added up in the copy before the scatter. */
 static void add_copies(struct builder *b, double row, bool gated)
 {
-    if (b->split->tensor == 1 || !b->software->gathers_copied)
+    if (b->split->degrees.tensor == 1 || !b->software->gathers_copied)
         return;
     double gathers = 2.0 * 2.0 * (2.0 * exchanged_width(b->split) - 1.0);
     struct kernel copies = {.kind = KERNEL_STREAM, .name = "copies of exchanges", .rate = COPY_RATE};
@@ -284,7 +285,7 @@ void transformer_block(struct layer_work *work, const struct architecture *model
     split_kept += dense ? add_dense_mlp(&b) : add_experts(&b);
     work->parameters += (2.0 + further) * hidden * (model->rms_norm ? 1.0 : 2.0);
     if (model->biased)
-        work->parameters += (hidden * 3.0 + (double)model->ffn) / split->tensor + 2.0 * hidden;
+        work->parameters += (hidden * 3.0 + (double)model->ffn) / split->degrees.tensor + 2.0 * hidden;
 
     /* two inputs of norms, two of matrices, two masks (Korthikanti et al. 2022, arXiv:2205.05198, section 4) */
     bool frozen = split->frozen && !software->eager;
@@ -301,7 +302,7 @@ void transformer_block(struct layer_work *work, const struct architecture *model
     if (software->eager && split->frozen && split->weight_bytes > 0.0)
         rows += parts * 3.0 * row;
     double unscored = (rows + further * row) * b.share + split_kept;
-    if (software->keeps_inputs && split->tensor > 1) {
+    if (software->keeps_inputs && split->degrees.tensor > 1) {
         unscored += parts * inputs * b.narrow * row * (1.0 - b.share);
         work->working_bytes += row; /* a sum before it is scattered */
     }
@@ -313,8 +314,8 @@ void transformer_block(struct layer_work *work, const struct architecture *model
     work->input_bytes = row * b.share;
     work->working_bytes += split_kept + row;
     work->output_bytes = row;
-    work->tensor_bytes = split->tensor > 1 ? row * exchanged_width(split) : 0.0;
-    work->tensor_forward = work->tensor_backward = split->tensor > 1 ? (crosses ? 3 : 2) : 0;
+    work->tensor_bytes = split->degrees.tensor > 1 ? row * exchanged_width(split) : 0.0;
+    work->tensor_forward = work->tensor_backward = split->degrees.tensor > 1 ? (crosses ? 3 : 2) : 0;
     builder_finish(&b);
 }
 
@@ -326,7 +327,7 @@ void transformer_join(struct layer_work *work, const struct architecture *model,
     double row = b.width * (double)b.tokens * (double)model->hidden;
     builder_passes(&b, "norms", 2.0 * PASSES, 3.0 * PASSES, row * b.share);
     builder_linear(&b, (struct linear){"join", 1, b.tokens, 2 * model->hidden,
-                                       builder_cut(model->hidden, split->tensor), 0, 0});
+                                       builder_cut(model->hidden, split->degrees.tensor), 0, 0});
     work->activation_bytes = work->selective_bytes = 4.0 * row * b.share;
     builder_finish(&b);
 }
@@ -338,7 +339,7 @@ void transformer_head(struct layer_work *work, const struct architecture *model,
     builder_begin(&b, work, model, split);
     int64_t outputs = model->vocabulary > 0 ? model->vocabulary : model->classes;
     int64_t tokens = model->vocabulary > 0 ? b.tokens : split->microbatch;
-    int64_t width = builder_cut(outputs, split->tensor);
+    int64_t width = builder_cut(outputs, split->degrees.tensor);
     double hidden = (double)model->hidden, row = b.width * (double)tokens * hidden;
     double logits = (double)tokens * (double)width;
     struct layer_split plain =
@@ -357,7 +358,7 @@ void transformer_head(struct layer_work *work, const struct architecture *model,
         work->parameters += 3.0 * hidden + (double)width;
     if (model->tied) /* the matrix of the embedding */
         work->parameters -= hidden * (double)width;
-    double split_kept = split->tensor > 1 ? split->software->loss_kept_split : 0.0;
+    double split_kept = split->degrees.tensor > 1 ? split->software->loss_kept_split : 0.0;
     work->activation_bytes = work->selective_bytes =
         2.0 * row + logits * (split_kept > 0.0 ? split_kept : split->software->loss_kept);
     work->input_bytes = row;

@@ -89,7 +89,7 @@ static bool best_widths(const struct hybrid *h, int least, int nodes, int *width
 
 static int replicas_of_node(const struct elastic_maker *maker, const struct plan_stage *stage)
 {
-    return maker->plan->types[stage->type].per_node / (stage->tensor * stage->context);
+    return maker->plan->types[stage->type].per_node / (stage->degrees.tensor * stage->degrees.context);
 }
 
 /* Takes the pipeline as a hybrid if its stages have whole nodes of replicas, and at least one stage has
@@ -105,9 +105,9 @@ static bool take_hybrid(struct hybrid *h, const struct elastic_maker *maker,
     for (int s = 0; s < h->stages; s++) {
         const struct plan_stage *stage = &pipeline->stages[s];
         int replicas = replicas_of_node(maker, stage);
-        if (stage->expert > 1 || replicas < 1 || stage->data % replicas != 0)
+        if (stage->degrees.expert > 1 || replicas < 1 || stage->degrees.data % replicas != 0)
             return false;
-        h->all[s] = stage->data / replicas;
+        h->all[s] = stage->degrees.data / replicas;
         h->time[s] = plan_stage_seconds(stage);
         several |= h->all[s] > 1;
     }
@@ -124,7 +124,7 @@ static bool add_hybrid(struct elastic_maker *maker, const struct plan_pipeline *
     double all_sum, all_slowest, sum, slowest;
     memcpy(stages, pipeline->stages, (size_t)h->stages * sizeof *stages);
     for (int s = 0; s < h->stages; s++)
-        stages[s].data = widths[s] * replicas_of_node(maker, &stages[s]);
+        stages[s].degrees.data = widths[s] * replicas_of_node(maker, &stages[s]);
     fewer.stages = stages;
     struct elastic_shape *shape = elastic_add_shape(maker, &member, 1, err);
     if (!shape)

@@ -95,7 +95,7 @@ static int64_t sharded_over(const struct plan *plan, const struct plan_pipeline 
 {
     int64_t groups = plan->technique.replicate > 1 ? plan->technique.replicate : 1;
     int64_t pipelines = plan_is_mix(plan) ? pipeline->copies : pipelines_of(plan);
-    return plan->sharding >= 1 ? pipelines / groups * stage->data * stage->context : 1;
+    return plan->sharding >= 1 ? pipelines / groups * stage->degrees.data * stage->degrees.context : 1;
 }
 
 /* Bytes that a device of the stage holds after a reconfiguration: its parameters, and its optimizer
@@ -118,7 +118,7 @@ static bool check_stage(const struct elastic_maker *maker, const struct plan_sta
         return at_stage(maker, stage, err, "expected the stage's seconds");
     if (stage->type < 0 || stage->type >= maker->plan->type_count)
         return at_stage(maker, stage, err, "expected a device type");
-    if (stage->tensor < 1 || stage->context < 1 || stage->data < 1 ||
+    if (stage->degrees.tensor < 1 || stage->degrees.context < 1 || stage->degrees.data < 1 ||
         plan_stage_devices(stage) > PLAN_MAX_DEVICES)
         return at_stage(maker, stage, err, "expected degrees of at least 1 and not too many devices");
     return true;
@@ -130,8 +130,7 @@ static bool check_chunks(const struct elastic_maker *maker, const struct plan_pi
 {
     for (int s = columns; s < pipeline->stage_count; s++) {
         const struct plan_stage *stage = &pipeline->stages[s], *first = &pipeline->stages[s % columns];
-        if (stage->type != first->type || stage->tensor != first->tensor ||
-            stage->context != first->context || stage->data != first->data || stage->expert != first->expert)
+        if (stage->type != first->type || !degrees_are_equal(&stage->degrees, &first->degrees))
             return at_stage(maker, stage, err, "expected the device type and the degrees of the first chunk");
     }
     return true;

@@ -49,8 +49,8 @@ static void add_slot(struct layout *layout, const struct plan_stage *stage, int 
     struct elastic_slot *slot = &layout->slots[layout->slot_count++];
     int ways = elastic_ways(layout->maker, stage, copies), devices = plan_stage_devices(stage);
     int group = elastic_shard_pipelines(layout->maker);
-    if (stage->expert <= 1 && group > 1) /* context parallel ranks have the same shards */
-        rank = rank / devices % group * stage->tensor + rank % devices % stage->tensor;
+    if (stage->degrees.expert <= 1 && group > 1) /* context parallel ranks have the same shards */
+        rank = rank / devices % group * stage->degrees.tensor + rank % devices % stage->degrees.tensor;
     *slot = (struct elastic_slot){
         .position = place->kind * ELASTIC_MAX_NODES + place->node,
         .device = place->device,
@@ -176,8 +176,8 @@ int elastic_shard_pipelines(const struct elastic_maker *maker)
 
 int elastic_ways(const struct elastic_maker *maker, const struct plan_stage *stage, int copies)
 {
-    return stage->expert > 1 ? copies * plan_stage_devices(stage)
-                             : elastic_shard_pipelines(maker) * stage->tensor;
+    return stage->degrees.expert > 1 ? copies * plan_stage_devices(stage)
+                                     : elastic_shard_pipelines(maker) * stage->degrees.tensor;
 }
 
 int elastic_copies_together(const struct elastic_maker *maker, const struct plan_pipeline *pipeline)

@@ -35,9 +35,10 @@ static int fold_of(const struct run *run)
 {
     const struct job *job = &run->job;
     uint64_t hash = 1469598103934665603u;
-    int64_t values[] = {job->devices,       job->tensor,        job->pipeline,     job->context,
-                        job->expert,        job->microbatch,    job->batch,        job->sequence,
-                        (int64_t)job->type, job->model->hidden, job->model->heads, job->model->layers};
+    int64_t values[] = {job->devices,         job->degrees.tensor, job->degrees.pipeline,
+                        job->degrees.context, job->degrees.expert, job->microbatch,
+                        job->batch,           job->sequence,       (int64_t)job->type,
+                        job->model->hidden,   job->model->heads,   job->model->layers};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         hash = (hash ^ (uint64_t)values[i]) * 1099511628211u;
     return (int)((hash >> 32) % FOLDS);

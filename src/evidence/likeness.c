@@ -54,10 +54,10 @@ struct likeness likeness_of(const struct job *job, const struct job_time *time)
             {
                 [LIKENESS_PARAMETERS] = log2(fmax(architecture_parameters(job->model), 1.0)),
                 [LIKENESS_TOKENS] = log2(fmax((double)(job->microbatch * job->sequence), 1.0)),
-                [LIKENESS_TENSOR] = log2(fmax(job->tensor, 1.0)),
-                [LIKENESS_PIPELINE] = log2(fmax(job->pipeline, 1.0)),
-                [LIKENESS_CONTEXT] = log2(fmax(job->context, 1.0)),
-                [LIKENESS_EXPERT] = log2(fmax(job->expert, 1.0)),
+                [LIKENESS_TENSOR] = log2(fmax(job->degrees.tensor, 1.0)),
+                [LIKENESS_PIPELINE] = log2(fmax(job->degrees.pipeline, 1.0)),
+                [LIKENESS_CONTEXT] = log2(fmax(job->degrees.context, 1.0)),
+                [LIKENESS_EXPERT] = log2(fmax(job->degrees.expert, 1.0)),
                 [LIKENESS_BUBBLE] = time->seconds > 0.0 ? time->bubble / time->seconds : 0.0,
             },
     };

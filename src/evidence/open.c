@@ -63,7 +63,7 @@ static bool fits_recomputed(const struct run *run, struct job job)
 
 static bool fits_sharded(const struct run *run, struct job job)
 {
-    unsigned shardings = job.pipeline > 1 ? job.software->zero_staged : job.software->zero;
+    unsigned shardings = job.degrees.pipeline > 1 ? job.software->zero_staged : job.software->zero;
     if (fits_recomputed(run, job))
         return true;
     for (job.sharding = 0; job.sharding <= 3 && (run->open & OPEN_SHARDING); job.sharding++)

@@ -39,10 +39,10 @@ static int compare_jobs(const struct run *a, const struct run *b)
 static int compare_splits(const struct run *a, const struct run *b)
 {
     int order;
-    COMPARE(job.tensor);
-    COMPARE(job.pipeline);
-    COMPARE(job.context);
-    COMPARE(job.expert);
+    COMPARE(job.degrees.tensor);
+    COMPARE(job.degrees.pipeline);
+    COMPARE(job.degrees.context);
+    COMPARE(job.degrees.expert);
     COMPARE(job.chunks);
     COMPARE(job.sharding);
     COMPARE(job.microbatch);

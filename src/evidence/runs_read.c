@@ -286,7 +286,7 @@ static void read_exchanges(struct reader *r)
 {
     struct job *job = &r->run->job;
     const char *notes = cell(r, "notes");
-    if (job->expert <= 1)
+    if (job->degrees.expert <= 1)
         return;
     if (contains(notes, "DeepEP") || contains(notes, "HybridEP"))
         job->technique.dispatch = DISPATCH_DEEPEP;
@@ -310,14 +310,14 @@ static bool read_degrees(struct reader *r)
     struct run *run = r->run;
     struct job *job = &run->job;
     const struct software *software = job->software;
-    job->tensor = degree(r, "tp");
-    job->pipeline = degree(r, "pp");
-    job->context = degree(r, "cp");
-    job->expert = degree(r, "ep");
+    job->degrees.tensor = degree(r, "tp");
+    job->degrees.pipeline = degree(r, "pp");
+    job->degrees.context = degree(r, "cp");
+    job->degrees.expert = degree(r, "ep");
     int64_t data = whole(r, "dp", 1, MAX_DEVICES, 0);
     int64_t devices = whole(r, "gpus", 1, MAX_DEVICES, 0);
     int64_t chunks = whole(r, "vp", 0, MAX_LAYERS, 0);
-    int64_t model_parallel = (int64_t)job->tensor * job->pipeline * job->context;
+    int64_t model_parallel = (int64_t)job->degrees.tensor * job->degrees.pipeline * job->degrees.context;
     bool zero = contains(run->framework, "ZeRO") || software->fully_sharded;
     bool shared =
         software->sharded && !contains(cell(r, "notes"), "ds=N"); /* BigScience: without DeepSpeed's ZeRO */
@@ -333,13 +333,14 @@ static bool read_degrees(struct reader *r)
     if (devices % model_parallel != 0)
         return cannot(r, "tensor x pipeline x context parallel does not divide its devices");
     job->devices = (int)devices;
-    job->data = (int)(devices / model_parallel);
+    job->degrees.data = (int)(devices / model_parallel);
     read_exchanges(r);
     job->technique.tensor_overlap = tensor_overlap_of(r);
     if (cells_has_item(cell(r, "notes"), "no overlap") && software_supports(software, TECHNIQUE_DATA_OVERLAP))
         job->technique.data_overlap = SWITCH_OFF;
-    bool interleaves = job->pipeline > 1 && software->interleaves && run->model.layers % job->pipeline == 0;
-    job->chunks = chunks > 0 ? (int)chunks : interleaves ? run->model.layers / job->pipeline : 1;
+    bool interleaves =
+        job->degrees.pipeline > 1 && software->interleaves && run->model.layers % job->degrees.pipeline == 0;
+    job->chunks = chunks > 0 ? (int)chunks : interleaves ? run->model.layers / job->degrees.pipeline : 1;
     return true;
 }
 
@@ -354,7 +355,7 @@ static bool read_recompute(struct reader *r)
         return cannot(r, "recompute: expected full, selective or none, found '%s'", text);
     bool selective = given && run->job.recompute == RECOMPUTE_SELECTIVE;
     int modules = run->job.technique.modules;
-    bool staged = run->job.pipeline > 1 && cells_is_empty(cell(r, "vp"));
+    bool staged = run->job.degrees.pipeline > 1 && cells_is_empty(cell(r, "vp"));
     run->open =
         (given && !contains(text, "policy") ? 0 : OPEN_RECOMPUTE | OPEN_MODULES) |
         (selective && modules == 0 && software_supports(run->job.software, TECHNIQUE_MODULES) ? OPEN_MODULES
@@ -367,8 +368,8 @@ static bool read_recompute(struct reader *r)
     /* ZeRO-1 in groups: copies of the shards */
     const char *shards = strstr(cell(r, "notes"), "zero1=");
     int group;
-    if (shards && sscanf(shards, "zero1=%6d", &group) == 1 && group > 0 && run->job.data % group == 0)
-        run->job.technique.replicate = run->job.data / group;
+    if (shards && sscanf(shards, "zero1=%6d", &group) == 1 && group > 0 && run->job.degrees.data % group == 0)
+        run->job.technique.replicate = run->job.degrees.data / group;
     /* PyTorch's first FSDP leaves gathered weights where they have no gradients */
     if (job_is_frozen(&run->job) && contains(run->framework, "LitGPT"))
         run->job.technique.reshard = SWITCH_OFF;
@@ -385,18 +386,18 @@ static bool read_batch(struct reader *r)
     if (r->run->reason)
         return false;
     /* where they contradict each other, the micro-batch was left over from another row */
-    if (count > 0 && job->batch > 0 && job->batch % (job->data * count) == 0)
-        job->microbatch = job->batch / (job->data * count);
+    if (count > 0 && job->batch > 0 && job->batch % (job->degrees.data * count) == 0)
+        job->microbatch = job->batch / (job->degrees.data * count);
     if (job->batch == 0)
-        job->batch = job->microbatch * count * job->data;
+        job->batch = job->microbatch * count * job->degrees.data;
     if (r->run->ran_out) { /* one micro-batch of one sequence is the least that can run out */
         job->microbatch = job->microbatch > 0 ? job->microbatch : 1;
-        job->batch = job->batch > 0 ? job->batch : job->microbatch * job->data;
+        job->batch = job->batch > 0 ? job->batch : job->microbatch * job->degrees.data;
     }
-    if (job->software->one_pass && count == 0 && job->pipeline == 1 && job->batch >= job->data &&
-        job->batch / job->data <= MAX_MICROBATCH)
-        job->microbatch = job->batch / job->data;
-    if (job->software->splits_local_batch && job->pipeline > 1)
+    if (job->software->one_pass && count == 0 && job->degrees.pipeline == 1 &&
+        job->batch >= job->degrees.data && job->batch / job->degrees.data <= MAX_MICROBATCH)
+        job->microbatch = job->batch / job->degrees.data;
+    if (job->software->splits_local_batch && job->degrees.pipeline > 1)
         job->microbatch = 1;
     if (job->sequence < 1 || job->batch < 1 || job->microbatch < 1)
         return cannot(r, "no sequence, global batch or micro-batch");

@@ -72,14 +72,15 @@ static void print_split(const struct job_search_report *report, struct text *out
 {
     const struct job *job = &report->answer.search->plans[0].job;
     int idle = report->answer.question->job.devices - job->devices;
-    text_format(out, "\ntensor %d x context %d x pipeline %d x data %d = %d device%s, ", job->tensor,
-                job->context, job->pipeline, job->data, job->devices, job->devices == 1 ? "" : "s");
+    text_format(out, "\ntensor %d x context %d x pipeline %d x data %d = %d device%s, ", job->degrees.tensor,
+                job->degrees.context, job->degrees.pipeline, job->degrees.data, job->devices,
+                job->devices == 1 ? "" : "s");
     if (idle > 0)
         text_format(out, "%d idle: using them would not be faster\n", idle);
     else
         text_add(out, "none idle\n");
-    if (job->expert > 1)
-        text_format(out, "expert parallel %d\n", job->expert);
+    if (job->degrees.expert > 1)
+        text_format(out, "expert parallel %d\n", job->degrees.expert);
     if (job->chunks > 1)
         text_format(out, "%d chunks per stage (%s)\n", job->chunks,
                     job_is_folded(job) ? "in a V" : "interleaved 1F1B");
@@ -110,8 +111,8 @@ static void print_simpler(const struct job_search_report *report, struct text *o
             between = " and ";
         }
     text_format(out, ": %.1f %% slower, with tensor %d x context %d x pipeline %d x data %d (--fix ",
-                100.0 * (simpler->time.seconds / best->time.seconds - 1.0), simpler->job.tensor,
-                simpler->job.context, simpler->job.pipeline, simpler->job.data);
+                100.0 * (simpler->time.seconds / best->time.seconds - 1.0), simpler->job.degrees.tensor,
+                simpler->job.degrees.context, simpler->job.degrees.pipeline, simpler->job.degrees.data);
     between = "";
     for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
         if (job_dimension_value(&best->job, left_out[i].dimension) > 1 &&
@@ -181,7 +182,8 @@ static struct stage_row stage_row(const struct job_choice *plan, const struct jo
     int first = job_stage_first(job, layers->block_count, stage);
     int last = job_stage_first(job, layers->block_count, stage + 1);
     struct job_layer layer = job_stage(job, layers, stage, first, last);
-    bool folded = job_is_folded(job), begins = stage == 0, ends = stage == (folded ? 0 : job->pipeline - 1);
+    bool folded = job_is_folded(job), begins = stage == 0,
+         ends = stage == (folded ? 0 : job->degrees.pipeline - 1);
     const struct job_pass device = job_device_pass(job, layers, stage),
                           *pass = folded ? &device : &layer.pass;
     const struct job_time *time = &plan->time;
@@ -211,14 +213,14 @@ static void print_stages(const struct job_choice *plan, struct text *out)
     const struct job *job = &plan->job;
     struct job_layers layers = job_layers_of(job);
     struct unit_texts texts = {0};
-    if (job->pipeline == 1)
+    if (job->degrees.pipeline == 1)
         return;
     text_format(out, "\n%6s %6s %-9s %11s %8s %9s %7s %7s %s\n", "stages", "blocks", "and", "micro-batch",
                 "compute", "transfers", "after", "waits", " memory");
-    for (int stage = 0, end; stage < job->pipeline; stage = end) {
+    for (int stage = 0, end; stage < job->degrees.pipeline; stage = end) {
         struct stage_row row = stage_row(plan, &layers, stage), last = row;
         char range[32], memory[80];
-        for (end = stage + 1; end < job->pipeline; end++) {
+        for (end = stage + 1; end < job->degrees.pipeline; end++) {
             struct stage_row next = stage_row(plan, &layers, end);
             if (!rows_alike(&row, &next))
                 break;
@@ -284,9 +286,9 @@ static void print_plans(const struct job_search_report *report, struct text *out
         const struct job *job = &plan->job;
         text_format(out, "%10s %4.1f %% %3d %2d %2d %3d %4d %3" PRId64 " %2d %4d %-9s %7d %9s",
                     unit_text(&texts, plan->time.seconds, UNIT_TIME),
-                    100.0 * (plan->time.seconds / search->plans[0].time.seconds - 1.0), job->tensor,
-                    job->context, job->expert, job->pipeline, job->data, job->microbatch, job->chunks,
-                    job->sharding, recompute_name(job->recompute), job->devices,
+                    100.0 * (plan->time.seconds / search->plans[0].time.seconds - 1.0), job->degrees.tensor,
+                    job->degrees.context, job->degrees.expert, job->degrees.pipeline, job->degrees.data,
+                    job->microbatch, job->chunks, job->sharding, recompute_name(job->recompute), job->devices,
                     unit_text(&texts, plan->memory.total, UNIT_BYTES));
         print_money(report, plan, out);
         uneven |= job->stage_blocks != NULL;

@@ -98,12 +98,12 @@ struct simulated_score simulated_score(const struct simulated *simulated, const 
 
 static bool has_pipeline(const struct run *run)
 {
-    return run->job.pipeline > 1;
+    return run->job.degrees.pipeline > 1;
 }
 
 static bool has_none(const struct run *run)
 {
-    return run->job.pipeline == 1;
+    return run->job.degrees.pipeline == 1;
 }
 
 static bool has_shards(const struct run *run)

@@ -44,7 +44,7 @@ static struct job with_layers(struct job job, int layers)
 /* Recomputes as few blocks of each chunk as fit, if any number does. */
 static void settle_layers(struct job *job)
 {
-    int least = 0, enough = job_block_count(job) / (job->pipeline * job->chunks);
+    int least = 0, enough = job_block_count(job) / (job->degrees.pipeline * job->chunks);
     struct job other = with_layers(*job, enough);
     if (enough < 1 || !run_job_fits(&other))
         return;

@@ -223,8 +223,8 @@ static void describe_split(const struct plan *plan, const struct plan_alternativ
     snprintf(row->label, sizeof row->label, "this plan");
     if (split->microbatch > 0 && plan->pipeline_count == 1)
         snprintf(row->label, sizeof row->label, "tp %d cp %d ep %d pp %d dp %d, mbs %lld vp %d",
-                 split->tensor, split->context, split->expert, split->pipeline, split->data,
-                 (long long)split->microbatch, split->chunks);
+                 split->degrees.tensor, split->degrees.context, split->degrees.expert,
+                 split->degrees.pipeline, split->degrees.data, (long long)split->microbatch, split->chunks);
     for (int i = 0; i < split->part_count; i++)
         add_part(row, split->parts[i].value, colour_of_part(i));
 }

@@ -40,9 +40,9 @@ static bool set_degrees(const struct launch_options *options, struct job *job, s
         const struct launch_value *said;
         int *to;
     } degrees[] = {
-        {&options->tensor, &job->tensor},   {&options->pipeline, &job->pipeline},
-        {&options->context, &job->context}, {&options->expert, &job->expert},
-        {&options->chunks, &job->chunks},   {&options->sharding, &job->sharding},
+        {&options->tensor, &job->degrees.tensor},   {&options->pipeline, &job->degrees.pipeline},
+        {&options->context, &job->degrees.context}, {&options->expert, &job->degrees.expert},
+        {&options->chunks, &job->chunks},           {&options->sharding, &job->sharding},
     };
     for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++) {
         if (!degrees[i].said->given)
@@ -52,13 +52,13 @@ static bool set_degrees(const struct launch_options *options, struct job *job, s
                              degrees[i].said->line, degrees[i].said->value);
         *degrees[i].to = (int)degrees[i].said->value;
     }
-    int64_t tensor = job->tensor, model_parallel = tensor * job->pipeline;
-    if (model_parallel > job->devices || model_parallel * job->context > job->devices ||
-        job->devices % (model_parallel * job->context) != 0)
+    int64_t tensor = job->degrees.tensor, model_parallel = tensor * job->degrees.pipeline;
+    if (model_parallel > job->devices || model_parallel * job->degrees.context > job->devices ||
+        job->devices % (model_parallel * job->degrees.context) != 0)
         return error_set(err, ERROR_INFEASIBLE,
                          "tensor %d x pipeline %d x context %d parallel does not divide %d devices",
-                         job->tensor, job->pipeline, job->context, job->devices);
-    job->data = (int)(job->devices / (model_parallel * job->context));
+                         job->degrees.tensor, job->degrees.pipeline, job->degrees.context, job->devices);
+    job->degrees.data = (int)(job->devices / (model_parallel * job->degrees.context));
     return true;
 }
 
@@ -68,34 +68,34 @@ static bool set_chunks(const struct launch_options *options, struct job *job, st
     if (!options->chunk_blocks.given)
         return true;
     int64_t blocks = options->chunk_blocks.value;
-    if (places % job->pipeline != 0 || places / job->pipeline % blocks != 0)
+    if (places % job->degrees.pipeline != 0 || places / job->degrees.pipeline % blocks != 0)
         return error_set(err, ERROR_INFEASIBLE,
                          "%" PRId64 " blocks on %d stages cannot be divided into chunks of %" PRId64, places,
-                         job->pipeline, blocks);
-    job->chunks = (int)(places / job->pipeline / blocks);
+                         job->degrees.pipeline, blocks);
+    job->chunks = (int)(places / job->degrees.pipeline / blocks);
     return true;
 }
 
 /* Sets the blocks of each stage: given ends, and the rest spread evenly over the other stages. */
 static bool spread(struct launch_options *options, struct job *job, struct error *err)
 {
-    int last = job->pipeline - 1;
+    int last = job->degrees.pipeline - 1;
     const struct launch_value *ends[2] = {&options->first_blocks, &options->last_blocks};
     bool ends_given[2] = {ends[0]->given, ends[1]->given && last > 0};
     int64_t left = job_block_count(job) + options->counts_embedding.given + options->counts_head.given;
-    int64_t inside = job->pipeline;
+    int64_t inside = job->degrees.pipeline;
     for (int i = 0; i < 2; i++)
         if (ends_given[i]) {
             left -= ends[i]->value;
             inside--;
         }
-    int *blocks = ARENA_ARRAY(&options->arena, (size_t)job->pipeline, int);
+    int *blocks = ARENA_ARRAY(&options->arena, (size_t)job->degrees.pipeline, int);
     if (!blocks)
         return error_memory(err);
     if (left < 0 || (inside == 0 ? left != 0 : left % inside != 0))
         return error_set(err, ERROR_INFEASIBLE,
                          "%d blocks cannot be placed on %d stages as the arguments require",
-                         job_block_count(job), job->pipeline);
+                         job_block_count(job), job->degrees.pipeline);
     for (int i = 0; i <= last; i++)
         blocks[i] = inside > 0 ? (int)(left / inside) : 0;
     if (ends_given[0])
@@ -129,7 +129,7 @@ static bool set_stages(struct launch_options *options, struct job *job, struct e
         return error_set(err, ERROR_INFEASIBLE,
                          "the layout has %" PRId64
                          " blocks on %d stages, the model %d, the pipeline %d stages",
-                         sum, options->stage_count, job_block_count(job), job->pipeline);
+                         sum, options->stage_count, job_block_count(job), job->degrees.pipeline);
     for (int i = 0; i < options->stage_count && !differs; i++)
         differs = options->stage_blocks[i] != job_stage_blocks(&own, i);
     job->stage_blocks = differs ? options->stage_blocks : NULL;
@@ -145,10 +145,10 @@ static void set_batch(const struct launch_options *options, struct job *job)
     if (options->batch.given)
         job->batch = options->batch.value;
     else if (options->rank_batch.given)
-        job->batch = options->rank_batch.value * job->data;
+        job->batch = options->rank_batch.value * job->degrees.data;
     else if (options->accumulation.given && options->microbatch.given &&
              options->microbatch.value < 1 << 24 && options->accumulation.value < 1 << 24)
-        job->batch = options->microbatch.value * options->accumulation.value * job->data;
+        job->batch = options->microbatch.value * options->accumulation.value * job->degrees.data;
     if (options->document.given)
         job->document = options->document.value;
     if (options->frozen.given) {
@@ -193,14 +193,15 @@ static bool fix(struct job_question *question, enum job_dimension dimension, con
 bool launch_fix(struct launch_options *options, struct job_question *question, struct error *err)
 {
     struct job job = question->job;
-    job.tensor = job.pipeline = job.context = job.expert = job.data = job.chunks = 1;
+    job.degrees = DEGREES_ONE;
+    job.chunks = 1;
     if (!launch_check(options, question->job.devices, err) || !launch_apply(options, &job, err))
         return false;
     question->job.batch = job.batch;
     question->job.sequence = job.sequence;
     question->job.type = job.type;
     question->stage_blocks = job.stage_blocks;
-    question->stage_count = job.pipeline;
+    question->stage_count = job.degrees.pipeline;
     for (int k = 0; k < TECHNIQUE_COUNT; k++)
         if (!fix(question, (enum job_dimension)(JOB_TECHNIQUE + k), &job, options->technique[k].given, err))
             return false;

@@ -11,14 +11,14 @@ static bool is_fp8_or_less(const struct job *job)
 
 static bool is_pipeline(const struct job *job)
 {
-    return job->pipeline > 1;
+    return job->degrees.pipeline > 1;
 }
 
 static bool is_even(const struct job *job)
 {
     if (!job->model)
         return false; /* an outline */
-    for (int i = 1; i < job->pipeline; i++)
+    for (int i = 1; i < job->degrees.pipeline; i++)
         if (job_stage_blocks(job, i) != job_stage_blocks(job, 0))
             return false;
     return true;
@@ -57,7 +57,7 @@ static void write_parts(struct json *json, const struct launch_subject *of)
     const struct job *job = of->job;
     int first = 0, last = 0;
     json_open(json, "pipeline_module", '{');
-    json_integer(json, "num_stages", job->pipeline);
+    json_integer(json, "num_stages", job->degrees.pipeline);
     if (is_even(job))
         json_string(json, "partition_method", "type:transformer");
     if (of->is_job && job->recompute == RECOMPUTE_FULL)
@@ -75,19 +75,19 @@ static void write_parts(struct json *json, const struct launch_subject *of)
 /* Returns whether DeepSpeed itself splits matrices (AutoTP, which knows neither pipelines nor ZeRO 3). */
 static bool splits_tensors(const struct job *job)
 {
-    return job->tensor > 1 && !is_pipeline(job) && job->sharding <= 2;
+    return job->degrees.tensor > 1 && !is_pipeline(job) && job->sharding <= 2;
 }
 
 /* Writes the settings of a job that no key of DeepSpeed has, so that `rehearse price` finds them again. */
 static void write_settings(struct json *json, const struct job *job)
 {
     json_integer(json, "sequence", job->sequence);
-    if (job->tensor > 1)
-        json_integer(json, "tensor", job->tensor);
-    if (job->context > 1)
-        json_integer(json, "context", job->context);
-    if (job->expert > 1)
-        json_integer(json, "expert", job->expert);
+    if (job->degrees.tensor > 1)
+        json_integer(json, "tensor", job->degrees.tensor);
+    if (job->degrees.context > 1)
+        json_integer(json, "context", job->degrees.context);
+    if (job->degrees.expert > 1)
+        json_integer(json, "expert", job->degrees.expert);
     if (job->recompute == RECOMPUTE_SELECTIVE)
         json_string(json, "recompute", recompute_name(job->recompute));
     if (is_fp8_or_less(job))
@@ -101,10 +101,10 @@ static void write_rest(struct json *json, const struct launch_subject *of)
         {true, "the model's sizes and the sequence: the model's own code"},
         {of->plan->microbatch <= 0,
          "batch sizes: as for micro-batches of one sample, since the plan does not know how many they have"},
-        {job->tensor > 1 && !splits_tensors(job),
+        {job->degrees.tensor > 1 && !splits_tensors(job),
          "tensor parallel: a model parallel unit (mpu), or the topology of PipelineModule"},
-        {job->context > 1, "context parallel: the model's own code (DeepSpeed-Ulysses)"},
-        {job->expert > 1, "expert parallel: ep_size of deepspeed.moe.layer.MoE"},
+        {job->degrees.context > 1, "context parallel: the model's own code (DeepSpeed-Ulysses)"},
+        {job->degrees.expert > 1, "expert parallel: ep_size of deepspeed.moe.layer.MoE"},
         {is_pipeline(job),
          "the pipeline: a PipelineModule of the arguments below; parts are the first block of each stage"},
         {is_pipeline(job) && !is_even(job),
@@ -132,8 +132,8 @@ static bool check_alike(const struct plan *plan, struct error *err)
         return error_set(err, ERROR_INFEASIBLE, "DeepSpeed's pipelines are all alike: the plan has %d kinds",
                          plan->pipeline_count);
     for (int s = 1; s < pipeline->stage_count; s++)
-        if (pipeline->stages[s].tensor != pipeline->stages[0].tensor ||
-            pipeline->stages[s].data != pipeline->stages[0].data)
+        if (pipeline->stages[s].degrees.tensor != pipeline->stages[0].degrees.tensor ||
+            pipeline->stages[s].degrees.data != pipeline->stages[0].degrees.data)
             return error_set(err, ERROR_INFEASIBLE,
                              "DeepSpeed's stages have as many devices each: stage 0 has %d, stage %d has %d",
                              plan_stage_devices(&pipeline->stages[0]), s,
@@ -158,7 +158,7 @@ static bool check(const struct job *job, struct error *err)
     if (job->chunks > 1)
         return error_set(err, ERROR_INFEASIBLE, "DeepSpeed's pipeline is not interleaved: %d chunks",
                          job->chunks);
-    if (job->pipeline > 1 && job->sharding >= 2) /* PipelineEngine.__init__ asserts it */
+    if (job->degrees.pipeline > 1 && job->sharding >= 2) /* PipelineEngine.__init__ asserts it */
         return error_set(err, ERROR_INFEASIBLE, "DeepSpeed's pipeline goes with ZeRO stage 0 or 1, not %d",
                          job->sharding);
     return (job->type != COST_FP64 && job->type != COST_INT8) ||
@@ -186,7 +186,7 @@ static void write_job(struct json *json, const struct job *job)
     json_close(json);
     if (splits_tensors(job)) {
         json_open(json, "tensor_parallel", '{');
-        json_integer(json, "autotp_size", job->tensor);
+        json_integer(json, "autotp_size", job->degrees.tensor);
         json_close(json);
     }
     write_switch(json, "bf16", job->type == COST_BF16 || is_fp8_or_less(job));
@@ -199,7 +199,7 @@ bool launch_write_deepspeed(const struct launch_subject *of, struct text *out, s
     struct json json = {.out = out};
     const struct plan_pipeline *pipeline = &of->plan->pipelines[0];
     int64_t microbatch = of->plan->microbatch > 0 ? of->plan->microbatch : 1;
-    int ranks = pipeline->stages[0].data; /* of each copy: they share its micro-batches */
+    int ranks = pipeline->stages[0].degrees.data; /* of each copy: they share its micro-batches */
     if (!check_alike(of->plan, err) || !check(of->job, err))
         return false;
     if (microbatch % ranks != 0)

@@ -16,7 +16,7 @@ static void add_layers(struct text *out, char letter, int count)
 static int alike_from(const struct job *job, int first)
 {
     int alike = 1;
-    while (first + alike < job->pipeline * job->chunks - 1 &&
+    while (first + alike < job->degrees.pipeline * job->chunks - 1 &&
            job_chunk_blocks(job, first + alike) == job_chunk_blocks(job, first))
         alike++;
     return alike;
@@ -25,7 +25,7 @@ static int alike_from(const struct job *job, int first)
 const char *megatron_layout_write(const struct job *job, struct arena *arena)
 {
     struct text out = {0};
-    int count = job->pipeline * job->chunks;
+    int count = job->degrees.pipeline * job->chunks;
     text_add(&out, "E");
     for (int i = 0; i < count;) {
         int alike = i > 0 ? alike_from(job, i) : 1;

@@ -92,7 +92,7 @@ static bool window(struct megatron_arguments *a, const struct architecture *mode
 /* DeepEP needs the router's weights in fp32 (megatron/core/transformer/transformer_config.py). */
 static void exchanges(struct megatron_arguments *a, const struct job *job)
 {
-    bool deepep = job->expert > 1 && job_dispatcher(job) == DISPATCH_DEEPEP;
+    bool deepep = job->degrees.expert > 1 && job_dispatcher(job) == DISPATCH_DEEPEP;
     enum expert_overlap overlap = job_overlap(job);
     word(a, MEGATRON_DISPATCHER, deepep ? "flex" : "alltoall");
     flag(a, MEGATRON_DEEPEP, deepep);
@@ -109,14 +109,14 @@ static bool context(struct megatron_arguments *a, const struct job *job)
                                         [CONTEXT_ULYSSES] = "a2a",
                                         [CONTEXT_HIERARCHICAL] = "a2a+p2p"};
     enum context_kind kind = job_context_kind(job);
-    number(a, MEGATRON_CONTEXT, job->context);
-    if (job->context == 1 || job->technique.context_kind == CONTEXT_USUAL)
+    number(a, MEGATRON_CONTEXT, job->degrees.context);
+    if (job->degrees.context == 1 || job->technique.context_kind == CONTEXT_USUAL)
         return true;
     word(a, MEGATRON_CONTEXT_KIND, kinds[kind]);
     if (kind != CONTEXT_HIERARCHICAL)
         return true;
     int neighbours = job_context_neighbours(job);
-    const char *sizes = arena_format(&a->arena, "%d %d", neighbours, job->context / neighbours);
+    const char *sizes = arena_format(&a->arena, "%d %d", neighbours, job->degrees.context / neighbours);
     word(a, MEGATRON_CONTEXT_SIZES, sizes);
     return sizes;
 }
@@ -135,10 +135,10 @@ static bool experts(struct megatron_arguments *a, const struct job *job)
          job->technique.expert_kernels != SWITCH_OFF && job->type != COST_FP16 && job->type != COST_FP32 &&
              job->type != COST_TF32);
     exchanges(a, job);
-    number(a, MEGATRON_EXPERT, job->expert);
+    number(a, MEGATRON_EXPERT, job->degrees.expert);
     /* without expert parallelism experts are split like all else (cost/transformer.c) */
     int split = job->technique.expert_tensor > 1 ? job->technique.expert_tensor : 1;
-    number(a, MEGATRON_EXPERT_TENSOR, job->expert > 1 ? split : job->tensor);
+    number(a, MEGATRON_EXPERT_TENSOR, job->degrees.expert > 1 ? split : job->degrees.tensor);
     return megatron_expert_layers(a, model);
 }
 
@@ -171,11 +171,11 @@ static void model_sizes(struct megatron_arguments *a, const struct job *job)
 static bool is_even(const struct job *job, bool embedding, bool head)
 {
     int places = job_block_count(job) + embedding + head;
-    if (places % (job->pipeline * job->chunks) != 0)
+    if (places % (job->degrees.pipeline * job->chunks) != 0)
         return false;
-    for (int i = 0; i < job->pipeline; i++) {
-        int less = (embedding && i == 0) + (head && i == job->pipeline - 1);
-        if (job_stage_blocks(job, i) != places / job->pipeline - less)
+    for (int i = 0; i < job->degrees.pipeline; i++) {
+        int less = (embedding && i == 0) + (head && i == job->degrees.pipeline - 1);
+        if (job_stage_blocks(job, i) != places / job->degrees.pipeline - less)
             return false;
     }
     return true;
@@ -186,9 +186,9 @@ static bool is_even(const struct job *job, bool embedding, bool head)
 static bool is_even_inside(const struct job *job)
 {
     bool even = job->chunks == 1;
-    for (int i = 0; even && i < job->pipeline; i++)
+    for (int i = 0; even && i < job->degrees.pipeline; i++)
         even = job_stage_blocks(job, i) > 0;
-    for (int i = 2; even && i < job->pipeline - 1; i++)
+    for (int i = 2; even && i < job->degrees.pipeline - 1; i++)
         even = job_stage_blocks(job, i) == job_stage_blocks(job, 1);
     return even;
 }
@@ -197,18 +197,18 @@ static bool is_even_inside(const struct job *job)
  * rest (megatron/core/pipeline_parallel/schedules.py: a rest is at least as many as there are stages). */
 static int64_t chunk_group(const struct job *job)
 {
-    int64_t count = job_microbatches(job), group = job->pipeline;
-    while (count % group != 0 && count % group < job->pipeline)
+    int64_t count = job_microbatches(job), group = job->degrees.pipeline;
+    while (count % group != 0 && count % group < job->degrees.pipeline)
         group++;
     return group;
 }
 
 static bool stages(struct megatron_arguments *a, const struct job *job)
 {
-    int first = job_stage_blocks(job, 0), last = job_stage_blocks(job, job->pipeline - 1);
-    int inside = job->pipeline > 2 ? job_stage_blocks(job, 1) : last;
-    number(a, MEGATRON_PIPELINE, job->pipeline);
-    if (job->chunks > 1 && chunk_group(job) != job->pipeline)
+    int first = job_stage_blocks(job, 0), last = job_stage_blocks(job, job->degrees.pipeline - 1);
+    int inside = job->degrees.pipeline > 2 ? job_stage_blocks(job, 1) : last;
+    number(a, MEGATRON_PIPELINE, job->degrees.pipeline);
+    if (job->chunks > 1 && chunk_group(job) != job->degrees.pipeline)
         number(a, MEGATRON_CHUNK_GROUP, chunk_group(job));
     if (job->chunks == 1 && is_even_inside(job)) {
         if (first != inside)
@@ -312,11 +312,11 @@ static bool arguments_of(const struct job *job, struct megatron_arguments *a)
 {
     model_sizes(a, job);
     attention(a, job->model);
-    number(a, MEGATRON_TENSOR, job->tensor);
+    number(a, MEGATRON_TENSOR, job->degrees.tensor);
     flag(a, MEGATRON_SEQUENCE_PARALLEL,
-         job->tensor > 1 &&
+         job->degrees.tensor > 1 &&
              (software_splits_norms(job->software, job->technique.sequence) || job->model->experts > 0));
-    flag(a, MEGATRON_TENSOR_OVERLAP, job->tensor > 1 && job->technique.tensor_overlap == SWITCH_ON);
+    flag(a, MEGATRON_TENSOR_OVERLAP, job->degrees.tensor > 1 && job->technique.tensor_overlap == SWITCH_ON);
     data_parallel(a, job);
     number(a, MEGATRON_MICROBATCH, job->microbatch);
     number(a, MEGATRON_BATCH, job->batch);
@@ -364,10 +364,10 @@ static bool check(const struct job *job, struct error *err)
     if (job->type == COST_FP64 || job->type == COST_INT8)
         return error_set(err, ERROR_INFEASIBLE, "Megatron-LM does not train in %s",
                          cost_type_name(job->type));
-    if (job->chunks > 1 && job_microbatches(job) < job->pipeline)
+    if (job->chunks > 1 && job_microbatches(job) < job->degrees.pipeline)
         return error_set(err, ERROR_INFEASIBLE,
                          "an interleaved pipeline of %d stages needs as many micro-batches, not %" PRId64,
-                         job->pipeline, job_microbatches(job));
+                         job->degrees.pipeline, job_microbatches(job));
     return true;
 }
 
@@ -411,9 +411,11 @@ static void add_head(struct text *out, const struct launch_subject *of)
     const struct job *job = of->job;
     const struct architecture *model = job->model;
     const struct launch_note notes[] = {
-        {model->kv_rank == 0 && model->kv_heads % job->tensor != 0, /* transformer_config.py, up to 0.15 */
+        {model->kv_rank == 0 &&
+             model->kv_heads % job->degrees.tensor != 0, /* transformer_config.py, up to 0.15 */
          "needs Megatron-Core 0.16 or later: groups of heads that tensor parallel does not divide"},
-        {model->experts > 0 && job->tensor > 1 && !job->software->sequence_parallel, /* arguments.py */
+        {model->experts > 0 && job->degrees.tensor > 1 &&
+             !job->software->sequence_parallel, /* arguments.py */
          "sequence parallel, which experts with tensor parallel need there"},
         {model->kv_rank == 0 && model->rope_yarn > 0.0 && job->sequence > model->sequence,
          "needs Megatron-LM of August 2026 or later: YaRN without latent attention"},

@@ -43,17 +43,17 @@ static bool check_stage(const struct launch_subject *of, int p, int s, struct er
     if (stage->type != first->type)
         return error_set(err, ERROR_INFEASIBLE, "Oobleck's templates are for one hardware: '%s' and '%s'",
                          of->plan->types[first->type].name, type->name);
-    if (stage->tensor != first->tensor)
+    if (stage->degrees.tensor != first->degrees.tensor)
         return error_set(err, ERROR_INFEASIBLE, "Oobleck's stages have one tensor parallel degree: %d and %d",
-                         first->tensor, stage->tensor);
-    if (stage->data > 1)
+                         first->degrees.tensor, stage->degrees.tensor);
+    if (stage->degrees.data > 1)
         return error_set(err, ERROR_INFEASIBLE,
                          "Oobleck copies whole pipelines, not stages: stage %d has data parallel %d", s,
-                         stage->data);
-    if (type->per_node > 0 && stage->tensor > type->per_node)
+                         stage->degrees.data);
+    if (type->per_node > 0 && stage->degrees.tensor > type->per_node)
         return error_set(err, ERROR_INFEASIBLE,
                          "a stage of Oobleck's is on one node: tensor parallel %d, nodes of %d devices",
-                         stage->tensor, type->per_node);
+                         stage->degrees.tensor, type->per_node);
     launch_blocks(of, stage, &begin, &end);
     return begin < end || error_set(err, ERROR_INFEASIBLE, "stage %d has no block, which Oobleck refuses", s);
 }
@@ -63,10 +63,10 @@ static bool check_degrees(const struct job *job, struct error *err)
     if (job->chunks > 1)
         return error_set(err, ERROR_INFEASIBLE, "Oobleck's pipelines are not interleaved: %d chunks",
                          job->chunks);
-    if (job->context > 1 || job->expert > 1)
+    if (job->degrees.context > 1 || job->degrees.expert > 1)
         return error_set(err, ERROR_INFEASIBLE, "Oobleck has no %s parallelism: degree %d",
-                         job->context > 1 ? "context" : "expert",
-                         job->context > 1 ? job->context : job->expert);
+                         job->degrees.context > 1 ? "context" : "expert",
+                         job->degrees.context > 1 ? job->degrees.context : job->degrees.expert);
     return true;
 }
 
@@ -76,11 +76,11 @@ static bool check(const struct launch_subject *of, struct error *err)
     const struct architecture *model = of->is_job ? job->model : NULL;
     if (!check_degrees(job, err))
         return false;
-    if (of->is_job && job->tensor > job->devices_per_node)
+    if (of->is_job && job->degrees.tensor > job->devices_per_node)
         return error_set(err, ERROR_INFEASIBLE,
                          "a stage of Oobleck's is on one node: tensor parallel %d, nodes of %d devices",
-                         job->tensor, job->devices_per_node);
-    if (job->sharding > 0 && job->data > 1)
+                         job->degrees.tensor, job->devices_per_node);
+    if (job->sharding > 0 && job->degrees.data > 1)
         return error_set(err, ERROR_INFEASIBLE, "Oobleck's pipelines share no states: ZeRO stage 0, not %d",
                          job->sharding);
     if (model && model->encoder_layers > 0)
@@ -123,7 +123,7 @@ static void write_fingerprint(const struct launch_subject *of, struct json *json
     json_open(json, "fingerprint", '{');
     json_string(json, "model", model_of(of));
     json_string(json, "dtype", dtype_of(of->job));
-    json_integer(json, "tensor_parallel_size", first->tensor);
+    json_integer(json, "tensor_parallel_size", first->degrees.tensor);
     json_string(json, "hardware", of->plan->types[first->type].name);
     json_string(json, "cornstarch_version",
                 "source-tree"); /* Oobleck's word for a version that is not installed */
@@ -186,7 +186,7 @@ static void write_template(const struct launch_subject *of, int index, struct js
     json_open(json, NULL, '{');
     json_string(json, "template_id", text_within(&id, json->out));
     write_ranges(of, pipeline, json);
-    json_integer(json, "tensor_parallel_size", pipeline->stages[0].tensor);
+    json_integer(json, "tensor_parallel_size", pipeline->stages[0].degrees.tensor);
     write_times(of, pipeline, json);
     write_fingerprint(of, json);
     json_integer(json, "schema_version", SCHEMA);

@@ -43,12 +43,12 @@ void launch_add_name(struct text *out, const char *name)
 static void add_job(struct text *out, const struct job *job)
 {
     text_format(out, " on %d device%s: tensor %d x pipeline %d", job->devices, job->devices == 1 ? "" : "s",
-                job->tensor, job->pipeline);
+                job->degrees.tensor, job->degrees.pipeline);
     if (job->chunks > 1)
         text_format(out, " (%d chunks)", job->chunks);
     int64_t count = job_microbatches(job);
-    text_format(out, " x context %d x data %d, %" PRId64 " micro-batch%s", job->context, job->data, count,
-                count == 1 ? "" : "es");
+    text_format(out, " x context %d x data %d, %" PRId64 " micro-batch%s", job->degrees.context,
+                job->degrees.data, count, count == 1 ? "" : "es");
 }
 
 static void add_pipelines(struct text *out, const struct plan *plan)
@@ -81,11 +81,7 @@ static int larger(int a, int b)
 
 struct job launch_outline(const struct plan *plan)
 {
-    struct job job = {.tensor = 1,
-                      .context = 1,
-                      .expert = 1,
-                      .pipeline = 1,
-                      .data = 1,
+    struct job job = {.degrees = DEGREES_ONE,
                       .chunks = plan->chunks,
                       .microbatch = plan->microbatch,
                       .batch = plan->global_batch,
@@ -96,16 +92,16 @@ struct job launch_outline(const struct plan *plan)
     for (int p = 0; p < plan->pipeline_count; p++) {
         const struct plan_pipeline *pipeline = &plan->pipelines[p];
         copies += pipeline->copies;
-        job.pipeline = larger(job.pipeline, pipeline->stage_count / plan->chunks);
+        job.degrees.pipeline = larger(job.degrees.pipeline, pipeline->stage_count / plan->chunks);
         for (int s = 0; s < pipeline->stage_count; s++) {
             const struct plan_stage *stage = &pipeline->stages[s];
-            job.tensor = larger(job.tensor, stage->tensor);
-            job.context = larger(job.context, stage->context);
-            job.expert = larger(job.expert, stage->expert);
-            job.data = larger(job.data, stage->data);
+            job.degrees.tensor = larger(job.degrees.tensor, stage->degrees.tensor);
+            job.degrees.context = larger(job.degrees.context, stage->degrees.context);
+            job.degrees.expert = larger(job.degrees.expert, stage->degrees.expert);
+            job.degrees.data = larger(job.degrees.data, stage->degrees.data);
         }
     }
-    job.data = larger(job.data, copies > 1 ? 2 : 1);
+    job.degrees.data = larger(job.degrees.data, copies > 1 ? 2 : 1);
     if (plan->recompute && !recompute_find(plan->recompute, &job.recompute))
         job.recompute = RECOMPUTE_SELECTIVE;
     return job;
@@ -157,11 +153,11 @@ bool launch_check_techniques(enum launch_format format, const struct job *job, u
 
 bool launch_check_rounds(const struct job *job, struct error *err)
 {
-    int64_t count = job_microbatches(job), rounds = count / job->pipeline;
+    int64_t count = job_microbatches(job), rounds = count / job->degrees.pipeline;
     if (job->chunks == 1 || job_is_folded(job) || count % (rounds > 1 ? rounds : 1) == 0)
         return true;
     return error_set(err, ERROR_INFEASIBLE,
                      "%" PRId64
                      " micro-batches cannot be divided into equal groups for %d interleaved stages",
-                     count, job->pipeline);
+                     count, job->degrees.pipeline);
 }

@@ -18,7 +18,7 @@ static bool check_stages(const struct launch_subject *of, const struct plan_pipe
 
 static bool check(const struct launch_subject *of, struct error *err)
 {
-    if (of->job->pipeline == 1)
+    if (of->job->degrees.pipeline == 1)
         return error_set(err, ERROR_INFEASIBLE, "one stage: there is nothing to split");
     if (of->is_job && of->job->model->encoder_layers > 0)
         return error_set(err, ERROR_INFEASIBLE, "'%s' is not a single list of blocks", of->job->model->name);
@@ -63,7 +63,7 @@ static void add_devices(const struct launch_subject *of, const struct plan_pipel
         const struct plan_stage *stage = &pipeline->stages[s];
         text_format(out, "%s# stage %d: %d x ", indent, s, plan_stage_devices(stage));
         launch_add_name(out, of->plan->types[stage->type].name);
-        text_format(out, ", tensor %d, data %d\n", stage->tensor, stage->data);
+        text_format(out, ", tensor %d, data %d\n", stage->degrees.tensor, stage->degrees.data);
     }
 }
 
@@ -94,10 +94,10 @@ bool launch_write_pipelining(const struct launch_subject *of, struct text *out, 
         return false;
     const struct launch_note notes[] = {
         {true, "for pipeline(module, mb_args, split_spec=split_spec) of a module whose blocks are `layers`"},
-        {job->tensor > 1, "set elsewhere: tensor parallel (torch.distributed.tensor.parallel)"},
-        {job->context > 1, "set elsewhere: context parallel (torch.distributed.tensor.experimental)"},
-        {job->expert > 1, "set elsewhere: expert parallel"},
-        {job->data > 1, "set elsewhere: data parallel (DistributedDataParallel or fully_shard)"},
+        {job->degrees.tensor > 1, "set elsewhere: tensor parallel (torch.distributed.tensor.parallel)"},
+        {job->degrees.context > 1, "set elsewhere: context parallel (torch.distributed.tensor.experimental)"},
+        {job->degrees.expert > 1, "set elsewhere: expert parallel"},
+        {job->degrees.data > 1, "set elsewhere: data parallel (DistributedDataParallel or fully_shard)"},
         {job->sharding > 0, "set elsewhere: sharded optimizer states, gradients or parameters"},
         {job->recompute != RECOMPUTE_NONE, "set elsewhere: recomputation (torch.utils.checkpoint)"},
         {job->document > 0, "set elsewhere: sequences packed from documents"},

@@ -64,12 +64,12 @@ static bool settle_microbatch(struct launch_price *price, struct error *err)
 static bool check_batch(const struct launch_price *price, struct error *err)
 {
     const struct job *job = &price->job;
-    int64_t pass = job->microbatch * job->data;
+    int64_t pass = job->microbatch * job->degrees.data;
     return job->batch % pass == 0 ||
            error_set(err, ERROR_INFEASIBLE,
                      "%s: the global batch %" PRId64 " is not a multiple of %" PRId64
                      " = micro-batch %" PRId64 " x data parallel %d",
-                     price->options->path, job->batch, pass, job->microbatch, job->data);
+                     price->options->path, job->batch, pass, job->microbatch, job->degrees.data);
 }
 
 bool launch_price_job(struct launch_price *price, struct error *err)
@@ -85,7 +85,8 @@ bool launch_price_job(struct launch_price *price, struct error *err)
         return false;
     if (!launch_check(options, job->devices, err))
         return false;
-    job->tensor = job->pipeline = job->context = job->expert = job->chunks = 1;
+    job->degrees = DEGREES_ONE;
+    job->chunks = 1;
     struct launch_options plain = *options; /* the model's numbers are the job's own */
 #define X(name) plain.name.given = false;
     LAUNCH_MODEL_VALUES(X)
@@ -99,12 +100,12 @@ bool launch_price_job(struct launch_price *price, struct error *err)
                                  job->devices == options->devices.value
                              ? " (number of devices from the file; change it with --devices N)"
                              : "");
-    if (job->pipeline == 1)
+    if (job->degrees.pipeline == 1)
         job->chunks = 1;
-    if (options->data.given && options->data.value != job->data)
-        return error_set(err, ERROR_INFEASIBLE,
-                         "%s: line %d gives data parallel %" PRId64 ", but %d devices leave %d",
-                         options->path, options->data.line, options->data.value, job->devices, job->data);
+    if (options->data.given && options->data.value != job->degrees.data)
+        return error_set(
+            err, ERROR_INFEASIBLE, "%s: line %d gives data parallel %" PRId64 ", but %d devices leave %d",
+            options->path, options->data.line, options->data.value, job->devices, job->degrees.data);
     if (!job_check_degrees(job, &why))
         return error_set(err, why.kind, "%s: %.900s", options->path, why.text);
     if (!check_batch(price, err))

@@ -94,10 +94,10 @@ static void print_read(const struct launch_options *options, struct text *out)
 
 static void print_split(const struct job *job, struct text *out)
 {
-    text_format(out, "tensor %d x context %d x pipeline %d x data %d", job->tensor, job->context,
-                job->pipeline, job->data);
-    if (job->expert > 1)
-        text_format(out, ", expert %d", job->expert);
+    text_format(out, "tensor %d x context %d x pipeline %d x data %d", job->degrees.tensor,
+                job->degrees.context, job->degrees.pipeline, job->degrees.data);
+    if (job->degrees.expert > 1)
+        text_format(out, ", expert %d", job->degrees.expert);
     if (job->chunks > 1)
         text_format(out, ", %d chunks", job->chunks);
     text_format(out,

@@ -59,7 +59,8 @@ static const char *software_of(enum launch_format format)
 static bool stages_alike(const struct plan_stage *a, const struct plan_stage *b)
 {
     return a->first_layer == b->first_layer && a->last_layer == b->last_layer && a->chunk == b->chunk &&
-           a->tensor == b->tensor && a->context == b->context && a->expert == b->expert;
+           a->degrees.tensor == b->degrees.tensor && a->degrees.context == b->degrees.context &&
+           a->degrees.expert == b->degrees.expert;
 }
 
 static bool pipelines_alike(const struct plan_pipeline *a, const struct plan_pipeline *b)
@@ -76,13 +77,15 @@ static bool check_pipeline(const struct runs *r, int index)
     const struct plan_stage *first = &pipeline->stages[0];
     for (int s = 1; s < pipeline->stage_count; s++) {
         const struct plan_stage *stage = &pipeline->stages[s];
-        if (stage->tensor != first->tensor)
+        if (stage->degrees.tensor != first->degrees.tensor)
             return error_set(r->err, ERROR_INFEASIBLE,
                              "%s has one tensor parallel degree in a run, and pipeline %d has %d on %s and "
                              "%d on %s: '--fix tp=%d' plans with one; '--emit pipelining' writes this one",
-                             software_of(r->format), index, first->tensor, r->plan->types[first->type].name,
-                             stage->tensor, r->plan->types[stage->type].name,
-                             first->tensor < stage->tensor ? first->tensor : stage->tensor);
+                             software_of(r->format), index, first->degrees.tensor,
+                             r->plan->types[first->type].name, stage->degrees.tensor,
+                             r->plan->types[stage->type].name,
+                             first->degrees.tensor < stage->degrees.tensor ? first->degrees.tensor
+                                                                           : stage->degrees.tensor);
     }
     return true;
 }
@@ -224,7 +227,7 @@ static bool make_job(struct runs *r, struct run *run)
 /* Adds the devices of consecutive ranks, stage by stage; those of one type have no numbers. */
 static void add_ranks(const struct runs *r, const struct run *run, struct text *out)
 {
-    int chunk_stages = run->job.pipeline, from = 0, until = 0, type = -1;
+    int chunk_stages = run->job.degrees.pipeline, from = 0, until = 0, type = -1;
     bool begun = false;
     for (int s = 0; s <= chunk_stages; s++)
         for (int m = 0; m < run->member_count; m++) {

@@ -135,7 +135,8 @@ static void add_variables(const struct script *s)
     const struct job *job = s->job;
     text_add(s->out, "set -e\n");
     if (s->format == LAUNCH_MEGATRON) {
-        bool apart = job->sharding >= 2, overlaps = job->expert > 1 && job_overlap(job) >= OVERLAP_PASSES;
+        bool apart = job->sharding >= 2,
+             overlaps = job->degrees.expert > 1 && job_overlap(job) >= OVERLAP_PASSES;
         text_add(s->out, apart      ? "unset CUDA_DEVICE_MAX_CONNECTIONS\n"
                          : overlaps ? "export CUDA_DEVICE_MAX_CONNECTIONS=32\n"
                                     : "export CUDA_DEVICE_MAX_CONNECTIONS=1\n");

@@ -35,7 +35,7 @@ static int flavor_of(const struct job *job)
 
 void torchtitan_parts(const struct job *job, const char *indent, const char *head, struct text *out)
 {
-    int count = job->pipeline * job->chunks, block = 0;
+    int count = job->degrees.pipeline * job->chunks, block = 0;
     text_add(out, "module_fqns_per_model_part = [\n");
     for (int i = 0; i < count; i++) {
         const char *between = "";
@@ -60,8 +60,8 @@ const char *torchtitan_schedule(const struct job *job)
 
 static void write_pipeline(const struct job *job, struct text *out)
 {
-    text_format(out, "pipeline_parallel_degree = %d\n", job->pipeline);
-    if (job->pipeline == 1)
+    text_format(out, "pipeline_parallel_degree = %d\n", job->degrees.pipeline);
+    if (job->degrees.pipeline == 1)
         return;
     text_format(out, "pipeline_parallel_schedule = \"%s\"\n", torchtitan_schedule(job));
     text_format(out, "pipeline_parallel_microbatch_size = %" PRId64 "\n", job->microbatch);
@@ -73,7 +73,7 @@ const char *torchtitan_reshard(const struct job *job)
 {
     if (job->sharding < 3)
         return "never";
-    return job->pipeline == 1 || job->technique.reshard == SWITCH_ON ? "always" : "default";
+    return job->degrees.pipeline == 1 || job->technique.reshard == SWITCH_ON ? "always" : "default";
 }
 
 static void write_parallelism(const struct job *job, struct text *out)
@@ -81,20 +81,21 @@ static void write_parallelism(const struct job *job, struct text *out)
     bool sharded = job->sharding >= 1;
     text_add(out, "\n[parallelism]\n");
     int copies = job->technique.replicate > 1 ? job->technique.replicate : 1;
-    text_format(out, "data_parallel_replicate_degree = %d\n", sharded ? copies : job->data);
-    text_format(out, "data_parallel_shard_degree = %d\n", sharded ? job->data / copies : 1);
+    text_format(out, "data_parallel_replicate_degree = %d\n", sharded ? copies : job->degrees.data);
+    text_format(out, "data_parallel_shard_degree = %d\n", sharded ? job->degrees.data / copies : 1);
     if (sharded)
         text_format(out, "fsdp_reshard_after_forward = \"%s\"\n", torchtitan_reshard(job));
-    text_format(out, "tensor_parallel_degree = %d\n", job->tensor);
-    if (job->tensor > 1 && job->technique.tensor_overlap == SWITCH_ON)
+    text_format(out, "tensor_parallel_degree = %d\n", job->degrees.tensor);
+    if (job->degrees.tensor > 1 && job->technique.tensor_overlap == SWITCH_ON)
         text_add(out, "enable_async_tensor_parallel = true\n");
-    text_format(out, "context_parallel_degree = %d\n", job->context);
-    if (job->context > 1 && job->technique.context_kind != CONTEXT_USUAL)
+    text_format(out, "context_parallel_degree = %d\n", job->degrees.context);
+    if (job->degrees.context > 1 && job->technique.context_kind != CONTEXT_USUAL)
         text_format(out, "context_parallel_rotate_method = \"%s\"\n",
                     job->technique.context_kind == CONTEXT_GATHER ? "allgather" : "alltoall");
     if (job->model->experts > 0)
-        text_format(out, "expert_parallel_degree = %d\nexpert_tensor_parallel_degree = %d\n", job->expert,
-                    job->expert == 1                   ? job->tensor
+        text_format(out, "expert_parallel_degree = %d\nexpert_tensor_parallel_degree = %d\n",
+                    job->degrees.expert,
+                    job->degrees.expert == 1           ? job->degrees.tensor
                     : job->technique.expert_tensor > 1 ? job->technique.expert_tensor
                                                        : 1);
     write_pipeline(job, out);
@@ -104,7 +105,7 @@ static void write_parallelism(const struct job *job, struct text *out)
 static void write_training(const struct job *job, struct text *out)
 {
     bool whole = job->type == COST_FP32 || job->type == COST_TF32;
-    int64_t local = job->pipeline > 1 ? job->batch / job->data : job->microbatch;
+    int64_t local = job->degrees.pipeline > 1 ? job->batch / job->degrees.data : job->microbatch;
     text_format(out, "\n[training]\nlocal_batch_size = %" PRId64 "\nglobal_batch_size = %" PRId64 "\n", local,
                 job->batch);
     text_format(out, "seq_len = %" PRId64 "\nmixed_precision_param = \"%s\"\n", job->sequence,
@@ -131,11 +132,12 @@ static void write_model(const struct job *job, struct text *out)
 
 bool torchtitan_check(const struct job *job, struct error *err)
 {
-    int64_t ranks = (int64_t)(job->sharding >= 1 ? job->data : 1) * job->context * job->tensor;
+    int64_t ranks =
+        (int64_t)(job->sharding >= 1 ? job->degrees.data : 1) * job->degrees.context * job->degrees.tensor;
     if (job->model->encoder_layers > 0 || job->model->masked || job->model->patch > 0)
         return error_set(err, ERROR_INFEASIBLE, "torchtitan trains only decoders, not '%s'",
                          job->model->name);
-    if (job->sharding == 0 && job->context > 1)
+    if (job->sharding == 0 && job->degrees.context > 1)
         return error_set(err, ERROR_INFEASIBLE,
                          "torchtitan shards parameters over context parallel ranks: zero=2 or zero=3, not 0");
     uint64_t can = UINT64_C(1) << TECHNIQUE_METHOD | UINT64_C(1) << TECHNIQUE_LAYERS |
@@ -161,33 +163,35 @@ bool torchtitan_check(const struct job *job, struct error *err)
         job->technique.recipe != RECIPE_ROWWISE)
         return error_set(err, ERROR_INFEASIBLE,
                          "torchtitan's float8 layers are written with recipes tensorwise and rowwise only");
-    if (job->technique.replicate > 1 && (job->data % job->technique.replicate != 0 || job->sharding < 2))
+    if (job->technique.replicate > 1 &&
+        (job->degrees.data % job->technique.replicate != 0 || job->sharding < 2))
         return error_set(
             err, ERROR_INFEASIBLE,
             "torchtitan replicates shards of data parallel ranks: %d copies of %d ranks, ZeRO %d",
-            job->technique.replicate, job->data, job->sharding);
+            job->technique.replicate, job->degrees.data, job->sharding);
     if (job->technique.method != METHOD_ALL && job->technique.method != METHOD_EVERY)
         return error_set(err, ERROR_INFEASIBLE,
                          "torchtitan does not recompute the first blocks of a chunk, only every n-th one");
     if (job->type == COST_FP64 || job->type == COST_FP16 || job->type == COST_INT8 || job->type == COST_FP4)
         return error_set(err, ERROR_INFEASIBLE, "torchtitan does not train in %s", cost_type_name(job->type));
-    if (job->expert > 1 &&
-        ranks % job->expert != 0) /* experts live on shards (torchtitan, parallel_dims.py) */
+    if (job->degrees.expert > 1 &&
+        ranks % job->degrees.expert != 0) /* experts live on shards (torchtitan, parallel_dims.py) */
         return error_set(err, ERROR_INFEASIBLE,
                          "torchtitan spreads experts over sharded ranks: %" PRId64
                          " are not a multiple of expert parallel %d",
-                         ranks, job->expert);
+                         ranks, job->degrees.expert);
     return launch_check_rounds(job, err);
 }
 
 void torchtitan_notes(const struct job *job, struct launch_note notes[TORCHTITAN_NOTES])
 {
     const struct launch_note all[TORCHTITAN_NOTES] = {
-        {job->sharding == 1 && job->data > 1,
+        {job->sharding == 1 && job->degrees.data > 1,
          "no option: ZeRO 1; here gradients are sharded too, and parameters gathered once (ZeRO 2)"},
-        {job->sharding == 2 && job->data > 1,
+        {job->sharding == 2 && job->degrees.data > 1,
          "ZeRO 2: fsdp_reshard_after_forward = \"never\" keeps parameters gathered until the step's end"},
-        {job->sharding < 3 && job->context > 1, "parameters are sharded over context parallel ranks, too"},
+        {job->sharding < 3 && job->degrees.context > 1,
+         "parameters are sharded over context parallel ranks, too"},
         {job->type == COST_TF32, "no option: TF32, which is PyTorch's own setting"},
         {job->document > 0, "not written: sequences packed from documents"},
     };

@@ -91,18 +91,20 @@ static void write_parallelism(const struct job *job, struct text *out)
     bool sharded = job->sharding >= 1;
     int copies = job->technique.replicate > 1 ? job->technique.replicate : 1;
     text_add(out, "    parallelism = config.parallelism\n");
-    text_format(out, "    parallelism.data_parallel_replicate_degree = %d\n", sharded ? copies : job->data);
-    text_format(out, "    parallelism.data_parallel_shard_degree = %d\n", sharded ? job->data / copies : 1);
+    text_format(out, "    parallelism.data_parallel_replicate_degree = %d\n",
+                sharded ? copies : job->degrees.data);
+    text_format(out, "    parallelism.data_parallel_shard_degree = %d\n",
+                sharded ? job->degrees.data / copies : 1);
     if (sharded)
         text_format(out, "    parallelism.fsdp_reshard_after_forward = \"%s\"\n", torchtitan_reshard(job));
-    text_format(out, "    parallelism.tensor_parallel_degree = %d\n", job->tensor);
-    if (job->tensor > 1 && job->technique.tensor_overlap == SWITCH_ON)
+    text_format(out, "    parallelism.tensor_parallel_degree = %d\n", job->degrees.tensor);
+    if (job->degrees.tensor > 1 && job->technique.tensor_overlap == SWITCH_ON)
         text_add(out, "    parallelism.enable_async_tensor_parallel = True\n");
-    text_format(out, "    parallelism.context_parallel_degree = %d\n", job->context);
+    text_format(out, "    parallelism.context_parallel_degree = %d\n", job->degrees.context);
     if (job->model->experts > 0)
-        text_format(out, "    parallelism.expert_parallel_degree = %d\n", job->expert);
-    text_format(out, "    parallelism.pipeline_parallel_degree = %d\n", job->pipeline);
-    if (job->pipeline == 1)
+        text_format(out, "    parallelism.expert_parallel_degree = %d\n", job->degrees.expert);
+    text_format(out, "    parallelism.pipeline_parallel_degree = %d\n", job->degrees.pipeline);
+    if (job->degrees.pipeline == 1)
         return;
     text_format(out, "    parallelism.pipeline_parallel_schedule = \"%s\"\n", torchtitan_schedule(job));
     text_format(out, "    parallelism.num_pp_microbatches = %" PRId64 "\n", job_microbatches(job));

@@ -134,7 +134,7 @@ static bool add_stages(struct plan *plan, const struct pipeline *from, const str
         stage->first_layer = from->stages[s].first_layer;
         stage->last_layer = from->stages[s].last_layer;
         stage->type = from->stages[s].group;
-        stage->tensor = from->stages[s].devices;
+        stage->degrees.tensor = from->stages[s].devices;
         set_seconds(stage, &from->stages[s], problem);
         set_bytes(stage, &from->stages[s], from->stage_count - s, problem, profile);
         if (stage->bytes.total > plan->memory)

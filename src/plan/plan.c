@@ -63,10 +63,7 @@ bool plan_add_stages(struct plan *plan, struct plan_pipeline *pipeline, int coun
     pipeline->stage_count = count;
     for (int s = 0; s < count; s++)
         pipeline->stages[s] = (struct plan_stage){
-            .tensor = 1,
-            .context = 1,
-            .expert = 1,
-            .data = 1,
+            .degrees = DEGREES_ONE,
             .seconds = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN},
             .bytes = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN},
         };
@@ -134,7 +131,7 @@ double plan_stage_seconds(const struct plan_stage *stage)
 
 int plan_stage_devices(const struct plan_stage *stage)
 {
-    return stage->tensor * stage->context * stage->data;
+    return stage->degrees.tensor * stage->degrees.context * stage->degrees.data;
 }
 
 int64_t plan_devices_used(const struct plan *plan)
@@ -168,7 +165,7 @@ int64_t plan_readers(const struct plan *plan)
 {
     int64_t readers = 0;
     for (int p = 0; p < plan->pipeline_count; p++)
-        readers += (int64_t)plan->pipelines[p].copies * plan->pipelines[p].stages[0].data;
+        readers += (int64_t)plan->pipelines[p].copies * plan->pipelines[p].stages[0].degrees.data;
     return readers;
 }
 
@@ -190,11 +187,7 @@ struct plan_alternative plan_as_alternative(const struct plan *plan)
     struct plan_alternative own = {
         .iteration_time = plan->iteration_time,
         .devices = (int)plan_devices_used(plan),
-        .tensor = stage->tensor,
-        .context = stage->context,
-        .expert = stage->expert,
-        .pipeline = pipeline->stage_count / plan->chunks,
-        .data = pipeline->copies,
+        .degrees = stage->degrees,
         .chunks = plan->chunks,
         .sharding = plan->sharding > 0 ? plan->sharding : 0,
         .microbatch = plan->microbatch,
@@ -204,6 +197,8 @@ struct plan_alternative plan_as_alternative(const struct plan *plan)
         .utilisation = plan_figure(plan, "utilisation"),
         .part_count = plan->part_count,
     };
+    own.degrees.pipeline = pipeline->stage_count / plan->chunks;
+    own.degrees.data = pipeline->copies;
     memcpy(own.parts, plan->parts, sizeof own.parts);
     return own;
 }

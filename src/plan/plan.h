@@ -15,6 +15,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "core/text.h"
+#include "devices/degrees.h"
 #include "devices/link.h"
 #include "devices/technique.h"
 
@@ -114,7 +115,7 @@ struct plan_stage {
     int first_layer, last_layer; /* inclusive */
     int chunk; /* of an interleaved schedule; stages are listed in the order that a micro-batch takes */
     int type;  /* device type: index into device_types */
-    int tensor, context, expert, data; /* degrees; each copy runs on tensor x context x data devices */
+    struct degrees degrees; /* each copy runs on tensor x context x data devices; pipeline: 1 */
     int run_count;
     struct plan_run *runs; /* of all copies, copy by copy; NULL: unknown */
     struct plan_seconds seconds;
@@ -142,7 +143,8 @@ struct plan_figure {
 /* Another plan considered by the search: a row of a table. */
 struct plan_alternative {
     double iteration_time;
-    int devices, tensor, context, expert, pipeline, data, chunks, sharding;
+    int devices, chunks, sharding;
+    struct degrees degrees;
     int64_t microbatch, microbatches;
     const char *recompute;
     double memory;      /* bytes of the fullest device */

@@ -14,10 +14,10 @@ static void add_degrees(const struct plan_stage *stage, struct text *out)
     const struct {
         const char *name;
         int degree;
-    } all[] = {{"tensor", stage->tensor},
-               {"context", stage->context},
-               {"expert", stage->expert},
-               {"data", stage->data}};
+    } all[] = {{"tensor", stage->degrees.tensor},
+               {"context", stage->degrees.context},
+               {"expert", stage->degrees.expert},
+               {"data", stage->degrees.data}};
     for (int i = 0; i < 4; i++)
         if (all[i].degree > 1)
             text_format(out, "\\n%s %d", all[i].name, all[i].degree);

@@ -9,7 +9,7 @@
 #define INT(type, name, key, min, max) FIELD_AT(type, key, name, FIELD_INT, min, max)
 #define INTEGER(type, name, key, min) FIELD_AT(type, key, name, FIELD_INT64, min, PLAN_MAX_INTEGER)
 #define BOOL(type, name, key) FIELD_OUT(type, key, name, FIELD_FLAG)
-#define DEGREE(type, name) INT(type, name, #name, 1, 1 << 24)
+#define DEGREE(type, name) INT(type, degrees.name, #name, 1, 1 << 24)
 #define MAP(name) const struct plan_map plan_map_##name = {name, sizeof(name) / sizeof *(name)}
 /* clang-format on */
 
@@ -173,7 +173,7 @@ static const struct field alternative[] = {
     DEGREE(struct plan_alternative, expert),
     DEGREE(struct plan_alternative, pipeline),
     DEGREE(struct plan_alternative, data),
-    DEGREE(struct plan_alternative, chunks),
+    INT(struct plan_alternative, chunks, "chunks", 1, 1 << 24),
     INT(struct plan_alternative, sharding, "sharding", 0, 3),
     INTEGER(struct plan_alternative, microbatch, "microbatch", 0),
     INTEGER(struct plan_alternative, microbatches, "microbatches", 0),

@@ -263,8 +263,7 @@ static void print_time(const struct plan *plan, struct text *out)
 
 static bool same_kind(const struct plan_stage *a, const struct plan_stage *b)
 {
-    return a->type == b->type && a->tensor == b->tensor && a->context == b->context &&
-           a->expert == b->expert && a->data == b->data &&
+    return a->type == b->type && degrees_are_equal(&a->degrees, &b->degrees) &&
            a->last_layer - a->first_layer == b->last_layer - b->first_layer &&
            fabs(plan_stage_seconds(b) - plan_stage_seconds(a)) <= 1e-9 * plan_stage_seconds(a);
 }
@@ -284,8 +283,9 @@ static void print_stages(const struct plan *plan, const struct plan_stage *stage
     }
     snprintf(numbers, sizeof numbers, last > first ? "%d-%d" : "%d", first, last);
     snprintf(layers, sizeof layers, "%d-%d", stage->first_layer, stages[last].last_layer);
-    text_format(out, "  %6s  %9s  %-16s %6d  %7d  %6d  %4d  %15s", numbers, layers, type->name, stage->tensor,
-                stage->context, stage->expert, stage->data, seconds_text(&texts, plan_stage_seconds(stage)));
+    text_format(out, "  %6s  %9s  %-16s %6d  %7d  %6d  %4d  %15s", numbers, layers, type->name,
+                stage->degrees.tensor, stage->degrees.context, stage->degrees.expert, stage->degrees.data,
+                seconds_text(&texts, plan_stage_seconds(stage)));
     if (most > 0)
         text_format(out, "  %s", unit_text(&texts, most, UNIT_BYTES));
     if (least < most)

@@ -463,7 +463,8 @@ static bool check_sizes(struct plan_reader *r)
                              MAX_SAMPLES, samples * pipeline->copies);
         for (int s = 0; s < plan->pipelines[p].stage_count; s++) {
             const struct plan_stage *stage = &plan->pipelines[p].stages[s];
-            double devices = (double)stage->tensor * stage->context * stage->data * plan->pipelines[p].copies;
+            double devices = (double)stage->degrees.tensor * stage->degrees.context * stage->degrees.data *
+                             plan->pipelines[p].copies;
             if (devices > PLAN_MAX_DEVICES)
                 return doc_error(&r->doc, r->doc.root, r->err,
                                  "pipelines[%d].stages[%d]: expected at most %d devices, found %.0f", p, s,

@@ -274,8 +274,8 @@ static void add_alternative(const struct plan_alternative *a, double slowest, st
     struct html_part parts[PLAN_MAX_PARTS];
     char split[128];
     int count = take_parts(a->parts, a->part_count, parts);
-    snprintf(split, sizeof split, "tp %d cp %d ep %d pp %d dp %d", a->tensor, a->context, a->expert,
-             a->pipeline, a->data);
+    snprintf(split, sizeof split, "tp %d cp %d ep %d pp %d dp %d", a->degrees.tensor, a->degrees.context,
+             a->degrees.expert, a->degrees.pipeline, a->degrees.data);
     HTML_ROW(out, cell_head(split), cell_number(HTML_TIME, a->iteration_time),
              cell_bars(parts, count, slowest), cell_number(HTML_COUNT, (double)a->microbatch),
              cell_number(HTML_COUNT, a->chunks), cell_number(HTML_COUNT, a->sharding),

@@ -55,13 +55,12 @@ static bool fill_list(struct compute *compute, struct compute_list *list, const 
     const struct plan_stage *stage = list->stage;
     int64_t samples = plan->microbatch > 0 ? plan->microbatch : 1;
     const struct layer_split split = {
-        .microbatch = stage->data > 1 ? (samples + stage->data - 1) / stage->data : samples,
+        .microbatch =
+            stage->degrees.data > 1 ? (samples + stage->degrees.data - 1) / stage->degrees.data : samples,
         .sequence = compute->kernels.sequence > 0 ? compute->kernels.sequence
                     : plan->sequence > 0          ? plan->sequence
                                                   : model->sequence,
-        .tensor = stage->tensor,
-        .context = stage->context,
-        .expert = stage->expert,
+        .degrees = stage->degrees,
         .type = compute->kernels.is_bf16 ? COST_BF16 : COST_FP32,
         .software = compute->kernels.software,
     };

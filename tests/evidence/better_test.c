@@ -71,8 +71,8 @@ static void what_is_best_has_no_better(void **state)
     char row[256];
     snprintf(row, sizeof row,
              "best,H100,%d,Megatron-Core,llama-3-8b,8192,bf16,%d,%d,%d,%d,%d,%d,64,%s,10,printed\n",
-             best.devices, best.tensor, best.pipeline, best.context, best.chunks, best.sharding,
-             (int)best.microbatch, recompute_name(best.recompute));
+             best.devices, best.degrees.tensor, best.degrees.pipeline, best.degrees.context, best.chunks,
+             best.sharding, (int)best.microbatch, recompute_name(best.recompute));
     validation_release(&c.validation);
     compare(&c, row, NULL);
     assert_true(c.betters[0].found);

@@ -23,7 +23,7 @@ static struct job everyday_job(const struct run *run)
     struct job job = run->job;
     job.type = COST_BF16;
     job.technique.rank = 0;
-    job.tensor = job.context = job.expert = job.pipeline = 1;
+    job.degrees.tensor = job.degrees.context = job.degrees.expert = job.degrees.pipeline = 1;
     job.microbatch = 1;
     job.recompute = RECOMPUTE_NONE;
     job.sharding = 1;

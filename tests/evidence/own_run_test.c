@@ -50,7 +50,7 @@ static void no_other_share_is_better(void **state)
 static struct job some_job(void)
 {
     struct job job = job_example();
-    job.tensor = 2;
+    job.degrees.tensor = 2;
     job.batch = 128;
     job.sequence = 8192;
     job_spread(&job, 64);
@@ -75,9 +75,9 @@ static void jobs_like_it_are_corrected(void **state)
     job.batch = 256;
     time = job_time(&job);
     double near = own_run_estimate(&job, &time).own;
-    job.tensor = 8;
-    job.pipeline = 4;
-    job.data = 2;
+    job.degrees.tensor = 8;
+    job.degrees.pipeline = 4;
+    job.degrees.data = 2;
     time = job_time(&job);
     double far = own_run_estimate(&job, &time).own;
     assert_true(near > 1.1 && near < 1.3);

@@ -22,7 +22,7 @@ static struct run run_of(int line, int devices, int tensor, double measured, dou
         .scored = true,
         .seconds = measured,
         .predicted.seconds = predicted,
-        .job = {.devices = devices, .tensor = tensor, .batch = 64, .sequence = 2048},
+        .job = {.devices = devices, .degrees.tensor = tensor, .batch = 64, .sequence = 2048},
     };
 }
 

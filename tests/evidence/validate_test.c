@@ -45,7 +45,7 @@ static void reads_a_run(void **state)
     const struct run *run = &v.runs[0];
     assert_null(run->reason);
     assert_true(run->scored);
-    assert_int_equal(run->job.data, 4);
+    assert_int_equal(run->job.degrees.data, 4);
     assert_int_equal(run->job.chunks, 20); /* one layer per chunk, for nothing else is said */
     assert_int_equal(run->job.sharding, 1);
     assert_int_equal(run->job.type, COST_FP8);
@@ -366,7 +366,7 @@ static void unsaid_cells_are_not_read(void **state)
     (void)state;
     struct validation v = row("model,tp,pp,vp,cp,layers", "llama-3-8b,1,1,n/a,-,null");
     assert_null(v.runs[0].reason);
-    assert_int_equal(v.runs[0].job.context, 1);
+    assert_int_equal(v.runs[0].job.degrees.context, 1);
     assert_int_equal(v.runs[0].model.layers, 32);
     validation_release(&v);
 }

@@ -18,7 +18,7 @@ static void set_stage(struct plan_stage *stage, int first, int last, int type, i
     stage->first_layer = first;
     stage->last_layer = last;
     stage->type = type;
-    stage->tensor = tensor;
+    stage->degrees.tensor = tensor;
     stage->seconds.forward = forward;
     stage->seconds.backward = backward;
 }
@@ -64,11 +64,11 @@ static void alternatives_are_bars_of_parts(void **state)
     (void)state;
     struct plan plan;
     struct error err;
-    struct plan_alternative other = {.tensor = 2,
-                                     .context = 1,
-                                     .expert = 1,
-                                     .pipeline = 4,
-                                     .data = 1,
+    struct plan_alternative other = {.degrees.tensor = 2,
+                                     .degrees.context = 1,
+                                     .degrees.expert = 1,
+                                     .degrees.pipeline = 4,
+                                     .degrees.data = 1,
                                      .chunks = 3,
                                      .microbatch = 4,
                                      .part_count = 3,

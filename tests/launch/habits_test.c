@@ -42,10 +42,10 @@ static void habits_are_written_and_read(void **state)
         struct error err;
         struct job job = job_example();
         job.model = architecture_find(cases[i].model);
-        job.tensor = cases[i].tensor;
+        job.degrees.tensor = cases[i].tensor;
         job.sharding = 1;
         job_spread(&job, 8);
-        job.batch = 8 * (int64_t)job.data;
+        job.batch = 8 * (int64_t)job.degrees.data;
         if (cases[i].off != TECHNIQUE_COUNT)
             technique_set(&job.technique, cases[i].off,
                           cases[i].off == TECHNIQUE_GRAPHS ? SWITCH_ON : SWITCH_OFF);

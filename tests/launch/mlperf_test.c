@@ -82,8 +82,8 @@ static int load(struct validation *validation, const char *path)
 static struct job planned(const struct run *run)
 {
     struct job job = run->job;
-    job.tensor = job.pipeline = job.context = job.expert = job.chunks = 1;
-    job.data = job.devices;
+    job.degrees.tensor = job.degrees.pipeline = job.degrees.context = job.degrees.expert = job.chunks = 1;
+    job.degrees.data = job.devices;
     job.sharding = 0;
     job.microbatch = job.batch = job.sequence = 1;
     job.stage_blocks = NULL;
@@ -94,10 +94,11 @@ static struct job planned(const struct run *run)
 static void compare(const struct run *run, const struct job *back)
 {
     const struct job *job = &run->job;
-    if (job->tensor != back->tensor || job->pipeline != back->pipeline || job->context != back->context ||
-        job->data != back->data || job->chunks != back->chunks || job->microbatch != back->microbatch ||
-        job->batch != back->batch || job->sequence != back->sequence || job->sharding != back->sharding ||
-        job->type != back->type || job->recompute != back->recompute)
+    if (job->degrees.tensor != back->degrees.tensor || job->degrees.pipeline != back->degrees.pipeline ||
+        job->degrees.context != back->degrees.context || job->degrees.data != back->degrees.data ||
+        job->chunks != back->chunks || job->microbatch != back->microbatch || job->batch != back->batch ||
+        job->sequence != back->sequence || job->sharding != back->sharding || job->type != back->type ||
+        job->recompute != back->recompute)
         fail_msg("line %d: the flags of %s read back as another job", run->line, run->model_name);
 }
 

@@ -211,8 +211,9 @@ static int each_output(enum launch_format format,
             struct error err;
             job.model = &table->models[i];
             job.sequence = table->models[i].positions > 0 ? 256 : s % 7 == 3 ? 8192 : 4096;
-            job.tensor = split->tensor, job.pipeline = split->pipeline, job.context = split->context;
-            job.expert = split->expert, job.chunks = split->chunks, job.sharding = split->sharding;
+            job.degrees.tensor = split->tensor, job.degrees.pipeline = split->pipeline,
+            job.degrees.context = split->context;
+            job.degrees.expert = split->expert, job.chunks = split->chunks, job.sharding = split->sharding;
             job.recompute = (enum recompute)(s % 3);
             job.type = types[(s + (size_t)i) % (sizeof types / sizeof *types)];
             if (format == LAUNCH_MEGATRON)
@@ -225,8 +226,8 @@ static int each_output(enum launch_format format,
                 job.technique = (struct technique){.replicate = 2, .reshard = SWITCH_OFF};
             if (s % 4 == 1)
                 job.software = software_find("megatron-2021");
-            job_spread(&job, 8 * job.tensor * job.pipeline * job.context);
-            job.batch = (int64_t)job.data * (s % 2 == 0 ? 24 : 13);
+            job_spread(&job, 8 * job.degrees.tensor * job.degrees.pipeline * job.degrees.context);
+            job.batch = (int64_t)job.degrees.data * (s % 2 == 0 ? 24 : 13);
             if (job_launch(format, &job, &out, &err)) {
                 check(&names, out.data);
                 written++;

@@ -64,17 +64,18 @@ static struct job random_job(const char *const *models, int count)
     job.calibration = tables_calibration(NULL, job.device);
     job.inside = tables_link(NULL, job.device->link);
     job.model = architecture_find(models[pick(count)]);
-    job.tensor = 1 << pick(4);
-    job.pipeline = 1 << pick(3);
-    job.context = 1 << pick(2);
-    job.chunks = job.pipeline > 1 && job.model->layers % (2 * job.pipeline) == 0 ? 1 + pick(2) : 1;
+    job.degrees.tensor = 1 << pick(4);
+    job.degrees.pipeline = 1 << pick(3);
+    job.degrees.context = 1 << pick(2);
+    job.chunks =
+        job.degrees.pipeline > 1 && job.model->layers % (2 * job.degrees.pipeline) == 0 ? 1 + pick(2) : 1;
     job.sharding = pick(2);
     job.microbatch = 1 + pick(2);
     job.recompute = (enum recompute)pick(3);
     job.type = types[pick(6)];
-    job.expert = job.model->experts > 0 ? 1 << pick(3) : 1;
-    job_spread(&job, job.tensor * job.pipeline * job.context * 8);
-    job.batch = job.data * job.microbatch * job.pipeline * (1 + pick(4));
+    job.degrees.expert = job.model->experts > 0 ? 1 << pick(3) : 1;
+    job_spread(&job, job.degrees.tensor * job.degrees.pipeline * job.degrees.context * 8);
+    job.batch = job.degrees.data * job.microbatch * job.degrees.pipeline * (1 + pick(4));
     return job;
 }
 
@@ -83,8 +84,8 @@ static void price_back(const char *path, const struct text *text, const struct j
 {
     char what[160];
     double expected = job_time(job).seconds;
-    snprintf(what, sizeof what, "%s, %s, tp %d pp %d cp %d vp %d", path, job->model->name, job->tensor,
-             job->pipeline, job->context, job->chunks);
+    snprintf(what, sizeof what, "%s, %s, tp %d pp %d cp %d vp %d", path, job->model->name,
+             job->degrees.tensor, job->degrees.pipeline, job->degrees.context, job->chunks);
     struct launch_price price = priced(path, text, job, with_model, what);
     double found = price.time.seconds, memory = job_memory(job).total;
     if (found != expected)
@@ -94,7 +95,7 @@ static void price_back(const char *path, const struct text *text, const struct j
                  text->data);
     assert_int_equal(price.job.batch, job->batch);
     assert_int_equal(price.job.microbatch, job->microbatch);
-    assert_int_equal(price.job.data, job->data);
+    assert_int_equal(price.job.degrees.data, job->degrees.data);
     assert_int_equal(price.job.sequence, job->sequence);
 }
 
@@ -147,18 +148,18 @@ static void draw_techniques(struct job *job)
             technique->parameters = narrow && pick(2) ? FORMAT_FP8 : FORMAT_USUAL;
             break;
         case 5:
-            technique->replicate = job->data % 2 == 0 && job->sharding > 0 ? 2 : 0;
+            technique->replicate = job->degrees.data % 2 == 0 && job->sharding > 0 ? 2 : 0;
             break;
         case 6:
             technique->offload = 10 * pick(11);
             break;
         case 7:
-            technique->dispatch = job->expert > 1 ? DISPATCH_ALLTOALL + pick(2) : DISPATCH_USUAL;
-            technique->expert_overlap = job->expert > 1 ? OVERLAP_NONE + pick(3) : OVERLAP_USUAL;
+            technique->dispatch = job->degrees.expert > 1 ? DISPATCH_ALLTOALL + pick(2) : DISPATCH_USUAL;
+            technique->expert_overlap = job->degrees.expert > 1 ? OVERLAP_NONE + pick(3) : OVERLAP_USUAL;
             break;
         case 8:
-            technique->context_kind = job->context > 1 ? CONTEXT_RING + pick(3) : CONTEXT_USUAL;
-            technique->expert_tensor = job->expert > 1 && job->tensor > 1 ? pick(3) : 0;
+            technique->context_kind = job->degrees.context > 1 ? CONTEXT_RING + pick(3) : CONTEXT_USUAL;
+            technique->expert_tensor = job->degrees.expert > 1 && job->degrees.tensor > 1 ? pick(3) : 0;
             break;
         default:
             technique->reshard = job->sharding == 3 ? SWITCH_OFF + pick(2) : SWITCH_USUAL;
@@ -202,7 +203,7 @@ static void files_of_torchtitan_are_priced_as_planned(void **state)
         folded.chunks = 2;
         folded.technique.schedule = SCHEDULE_ZB_V;
         if (strcmp(job.software->name, "torchtitan-eager") == 0 && pick(2) && job.sharding == 2 &&
-            job.pipeline > 1 && job_schedule_allowed(&folded))
+            job.degrees.pipeline > 1 && job_schedule_allowed(&folded))
             job = folded;
         in_v += job_is_folded(&job);
         count += there_and_back(LAUNCH_TORCHTITAN, "run.toml", &job, true);

@@ -366,8 +366,8 @@ static void sets_only_what_is_given(void **state)
     struct job job = job_example();
     job.recompute = RECOMPUTE_FULL;
     applies("--tensor-model-parallel-size 2 --num-layers 32", &job);
-    assert_int_equal(job.tensor, 2);
-    assert_int_equal(job.data, 4);
+    assert_int_equal(job.degrees.tensor, 2);
+    assert_int_equal(job.degrees.data, 4);
     assert_int_equal(job.recompute, RECOMPUTE_FULL);
     assert_int_equal(job.batch, 64);
 }
@@ -455,7 +455,7 @@ static void there_and_back(const struct job *job)
     assert_int_equal(back.chunks, job->chunks);
     assert_int_equal(back.sharding, job->sharding);
     assert_int_equal(back.recompute, job->recompute);
-    for (int i = 0; i <= job->pipeline; i++)
+    for (int i = 0; i <= job->degrees.pipeline; i++)
         assert_int_equal(job_stage_first(&back, 32, i), job_stage_first(job, 32, i));
     launch_options_release(&options);
     text_release(&first);
@@ -475,10 +475,11 @@ static void goes_there_and_back(void **state)
     for (size_t i = 0; i < sizeof splits / sizeof *splits * 3; i++) {
         const struct splits *split = &splits[i / 3];
         struct job job = job_example();
-        job.tensor = split->tensor, job.pipeline = split->pipeline, job.context = split->context;
+        job.degrees.tensor = split->tensor, job.degrees.pipeline = split->pipeline,
+        job.degrees.context = split->context;
         job.chunks = split->chunks, job.sharding = split->sharding;
         job.recompute = (enum recompute)(i % 3);
-        job_spread(&job, 4 * job.tensor * job.pipeline * job.context);
+        job_spread(&job, 4 * job.degrees.tensor * job.degrees.pipeline * job.degrees.context);
         there_and_back(&job);
     }
 }
@@ -492,18 +493,18 @@ static void goes_there_and_back_with_given_stages(void **state)
         int blocks[8], left = 32;
         struct job job = job_example();
         random = random * 1664525u + 1013904223u;
-        job.pipeline = 2 + (int)(random >> 16) % 7;
+        job.degrees.pipeline = 2 + (int)(random >> 16) % 7;
         job.chunks = 1 + (int)(random >> 20) % 3;
-        for (int i = 0; i < job.pipeline; i++) {
+        for (int i = 0; i < job.degrees.pipeline; i++) {
             random = random * 1664525u + 1013904223u;
-            int even = (left + job.pipeline - i - 1) / (job.pipeline - i);
+            int even = (left + job.degrees.pipeline - i - 1) / (job.degrees.pipeline - i);
             int here = random >> 31 ? even : even + (int)(random >> 24) % 3 - 1;
-            blocks[i] = i == job.pipeline - 1 ? left : here < 0 ? 0 : here > left ? left : here;
+            blocks[i] = i == job.degrees.pipeline - 1 ? left : here < 0 ? 0 : here > left ? left : here;
             left -= blocks[i];
         }
         job.stage_blocks = blocks;
-        job_spread(&job, 2 * job.pipeline);
-        job.batch = 24 * (int64_t)job.data;
+        job_spread(&job, 2 * job.degrees.pipeline);
+        job.batch = 24 * (int64_t)job.degrees.data;
         there_and_back(&job);
     }
 }

@@ -53,9 +53,9 @@ static struct job job_of(const char *model, int tensor, int pipeline, int chunks
 {
     struct job job = job_example();
     job.model = architecture_find(model);
-    job.tensor = tensor, job.pipeline = pipeline, job.chunks = chunks;
+    job.degrees.tensor = tensor, job.degrees.pipeline = pipeline, job.chunks = chunks;
     job_spread(&job, devices);
-    job.batch = 24 * (int64_t)job.data;
+    job.batch = 24 * (int64_t)job.degrees.data;
     return job;
 }
 
@@ -63,7 +63,7 @@ static void a_job_that_fails_its_check_is_not_written(void **state)
 {
     (void)state;
     struct job job = job_example();
-    job.tensor = 3;
+    job.degrees.tensor = 3;
     refuses(LAUNCH_MEGATRON, &job, "tensor 3 x pipeline 1 x context 1 x data 8 parallel is not 8 devices");
 }
 
@@ -108,11 +108,11 @@ static void megatron_has_experts(void **state)
 {
     (void)state;
     struct job job = job_of("deepseek-v3", 2, 1, 1, 16);
-    job.expert = 8;
+    job.degrees.expert = 8;
     holds(LAUNCH_MEGATRON, &job, "--moe-layer-freq '([0]*3+[1]*58)'");
     holds(LAUNCH_MEGATRON, &job, "--expert-model-parallel-size 8 \\\n--expert-tensor-parallel-size 1 \\\n");
     holds(LAUNCH_MEGATRON, &job, "--multi-latent-attention");
-    job.expert = 1;
+    job.degrees.expert = 1;
     holds(LAUNCH_MEGATRON, &job, "--expert-model-parallel-size 1 \\\n--expert-tensor-parallel-size 2 \\\n");
 }
 
@@ -169,9 +169,9 @@ static void megatron_groups_micro_batches_without_a_short_rest(void **state)
     (void)state;
     struct job job = job_of("llama-3-8b", 1, 4, 2, 8);
     holds_not(LAUNCH_MEGATRON, &job, "--microbatch-group-size");
-    job.batch = 13 * (int64_t)job.data; /* 13 = 7 + 6 */
+    job.batch = 13 * (int64_t)job.degrees.data; /* 13 = 7 + 6 */
     holds(LAUNCH_MEGATRON, &job, "--microbatch-group-size-per-virtual-pipeline-stage 7 \\\n");
-    job.batch = 3 * (int64_t)job.data;
+    job.batch = 3 * (int64_t)job.degrees.data;
     refuses(LAUNCH_MEGATRON, &job, "an interleaved pipeline of 4 stages needs as many micro-batches, not 3");
 }
 
@@ -241,7 +241,7 @@ static void megatron_refuses_what_it_has_not(void **state)
         "Megatron-LM has no option for lora-rank 16 (rank of LoRA's matrices beside frozen weights; 0: all "
         "weights are trained)");
     job = job_example();
-    job.context = 8, job.sequence = 4104;
+    job.degrees.context = 8, job.sequence = 4104;
     job_spread(&job, 8);
     refuses(LAUNCH_MEGATRON, &job, "cp=8: the 4104 tokens of a sequence are not a multiple of 16");
     job = job_of("bloom-176b", 1, 1, 1, 8);
@@ -380,7 +380,7 @@ static void torchtitan_refuses_what_it_has_not(void **state)
     job.type = COST_FP16;
     refuses(LAUNCH_TORCHTITAN, &job, "torchtitan does not train in fp16");
     job = job_of("mixtral-8x7b", 1, 1, 1, 8);
-    job.expert = 8, job.sharding = 0;
+    job.degrees.expert = 8, job.sharding = 0;
     refuses(LAUNCH_TORCHTITAN, &job,
             "torchtitan spreads experts over sharded ranks: 1 are not a multiple of expert parallel 8");
 }
@@ -413,7 +413,7 @@ static void pipelining_refuses_what_it_has_not(void **state)
     struct job job = job_example();
     refuses(LAUNCH_PIPELINING, &job, "one stage: there is nothing to split");
     job = job_of("llama-3-8b", 1, 4, 2, 8);
-    job.batch = 13 * (int64_t)job.data; /* three rounds of 4, and one more */
+    job.batch = 13 * (int64_t)job.degrees.data; /* three rounds of 4, and one more */
     refuses(LAUNCH_PIPELINING, &job,
             "13 micro-batches cannot be divided into equal groups for 4 interleaved stages");
     job.chunks = 1;
@@ -504,7 +504,7 @@ static void oobleck_is_a_plan_of_ours_too(void **state)
     assert_int_equal(plan.global_batch, 24);
     assert_int_equal(stages[0].first_layer, 0);
     assert_int_equal(stages[0].last_layer, 16); /* the embedding and 16 blocks */
-    assert_int_equal(stages[0].tensor, 2);
+    assert_int_equal(stages[0].degrees.tensor, 2);
     assert_int_equal(stages[1].first_layer, 17);
     assert_int_equal(stages[1].last_layer, 33); /* the head */
     assert_true(plan.memory == job_memory(&job).total);
@@ -540,11 +540,11 @@ static void oobleck_refuses_what_it_has_not(void **state)
     job.stage_blocks = (const int[]){16, 16, 0, 0};
     refuses(LAUNCH_OOBLECK, &job, "stage 2 has no block, which Oobleck refuses");
     job = pipeline_of("llama-3-8b", 1, 2, 8);
-    job.context = 2;
+    job.degrees.context = 2;
     job_spread(&job, 8);
     refuses(LAUNCH_OOBLECK, &job, "Oobleck has no context parallelism: degree 2");
     job = pipeline_of("mixtral-8x7b", 1, 2, 16);
-    job.expert = 8;
+    job.degrees.expert = 8;
     refuses(LAUNCH_OOBLECK, &job, "Oobleck has no expert parallelism: degree 8");
     job = pipeline_of("llama-3-8b", 16, 1, 16);
     refuses(LAUNCH_OOBLECK, &job,

@@ -34,7 +34,7 @@ static void make_plan(struct plan *plan)
     assert_true(plan_add_stages(plan, pipeline, 2, &err));
     for (int s = 0; s < 2; s++) {
         pipeline->stages[s].type = s;
-        pipeline->stages[s].tensor = s == 0 ? 2 : 4;
+        pipeline->stages[s].degrees.tensor = s == 0 ? 2 : 4;
         pipeline->stages[s].seconds =
             (struct plan_seconds){.forward = 0.5, .backward = 1.0, .optimizer = 1.0};
     }

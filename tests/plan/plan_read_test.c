@@ -68,7 +68,7 @@ static void a_pipeline_is_read(void **state)
     assert_int_equal(stage->first_layer, 3);
     assert_int_equal(stage->last_layer, 3);
     assert_string_equal(plan.types[stage->type].name, "slow");
-    assert_int_equal(stage->tensor, 2);
+    assert_int_equal(stage->degrees.tensor, 2);
     assert_true(stage->seconds.forward == 0.002);
     assert_true(stage->bytes.total == 9000000.0);
     assert_int_equal(stage->run_count, 1);
@@ -89,7 +89,7 @@ static void a_dapple_plan_is_read(void **state)
     assert_int_equal(plan.pipelines[0].copies, 8);
     assert_int_equal(plan.pipelines[0].microbatches, 8);
     assert_int_equal(plan.pipelines[0].stage_count, 2);
-    assert_int_equal(plan.pipelines[0].stages[1].data, 1);
+    assert_int_equal(plan.pipelines[0].stages[1].degrees.data, 1);
     assert_int_equal(plan_devices_used(&plan), 16);
     assert_true(plan_figure(&plan, "pivot_factor") >= 1);
     assert_int_equal(plan.bottleneck_stage, 0);

@@ -177,7 +177,7 @@ static void everything_is_sent_and_freed(void **state)
     (void)state;
     struct job job = job_example();
     struct plan plan;
-    job.tensor = 1, job.pipeline = 4, job.chunks = 1, job.microbatch = 1, job.batch = 16;
+    job.degrees.tensor = 1, job.degrees.pipeline = 4, job.chunks = 1, job.microbatch = 1, job.batch = 16;
     make(&plan, &job, 8);
     int64_t microbatches = plan.pipelines[0].microbatches;
     for (int ranks = 1; ranks <= 4; ranks += 3) {
@@ -209,7 +209,7 @@ static void every_schedule_is_played(void **state)
     for (size_t i = 0; i<sizeof schedules / sizeof *schedules; i += SEARCH_STEP> 1 ? 3 : 1) {
         struct job job = job_example();
         struct plan plan;
-        job.tensor = 1, job.pipeline = 4,
+        job.degrees.tensor = 1, job.degrees.pipeline = 4,
         job.chunks = schedules[i].chunks > 1 && strcmp(schedules[i].name, "interleaved") == 0 ? 2 : 1;
         job.microbatch = 1, job.batch = 16;
         make(&plan, &job, 4);
@@ -233,7 +233,7 @@ static void ranks_with_other_plans_are_named(void **state)
     (void)state;
     struct job job = job_example();
     struct plan plan;
-    job.tensor = 1, job.pipeline = 4, job.chunks = 1, job.microbatch = 1, job.batch = 16;
+    job.degrees.tensor = 1, job.degrees.pipeline = 4, job.chunks = 1, job.microbatch = 1, job.batch = 16;
     make(&plan, &job, 4);
     const struct playing playing = {.iterations = 1, .share = 1e-4, .ranks = 3, .other_plan = true};
     struct run_result result;
@@ -249,7 +249,7 @@ static void passes_may_take_no_time(void **state)
     (void)state;
     struct job job = job_example();
     struct plan plan;
-    job.tensor = 1, job.pipeline = 4, job.chunks = 1, job.microbatch = 1, job.batch = 16;
+    job.degrees.tensor = 1, job.degrees.pipeline = 4, job.chunks = 1, job.microbatch = 1, job.batch = 16;
     make(&plan, &job, 4);
     for (int s = 0; s < plan.pipelines[0].stage_count; s++) {
         struct plan_stage *stage = &plan.pipelines[0].stages[s];
@@ -269,7 +269,7 @@ static void files_may_take_long(void **state)
     (void)state;
     struct job job = job_example();
     struct plan plan;
-    job.tensor = 1, job.pipeline = 4, job.chunks = 1, job.microbatch = 1, job.batch = 16;
+    job.degrees.tensor = 1, job.degrees.pipeline = 4, job.chunks = 1, job.microbatch = 1, job.batch = 16;
     make(&plan, &job, 4);
     const struct playing playing = {.iterations = 1, .share = 1e-4, .ranks = 2, .slow_files = true};
     struct run_result result;
@@ -286,7 +286,7 @@ static void a_rank_without_devices_is_heard(void **state)
     (void)state;
     struct job job = job_example();
     struct plan plan;
-    job.tensor = 1, job.pipeline = 4, job.chunks = 1, job.microbatch = 1, job.batch = 16;
+    job.degrees.tensor = 1, job.degrees.pipeline = 4, job.chunks = 1, job.microbatch = 1, job.batch = 16;
     make(&plan, &job, 4);
     for (int muted = 0; muted < 3; muted += 2) {
         struct run_result result;

@@ -24,9 +24,9 @@ static void make(struct plan *plan, int pipeline, bool shards)
         job.software = software_find("fsdp");
         job.sharding = 3;
     } else {
-        job.tensor = 2;
+        job.degrees.tensor = 2;
     }
-    job.pipeline = pipeline;
+    job.degrees.pipeline = pipeline;
     job.batch = 32;
     job_spread(&job, 16);
     plan_init(plan);

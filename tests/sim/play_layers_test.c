@@ -74,7 +74,7 @@ static void levels_agree_where_nothing_hides(void **state)
                     struct plan plan;
                     if (schedules[s] && stages == 1)
                         continue;
-                    job.tensor = 2, job.pipeline = stages, job.chunks = chunks;
+                    job.degrees.tensor = 2, job.degrees.pipeline = stages, job.chunks = chunks;
                     job.batch = 128;
                     make(&plan, &job, 32);
                     show_all(&plan);
@@ -104,13 +104,13 @@ static void all_devices_give_the_same_bits(void **state)
     for (int kind = 0; kind < 6; kind++) {
         struct job job = job_example();
         struct plan plan;
-        job.tensor = kind % 2 ? 2 : 4;
-        job.pipeline = kind < 2 ? 1 : 4;
+        job.degrees.tensor = kind % 2 ? 2 : 4;
+        job.degrees.pipeline = kind < 2 ? 1 : 4;
         job.chunks = kind == 3 ? 2 : 1;
-        job.context = kind == 4 ? 2 : 1;
+        job.degrees.context = kind == 4 ? 2 : 1;
         if (kind == 5) {
             job.model = architecture_find("mixtral-8x7b");
-            job.tensor = 1, job.expert = 8;
+            job.degrees.tensor = 1, job.degrees.expert = 8;
         }
         job.sharding = kind == 0 ? 3 : 1;
         job.batch = 256;
@@ -118,7 +118,7 @@ static void all_devices_give_the_same_bits(void **state)
         struct sim_result one = play(&plan, (struct sim_options){.straggler = -1, .level = SIM_LAYERS});
         struct sim_result all =
             play(&plan, (struct sim_options){.straggler = -1, .level = SIM_LAYERS, .no_symmetry = true});
-        assert_true(all.tasks == one.tasks * 64 / job.pipeline);
+        assert_true(all.tasks == one.tasks * 64 / job.degrees.pipeline);
         assert_true(one.step_count > 0 && all.step_count > 0); /* play() adds them up */
         if (one.seconds != all.seconds || one.makespan != all.makespan)
             fail_msg("kind %d: %.17g s, all devices %.17g s", kind, one.seconds, all.seconds);
@@ -137,7 +137,7 @@ static void a_straggler_splits_only_its_class(void **state)
     (void)state;
     struct job job = job_example();
     struct plan plan;
-    job.tensor = 2, job.pipeline = 4, job.batch = 256;
+    job.degrees.tensor = 2, job.degrees.pipeline = 4, job.batch = 256;
     make(&plan, &job, 64);
     struct sim_result even = play(&plan, (struct sim_options){.straggler = -1, .level = SIM_LAYERS});
     for (int straggler = 0; straggler < 64; straggler += 13) {
@@ -161,7 +161,7 @@ static void jitter_follows_the_seed(void **state)
     (void)state;
     struct job job = job_example();
     struct plan plan;
-    job.tensor = 2, job.pipeline = 2;
+    job.degrees.tensor = 2, job.degrees.pipeline = 2;
     make(&plan, &job, 16);
     struct sim_options options = {.straggler = -1, .jitter = 0.05, .seed = 1};
     struct sim_result a = play(&plan, options), b = play(&plan, options);
@@ -215,7 +215,8 @@ static void shared_links_are_slower(void **state)
     (void)state;
     struct job job = job_example();
     struct plan plan;
-    job.tensor = 8, job.pipeline = 2; /* each device of a node exchanges gradients with other nodes */
+    job.degrees.tensor = 8,
+    job.degrees.pipeline = 2; /* each device of a node exchanges gradients with other nodes */
     make(&plan, &job, 64);
     struct sim_options options = {.straggler = -1, .level = SIM_LAYERS};
     struct sim_result own = play(&plan, options);

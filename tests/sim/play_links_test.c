@@ -30,14 +30,14 @@ static void add(struct plan *plan, struct plan_stage *stage, struct plan_transfe
 static void add_transfers(struct random_source *source, struct plan *plan, struct plan_stage *stage,
                           int copies)
 {
-    int across = plan->types[stage->type].across, all = stage->data * copies;
+    int across = plan->types[stage->type].across, all = stage->degrees.data * copies;
     double bytes = 1e6 * (1 + random_range(source, 0, 9));
-    for (int when = WHEN_FORWARD; when <= WHEN_BACKWARD && stage->tensor > 1; when++)
+    for (int when = WHEN_FORWARD; when <= WHEN_BACKWARD && stage->degrees.tensor > 1; when++)
         add(plan, stage,
             (struct plan_transfer){.kind = COLLECTIVE_ALL_REDUCE,
                                    .purpose = PURPOSE_TENSOR,
                                    .when = (enum plan_when)when,
-                                   .group = stage->tensor,
+                                   .group = stage->degrees.tensor,
                                    .link = plan->types[stage->type].inside,
                                    .count = 2,
                                    .bytes = bytes,
@@ -95,8 +95,8 @@ static void make(struct random_source *source, struct plan *plan)
             stage->first_layer = s > 0 ? stage[-1].last_layer + 1 : 0;
             stage->last_layer =
                 s == pipeline->stage_count - 1 ? 7 : stage->first_layer + random_range(source, 0, 1);
-            stage->tensor = 1 + random_one_in(source, 3);
-            stage->data = widths[random_range(source, 0, 4)];
+            stage->degrees.tensor = 1 + random_one_in(source, 3);
+            stage->degrees.data = widths[random_range(source, 0, 4)];
             stage->seconds.forward = 0.2 + random_unit(source);
             stage->seconds.backward = 0.4 + 2 * random_unit(source);
             stage->seconds.optimizer = 0.1;
@@ -234,8 +234,8 @@ static void make_collective(struct plan *plan, int devices, enum collective_kind
     struct plan_stage *stage = &plan->pipelines[0].stages[0];
     stage->seconds.forward = stage->seconds.backward = 0.001;
     stage->seconds.collectives = 0; /* they are no part of the passes */
-    *(exchange ? &stage->data : &stage->tensor) = devices;
-    stage->expert = exchange ? devices : 1;
+    *(exchange ? &stage->degrees.data : &stage->degrees.tensor) = devices;
+    stage->degrees.expert = exchange ? devices : 1;
     const struct plan_transfer transfer = {
         .kind = kind,
         .purpose = exchange ? PURPOSE_EXPERT : PURPOSE_TENSOR,

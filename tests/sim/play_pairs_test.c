@@ -25,7 +25,7 @@ static void make(struct plan *plan, bool exchanges)
     struct job job = job_example();
     job.model = architecture_find("mixtral-8x7b");
     assert_non_null(job.model);
-    job.tensor = 1, job.pipeline = 4, job.chunks = 1, job.expert = 8;
+    job.degrees.tensor = 1, job.degrees.pipeline = 4, job.chunks = 1, job.degrees.expert = 8;
     job.sequence = 4096;
     job.batch = 16 * 32;
     job_spread(&job, DEVICES);

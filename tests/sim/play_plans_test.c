@@ -151,8 +151,8 @@ static void play_job(struct spread *spread, struct job *job, int devices)
     if (!job_check(job, &err))
         return;
     snprintf(label, sizeof label, "%s on %d %s, tp %d pp %d cp %d ep %d v %d zero %d", job->model->name,
-             devices, job->device->name, job->tensor, job->pipeline, job->context, job->expert, job->chunks,
-             job->sharding);
+             devices, job->device->name, job->degrees.tensor, job->degrees.pipeline, job->degrees.context,
+             job->degrees.expert, job->chunks, job->sharding);
     plan_init(&plan);
     assert_true(plan_of_one_job(&plan, job, devices, &err));
     play(spread, &plan, label);
@@ -188,9 +188,9 @@ static void jobs_by_name(void **state)
                         for (int chunks = 1; chunks <= 3; chunks++) {
                             struct job job = job_on(clusters[c][0], clusters[c][1], models[m],
                                                     software[(m + (size_t)stages) % 4]);
-                            job.tensor = tensor, job.pipeline = stages, job.chunks = chunks;
+                            job.degrees.tensor = tensor, job.degrees.pipeline = stages, job.chunks = chunks;
                             job.batch = 2048;
-                            job.expert = job.model->experts > 0 ? 8 : 1;
+                            job.degrees.expert = job.model->experts > 0 ? 8 : 1;
                             job.sharding = chunks == 3 ? 3 : chunks == 2 ? 2 : 1;
                             job.recompute = (enum recompute)(devices / 64 % 3);
                             play_job(&spread, &job, devices);
@@ -480,7 +480,7 @@ static void answers_are_printed(void **state)
     struct text text = {0}, document = {0};
     struct json json = {.out = &document};
     const struct sim_options options = {.straggler = -1, .schedule = "zb-h1"};
-    job.tensor = 2, job.pipeline = 4;
+    job.degrees.tensor = 2, job.degrees.pipeline = 4;
     job_spread(&job, 16);
     plan_init(&plan);
     assert_true(plan_of_one_job(&plan, &job, 16, &err));

@@ -59,7 +59,7 @@ static void make_stage(struct random_source *source, struct plan *plan, struct p
             if (random_one_in(source, 3))
                 add(plan, stage, (enum plan_purpose)purpose, (enum plan_when)when, number(source, 0.1),
                     random_range(source, 1, 4));
-    stage->data = random_one_in(source, 3) ? random_range(source, 1, 6) : 1;
+    stage->degrees.data = random_one_in(source, 3) ? random_range(source, 1, 6) : 1;
     double far = random_one_in(source, 3) ? 3 : 0.2;
     if (s > 0)
         assert_true(plan_add_sends(plan, stage - 1, stage, -1, 1, number(source, far), number(source, far)));

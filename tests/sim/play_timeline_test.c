@@ -79,7 +79,7 @@ static void peaks_are_seen(void **state)
     struct job job = job_example();
     struct plan plan;
     struct error err;
-    job.tensor = 2, job.pipeline = 4, job.batch = 64;
+    job.degrees.tensor = 2, job.degrees.pipeline = 4, job.batch = 64;
     job_spread(&job, 32);
     plan_init(&plan);
     if (!job_check(&job, &err) || !plan_of_one_job(&plan, &job, 32, &err))

@@ -14,10 +14,10 @@ struct job job_example(void)
         .inside = tables_link(NULL, device->link),
         .across = tables_link(NULL, "ib-400g"),
         .devices_per_node = 8,
-        .tensor = 1,
-        .pipeline = 1,
-        .context = 1,
-        .expert = 1,
+        .degrees.tensor = 1,
+        .degrees.pipeline = 1,
+        .degrees.context = 1,
+        .degrees.expert = 1,
         .chunks = 1,
         .sharding = 1,
         .microbatch = 1,
@@ -33,5 +33,5 @@ struct job job_example(void)
 void job_spread(struct job *job, int devices)
 {
     job->devices = devices;
-    job->data = devices / (job->tensor * job->pipeline * job->context);
+    job->degrees.data = devices / (job->degrees.tensor * job->degrees.pipeline * job->degrees.context);
 }

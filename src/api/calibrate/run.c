@@ -188,8 +188,9 @@ static void print_job(const struct job *job, struct text *out)
     text_format(out,
                 "%s on %d x %s: tensor %d x context %d x pipeline %d x data %d, micro-batch %" PRId64
                 ", batch %" PRId64 " x %" PRId64 ", priced as %s\n\n",
-                job->model->name, job->devices, job->device->name, job->tensor, job->context, job->pipeline,
-                job->data, job->microbatch, job->batch, job->sequence, job->software->name);
+                job->model->name, job->devices, job->device->name, job->degrees.tensor, job->degrees.context,
+                job->degrees.pipeline, job->degrees.data, job->microbatch, job->batch, job->sequence,
+                job->software->name);
 }
 
 static void print_times(const struct calibrate_run *run, struct text *out)

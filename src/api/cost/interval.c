@@ -19,7 +19,7 @@ static struct interval interval_on(const struct architecture *model, const struc
         .device = device,
         .calibration = tables_calibration(options->tables, device),
         .software = options->software,
-        .pipeline = 1,
+        .degrees.pipeline = 1,
         .microbatch = options->microbatch,
         .sequence = options->sequence ? options->sequence : model->sequence,
         .type = model_type(device, options->precision),

@@ -49,7 +49,7 @@ bool planning_open_given(struct planning *planning, struct planning_options opti
     if (given->model && !model_choose(given, chosen, &options.pricing, err))
         return false;
     options.model = chosen->model;
-    struct job job = {.software = options.pricing.software, .pipeline = 2};
+    struct job job = {.software = options.pricing.software, .degrees.pipeline = 2};
     const struct job_rule *rule = given->model ? job_rule_at(&job, RULE_AT_STAGES) : NULL;
     struct text text = {0};
     if (rule) {

@@ -105,8 +105,9 @@ static bool answer_point(const void *context, const int *at, struct sweep_cell *
     cells[TOKENS].number = (double)job->batch * (double)job->sequence / plan->time.seconds;
     cells[UTILISATION].number = job_utilisation(job, &plan->time);
     cells[USED].number = job->devices;
-    snprintf(cells[SPLIT].text, sizeof cells[SPLIT].text, "tp %d cp %d ep %d pp %d dp %d", job->tensor,
-             job->context, job->expert, job->pipeline, job->data);
+    snprintf(cells[SPLIT].text, sizeof cells[SPLIT].text, "tp %d cp %d ep %d pp %d dp %d",
+             job->degrees.tensor, job->degrees.context, job->degrees.expert, job->degrees.pipeline,
+             job->degrees.data);
     cells[MICROBATCH].number = (double)job->microbatch;
     cells[CHUNKS].number = job->chunks;
     cells[ZERO].number = job->sharding;

@@ -137,13 +137,16 @@ static void describe(const struct plan *plan, char *text, size_t size)
     const struct {
         const char *name;
         int degree;
-    } degrees[] = {{"tp", split.tensor}, {"cp", split.context}, {"ep", split.expert}, {"pp", split.pipeline}};
+    } degrees[] = {{"tp", split.degrees.tensor},
+                   {"cp", split.degrees.context},
+                   {"ep", split.degrees.expert},
+                   {"pp", split.degrees.pipeline}};
     size_t length = 0;
     for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++)
         if (degrees[i].degree > 1)
             length +=
                 (size_t)snprintf(text + length, size - length, "%s %d ", degrees[i].name, degrees[i].degree);
-    snprintf(text + length, size - length, "dp %d", split.data);
+    snprintf(text + length, size - length, "dp %d", split.degrees.data);
 }
 
 static void fill(const struct plan *plan, const struct sim_result *result, struct sweep_cell *cells)

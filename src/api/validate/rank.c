@@ -10,8 +10,8 @@ static const char *split_text(const struct job *job, char text[96])
         const char *name;
         int64_t value;
     } degrees[] = {
-        {"tp", job->tensor}, {"pp", job->pipeline}, {"cp", job->context},
-        {"ep", job->expert}, {"vp", job->chunks},   {"dp", job->data},
+        {"tp", job->degrees.tensor}, {"pp", job->degrees.pipeline}, {"cp", job->degrees.context},
+        {"ep", job->degrees.expert}, {"vp", job->chunks},           {"dp", job->degrees.data},
     };
     size_t length = 0;
     text[0] = '\0';

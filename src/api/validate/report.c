@@ -135,8 +135,8 @@ static void print_rows(const struct validate_report *report, struct text *out)
         text_format(out, "%-8s %-*.*s %-*.*s %6d", run->id, gpu, gpu, run->gpu, model, model, run->model_name,
                     job->devices);
         if (report->wide)
-            text_format(out, " %3d %3d %4d %3" PRId64 " %5" PRId64, job->tensor, job->pipeline, job->data,
-                        job->microbatch, job->batch);
+            text_format(out, " %3d %3d %4d %3" PRId64 " %5" PRId64, job->degrees.tensor,
+                        job->degrees.pipeline, job->degrees.data, job->microbatch, job->batch);
         text_format(out, " %6.1f %4s %9s %9.4g %8s  %.4g-%.4g%s\n", run->predicted_memory.total / 0x1p30,
                     fits(run), measured, run->expected, error, interval->low, interval->high,
                     interval->extrapolates ? " *" : "");
@@ -305,7 +305,7 @@ static void print_simulated_rows(const struct validate_report *report, struct te
         if (run->reason || !run->scored)
             continue;
         text_format(out, "%-24.24s %-16.16s %6d %3d %9.4g %9.4g ", run->id, run->model_name, run->job.devices,
-                    run->job.pipeline, run->seconds, run->predicted.seconds);
+                    run->job.degrees.pipeline, run->seconds, run->predicted.seconds);
         if (simulated->reason)
             text_format(out, "%s\n", simulated->reason);
         else

@@ -10,11 +10,6 @@
 
 #define MAX_RANKS ((int64_t)1 << 20) /* whose files are counted one by one */
 
-/* Where the model is: a plan's degrees of parallelism. */
-struct degrees {
-    int64_t tensor, pipeline, data, context, expert, zero;
-};
-
 /* Notes why there are no sizes, which is no error. */
 static bool not_sized(struct checkpoint_of_plan *of, const char *format, ...) PRINTF_LIKE(2, 3);
 
@@ -46,22 +41,16 @@ static bool find_degrees(struct checkpoint_of_plan *of, const struct plan *plan,
             return not_sized(
                 of,
                 "its stages run on different device types, so each rank's share of a checkpoint is unknown");
-        if (stage->tensor != first->tensor || stage->context != first->context ||
-            stage->expert != first->expert || stage->data != first->data)
+        if (!degrees_are_equal(&stage->degrees, &first->degrees))
             return not_sized(of, "its stages differ in their parallel degrees");
     }
     if (!plan->model || !plan->precision)
         return not_sized(of, "it names no model or no precision, so the size of a checkpoint is unknown");
     if (of->devices > MAX_RANKS)
         return not_sized(of, "it uses more than %lld devices", (long long)MAX_RANKS);
-    *degrees = (struct degrees){
-        .tensor = first->tensor,
-        .pipeline = pipeline->stage_count / plan->chunks,
-        .data = (int64_t)pipeline->copies * first->data,
-        .context = first->context,
-        .expert = first->expert,
-        .zero = plan->sharding > 0 ? plan->sharding : 0,
-    };
+    *degrees = first->degrees;
+    degrees->pipeline = pipeline->stage_count / plan->chunks;
+    degrees->data *= pipeline->copies; /* at most MAX_RANKS */
     return true;
 }
 
@@ -83,7 +72,7 @@ static bool element_bytes(const struct plan *plan, int64_t *weight, int64_t *sta
 static double split_experts(struct checkpoint_shards *shards, const struct degrees *degrees,
                             const struct architecture *model)
 {
-    if (degrees->expert == 1 || degrees->zero == 3)
+    if (degrees->expert == 1 || shards->zero_stage == 3)
         return 0;
     double experts = (double)architecture_expert_blocks(model) * (double)model->experts *
                      architecture_expert_parameters(model);
@@ -107,22 +96,21 @@ static void split_layers(struct checkpoint_shards *shards, const struct degrees 
 }
 
 static void split(struct checkpoint_of_plan *of, const struct degrees *degrees,
-                  const struct architecture *model, int64_t weight, int64_t states)
+                  const struct architecture *model, int zero, int64_t weight, int64_t states)
 {
     struct checkpoint_shards *shards = &of->shards;
     *shards = (struct checkpoint_shards){
         .ranks = of->devices,
         .tensor = degrees->tensor,
         .pipeline = degrees->pipeline,
-        .data = degrees->data * degrees->context,
-        .zero_stage = degrees->zero,
+        .data = (int64_t)degrees->data * degrees->context,
+        .zero_stage = zero,
         .model_element = weight,
         .parameters = architecture_parameters(model),
         .ending = "pt",
     };
     split_layers(shards, degrees, model);
-    double parts =
-        (double)(shards->tensor * shards->pipeline) * (degrees->zero > 0 ? (double)shards->data : 1);
+    double parts = (double)(shards->tensor * shards->pipeline) * (zero > 0 ? (double)shards->data : 1);
     shards->optimizer = (int64_t)(shards->parameters / parts) * states;
     of->parameters = shards->parameters;
     of->sized = true;
@@ -143,20 +131,21 @@ static void sum_up(struct checkpoint_of_plan *of)
 static bool size(struct checkpoint_of_plan *of, const struct plan *plan, const struct degrees *degrees,
                  const struct architecture *model, struct error *err)
 {
-    int64_t weight = 0, states = 0, stage = degrees->tensor * degrees->data * degrees->context;
+    int64_t weight = 0, states = 0, stage = (int64_t)degrees->tensor * degrees->data * degrees->context;
+    int zero = plan->sharding > 0 ? plan->sharding : 0;
     if (!element_bytes(plan, &weight, &states, err) || !tables_ready(err))
         return false;
     if (degrees->expert > stage)
-        return error_set(err, ERROR_INPUT, "%s: ep %lld exceeds tp x dp x cp = %lld", name_of(plan),
-                         (long long)degrees->expert, (long long)stage);
+        return error_set(err, ERROR_INPUT, "%s: ep %d exceeds tp x dp x cp = %lld", name_of(plan),
+                         degrees->expert, (long long)stage);
     if (!model)
         model = architecture_find(plan->model);
     if (!model)
         not_sized(of, "unknown model '%.80s': give its file", plan->model);
-    else if (degrees->expert > 1 && degrees->zero == 0)
+    else if (degrees->expert > 1 && zero == 0)
         not_sized(of, "expert parallelism without ZeRO: each rank's share of expert states is unknown");
     else {
-        split(of, degrees, model, weight, states);
+        split(of, degrees, model, zero, weight, states);
         sum_up(of);
     }
     return true;

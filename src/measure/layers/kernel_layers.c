@@ -339,9 +339,7 @@ static bool list_model(struct job *job, const struct architecture *model, const 
     const struct layer_split split = {
         .microbatch = wanted->microbatch,
         .sequence = wanted->sequence > 0 ? wanted->sequence : model->sequence,
-        .tensor = 1,
-        .context = 1,
-        .expert = 1,
+        .degrees = DEGREES_ONE,
         .type = wanted->is_bf16 ? COST_BF16 : COST_FP32,
         .software = wanted->software,
     };

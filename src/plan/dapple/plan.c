@@ -349,7 +349,7 @@ static bool set_stage(struct plan *plan, const struct dapple_report *report, int
     bool last = index == split->stage_count - 1;
     to->first_layer = stage->first_layer;
     to->last_layer = stage->last_layer;
-    to->data = stage->devices / split->replicas;
+    to->degrees.data = stage->devices / split->replicas;
     to->seconds.forward = dapple_stage_forward(problem, split, index);
     to->seconds.backward = dapple_stage_time(problem, split, index) - to->seconds.forward;
     to->seconds.send = last ? 0
@@ -534,7 +534,7 @@ static bool take_stages(struct dapple_split *split, const struct dapple_problem 
 {
     for (int s = 0; s < split->stage_count; s++) {
         const struct plan_stage *stage = &plan->pipelines[0].stages[s];
-        if (stage->tensor != 1 || stage->context != 1)
+        if (stage->degrees.tensor != 1 || stage->degrees.context != 1)
             return wrong(plan, s, err, ": DAPPLE's rules do not cover tensor or context parallelism");
         split->stages[s] =
             (struct dapple_stage){.first_layer = stage->first_layer, .last_layer = stage->last_layer};

@@ -24,13 +24,14 @@ static bool take_stage(struct fleet_stage *to, const struct fleet_problem *probl
     const struct plan *plan = given->plan;
     const struct plan_stage *stage = &plan->pipelines[p].stages[s];
     char why[160];
-    if (stage->context != 1 || stage->expert != 1 || stage->data != 1 || plan->chunks != 1)
+    if (stage->degrees.context != 1 || stage->degrees.expert != 1 || stage->degrees.data != 1 ||
+        plan->chunks != 1)
         return wrong(plan, p, s, err,
                      "pipelines over mixed devices support only tensor parallelism, without chunks");
-    int option = find_option(problem, given->type_of[stage->type], stage->tensor);
+    int option = find_option(problem, given->type_of[stage->type], stage->degrees.tensor);
     if (option < 0) {
         snprintf(why, sizeof why, "tensor parallel %d does not divide the model, or the nodes of '%.60s'",
-                 stage->tensor, plan->types[stage->type].name);
+                 stage->degrees.tensor, plan->types[stage->type].name);
         return wrong(plan, p, s, err, why);
     }
     *to = (struct fleet_stage){option, stage->first_layer, stage->last_layer + 1};

@@ -33,7 +33,7 @@ void mix_price(struct mix_answer *answer, const struct fleet_question *question)
     double nodes = 0.0, steps = 0.0;
     for (int k = 0; k < answer->kind_count; k++) {
         const struct job *job = &answer->kinds[k].job;
-        pipelines += job->data;
+        pipelines += job->degrees.data;
         nodes += ceil((double)job->devices / job->devices_per_node);
         steps = fmax(steps, job->calibration->step + job->software->step_host);
     }
@@ -99,8 +99,8 @@ bool mix_find_job(struct mixer *m, const struct job_question *question, struct j
     m->bound = search.lower_bound;
     const int *blocks = choice->job.stage_blocks;
     if (blocks) {
-        size_t bytes = (size_t)choice->job.pipeline * sizeof *blocks;
-        int *own = arena_alloc(&m->arena, (size_t)choice->job.pipeline, sizeof *own);
+        size_t bytes = (size_t)choice->job.degrees.pipeline * sizeof *blocks;
+        int *own = arena_alloc(&m->arena, (size_t)choice->job.degrees.pipeline, sizeof *own);
         m->no_memory = !own;
         if (own)
             memcpy(own, blocks, bytes);
@@ -172,7 +172,7 @@ static struct fleet_rival mix_rival(const struct mix_answer *mix)
     };
     for (int k = 0; k < mix->kind_count; k++) {
         rival.devices[mix->kinds[k].group] = mix->kinds[k].job.devices;
-        rival.pipelines += mix->kinds[k].job.data;
+        rival.pipelines += mix->kinds[k].job.degrees.data;
         rival.memory = fmax(rival.memory, mix->kinds[k].memory.total);
     }
     return rival;

@@ -203,16 +203,16 @@ static void price(struct mixer *m, const struct sharing *s, const struct job *se
 static int degree_of(const struct mixer *m, const struct job *job, int index)
 {
     int64_t microbatches = m->question->job.batch / job->microbatch;
-    int divides = job->data, power = 1;
+    int divides = job->degrees.data, power = 1;
     while (divides > 1 && microbatches % divides != 0)
         divides--;
-    while (power <= job->data / 2)
+    while (power <= job->degrees.data / 2)
         power *= 2;
     if (index == 0)
-        return job->data;
+        return job->degrees.data;
     if (index == 1)
-        return divides < job->data ? divides : 0;
-    return power < job->data && power != divides ? power : 0;
+        return divides < job->degrees.data ? divides : 0;
+    return power < job->degrees.data && power != divides ? power : 0;
 }
 
 static bool same_settings(const struct job *a, const struct job *b)
@@ -237,8 +237,8 @@ static void try_splits(struct mixer *m, const struct sharing *given)
             struct job *job = &now.lines[i].job;
             int degree = degree_of(m, job, rest % DEGREES);
             new &= degree > 0;
-            degree = degree > 0 ? degree : job->data;
-            job->data = degree;
+            degree = degree > 0 ? degree : job->degrees.data;
+            job->degrees.data = degree;
             now.units[i] = degree * job->microbatch * now.lines[i].step;
         }
         if (new &&isfinite(share_first(&now, m->question->job.batch, fmin(best.deadline, m->best->seconds))))
@@ -260,8 +260,7 @@ static bool same_splits(const struct sharing *a, const struct sharing *b)
     bool same = a->count == b->count;
     for (int i = 0; i < a->count && same; i++) {
         const struct job *x = &a->lines[i].job, *y = &b->lines[i].job;
-        same = a->groups[i] == b->groups[i] && x->tensor == y->tensor && x->pipeline == y->pipeline &&
-               x->data == y->data && x->context == y->context && x->expert == y->expert &&
+        same = a->groups[i] == b->groups[i] && degrees_are_equal(&x->degrees, &y->degrees) &&
                same_settings(x, y);
     }
     return same;
@@ -278,7 +277,7 @@ static void try_by(struct behind *b, const struct sharing *all)
                 const struct job_line *line = &all->lines[i];
                 some.groups[some.count] = all->groups[i];
                 some.lines[some.count++] = *line;
-                done += (double)(count_by(line, b->m->best->seconds) * line->step * line->job.data *
+                done += (double)(count_by(line, b->m->best->seconds) * line->step * line->job.degrees.data *
                                  line->job.microbatch);
             }
         if (some.count > 1 && done >= (double)b->m->question->job.batch)

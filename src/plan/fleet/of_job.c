@@ -75,9 +75,9 @@ struct job fleet_job_on(const struct fleet_question *question, int group, int te
     struct job job = question->job;
     job_set_group(&job, g);
     job.type = model_type(g->type, question->precision);
-    job.tensor = tensor;
-    job.context = job.expert = job.chunks = job.data = job.pipeline = 1;
-    job.devices = tensor;
+    job.degrees = DEGREES_ONE;
+    job.degrees.tensor = job.devices = tensor;
+    job.chunks = 1;
     job.sharding = 0;
     job.stage_blocks = NULL;
     return job;
@@ -216,7 +216,7 @@ static bool price_option(struct priced *priced, int group, int tensor, const str
     option->layers[0] = priced_layer(&layers.embedding);
     for (int b = 0; b < blocks; b++) {
         struct job one = job;
-        one.pipeline = 3; /* neither the first nor the last stage: blocks alone */
+        one.degrees.pipeline = 3; /* neither the first nor the last stage: blocks alone */
         struct job_layer block = job_stage(&one, &layers, 1, b, b + 1);
         option->layers[b + 1] = priced_layer(&block);
     }

@@ -32,7 +32,7 @@ static void set_stage(struct plan_stage *to, const struct fleet_answer *answer,
     to->first_layer = stage->first;
     to->last_layer = stage->last - 1;
     to->type = option->type;
-    to->tensor = option->tensor;
+    to->degrees.tensor = option->tensor;
     to->seconds.forward = forward;
     to->seconds.backward = between(option->seconds, stage) - forward;
     to->seconds.send = stage->first > 0 ? option->send[stage->first] : 0;
@@ -202,7 +202,7 @@ bool plan_of_fleet(struct plan *plan, const struct fleet_answer *answer, struct 
 static bool add_collectives(struct plan *plan, struct plan_stage *stage, const struct fleet_answer *answer,
                             const struct fleet_question *question)
 {
-    struct job job = fleet_job_on(question, stage->type, stage->tensor);
+    struct job job = fleet_job_on(question, stage->type, stage->degrees.tensor);
     job.microbatch = answer->microbatch;
     job.recompute = answer->recompute;
     struct job_layers layers = job_layers_of(&job);

@@ -29,7 +29,7 @@ struct space_bounds space_rest_of(const struct space *space, struct job job, con
             continue;
         double seconds = job_rest_floor(&job, &exchanges[job.sharding]);
         rest.formula = fmin(rest.formula, seconds);
-        if (job.sharding > 2 || job.pipeline == 1)
+        if (job.sharding > 2 || job.degrees.pipeline == 1)
             continue;
         if (space->schedules & (1u << SCHEDULE_ZB_H1 | 1u << SCHEDULE_ZB_V | 1u << SCHEDULE_DUALPIPEV))
             rest.timed = fmin(rest.timed, seconds);
@@ -40,7 +40,7 @@ struct space_bounds space_rest_of(const struct space *space, struct job job, con
             rest.timed = fmin(rest.timed, job_rest_floor(&twice, &exchange));
         }
     }
-    if (job.pipeline > 1)
+    if (job.degrees.pipeline > 1)
         rest.formula += (double)job_microbatches(&job) *
                         (job_sends_inside(&job) ? group->send_inside : group->send_across);
     return rest;

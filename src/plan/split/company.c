@@ -11,8 +11,8 @@ static double exchange_shards(const struct job *job, const struct job_exchange *
 {
     const struct collective_group ranks = {
         .devices = company->jobs, .devices_per_node = 1, .inside = job->inside, .across = company->across};
-    double bytes =
-        (own->trained + own->trained_experts) / ((double)job->data * job->context) * job_formats_of(job).wire;
+    double bytes = (own->trained + own->trained_experts) /
+                   ((double)job->degrees.data * job->degrees.context) * job_formats_of(job).wire;
     return transfer_seconds(COLLECTIVE_ALL_REDUCE, &ranks, bytes, job->calibration);
 }
 
@@ -26,8 +26,9 @@ double job_time_among(const struct job *job, const struct job_layers *layers,
     if (job->sharding == 3) {
         after = exchange_shards(job, &own, company);
     } else {
-        int own_ranks = (company->together > 0 ? company->together : job->data) * job->context * job->tensor;
-        all.data = company->pipelines;
+        int own_ranks = (company->together > 0 ? company->together : job->degrees.data) *
+                        job->degrees.context * job->degrees.tensor;
+        all.degrees.data = company->pipelines;
         all.across = company->across;
         all.devices_per_node = own_ranks < job->devices_per_node ? own_ranks : job->devices_per_node;
         all.sharding = 0;

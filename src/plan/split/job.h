@@ -14,6 +14,7 @@
 #include "cost/transformer.h"
 #include "devices/architecture.h"
 #include "devices/calibration.h"
+#include "devices/degrees.h"
 #include "devices/device.h"
 #include "devices/software.h"
 #include "devices/technique.h"
@@ -29,8 +30,7 @@ struct job {
     const struct cost_link *inside, *across; /* links inside a node and between nodes */
     const struct cluster_network *network;   /* above the nodes; NULL: unknown */
     int devices, devices_per_node;
-    int tensor, pipeline, data, context,
-        expert;              /* parallel degrees; data: devices / (tensor x pipeline x context) */
+    struct degrees degrees;  /* data: devices / (tensor x pipeline x context) */
     int chunks;              /* of an interleaved pipeline, per stage; 1: plain 1F1B */
     const int *stage_blocks; /* [pipeline] blocks of each stage; NULL: even, with fewer in the last stages */
     int sharding;        /* ZeRO stage: 0 nothing, 1 optimizer states, 2 and gradients, 3 and parameters */
@@ -380,7 +380,7 @@ double job_rest_floor(const struct job *job, const struct job_exchange *exchange
 /* Returns whether the next stage is in the same node. */
 static inline bool job_sends_inside(const struct job *job)
 {
-    return job->devices_per_node / (job->tensor * job->context * job->data) >= 2;
+    return job->devices_per_node / (job->degrees.tensor * job->degrees.context * job->degrees.data) >= 2;
 }
 struct job_memory job_memory_of(const struct job *job, const struct job_layers *layers);
 /* Returns bytes that the fullest device holds at least, whatever the blocks of its stages are. `kept`: bytes of

@@ -7,8 +7,9 @@
 /* Returns how many dimensions beyond data parallelism a job has: what must be set, and can go wrong. */
 static int parts_of(const struct job *job)
 {
-    int parts = (job->tensor > 1) + (job->context > 1) + (job->expert > 1) + (job->pipeline > 1) +
-                (job->chunks > 1) + (job->recompute != RECOMPUTE_NONE) + (job->stage_blocks != NULL);
+    int parts = (job->degrees.tensor > 1) + (job->degrees.context > 1) + (job->degrees.expert > 1) +
+                (job->degrees.pipeline > 1) + (job->chunks > 1) + (job->recompute != RECOMPUTE_NONE) +
+                (job->stage_blocks != NULL);
     for (int k = TECHNIQUE_GRADIENTS; k < TECHNIQUE_COUNT; k++)
         parts += technique_get(&job->technique, (enum technique_kind)k) != 0;
     return parts;
@@ -65,18 +66,12 @@ double kept_value(const struct job_search_options *options, const struct job_cho
     return options->within > 0.0 ? cost(plan) : plan->time.seconds;
 }
 
-static bool same_split(const struct job *a, const struct job *b)
-{
-    return a->tensor == b->tensor && a->pipeline == b->pipeline && a->data == b->data &&
-           a->context == b->context && a->expert == b->expert;
-}
-
 static void put_plan(struct kept *s, int at, const struct job_choice *plan, const int *blocks)
 {
     s->plans[at] = *plan;
     if (blocks) {
         int *own = s->blocks + (size_t)at * (size_t)s->max_stages;
-        memcpy(own, blocks, (size_t)plan->job.pipeline * sizeof *own);
+        memcpy(own, blocks, (size_t)plan->job.degrees.pipeline * sizeof *own);
         s->plans[at].job.stage_blocks = own;
     }
 }
@@ -123,7 +118,7 @@ static void offer_to_front(struct kept *s, const struct job_choice *plan)
 static void offer_to_top(struct kept *s, const struct job_choice *plan)
 {
     int at = 0;
-    while (at < s->count && !same_split(&s->plans[at].job, &plan->job))
+    while (at < s->count && !degrees_are_equal(&s->plans[at].job.degrees, &plan->job.degrees))
         at++;
     bool better = at == s->count || compare(s, plan, &s->plans[at]) < 0;
     if (better && at == s->top) { /* no room: replace the worst */

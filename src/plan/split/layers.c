@@ -17,9 +17,7 @@ struct layer_split job_split(const struct job *job)
         .microbatch = job->microbatch,
         .sequence = job->sequence,
         .document = job->document,
-        .tensor = job->tensor,
-        .context = job->context,
-        .expert = job->expert,
+        .degrees = job->degrees,
         .expert_tensor = job->technique.expert_tensor,
         .imbalance = job_imbalance(job),
         .frozen = job_is_frozen(job),
@@ -163,7 +161,7 @@ static void wait_for_host(struct job_pass *pass, const struct job *job, const st
     if (job->technique.graphs == SWITCH_ON)
         host = 0.0;
     else if (work->expert_parameters > 0.0)
-        host += software->expert_host + each * fmax((double)job->model->experts / job->expert, 1.0);
+        host += software->expert_host + each * fmax((double)job->model->experts / job->degrees.expert, 1.0);
     host *= 1.0 + (double)again / work->count;
     pass->host = host > 0.0 ? fmax(host - job_pass_seconds(pass), 0.0) : 0.0;
     pass->backward += pass->host;
@@ -328,7 +326,7 @@ double job_again_share(const struct job *job, int block_count)
     double layers = job->technique.layers;
     return job->technique.method == METHOD_EVERY
                ? 1.0 / layers
-               : fmin(layers * job->chunks * job->pipeline / block_count, 1.0);
+               : fmin(layers * job->chunks * job->degrees.pipeline / block_count, 1.0);
 }
 
 /* Adds a kind of block to the layers of each job; they differ in recomputation alone. */
@@ -346,7 +344,7 @@ static void add_kind(struct job_layers *all, const struct job *jobs, int count, 
     transformer_block(&work, job->model, example, &split);
     struct price price = price_layer(job, memo, &work);
     /* each rank sends its share of the tokens */
-    double bytes = work.output_bytes / (job->technique.sequence == SWITCH_OFF ? 1 : job->tensor);
+    double bytes = work.output_bytes / (job->technique.sequence == SWITCH_OFF ? 1 : job->degrees.tensor);
     double inside = job_transfer(job, COLLECTIVE_SEND, 2, 1, bytes),
            across = job_transfer(job, COLLECTIVE_SEND, 2, job->devices_per_node, bytes);
     for (int i = 0; i < count; i++) {
@@ -469,8 +467,8 @@ int job_chunk_blocks(const struct job *job, int chunk)
 {
     if (job_is_folded(job))
         return job_stage_blocks(job, chunk);
-    int stage = chunk % job->pipeline, at = chunk / job->pipeline, chunks = job->chunks;
-    int64_t blocks = job_stage_blocks(job, stage), up = stage == job->pipeline - 1 ? chunks - 1 : 0;
+    int stage = chunk % job->degrees.pipeline, at = chunk / job->degrees.pipeline, chunks = job->chunks;
+    int64_t blocks = job_stage_blocks(job, stage), up = stage == job->degrees.pipeline - 1 ? chunks - 1 : 0;
     return (int)((blocks * (at + 1) + up) / chunks - (blocks * at + up) / chunks);
 }
 
@@ -508,7 +506,7 @@ struct job_layer job_stage(const struct job *job, const struct job_layers *layer
     if (is_last && job->model->mtp_layers > 0)
         add_layer(&sum, &layers->further, 1.0);
     if (is_last && stage > 0 && job->model->tied && !job_is_folded(job)) /* the embedding's matrix, copied */
-        sum.parameters += (double)job->model->hidden * (double)job->model->vocabulary / job->tensor;
+        sum.parameters += (double)job->model->hidden * (double)job->model->vocabulary / job->degrees.tensor;
     return sum;
 }
 
@@ -519,8 +517,8 @@ struct job_layer job_part_layer(const struct job *job, const struct job_layers *
     int last = job_depth(job) - 1;
     if (!job_is_folded(job)) { /* the middle stage of three has neither embedding nor head */
         one.chunks = 1;
-        one.pipeline = part->embedding && part->head ? 1 : 3;
-        last = one.pipeline - 1;
+        one.degrees.pipeline = part->embedding && part->head ? 1 : 3;
+        last = one.degrees.pipeline - 1;
     }
     return job_stage(&one, layers, part->embedding ? 0 : part->head ? last : 1, part->first, part->last);
 }

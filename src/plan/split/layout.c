@@ -79,7 +79,7 @@ static int reach(struct layout *layout, int stage, int first, int max, double pa
  * stage; INFINITY: the stages do not hold all blocks. */
 static double fill(struct layout *layout, double pace, int *blocks)
 {
-    int stages = layout->job->pipeline, total = layout->layers->block_count, first = 0;
+    int stages = layout->job->degrees.pipeline, total = layout->layers->block_count, first = 0;
     double slowest = 0.0;
     for (int stage = 0; stage < stages; stage++) {
         double taken;
@@ -96,7 +96,7 @@ static double fill(struct layout *layout, double pace, int *blocks)
 /* Makes stages of identical blocks as even as the pace allows, which readers expect. */
 static void even_out(struct layout *layout, double pace, int *blocks)
 {
-    int stages = layout->job->pipeline, left = layout->layers->block_count, behind = 0;
+    int stages = layout->job->degrees.pipeline, left = layout->layers->block_count, behind = 0;
     if (layout->layers->kind_count > 1)
         return;
     double taken;
@@ -119,10 +119,11 @@ bool job_layout(const struct job *job, const struct job_layers *layers, double m
     struct layout layout = {job, layers, memory, layers->kind_count == 1 && count <= TABLED, {{0.0}}, {0}};
     double ends[] = {job_pass_seconds(&layers->embedding.pass),
                      job_pass_seconds(&layers->head.pass) + job_pass_seconds(&layers->further.pass)};
-    double high = job->pipeline > count ? INFINITY : fill(&layout, INFINITY, blocks);
+    double high = job->degrees.pipeline > count ? INFINITY : fill(&layout, INFINITY, blocks);
     if (isinf(high))
         return false;
-    double low = (job_pass_seconds(&layers->blocks.pass) + ends[0] + ends[1]) / job->pipeline * (1.0 - 1e-9);
+    double low =
+        (job_pass_seconds(&layers->blocks.pass) + ends[0] + ends[1]) / job->degrees.pipeline * (1.0 - 1e-9);
     while (high > low * (1.0 + 1e-9)) {
         double middle = low + (high - low) / 2.0, slowest = fill(&layout, middle, blocks);
         if (isinf(slowest))

@@ -24,10 +24,10 @@ double space_least_of(const struct space *space, const struct space_cut *cut, in
     const struct space_layers first = {.cut = cut, .microbatch = space->groups[cut->first_group].microbatch};
     struct job job = space_job(space, &first);
     double least = INFINITY;
-    job.pipeline = pipeline;
+    job.degrees.pipeline = pipeline;
     for (int d = 0; d < space->divisor_count; d++) {
-        job.data = (int)space->divisors[d];
-        if (space_data_allowed(space, cut, pipeline, job.data))
+        job.degrees.data = (int)space->divisors[d];
+        if (space_data_allowed(space, cut, pipeline, job.degrees.data))
             least = fmin(least, space_least_memory(space, cut, job, shardings, 0.0));
     }
     return least;
@@ -46,13 +46,13 @@ bool space_does_not_fit(const struct space *space, const struct job *min, double
         err, ERROR_INFEASIBLE,
         "'%s' does not fit: the smallest of all splits (tp %d, pp %d, dp %d, cp %d, ep %d, mbs %" PRId64
         ", zero %d) needs %s on its fullest device, of which %s may be used",
-        job->model->name, min->tensor, min->pipeline, min->data, min->context, min->expert, min->microbatch,
-        min->sharding, needed, there);
+        job->model->name, min->degrees.tensor, min->degrees.pipeline, min->degrees.data, min->degrees.context,
+        min->degrees.expert, min->microbatch, min->sharding, needed, there);
 }
 
 int space_smallest_chunks(const struct space *space, struct job job)
 {
-    for (int chunks = space_max_chunks(space, job.pipeline); chunks > 1; chunks--) {
+    for (int chunks = space_max_chunks(space, job.degrees.pipeline); chunks > 1; chunks--) {
         job.chunks = chunks;
         if (space_has_chunks(space, &job, chunks))
             return chunks;

@@ -7,11 +7,11 @@
  * (Korthikanti et al. 2022, arXiv:2205.05198, section 4.2.3). */
 static double in_flight(const struct job *job, int stage)
 {
-    double stages = job->pipeline, from_end = stages - stage, chunks = job->chunks;
+    double stages = job->degrees.pipeline, from_end = stages - stage, chunks = job->chunks;
     if (chunks > 1.0)
         from_end += (stages - 1.0) / chunks;
     /* the pass beside which it exchanges is one ahead; without a pipeline it keeps a layer as soon as the other frees one */
-    if (job_overlap(job) >= OVERLAP_PASSES && job->pipeline > 1)
+    if (job_overlap(job) >= OVERLAP_PASSES && job->degrees.pipeline > 1)
         from_end += 1.0 / chunks;
     return memory_in_flight(MEMORY_IN_FLIGHT, (double)job_microbatches(job), from_end);
 }
@@ -52,7 +52,7 @@ static double working(const struct job *job, const struct job_layers *layers,
     double ahead = job->technique.prefetch > 0 ? job->technique.prefetch : 1.0;
     double others = job_is_frozen(job) ? 1.0 : 2.0;
     if (job->sharding >= 3 && stays)
-        bytes += (formats->gathered + (job->pipeline > 1 || keeps ? formats->gradient : 0.0)) *
+        bytes += (formats->gathered + (job->degrees.pipeline > 1 || keeps ? formats->gradient : 0.0)) *
                  (stage->parameters + (experts ? stage->experts : 0.0));
     else if (job->sharding >= 3 && software->gathers_matrices)
         bytes += formats->gathered * (others + ahead) * stage->largest_matrix;
@@ -115,11 +115,12 @@ struct job_memory job_stage_memory(const struct job *job, const struct job_layer
         int64_t half = job_microbatches(job) / 2;
         double each = (double)half;
         if (job_is_double(job)) {
-            flying = fmin(job->pipeline - stage, each);
+            flying = fmin(job->degrees.pipeline - stage, each);
             /* of the other, for each of these */
             kept += other.kept * (1.0 - away) * fmin(stage + 1.0, each) / flying;
         } else {
-            flying = fmin(job->pipeline + (job_has_pairs(job) ? 0.5 : 0.0), (double)job_microbatches(job));
+            flying =
+                fmin(job->degrees.pipeline + (job_has_pairs(job) ? 0.5 : 0.0), (double)job_microbatches(job));
             kept = 2.0 * fmax(kept, other.kept * (1.0 - job_offload_share(job, other.blocks)));
         }
         both.parameters += other.parameters;
@@ -150,7 +151,7 @@ struct job_memory job_stage_memory(const struct job *job, const struct job_layer
     if (job->technique.step == SWITCH_ON)
         memory.gradients = 0.0;
     /* the peak is in the last layer's backward pass, or in the step */
-    if (software->late_gradients && job->pipeline == 1 && job_microbatches(job) == 1) {
+    if (software->late_gradients && job->degrees.pipeline == 1 && job_microbatches(job) == 1) {
         double step = job_is_frozen(job) ? 0.0
                       : job->technique.step == SWITCH_ON
                           ? software->step_bytes * layer->largest_matrix
@@ -175,7 +176,7 @@ struct job_memory job_stage_memory(const struct job *job, const struct job_layer
 struct job_memory job_memory_of(const struct job *job, const struct job_layers *layers)
 {
     struct job_memory fullest = {0};
-    for (int stage = 0; stage < job->pipeline; stage++) {
+    for (int stage = 0; stage < job->degrees.pipeline; stage++) {
         if (!job_stage_tells(job, layers, stage))
             continue;
         int first = job_stage_first(job, layers->block_count, stage);
@@ -195,7 +196,8 @@ double job_memory_floor(const struct job *job, const struct job_layers *layers, 
     struct sharers sharers = sharers_of(job);
     const struct job_layer *parts[] = {&layers->blocks, &layers->embedding, &layers->head, &layers->further};
     double on_device = 1.0 - job->technique.offload / 100.0, state = kept;
-    bool late = job->technique.step == SWITCH_ON || (job->software->late_gradients && job->pipeline == 1);
+    bool late =
+        job->technique.step == SWITCH_ON || (job->software->late_gradients && job->degrees.pipeline == 1);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         state += held(job, parts[i], &sharers, formats.parameter, 3);
         if (!job_is_frozen(job))
@@ -203,7 +205,7 @@ double job_memory_floor(const struct job *job, const struct job_layers *layers, 
                      (held(job, parts[i], &sharers, formats.state, 1) - saved(job, parts[i], &sharers)) *
                          on_device;
     }
-    return (state / job->pipeline + job->software->runtime_share * (double)job->device->memory) *
+    return (state / job->degrees.pipeline + job->software->runtime_share * (double)job->device->memory) *
            (1.0 - 1e-9);
 }
 

@@ -168,7 +168,7 @@ static int keep_useful(struct space_layers *layers, int count)
 /* Modes with overlaps need experts on several devices. */
 static bool mode_allowed(const struct space_group *group, const struct space_mode *mode)
 {
-    return mode->overlap < OVERLAP_PASSES || group->cut->expert > 1;
+    return mode->overlap < OVERLAP_PASSES || group->cut->degrees.expert > 1;
 }
 
 static struct space_layers layers_with(const struct space_group *group, struct space_mode mode)
@@ -294,8 +294,8 @@ void space_release(struct space *space)
 
 int space_blocks_of_step(const struct job *job, enum recompute_method some, int step)
 {
-    int chunks = job->pipeline * job->chunks, blocks = job_block_count(job);
-    int most = (blocks + chunks - 1) / chunks + (job->pipeline > 1); /* of one chunk */
+    int chunks = job->degrees.pipeline * job->chunks, blocks = job_block_count(job);
+    int most = (blocks + chunks - 1) / chunks + (job->degrees.pipeline > 1); /* of one chunk */
     if (some == METHOD_EVERY)
         return most - step >= 2 ? most - step : 0;
     return step + 1 < most ? step + 1 : 0;

@@ -19,7 +19,7 @@ enum context_kind job_context_kind(const struct job *job)
 
 enum expert_overlap job_overlap(const struct job *job)
 {
-    if (job->expert <= 1)
+    if (job->degrees.expert <= 1)
         return OVERLAP_NONE;
     if (job_has_pairs(job))
         return OVERLAP_WEIGHTS; /* its pairs */
@@ -29,18 +29,18 @@ enum expert_overlap job_overlap(const struct job *job)
 
 static int expert_tensor(const struct job *job)
 {
-    return job->expert > 1 && job->technique.expert_tensor > 1 ? job->technique.expert_tensor : 1;
+    return job->degrees.expert > 1 && job->technique.expert_tensor > 1 ? job->technique.expert_tensor : 1;
 }
 
 int job_copies(const struct job *job)
 {
-    return job->data * job->context * (job_is_double(job) ? 2 : 1);
+    return job->degrees.data * job->degrees.context * (job_is_double(job) ? 2 : 1);
 }
 
 int job_expert_copies(const struct job *job)
 {
-    int ranks = job_copies(job) * job->tensor;
-    int holders = job->expert > 1 ? job->expert * expert_tensor(job) : job->tensor;
+    int ranks = job_copies(job) * job->degrees.tensor;
+    int holders = job->degrees.expert > 1 ? job->degrees.expert * expert_tensor(job) : job->degrees.tensor;
     return ranks > holders ? ranks / holders : 1;
 }
 
@@ -54,9 +54,10 @@ static struct expert_exchange exchange_of(const struct job *job, enum dispatcher
     return (struct expert_exchange){
         .model = job->model,
         .calibration = job->calibration,
-        .group = job_group(job, job->expert, expert_tensor(job)),
+        .group = job_group(job, job->degrees.expert, expert_tensor(job)),
         .dispatcher = dispatcher,
-        .tokens = (double)job->microbatch * (double)job->sequence / job->context / job->tensor,
+        .tokens =
+            (double)job->microbatch * (double)job->sequence / job->degrees.context / job->degrees.tensor,
         .width = width,
         .out_width = narrow ? 1.0 : width,
         .imbalance = job_imbalance(job),
@@ -74,7 +75,7 @@ static double inner_seconds(const struct job *job, enum collective_kind kind, do
 static struct expert_seconds experts_of(const struct job *job, const struct layer_work *work,
                                         enum dispatcher dispatcher)
 {
-    if (job->expert <= 1 || work->expert_bytes <= 0.0)
+    if (job->degrees.expert <= 1 || work->expert_bytes <= 0.0)
         return (struct expert_seconds){0};
     struct expert_exchange exchange = exchange_of(job, dispatcher);
     struct expert_seconds seconds = expert_seconds_of(&exchange);
@@ -91,16 +92,16 @@ static struct context_exchange ring_of(const struct job *job, const struct layer
     bool latent = job->model->kv_rank > 0;
     return (struct context_exchange){
         .kind = kind,
-        .group = job_group(job, job->context, job->tensor),
+        .group = job_group(job, job->degrees.context, job->degrees.tensor),
         .calibration = job->calibration,
         .keys_bytes = work->context_bytes,
         .queries_bytes = work->context_query_bytes,
-        .heads = job->model->heads / job->tensor,
-        .kv_heads = (latent ? job->model->heads : job->model->kv_heads) / job->tensor,
+        .heads = job->model->heads / job->degrees.tensor,
+        .kv_heads = (latent ? job->model->heads : job->model->kv_heads) / job->degrees.tensor,
         .attention = {attention[0], attention[1]},
         .tokens = (double)job->sequence,
         .stream = job->device->bandwidth * job->device->stream_efficiency * job->calibration->stream,
-        .neighbours = job->devices_per_node / job->tensor,
+        .neighbours = job->devices_per_node / job->degrees.tensor,
     };
 }
 
@@ -132,7 +133,7 @@ struct job_moved job_moved_of(const struct job *job, const struct layer_work *wo
                                                  [CONTEXT_HIERARCHICAL] = COLLECTIVE_ALL_TO_ALL};
     struct context_exchange context = ring_of(job, work, job_context_kind(job), attention);
     return (struct job_moved){
-        .reduce = job_transfer(job, COLLECTIVE_ALL_REDUCE, job->tensor, 1, work->tensor_bytes),
+        .reduce = job_transfer(job, COLLECTIVE_ALL_REDUCE, job->degrees.tensor, 1, work->tensor_bytes),
         .reduce_shown = tensor_shown(job),
         .experts = experts_of(job, work, job_dispatcher(job)),
         .context = context_seconds_of(&context),
@@ -221,13 +222,14 @@ static void choose_context_kind(struct job *job, struct kernel_memo *memo)
 
 void job_choose_transfers(struct job *job, struct kernel_memo *memo, bool dispatch, bool context)
 {
-    bool experts = dispatch && job->expert > 1 && software_supports(job->software, TECHNIQUE_DISPATCH);
+    bool experts =
+        dispatch && job->degrees.expert > 1 && software_supports(job->software, TECHNIQUE_DISPATCH);
     if (experts) {
         struct layer_split split = job_split(job);
         struct layer_work work;
         transformer_block(&work, job->model, job_block_count(job) - 1, &split);
         choose_dispatcher(job, &work);
     }
-    if (context && job->context > 1 && software_supports(job->software, TECHNIQUE_CONTEXT_KIND))
+    if (context && job->degrees.context > 1 && software_supports(job->software, TECHNIQUE_CONTEXT_KIND))
         choose_context_kind(job, memo);
 }

@@ -29,7 +29,7 @@ static struct job_memory chunk_memory(const struct job *job, const struct job_la
     if (job_is_folded(job)) { /* without the other stage of its device */
         struct job deep = *job;
         double passes = memory.activations;
-        deep.pipeline = job_depth(job);
+        deep.degrees.pipeline = job_depth(job);
         deep.technique.schedule = SCHEDULE_USUAL;
         memory = job_stage_memory(&deep, layers, stage, layer);
         memory.activations = passes / 2.0;
@@ -40,18 +40,20 @@ static struct job_memory chunk_memory(const struct job *job, const struct job_la
 static void set_stage(struct plan_stage *to, const struct job *job, const struct job_layers *layers,
                       const struct job_time *time, int chunk, int first, int blocks)
 {
-    int count = job->pipeline * job->chunks, stage = job_is_folded(job) ? chunk : chunk % job->pipeline;
+    int count = job->degrees.pipeline * job->chunks,
+        stage = job_is_folded(job) ? chunk : chunk % job->degrees.pipeline;
     const struct job_part part = {first, first + blocks, chunk == 0, chunk == count - 1};
     struct job_layer layer = job_part_layer(job, layers, &part);
     struct job_memory all = stage_memory(job, layers, stage), own = chunk_memory(job, layers, stage, &layer);
-    bool inside = job->devices_per_node / (job->tensor * job->context * job->data) >= 2;
-    bool turns = job_is_folded(job) && chunk == job->pipeline - 1; /* the next stage is on the same device */
+    bool inside =
+        job->devices_per_node / (job->degrees.tensor * job->degrees.context * job->degrees.data) >= 2;
+    bool turns =
+        job_is_folded(job) && chunk == job->degrees.pipeline - 1; /* the next stage is on the same device */
     to->first_layer = chunk == 0 ? 0 : first + 1;
     to->last_layer = first + blocks + (chunk == count - 1);
-    to->chunk = chunk / job->pipeline;
-    to->tensor = job->tensor;
-    to->context = job->context;
-    to->expert = job->expert;
+    to->chunk = chunk / job->degrees.pipeline;
+    to->degrees = job->degrees;
+    to->degrees.pipeline = to->degrees.data = 1;
     to->seconds = (struct plan_seconds){
         .forward = layer.pass.forward,
         .backward = layer.pass.backward,
@@ -80,10 +82,10 @@ static bool add_stages(struct plan *plan, const struct job *job, const struct jo
                        struct error *err)
 {
     struct job_layers layers = job_layers_of(job);
-    int count = job->pipeline * job->chunks;
+    int count = job->degrees.pipeline * job->chunks;
     if (!plan_add_pipelines(plan, 1, err) || !plan_add_stages(plan, &plan->pipelines[0], count, err))
         return false;
-    plan->pipelines[0].copies = job->data;
+    plan->pipelines[0].copies = job->degrees.data;
     plan->pipelines[0].microbatches = job_microbatches(job);
     plan->layer_count = layers.block_count + 2;
     for (int chunk = 0, first = 0; chunk < count; chunk++) {
@@ -137,11 +139,7 @@ static struct plan_alternative alternative_of(const struct job_choice *choice)
     struct plan_alternative alternative = {
         .iteration_time = choice->time.seconds,
         .devices = job->devices,
-        .tensor = job->tensor,
-        .context = job->context,
-        .expert = job->expert,
-        .pipeline = job->pipeline,
-        .data = job->data,
+        .degrees = job->degrees,
         .chunks = job->chunks,
         .sharding = job->sharding,
         .microbatch = job->microbatch,
@@ -292,8 +290,7 @@ static bool check_alike(const struct plan *plan, struct error *err)
         const struct plan_stage *stage = &pipeline->stages[s];
         if (stage->type != first->type)
             return no_job(plan, err, "its stages run on several device types");
-        if (stage->tensor != first->tensor || stage->context != first->context ||
-            stage->expert != first->expert || stage->data != 1)
+        if (!degrees_are_equal(&stage->degrees, &first->degrees) || stage->degrees.data != 1)
             return no_job(plan, err, "its stages differ in their parallel degrees");
     }
     return true;
@@ -354,26 +351,24 @@ bool job_of_plan(struct job *job, struct plan *plan, struct error *err)
     const struct plan_stage *first = &pipeline->stages[0];
     if (!check_alike(plan, err))
         return false;
-    job->tensor = first->tensor;
-    job->context = first->context;
-    job->expert = first->expert;
+    job->degrees = first->degrees;
     enum pipeline_schedule schedule = SCHEDULE_USUAL;
     if (plan->schedule)
         job_schedule_find(plan->schedule, &schedule);
     job->technique = plan->technique;
     job->technique.schedule = schedule;
     job->chunks = plan->chunks;
-    job->pipeline = pipeline->stage_count / plan->chunks;
-    job->data = pipeline->copies;
-    int64_t devices =
-        (int64_t)job->tensor * job->context * job->data; /* of a stage: checked when it was read */
-    if (devices * job->pipeline > PLAN_MAX_DEVICES)
+    job->degrees.pipeline = pipeline->stage_count / plan->chunks;
+    job->degrees.data = pipeline->copies;
+    int64_t devices = (int64_t)job->degrees.tensor * job->degrees.context *
+                      job->degrees.data; /* of a stage: checked when it was read */
+    if (devices * job->degrees.pipeline > PLAN_MAX_DEVICES)
         return no_job(plan, err, "it has more than 16777216 devices");
-    job->devices = (int)devices * job->pipeline;
+    job->devices = (int)devices * job->degrees.pipeline;
     job->sharding = plan->sharding > 0 ? plan->sharding : 0;
     job->microbatch = plan->microbatch > 0 ? plan->microbatch : 1;
-    job->batch =
-        plan->global_batch > 0 ? plan->global_batch : pipeline->microbatches * job->microbatch * job->data;
+    job->batch = plan->global_batch > 0 ? plan->global_batch
+                                        : pipeline->microbatches * job->microbatch * job->degrees.data;
     return plan_recompute_of(plan, &job->recompute, err) && set_layout(job, plan, err);
 }
 

@@ -42,12 +42,12 @@ static struct job job_of(const struct job_rates *rates, const struct line *line)
 {
     struct job job = space_job(&rates->space, line->layers);
     job.stage_blocks = NULL;
-    job.pipeline = line->pipeline;
-    job.data = line->most;
-    job.devices = job.tensor * job.context * job.pipeline * job.data;
+    job.degrees.pipeline = line->pipeline;
+    job.degrees.data = line->most;
+    job.devices = job.degrees.tensor * job.degrees.context * job.degrees.pipeline * job.degrees.data;
     job.sharding = line->sharding;
     job.chunks = line->timed ? 1 : line->chunks;
-    job.batch = job.microbatch * job.data * (line->full ? job.pipeline : 1);
+    job.batch = job.microbatch * job.degrees.data * (line->full ? job.degrees.pipeline : 1);
     return job;
 }
 
@@ -75,14 +75,15 @@ static bool set_line(const struct job_rates *rates, struct line *line, int again
         return false;
     least = job;
     if (job.sharding < 3) /* each device exchanges a shard: less the more there are */
-        least.data = line->least;
-    least.devices = job.tensor * job.context * job.pipeline * least.data;
+        least.degrees.data = line->least;
+    least.devices = job.degrees.tensor * job.degrees.context * job.degrees.pipeline * least.degrees.data;
     const struct job_company company = {
         .jobs = 2,
-        .pipelines = least.data + 1,
+        .pipelines = least.degrees.data + 1,
         .together = line->most,
-        .nodes =
-            ceil((double)line->least * job.tensor * job.context * job.pipeline / job.devices_per_node) + 1.0,
+        .nodes = ceil((double)line->least * job.degrees.tensor * job.degrees.context * job.degrees.pipeline /
+                      job.devices_per_node) +
+                 1.0,
         .across = rates->across,
     };
     /* few micro-batches hide less of the exchange: seconds are convex in their number, so that no line through two neighbours is
@@ -91,7 +92,7 @@ static bool set_line(const struct job_rates *rates, struct line *line, int again
     count = count > line->max - 1 ? line->max - 1 : count;
     count = count > 1 ? count : 1;
     for (int m = 0; m < 2; m++) {
-        least.batch = (count + m) * least.microbatch * least.data;
+        least.batch = (count + m) * least.microbatch * least.degrees.data;
         job_time_among(&least, layers, &company, &times[m]);
     }
     double each = times[1].seconds - times[0].seconds, many = (double)count;
@@ -99,7 +100,7 @@ static bool set_line(const struct job_rates *rates, struct line *line, int again
     double step = times[0].optimizer - many * (times[1].optimizer - times[0].optimizer);
     line->filling = (times[0].seconds - many * each - filled) * (1.0 - 1e-9);
     if (job.sharding >= 1)
-        line->filling -= step * (1.0 - (double)line->least / job.data);
+        line->filling -= step * (1.0 - (double)line->least / job.degrees.data);
     line->each = each * (1.0 - 1e-9);
     line->again = again;
     return true;
@@ -128,9 +129,9 @@ static bool set_best_line(const struct job_rates *rates, struct line *line)
 static double exchange_of(const struct job_rates *rates, struct job job, const struct job_layers *layers,
                           int least)
 {
-    int own = job.tensor * job.context * job.data;
+    int own = job.degrees.tensor * job.degrees.context * job.degrees.data;
     job.devices_per_node = own < job.devices_per_node ? own : job.devices_per_node;
-    job.data = least + 1;
+    job.degrees.data = least + 1;
     job.across = rates->across;
     job.sharding = 0;
     return job_exchange_of(&job, layers).gradients;
@@ -170,7 +171,7 @@ static bool add_lines(struct job_rates *rates, const struct line *split)
     struct line line = *split;
     struct job job = job_of(rates, split);
     space_set_mode(space, &line.layers->mode, line.layers->priced.block_count, &job);
-    job.batch = job.microbatch * job.data * job.pipeline;
+    job.batch = job.microbatch * job.degrees.data * job.degrees.pipeline;
     if (!space_opens_offload(space) && job_memory_floor(&job, &line.layers->priced, 0.0) > space->memory)
         return true; /* it does not fit */
     double filling = job.calibration->step +
@@ -202,7 +203,7 @@ static bool add_pipeline(struct job_rates *rates, const struct space_layers *lay
 {
     unsigned shardings = space_shardings(&rates->space, pipeline);
     struct line line = {.layers = layers, .pipeline = pipeline};
-    int own = layers->cut->tensor * layers->cut->context;
+    int own = layers->cut->degrees.tensor * layers->cut->degrees.context;
     int in_node = rates->question.job.devices_per_node / own;
     for (line.most = max_data; line.most > 0; line.most = line.least - 1) {
         line.least = line.most / 2 + 1 > in_node ? line.most / 2 + 1 : in_node;
@@ -217,7 +218,7 @@ static bool add_pipeline(struct job_rates *rates, const struct space_layers *lay
 static bool add_layers(struct job_rates *rates, const struct space_layers *layers)
 {
     struct job job = space_job(&rates->space, layers);
-    int model_parallel = job.tensor * job.context, devices = job.devices;
+    int model_parallel = job.degrees.tensor * job.degrees.context, devices = job.devices;
     int max = job.software->offers & OFFERS_PIPELINE ? layers->priced.block_count : 1;
     for (int pipeline = 1; pipeline <= max && pipeline * model_parallel <= devices; pipeline++)
         if (space_allows(&rates->question, JOB_PIPELINE, pipeline) &&

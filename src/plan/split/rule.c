@@ -40,13 +40,13 @@ static bool has(const struct job *job, unsigned what)
 /* Of a stage; those that hold an expert; those that hold the same part of one; and of what is no expert. */
 static int64_t stage_ranks(const struct job *job)
 {
-    return (int64_t)job->tensor * job->context * job->data;
+    return (int64_t)job->degrees.tensor * job->degrees.context * job->degrees.data;
 }
 
 static int64_t expert_holders(const struct job *job)
 {
     int split = job->technique.expert_tensor;
-    return (int64_t)job->expert * (split > 1 ? split : 1);
+    return (int64_t)job->degrees.expert * (split > 1 ? split : 1);
 }
 
 static int64_t expert_copies(const struct job *job)
@@ -56,8 +56,8 @@ static int64_t expert_copies(const struct job *job)
 
 static int64_t other_copies(const struct job *job)
 {
-    return (int64_t)job->data *
-           (text_starts_with(software_family(job->software), "megatron") ? job->context : 1);
+    return (int64_t)job->degrees.data *
+           (text_starts_with(software_family(job->software), "megatron") ? job->degrees.context : 1);
 }
 
 static bool grid_keeps(const struct job *job);
@@ -65,7 +65,7 @@ static bool grid_keeps(const struct job *job);
 static bool copies_divide(const struct job *job)
 {
     int groups = job->technique.replicate;
-    bool experts = job->expert > 1 && grid_keeps(job);
+    bool experts = job->degrees.expert > 1 && grid_keeps(job);
     return groups <= 1 || (other_copies(job) % groups == 0 && (!experts || expert_copies(job) % groups == 0));
 }
 
@@ -81,13 +81,13 @@ static void say_copies(const struct job *job, struct text *out)
                     "%d copies of the shards do not divide the %" PRId64
                     " data parallel rank%s of experts (%" PRId64
                     " devices of a stage / expert %d / expert tensor %d)",
-                    groups, ranks, ranks == 1 ? "" : "s", stage_ranks(job), job->expert,
-                    (int)(expert_holders(job) / job->expert));
+                    groups, ranks, ranks == 1 ? "" : "s", stage_ranks(job), job->degrees.expert,
+                    (int)(expert_holders(job) / job->degrees.expert));
 }
 
 static bool is_interleaved(const struct job *job)
 {
-    return job->chunks > 1 && job->pipeline > 1 && !job_is_timed(job);
+    return job->chunks > 1 && job->degrees.pipeline > 1 && !job_is_timed(job);
 }
 
 static void say_schedule(const struct job *job, struct text *out)
@@ -103,8 +103,8 @@ static void say_schedule(const struct job *job, struct text *out)
                     job_depth(job), job_block_count(job));
     else
         text_format(out, "%s needs at least %d micro-batches%s, there are %" PRId64 " on %d stages", name,
-                    2 * job->pipeline, folded ? "" : ", and even numbers of them and of stages",
-                    job_microbatches(job), job->pipeline);
+                    2 * job->degrees.pipeline, folded ? "" : ", and even numbers of them and of stages",
+                    job_microbatches(job), job->degrees.pipeline);
 }
 
 static bool repeats_exchanges(const struct job *job)
@@ -116,30 +116,30 @@ static bool repeats_exchanges(const struct job *job)
 static bool overlaps_well(const struct job *job)
 {
     bool asks = job->technique.expert_overlap >= OVERLAP_PASSES && job->model->experts > 0;
-    bool room = job->pipeline == 1 ? job_microbatches(job) > 1
-                                   : job->chunks > 1 || job->technique.schedule > SCHEDULE_1F1B;
-    return !asks || (job->expert > 1 && !repeats_exchanges(job) && room);
+    bool room = job->degrees.pipeline == 1 ? job_microbatches(job) > 1
+                                           : job->chunks > 1 || job->technique.schedule > SCHEDULE_1F1B;
+    return !asks || (job->degrees.expert > 1 && !repeats_exchanges(job) && room);
 }
 
 static void say_overlap(const struct job *job, struct text *out)
 {
     text_format(out, "exchanges of experts overlap with another micro-batch %s",
-                job->expert <= 1         ? "where experts are on several devices: expert parallel is 1"
+                job->degrees.expert <= 1 ? "where experts are on several devices: expert parallel is 1"
                 : repeats_exchanges(job) ? "unless they are recomputed, too: recompute fewer parts, or none"
-                : job->pipeline == 1     ? "where there are several of them: a rank has one"
-                                         : "in a pipeline of several chunks: give vp of at least 2");
+                : job->degrees.pipeline == 1 ? "where there are several of them: a rank has one"
+                                             : "in a pipeline of several chunks: give vp of at least 2");
 }
 
 static bool host_holds(const struct job *job)
 {
     int blocks = job->technique.offload_activations;
     return blocks == 0 ||
-           (job->pipeline == 1 && job->recompute == RECOMPUTE_NONE && blocks < job_block_count(job));
+           (job->degrees.pipeline == 1 && job->recompute == RECOMPUTE_NONE && blocks < job_block_count(job));
 }
 
 static void say_host(const struct job *job, struct text *out)
 {
-    if (job->pipeline > 1)
+    if (job->degrees.pipeline > 1)
         text_add(out, "activations wait on the host without a pipeline only: give pp=1");
     else if (job->recompute != RECOMPUTE_NONE)
         text_add(out, "activations wait on the host or are recomputed, not both: give recompute=none");
@@ -259,19 +259,20 @@ static const char *stage_name(const struct job *job)
     }
 
 /* what the software has */
-RULE(tensor, job->tensor == 1 || has(job, OFFERS_TENSOR),
+RULE(tensor, job->degrees.tensor == 1 || has(job, OFFERS_TENSOR),
      say_missing(job, "tensor parallelism", tensor_keeps, out))
-RULE(pipeline, job->pipeline == 1 || has(job, OFFERS_PIPELINE),
+RULE(pipeline, job->degrees.pipeline == 1 || has(job, OFFERS_PIPELINE),
      say_missing(job, "pipelines", pipeline_keeps, out))
-RULE(context, job->context == 1 || has(job, OFFERS_CONTEXT),
+RULE(context, job->degrees.context == 1 || has(job, OFFERS_CONTEXT),
      say_missing(job, "context parallelism", context_keeps, out))
-RULE(expert, job->expert <= 1 || has(job, OFFERS_EXPERT),
+RULE(expert, job->degrees.expert <= 1 || has(job, OFFERS_EXPERT),
      say_missing(job, "expert parallelism", expert_keeps, out))
 RULE(chunks, job->chunks == 1 || job_is_folded(job) || has(job, OFFERS_CHUNKS),
      say_missing(job, "interleaved pipelines", chunks_keeps, out))
 RULE(stage, job->sharding >= 0 && job->sharding <= 3,
      text_format(out, "expected a ZeRO stage from 0 to 3, found %d", job->sharding))
-RULE(zero, (job->pipeline > 1 ? job->software->zero_staged : job->software->zero) >> job->sharding & 1,
+RULE(zero,
+     (job->degrees.pipeline > 1 ? job->software->zero_staged : job->software->zero) >> job->sharding & 1,
      say_missing(job, stage_name(job), zero_keeps, out))
 RULE(order, !job_is_timed(job) || (job->software->schedules >> job->technique.schedule & 1),
      say_missing(job, job_schedule_name(job), order_keeps, out))
@@ -283,17 +284,19 @@ RULE(techniques, technique_missing(job) == TECHNIQUE_COUNT, say_techniques(job, 
 
 /* what the devices hold */
 RULE(devices,
-     job->tensor <= job->devices && job->pipeline <= job->devices && job->data <= job->devices &&
-         job->context <= job->devices && job->expert <= job->devices,
+     job->degrees.tensor <= job->devices && job->degrees.pipeline <= job->devices &&
+         job->degrees.data <= job->devices && job->degrees.context <= job->devices &&
+         job->degrees.expert <= job->devices,
      text_format(out, job->devices == 1 ? "there is %d device" : "there are %d devices", job->devices))
-RULE(product, stage_ranks(job) * job->pipeline == job->devices,
+RULE(product, stage_ranks(job) * job->degrees.pipeline == job->devices,
      text_format(out, "tensor %d x pipeline %d x context %d x data %d parallel is not %d devices",
-                 job->tensor, job->pipeline, job->context, job->data, job->devices))
-RULE(grid, job->expert <= 1 || stage_ranks(job) % expert_holders(job) == 0,
+                 job->degrees.tensor, job->degrees.pipeline, job->degrees.context, job->degrees.data,
+                 job->devices))
+RULE(grid, job->degrees.expert <= 1 || stage_ranks(job) % expert_holders(job) == 0,
      text_format(out,
                  "expert %d x expert tensor %d x pipeline %d parallel does not divide %" PRId64 " devices",
-                 job->expert, (int)(expert_holders(job) / job->expert), job->pipeline,
-                 stage_ranks(job) * job->pipeline))
+                 job->degrees.expert, (int)(expert_holders(job) / job->degrees.expert), job->degrees.pipeline,
+                 stage_ranks(job) * job->degrees.pipeline))
 RULE(split, job->technique.expert_tensor <= 1 || job->model->expert_ffn % job->technique.expert_tensor == 0,
      say_uneven(out, "columns of an expert", job->model->expert_ffn, job->model->name,
                 job->technique.expert_tensor))
@@ -302,67 +305,68 @@ RULE(split_node,
      say_uneven(out, "devices of a node", job->devices_per_node, NULL, job->technique.expert_tensor))
 RULE(expert_bias,
      job->model->experts == 0 || !(job->model->biased || job->model->mlp_biased) ||
-         (job->expert > 1 ? job->technique.expert_tensor : job->tensor) <= 1,
+         (job->degrees.expert > 1 ? job->technique.expert_tensor : job->degrees.tensor) <= 1,
      text_format(out,
                  "experts of '%s' have biases, and are not split: give ep of at least 2 with etp=1, or tp=1",
                  job->model->name))
 RULE(copies, copies_divide(job), say_copies(job, out))
 /* a group lies within a node, or consists of whole nodes */
 RULE(node,
-     job->tensor <= job->devices_per_node ? job->devices_per_node % job->tensor == 0
-                                          : job->tensor % job->devices_per_node == 0,
-     job->tensor <= job->devices_per_node
-         ? say_uneven(out, "devices of a node", job->devices_per_node, NULL, job->tensor)
-         : text_format(out, "a group of %d is not made of whole nodes of %d", job->tensor,
+     job->degrees.tensor <= job->devices_per_node ? job->devices_per_node % job->degrees.tensor == 0
+                                                  : job->degrees.tensor % job->devices_per_node == 0,
+     job->degrees.tensor <= job->devices_per_node
+         ? say_uneven(out, "devices of a node", job->devices_per_node, NULL, job->degrees.tensor)
+         : text_format(out, "a group of %d is not made of whole nodes of %d", job->degrees.tensor,
                        job->devices_per_node))
 /* where nodes have a device each, no group lies within one */
-RULE(within, job->devices_per_node == 1 || job->tensor <= job->devices_per_node, node_say(job, out))
+RULE(within, job->devices_per_node == 1 || job->degrees.tensor <= job->devices_per_node, node_say(job, out))
 
 /* what the model divides into; context parallel ranks have two pieces each, one from either end, so that all attend to
  * equally many tokens */
-RULE(dense, job->expert <= 1 || job->model->experts > 0,
+RULE(dense, job->degrees.expert <= 1 || job->model->experts > 0,
      text_format(out, "'%s' has no experts", job->model->name))
-RULE(experts, job->expert <= 1 || job->model->experts % job->expert == 0,
-     say_uneven(out, "experts", job->model->experts, job->model->name, job->expert))
-RULE(heads, job->model->heads % job->tensor == 0,
-     say_uneven(out, "heads", job->model->heads, job->model->name, job->tensor))
-RULE(kv_heads, job->model->kv_heads % job->tensor == 0,
-     say_uneven(out, "key and value heads", job->model->kv_heads, job->model->name, job->tensor))
-RULE(kv_copies, kv_heads_keeps(job) || job->tensor % job->model->kv_heads == 0, kv_heads_say(job, out))
-RULE(ffn, job->model->ffn % job->tensor == 0,
-     say_uneven(out, "columns of the MLP", job->model->ffn, job->model->name, job->tensor))
-RULE(sequence, job->context == 1 || job->sequence % (2 * (int64_t)job->context) == 0,
-     say_uneven(out, "tokens of a sequence", job->sequence, NULL, 2 * (int64_t)job->context))
+RULE(experts, job->degrees.expert <= 1 || job->model->experts % job->degrees.expert == 0,
+     say_uneven(out, "experts", job->model->experts, job->model->name, job->degrees.expert))
+RULE(heads, job->model->heads % job->degrees.tensor == 0,
+     say_uneven(out, "heads", job->model->heads, job->model->name, job->degrees.tensor))
+RULE(kv_heads, job->model->kv_heads % job->degrees.tensor == 0,
+     say_uneven(out, "key and value heads", job->model->kv_heads, job->model->name, job->degrees.tensor))
+RULE(kv_copies, kv_heads_keeps(job) || job->degrees.tensor % job->model->kv_heads == 0,
+     kv_heads_say(job, out))
+RULE(ffn, job->model->ffn % job->degrees.tensor == 0,
+     say_uneven(out, "columns of the MLP", job->model->ffn, job->model->name, job->degrees.tensor))
+RULE(sequence, job->degrees.context == 1 || job->sequence % (2 * (int64_t)job->degrees.context) == 0,
+     say_uneven(out, "tokens of a sequence", job->sequence, NULL, 2 * (int64_t)job->degrees.context))
 RULE(positions, job->model->positions == 0 || job->sequence <= job->model->positions,
      text_format(out, "the sequence (%" PRId64 ") is longer than the %" PRId64 " positions of '%s'",
                  job->sequence, job->model->positions, job->model->name))
-RULE(batch, job->batch % (job->data * job->microbatch) == 0,
+RULE(batch, job->batch % (job->degrees.data * job->microbatch) == 0,
      text_format(out,
-                 job->data == 1 || job->microbatch == 1
+                 job->degrees.data == 1 || job->microbatch == 1
                      ? "the %" PRId64 " sequences of the global batch are not a multiple of %" PRId64
                      : "the %" PRId64 " sequences of the global batch are not a multiple of %" PRId64
                        " = micro-batch %" PRId64 " x data parallel %d",
-                 job->batch, job->data * job->microbatch, job->microbatch, job->data))
+                 job->batch, job->degrees.data * job->microbatch, job->microbatch, job->degrees.data))
 
 /* pipelines; embedding and head may each take the place of a block in an interleaved one (Megatron-Core:
  * account_for_embedding_in_pipeline_split, account_for_loss_in_pipeline_split) */
-RULE(blocks, job->pipeline <= job_block_count(job),
+RULE(blocks, job->degrees.pipeline <= job_block_count(job),
      text_format(out, "'%s' has %d blocks", job->model->name, job_block_count(job)))
-RULE(places, job->chunks == 1 || job_block_count(job) + 2 >= (int64_t)job->pipeline * job->chunks,
-     text_format(out, "%d stages of %d chunks are more than %d blocks", job->pipeline, job->chunks,
+RULE(places, job->chunks == 1 || job_block_count(job) + 2 >= (int64_t)job->degrees.pipeline * job->chunks,
+     text_format(out, "%d stages of %d chunks are more than %d blocks", job->degrees.pipeline, job->chunks,
                  job_block_count(job)))
-RULE(one_stage, job->chunks == 1 || job->pipeline > 1,
+RULE(one_stage, job->chunks == 1 || job->degrees.pipeline > 1,
      text_format(out, "%d chunks interleave the stages of a pipeline, and there is one stage", job->chunks))
-RULE(turns, !is_interleaved(job) || job_microbatches(job) % job->pipeline == 0,
+RULE(turns, !is_interleaved(job) || job_microbatches(job) % job->degrees.pipeline == 0,
      text_format(out,
                  "an interleaved pipeline takes micro-batches in groups as large as itself, and %" PRId64
                  " are not a multiple of %d",
-                 job_microbatches(job), job->pipeline))
+                 job_microbatches(job), job->degrees.pipeline))
 RULE(alike,
      !is_interleaved(job) || job->stage_blocks || has(job, OFFERS_LAYOUTS) ||
-         job_chunks_alike(job_block_count(job), job->pipeline * job->chunks),
+         job_chunks_alike(job_block_count(job), job->degrees.pipeline * job->chunks),
      text_format(out, "%d blocks do not make %d equal chunks, and %s takes no others", job_block_count(job),
-                 job->pipeline * job->chunks, job->software->name))
+                 job->degrees.pipeline * job->chunks, job->software->name))
 RULE(schedule, job_schedule_allowed(job), say_schedule(job, out))
 
 /* what runs beside, or waits */
@@ -455,19 +459,19 @@ void job_dimension_set(struct job *job, enum job_dimension dimension, int64_t va
     int small = value > INT32_MAX ? INT32_MAX : (int)value;
     switch (dimension) {
     case JOB_TENSOR:
-        job->tensor = small;
+        job->degrees.tensor = small;
         break;
     case JOB_PIPELINE:
-        job->pipeline = small;
+        job->degrees.pipeline = small;
         break;
     case JOB_DATA:
-        job->data = small;
+        job->degrees.data = small;
         break;
     case JOB_CONTEXT:
-        job->context = small;
+        job->degrees.context = small;
         break;
     case JOB_EXPERT:
-        job->expert = small;
+        job->degrees.expert = small;
         break;
     case JOB_MICROBATCH:
         job->microbatch = value;
@@ -488,8 +492,9 @@ static struct job alone(const struct job_question *question, enum job_dimension 
                         int pipeline)
 {
     struct job job = question->job;
-    job.tensor = job.data = job.context = job.expert = job.chunks = 1;
-    job.pipeline = pipeline;
+    job.degrees = DEGREES_ONE;
+    job.chunks = 1;
+    job.degrees.pipeline = pipeline;
     job.microbatch = 1;
     job_dimension_set(&job, dimension, value);
     return job;
@@ -556,7 +561,7 @@ bool job_rule_refuse(const struct job *job, const struct job_rule *rule, struct 
     struct text text = {0};
     for (int d = 0; d < JOB_TECHNIQUE; d++) {
         int64_t value = job_dimension_value(job, (enum job_dimension)d);
-        struct job one = alone(&question, (enum job_dimension)d, value, job->pipeline);
+        struct job one = alone(&question, (enum job_dimension)d, value, job->degrees.pipeline);
         if ((rule->about == 1u << d && d != JOB_RECOMPUTE) ||
             ((rule->alone >> d & 1) && !rule->keeps(&one) && text.length == 0))
             text_format(&text, "%s=%" PRId64 ": ", job_dimension_name((enum job_dimension)d), value);

@@ -23,7 +23,7 @@ static const char *const names[] = {[SCHEDULE_ZB_H1] = "zb-h1",
 
 bool job_is_timed(const struct job *job)
 {
-    return job->technique.schedule > SCHEDULE_1F1B && job->pipeline > 1;
+    return job->technique.schedule > SCHEDULE_1F1B && job->degrees.pipeline > 1;
 }
 
 const char *job_schedule_name(const struct job *job)
@@ -58,7 +58,7 @@ bool job_has_pairs(const struct job *job)
 
 int job_depth(const struct job *job)
 {
-    return job_is_folded(job) ? 2 * job->pipeline : job->pipeline;
+    return job_is_folded(job) ? 2 * job->degrees.pipeline : job->degrees.pipeline;
 }
 
 bool job_schedule_allowed(const struct job *job)
@@ -69,8 +69,9 @@ bool job_schedule_allowed(const struct job *job)
     if (job->chunks != (job_is_folded(job) ? 2 : 1) || job_is_frozen(job) ||
         job_depth(job) > job_block_count(job))
         return false;
-    return !job_has_pairs(job) || (count >= 2 * (int64_t)job->pipeline &&
-                                   (job_is_folded(job) || (job->pipeline % 2 == 0 && count % 2 == 0)));
+    return !job_has_pairs(job) ||
+           (count >= 2 * (int64_t)job->degrees.pipeline &&
+            (job_is_folded(job) || (job->degrees.pipeline % 2 == 0 && count % 2 == 0)));
 }
 
 static struct job_layer stage_of(const struct job *job, const struct job_layers *layers, int stage)
@@ -113,8 +114,8 @@ static struct pass_cost cost_of(const struct job *job, const struct job_layers *
         .forward = forward,
         .input = back - pass.weight,
         .weight = pass.weight,
-        .send_forward = stage + 1 < depth && !(folded && stage == job->pipeline - 1) ? send : 0.0,
-        .send_backward = stage > 0 && !(folded && stage == job->pipeline) ? send : 0.0,
+        .send_forward = stage + 1 < depth && !(folded && stage == job->degrees.pipeline - 1) ? send : 0.0,
+        .send_backward = stage > 0 && !(folded && stage == job->degrees.pipeline) ? send : 0.0,
         .hidden = shorter > 0.0 ? fmin(pass.hidden / shorter, 1.0) : 0.0,
         .kept = 1.0,
     };
@@ -123,7 +124,8 @@ static struct pass_cost cost_of(const struct job *job, const struct job_layers *
 double job_makespan_floor(const struct job *job, const struct job_layers *layers)
 {
     double count = (double)job_microbatches(job), filled = 0.0, floor = 0.0;
-    for (int stage = 0; stage < (job_is_double(job) ? job->pipeline / 2 : job->pipeline); stage++) {
+    for (int stage = 0; stage < (job_is_double(job) ? job->degrees.pipeline / 2 : job->degrees.pipeline);
+         stage++) {
         struct job_pass device = job_device_pass(job, layers, stage);
         floor = fmax(floor, filled + count * job_pass_seconds(&device));
         filled += stage_of(job, layers, stage).pass.forward;
@@ -140,7 +142,7 @@ double job_makespan(const struct job *job, const struct job_layers *layers)
     struct pass_cost *costs = calloc((size_t)stages, sizeof *costs);
     const struct timing_options options = {.costs = costs, .send_blocks = job->software->send_blocks};
     const struct schedule_shape shape = {
-        .devices = job->pipeline, .microbatches = (int)job_microbatches(job), .timing = &options};
+        .devices = job->degrees.pipeline, .microbatches = (int)job_microbatches(job), .timing = &options};
     struct pass_order order = {0};
     struct timing timing = {0};
     for (int s = 0; costs && s < stages; s++)

@@ -125,7 +125,7 @@ static void offload_least(struct worker *w, const struct job_choice *tried, cons
 static bool overflows(struct worker *w, const struct job *job, const struct job_layers *layers)
 {
     const struct space *space = w->searcher->space;
-    int stage = job->pipeline / 2, first = job_stage_first(job, layers->block_count, stage);
+    int stage = job->degrees.pipeline / 2, first = job_stage_first(job, layers->block_count, stage);
     if (isinf(atomic_load(&w->searcher->fastest)) || space_opens_offload(space))
         return false;
     struct job_layer layer =
@@ -175,7 +175,7 @@ static void lay_out_anew(struct worker *w, struct job_choice *plan, const struct
     struct searcher *s = w->searcher;
     double count = (double)job_microbatches(&plan->job);
     double pace = (plan->time.compute + plan->time.tensor) / count;
-    double mean = (layers->blocks + layers->ends) / plan->job.pipeline;
+    double mean = (layers->blocks + layers->ends) / plan->job.degrees.pipeline;
     bool fits = plan->memory.total > 0.0 && plan->memory.total <= s->space->memory;
     double nodes = fmax((double)plan->job.devices / plan->job.devices_per_node, 1.0);
     double waiting = plan->job.calibration->jitter * log2(nodes);
@@ -244,7 +244,7 @@ static void decide_schedules(struct worker *w, struct job job, const struct spac
     for (int s = SCHEDULE_ZB_H1; s <= SCHEDULE_LAST; s++) {
         job.technique.schedule = s;
         job.chunks = job_is_folded(&job) ? 2 : 1;
-        bool pairs = job_has_pairs(&job) && job.expert > 1; /* hide exchanges */
+        bool pairs = job_has_pairs(&job) && job.degrees.expert > 1; /* hide exchanges */
         if (!(space->schedules >> s & 1) || !space_allows(space->question, JOB_CHUNKS, job.chunks) ||
             (space->question->stage_blocks && job_is_folded(&job)) || !job_keeps(&job, RULE_AT_SCHEDULE) ||
             pairs != (layers->mode.overlap >= OVERLAP_PASSES))
@@ -264,7 +264,7 @@ static void decide_chunks(struct worker *w, struct job job, const struct space_l
                           const struct job_exchange *exchange)
 {
     const struct space *space = w->searcher->space;
-    int max = space_max_chunks(space, job.pipeline);
+    int max = space_max_chunks(space, job.degrees.pipeline);
     bool weighed = false; /* the smallest number of bytes with more than one chunk */
     for (job.chunks = 1; job.chunks <= max; job.chunks++) {
         if (!space_has_chunks(space, &job, job.chunks))
@@ -278,7 +278,7 @@ static void decide_chunks(struct worker *w, struct job job, const struct space_l
             continue;
         }
         weigh(w, &plan, &layers->priced, exchange);
-        if (job.chunks == 1 && job.pipeline > 1)
+        if (job.chunks == 1 && job.degrees.pipeline > 1)
             lay_out_anew(w, &plan, layers, exchange);
     }
 }
@@ -344,16 +344,16 @@ static void decide_group(struct worker *w, struct space_group *group, struct job
                          const struct job_exchange *exchanges, unsigned shardings)
 {
     const struct space *space = w->searcher->space;
-    if (group->modes == 0 || (space->question->job.batch / job->data) % group->microbatch != 0)
+    if (group->modes == 0 || (space->question->job.batch / job->degrees.data) % group->microbatch != 0)
         return;
     job->microbatch = group->microbatch;
     double count = (double)job_microbatches(job), worst = longest(w->searcher, job->devices);
-    struct space_bounds bounds = space_bounds_of(space, job->pipeline, count, group->least,
+    struct space_bounds bounds = space_bounds_of(space, job->degrees.pipeline, count, group->least,
                                                  group->least_blocks, (struct space_bounds){0.0, 0.0});
     if (space_exceeds(&bounds, worst))
         return;
     struct space_bounds rest = space_rest_of(space, *job, group, shardings, exchanges);
-    bounds = space_bounds_of(space, job->pipeline, count, group->least, group->least_blocks, rest);
+    bounds = space_bounds_of(space, job->degrees.pipeline, count, group->least, group->least_blocks, rest);
     if (space_exceeds(&bounds, worst) || !price_modes(w->searcher, group) ||
         is_too_large(w->searcher, group->cut, job, shardings, group->least_kept))
         return;
@@ -361,12 +361,12 @@ static void decide_group(struct worker *w, struct space_group *group, struct job
     for (int i = 0; i < modes; i++) {
         const struct space_layers *layers = &group->layers[i];
         double all = layers->blocks + layers->ends;
-        bounds = space_bounds_of(space, job->pipeline, count, all, layers->blocks, rest);
+        bounds = space_bounds_of(space, job->degrees.pipeline, count, all, layers->blocks, rest);
         space_set_mode(space, &layers->mode, 1, job);
         job->technique.expert_tensor = group->cut->expert_tensor;
         if (bounds.timed <= longest(w->searcher, job->devices))
             decide_schedules(w, *job, layers, shardings);
-        if (((space->schedules & 1) || job->pipeline == 1) &&
+        if (((space->schedules & 1) || job->degrees.pipeline == 1) &&
             bounds.formula <= longest(w->searcher, job->devices))
             decide_rest(w, *job, layers, exchanges, shardings);
     }
@@ -385,9 +385,9 @@ static void decide_task(struct worker *w, const struct task *task)
         const struct space_layers first = {.cut = cut, .microbatch = groups[0].microbatch};
         struct job job = space_job(space, &first);
         struct job_exchange exchanges[4];
-        job.pipeline = task->pipeline;
-        job.data = (int)data;
-        job.devices = (int)((int64_t)cut->tensor * cut->context * task->pipeline * data);
+        job.degrees.pipeline = task->pipeline;
+        job.degrees.data = (int)data;
+        job.devices = (int)((int64_t)cut->degrees.tensor * cut->degrees.context * task->pipeline * data);
         if (is_too_large(w->searcher, cut, &job, shardings, 0.0))
             continue;
         exchanges_of(job, cut->layers, shardings, exchanges);
@@ -466,7 +466,8 @@ static void weigh_task(const struct searcher *s, struct task *task)
                 space_bounds_of(space, task->pipeline, count, group->least, group->least_blocks,
                                 (struct space_bounds){0.0, 0.0});
             double seconds = fmin(bounds.formula, bounds.timed);
-            double devices = (double)cut->tensor * cut->context * task->pipeline * (double)data;
+            double devices =
+                (double)cut->degrees.tensor * cut->degrees.context * task->pipeline * (double)data;
             if (within == 0.0)
                 task->bound = fmin(task->bound, seconds);
             else if (seconds <= within)

@@ -17,8 +17,9 @@ const char *job_dimension_name(enum job_dimension dimension)
 
 int64_t job_dimension_value(const struct job *job, enum job_dimension dimension)
 {
-    const int64_t values[] = {job->tensor,     job->pipeline, job->data,     job->context,  job->expert,
-                              job->microbatch, job->chunks,   job->sharding, job->recompute};
+    const int64_t values[] = {job->degrees.tensor,  job->degrees.pipeline, job->degrees.data,
+                              job->degrees.context, job->degrees.expert,   job->microbatch,
+                              job->chunks,          job->sharding,         job->recompute};
     if (dimension >= JOB_TECHNIQUE)
         return technique_get(&job->technique, (enum technique_kind)(dimension - JOB_TECHNIQUE));
     return values[dimension];
@@ -100,7 +101,7 @@ static bool list_divisors(struct space *space, struct arena *arena)
 /* Lists the micro-batches of a cut; only counts them while there is no room yet. */
 static void list_groups(struct space *space, struct space_cut *cut)
 {
-    int64_t model_parallel = (int64_t)cut->tensor * cut->context;
+    int64_t model_parallel = (int64_t)cut->degrees.tensor * cut->degrees.context;
     cut->first_group = space->group_count;
     for (int i = 0; i < space->divisor_count && model_parallel <= space->question->job.devices; i++) {
         if (!microbatch_allowed(space, space->divisors[i]))
@@ -126,12 +127,12 @@ static void list_expert_cuts(struct space *space, int tensor, int context, int e
 {
     const struct job *job = &space->question->job;
     const struct job_range *given = &space->question->ranges[JOB_TECHNIQUE + TECHNIQUE_EXPERT_TENSOR];
-    struct space_cut cut = {.tensor = tensor, .context = context, .expert = expert};
+    struct space_cut cut = {.degrees = {tensor, context, expert, 1, 1}};
     struct job parted = *job;
     bool whole = expert == 1 || (given->given && given->max == 0) ||
                  !software_supports(job->software, TECHNIQUE_EXPERT_TENSOR);
-    parted.tensor = tensor;
-    parted.expert = expert;
+    parted.degrees.tensor = tensor;
+    parted.degrees.expert = expert;
     for (int split = 1; split <= (whole ? 1 : job->devices_per_node); split++) {
         bool tried = whole          ? !given->given || given->max <= 1
                      : given->given ? split >= given->min && split <= given->max
@@ -217,13 +218,11 @@ struct job space_job(const struct space *space, const struct space_layers *layer
 {
     const struct space_cut *cut = layers->cut;
     struct job job = space->question->job;
-    job.tensor = cut->tensor;
-    job.context = cut->context;
-    job.expert = cut->expert;
+    job.degrees = cut->degrees;
     job.microbatch = layers->microbatch;
     space_set_mode(space, &layers->mode, 1, &job);
     job.technique.expert_tensor = cut->expert_tensor;
-    job.pipeline = job.data = job.chunks = 1;
+    job.chunks = 1;
     job.stage_blocks = space->question->stage_blocks;
     return job;
 }
@@ -255,19 +254,17 @@ unsigned space_shardings(const struct space *space, int pipeline)
 
 bool space_data_allowed(const struct space *space, const struct space_cut *cut, int pipeline, int64_t data)
 {
-    int64_t model_parallel = (int64_t)cut->tensor * cut->context * pipeline;
+    int64_t model_parallel = (int64_t)cut->degrees.tensor * cut->degrees.context * pipeline;
     if (data > space->question->job.devices / model_parallel ||
         !space_allows(space->question, JOB_DATA, data))
         return false;
-    const struct job job = {
+    struct job job = {
         .software = space->question->job.software,
-        .tensor = cut->tensor,
-        .context = cut->context,
-        .expert = cut->expert,
-        .pipeline = pipeline,
-        .data = (int)data,
+        .degrees = cut->degrees,
         .technique = {.expert_tensor = cut->expert_tensor, .replicate = space->replicate},
     };
+    job.degrees.pipeline = pipeline;
+    job.degrees.data = (int)data;
     return job_keeps(&job, RULE_AT_DEGREES);
 }
 
@@ -281,15 +278,15 @@ int space_list_shards(const struct space *space, const struct job *job, struct s
     const struct technique given = space_techniques(space->question);
     bool copies = !ranges[TECHNIQUE_REPLICATE].given && software_supports(software, TECHNIQUE_REPLICATE);
     bool switches = !ranges[TECHNIQUE_RESHARD].given && software_supports(software, TECHNIQUE_RESHARD) &&
-                    software->keeps_gathered <= (job->pipeline > 1);
+                    software->keeps_gathered <= (job->degrees.pipeline > 1);
     int count = 0;
     if (given.reshard == SWITCH_OFF && software->keeps_gathered)
         return 0;
-    for (int replicate = 1; replicate == 1 || (copies && replicate < job->data); replicate++) {
+    for (int replicate = 1; replicate == 1 || (copies && replicate < job->degrees.data); replicate++) {
         int own = replicate > 1 ? replicate : given.replicate;
         struct job sharded = *job;
         sharded.technique.replicate = own;
-        if (job->data % replicate != 0 || count + 2 > SPACE_MAX_SHARDS ||
+        if (job->degrees.data % replicate != 0 || count + 2 > SPACE_MAX_SHARDS ||
             !job_keeps(&sharded, RULE_AT_SHARDS))
             continue;
         shards[count++] = (struct space_shards){own, (enum technique_switch)given.reshard};

@@ -9,7 +9,7 @@
 
 /* A split of layers across devices, and its priced layers. */
 struct space_cut {
-    int tensor, context, expert;
+    struct degrees degrees;    /* pipeline and data: 1 */
     int expert_tensor;         /* 0: the usual one */
     int first_group, groups;   /* of struct space.groups */
     struct job_layers *layers; /* of its first group: the numbers of parameters are the same in all */

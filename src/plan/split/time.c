@@ -39,7 +39,7 @@ double job_gradient_transfer(const struct job *job, enum collective_kind kind, i
 
 int64_t job_microbatches(const struct job *job)
 {
-    int64_t per_rank = job->batch / job->data;
+    int64_t per_rank = job->batch / job->degrees.data;
     return per_rank > job->microbatch ? per_rank / job->microbatch : 1;
 }
 
@@ -64,9 +64,10 @@ static double gradient_seconds(const struct job *job, enum collective_kind kind,
     double wire = job_formats_of(job).wire;
     int ranks = job_copies(job);
     int expert_ranks = job_expert_copies(job);
-    double seconds = job_gradient_transfer(job, kind, ranks, job->tensor, held->trained * wire) +
-                     job_gradient_transfer(job, kind, expert_ranks, ranks * job->tensor / expert_ranks,
-                                           held->trained_experts * wire);
+    double seconds =
+        job_gradient_transfer(job, kind, ranks, job->degrees.tensor, held->trained * wire) +
+        job_gradient_transfer(job, kind, expert_ranks, ranks * job->degrees.tensor / expert_ranks,
+                              held->trained_experts * wire);
     return seconds * job_data_shown(job);
 }
 
@@ -74,7 +75,7 @@ bool job_keeps_gathered(const struct job *job)
 {
     const struct software *software = job->software;
     bool experts = software->keeps_with_experts && job->model->experts > 0;
-    return (experts || (software->keeps_gathered && job->pipeline > 1)) &&
+    return (experts || (software->keeps_gathered && job->degrees.pipeline > 1)) &&
            job->technique.reshard != SWITCH_ON;
 }
 
@@ -100,10 +101,11 @@ static struct shard_pair shard_pair_of(const struct job *job, int ranks, int apa
 /* Sets the seconds of shards. Experts that are spread over devices are gathered from those that hold the same ones. */
 static void set_shards(const struct job *job, int blocks, struct job_exchange *held)
 {
-    int apart = job->tensor, all = job->data * job->context, ranks = (int)job_shard_ranks(job);
+    int apart = job->degrees.tensor, all = job->degrees.data * job->degrees.context,
+        ranks = (int)job_shard_ranks(job);
     int expert_ranks = (int)job_expert_shard_ranks(job), copies = ranks < all ? all / ranks : 1;
     double pieces =
-        (double)blocks / job->pipeline + 1.0; /* gathered one after another: blocks, and the ends */
+        (double)blocks / job->degrees.pipeline + 1.0; /* gathered one after another: blocks, and the ends */
     bool spread = held->experts > 0.0 && expert_ranks < ranks;
     double together = (held->parameters + (spread ? 0.0 : held->experts)) / pieces;
     double trained = (held->trained + (spread ? 0.0 : held->trained_experts)) / pieces;
@@ -126,7 +128,8 @@ double job_trained(const struct job *job, const struct job_layer *layer)
 
 struct job_exchange job_exchange_of(const struct job *job, const struct job_layers *layers)
 {
-    double stages = job->pipeline, heads = job->pipeline == 1 || job_is_folded(job) ? 1.0 : 0.0;
+    double stages = job->degrees.pipeline,
+           heads = job->degrees.pipeline == 1 || job_is_folded(job) ? 1.0 : 0.0;
     struct job_exchange exchange = {
         .parameters = layers->blocks.parameters / stages + layers->embedding.parameters +
                       heads * layers->head.parameters,
@@ -225,8 +228,9 @@ static double shard_host(const struct job *job)
     const struct software *software = job->software;
     double blocks = job_block_count(job);
     if (software->expert_each > 0.0 && job->model->experts > 0)
-        blocks += EXPERT_MODULES * job->model->experts / job->expert * architecture_expert_blocks(job->model);
-    return job->sharding == 3 ? software->shard_host * blocks / job->pipeline : 0.0;
+        blocks += EXPERT_MODULES * job->model->experts / job->degrees.expert *
+                  architecture_expert_blocks(job->model);
+    return job->sharding == 3 ? software->shard_host * blocks / job->degrees.pipeline : 0.0;
 }
 
 double job_rest_floor(const struct job *job, const struct job_exchange *exchange)
@@ -248,7 +252,7 @@ static bool is_one_kind(const struct job_layers *layers, int first, int last)
 
 bool job_stage_tells(const struct job *job, const struct job_layers *layers, int stage)
 {
-    if (stage < 2 || stage == job->pipeline - 1 || job->stage_blocks)
+    if (stage < 2 || stage == job->degrees.pipeline - 1 || job->stage_blocks)
         return true;
     if (layers->kind_count == 1 && !job_is_folded(job))
         return false;
@@ -263,7 +267,7 @@ bool job_stage_tells(const struct job *job, const struct job_layers *layers, int
 static struct job_pass slowest_stage(const struct job *job, const struct job_layers *layers)
 {
     struct job_pass slowest = {0};
-    for (int stage = 0; stage < job->pipeline; stage++) {
+    for (int stage = 0; stage < job->degrees.pipeline; stage++) {
         if (!job_stage_tells(job, layers, stage))
             continue;
         struct job_pass pass = job_device_pass(job, layers, stage);
@@ -283,7 +287,7 @@ bool job_chunks_alike(int block_count, int chunks)
  * m v in the mean. */
 static double wait_for_step(const struct job *job, const struct job_pass *pass, double count)
 {
-    double stages = job->pipeline, chunks = job->chunks, each = count / fmax(job->rounds, 1.0);
+    double stages = job->degrees.pipeline, chunks = job->chunks, each = count / fmax(job->rounds, 1.0);
     double filling = ((chunks - 1.0) * stages + stages - 1.0) / (each * chunks);
     double forward = pass->forward + pass->ahead;
     return count * fmax(job_pass_seconds(pass) - 2.0 * forward, 0.0) * fmax(1.0 - filling, 0.0);
@@ -293,7 +297,7 @@ static double wait_for_step(const struct job *job, const struct job_pass *pass, 
 static struct job_time time_of(const struct job *job, const struct job_layers *layers,
                                const struct job_exchange *exchange, bool floor)
 {
-    double count = (double)job_microbatches(job), stages = job->pipeline;
+    double count = (double)job_microbatches(job), stages = job->degrees.pipeline;
     struct job_pass slowest = slowest_stage(job, layers);
     struct job_time time = {.compute = count * (slowest.forward + slowest.backward + slowest.recompute),
                             .tensor = count * slowest.tensor};
@@ -301,7 +305,7 @@ static struct job_time time_of(const struct job *job, const struct job_layers *l
         double busy = time.compute + time.tensor;
         time.bubble = floor ? fmax(job_makespan_floor(job, layers) - busy, 0.0)
                             : job_makespan(job, layers) - busy; /* with its sends */
-    } else if (job->pipeline > 1) {
+    } else if (job->degrees.pipeline > 1) {
         double send = job->chunks * (job_sends_inside(job) ? layers->send_inside : layers->send_across);
         double share = job_again_share(job, layers->block_count);
         double block =
@@ -309,8 +313,8 @@ static struct job_time time_of(const struct job *job, const struct job_layers *l
             layers->block_count;
         time.send = count * send;
         /* a pipeline fills with its largest chunk; equal chunks count with their mean */
-        double chunks = (double)job->pipeline * job->chunks, chunk = layers->block_count / chunks;
-        if (job->chunks > 1 && !job_chunks_alike(layers->block_count, job->pipeline * job->chunks))
+        double chunks = (double)job->degrees.pipeline * job->chunks, chunk = layers->block_count / chunks;
+        if (job->chunks > 1 && !job_chunks_alike(layers->block_count, job->degrees.pipeline * job->chunks))
             chunk = ceil(chunk);
         time.bubble = (stages - 1.0) * (block * chunk + send / job->chunks) * fmax(job->rounds, 1.0);
         if (job->software->steps_together && job->chunks > 1)

@@ -63,15 +63,15 @@ static void add_pass(struct transfer_writer *to, const struct layer_transfers *l
                                     .bytes = moved->context.moved[back],
                                     .seconds = ring,
                                     .shown = ring > 0.0 ? ring_shown / ring : 1.0};
-    add(to, reduce, job->tensor, 1, reduces * times);
+    add(to, reduce, job->degrees.tensor, 1, reduces * times);
     const double ways[2] = {moved->experts.dispatch, moved->experts.combine};
     for (int way = 0; way < 2 && exchanges > 0 && layer->work->expert_bytes > 0.0; way++) {
         exchange.bytes = moved->experts.bytes[way];
         exchange.seconds = ways[way];
-        add_priced(to, exchange, job->expert, 1, exchanges / 2.0 * times);
+        add_priced(to, exchange, job->degrees.expert, 1, exchanges / 2.0 * times);
     }
     if (rings > 0)
-        add_priced(to, context, job->context, job->tensor, times);
+        add_priced(to, context, job->degrees.context, job->degrees.tensor, times);
 }
 
 /* `again`: blocks that are recomputed as a whole. */
@@ -80,7 +80,7 @@ static void add_work(struct transfer_writer *to, const struct layer_work *work, 
 {
     const struct job *job = to->job;
     double attention[2] = {0.0, 0.0};
-    for (int i = 0; i < work->count && job->context > 1; i++)
+    for (int i = 0; i < work->count && job->degrees.context > 1; i++)
         if (work->kernels[i].kind == KERNEL_ATTENTION)
             attention[i >= work->forward_count] +=
                 kernel_time(&work->kernels[i], job->device, job->calibration).seconds;
@@ -180,19 +180,19 @@ static void add_shard(struct transfer_writer *to, const struct shards *shards)
 static void add_shards(struct transfer_writer *to, const struct job_layer *layer, int blocks, double shown)
 {
     const struct job *job = to->job;
-    int all = job->data * job->context, ranks = (int)job_shard_ranks(job);
+    int all = job->degrees.data * job->degrees.context, ranks = (int)job_shard_ranks(job);
     int expert_ranks = (int)job_expert_shard_ranks(job);
     bool spread = layer->experts > 0.0 && expert_ranks < ranks;
     double pieces = blocks + 1.0, experts = job_is_frozen(job) ? 0.0 : layer->experts;
     struct shards shards = {ranks,
-                            job->tensor,
+                            job->degrees.tensor,
                             ranks < all ? all / ranks : 1,
                             (layer->parameters + (spread ? 0.0 : layer->experts)) / pieces,
                             (job_trained(job, layer) + (spread ? 0.0 : experts)) / pieces,
                             pieces,
                             shown};
     add_shard(to, &shards);
-    shards.apart = all * job->tensor / (expert_ranks * shards.copies);
+    shards.apart = all * job->degrees.tensor / (expert_ranks * shards.copies);
     shards.ranks = expert_ranks;
     shards.number = layer->experts / pieces;
     shards.trained = experts / pieces;
@@ -212,11 +212,11 @@ static void add_gradients(struct transfer_writer *to, const struct job_layer *la
                                      .bytes = job_trained(job, layer) * job_formats_of(job).wire,
                                      .shown = shown};
     if (exchange.bytes > 0.0)
-        add(to, exchange, ranks, job->tensor, count);
+        add(to, exchange, ranks, job->degrees.tensor, count);
     exchange.purpose = PURPOSE_EXPERT_GRADIENTS;
     exchange.bytes = job_is_frozen(job) ? 0.0 : layer->experts * job_formats_of(job).wire;
     if (exchange.bytes > 0.0)
-        add(to, exchange, expert_ranks, ranks * job->tensor / expert_ranks, count);
+        add(to, exchange, expert_ranks, ranks * job->degrees.tensor / expert_ranks, count);
 }
 
 static void add_data(struct transfer_writer *to, const struct job_layers *layers,
@@ -242,18 +242,19 @@ static void add_data(struct transfer_writer *to, const struct job_layers *layers
 static void add_model(struct transfer_writer *to, bool end)
 {
     const struct job *job = to->job;
-    int apart = job->tensor * job->context * job->data, devices = job->pipeline * job->tensor;
+    int apart = job->degrees.tensor * job->degrees.context * job->degrees.data,
+        devices = job->degrees.pipeline * job->degrees.tensor;
     struct plan_transfer sum = {.kind = COLLECTIVE_ALL_REDUCE, .when = WHEN_AFTER};
-    if (end && job->model->tied && job->pipeline > 1 &&
+    if (end && job->model->tied && job->degrees.pipeline > 1 &&
         !job_is_folded(job)) { /* else one device holds both */
         sum.purpose = PURPOSE_TIE;
-        sum.bytes = (double)job->model->hidden * (double)job->model->vocabulary / job->tensor *
+        sum.bytes = (double)job->model->hidden * (double)job->model->vocabulary / job->degrees.tensor *
                     job_formats_of(job).wire;
         add(to, sum, 2, apart, 1.0);
     }
     sum.purpose = PURPOSE_NORM;
     sum.bytes = sizeof(float);
-    add(to, sum, devices, job->pipeline > 1 ? apart : 1, 1.0);
+    add(to, sum, devices, job->degrees.pipeline > 1 ? apart : 1, 1.0);
 }
 
 /* ---- all of a stage ---- */
@@ -274,7 +275,8 @@ bool plan_add_transfers_of_job(struct plan *plan, const struct job *job, const s
         };
         struct job_layer layer = job_part_layer(job, layers, &part);
         const struct plan_device_type *type = &plan->types[stage->type];
-        bool inside = job->devices_per_node / (job->tensor * job->context * job->data) >= 2;
+        bool inside =
+            job->devices_per_node / (job->degrees.tensor * job->degrees.context * job->degrees.data) >= 2;
         if (!plan_add_passes_of_job(plan, stage, job, layers, &part))
             return false;
         add_data(&to, layers, &layer, part.last - part.first, time);

@@ -119,11 +119,11 @@ static int shard_ranks(const struct plan_stage *stage, int64_t all)
 static struct layout_place first_with_shards(struct layout_place at, int width,
                                              const struct plan_stage *stage, bool copies, int all_copies)
 {
-    int each = width / stage->tensor, rank = at.copy * each + at.index / stage->tensor;
+    int each = width / stage->degrees.tensor, rank = at.copy * each + at.index / stage->degrees.tensor;
     int ranks = shard_ranks(stage, (int64_t)each * all_copies);
     int first = ranks == 0 ? 0 : copies ? rank % ranks : rank - rank % ranks;
     at.copy = first / each;
-    at.index = first % each * stage->tensor + at.index % stage->tensor;
+    at.index = first % each * stage->degrees.tensor + at.index % stage->degrees.tensor;
     return at;
 }
 
@@ -136,14 +136,14 @@ int layout_group_first(const struct layout *layout, int device, int group)
     int64_t linear = (int64_t)at.copy * width + at.index;
     switch (group) {
     case GROUP_TENSOR:
-        at.index -= at.index % stage->tensor;
+        at.index -= at.index % stage->degrees.tensor;
         break;
     case GROUP_CONTEXT:
-        at.index -= at.index / stage->tensor % stage->context * stage->tensor;
+        at.index -= at.index / stage->degrees.tensor % stage->degrees.context * stage->degrees.tensor;
         break;
     case GROUP_EXPERT:
     case GROUP_PAIR:
-        linear -= linear % stage->expert;
+        linear -= linear % stage->degrees.expert;
         at.copy = (int)(linear / width);
         at.index = (int)(linear % width);
         break;
@@ -160,7 +160,7 @@ int layout_group_first(const struct layout *layout, int device, int group)
         break;
     default: /* between all copies, and the ranks that split their data */
         at.copy = 0;
-        at.index %= stage->tensor;
+        at.index %= stage->degrees.tensor;
     }
     return layout_device(layout, at);
 }

@@ -297,7 +297,7 @@ static double sent_bytes(const struct template_writer *to, bool back)
     int before = back ? pass_order_before(&pipeline->order, to->stage) : to->stage;
     const struct play_stage *stage = before >= 0 ? &pipeline->stages[before] : NULL;
     const struct plan_stage *from = stage && stage->alone ? &pipeline->from->stages[stage->of] : NULL;
-    return from && from->bytes.sent > 0.0 ? from->bytes.sent / from->data : 0.0;
+    return from && from->bytes.sent > 0.0 ? from->bytes.sent / from->degrees.data : 0.0;
 }
 
 /* The first transfer of that kind in the stage, or else in the pipeline, says how fast messages are. Devices that split a
@@ -309,7 +309,7 @@ static void let_message_flow(const struct template_writer *to, bool back, int ro
     layer_load_stage(&load, to->model, to->p, to->stage, PURPOSE_STAGE, when, -1, true);
     for (int s = 0; s < to->pipeline->order.stages && load.seconds <= 0.0; s++)
         layer_load_stage(&load, to->model, to->p, s, PURPOSE_STAGE, when, -1, true);
-    load.bytes /= to->pipeline->from->stages[to->pipeline->order.device_of[to->stage]].data;
+    load.bytes /= to->pipeline->from->stages[to->pipeline->order.device_of[to->stage]].degrees.data;
     layer_let_flow(&load, task);
     task->route = task->rate > 0.0 ? route : 0;
 }

@@ -26,7 +26,7 @@ static void add_stages(struct given_case *c, int kind, const struct fleet_pipeli
         to->stages[s].first_layer = from->stages[s].first;
         to->stages[s].last_layer = from->stages[s].last - 1;
         to->stages[s].type = option->type;
-        to->stages[s].tensor = option->tensor;
+        to->stages[s].degrees.tensor = option->tensor;
     }
 }
 
@@ -205,18 +205,18 @@ static void stages_that_no_option_runs_are_refused(void **state)
     struct given_case c;
     assert_true(make_case(&c, 1, 1, 4));
     struct plan_stage *stage = &c.plan.pipelines[0].stages[0];
-    int tensor = stage->tensor, last = c.plan.pipelines[0].stage_count - 1;
-    int *degrees[] = {&stage->context, &stage->expert, &stage->data, &c.plan.chunks};
+    int tensor = stage->degrees.tensor, last = c.plan.pipelines[0].stage_count - 1;
+    int *degrees[] = {&stage->degrees.context, &stage->degrees.expert, &stage->degrees.data, &c.plan.chunks};
     for (int i = 0; i < 4; i++) {
         *degrees[i] = 2;
         is_refused(&c,
                    "pipelines[0].stages[0]: pipelines over mixed devices support only tensor parallelism");
         *degrees[i] = 1;
     }
-    stage->tensor = 3;
+    stage->degrees.tensor = 3;
     is_refused(
         &c, "pipelines[0].stages[0]: tensor parallel 3 does not divide the model, or the nodes of 'device'");
-    stage->tensor = tensor;
+    stage->degrees.tensor = tensor;
     c.plan.path = "plan.json";
     c.plan.pipelines[0].stages[last].last_layer++;
     is_refused(&c, "plan.json: pipelines[0].stages[");

@@ -63,10 +63,10 @@ static struct job job_of(const struct fleet_question *question, const struct fle
     const struct fleet_pipeline *pipeline = &answer->plan.pipelines[0];
     struct job job = question->job;
     job_set_group(&job, g);
-    job.tensor = answer->problem.options[pipeline->stages[0].option].tensor;
-    job.pipeline = pipeline->stage_count;
-    job.data = answer->pipelines;
-    job.devices = job.tensor * job.pipeline * job.data;
+    job.degrees.tensor = answer->problem.options[pipeline->stages[0].option].tensor;
+    job.degrees.pipeline = pipeline->stage_count;
+    job.degrees.data = answer->pipelines;
+    job.devices = job.degrees.tensor * job.degrees.pipeline * job.degrees.data;
     job.microbatch = answer->microbatch;
     job.recompute = answer->recompute;
     job.sharding = question->job.software->sharded ? 1 : 0;
@@ -155,9 +155,17 @@ static void groups_of_one_device_exchange_as_one_job(void **state)
         add_group(&question, "a100-80gb", 1, 2, 0);
         question.groups[0].across = question.groups[1].across = &slow;
         struct error err;
-        struct plan_stage stages[2] = {
-            {.last_layer = 5, .tensor = 1, .context = 1, .expert = 1, .data = 1},
-            {.last_layer = 5, .type = 1, .tensor = 1, .context = 1, .expert = 1, .data = 1}};
+        struct plan_stage stages[2] = {{.last_layer = 5,
+                                        .degrees.tensor = 1,
+                                        .degrees.context = 1,
+                                        .degrees.expert = 1,
+                                        .degrees.data = 1},
+                                       {.last_layer = 5,
+                                        .type = 1,
+                                        .degrees.tensor = 1,
+                                        .degrees.context = 1,
+                                        .degrees.expert = 1,
+                                        .degrees.data = 1}};
         struct plan_pipeline pipelines[2];
         for (int p = 0; p < 2; p++)
             pipelines[p] = (struct plan_pipeline){
@@ -170,7 +178,7 @@ static void groups_of_one_device_exchange_as_one_job(void **state)
         struct job_time time = job_time(&job);
         struct job_layers layers = job_layers_of(&job);
         double shown = job_exchange_of(&job, &layers).gradients;
-        assert_int_equal(job.data, 4);
+        assert_int_equal(job.degrees.data, 4);
         expect_near(answer.time.seconds, time.seconds, 0.005);
         bare += time.data > 1.05 * shown;
         hidden += time.data == shown;
@@ -191,7 +199,7 @@ static void tensor_parallel_stages_are_priced_as_the_jobs(void **state)
         add_group(&question, "h100", 1, 4, 0);
         plan(&answer, &question);
         struct job job = job_of(&question, &answer);
-        assert_int_equal(job.tensor, tensor);
+        assert_int_equal(job.degrees.tensor, tensor);
         expect_near(answer.time.seconds, job_time(&job).seconds, 0.005);
         expect_near(fleet_stage_memory(&answer.problem, &answer.plan.pipelines[0].stages[0], 1),
                     job_memory(&job).total, 0.01);
@@ -211,7 +219,7 @@ static void forward_passes_are_a_part_of_all_seconds(void **state)
     add_group(&question, "h100", 2, 2, 0);
     plan(&answer, &question);
     struct job job = job_of(&question, &answer);
-    job.pipeline = 3;
+    job.degrees.pipeline = 3;
     struct job_layers layers = job_layers_of(&job);
     const struct fleet_option *option = &answer.problem.options[0];
     double slower = 1.0 + job.calibration->jitter, forward = 0.0;

@@ -60,9 +60,9 @@ static void add(struct jobs *jobs, const struct job_choice *choice, int group)
     assert_true(jobs->count < MAX_JOBS);
     *kind = (struct mix_kind){.group = group, .job = choice->job, .memory = choice->memory};
     if (choice->job.stage_blocks) {
-        assert_true(choice->job.pipeline <= 16);
+        assert_true(choice->job.degrees.pipeline <= 16);
         memcpy(jobs->blocks[jobs->count], choice->job.stage_blocks,
-               (size_t)choice->job.pipeline * sizeof(int));
+               (size_t)choice->job.degrees.pipeline * sizeof(int));
         kind->job.stage_blocks = jobs->blocks[jobs->count];
     }
     jobs->count++;

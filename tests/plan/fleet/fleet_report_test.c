@@ -247,7 +247,7 @@ static void plans_hold_what_the_answer_does(void **state)
     const struct plan_stage *first = &plan.pipelines[0].stages[0], *last = &plan.pipelines[1].stages[2];
     assert_int_equal(first->first_layer, 0);
     assert_int_equal(first->last_layer, 0);
-    assert_int_equal(first->tensor, 2);
+    assert_int_equal(first->degrees.tensor, 2);
     assert_int_equal(first->type, 0);
     assert_true(same(first->seconds.forward, 0.25) && same(first->seconds.backward, 0.75));
     assert_true(same(first->seconds.send, 0.0) && same(first->seconds.optimizer, 0.5));

@@ -24,7 +24,7 @@ static void accepts_what_fits(void **state)
     struct error err;
     struct job job = job_example();
     assert_true(job_check(&job, &err));
-    job.tensor = 4, job.pipeline = 2;
+    job.degrees.tensor = 4, job.degrees.pipeline = 2;
     job_spread(&job, 16);
     assert_true(job_check(&job, &err));
 }
@@ -33,7 +33,7 @@ static void refuses_degrees_that_do_not_multiply(void **state)
 {
     (void)state;
     struct job job = job_example();
-    job.tensor = 2;
+    job.degrees.tensor = 2;
     refuses(&job, "tensor 2 x pipeline 1 x context 1 x data 8 parallel is not 8 devices");
 }
 
@@ -44,12 +44,12 @@ static void refuses_what_does_not_divide(void **state)
     job.batch = 63;
     refuses(&job, "dp=8: the 63 sequences of the global batch are not a multiple of 8");
     job = job_example();
-    job.tensor = 3;
+    job.degrees.tensor = 3;
     job_spread(&job, 24);
     job.batch = 64;
     refuses(&job, "tp=3: the 32 heads of 'llama-3-8b' are not a multiple of 3");
     job = job_example();
-    job.context = 3;
+    job.degrees.context = 3;
     job_spread(&job, 24);
     refuses(&job, "cp=3: the 4096 tokens of a sequence are not a multiple of 6");
 }
@@ -58,7 +58,7 @@ static void refuses_more_stages_than_blocks(void **state)
 {
     (void)state;
     struct job job = job_example();
-    job.pipeline = 8, job.chunks = 5;
+    job.degrees.pipeline = 8, job.chunks = 5;
     job_spread(&job, 8);
     refuses(&job, "8 stages of 5 chunks are more than 32 blocks");
 }
@@ -68,7 +68,7 @@ static void embedding_and_head_may_be_chunks(void **state)
     (void)state;
     struct error err;
     struct job job = job_example();
-    job.pipeline = 2, job.chunks = 17; /* of 32 blocks */
+    job.degrees.pipeline = 2, job.chunks = 17; /* of 32 blocks */
     job_spread(&job, 8);
     assert_true(job_check(&job, &err));
 }
@@ -77,7 +77,7 @@ static void refuses_experts_of_a_dense_model(void **state)
 {
     (void)state;
     struct job job = job_example();
-    job.expert = 8;
+    job.degrees.expert = 8;
     refuses(&job, "ep=8: 'llama-3-8b' has no experts");
 }
 
@@ -300,9 +300,9 @@ static struct job made(const struct shape *shape)
         job.type = shape->type;
     job.software = software_find(shape->software ? shape->software : "megatron-core");
     assert_true(job.model && job.software);
-    job.tensor = or_one(shape->tensor), job.pipeline = or_one(shape->pipeline),
-    job.data = shape->data ? shape->data : 8;
-    job.context = or_one(shape->context), job.expert = or_one(shape->expert);
+    job.degrees.tensor = or_one(shape->tensor), job.degrees.pipeline = or_one(shape->pipeline),
+    job.degrees.data = shape->data ? shape->data : 8;
+    job.degrees.context = or_one(shape->context), job.degrees.expert = or_one(shape->expert);
     job.chunks = or_one(shape->chunks), job.microbatch = or_one(shape->microbatch);
     job.sharding = shape->sharding, job.recompute = shape->recompute, job.technique = shape->technique;
     if (job.software->fully_sharded && shape->sharding == 0)
@@ -312,7 +312,9 @@ static struct job made(const struct shape *shape)
     job.sequence = shape->sequence ? shape->sequence : 4096;
     if (job.model->positions > 0 && !shape->sequence)
         job.sequence = job.model->positions;
-    job.devices = shape->devices ? shape->devices : job.tensor * job.pipeline * job.data * job.context;
+    job.devices = shape->devices
+                      ? shape->devices
+                      : job.degrees.tensor * job.degrees.pipeline * job.degrees.data * job.degrees.context;
     return job;
 }
 
@@ -365,7 +367,9 @@ static void each_rule_has_an_inside_and_an_outside(void **state)
         assert_true(rule->keeps(&inside));
         if (rule->keeps(&outside) || job_check(&outside, &err))
             fail_msg("%s: taken outside", each[i].id);
-        if (outside.tensor * outside.pipeline * outside.data * outside.context == outside.devices &&
+        if (outside.degrees.tensor * outside.degrees.pipeline * outside.degrees.data *
+                    outside.degrees.context ==
+                outside.devices &&
             is_found(&outside))
             fail_msg("%s: what is outside is found", each[i].id);
         job_rule_refuse(&outside, rule, &err);

@@ -75,7 +75,7 @@ static void the_published_plan_takes_the_published_time(void **state)
         print_message("# %s: %.2f s, %.1f GiB\n", models[i], plan.time.seconds, plan.memory.total / 0x1p30);
         assert_true(fabs(plan.time.seconds / PUBLISHED - 1.0) <= 0.1);
         assert_true(plan.memory.total <= 0.95 * (double)plan.job.device->memory);
-        assert_int_equal(plan.job.data, 128);
+        assert_int_equal(plan.job.degrees.data, 128);
         assert_int_equal(plan.job.technique.dispatch, DISPATCH_DEEPEP);
     }
 }
@@ -138,8 +138,8 @@ static void price(double seconds[CLASSES])
 {
     struct job_question question = question_of("deepseek-v3");
     struct job job = question.job;
-    job.tensor = job.context = job.chunks = 1;
-    job.pipeline = 16, job.data = 128, job.expert = 64;
+    job.degrees.tensor = job.degrees.context = job.chunks = 1;
+    job.degrees.pipeline = 16, job.degrees.data = 128, job.degrees.expert = 64;
     job.microbatch = 1;
     job.technique.schedule = SCHEDULE_DUALPIPE;
     struct layer_split split = job_split(&job);

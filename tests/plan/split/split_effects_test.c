@@ -20,7 +20,7 @@ static struct job job_of(const char *model, const char *software, int tensor, in
     job.software = software_find(software);
     assert_non_null(job.model);
     assert_non_null(job.software);
-    job.tensor = tensor;
+    job.degrees.tensor = tensor;
     job_spread(&job, devices);
     return job;
 }
@@ -35,7 +35,7 @@ static void norms_that_are_not_split_keep_their_inputs(void **state)
     double more = 8.0 * (double)job.sequence * 4096.0 * 32.0 * (1.0 - 1.0 / 4.0);
     near(job_memory(&job).activations - split, more);
     assert_true(job_time(&job).seconds > seconds);
-    job.tensor = 1;
+    job.degrees.tensor = 1;
     job_spread(&job, 32);
     struct job usual = job;
     usual.technique.sequence = SWITCH_USUAL;
@@ -81,14 +81,14 @@ static void gradients_have_their_own_share(void **state)
     struct job job = job_of("llama-3-8b", "megatron-core", 1, 8);
     struct calibration calibration = *job.calibration;
     job.calibration = &calibration;
-    job.tensor = 2, job.data = 4;
+    job.degrees.tensor = 2, job.degrees.data = 4;
     struct job_time usual = job_time(&job);
     calibration.gradients *= 0.5;
     struct job_time slower = job_time(&job);
     assert_true(slower.data > 1.9 * usual.data && slower.data < 2.0 * usual.data);
     near(slower.tensor, usual.tensor);
     job = job_of("llama-3-8b", "megatron-core", 1, 64);
-    job.tensor = 8, job.data = 8;
+    job.degrees.tensor = 8, job.degrees.data = 8;
     double before = job_time(&job).data;
     job.calibration = &calibration;
     near(job_time(&job).data, before);
@@ -110,7 +110,7 @@ static void experts_one_by_one_are_slower(void **state)
 {
     (void)state;
     struct job job = job_of("qwen3-30b-a3b", "megatron-core", 1, 16);
-    job.expert = 8;
+    job.degrees.expert = 8;
     double grouped = job_time(&job).compute;
     job.technique.expert_kernels = SWITCH_OFF;
     assert_true(job_time(&job).compute > 1.2 * grouped);
@@ -121,7 +121,7 @@ static void a_graph_leaves_the_host_nothing(void **state)
 {
     (void)state;
     struct job job = job_of("gpt-oss-20b", "megatron-core", 1, 8);
-    job.expert = 8, job.sequence = 256;
+    job.degrees.expert = 8, job.sequence = 256;
     double waits = job_time(&job).compute;
     job.technique.graphs = SWITCH_ON;
     assert_true(job_time(&job).compute < 0.5 * waits);
@@ -138,7 +138,7 @@ static void outputs_of_experts_are_not_kept(void **state)
     double kept[2];
     for (int i = 0; i < 2; i++) {
         struct job job = job_of("qwen3-30b-a3b", i ? "megatron-core-2024" : "megatron-core", 1, 8);
-        job.expert = 8;
+        job.degrees.expert = 8;
         struct layer_split split = job_split(&job);
         struct layer_work work;
         transformer_block(&work, job.model, 5, &split);
@@ -152,7 +152,7 @@ static void gathered_tokens_go_everywhere(void **state)
 {
     (void)state;
     struct job job = job_of("qwen3-30b-a3b", "megatron-core", 1, 8);
-    job.expert = 8;
+    job.degrees.expert = 8;
     struct layer_split split = job_split(&job);
     struct layer_work work;
     const double nothing[2] = {0.0, 0.0};

@@ -31,14 +31,14 @@ static void consider(double *best, const struct job *job, double memory)
 
 static void every_layout(double *best, struct job *job, double memory, int *blocks, int stage, int left)
 {
-    if (stage == job->pipeline - 1) {
+    if (stage == job->degrees.pipeline - 1) {
         blocks[stage] = left;
         job->stage_blocks = blocks;
         consider(best, job, memory);
         job->stage_blocks = NULL;
         return;
     }
-    for (blocks[stage] = 1; blocks[stage] <= left - (job->pipeline - 1 - stage); blocks[stage]++) {
+    for (blocks[stage] = 1; blocks[stage] <= left - (job->degrees.pipeline - 1 - stage); blocks[stage]++) {
         int own = blocks[stage];
         every_layout(best, job, memory, blocks, stage + 1, left - own);
         blocks[stage] = own;
@@ -50,18 +50,19 @@ static void every_schedule(double *best, struct job job, double memory)
     int blocks = job_block_count(&job), room[16];
     bool overlaps = job.technique.expert_overlap >= OVERLAP_PASSES;
     for (job.chunks = 1; job.chunks <= blocks + 2; job.chunks++) {
-        bool chunked = job.chunks == 1 || (job.pipeline > 1 && job.pipeline * job.chunks <= blocks + 2 &&
-                                           job_microbatches(&job) % job.pipeline == 0 &&
-                                           (job.software->offers & OFFERS_LAYOUTS));
-        bool room_for_pairs = job.chunks > 1 || (job.pipeline == 1 && job_microbatches(&job) > 1);
+        bool chunked =
+            job.chunks == 1 ||
+            (job.degrees.pipeline > 1 && job.degrees.pipeline * job.chunks <= blocks + 2 &&
+             job_microbatches(&job) % job.degrees.pipeline == 0 && (job.software->offers & OFFERS_LAYOUTS));
+        bool room_for_pairs = job.chunks > 1 || (job.degrees.pipeline == 1 && job_microbatches(&job) > 1);
         if (!chunked || (overlaps && !room_for_pairs))
             continue;
         consider(best, &job, memory);
         if (job.chunks == 1 && !overlaps)
             every_layout(best, &job, memory, room, 0, blocks);
     }
-    for (int s = SCHEDULE_ZB_H1; s <= SCHEDULE_LAST && job.pipeline > 1; s++) {
-        bool pairs = (s == SCHEDULE_DUALPIPE || s == SCHEDULE_DUALPIPEV) && job.expert > 1;
+    for (int s = SCHEDULE_ZB_H1; s <= SCHEDULE_LAST && job.degrees.pipeline > 1; s++) {
+        bool pairs = (s == SCHEDULE_DUALPIPE || s == SCHEDULE_DUALPIPEV) && job.degrees.expert > 1;
         job.technique.schedule = s;
         job.chunks = s == SCHEDULE_ZB_V || s == SCHEDULE_DUALPIPEV ? 2 : 1;
         if ((job.software->schedules >> s & 1) && job_schedule_allowed(&job) && pairs == overlaps)
@@ -71,14 +72,14 @@ static void every_schedule(double *best, struct job job, double memory)
 
 static bool kind_allowed(const struct job *job, int kind)
 {
-    int64_t heads = job->model->heads / job->tensor,
-            keys = job->model->kv_rank > 0 ? heads : job->model->kv_heads / job->tensor;
+    int64_t heads = job->model->heads / job->degrees.tensor,
+            keys = job->model->kv_rank > 0 ? heads : job->model->kv_heads / job->degrees.tensor;
     if (kind == CONTEXT_ULYSSES)
-        return heads % job->context == 0 && keys % job->context == 0;
+        return heads % job->degrees.context == 0 && keys % job->degrees.context == 0;
     if (kind != CONTEXT_HIERARCHICAL)
         return true;
-    for (int g = 2; g < job->context && g <= job->devices_per_node / job->tensor; g++)
-        if (job->context % g == 0 && heads % g == 0 && keys % g == 0)
+    for (int g = 2; g < job->degrees.context && g <= job->devices_per_node / job->degrees.tensor; g++)
+        if (job->degrees.context % g == 0 && heads % g == 0 && keys % g == 0)
             return true;
     return false;
 }
@@ -86,15 +87,18 @@ static bool kind_allowed(const struct job *job, int kind)
 static void every_technique(double *best, struct job job, double memory)
 {
     struct technique *t = &job.technique;
-    bool experts = job.expert > 1, context = job.context > 1;
+    bool experts = job.degrees.expert > 1, context = job.degrees.context > 1;
     for (t->dispatch = DISPATCH_ALLTOALL; t->dispatch <= (experts ? DISPATCH_DEEPEP : 1); t->dispatch++)
         for (t->expert_overlap = OVERLAP_NONE; t->expert_overlap <= (experts ? OVERLAP_WEIGHTS : 1);
              t->expert_overlap++)
-            for (t->expert_tensor = 1; t->expert_tensor <= (experts ? job.tensor : 1); t->expert_tensor++)
+            for (t->expert_tensor = 1; t->expert_tensor <= (experts ? job.degrees.tensor : 1);
+                 t->expert_tensor++)
                 for (t->context_kind = CONTEXT_RING; t->context_kind <= (context ? CONTEXT_HIERARCHICAL : 1);
                      t->context_kind++) {
-                    bool split = t->expert_tensor == 1 || t->expert_tensor == job.tensor;
-                    bool whole = job.tensor * job.context * job.data % (job.expert * t->expert_tensor) == 0;
+                    bool split = t->expert_tensor == 1 || t->expert_tensor == job.degrees.tensor;
+                    bool whole = job.degrees.tensor * job.degrees.context * job.degrees.data %
+                                     (job.degrees.expert * t->expert_tensor) ==
+                                 0;
                     if (split && whole && kind_allowed(&job, t->context_kind))
                         every_schedule(best, job, memory);
                 }
@@ -103,13 +107,15 @@ static void every_technique(double *best, struct job job, double memory)
 static bool may_split(const struct job *job)
 {
     const struct architecture *model = job->model;
-    bool tensor = model->heads % job->tensor == 0 && model->kv_heads % job->tensor == 0 &&
-                  model->ffn % job->tensor == 0 && model->expert_ffn % job->tensor == 0 &&
-                  (job->devices_per_node == 1 || job->devices_per_node % job->tensor == 0);
-    bool context = job->context == 1 || job->sequence % (2 * job->context) == 0;
-    bool expert = job->expert == 1 || (model->experts > 0 && model->experts % job->expert == 0);
-    return tensor && context && expert && job->tensor * job->context * job->data % job->expert == 0 &&
-           job->batch % (job->data * job->microbatch) == 0;
+    bool tensor = model->heads % job->degrees.tensor == 0 && model->kv_heads % job->degrees.tensor == 0 &&
+                  model->ffn % job->degrees.tensor == 0 && model->expert_ffn % job->degrees.tensor == 0 &&
+                  (job->devices_per_node == 1 || job->devices_per_node % job->degrees.tensor == 0);
+    bool context = job->degrees.context == 1 || job->sequence % (2 * job->degrees.context) == 0;
+    bool expert =
+        job->degrees.expert == 1 || (model->experts > 0 && model->experts % job->degrees.expert == 0);
+    return tensor && context && expert &&
+           job->degrees.tensor * job->degrees.context * job->degrees.data % job->degrees.expert == 0 &&
+           job->batch % (job->degrees.data * job->microbatch) == 0;
 }
 
 static double slowly(const struct job_question *question)
@@ -119,13 +125,18 @@ static double slowly(const struct job_question *question)
     int max = job.devices, experts = job.model->experts > 0 ? (int)job.model->experts : 1;
     double memory = (double)job.device->memory * (1.0 - question->headroom);
     job.sharding = (int)question->ranges[JOB_SHARDING].min;
-    for (job.tensor = 1; job.tensor <= max; job.tensor *= 2)
-        for (job.context = 1; job.tensor * job.context <= max; job.context++)
-            for (job.pipeline = 1; job.pipeline <= job_block_count(&job); job.pipeline++)
-                for (job.data = 1; job.tensor * job.context * job.pipeline * job.data <= max; job.data++)
-                    for (job.expert = 1; job.expert <= experts; job.expert++)
+    for (job.degrees.tensor = 1; job.degrees.tensor <= max; job.degrees.tensor *= 2)
+        for (job.degrees.context = 1; job.degrees.tensor * job.degrees.context <= max; job.degrees.context++)
+            for (job.degrees.pipeline = 1; job.degrees.pipeline <= job_block_count(&job);
+                 job.degrees.pipeline++)
+                for (job.degrees.data = 1;
+                     job.degrees.tensor * job.degrees.context * job.degrees.pipeline * job.degrees.data <=
+                     max;
+                     job.degrees.data++)
+                    for (job.degrees.expert = 1; job.degrees.expert <= experts; job.degrees.expert++)
                         for (job.microbatch = 1; job.microbatch <= job.batch; job.microbatch++) {
-                            job.devices = job.tensor * job.context * job.pipeline * job.data;
+                            job.devices = job.degrees.tensor * job.degrees.context * job.degrees.pipeline *
+                                          job.degrees.data;
                             if (may_split(&job))
                                 every_technique(&best, job, memory);
                         }
@@ -211,7 +222,7 @@ static void is_as_good_as_every_combination(void **state)
         pairs += job->technique.expert_overlap >= OVERLAP_PASSES;
         timed += job_is_timed(job);
         folded += job_is_folded(job);
-        kinds += job->context > 1 && job->technique.context_kind != CONTEXT_RING;
+        kinds += job->degrees.context > 1 && job->technique.context_kind != CONTEXT_RING;
         job_search_release(&search);
     }
     assert_true(fits > cases / 2);
@@ -232,7 +243,7 @@ static void a_given_overlap_needs_experts_on_several_devices(void **state)
     fix(&question, JOB_TECHNIQUE + TECHNIQUE_EXPERT_OVERLAP, OVERLAP_WEIGHTS);
     assert_true(job_search(&search, &question, &(struct job_search_options){.top = 1}, &err));
     assert_int_equal(search.plans[0].job.technique.expert_overlap, OVERLAP_WEIGHTS);
-    assert_true(search.plans[0].job.expert > 1);
+    assert_true(search.plans[0].job.degrees.expert > 1);
     job_search_release(&search);
 }
 
@@ -241,8 +252,8 @@ static void ties_go_to_the_simpler_plan(void **state)
     (void)state;
     struct job_choice simple = {.job = job_example(), .time = {.seconds = 1.0}, .memory = {.total = 2.0}};
     struct job_choice split = simple, slower = simple;
-    split.job.context = 4;
-    split.job.data = simple.job.data / 4;
+    split.job.degrees.context = 4;
+    split.job.degrees.data = simple.job.degrees.data / 4;
     split.memory.total = 1.0;
     slower.time.seconds = 1.0 + 1e-15;
     assert_true(job_choice_compare(&simple, &split) < 0);
@@ -270,8 +281,9 @@ static void a_simpler_plan_is_hardly_slower(void **state)
     if (job_find_simpler(&simpler, &question, best, NULL)) {
         assert_true(simpler.time.seconds >= best->time.seconds);
         assert_true(simpler.time.seconds <= best->time.seconds * (1.0 + JOB_HARDLY_SLOWER));
-        assert_true(simpler.job.context < best->job.context || simpler.job.pipeline < best->job.pipeline ||
-                    simpler.job.tensor < best->job.tensor);
+        assert_true(simpler.job.degrees.context < best->job.degrees.context ||
+                    simpler.job.degrees.pipeline < best->job.degrees.pipeline ||
+                    simpler.job.degrees.tensor < best->job.degrees.tensor);
     }
     for (int d = JOB_TENSOR; d <= JOB_CONTEXT; d++)
         fix(&question, d, job_dimension_value(&best->job, (enum job_dimension)d));
@@ -286,13 +298,13 @@ static void experts_in_one_node_need_no_other_link(void **state)
     struct job job = job_example(), other;
     job.model = architecture_find("mixtral-8x7b");
     for (job.sharding = 1; job.sharding <= 3; job.sharding++)
-        for (job.expert = 1; job.expert <= 8; job.expert *= 2) {
+        for (job.degrees.expert = 1; job.degrees.expert <= 8; job.degrees.expert *= 2) {
             other = job;
             other.across = tables_link(NULL, "ethernet-25g");
             assert_non_null(other.across);
             assert_true(job_time(&job).data == job_time(&other).data);
         }
-    job.expert = 4;
+    job.degrees.expert = 4;
     job_spread(&job, 16);
     other = job;
     other.across = tables_link(NULL, "ethernet-25g");

@@ -20,7 +20,7 @@
 static void expect_stages(int blocks, int stages, const int *expected)
 {
     struct job job = job_example();
-    job.pipeline = stages;
+    job.degrees.pipeline = stages;
     assert_int_equal(job_stage_first(&job, blocks, 0), 0);
     assert_int_equal(job_stage_first(&job, blocks, stages), blocks);
     for (int s = 0; s < stages; s++)
@@ -51,10 +51,11 @@ static void stages_differ_by_one_block_at_most(void **state)
     (void)state;
     struct job job = job_example();
     for (int blocks = 1; blocks <= 40; blocks++)
-        for (job.pipeline = 1; job.pipeline <= blocks; job.pipeline++)
-            for (int s = 0; s < job.pipeline; s++) {
+        for (job.degrees.pipeline = 1; job.degrees.pipeline <= blocks; job.degrees.pipeline++)
+            for (int s = 0; s < job.degrees.pipeline; s++) {
                 int count = job_stage_first(&job, blocks, s + 1) - job_stage_first(&job, blocks, s);
-                assert_in_range(count, blocks / job.pipeline, (blocks + job.pipeline - 1) / job.pipeline);
+                assert_in_range(count, blocks / job.degrees.pipeline,
+                                (blocks + job.degrees.pipeline - 1) / job.degrees.pipeline);
             }
 }
 
@@ -64,7 +65,7 @@ static void given_stages_are_kept(void **state)
     const int given[] = {3, 1, 4, 2};
     struct job job = job_example();
     job.stage_blocks = given;
-    job.pipeline = 4;
+    job.degrees.pipeline = 4;
     const int firsts[] = {0, 3, 4, 8, 10};
     for (int s = 0; s <= 4; s++)
         assert_int_equal(job_stage_first(&job, 10, s), firsts[s]);
@@ -82,7 +83,7 @@ struct slowly {
 static double pace_of(const struct job *job, const struct job_layers *layers, double memory)
 {
     double pace = 0.0;
-    for (int stage = 0; stage < job->pipeline; stage++) {
+    for (int stage = 0; stage < job->degrees.pipeline; stage++) {
         int first = job_stage_first(job, layers->block_count, stage);
         int last = job_stage_first(job, layers->block_count, stage + 1);
         struct job_layer layer = job_stage(job, layers, stage, first, last);
@@ -96,13 +97,13 @@ static double pace_of(const struct job *job, const struct job_layers *layers, do
 
 static void every_layout(struct slowly *s, int *blocks, int stage, int left)
 {
-    if (stage == s->job.pipeline - 1) {
+    if (stage == s->job.degrees.pipeline - 1) {
         blocks[stage] = left;
         s->job.stage_blocks = blocks;
         s->pace = fmin(s->pace, pace_of(&s->job, s->layers, s->memory));
         return;
     }
-    for (int own = 1; own <= left - (s->job.pipeline - 1 - stage); own++) {
+    for (int own = 1; own <= left - (s->job.degrees.pipeline - 1 - stage); own++) {
         blocks[stage] = own;
         every_layout(s, blocks, stage + 1, left - own);
     }
@@ -141,9 +142,9 @@ static bool expect_best(int index)
     struct job job = job_example();
     job.model = &model;
     job.sequence = 512;
-    job.pipeline = pick(1, total < MAX_STAGES ? total : MAX_STAGES);
+    job.degrees.pipeline = pick(1, total < MAX_STAGES ? total : MAX_STAGES);
     job.recompute = (enum recompute)pick(0, 2);
-    job_spread(&job, job.pipeline);
+    job_spread(&job, job.degrees.pipeline);
     job.batch = pick(1, 12);
     struct job_layers layers = job_layers_of(&job);
     /* from what the even layout does not fit into to plenty */
@@ -156,7 +157,7 @@ static bool expect_best(int index)
         fail_msg("case %d: %s, the slow way finds %g s", index, found ? "a layout" : "none", slowly.pace);
     if (!found)
         return false;
-    for (int stage = 0; stage < job.pipeline; stage++) {
+    for (int stage = 0; stage < job.degrees.pipeline; stage++) {
         assert_true(blocks[stage] >= 1);
         sum += blocks[stage];
     }
@@ -184,7 +185,7 @@ static struct job job_in_four(const struct architecture *model)
 {
     struct job job = job_example();
     job.model = model;
-    job.pipeline = 4;
+    job.degrees.pipeline = 4;
     job_spread(&job, 4);
     return job;
 }
@@ -227,7 +228,7 @@ static void a_given_layout_is_not_changed(void **state)
         fail_msg("%s", err.text);
     for (int i = 0; i < search.plan_count; i++) {
         const struct job *job = &search.plans[i].job;
-        assert_int_equal(job->pipeline, 4);
+        assert_int_equal(job->degrees.pipeline, 4);
         assert_memory_equal(job->stage_blocks, given, sizeof given);
         assert_true(fabs(search.plans[i].time.seconds / job_time(job).seconds - 1.0) < 1e-12);
         assert_true(fabs(search.plans[i].memory.total / job_memory(job).total - 1.0) < 1e-12);

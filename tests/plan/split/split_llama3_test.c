@@ -40,10 +40,10 @@ static struct job job_on(const char *device_name, const char *model, const char 
         .across = tables_link(&tables, usual_node(device).across),
         .devices = devices,
         .devices_per_node = 8,
-        .expert = 1,
-        .context = 1,
+        .degrees.expert = 1,
+        .degrees.context = 1,
         .chunks = 1,
-        .pipeline = 1,
+        .degrees.pipeline = 1,
         .microbatch = 1,
         .sharding = 1,
         .type = COST_BF16,
@@ -95,7 +95,7 @@ static void the_published_plans_take_the_published_times(void **state)
                       100.0 * (plan.time.seconds / published - 1.0), plan.memory.total / 0x1p30,
                       recompute_name(plan.job.recompute));
         assert_true(fabs(plan.time.seconds / published - 1.0) <= 0.08);
-        assert_int_equal(plan.job.data, lines[i].data);
+        assert_int_equal(plan.job.degrees.data, lines[i].data);
         assert_true(plan.job.recompute != RECOMPUTE_FULL);
         assert_true(plan.memory.total <= (double)plan.job.device->memory);
     }
@@ -147,11 +147,11 @@ static void async_tensor_parallelism_gains_what_was_measured(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
         struct job job = job_on("h100-96gb", measured[i].model, "torchtitan", measured[i].devices);
-        job.tensor = 8;
-        job.data = job.devices / 8;
+        job.degrees.tensor = 8;
+        job.degrees.data = job.devices / 8;
         job.sequence = 8192;
         job.microbatch = measured[i].microbatch;
-        job.batch = job.data * job.microbatch;
+        job.batch = job.degrees.data * job.microbatch;
         job.sharding = 3;
         job.recompute = measured[i].recompute;
         job.type = measured[i].type;
@@ -185,7 +185,7 @@ static void torchtitan_copies_what_its_ranks_exchange(void **state)
         struct job job = job_on("h100", "llama-3-8b", cases[i].software, 8);
         struct layer_work work;
         double moved[2] = {0.0, 0.0};
-        job.tensor = cases[i].tensor;
+        job.degrees.tensor = cases[i].tensor;
         job.type = cases[i].type;
         job.technique.recipe = cases[i].recipe;
         job.microbatch = 2;
@@ -205,7 +205,7 @@ static void schedules_of_the_405b_gain_what_was_measured(void **state)
 {
     (void)state;
     struct job job = job_on("h100-96gb", "llama-3.1-405b", "torchtitan", 512);
-    job.tensor = job.pipeline = job.data = 8;
+    job.degrees.tensor = job.degrees.pipeline = job.degrees.data = 8;
     job.sequence = 8192;
     job.batch = 256;
     job.microbatch = 4;

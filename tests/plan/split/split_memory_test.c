@@ -73,7 +73,7 @@ static void software_keeps_what_its_kernels_need(void **state)
     }
     near(kept[0] - kept[1], blocks * tokens * (2.0 * 4.0 * hidden + 2.0 * (double)job.model->ffn), 0.001);
 
-    job.tensor = 2, job.data /= 2;
+    job.degrees.tensor = 2, job.degrees.data /= 2;
     job.software = software_find("torchtitan");
     struct software again = *job.software;
     again.keeps_inputs = false;
@@ -90,7 +90,7 @@ static void gradients_that_are_freed_come_late(void **state)
     (void)state;
     struct job job = job_example();
     job.software = software_find("hf-trainer");
-    job.devices = job.data = 1, job.tensor = job.pipeline = 1;
+    job.devices = job.degrees.data = 1, job.degrees.tensor = job.degrees.pipeline = 1;
     job.recompute = RECOMPUTE_FULL;
     job.microbatch = 8, job.batch = 16;
     struct job_memory several = job_memory(&job);
@@ -133,7 +133,7 @@ static void parts_add_up(void **state)
 {
     (void)state;
     struct job job = job_example();
-    job.pipeline = 4, job.tensor = 2;
+    job.degrees.pipeline = 4, job.degrees.tensor = 2;
     job_spread(&job, 16);
     struct job_memory m = job_memory(&job);
     near(m.total, m.parameters + m.gradients + m.optimizer + m.activations + m.working + m.runtime, 1e-12);
@@ -200,7 +200,7 @@ static void modules_free_what_they_make(void **state)
     (void)state;
     struct job job = job_example();
     job.model = architecture_find("deepseek-v3");
-    job.expert = 8;
+    job.degrees.expert = 8;
     double kept = job_memory(&job).activations, seconds = job_time(&job).compute;
     job.recompute = RECOMPUTE_SELECTIVE;
     for (int m = 0; m < RECOMPUTE_MODULES; m++) {

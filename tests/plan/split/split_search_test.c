@@ -61,14 +61,14 @@ static void consider(struct best *best, const struct job *job, double memory)
 /* All ways to give `left` blocks to the stages from `stage` on, at least one each. */
 static void every_layout(struct best *best, struct job *job, double memory, int *blocks, int stage, int left)
 {
-    if (stage == job->pipeline - 1) {
+    if (stage == job->degrees.pipeline - 1) {
         blocks[stage] = left;
         job->stage_blocks = blocks;
         consider(best, job, memory);
         job->stage_blocks = NULL;
         return;
     }
-    for (blocks[stage] = 1; blocks[stage] <= left - (job->pipeline - 1 - stage); blocks[stage]++) {
+    for (blocks[stage] = 1; blocks[stage] <= left - (job->degrees.pipeline - 1 - stage); blocks[stage]++) {
         int own = blocks[stage];
         every_layout(best, job, memory, blocks, stage + 1, left - own);
         blocks[stage] = own;
@@ -77,10 +77,10 @@ static void every_layout(struct best *best, struct job *job, double memory, int 
 
 static bool whole_chunks(const struct job *job, int blocks)
 {
-    int slots = job->pipeline * job->chunks;
+    int slots = job->degrees.pipeline * job->chunks;
     bool alike = blocks % slots == 0 || (blocks + 1) % slots == 0 || (blocks + 2) % slots == 0;
     bool any = (job->software->offers & OFFERS_LAYOUTS) && slots <= blocks + 2;
-    return job->pipeline > 1 && (alike || any) && job_microbatches(job) % job->pipeline == 0;
+    return job->degrees.pipeline > 1 && (alike || any) && job_microbatches(job) % job->degrees.pipeline == 0;
 }
 
 /* Every layout, and every number of chunks, with one way of recomputation. */
@@ -148,11 +148,11 @@ static void every_way_to_shard(struct best *best, struct job job, double memory)
     const struct software *software = job.software;
     bool copies = software_supports(software, TECHNIQUE_REPLICATE), whole = software->keeps_gathered,
          switches = software_supports(software, TECHNIQUE_RESHARD);
-    for (int copy = 1; copy == 1 || (copies && copy < job.data); copy++)
+    for (int copy = 1; copy == 1 || (copies && copy < job.degrees.data); copy++)
         for (int reshard = SWITCH_USUAL; reshard <= (switches ? SWITCH_ON : SWITCH_USUAL); reshard++) {
             /* without pipelines, torchtitan calls it ZeRO-2 where parameters are kept */
-            if (job.data % copy != 0 || (reshard == SWITCH_OFF && whole) ||
-                (reshard == SWITCH_ON && !(whole && job.pipeline > 1)))
+            if (job.degrees.data % copy != 0 || (reshard == SWITCH_OFF && whole) ||
+                (reshard == SWITCH_ON && !(whole && job.degrees.pipeline > 1)))
                 continue;
             job.technique.replicate = copy > 1 ? copy : 0;
             job.technique.reshard = reshard;
@@ -163,7 +163,7 @@ static void every_way_to_shard(struct best *best, struct job job, double memory)
 static void every_rest(struct best *best, struct job job, double memory)
 {
     const struct software *software = job.software;
-    unsigned shardings = job.pipeline > 1 ? software->zero_staged : software->zero;
+    unsigned shardings = job.degrees.pipeline > 1 ? software->zero_staged : software->zero;
     for (job.sharding = 0; job.sharding <= 3; job.sharding++) {
         const struct job_range *range = &best->question->ranges[JOB_SHARDING];
         if (!(shardings >> job.sharding & 1) || (range->given && job.sharding < range->min))
@@ -179,17 +179,19 @@ static bool may_split(const struct job *job)
 {
     unsigned offers = job->software->offers;
     const struct architecture *model = job->model;
-    bool tensor = job->tensor == 1 || ((offers & OFFERS_TENSOR) && model->heads % job->tensor == 0 &&
-                                       model->kv_heads % job->tensor == 0 && model->ffn % job->tensor == 0);
+    bool tensor = job->degrees.tensor == 1 ||
+                  ((offers & OFFERS_TENSOR) && model->heads % job->degrees.tensor == 0 &&
+                   model->kv_heads % job->degrees.tensor == 0 && model->ffn % job->degrees.tensor == 0);
     int node = job->devices_per_node;
-    bool inside = node == 1 || (job->tensor <= node && node % job->tensor == 0);
-    bool context =
-        job->context == 1 || ((offers & OFFERS_CONTEXT) && job->sequence % (2 * job->context) == 0);
-    bool expert = job->expert == 1 || ((offers & OFFERS_EXPERT) && model->experts % job->expert == 0);
-    bool pipeline = job->pipeline == 1 || (offers & OFFERS_PIPELINE);
+    bool inside = node == 1 || (job->degrees.tensor <= node && node % job->degrees.tensor == 0);
+    bool context = job->degrees.context == 1 ||
+                   ((offers & OFFERS_CONTEXT) && job->sequence % (2 * job->degrees.context) == 0);
+    bool expert =
+        job->degrees.expert == 1 || ((offers & OFFERS_EXPERT) && model->experts % job->degrees.expert == 0);
+    bool pipeline = job->degrees.pipeline == 1 || (offers & OFFERS_PIPELINE);
     return tensor && inside && context && expert && pipeline &&
-           (job->tensor * job->context * job->data) % job->expert == 0 &&
-           job->batch % (job->data * job->microbatch) == 0;
+           (job->degrees.tensor * job->degrees.context * job->degrees.data) % job->degrees.expert == 0 &&
+           job->batch % (job->degrees.data * job->microbatch) == 0;
 }
 
 static struct best slowly(const struct job_question *question, double within)
@@ -198,14 +200,19 @@ static struct best slowly(const struct job_question *question, double within)
     struct job job = question->job;
     int max = job.devices, experts = job.model->experts > 0 ? (int)job.model->experts : 1;
     double memory = (double)job.device->memory * (1.0 - question->headroom);
-    for (job.tensor = 1; job.tensor <= max; job.tensor++)
-        for (job.context = 1; job.tensor * job.context <= max; job.context++)
-            for (job.pipeline = 1; job.pipeline <= job.model->layers + job.model->encoder_layers;
-                 job.pipeline++)
-                for (job.data = 1; job.tensor * job.context * job.pipeline * job.data <= max; job.data++)
-                    for (job.expert = 1; job.expert <= experts; job.expert++)
+    for (job.degrees.tensor = 1; job.degrees.tensor <= max; job.degrees.tensor++)
+        for (job.degrees.context = 1; job.degrees.tensor * job.degrees.context <= max; job.degrees.context++)
+            for (job.degrees.pipeline = 1;
+                 job.degrees.pipeline <= job.model->layers + job.model->encoder_layers;
+                 job.degrees.pipeline++)
+                for (job.degrees.data = 1;
+                     job.degrees.tensor * job.degrees.context * job.degrees.pipeline * job.degrees.data <=
+                     max;
+                     job.degrees.data++)
+                    for (job.degrees.expert = 1; job.degrees.expert <= experts; job.degrees.expert++)
                         for (job.microbatch = 1; job.microbatch <= job.batch; job.microbatch++) {
-                            job.devices = job.tensor * job.context * job.pipeline * job.data;
+                            job.devices = job.degrees.tensor * job.degrees.context * job.degrees.pipeline *
+                                          job.degrees.data;
                             if (may_split(&job))
                                 every_rest(&best, job, memory);
                         }
@@ -454,8 +461,8 @@ static void ranges_are_kept(void **state)
     question.ranges[JOB_RECOMPUTE] = (struct job_range){RECOMPUTE_FULL, RECOMPUTE_FULL, true};
     struct job_search search = found(&question, &(struct job_search_options){.top = 20});
     for (int i = 0; i < search.plan_count; i++) {
-        assert_int_equal(search.plans[i].job.tensor, 4);
-        assert_in_range(search.plans[i].job.pipeline, 2, 4);
+        assert_int_equal(search.plans[i].job.degrees.tensor, 4);
+        assert_in_range(search.plans[i].job.degrees.pipeline, 2, 4);
         assert_int_equal(search.plans[i].job.recompute, RECOMPUTE_FULL);
     }
     job_search_release(&search);
@@ -489,7 +496,7 @@ static void memory_shapes_the_stages(void **state)
 {
     (void)state;
     struct job job = job_example();
-    job.pipeline = 8;
+    job.degrees.pipeline = 8;
     job_spread(&job, 8);
     job.batch = 32;
     struct job_layers layers = job_layers_of(&job);

@@ -166,8 +166,9 @@ static void plans_and_alternatives_add_up(void **state)
         const struct plan_alternative *a = &plan.alternatives[i];
         assert_true(a->iteration_time >= before);
         before = a->iteration_time;
-        assert_int_equal(a->tensor * a->pipeline * a->data * a->context, a->devices);
-        assert_int_equal(a->microbatches * a->microbatch * a->data, 128);
+        assert_int_equal(a->degrees.tensor * a->degrees.pipeline * a->degrees.data * a->degrees.context,
+                         a->devices);
+        assert_int_equal(a->microbatches * a->microbatch * a->degrees.data, 128);
         assert_true(fabs(sum_of(a->parts, a->part_count) / a->iteration_time - 1.0) < 1e-9);
         assert_true(a->utilisation > 0.0 && a->utilisation < 1.0);
         assert_non_null(a->recompute);

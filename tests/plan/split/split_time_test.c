@@ -16,7 +16,7 @@ static void parts_add_up(void **state)
 {
     (void)state;
     struct job job = job_example();
-    job.tensor = 2, job.pipeline = 4;
+    job.degrees.tensor = 2, job.degrees.pipeline = 4;
     job_spread(&job, 32);
     struct job_time time = job_time(&job);
     near(time.seconds,
@@ -29,7 +29,7 @@ static void flops_are_those_of_the_model(void **state)
 {
     (void)state;
     struct job job = job_example();
-    double tokens = (double)(job.batch / job.data * job.sequence);
+    double tokens = (double)(job.batch / job.degrees.data * job.sequence);
     double matrices = architecture_parameters(job.model) - architecture_embedding_parameters(job.model);
     double attention = 7.0 * 2.0 * 0.5 * (double)job.sequence * (double)job.model->hidden * job.model->layers;
     double expected = tokens * (6.0 * matrices + attention);
@@ -78,7 +78,7 @@ static void bubble_is_that_of_1f1b(void **state)
     struct architecture model = *job.model;
     job.model = &model;
     model.vocabulary = 8; /* so that the head does not matter */
-    job.pipeline = 4;
+    job.degrees.pipeline = 4;
     job_spread(&job, 4);
     struct job_time plain = job_time(&job);
     double expected = (plain.compute + plain.send) * 3.0 / 64.0;
@@ -135,7 +135,7 @@ static void small_batches_wait_for_the_host(void **state)
     struct software quick = *software_find("hf-trainer"), slow = quick;
     double seconds[2][2];
     quick.block_host = 0.0, slow.block_host = 10e-3;
-    job.microbatch = 1, job.batch = job.data;
+    job.microbatch = 1, job.batch = job.degrees.data;
     job.recompute = RECOMPUTE_NONE;
     for (int large = 0; large < 2; large++) {
         job.sequence = large ? 32768 : 128;
@@ -157,13 +157,13 @@ static void ranks_that_share_states_broadcast_one_after_another(void **state)
     static const double longer[] = {0.29, 0.42, 0.93, 1.49, 2.69};
     struct job job = job_example();
     job.software = software_find("internevo");
-    job.tensor = job.pipeline = 1;
+    job.degrees.tensor = job.degrees.pipeline = 1;
     job.sharding = 1;
     for (int i = 0; i < 5; i++) {
         job_spread(&job, 64 << i);
         job.technique.replicate = 0;
         double all = job_time(&job).optimizer;
-        job.technique.replicate = job.data / 8;
+        job.technique.replicate = job.degrees.data / 8;
         double found = all - job_time(&job).optimizer;
         assert_true(found > 0.4 * longer[i] && found < 1.1 * longer[i]);
         job.sharding = 3; /* gathers are no broadcasts */
@@ -177,8 +177,8 @@ static struct job experts_of_automodel(int pipeline, int expert, int devices)
     struct job job = job_example();
     job.model = architecture_find("qwen3-30b-a3b");
     job.software = software_find("automodel");
-    job.pipeline = pipeline;
-    job.expert = expert;
+    job.degrees.pipeline = pipeline;
+    job.degrees.expert = expert;
     job.sharding = 3;
     job.batch = 512;
     job_spread(&job, devices);

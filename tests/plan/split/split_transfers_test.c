@@ -53,7 +53,7 @@ static void sums_are_those_of_the_formulas(void **state)
         for (int stages = 1; stages <= 8; stages *= 2)
             for (int context = 1; context <= 2; context++) {
                 struct job job = job_example();
-                job.tensor = tensor, job.pipeline = stages, job.context = context;
+                job.degrees.tensor = tensor, job.degrees.pipeline = stages, job.degrees.context = context;
                 job.chunks = stages == 4 ? 2 : 1;
                 job.recompute = tensor == 2 ? RECOMPUTE_FULL : RECOMPUTE_NONE;
                 job.batch = 256;
@@ -69,7 +69,7 @@ static void experts_exchange_tokens(void **state)
     job.model = architecture_find("mixtral-8x7b");
     assert_non_null(job.model);
     for (int expert = 2; expert <= 8; expert *= 2) {
-        job.expert = expert, job.pipeline = 4;
+        job.degrees.expert = expert, job.degrees.pipeline = 4;
         job_spread(&job, 64);
         check_sums(&job);
     }

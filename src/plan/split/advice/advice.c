@@ -91,7 +91,8 @@ static void break_least(const struct job_question *question, int d, struct job *
     bool single = range->given || d == JOB_DATA || d == JOB_CONTEXT || d == JOB_MICROBATCH;
     if (d == JOB_RECOMPUTE) {
         job->recompute = range->given ? (enum recompute)range->min : RECOMPUTE_NONE;
-        int64_t devices = (int64_t)job->tensor * job->pipeline * job->context * job->data;
+        int64_t devices =
+            (int64_t)job->degrees.tensor * job->degrees.pipeline * job->degrees.context * job->degrees.data;
         job->devices = (int)devices;
         int count = devices <= question->job.devices ? job_rule_count_broken(job, &unused) : INT_MAX;
         if (count < *broken) {
@@ -103,7 +104,8 @@ static void break_least(const struct job_question *question, int d, struct job *
     for (int i = 0; *broken > 0 && i < (single ? 1 : 4); i++) {
         int64_t value = range->given ? range->min : d == JOB_SHARDING ? i : small[i];
         if (d == JOB_DATA && !range->given) {
-            value = question->job.devices / ((int64_t)job->tensor * job->pipeline * job->context);
+            value = question->job.devices /
+                    ((int64_t)job->degrees.tensor * job->degrees.pipeline * job->degrees.context);
             while (value > 1 && question->job.batch % value != 0)
                 value--;
         }
@@ -140,7 +142,7 @@ static void say_conflict(const struct job_question *question, struct parallel *p
         const struct job_range *context = &told[i]->ranges[JOB_CONTEXT];
         broken = INT_MAX;
         job.technique = space_techniques(told[i]);
-        job.context = context->given ? (int)context->min : 1;
+        job.degrees.context = context->given ? (int)context->min : 1;
         break_least(told[i], 0, &job, &nearest, &broken);
     }
     if (broken == INT_MAX)
